@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 import theory_map
 
 THEORY = theory_map.load()
