@@ -1,0 +1,87 @@
+"""The documentation names everything the package offers, and its parts fit together."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+import zwang
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+CONFIG = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CI = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def pages_of(nav):
+    for entry in nav:
+        for value in entry.values() if isinstance(entry, dict) else [entry]:
+            yield from pages_of(value) if isinstance(value, list) else [value]
+
+
+REFERENCE = "\n".join(
+    page.read_text(encoding="utf-8") for page in sorted((DOCS / "reference").glob("*.md"))
+)
+
+
+@pytest.mark.parametrize("name", [name for name in zwang.__all__ if not name.startswith("__")])
+def test_public_name_exists_and_is_in_the_reference(name):
+    assert getattr(zwang, name) is not None
+    assert re.search(rf"^::: zwang\.(\w+\.)*{name}\b", REFERENCE, re.MULTILINE), (
+        f"docs/reference has no line '::: zwang.….{name}'"
+    )
+
+
+def test_every_page_is_in_the_navigation_and_exists():
+    pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+    assert sorted(pages_of(CONFIG["nav"])) == sorted(pages)
+
+
+def test_the_site_loads_no_fonts_from_elsewhere():
+    assert CONFIG["theme"]["font"] is False
+    assert CONFIG["strict"] is True
+
+
+def test_hooks_styles_and_images_exist():
+    for hook in CONFIG["hooks"]:
+        assert (ROOT / hook).is_file()
+    for style in CONFIG["extra_css"]:
+        assert (DOCS / style).is_file()
+    for target in re.findall(r"!\[[^]]*\]\(([^)\s]+)\)", README):
+        assert (ROOT / target).is_file()
+
+
+def test_every_dependency_is_explained():
+    page = (DOCS / "dependencies.md").read_text(encoding="utf-8")
+    extras = PROJECT["optional-dependencies"]
+    for requirement in [*PROJECT["dependencies"], *(r for group in extras.values() for r in group)]:
+        name = re.match(r"[\w-]+", requirement)[0]
+        if name != "zwang":
+            assert f"`{name}`" in page, f"docs/dependencies.md does not say why {name} is there"
+
+
+def test_readme_gives_exactly_the_two_commands_that_ci_runs():
+    commands = [
+        block.strip()
+        for block in re.findall(r"^```sh\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    ]
+    assert commands == [
+        "python -m pip install . && python examples/01_every_formulation.py",
+        'python -m pip install -e ".[test]" && python -m pytest',
+    ]
+    for command in commands:
+        assert f"'{command}'" in CI
+
+
+def test_version_is_written_once():
+    assert "version" in PROJECT["dynamic"]
+    assert (
+        zwang.__version__
+        == re.search(r'__version__ = "(.+)"', (ROOT / "src" / "zwang" / "_version.py").read_text())[
+            1
+        ]
+    )
