@@ -1,0 +1,119 @@
+"""Errors that name the thing, what was found, what was expected and what to do.
+
+Every error the library raises on purpose is a `ZwangError`. The message is one sentence a user
+can act on; the attributes carry the same facts for programs.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+__all__ = [
+    "InconsistentConstraintsError",
+    "InputError",
+    "MissingExtraError",
+    "NotApplicableError",
+    "NotUniqueError",
+    "UnknownNameError",
+    "ZwangError",
+]
+
+
+class ZwangError(Exception):
+    """Base of all errors raised by Zwang.
+
+    Parameters
+    ----------
+    what : the named thing that is wrong, for example ``"mass matrix M"``.
+    found : what was found there.
+    expected : what was expected instead.
+    advice : what to do about it.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        found: str | None = None,
+        expected: str | None = None,
+        advice: str | None = None,
+    ) -> None:
+        self.what, self.found, self.expected, self.advice = what, found, expected, advice
+        message = what
+        if found is not None:
+            message += f": found {found}"
+        if expected is not None:
+            message += f"{'; ' if found is not None else ': '}expected {expected}"
+        if not message.endswith("."):
+            message += "."
+        if advice is not None:
+            message += f" {advice}"
+        super().__init__(message)
+
+
+class InputError(ZwangError):
+    """An argument has the wrong shape, type or value."""
+
+
+class UnknownNameError(InputError):
+    """A name is not among the known ones; the message lists the near ones first."""
+
+    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+        names = list(known)
+        near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+        advice = f"Did you mean {' or '.join(repr(n) for n in near)}?" if near else None
+        listed = ", ".join(names) if names else "(there are none)"
+        super().__init__(what, found=repr(name), expected=f"one of {listed}", advice=advice)
+        self.name, self.known = name, names
+
+
+class NotApplicableError(ZwangError):
+    """A formulation's own conditions are not met by the system it was asked to solve."""
+
+
+class NotUniqueError(ZwangError):
+    """Some direction has neither mass nor constraint, so the acceleration is not determined.
+
+    Attributes
+    ----------
+    directions : array, shape (n, k); its columns span the undetermined accelerations.
+    """
+
+    def __init__(self, what: str, *, directions: object = None, **facts: str | None) -> None:
+        super().__init__(what, **facts)
+        self.directions = directions
+
+
+class InconsistentConstraintsError(ZwangError):
+    """The constraints contradict each other.
+
+    Attributes
+    ----------
+    rows : the row numbers of an irreducible conflicting group (dropping any one resolves it).
+    names : their names.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        rows: Sequence[int] = (),
+        names: Sequence[str] = (),
+        **facts: str | None,
+    ) -> None:
+        super().__init__(what, **facts)
+        self.rows, self.names = tuple(rows), tuple(names)
+
+
+class MissingExtraError(ZwangError):
+    """An optional dependency is not installed; the message names the extra that brings it."""
+
+    def __init__(self, feature: str, package: str, extra: str) -> None:
+        super().__init__(
+            feature,
+            found=f"no package '{package}'",
+            expected="it to be installed",
+            advice=f"Run: python -m pip install 'zwang[{extra}]'",
+        )
+        self.package, self.extra = package, extra

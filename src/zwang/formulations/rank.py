@@ -1,0 +1,329 @@
+"""Ranks: scaling before any rank decision, named tolerances, and the subspaces that follow.
+
+Every rank in the library is decided here, so that all formulations and all diagnoses agree.
+
+A rank must not depend on units or on how a constraint is written, so the terms are scaled first
+(`equilibrate`): velocities by the diagonal of M (by the constraints where it is zero), then each
+constraint row to unit length. Scales are powers of two: scaling costs no rounding.
+
+`RowGeometry` holds the singular value decomposition A = U Σ Vᵀ cut at the rank r,
+
+    V1 (n, r)   spans N(A)⊥ = R(Aᵀ)      V2 (n, n−r)  spans N(A), the virtual displacements
+    U1 (m, r)   spans R(A)               U2 (m, m−r)  spans N(Aᵀ), the dependencies of the rows
+
+and A⁺ = V1 Σ1⁻¹ U1ᵀ (Udwadia & Kalaba 1996, property P1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from zwang.errors import InputError
+from zwang.formulations.linear import matvec, transpose, transpose_matvec
+from zwang.terms import FloatArray
+
+__all__ = [
+    "DEFAULT_TOLERANCES",
+    "MassSpectrum",
+    "RowGeometry",
+    "Tolerances",
+    "consistent_part",
+    "equilibrate",
+    "general_solution",
+    "mass_spectrum",
+    "moore_penrose_defect",
+    "nullspace",
+    "pinv",
+    "pinv_of_rank",
+]
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """All thresholds of the dense solve, each relative and applied to scaled terms.
+
+    Attributes
+    ----------
+    rank : a singular value below this fraction of the largest is zero. Rows that are dependent
+        on paper come out below 1e-14 when computed in double precision; a direction weaker than
+        1e-11 would leave its force fewer than five digits.
+    definite : an eigenvalue of the scaled M below this fraction of the largest is zero, and M is
+        indefinite when one lies below minus this. The same reasoning.
+    consistency : A v̇ = b fails when the part of b outside R(A) exceeds this fraction of the size
+        of b and A v̇. Right sides computed in double precision from one motion agree to 1e-12;
+        1e-9 leaves room for states that satisfy their constraints to seven digits only.
+    refinement : a solution is refined until its last correction is below this fraction; the
+        correction contracts at least by the same factor, so the next would be below rounding.
+    """
+
+    rank: float = 1e-11
+    definite: float = 1e-11
+    consistency: float = 1e-9
+    refinement: float = 1e-9
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not 0.0 < value < 1.0:
+                raise InputError(
+                    f"tolerance {name!r}", found=repr(value), expected="a number between 0 and 1"
+                )
+
+
+DEFAULT_TOLERANCES = Tolerances()
+
+
+# --- Moore–Penrose tools (Udwadia & Kalaba 1996, P1 to P4) ---------------------------------------
+
+
+def svd(B: FloatArray, *, full: bool = True) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """`numpy.linalg.svd` that also accepts matrices without rows or columns."""
+    rows, columns = B.shape[-2:]
+    if rows and columns:
+        return np.linalg.svd(B, full_matrices=full)
+    batch = B.shape[:-2]
+    U = np.broadcast_to(np.eye(rows, rows if full else 0), (*batch, rows, rows if full else 0))
+    Vt = np.broadcast_to(np.eye(columns if full else 0, columns), (*batch, columns if full else 0, columns))
+    return U, np.zeros((*batch, 0)), Vt
+
+
+def pinv(B: FloatArray, tolerance: float = DEFAULT_TOLERANCES.rank) -> FloatArray:
+    """Moore–Penrose inverse through the singular value decomposition (P1).
+
+    For a single row uᵀ this is u/(u·u). Rows and columns are taken as they are, without scaling:
+    `RowGeometry` is the scaled way.
+    """
+    U, s, Vt = svd(np.asarray(B, dtype=float), full=False)
+    large = s > tolerance * np.max(s, axis=-1, keepdims=True, initial=0.0)
+    inverse = np.divide(1.0, s, out=np.zeros_like(s), where=large)
+    return transpose(Vt) @ (inverse[..., None] * transpose(U))
+
+
+def pinv_of_rank(B: FloatArray, rank: int) -> FloatArray:
+    """Moore–Penrose inverse of a matrix whose rank is known."""
+    U, s, Vt = svd(B, full=False)
+    V1, U1 = transpose(Vt[..., :rank, :]), U[..., :rank]
+    return (V1 / s[..., None, :rank]) @ transpose(U1)
+
+
+def moore_penrose_defect(B: FloatArray, X: FloatArray) -> float:
+    """Largest violation by X of the four conditions that define B⁺, relative to their sizes.
+
+    B X B = B, X B X = X, B X and X B symmetric.
+    """
+    BX, XB = B @ X, X @ B
+    size_B, size_X = np.linalg.norm(B), np.linalg.norm(X)
+    return float(
+        max(
+            np.linalg.norm(BX @ B - B) / max(size_B, 1e-300),
+            np.linalg.norm(XB @ X - X) / max(size_X, 1e-300),
+            np.linalg.norm(BX - transpose(BX)),
+            np.linalg.norm(XB - transpose(XB)),
+        )
+    )
+
+
+def consistent_part(B: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Split b = B B⁺ b + rest; the equations B x = b are consistent when the rest is zero (P2)."""
+    inside = matvec(B, matvec(pinv(B), b))
+    return inside, b - inside
+
+
+def general_solution(B: FloatArray, b: FloatArray, h: FloatArray) -> FloatArray:
+    """All solutions of a consistent set B x = b: B⁺ b + (I − B⁺ B) h for any h (P4)."""
+    return h + matvec(pinv(B), b - matvec(B, h))
+
+
+def nullspace(B: FloatArray, tolerance: float = DEFAULT_TOLERANCES.rank) -> FloatArray:
+    """Orthonormal basis of N(B) as columns, for a single matrix taken as it is."""
+    _, s, Vt = svd(B)
+    rank = int(np.sum(s > tolerance * np.max(s, initial=0.0)))
+    return Vt[rank:].T
+
+
+# --- scaling --------------------------------------------------------------------------------------
+
+
+def equilibrate(M: FloatArray, A: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Scales d (…, n) of the velocities and e (…, m) of the rows, all powers of two.
+
+    diag(d) M diag(d) has a diagonal near one, and the rows of diag(e) A diag(d) length near one,
+    so that a constraint in millimetres and its copy in metres are the same row, and so are one
+    coordinate in millimetres or in metres. A coordinate without mass takes its scale from the
+    constraints.
+    """
+    inertia = np.diagonal(M, axis1=-2, axis2=-1)
+    massive = inertia > 0.0
+    d = _power_of_two(np.sqrt(np.where(massive, inertia, 1.0)))
+    size = np.abs(A)
+    if not massive.all():
+        d = _scale_massless(size, d, massive)
+    length = np.sqrt(np.einsum("...ij,...j->...i", A * A, d * d))
+    return d, _power_of_two(np.where(length > 0.0, length, 1.0))
+
+
+def _scale_massless(size: FloatArray, d: FloatArray, massive: np.ndarray) -> FloatArray:
+    # Alternate between rows and massless columns, each brought to a largest entry of one. The
+    # entries settle within a factor of two in a few sweeps, whatever the units were.
+    for _ in range(4):
+        row = np.max(size * d[..., None, :], axis=-1, initial=0.0)
+        e = np.divide(1.0, row, out=np.ones_like(row), where=row > 0.0)
+        column = np.max(size * e[..., None], axis=-2, initial=0.0)
+        balanced = np.divide(1.0, column, out=np.ones_like(column), where=column > 0.0)
+        d = np.where(massive, d, balanced)
+    return np.where(massive, d, _power_of_two(1.0 / d))
+
+
+def _power_of_two(size: FloatArray) -> FloatArray:
+    """1/size, rounded to a power of two."""
+    _, exponent = np.frexp(size)
+    return np.ldexp(1.0, 1 - exponent)
+
+
+# --- subspaces ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RowGeometry:
+    """The subspaces of a constraint matrix of rank r; a batch must share one rank.
+
+    Attributes
+    ----------
+    matrix : A, shape (…, m, n).
+    rank : r.
+    U, singular_values, Vt : the decomposition A = U Σ Vᵀ; U and Vt may be thin.
+    """
+
+    matrix: FloatArray
+    rank: int
+    U: FloatArray
+    singular_values: FloatArray
+    Vt: FloatArray
+
+    @classmethod
+    def of(
+        cls, A: FloatArray, rank: int | None = None, tolerance: float = DEFAULT_TOLERANCES.rank
+    ) -> RowGeometry:
+        """Decompose A; the rank is found with the tolerance unless it is given."""
+        m, n = A.shape[-2:]
+        # The full n × n basis pays for itself unless A is a few rows of a long system.
+        U, s, Vt = svd(A, full=n <= 64 or 2 * m >= n)
+        if rank is None:
+            ranks = numerical_rank(s, tolerance)
+            rank = int(np.max(ranks, initial=0))
+            if np.any(ranks != rank):
+                raise InputError(
+                    "constraint matrices of the batch",
+                    found=f"ranks from {int(np.min(ranks))} to {rank}",
+                    expected="one rank",
+                    advice="zwang.solve handles mixed ranks; here give systems of equal rank.",
+                )
+        return cls(A, rank, U, s, Vt)
+
+    @cached_property
+    def row_space(self) -> FloatArray:
+        """V1, shape (…, n, r): orthonormal basis of N(A)⊥."""
+        return transpose(self.Vt[..., : self.rank, :])
+
+    @cached_property
+    def null_space(self) -> FloatArray:
+        """V2, shape (…, n, n−r): orthonormal basis of N(A), the virtual displacements."""
+        n = self.matrix.shape[-1]
+        if self.Vt.shape[-2] == n:
+            return transpose(self.Vt[..., self.rank :, :])
+        return np.linalg.qr(self.row_space, mode="complete").Q[..., self.rank :]
+
+    @cached_property
+    def dependencies(self) -> FloatArray:
+        """U2, shape (…, m, m−r): orthonormal basis of N(Aᵀ); its columns say which rows depend."""
+        m = self.matrix.shape[-2]
+        if self.U.shape[-1] == m:
+            return self.U[..., self.rank :]
+        return np.linalg.qr(self.U[..., : self.rank], mode="complete").Q[..., self.rank :]
+
+    @cached_property
+    def pinv(self) -> FloatArray:
+        """A⁺, shape (…, n, m)."""
+        U1 = self.U[..., : self.rank]
+        return (self.row_space / self.singular_values[..., None, : self.rank]) @ transpose(U1)
+
+    def least_norm(self, rhs: FloatArray) -> FloatArray:
+        """A⁺ rhs."""
+        c = transpose_matvec(self.U[..., : self.rank], rhs) / self.singular_values[..., : self.rank]
+        return matvec(self.row_space, c)
+
+    def multipliers(self, force: FloatArray) -> FloatArray:
+        """(Aᵀ)⁺ force: the least-norm λ with Aᵀ λ = the part of the force in R(Aᵀ)."""
+        c = transpose_matvec(self.row_space, force) / self.singular_values[..., : self.rank]
+        return matvec(self.U[..., : self.rank], c)
+
+    def normal(self, vector: FloatArray) -> FloatArray:
+        """A⁺A vector: the part in N(A)⊥."""
+        return matvec(self.row_space, transpose_matvec(self.row_space, vector))
+
+    def tangent(self, vector: FloatArray) -> FloatArray:
+        """(I − A⁺A) vector: the part in N(A)."""
+        return vector - self.normal(vector)
+
+    @cached_property
+    def tangent_projector(self) -> FloatArray:
+        """I − A⁺A = V2 V2ᵀ, shape (…, n, n)."""
+        return self.null_space @ transpose(self.null_space)
+
+    @cached_property
+    def normal_projector(self) -> FloatArray:
+        """A⁺A = V1 V1ᵀ, shape (…, n, n)."""
+        return self.row_space @ transpose(self.row_space)
+
+    @property
+    def condition(self) -> FloatArray:
+        """σ₁/σ_r, the condition number of A on its own range; 1 without constraints."""
+        if self.rank == 0:
+            return np.ones(self.matrix.shape[:-2])
+        return self.singular_values[..., 0] / self.singular_values[..., self.rank - 1]
+
+
+def numerical_rank(singular_values: FloatArray, tolerance: float) -> np.ndarray:
+    """How many singular values count, shape of the batch."""
+    if singular_values.shape[-1] == 0:
+        return np.zeros(singular_values.shape[:-1], dtype=int)
+    return np.sum(singular_values > tolerance * singular_values[..., :1], axis=-1)
+
+
+@dataclass(frozen=True)
+class MassSpectrum:
+    """What the eigenvalues of a scaled mass matrix say, per system of the batch.
+
+    Attributes
+    ----------
+    rank : number of eigenvalues that count.
+    smallest, largest : extreme eigenvalues; estimates from the Cholesky factor where `estimated`.
+    """
+
+    rank: np.ndarray
+    smallest: np.ndarray
+    largest: np.ndarray
+    estimated: bool
+
+
+def mass_spectrum(M: FloatArray, tolerance: float = DEFAULT_TOLERANCES.definite) -> MassSpectrum:
+    """Rank and extreme eigenvalues of M (scaled by `equilibrate`).
+
+    A Cholesky factor with no small pivot settles the usual case at a tenth of the cost.
+    """
+    n = M.shape[-1]
+    try:
+        pivots = np.diagonal(np.linalg.cholesky(M), axis1=-2, axis2=-1) ** 2
+    except np.linalg.LinAlgError:
+        pivots = None
+    # A pivot is at least the smallest eigenvalue; above 1e-4 the true one stays well above the
+    # tolerance (the gap between them is at most the growth in n elimination steps).
+    if pivots is not None and pivots.min() > 1e-4:
+        rank = np.full(M.shape[:-2], n)
+        return MassSpectrum(rank, pivots.min(axis=-1), pivots.max(axis=-1), estimated=True)
+    eigenvalues = np.linalg.eigvalsh(M)
+    largest = np.maximum(eigenvalues[..., -1], 0.0)
+    rank = np.sum(eigenvalues > tolerance * largest[..., None], axis=-1)
+    return MassSpectrum(rank, eigenvalues[..., 0], largest, estimated=False)

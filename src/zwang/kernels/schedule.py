@@ -1,0 +1,181 @@
+"""Order, contraction and cutting of an expression before code is written for it.
+
+Each pass takes an expression and gives an equal one, except that `contract` rounds less often.
+None of them looks at the lane width: scalar and vector code are written from the same list, which
+is what makes a lane bit-identical to the scalar kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from zwang.kernels.expression import Expression, Instruction, Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["LEAVES", "Plan", "contract", "cut", "pair_sines"]
+
+LEAVES = frozenset({"input", "const"})  # written where they are used, never carried between chunks
+
+# Rough cost of an operation to the compiler, for chunks of even size.
+_WEIGHTS = {"sin": 25, "cos": 25, "sign": 3, "fmin": 3, "fmax": 3}
+_LIBRARY_WEIGHT = 5
+_CHEAP = frozenset(
+    "add sub mul div neg sq twice inv sqrt fma fms fnma floor ceil fabs copysign lt le eq ne and or "
+    "not if_else_zero".split()
+)
+
+
+def contract(expression: Expression) -> Expression:
+    """Join a product and the sum it goes into to one operation with one rounding.
+
+    New operations: ``fma`` a·b + c, ``fms`` a·b − c, ``fnma`` c − a·b. The choice is made here, and
+    not by LLVM's ``contract`` flag, because LLVM decides anew for every vector width.
+
+    A product is joined only if nothing else uses it and the other summand is not a product too.
+    The second rule costs few joins and keeps x² − y² zero for x = y, and a·d − b·c antisymmetric:
+    with one product rounded and the other not, √(x² − y²) could be the root of −1e-17.
+    """
+    uses = [0] * len(expression.instructions)
+    for operation, arguments in expression.instructions:
+        if operation not in LEAVES:
+            for argument in arguments:
+                uses[argument] += 1
+    for store in expression.stores:
+        uses[store.value] += 1
+
+    like_product: list[bool] = []
+    joined: set[int] = set()
+    instructions = list(expression.instructions)
+    for number, (operation, arguments) in enumerate(expression.instructions):
+        like_product.append(
+            operation in {"mul", "sq"}
+            or (operation in {"neg", "twice"} and like_product[arguments[0]])
+        )
+        if operation not in {"add", "sub"}:
+            continue
+        left, right = arguments
+        if like_product[left] == like_product[right]:
+            continue
+        product, other = (left, right) if like_product[left] else (right, left)
+        kind, factors = expression.instructions[product]
+        if uses[product] != 1 or kind not in {"mul", "sq"}:
+            continue
+        a, b = factors if kind == "mul" else (factors[0], factors[0])
+        form = "fma" if operation == "add" else "fms" if product == left else "fnma"
+        instructions[number] = Instruction(form, (a, b, other))
+        joined.add(product)
+    kept = (number for number in range(len(instructions)) if number not in joined)
+    return _renumbered(replace(expression, instructions=tuple(instructions)), kept)
+
+
+def pair_sines(expression: Expression) -> Expression:
+    """Move sin x and cos x next to each other: computed together they cost little more than one."""
+    numbers = {i: n for n, i in enumerate(expression.instructions) if i[0] in {"sin", "cos"}}
+    order: dict[int, None] = {}  # a set that remembers its order
+    for number, (operation, arguments) in enumerate(expression.instructions):
+        order[number] = None
+        if operation in {"sin", "cos"}:
+            partner = numbers.get(Instruction("cos" if operation == "sin" else "sin", arguments))
+            if partner is not None:
+                order[partner] = None
+    return _renumbered(expression, order)
+
+
+def _renumbered(expression: Expression, order: Iterable[int]) -> Expression:
+    """The instructions `order` names, in that order, with arguments and stores following."""
+    new_number: dict[int, int] = {}
+    instructions: list[Instruction] = []
+    for old in order:
+        operation, arguments = expression.instructions[old]
+        if operation not in LEAVES:
+            arguments = tuple([new_number[a] for a in arguments])
+        new_number[old] = len(instructions)
+        instructions.append(Instruction(operation, arguments))
+    stores = tuple(Store(port, entry, new_number[v]) for port, entry, v in expression.stores)
+    return replace(expression, instructions=tuple(instructions), stores=stores)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How an expression is cut.
+
+    Attributes
+    ----------
+    chunks : the values each chunk computes or, for inputs and constants, only stores.
+    slots : for values used in a later chunk than their own, their place in the work array.
+    work_size : number of places in the work array; a place is reused when its value is done with.
+    """
+
+    chunks: tuple[tuple[int, ...], ...]
+    slots: dict[int, int]
+    work_size: int
+
+
+def cut(expression: Expression, limit: int) -> Plan:
+    """Cut an expression into chunks of about `limit` operations.
+
+    The effort of a compiler on straight code grows faster than its length; on chunks it is
+    proportional to their number. Values that cross from one chunk to another go through memory.
+    """
+    chunks = _chunks(expression, limit)
+    home = {value: place for place, chunk in enumerate(chunks) for value in chunk}
+    last_use: dict[int, int] = {}
+    for place, chunk in enumerate(chunks):
+        for value in chunk:
+            operation, arguments = expression.instructions[value]
+            if operation in LEAVES:
+                continue
+            for argument in arguments:
+                if expression.instructions[argument][0] in LEAVES or home[argument] == place:
+                    continue
+                last_use[argument] = place
+
+    free: list[int] = []
+    released: dict[int, list[int]] = {}
+    slots: dict[int, int] = {}
+    size = 0
+    for place, chunk in enumerate(chunks):
+        for value in chunk:
+            if value not in last_use:
+                continue
+            if free:
+                slots[value] = free.pop()
+            else:
+                slots[value] = size
+                size += 1
+            released.setdefault(last_use[value], []).append(slots[value])
+        # A place read in this chunk may be written again in the next one at the earliest.
+        free.extend(released.pop(place, ()))
+    return Plan(tuple(chunks), slots, size)
+
+
+def _chunks(expression: Expression, limit: int) -> list[tuple[int, ...]]:
+    stored = {store.value for store in expression.stores}
+    computed: list[int] = []
+    leaves: list[int] = []
+    for number, (operation, _) in enumerate(expression.instructions):
+        if operation not in LEAVES:
+            computed.append(number)
+        elif number in stored:
+            leaves.append(number)
+
+    chunks: list[tuple[int, ...]] = []
+    chunk: list[int] = []
+    weight = 0
+    for number in computed + leaves:
+        operation = expression.instructions[number].operation
+        # Between sin x and cos x there is no cut: they are computed together.
+        follows_partner = operation in {"sin", "cos"} and number - 1 in chunk[-1:]
+        if weight >= limit and not follows_partner:
+            chunks.append(tuple(chunk))
+            chunk, weight = [], 0
+        chunk.append(number)
+        weight += 1 if operation in _CHEAP or operation in LEAVES else _WEIGHTS.get(
+            operation, _LIBRARY_WEIGHT
+        )
+    if chunk or not chunks:
+        chunks.append(tuple(chunk))
+    return chunks

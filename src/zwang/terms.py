@@ -1,0 +1,361 @@
+"""The canonical terms of a constrained system, the one hand-over type of the library.
+
+    M v̇ = Q + Q_c          M (n, n) symmetric, positive semi-definite
+    A v̇ = b                A (m, n), any rank, rows may repeat
+    wᵀ Q_c = wᵀ C           for every w with A w = 0  (C = 0: d'Alembert)
+
+Leading axes are a batch: M (…, n, n), Q (…, n), A (…, m, n), b (…, m), C (…, n).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from zwang.errors import InputError
+
+__all__ = ["EquationTerms", "FloatArray", "join"]
+
+FloatArray = NDArray[np.float64]
+
+#: How far M may be from symmetric, relative to √(M_ii M_jj) and to the row's own size. Products
+#: such as Rᵀ J R computed in double precision stay below 1e-14; a wrong entry is far above.
+SYMMETRY_TOLERANCE = 1e-10
+
+
+@dataclass(frozen=True)
+class EquationTerms:
+    """M, Q, A, b, C of one system, or of a batch of systems.
+
+    Build it with `EquationTerms.of`, which checks shapes and values and fills in what is absent.
+
+    Attributes
+    ----------
+    mass_matrix : M, shape (…, n, n), symmetric.
+    applied_force : Q, shape (…, n), with gyroscopic terms and without constraint forces.
+    constraint_matrix : A, shape (…, m, n).
+    constraint_rhs : b, shape (…, m).
+    nonideal_force : C, shape (…, n); zero for ideal constraints.
+    names : one name for each row of A.
+    coordinates : one name for each velocity (column of A).
+    notes : what was altered on the way in, as sentences (for example an averaged asymmetry of M).
+    """
+
+    mass_matrix: FloatArray
+    applied_force: FloatArray
+    constraint_matrix: FloatArray
+    constraint_rhs: FloatArray
+    nonideal_force: FloatArray
+    names: tuple[str, ...] = ()
+    coordinates: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        M: Any,
+        Q: ArrayLike,
+        A: Any = None,
+        b: ArrayLike | None = None,
+        C: ArrayLike | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        coordinates: Sequence[str] | None = None,
+    ) -> EquationTerms:
+        """Check and complete M, Q, A, b, C; sparse matrices are made dense.
+
+        Raises
+        ------
+        InputError : a shape does not fit, a value is not a finite real number, or M is not
+            symmetric. Whether M is semi-definite and the constraints agree is a question of rank
+            and is answered by `zwang.solve` and `zwang.explain`.
+        """
+        notes: list[str] = []
+        M = _array("mass matrix M", M)
+        if M.ndim < 2 or M.shape[-1] != M.shape[-2] or M.shape[-1] == 0:
+            raise InputError(
+                "mass matrix M",
+                found=f"shape {M.shape}",
+                expected="a square matrix (…, n, n) with n ≥ 1",
+                advice="Give one row and one column for each coordinate.",
+            )
+        n = M.shape[-1]
+        Q = _vector("applied force Q", Q, n)
+        if A is None:
+            if b is not None and np.size(np.asarray(b)) > 0:
+                raise InputError(
+                    "constraint right side b",
+                    found="values",
+                    expected="none, as no constraint matrix A was given",
+                    advice="Give A as well, or leave both out.",
+                )
+            A, b = np.zeros((0, n)), np.zeros(0)
+        A = _array("constraint matrix A", A)
+        if A.ndim == 1:
+            raise InputError(
+                "constraint matrix A",
+                found=f"shape {A.shape}",
+                expected=f"a matrix (…, m, {n})",
+                advice="A single row is written [[…]].",
+            )
+        if A.ndim < 1 or A.shape[-1] != n:
+            raise InputError(
+                "constraint matrix A",
+                found=f"shape {A.shape}",
+                expected=f"(…, m, {n}) since M is {n} by {n}",
+                advice="Give one column for each coordinate.",
+            )
+        m = A.shape[-2]
+        if b is None:
+            if m:
+                raise InputError(
+                    "constraint right side b",
+                    found="nothing",
+                    expected=f"{m} values, one for each row of A",
+                    advice="For constraints with A v̇ = 0 give zeros.",
+                )
+            b = np.zeros(0)
+        b = _vector("constraint right side b", b, m, "one for each row of A")
+        C = np.zeros(n) if C is None else _vector("non-ideal force C", C, n)
+
+        batch = _common_batch(M, Q, A, b, C)
+        M = _symmetric(M, notes)
+        if batch:
+            M, A = _expand(M, batch, 2), _expand(A, batch, 2)
+            Q, b, C = _expand(Q, batch, 1), _expand(b, batch, 1), _expand(C, batch, 1)
+        return cls(
+            M,
+            Q,
+            A,
+            b,
+            C,
+            names=_labels("names", names, m, "row of A"),
+            coordinates=_labels("coordinates", coordinates, n, "coordinate"),
+            notes=tuple(notes),
+        )
+
+    @property
+    def coordinate_count(self) -> int:
+        """n, the number of velocities."""
+        return self.mass_matrix.shape[-1]
+
+    @property
+    def constraint_count(self) -> int:
+        """m, the number of constraint rows."""
+        return self.constraint_matrix.shape[-2]
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """The leading axes; empty for a single system."""
+        return self.mass_matrix.shape[:-2]
+
+    @property
+    def total_force(self) -> FloatArray:
+        """Q + C: the acceleration depends on applied and non-ideal force only through the sum."""
+        return self.applied_force + self.nonideal_force
+
+    def name(self, row: int) -> str:
+        """Name of a constraint row, or ``row 3`` when none was given."""
+        return self.names[row] if self.names else f"row {row}"
+
+    def coordinate(self, column: int) -> str:
+        """Name of a coordinate, or ``q3`` when none was given."""
+        return self.coordinates[column] if self.coordinates else f"q{column}"
+
+    def system(self, index: int | tuple[int, ...]) -> EquationTerms:
+        """One system, or a part, of a batch."""
+        return replace(
+            self,
+            mass_matrix=self.mass_matrix[index],
+            applied_force=self.applied_force[index],
+            constraint_matrix=self.constraint_matrix[index],
+            constraint_rhs=self.constraint_rhs[index],
+            nonideal_force=self.nonideal_force[index],
+        )
+
+    def with_forces(
+        self, applied_force: ArrayLike, nonideal_force: ArrayLike | None = None
+    ) -> EquationTerms:
+        """The same system under other forces."""
+        n = self.coordinate_count
+        C = np.zeros(n) if nonideal_force is None else nonideal_force
+        shape = (*self.batch_shape, n)
+        return replace(
+            self,
+            applied_force=np.broadcast_to(np.asarray(applied_force, dtype=float), shape),
+            nonideal_force=np.broadcast_to(np.asarray(C, dtype=float), shape),
+        )
+
+
+def join(
+    components: Mapping[str, EquationTerms] | Sequence[EquationTerms],
+    A: Any = None,
+    b: ArrayLike | None = None,
+    *,
+    names: Sequence[str] | None = None,
+) -> EquationTerms:
+    """Join components whose equations are known into the equations of the whole.
+
+    M, Q and C are stacked block by block, each component keeps its own constraint rows, and the
+    rows ``A v̇ = b`` on the stacked coordinates say how the components are connected. The joined
+    coordinates are redundant, and M may be singular: that is the point (Udwadia & Mogharabin
+    2022, introduction).
+
+    Parameters
+    ----------
+    components : single systems, in order; with a mapping, its keys prefix all names.
+    A, b : connecting rows, shape (k, Σ nᵢ) and (k,).
+    names : names of the connecting rows.
+    """
+    named = components if isinstance(components, Mapping) else None
+    parts = list(named.values()) if named is not None else list(components)  # type: ignore[arg-type]
+    prefixes = [f"{key}." for key in named] if named is not None else [""] * len(parts)
+    if not parts:
+        raise InputError("components", found="none", expected="at least one EquationTerms")
+    for k, part in enumerate(parts):
+        if part.batch_shape:
+            raise InputError(
+                f"component {k}",
+                found=f"a batch of shape {part.batch_shape}",
+                expected="single systems",
+                advice="Join system by system.",
+            )
+    n = sum(part.coordinate_count for part in parts)
+    own = sum(part.constraint_count for part in parts)
+    M, A_own = np.zeros((n, n)), np.zeros((own, n))
+    row_names: list[str] = []
+    coordinates: list[str] = []
+    i = j = 0
+    for k, (prefix, part) in enumerate(zip(prefixes, parts, strict=True)):
+        ni, mi = part.coordinate_count, part.constraint_count
+        M[i : i + ni, i : i + ni] = part.mass_matrix
+        A_own[j : j + mi, i : i + ni] = part.constraint_matrix
+        label = prefix or f"{k}."
+        row_names += [f"{label}{part.name(r)}" for r in range(mi)]
+        coordinates += [f"{label}{part.coordinate(c)}" for c in range(ni)]
+        i, j = i + ni, j + mi
+    linking = EquationTerms.of(M, np.zeros(n), A, b, names=names)
+    row_names += [linking.names[r] if linking.names else f"link {r}" for r in range(len(linking.constraint_rhs))]
+    return EquationTerms.of(
+        M,
+        np.concatenate([part.applied_force for part in parts]),
+        np.vstack([A_own, linking.constraint_matrix]),
+        np.concatenate([*(part.constraint_rhs for part in parts), linking.constraint_rhs]),
+        np.concatenate([part.nonideal_force for part in parts]),
+        names=row_names,
+        coordinates=coordinates,
+    )
+
+
+def _array(what: str, value: Any) -> FloatArray:
+    """A finite float64 array, or an error that says what is wrong with it."""
+    if hasattr(value, "toarray"):  # scipy.sparse, without importing it
+        value = value.toarray()
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise InputError(
+            what, found="rows of unequal length", expected="a rectangular array"
+        ) from error
+    if array.dtype != np.float64:
+        if np.iscomplexobj(array):
+            raise InputError(
+                what,
+                found="complex numbers",
+                expected="real numbers",
+                advice="Take the real part if the imaginary part is rounding.",
+            )
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                what, found=f"values of type {array.dtype}", expected="numbers"
+            ) from error
+    if not np.isfinite(array).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise InputError(
+            what,
+            found=f"{array[where]} at index {where}",
+            expected="finite numbers",
+            advice="Look for a division by zero or an overflow where it was computed.",
+        )
+    return array
+
+
+def _vector(what: str, value: Any, size: int, per: str = "one for each coordinate") -> FloatArray:
+    array = _array(what, value)
+    if array.ndim < 1 or array.shape[-1] != size:
+        advice = None
+        if array.ndim >= 2 and array.shape[-1] == 1 and array.shape[-2] == size:
+            advice = "It looks like a column: give it flat, without the last axis."
+        raise InputError(
+            what,
+            found=f"shape {array.shape}",
+            expected=f"(…, {size}), {per}",
+            advice=advice,
+        )
+    return array
+
+
+def _common_batch(M: FloatArray, Q: FloatArray, A: FloatArray, b: FloatArray, C: FloatArray) -> tuple[int, ...]:
+    shapes = [M.shape[:-2], A.shape[:-2], Q.shape[:-1], b.shape[:-1], C.shape[:-1]]
+    if not any(shapes):
+        return ()
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError as error:
+        listed = ", ".join(f"{k} {s}" for k, s in zip("MAQbC", shapes, strict=True))
+        raise InputError(
+            "leading (batch) axes",
+            found=listed,
+            expected="axes that are equal or can be broadcast",
+        ) from error
+
+
+def _expand(array: FloatArray, batch: tuple[int, ...], own_axes: int) -> FloatArray:
+    return np.broadcast_to(array, batch + array.shape[array.ndim - own_axes :])
+
+
+def _symmetric(M: FloatArray, notes: list[str]) -> FloatArray:
+    Mt = np.swapaxes(M, -1, -2)
+    difference = np.abs(M - Mt)
+    if not difference.any():
+        return M
+    diagonal = np.abs(np.diagonal(M, axis1=-2, axis2=-1))
+    scale = np.sqrt(diagonal[..., :, None] * diagonal[..., None, :])
+    scale = np.maximum(scale, np.maximum(np.abs(M), np.abs(Mt)))
+    worst = np.unravel_index(
+        np.argmax(difference / np.where(scale > 0, scale, 1.0)), difference.shape
+    )
+    ratio = float(difference[worst] / scale[worst])
+    if ratio > SYMMETRY_TOLERANCE:
+        *lead, i, j = (int(k) for k in worst)
+        at = f"M[{', '.join(map(str, [*lead, i, j]))}]"
+        raise InputError(
+            "mass matrix M",
+            found=f"{at} = {M[worst]:g} but {Mt[worst]:g} across the diagonal",
+            expected="a symmetric matrix",
+            advice="Use (M + M.T) / 2 if only the symmetric part is meant.",
+        )
+    notes.append(f"M was not exactly symmetric (by {ratio:.1e}, relative); its symmetric part is used")
+    return 0.5 * (M + Mt)
+
+
+def _labels(what: str, labels: Sequence[str] | None, count: int, per: str) -> tuple[str, ...]:
+    if labels is None:
+        return ()
+    if isinstance(labels, str) or len(labels) != count:
+        raise InputError(
+            what,
+            found=f"{1 if isinstance(labels, str) else len(labels)} of them",
+            expected=f"{count}, one for each {per}",
+        )
+    result = tuple(str(label) for label in labels)
+    if len(set(result)) != count:
+        twice = next(label for label in result if result.count(label) > 1)
+        raise InputError(what, found=f"{twice!r} more than once", expected="distinct names")
+    return result
