@@ -1,2 +1,9 @@
 """Zwang: the motion of constrained mechanical systems."""
-__version__ = "0.1.0"
+
+from zwang._version import __version__
+from zwang.certify import Certificate, certify
+from zwang.solution import Solution
+from zwang.solve import FORMULATIONS, solve
+from zwang.terms import EquationTerms, join
+
+__all__ = ["FORMULATIONS", "Certificate", "EquationTerms", "Solution", "__version__", "certify", "join", "solve"]

@@ -84,7 +84,7 @@ class EquationTerms:
                 advice="Give one row and one column for each coordinate.",
             )
         n = M.shape[-1]
-        Q = _vector("applied force Q", Q, n)
+        Q = checked_vector("applied force Q", Q, n)
         if A is None:
             if b is not None and np.size(np.asarray(b)) > 0:
                 raise InputError(
@@ -119,8 +119,8 @@ class EquationTerms:
                     advice="For constraints with A v̇ = 0 give zeros.",
                 )
             b = np.zeros(0)
-        b = _vector("constraint right side b", b, m, "one for each row of A")
-        C = np.zeros(n) if C is None else _vector("non-ideal force C", C, n)
+        b = checked_vector("constraint right side b", b, m, "one for each row of A")
+        C = np.zeros(n) if C is None else checked_vector("non-ideal force C", C, n)
 
         batch = _common_batch(M, Q, A, b, C)
         M = _symmetric(M, notes)
@@ -133,8 +133,8 @@ class EquationTerms:
             A,
             b,
             C,
-            names=_labels("names", names, m, "row of A"),
-            coordinates=_labels("coordinates", coordinates, n, "coordinate"),
+            names=checked_labels("names", names, m, "row of A"),
+            coordinates=checked_labels("coordinates", coordinates, n, "coordinate"),
             notes=tuple(notes),
         )
 
@@ -239,7 +239,10 @@ def join(
         coordinates += [f"{label}{part.coordinate(c)}" for c in range(ni)]
         i, j = i + ni, j + mi
     linking = EquationTerms.of(M, np.zeros(n), A, b, names=names)
-    row_names += [linking.names[r] if linking.names else f"link {r}" for r in range(len(linking.constraint_rhs))]
+    row_names += [
+        linking.names[r] if linking.names else f"link {r}"
+        for r in range(len(linking.constraint_rhs))
+    ]
     return EquationTerms.of(
         M,
         np.concatenate([part.applied_force for part in parts]),
@@ -286,7 +289,9 @@ def _array(what: str, value: Any) -> FloatArray:
     return array
 
 
-def _vector(what: str, value: Any, size: int, per: str = "one for each coordinate") -> FloatArray:
+def checked_vector(
+    what: str, value: Any, size: int, per: str = "one for each coordinate"
+) -> FloatArray:
     array = _array(what, value)
     if array.ndim < 1 or array.shape[-1] != size:
         advice = None
@@ -301,7 +306,9 @@ def _vector(what: str, value: Any, size: int, per: str = "one for each coordinat
     return array
 
 
-def _common_batch(M: FloatArray, Q: FloatArray, A: FloatArray, b: FloatArray, C: FloatArray) -> tuple[int, ...]:
+def _common_batch(
+    M: FloatArray, Q: FloatArray, A: FloatArray, b: FloatArray, C: FloatArray
+) -> tuple[int, ...]:
     shapes = [M.shape[:-2], A.shape[:-2], Q.shape[:-1], b.shape[:-1], C.shape[:-1]]
     if not any(shapes):
         return ()
@@ -322,9 +329,9 @@ def _expand(array: FloatArray, batch: tuple[int, ...], own_axes: int) -> FloatAr
 
 def _symmetric(M: FloatArray, notes: list[str]) -> FloatArray:
     Mt = np.swapaxes(M, -1, -2)
-    difference = np.abs(M - Mt)
-    if not difference.any():
+    if (Mt == M).all():
         return M
+    difference = np.abs(M - Mt)
     diagonal = np.abs(np.diagonal(M, axis1=-2, axis2=-1))
     scale = np.sqrt(diagonal[..., :, None] * diagonal[..., None, :])
     scale = np.maximum(scale, np.maximum(np.abs(M), np.abs(Mt)))
@@ -341,11 +348,15 @@ def _symmetric(M: FloatArray, notes: list[str]) -> FloatArray:
             expected="a symmetric matrix",
             advice="Use (M + M.T) / 2 if only the symmetric part is meant.",
         )
-    notes.append(f"M was not exactly symmetric (by {ratio:.1e}, relative); its symmetric part is used")
+    notes.append(
+        f"M was not exactly symmetric (by {ratio:.1e}, relative); its symmetric part is used"
+    )
     return 0.5 * (M + Mt)
 
 
-def _labels(what: str, labels: Sequence[str] | None, count: int, per: str) -> tuple[str, ...]:
+def checked_labels(
+    what: str, labels: Sequence[str] | None, count: int, per: str
+) -> tuple[str, ...]:
     if labels is None:
         return ()
     if isinstance(labels, str) or len(labels) != count:

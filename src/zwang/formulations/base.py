@@ -19,10 +19,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 from zwang.errors import NotApplicableError
+from zwang.formulations.lazy import computed_once
 from zwang.formulations.linear import matvec, transpose_matvec
 from zwang.formulations.rank import RowGeometry
 from zwang.terms import EquationTerms, FloatArray
@@ -64,7 +64,7 @@ class Formulation(ABC):
     def respond(self, force: FloatArray, rhs: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Acceleration (…, n) and multipliers (…, m) under force (…, n) and right side (…, m)."""
 
-    @cached_property
+    @computed_once
     def _response(self) -> tuple[FloatArray, FloatArray]:
         return self.respond(self.terms.total_force, self.terms.constraint_rhs)
 

@@ -21,7 +21,6 @@ with rank [M; A] = n too; λ then comes from the balance (2.8a) instead of (3.6)
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -29,6 +28,7 @@ from numpy.typing import ArrayLike
 
 from zwang.errors import InputError
 from zwang.formulations.base import Formulation
+from zwang.formulations.lazy import computed_once
 from zwang.formulations.linear import dot, matvec, transpose, transpose_matvec
 from zwang.formulations.rank import DEFAULT_TOLERANCES, RowGeometry
 from zwang.terms import EquationTerms, FloatArray
@@ -81,7 +81,7 @@ class Projection(Formulation):
             row, column = np.unravel_index(np.argmax(np.abs(product)), product.shape)[-2:]
             raise InputError(
                 "tangent basis",
-                found=f"column {column} along which constraint {self.terms.name(int(row))!r} changes",
+                found=f"column {column}, along which {self.terms.name(int(row))!r} changes",
                 expected="A Dᵀ = 0",
                 advice="Every column must be a motion the constraints allow.",
             )
@@ -91,6 +91,7 @@ class Projection(Formulation):
         return Dt
 
     def respond(self, force: FloatArray, rhs: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Reaction-free equations for v̇, balance of forces for λ."""
         # (3.5a): [C; D M] v̇ = [−c0*; D h*], with C = U₁ᵀA
         right = np.concatenate(
             [transpose_matvec(self._range, rhs), transpose_matvec(self.basis, force)], axis=-1
@@ -100,18 +101,18 @@ class Projection(Formulation):
         reaction = matvec(self.terms.mass_matrix, acceleration) - force
         return acceleration, self.geometry.multipliers(reaction)
 
-    @cached_property
+    @computed_once
     def _range(self) -> FloatArray:
         """U₁, shape (…, m, r): combinations that make the rows independent."""
         return self.geometry.U[..., : self.geometry.rank]
 
-    @cached_property
+    @computed_once
     def independent_rows(self) -> FloatArray:
         """U₁ᵀA, shape (…, r, n): as many independent rows as the rank; A itself if it has it."""
         A = self.terms.constraint_matrix
         return A if self.geometry.rank == A.shape[-2] else transpose(self._range) @ A
 
-    @cached_property
+    @computed_once
     def _inverse_system(self) -> FloatArray:
         rows = transpose(self._range) @ self.terms.constraint_matrix
         return np.linalg.inv(
@@ -120,7 +121,7 @@ class Projection(Formulation):
 
     # --- the paper's quantities, for M > 0 ------------------------------------------------------
 
-    @cached_property
+    @computed_once
     def _inverse_mass(self) -> FloatArray:
         try:
             root = np.linalg.inv(np.linalg.cholesky(self.terms.mass_matrix))
@@ -128,29 +129,29 @@ class Projection(Formulation):
             return self._require_definite("mass matrix M")  # type: ignore[return-value]
         return transpose(root) @ root
 
-    @cached_property
+    @computed_once
     def transformation(self) -> FloatArray:
         """T = [M⁻¹Cᵀ, Dᵀ], shape (…, n, n), with e_t = Tᵀ e_v (3.2)."""
         normal = self._inverse_mass @ transpose(self.independent_rows)
         return np.concatenate([normal, self.basis], axis=-1)
 
-    @cached_property
+    @computed_once
     def metric(self) -> FloatArray:
         """M_t = Tᵀ M T = diag(M_c, M_d) (3.3), shape (…, n, n)."""
         return transpose(self.transformation) @ self.terms.mass_matrix @ self.transformation
 
-    @cached_property
+    @computed_once
     def orthogonal_metric(self) -> FloatArray:
         """M_c = C M⁻¹ Cᵀ (3.3), shape (…, r, r)."""
         rows = self.independent_rows
         return rows @ self._inverse_mass @ transpose(rows)
 
-    @cached_property
+    @computed_once
     def tangent_metric(self) -> FloatArray:
         """M_d = D M Dᵀ (3.3), shape (…, k, k): the mass matrix of the reduced equations."""
         return transpose(self.basis) @ self.terms.mass_matrix @ self.basis
 
-    @cached_property
+    @computed_once
     def projected_force(self) -> FloatArray:
         """h_t* = [−c0*; D h*] of the reaction-free equations Tᵀ M v̇ = h_t* (3.5), shape (…, n)."""
         b = self.terms.constraint_rhs
@@ -193,9 +194,7 @@ class Projection(Formulation):
         return np.linalg.solve(self.tangent_metric, right[..., None])[..., 0]
 
 
-def tangent_basis(
-    A: ArrayLike, method: Literal["svd", "qr", "partition"] = "svd"
-) -> FloatArray:
+def tangent_basis(A: ArrayLike, method: Literal["svd", "qr", "partition"] = "svd") -> FloatArray:
     """Dᵀ with A Dᵀ = 0 for a single matrix, without guessing, shape (n, n−r).
 
     ``svd`` and ``qr`` give orthonormal columns; ``partition`` picks the best independent

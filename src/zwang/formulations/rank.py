@@ -17,11 +17,11 @@ and A⁺ = V1 Σ1⁻¹ U1ᵀ (Udwadia & Kalaba 1996, property P1).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from zwang.errors import InputError
+from zwang.formulations.lazy import computed_once
 from zwang.formulations.linear import matvec, transpose, transpose_matvec
 from zwang.terms import FloatArray
 
@@ -85,7 +85,9 @@ def svd(B: FloatArray, *, full: bool = True) -> tuple[FloatArray, FloatArray, Fl
         return np.linalg.svd(B, full_matrices=full)
     batch = B.shape[:-2]
     U = np.broadcast_to(np.eye(rows, rows if full else 0), (*batch, rows, rows if full else 0))
-    Vt = np.broadcast_to(np.eye(columns if full else 0, columns), (*batch, columns if full else 0, columns))
+    Vt = np.broadcast_to(
+        np.eye(columns if full else 0, columns), (*batch, columns if full else 0, columns)
+    )
     return U, np.zeros((*batch, 0)), Vt
 
 
@@ -154,14 +156,15 @@ def equilibrate(M: FloatArray, A: FloatArray) -> tuple[FloatArray, FloatArray]:
     coordinate in millimetres or in metres. A coordinate without mass takes its scale from the
     constraints.
     """
-    inertia = np.diagonal(M, axis1=-2, axis2=-1)
+    inertia = M.diagonal(axis1=-2, axis2=-1)
     massive = inertia > 0.0
-    d = _power_of_two(np.sqrt(np.where(massive, inertia, 1.0)))
-    size = np.abs(A)
-    if not massive.all():
-        d = _scale_massless(size, d, massive)
-    length = np.sqrt(np.einsum("...ij,...j->...i", A * A, d * d))
-    return d, _power_of_two(np.where(length > 0.0, length, 1.0))
+    if massive.all():
+        d = inverse_power_of_two(np.sqrt(inertia))
+    else:
+        d = inverse_power_of_two(np.sqrt(np.where(massive, inertia, 1.0)))
+        d = _scale_massless(np.abs(A), d, massive)
+    length = np.sqrt(((A * d[..., None, :]) ** 2).sum(axis=-1))
+    return d, inverse_power_of_two(np.where(length > 0.0, length, 1.0))
 
 
 def _scale_massless(size: FloatArray, d: FloatArray, massive: np.ndarray) -> FloatArray:
@@ -173,10 +176,10 @@ def _scale_massless(size: FloatArray, d: FloatArray, massive: np.ndarray) -> Flo
         column = np.max(size * e[..., None], axis=-2, initial=0.0)
         balanced = np.divide(1.0, column, out=np.ones_like(column), where=column > 0.0)
         d = np.where(massive, d, balanced)
-    return np.where(massive, d, _power_of_two(1.0 / d))
+    return np.where(massive, d, inverse_power_of_two(1.0 / d))
 
 
-def _power_of_two(size: FloatArray) -> FloatArray:
+def inverse_power_of_two(size: FloatArray) -> FloatArray:
     """1/size, rounded to a power of two."""
     _, exponent = np.frexp(size)
     return np.ldexp(1.0, 1 - exponent)
@@ -222,12 +225,12 @@ class RowGeometry:
                 )
         return cls(A, rank, U, s, Vt)
 
-    @cached_property
+    @computed_once
     def row_space(self) -> FloatArray:
         """V1, shape (…, n, r): orthonormal basis of N(A)⊥."""
         return transpose(self.Vt[..., : self.rank, :])
 
-    @cached_property
+    @computed_once
     def null_space(self) -> FloatArray:
         """V2, shape (…, n, n−r): orthonormal basis of N(A), the virtual displacements."""
         n = self.matrix.shape[-1]
@@ -235,7 +238,7 @@ class RowGeometry:
             return transpose(self.Vt[..., self.rank :, :])
         return np.linalg.qr(self.row_space, mode="complete").Q[..., self.rank :]
 
-    @cached_property
+    @computed_once
     def dependencies(self) -> FloatArray:
         """U2, shape (…, m, m−r): orthonormal basis of N(Aᵀ); its columns say which rows depend."""
         m = self.matrix.shape[-2]
@@ -243,7 +246,7 @@ class RowGeometry:
             return self.U[..., self.rank :]
         return np.linalg.qr(self.U[..., : self.rank], mode="complete").Q[..., self.rank :]
 
-    @cached_property
+    @computed_once
     def pinv(self) -> FloatArray:
         """A⁺, shape (…, n, m)."""
         U1 = self.U[..., : self.rank]
@@ -251,13 +254,11 @@ class RowGeometry:
 
     def least_norm(self, rhs: FloatArray) -> FloatArray:
         """A⁺ rhs."""
-        c = transpose_matvec(self.U[..., : self.rank], rhs) / self.singular_values[..., : self.rank]
-        return matvec(self.row_space, c)
+        return matvec(self.pinv, rhs)
 
     def multipliers(self, force: FloatArray) -> FloatArray:
         """(Aᵀ)⁺ force: the least-norm λ with Aᵀ λ = the part of the force in R(Aᵀ)."""
-        c = transpose_matvec(self.row_space, force) / self.singular_values[..., : self.rank]
-        return matvec(self.U[..., : self.rank], c)
+        return transpose_matvec(self.pinv, force)
 
     def normal(self, vector: FloatArray) -> FloatArray:
         """A⁺A vector: the part in N(A)⊥."""
@@ -267,12 +268,12 @@ class RowGeometry:
         """(I − A⁺A) vector: the part in N(A)."""
         return vector - self.normal(vector)
 
-    @cached_property
+    @computed_once
     def tangent_projector(self) -> FloatArray:
         """I − A⁺A = V2 V2ᵀ, shape (…, n, n)."""
         return self.null_space @ transpose(self.null_space)
 
-    @cached_property
+    @computed_once
     def normal_projector(self) -> FloatArray:
         """A⁺A = V1 V1ᵀ, shape (…, n, n)."""
         return self.row_space @ transpose(self.row_space)
@@ -289,7 +290,7 @@ def numerical_rank(singular_values: FloatArray, tolerance: float) -> np.ndarray:
     """How many singular values count, shape of the batch."""
     if singular_values.shape[-1] == 0:
         return np.zeros(singular_values.shape[:-1], dtype=int)
-    return np.sum(singular_values > tolerance * singular_values[..., :1], axis=-1)
+    return (singular_values > tolerance * singular_values[..., :1]).sum(axis=-1)
 
 
 @dataclass(frozen=True)
@@ -315,7 +316,7 @@ def mass_spectrum(M: FloatArray, tolerance: float = DEFAULT_TOLERANCES.definite)
     """
     n = M.shape[-1]
     try:
-        pivots = np.diagonal(np.linalg.cholesky(M), axis1=-2, axis2=-1) ** 2
+        pivots = np.linalg.cholesky(M).diagonal(axis1=-2, axis2=-1) ** 2
     except np.linalg.LinAlgError:
         pivots = None
     # A pivot is at least the smallest eigenvalue; above 1e-4 the true one stays well above the

@@ -24,8 +24,8 @@ from zwang.terms import FloatArray
 
 __all__ = ["ExactResidual", "Refined", "refine"]
 
-#: Bits kept in the first part of a split number: 2·21 bits of a product and 11 of a sum over at
-#: most 2048 terms fit the 53 bits of a double.
+#: Bits kept in the first part of a split number: two such factors and the carries of a sum over at
+#: most 2¹¹ terms fit the 53 bits of a double. Longer sums round their last bits, which is harmless.
 LEADING_BITS = 21
 
 Response = Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
@@ -33,7 +33,7 @@ Response = Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
 
 def leading_part(x: FloatArray, axes: tuple[int, ...]) -> FloatArray:
     """x rounded to a multiple of 2^(e − LEADING_BITS), where |x| < 2^e over the axes."""
-    _, exponent = np.frexp(np.max(np.abs(x), axis=axes, keepdims=True, initial=0.0))
+    _, exponent = np.frexp(np.abs(x).max(axis=axes, keepdims=True, initial=0.0))
     # Adding 1.5·2⁵² units makes the last bit of the sum one unit; subtracting leaves x rounded.
     shift = np.ldexp(1.5, 52 - LEADING_BITS + exponent)
     return (x + shift) - shift
@@ -57,7 +57,9 @@ class ExactResidual:
         self.rest = stack - self.lead
         self.A_lead, self.A_rest = self.lead[..., self.n :, :], self.rest[..., self.n :, :]
 
-    def __call__(self, acceleration: FloatArray, multipliers: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def __call__(
+        self, acceleration: FloatArray, multipliers: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
         """r₁ (…, n) and r₂ (…, m)."""
         n, a, lam = self.n, acceleration, multipliers
         a1, lam1 = leading_part(a, (-1,)), leading_part(lam, (-1,))
@@ -70,6 +72,13 @@ class ExactResidual:
         r1 = s + (error_1 + error_2 + (force_low - low[..., :n]))
         s, error = two_sum(self.rhs, -top[..., n:])
         return r1, s + (error - low[..., n:])
+
+    def force_defect(self, force: FloatArray, multipliers: FloatArray) -> FloatArray:
+        """Aᵀλ − force, what rounding left of the product, shape (…, n)."""
+        lam1 = leading_part(multipliers, (-1,))
+        low = transpose_matvec(self.A_lead, multipliers - lam1)
+        s, error = two_sum(transpose_matvec(self.A_lead, lam1), -force)
+        return s + (error + low + transpose_matvec(self.A_rest, multipliers))
 
 
 @dataclass(frozen=True)
@@ -120,7 +129,8 @@ def relative(change: FloatArray, value: FloatArray) -> float:
     """Largest max|change| / max|value| over the batch; 0 where both vanish."""
     if change.shape[-1] == 0:
         return 0.0
-    top = np.max(np.abs(change), axis=-1)
-    size = np.max(np.abs(value), axis=-1)
+    top, size = np.abs(change).max(axis=-1), np.abs(value).max(axis=-1)
+    if change.ndim == 1:
+        return float(top / size) if size else (0.0 if not top else float("inf"))
     ratio = np.divide(top, size, out=np.where(top > 0.0, np.inf, 0.0), where=size > 0.0)
-    return float(np.max(ratio, initial=0.0))
+    return float(ratio.max(initial=0.0))

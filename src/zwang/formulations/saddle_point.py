@@ -14,11 +14,10 @@ has the least-norm λ since v̇ is the same in all of them.
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from zwang.formulations.base import Formulation
+from zwang.formulations.lazy import computed_once
 from zwang.formulations.linear import matvec, transpose
 from zwang.terms import FloatArray
 
@@ -31,11 +30,12 @@ class SaddlePoint(Formulation):
     name = "saddle_point"
 
     def respond(self, force: FloatArray, rhs: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Both from one solve."""
         solution = matvec(self._inverse, np.concatenate([force, rhs], axis=-1))
         n = self.terms.coordinate_count
         return solution[..., :n], -solution[..., n:]
 
-    @cached_property
+    @computed_once
     def saddle_matrix(self) -> FloatArray:
         """[[M, Aᵀ], [A, 0]], shape (…, n+m, n+m)."""
         M, A = self.terms.mass_matrix, self.terms.constraint_matrix
@@ -46,7 +46,7 @@ class SaddlePoint(Formulation):
             axis=-2,
         )
 
-    @cached_property
+    @computed_once
     def _inverse(self) -> FloatArray:
         """Pseudoinverse from the eigenvalues, of which all but m − r count."""
         values, vectors = np.linalg.eigh(self.saddle_matrix)

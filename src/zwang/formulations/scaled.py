@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
+from zwang.formulations.lazy import computed_once
 from zwang.formulations.linear import transpose
 from zwang.formulations.rank import (
     DEFAULT_TOLERANCES,
@@ -90,31 +90,30 @@ class ScaledSystem:
 
     def groups(self) -> Iterator[Group]:
         """The batch in parts of equal rank; the usual single rank costs no copying."""
-        ranks = np.unique(self.constraint_ranks)
-        if ranks.size <= 1:
-            rank = int(ranks[0]) if ranks.size else 0
-            geometry = RowGeometry(self.scaled.constraint_matrix, rank, *self.decomposition)
+        rank = self.constraint_ranks.max(initial=0)
+        if (self.constraint_ranks == rank).all():
+            geometry = RowGeometry(self.scaled.constraint_matrix, int(rank), *self.decomposition)
             yield Group(None, self.scaled, geometry)
             return
-        for rank in ranks:
+        for rank in np.unique(self.constraint_ranks):
             index = np.flatnonzero(self.constraint_ranks == rank)
             part = self.scaled.system(index)  # type: ignore[arg-type]
             U, s, Vt = (array[index] for array in self.decomposition)
             yield Group(index, part, RowGeometry(part.constraint_matrix, int(rank), U, s, Vt))
 
-    @cached_property
+    @computed_once
     def geometry(self) -> RowGeometry:
         """Subspaces of A_s, for a system or batch of one rank."""
         (group,) = self.groups()
         return group.geometry
 
-    @cached_property
+    @computed_once
     def stacked_ranks(self) -> np.ndarray:
         """rank [M; A] = rank A + rank V₂ᵀMV₂, per system; it is n when M is positive definite."""
         n = self.terms.coordinate_count
+        if self.positive_definite:
+            return self.mass.rank
         ranks = np.full(np.shape(self.constraint_ranks), n)
-        if np.all(self.mass.rank == n):
-            return ranks
         for group in self.groups():
             values, _ = self._reduced(group)
             found = group.geometry.rank + np.sum(values > self.tolerances.definite, axis=-1)
@@ -141,20 +140,25 @@ class ScaledSystem:
         loose = vectors[:, values <= self.tolerances.definite]
         return self.velocity_scale[:, None] * (group.geometry.null_space @ loose)
 
-    @property
+    @computed_once
     def positive_definite(self) -> bool:
         """Whether M has full rank in every system."""
-        return bool(np.all(self.mass.rank == self.terms.coordinate_count))
+        return bool((self.mass.rank == self.terms.coordinate_count).all())
 
-    @property
+    @computed_once
     def unique(self) -> bool:
         """Whether rank [M; A] = n in every system."""
-        return bool(np.all(self.stacked_ranks == self.terms.coordinate_count))
+        if self.positive_definite:
+            return True
+        return bool((self.stacked_ranks == self.terms.coordinate_count).all())
 
     def system(self, index: int) -> ScaledSystem:
         """One system of a flat batch."""
         mass = MassSpectrum(
-            *(np.asarray(part)[index] for part in (self.mass.rank, self.mass.smallest, self.mass.largest)),
+            *(
+                np.asarray(part)[index]
+                for part in (self.mass.rank, self.mass.smallest, self.mass.largest)
+            ),
             estimated=self.mass.estimated,
         )
         U, s, Vt = (array[index] for array in self.decomposition)
@@ -174,7 +178,13 @@ def _flat(terms: EquationTerms) -> EquationTerms:
     """At most one batch axis."""
     if len(terms.batch_shape) <= 1:
         return terms
-    own = {"mass_matrix": 2, "applied_force": 1, "constraint_matrix": 2, "constraint_rhs": 1, "nonideal_force": 1}
+    own = {
+        "mass_matrix": 2,
+        "applied_force": 1,
+        "constraint_matrix": 2,
+        "constraint_rhs": 1,
+        "nonideal_force": 1,
+    }
     parts = {name: getattr(terms, name) for name in own}
     return replace(
         terms, **{name: parts[name].reshape(-1, *parts[name].shape[-k:]) for name, k in own.items()}

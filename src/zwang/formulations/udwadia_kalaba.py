@@ -21,12 +21,11 @@ M^(−1/2): put y = Lᵀ(v̇ − a); then |y|² is Gauss's measure, (A L⁻ᵀ) 
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from zwang.formulations.base import Facts, Formulation
+from zwang.formulations.lazy import computed_once
 from zwang.formulations.linear import matvec, transpose, transpose_matvec
 from zwang.formulations.rank import RowGeometry
 from zwang.terms import FloatArray
@@ -41,11 +40,13 @@ class UdwadiaKalaba(Formulation):
 
     @classmethod
     def obstacle(cls, facts: Facts) -> str | None:
+        """M must be positive definite."""
         if not facts.positive_definite:
             return "it needs a positive definite mass matrix, and M is singular"
         return None
 
     def respond(self, force: FloatArray, rhs: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Acceleration by (5), multipliers by (23)."""
         # (5): v̇ = a + M^(−1/2) (A M^(−1/2))⁺ (b − A a), with a = M⁻¹(Q + C)
         # (23): λ = (A M⁻¹ Aᵀ)⁺ (b − A a)
         a = self._inverse_mass_times(force)
@@ -54,7 +55,7 @@ class UdwadiaKalaba(Formulation):
         lam = self._weighted.multipliers(y)  # ((A L⁻ᵀ)⁺)ᵀ (A L⁻ᵀ)⁺ e = (A M⁻¹ Aᵀ)⁺ e
         return a + transpose_matvec(self._inverse_root, y), lam
 
-    @cached_property
+    @computed_once
     def _inverse_root(self) -> FloatArray:
         """L⁻¹ with M = L Lᵀ."""
         try:
@@ -62,7 +63,7 @@ class UdwadiaKalaba(Formulation):
         except np.linalg.LinAlgError:
             return self._require_definite("mass matrix M")  # type: ignore[return-value]
 
-    @cached_property
+    @computed_once
     def _weighted(self) -> RowGeometry:
         """A L⁻ᵀ, whose rank is that of A."""
         G = self.terms.constraint_matrix @ transpose(self._inverse_root)
@@ -73,12 +74,12 @@ class UdwadiaKalaba(Formulation):
 
     # --- the paper's quantities -----------------------------------------------------------------
 
-    @cached_property
+    @computed_once
     def free_acceleration(self) -> FloatArray:
         """a = M⁻¹ Q: the acceleration without constraints (1)."""
         return self._inverse_mass_times(self.terms.applied_force)
 
-    @cached_property
+    @computed_once
     def mass_roots(self) -> tuple[FloatArray, FloatArray]:
         """The symmetric roots M^(1/2) and M^(−1/2)."""
         values, vectors = np.linalg.eigh(self.terms.mass_matrix)
@@ -88,29 +89,29 @@ class UdwadiaKalaba(Formulation):
             (vectors / root[..., None, :]) @ transpose(vectors),
         )
 
-    @cached_property
+    @computed_once
     def weighted_constraint_matrix(self) -> FloatArray:
         """B = A M^(−1/2), the paper's Constraint Matrix (after (3)), shape (…, m, n)."""
         return self.terms.constraint_matrix @ self.mass_roots[1]
 
-    @cached_property
+    @computed_once
     def dissatisfaction(self) -> FloatArray:
         """e = b − A a: how far the free acceleration violates the constraints (14)."""
         return self.terms.constraint_rhs - matvec(
             self.terms.constraint_matrix, self.free_acceleration
         )
 
-    @cached_property
+    @computed_once
     def acceleration_gain(self) -> FloatArray:
         """K₁ = M^(−1/2) (A M^(−1/2))⁺, with v̇ − a = K₁ e (15), shape (…, n, m)."""
         return transpose(self._inverse_root) @ self._weighted.pinv
 
-    @cached_property
+    @computed_once
     def force_gain(self) -> FloatArray:
         """K = M^(1/2) (A M^(−1/2))⁺, with Q_c = K e (17), shape (…, n, m)."""
         return self.terms.mass_matrix @ self.acceleration_gain
 
-    @cached_property
+    @computed_once
     def multiplier_gain(self) -> FloatArray:
         """K₂ = (A M⁻¹ Aᵀ)⁺, with λ = K₂ e, shape (…, m, m).
 
@@ -120,12 +121,12 @@ class UdwadiaKalaba(Formulation):
         Gp = self._weighted.pinv
         return transpose(Gp) @ Gp
 
-    @cached_property
+    @computed_once
     def deviation(self) -> FloatArray:
         """v̇ − a = K₁ e, the deviation from free motion (14); with C the share of C is added."""
         return matvec(self.acceleration_gain, self.dissatisfaction) + self.nonideal_acceleration
 
-    @cached_property
+    @computed_once
     def nonideal_acceleration(self) -> FloatArray:
         """M^(−1/2) (I − B⁺B) M^(−1/2) C, the part of v̇ due to non-ideal constraints (7)."""
         y = self._weighted.tangent(matvec(self._inverse_root, self.terms.nonideal_force))

@@ -19,13 +19,12 @@ is pure rounding and its pseudoinverse by a relative tolerance would invert the 
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from zwang.errors import InputError, NotUniqueError
 from zwang.formulations.base import Formulation
+from zwang.formulations.lazy import computed_once
 from zwang.formulations.linear import matvec, transpose, transpose_matvec
 from zwang.formulations.rank import DEFAULT_TOLERANCES, pinv
 from zwang.terms import FloatArray
@@ -39,6 +38,7 @@ class UdwadiaMogharabin(Formulation):
     name = "udwadia_mogharabin"
 
     def respond(self, force: FloatArray, rhs: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Acceleration by (54), multipliers from the balance of forces."""
         # (54): v̇ = V₂ (V₂ᵀ M V₂)⁻¹ V₂ᵀ (Q + C − M A⁺b) + A⁺b; then Aᵀλ = M v̇ − (Q + C)
         M, V2 = self.terms.mass_matrix, self.geometry.null_space
         normal = self.geometry.least_norm(rhs)
@@ -49,7 +49,7 @@ class UdwadiaMogharabin(Formulation):
     def _solve_reduced(self, force: FloatArray) -> FloatArray:
         return matvec(self._inverse_reduced_mass, force)
 
-    @cached_property
+    @computed_once
     def _inverse_reduced_mass(self) -> FloatArray:
         """(V₂ᵀ M V₂)⁻¹, shape (…, n−r, n−r)."""
         try:
@@ -65,59 +65,59 @@ class UdwadiaMogharabin(Formulation):
 
     # --- the paper's matrices -------------------------------------------------------------------
 
-    @cached_property
+    @computed_once
     def projected_mass(self) -> FloatArray:
         """M_s = (I − A⁺A) M (I − A⁺A) (15), shape (…, n, n)."""
         P = self.geometry.tangent_projector
         return P @ self.terms.mass_matrix @ P
 
-    @cached_property
+    @computed_once
     def reduced_mass(self) -> FloatArray:
         """V₂ᵀ M V₂ (44), shape (…, n−r, n−r); M_s = V₂ (V₂ᵀ M V₂) V₂ᵀ (45)."""
         V2 = self.geometry.null_space
         return transpose(V2) @ self.terms.mass_matrix @ V2
 
-    @cached_property
+    @computed_once
     def projected_mass_pinv(self) -> FloatArray:
         """M_s⁺ = V₂ (V₂ᵀ M V₂)⁻¹ V₂ᵀ (Lemma 5), shape (…, n, n)."""
         V2 = self.geometry.null_space
         return V2 @ self._inverse_reduced_mass @ transpose(V2)
 
-    @cached_property
+    @computed_once
     def stacked_matrix(self) -> FloatArray:
         """M̃ = [M_s; A] (16), shape (…, n+m, n)."""
         return np.concatenate([self.projected_mass, self.terms.constraint_matrix], axis=-2)
 
-    @cached_property
+    @computed_once
     def stacked_pinv(self) -> FloatArray:
         """M̃⁺ = [M_s⁺ | A⁺] (26), by Lemma 1, shape (…, n, n+m)."""
         return np.concatenate([self.projected_mass_pinv, self.geometry.pinv], axis=-1)
 
-    @cached_property
+    @computed_once
     def stacked_rhs(self) -> FloatArray:
         """Right side of (14): [(I − A⁺A)Δ; b], shape (…, n+m)."""
         return np.concatenate(
             [self.geometry.tangent(self.reduced_force), self.terms.constraint_rhs], axis=-1
         )
 
-    @cached_property
+    @computed_once
     def mass_constraint_stack(self) -> FloatArray:
         """M̂ = [M; A] (Lemma 3), shape (…, n+m, n)."""
         return np.concatenate([self.terms.mass_matrix, self.terms.constraint_matrix], axis=-2)
 
     # --- motion ---------------------------------------------------------------------------------
 
-    @cached_property
+    @computed_once
     def reduced_force(self) -> FloatArray:
         """Δ = Q + C − M A⁺b (24), shape (…, n)."""
         return self.terms.total_force - matvec(self.terms.mass_matrix, self.normal_acceleration)
 
-    @cached_property
+    @computed_once
     def normal_acceleration(self) -> FloatArray:
         """A⁺b, the part of v̇ in N(A)⊥ (30), step one of section 2.2."""
         return self.geometry.least_norm(self.terms.constraint_rhs)
 
-    @cached_property
+    @computed_once
     def tangent_acceleration(self) -> FloatArray:
         """M_s⁺ Δ, the part of v̇ in N(A) (29), (47)."""
         return matvec(self.projected_mass_pinv, self.reduced_force)
@@ -127,7 +127,7 @@ class UdwadiaMogharabin(Formulation):
         """v̇ = M_s⁺ Δ + A⁺b (24)."""
         return self.tangent_acceleration + self.normal_acceleration
 
-    @cached_property
+    @computed_once
     def _ideal_force(self) -> FloatArray:
         """(M M_s⁺ − I) Δ, which lies in N(A)⊥ (36)."""
         M, delta = self.terms.mass_matrix, self.reduced_force
@@ -191,7 +191,9 @@ class UdwadiaMogharabin(Formulation):
         }
 
 
-def particle(mass: float, a: ArrayLike, A: ArrayLike, b: ArrayLike, d: ArrayLike = 0.0) -> FloatArray:
+def particle(
+    mass: float, a: ArrayLike, A: ArrayLike, b: ArrayLike, d: ArrayLike = 0.0
+) -> FloatArray:
     """One particle: v̇ = (I − A⁺A)(a + d) + A⁺b, with Q = m a and C = m d (28).
 
     The mass drops out; it is an argument to make that visible and is only checked.
@@ -204,7 +206,9 @@ def particle(mass: float, a: ArrayLike, A: ArrayLike, b: ArrayLike, d: ArrayLike
     return free - Ap @ (A @ free) + Ap @ b
 
 
-def fully_constrained(M: ArrayLike, Q: ArrayLike, A: ArrayLike, b: ArrayLike) -> tuple[FloatArray, FloatArray]:
+def fully_constrained(
+    M: ArrayLike, Q: ArrayLike, A: ArrayLike, b: ArrayLike
+) -> tuple[FloatArray, FloatArray]:
     """A of full column rank: v̇ = A⁺b (39) and Q_c = M A⁺b − Q (40), whatever the mass."""
     acceleration = pinv(np.asarray(A, float)) @ np.asarray(b, float)
     return acceleration, np.asarray(M, float) @ acceleration - np.asarray(Q, float)

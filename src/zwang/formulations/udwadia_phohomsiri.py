@@ -12,11 +12,10 @@ M may be singular and A of any rank, as long as rank [M; A] = n; then M̃ has fu
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from zwang.formulations.base import Formulation
+from zwang.formulations.lazy import computed_once
 from zwang.formulations.linear import matvec
 from zwang.formulations.rank import pinv_of_rank
 from zwang.terms import FloatArray
@@ -30,23 +29,24 @@ class UdwadiaPhohomsiri(Formulation):
     name = "udwadia_phohomsiri"
 
     def respond(self, force: FloatArray, rhs: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Acceleration by (8), multipliers from the balance of forces."""
         # (8): v̇ = [(I − A⁺A) M; A]⁺ [Q + C; b]; then Aᵀλ = M v̇ − (Q + C)
         acceleration = matvec(self._stacked_pinv, np.concatenate([force, rhs], axis=-1))
         ideal_force = matvec(self.terms.mass_matrix, acceleration) - force
         return acceleration, self.geometry.multipliers(ideal_force)
 
-    @cached_property
+    @computed_once
     def stacked_matrix(self) -> FloatArray:
         """M̃ = [(I − A⁺A) M; A], shape (…, n+m, n)."""
         top = self.geometry.tangent_projector @ self.terms.mass_matrix
         return np.concatenate([top, self.terms.constraint_matrix], axis=-2)
 
-    @cached_property
+    @computed_once
     def stacked_rhs(self) -> FloatArray:
         """[Q + C; b], shape (…, n+m)."""
         return np.concatenate([self.terms.total_force, self.terms.constraint_rhs], axis=-1)
 
-    @cached_property
+    @computed_once
     def _stacked_pinv(self) -> FloatArray:
         return pinv_of_rank(self.stacked_matrix, self.terms.coordinate_count)
 

@@ -11,20 +11,19 @@
 | Q^c | `constraint_force` | (64), (71), (75) |
 
 Give every direction in N(A)⊥ the mass α² and add A⁺z to the force: the auxiliary system has a
-positive definite mass matrix exactly when rank [M; A] = n (Lemma 1), obeys the same constraints, and
-has the acceleration of the real system for every α ≠ 0 and z (Results 1 and 2). With z = α²b it has
-its constraint force as well (Result 5); α = 1, z = b is Result 6.
+positive definite mass matrix exactly when rank [M; A] = n (Lemma 1), obeys the same constraints,
+and has the acceleration of the real system for every α ≠ 0 and z (Results 1 and 2). With z = α²b it
+has its constraint force as well (Result 5); α = 1, z = b is Result 6.
 """
 
 from __future__ import annotations
-
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from zwang.errors import InputError
 from zwang.formulations.base import Formulation
+from zwang.formulations.lazy import computed_once
 from zwang.formulations.linear import matvec, transpose, transpose_matvec
 from zwang.formulations.rank import DEFAULT_TOLERANCES, RowGeometry
 from zwang.terms import EquationTerms, FloatArray
@@ -58,17 +57,17 @@ class AuxiliarySystem:
         b = terms.constraint_rhs
         self.z = alpha**2 * b if z is None else np.broadcast_to(np.asarray(z, float), b.shape)
 
-    @cached_property
+    @computed_once
     def mass_matrix(self) -> FloatArray:
         """M_A = M + α² A⁺A (46), shape (…, n, n)."""
         return self.terms.mass_matrix + self.alpha**2 * self.geometry.normal_projector
 
-    @cached_property
+    @computed_once
     def applied_force(self) -> FloatArray:
         """Q_z = Q + A⁺ z (45), shape (…, n)."""
         return self.terms.applied_force + self.geometry.least_norm(self.z)
 
-    @cached_property
+    @computed_once
     def _inverse_root(self) -> FloatArray:
         """L⁻¹ with M_A = L Lᵀ; L⁻ᵀ serves as M_A^(−1/2)."""
         try:
@@ -81,12 +80,12 @@ class AuxiliarySystem:
                 advice="zwang.explain names the direction with neither mass nor constraint.",
             ) from error
 
-    @cached_property
+    @computed_once
     def inverse_mass_matrix(self) -> FloatArray:
         """M_A⁻¹, shape (…, n, n)."""
         return transpose(self._inverse_root) @ self._inverse_root
 
-    @cached_property
+    @computed_once
     def mass_roots(self) -> tuple[FloatArray, FloatArray]:
         """The symmetric roots M_A^(1/2) and M_A^(−1/2)."""
         values, vectors = np.linalg.eigh(self.mass_matrix)
@@ -96,46 +95,52 @@ class AuxiliarySystem:
             (vectors / root[..., None, :]) @ transpose(vectors),
         )
 
-    @cached_property
+    @computed_once
     def weighted_constraint_matrix(self) -> FloatArray:
         """B_A = A M_A^(−1/2) (52), shape (…, m, n)."""
         return self.terms.constraint_matrix @ self.mass_roots[1]
 
-    @cached_property
+    @computed_once
     def _weighted(self) -> RowGeometry:
         G = self.terms.constraint_matrix @ transpose(self._inverse_root)  # A L⁻ᵀ
         return RowGeometry.of(G, rank=self.geometry.rank)
 
-    @cached_property
+    @computed_once
     def free_acceleration(self) -> FloatArray:
         """a_{A,z} = M_A⁻¹ Q_z (51), shape (…, n)."""
         return self._inverse_mass_times(self.applied_force)
 
-    @cached_property
+    def respond(self, force: FloatArray, rhs: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Acceleration and multipliers of the auxiliary system under other force and right side."""
+        a = self._inverse_mass_times(force)
+        y = self._weighted.least_norm(rhs - matvec(self.terms.constraint_matrix, a))
+        return a + transpose_matvec(self._inverse_root, y), self._weighted.multipliers(y)
+
+    @computed_once
     def auxiliary_constraint_force(self) -> FloatArray:
         """Q^c_{A,z} = M_A^(1/2) B_A⁺ (b − A a_{A,z}) + M_A^(1/2)(I − B_A⁺B_A) M_A^(−1/2) C (65)."""
         return self.ideal_force + self.nonideal_part
 
-    @cached_property
+    @computed_once
     def ideal_force(self) -> FloatArray:
         """M_A^(1/2) B_A⁺ (b − A a_{A,z}), shape (…, n): the ideal part of (65), as in (62)."""
         A, b = self.terms.constraint_matrix, self.terms.constraint_rhs
         y = self._weighted.least_norm(b - matvec(A, self.free_acceleration))
         return transpose_matvec(A, self._weighted.multipliers(y))
 
-    @cached_property
+    @computed_once
     def nonideal_part(self) -> FloatArray:
         """M_A^(1/2)(I − B_A⁺B_A) M_A^(−1/2) C, shape (…, n): the last term of (65)."""
         C = self.terms.nonideal_force
         y = self._weighted.normal(matvec(self._inverse_root, C))  # B_A⁺B_A M_A^(−1/2) C
         return C - transpose_matvec(self.terms.constraint_matrix, self._weighted.multipliers(y))
 
-    @cached_property
+    @computed_once
     def acceleration(self) -> FloatArray:
         """v̇ = M_A⁻¹ (Q_z + Q^c_{A,z}) (66), Result 2; the same for every α and z."""
         return self._inverse_mass_times(self.applied_force + self.auxiliary_constraint_force)
 
-    @cached_property
+    @computed_once
     def constraint_force(self) -> FloatArray:
         """Q^c = Q_z + Q^c_{A,z} − Q_{α²b} (71), the force on the real system for any z."""
         wanted = self.terms.applied_force + self.geometry.least_norm(
@@ -145,13 +150,13 @@ class AuxiliarySystem:
 
     # --- Lemma 5: H = A M_A⁻¹ Aᵀ and rates of change with α ---------------------------------------
 
-    @cached_property
+    @computed_once
     def multiplier_matrix(self) -> FloatArray:
         """H = A M_A⁻¹ Aᵀ, shape (…, m, m)."""
         A = self.terms.constraint_matrix
         return A @ self.inverse_mass_matrix @ transpose(A)
 
-    @cached_property
+    @computed_once
     def multiplier_matrix_pinv(self) -> FloatArray:
         """H⁺, shape (…, m, m)."""
         Gp = self._weighted.pinv
@@ -172,8 +177,14 @@ class AuxiliarySystem:
     @property
     def multiplier_matrix_pinv_rate(self) -> FloatArray:
         """∂H⁺/∂α = 2α H⁺ A M_A⁻¹ A⁺ H H⁺ (34)."""
-        A, inverse, Hp = self.terms.constraint_matrix, self.inverse_mass_matrix, self.multiplier_matrix_pinv
-        return 2.0 * self.alpha * Hp @ A @ inverse @ self.geometry.pinv @ self.multiplier_matrix @ Hp
+        A, inverse, Hp = (
+            self.terms.constraint_matrix,
+            self.inverse_mass_matrix,
+            self.multiplier_matrix_pinv,
+        )
+        return (
+            2.0 * self.alpha * Hp @ A @ inverse @ self.geometry.pinv @ self.multiplier_matrix @ Hp
+        )
 
     def _inverse_mass_times(self, force: FloatArray) -> FloatArray:
         return transpose_matvec(self._inverse_root, matvec(self._inverse_root, force))
@@ -184,18 +195,15 @@ class UdwadiaSchutte(Formulation):
 
     name = "udwadia_schutte"
 
-    @cached_property
+    @computed_once
     def auxiliary(self) -> AuxiliarySystem:
         """The auxiliary system with α = 1, z = b."""
         return AuxiliarySystem(self.terms, geometry=self.geometry)
 
     def respond(self, force: FloatArray, rhs: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Acceleration by (74), multipliers of the force (75)."""
         # (72)–(75): M_A v̇ = (Q + C + A⁺b) + M_A^(1/2) B_A⁺ (b − A a_{A,b})
-        s, A = self.auxiliary, self.terms.constraint_matrix
-        a = s._inverse_mass_times(force + self.geometry.least_norm(rhs))
-        y = s._weighted.least_norm(rhs - matvec(A, a))
-        acceleration = a + transpose_matvec(s._inverse_root, y)
-        return acceleration, s._weighted.multipliers(y)
+        return self.auxiliary.respond(force + self.geometry.least_norm(rhs), rhs)
 
     @property
     def acceleration(self) -> FloatArray:

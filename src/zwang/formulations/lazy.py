@@ -1,0 +1,29 @@
+"""A computed-once attribute without the lock that `functools.cached_property` takes before 3.12."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, overload
+
+__all__ = ["computed_once"]
+
+T = TypeVar("T")
+
+
+class computed_once(Generic[T]):  # noqa: N801 - used as a decorator, like property
+    """Decorator: the method runs on first access and its result replaces it on the instance."""
+
+    def __init__(self, method: Callable[[Any], T]) -> None:
+        self.method = method
+        self.__doc__ = method.__doc__
+        self.name = method.__name__
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> computed_once[T]: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self
+        value = instance.__dict__[self.name] = self.method(instance)
+        return value

@@ -1,0 +1,386 @@
+"""Terms in, motion and forces out: joins formulations and diagnosis.
+
+`solve` scales the terms, decides the ranks, refuses what has no answer with a sentence that names
+the culprit, chooses a formulation, and refines its answer with residuals in doubled precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zwang.diagnosis.explain import inconsistent_error, indefinite_error, not_unique_error
+from zwang.errors import (
+    InputError,
+    NotApplicableError,
+    NotUniqueError,
+    UnknownNameError,
+    ZwangError,
+)
+from zwang.formulations.base import Facts, Formulation
+from zwang.formulations.linear import matvec, transpose_matvec
+from zwang.formulations.projection import Projection
+from zwang.formulations.rank import DEFAULT_TOLERANCES, Tolerances
+from zwang.formulations.refine import ExactResidual, Refined, refine
+from zwang.formulations.saddle_point import SaddlePoint
+from zwang.formulations.scaled import Group, ScaledSystem
+from zwang.formulations.udwadia_kalaba import UdwadiaKalaba
+from zwang.formulations.udwadia_mogharabin import UdwadiaMogharabin
+from zwang.formulations.udwadia_phohomsiri import UdwadiaPhohomsiri
+from zwang.formulations.udwadia_schutte import UdwadiaSchutte
+from zwang.solution import Ranks, Solution
+from zwang.terms import EquationTerms, FloatArray
+
+__all__ = ["FORMULATIONS", "choose", "solve", "solve_terms"]
+
+FORMULATIONS: dict[str, type[Formulation]] = {
+    kind.name: kind
+    for kind in (
+        UdwadiaKalaba,
+        UdwadiaPhohomsiri,
+        UdwadiaSchutte,
+        UdwadiaMogharabin,
+        Projection,
+        SaddlePoint,
+    )
+}
+
+#: Above this condition number of M, M⁻¹ costs half of the digits, and the form that inverts M only
+#: on the freedoms is taken instead.
+WELL_CONDITIONED_MASS = 1e8
+
+#: A mass this much smaller than the largest is not below what rounding leaves of a zero.
+DOUBTFUL_MASS = 1e-15
+
+
+def solve(
+    M: Any,
+    Q: ArrayLike,
+    A: Any = None,
+    b: ArrayLike | None = None,
+    C: ArrayLike | None = None,
+    *,
+    formulation: str = "auto",
+    names: Sequence[str] | None = None,
+    coordinates: Sequence[str] | None = None,
+    family: bool = False,
+    refined: bool = True,
+    tolerances: Tolerances = DEFAULT_TOLERANCES,
+) -> Solution:
+    """Acceleration, constraint force and multipliers of M v̇ = Q + Q_c under A v̇ = b.
+
+    Parameters
+    ----------
+    M : mass matrix, shape (…, n, n), symmetric positive semi-definite; array or scipy.sparse.
+    Q : applied force with gyroscopic terms, shape (…, n).
+    A, b : constraint rows A v̇ = b, shapes (…, m, n) and (…, m); rows may repeat. Leave both out
+        for a free system.
+    C : non-ideal force, shape (…, n): Q_c does the work wᵀC in every virtual displacement w.
+    formulation : ``"auto"`` or a name in `FORMULATIONS`.
+    names, coordinates : names of rows and of coordinates, used in every message.
+    family : where accelerations are not unique, return all of them instead of refusing.
+    refined : correct the answer by its residual in doubled precision (the default).
+    tolerances : thresholds for ranks and consistency.
+
+    Raises
+    ------
+    InputError : a shape or value is wrong, or M is indefinite.
+    NotUniqueError : a direction has neither mass nor constraint (and `family` is not set).
+    InconsistentConstraintsError : constraints contradict; the error names an irreducible group.
+    NotApplicableError : the named formulation does not apply; the error says which do.
+
+    Examples
+    --------
+    A particle of mass 2 under gravity on the incline y = −x, held by the same constraint twice:
+
+    >>> import zwang as zw
+    >>> s = zw.solve([[2, 0], [0, 2]], [0, -20], [[1, 1], [2, 2]], [0, 0])
+    >>> s.acceleration
+    array([ 5., -5.])
+    >>> s.constraint_force
+    array([10., 10.])
+    """
+    if _is_sparse(M) or _is_sparse(A):
+        from zwang.sparse import SPARSE_SIZE, solve_sparse
+
+        if (M.shape[0] if _is_sparse(M) else np.shape(M)[0]) > SPARSE_SIZE:
+            return solve_sparse(
+                M,
+                Q,
+                A,
+                b,
+                C,
+                formulation=formulation,
+                names=names,
+                coordinates=coordinates,
+                family=family,
+                tolerances=tolerances,
+            )
+    terms = EquationTerms.of(M, Q, A, b, C, names=names, coordinates=coordinates)
+    return solve_terms(
+        terms, formulation=formulation, family=family, refined=refined, tolerances=tolerances
+    )
+
+
+def solve_terms(
+    terms: EquationTerms,
+    *,
+    formulation: str = "auto",
+    family: bool = False,
+    refined: bool = True,
+    tolerances: Tolerances = DEFAULT_TOLERANCES,
+) -> Solution:
+    """`solve` for terms that are already checked."""
+    if formulation != "auto" and formulation not in FORMULATIONS:
+        raise UnknownNameError("formulation", formulation, ["auto", *FORMULATIONS])
+    if terms.batch_shape and 0 in terms.batch_shape:
+        raise InputError(
+            "batch", found=f"shape {terms.batch_shape}", expected="at least one system"
+        )
+    system = ScaledSystem.of(terms, tolerances)
+    _require_semidefinite(system)
+    notes = [*terms.notes, *_doubtful_masses(system)]
+    loose = _undetermined(system) if family else np.zeros((terms.coordinate_count, 0))
+    if not loose.shape[-1] and not system.unique:
+        raise _in_batch(system, system.stacked_ranks < terms.coordinate_count, not_unique_error)
+    kind, reason = _kind(formulation, system, family=bool(loose.shape[-1]))
+
+    n, m = terms.coordinate_count, terms.constraint_count
+    size = system.constraint_ranks.shape
+    acceleration, multipliers = np.empty((*size, n)), np.empty((*size, m))
+    ideal_force = np.empty((*size, n))
+    corrections: tuple[float, ...] = ()
+    for given in system.groups():
+        group = _with_mass_along(given, loose) if loose.shape[-1] else given
+        part = _solve_group(kind, group, tolerances, refined=refined)
+        _require_consistent(system, group, part, tolerances)
+        where = ... if group.index is None else group.index
+        acceleration[where], multipliers[where] = part.acceleration, part.multipliers
+        ideal_force[where] = transpose_matvec(group.terms.constraint_matrix, part.multipliers)
+        corrections = max(corrections, part.corrections, key=lambda c: c[-1] if c else 0.0)
+    if refined and corrections and not corrections[-1] < 1e-6:
+        notes.append(
+            f"refinement stopped at a relative correction of {corrections[-1]:.1e}: the terms are "
+            "badly conditioned, and the result may have few correct digits"
+        )
+
+    # Back from scaled terms, which are exact up to powers of two.
+    d, e = system.velocity_scale, system.row_scale
+    acceleration, ideal_force = acceleration * d, ideal_force / d
+    multipliers = multipliers * e
+    redundant = m - system.constraint_ranks
+    if (redundant > 0).any():
+        multipliers = _least_norm(system, multipliers, ideal_force)
+        count = f"{int(np.max(redundant))} of {m}"
+        notes.append(
+            f"{'up to ' if terms.batch_shape else ''}{count} constraint rows are redundant; "
+            "the multipliers are those of least norm, see zwang.passport"
+        )
+    basis = loose * d[:, None] if loose.shape[-1] else loose
+    if basis.shape[-1]:
+        acceleration = acceleration - basis @ np.linalg.lstsq(basis, acceleration)[0]
+        notes.append(
+            f"the acceleration is not unique: {basis.shape[-1]} direction(s) have neither mass "
+            "nor constraint; the one of least norm is given, and `family` spans the rest"
+        )
+    batch = terms.batch_shape
+    return Solution(
+        terms,
+        acceleration.reshape(*batch, n),
+        (ideal_force.reshape(*batch, n) + terms.nonideal_force),
+        multipliers.reshape(*batch, m),
+        Ranks(
+            *(
+                _shaped(r, batch)
+                for r in (system.constraint_ranks, system.mass.rank, system.stacked_ranks)
+            )
+        ),
+        kind.name,
+        reason,
+        corrections,
+        basis,
+        tuple(notes),
+        system,
+    )
+
+
+def choose(system: ScaledSystem) -> tuple[type[Formulation], str]:
+    """The formulation `auto` takes, and why, from ranks and conditioning alone."""
+    n, m = system.terms.coordinate_count, system.terms.constraint_count
+    rank = int(system.constraint_ranks.max(initial=0))
+    if not system.positive_definite:
+        low = int(np.min(system.mass.rank))
+        return UdwadiaMogharabin, f"M is singular (rank {low} of {n})"
+    if m == 0 or rank == 0:
+        return UdwadiaKalaba, "there are no constraints, v̇ = M⁻¹(Q + C)"
+    if (system.constraint_ranks == n).all():
+        return UdwadiaMogharabin, "A has full column rank: the constraints alone fix v̇ = A⁺b"
+    condition = float((system.mass.largest / system.mass.smallest).max())
+    if condition > WELL_CONDITIONED_MASS:
+        return UdwadiaMogharabin, f"M is badly conditioned ({condition:.0e}) and is not inverted"
+    if 2 * rank <= n:
+        return (
+            UdwadiaKalaba,
+            f"M is positive definite and the constraints are few (rank {rank} of {n})",
+        )
+    return UdwadiaMogharabin, f"the freedoms are few ({n - rank} of {n})"
+
+
+def _kind(name: str, system: ScaledSystem, *, family: bool) -> tuple[type[Formulation], str]:
+    if family:
+        return UdwadiaMogharabin, "accelerations are not unique, equation (17)"
+    if name == "auto":
+        return choose(system)
+    facts = Facts(positive_definite=system.positive_definite, unique=system.unique)
+    obstacle = FORMULATIONS[name].obstacle(facts)
+    if obstacle is not None:
+        others = [k for k, kind in FORMULATIONS.items() if kind.obstacle(facts) is None]
+        raise NotApplicableError(
+            f"formulation {name!r} does not apply: {obstacle}",
+            advice=f"These apply: {', '.join(others)}, or 'auto'.",
+        )
+    return FORMULATIONS[name], "asked for by name"
+
+
+def _solve_group(
+    kind: type[Formulation], group: Group, tolerances: Tolerances, *, refined: bool
+) -> Refined:
+    terms = group.terms
+    formulation = kind(terms, group.geometry)
+    force, rhs = terms.total_force, terms.constraint_rhs
+    acceleration, multipliers = formulation.respond(force, rhs)
+    if not refined:
+        return Refined(acceleration, multipliers, ())
+    residual = ExactResidual(terms.mass_matrix, terms.constraint_matrix, force, rhs)
+    return refine(formulation.respond, residual, acceleration, multipliers, tolerances.refinement)
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+def _require_semidefinite(system: ScaledSystem) -> None:
+    mass = system.mass
+    if mass.estimated:
+        return
+    negative = mass.smallest < -system.tolerances.definite * np.maximum(mass.largest, 1.0)
+    if np.any(negative):
+        raise _in_batch(system, negative, indefinite_error)
+
+
+def _require_consistent(
+    system: ScaledSystem, group: Group, part: Refined, tolerances: Tolerances
+) -> None:
+    """The part of b outside R(A) must be rounding, compared with b and A v̇ (P2)."""
+    if group.geometry.rank == group.terms.constraint_count:
+        return
+    b = group.terms.constraint_rhs
+    gap = np.max(np.abs(transpose_matvec(group.geometry.dependencies, b)), axis=-1)
+    size = np.max(np.abs(b), axis=-1) + np.linalg.norm(part.acceleration, axis=-1)
+    bad = gap > tolerances.consistency * size
+    if np.any(bad):
+        if group.index is not None:
+            marked = np.zeros(np.shape(system.constraint_ranks), dtype=bool)
+            marked[group.index] = bad
+            bad = marked
+        raise _in_batch(system, bad, inconsistent_error)
+
+
+def _in_batch(system: ScaledSystem, bad: np.ndarray, describe: Any) -> ZwangError:
+    """The error for the first bad system, told which of the batch it is."""
+    if not system.terms.batch_shape:
+        return describe(system)
+    flat = int(np.flatnonzero(bad)[0])
+    error: ZwangError = describe(system.system(flat))
+    where = tuple(int(i) for i in np.unravel_index(flat, system.terms.batch_shape))
+    place = where[0] if len(where) == 1 else where
+    more = int(np.sum(bad)) - 1
+    also = f" (and {more} more)" if more else ""
+    error.args = (f"system {place} of the batch{also}: {error}",)
+    return error
+
+
+def _undetermined(system: ScaledSystem) -> FloatArray:
+    """Scaled directions with neither mass nor constraint, when a family is asked for."""
+    if system.terms.batch_shape:
+        raise InputError(
+            "family=True",
+            found=f"a batch of shape {system.terms.batch_shape}",
+            expected="a single system",
+            advice="Families of different sizes do not fit one array; solve system by system.",
+        )
+    loose = system.undetermined() / system.velocity_scale[:, None]
+    force = system.scaled.total_force
+    pull = transpose_matvec(loose, force)
+    if loose.shape[-1] and np.max(np.abs(pull)) > system.tolerances.consistency * np.linalg.norm(
+        force
+    ):
+        error = not_unique_error(system)
+        raise NotUniqueError(
+            "no acceleration exists: a force acts along a direction with neither mass nor "
+            f"constraint. {error}",
+            directions=error.directions,
+        )
+    return loose
+
+
+def _with_mass_along(group: Group, loose: FloatArray) -> Group:
+    # M + W Wᵀ with W in N(M) ∩ N(A): the acceleration with no part along W, all else the same.
+    M = group.terms.mass_matrix + loose @ loose.T
+    terms = EquationTerms(
+        M,
+        group.terms.applied_force,
+        group.terms.constraint_matrix,
+        group.terms.constraint_rhs,
+        group.terms.nonideal_force,
+    )
+    return Group(group.index, terms, group.geometry)
+
+
+def _doubtful_masses(system: ScaledSystem) -> list[str]:
+    flat = system.terms.mass_matrix
+    inertia = flat.diagonal(axis1=-2, axis2=-1)
+    doubtful = DOUBTFUL_MASS * inertia.max(axis=-1, keepdims=True)
+    if (inertia >= doubtful).all():
+        return []
+    small = (inertia > 0.0) & (inertia < doubtful)
+    if not small.any():
+        return []
+    columns = np.flatnonzero(small.reshape(-1, inertia.shape[-1]).any(axis=0))
+    listed = ", ".join(system.terms.coordinate(int(j)) for j in columns[:5])
+    note = (
+        f"the mass of {listed} is below 1e-15 of the largest and is taken at its word; "
+        "if it is rounding left of a zero, set it to zero"
+    )
+    return [note]
+
+
+# --- multipliers ----------------------------------------------------------------------------------
+
+
+def _least_norm(system: ScaledSystem, multipliers: FloatArray, force: FloatArray) -> FloatArray:
+    """The least-norm λ in the given rows: take off the part in N(Aᵀ) = E N(A_sᵀ)."""
+    result = multipliers.copy()
+    for group in system.groups():
+        if group.geometry.rank == group.terms.constraint_count:
+            continue
+        where = ... if group.index is None else group.index
+        e, d = system.row_scale[where], system.velocity_scale[where]
+        Z = np.linalg.qr(e[..., None] * group.geometry.dependencies).Q
+        lam = result[where]
+        for _ in range(2):  # the second pass removes what rounding left of the first
+            lam = lam - matvec(Z, transpose_matvec(Z, lam))
+        # Rounding in Z may have moved Aᵀλ; put back the difference.
+        change = force[where] * d - transpose_matvec(group.terms.constraint_matrix, lam / e)
+        result[where] = lam + e * group.geometry.multipliers(change)
+    return result
+
+
+def _shaped(ranks: np.ndarray, batch: tuple[int, ...]) -> int | np.ndarray:
+    return np.reshape(ranks, batch) if batch else int(ranks)
+
+
+def _is_sparse(matrix: Any) -> bool:
+    return hasattr(matrix, "toarray") and hasattr(matrix, "nnz")

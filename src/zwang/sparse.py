@@ -1,0 +1,341 @@
+"""Large sparse systems: the saddle-point system by sparse factorisation, redundancy kept.
+
+Scaled as in `ScaledSystem`, the matrix
+
+    K_δ = [ M + δI   Aᵀ ]          δ = 1e-10
+          [ A       −δI ]
+
+is regular whatever the ranks are, and is factorised once. From x = (v̇, −λ) = 0 the iteration
+x ← x + K_δ⁻¹ (right side − K x) converges to a solution of the unregularised system whenever there
+is one, by a factor δ/|μ| for every nonzero eigenvalue μ of K. The same iteration with right side
+zero, started from a random block, leaves just the null space of K: dependencies Z of the rows and
+directions w with neither mass nor constraint, which decide ranks, consistency and uniqueness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from scipy.sparse.linalg import splu
+
+from zwang.diagnosis.explain import inconsistent_error, indefinite_error, not_unique_error
+from zwang.errors import InputError
+from zwang.formulations.rank import Tolerances, inverse_power_of_two
+from zwang.formulations.refine import leading_part, relative, two_sum
+from zwang.formulations.scaled import ScaledSystem
+from zwang.solution import Ranks, Solution
+from zwang.terms import (
+    SYMMETRY_TOLERANCE,
+    EquationTerms,
+    FloatArray,
+    checked_labels,
+    checked_vector,
+)
+
+__all__ = ["SPARSE_SIZE", "solve_sparse"]
+
+#: Systems with at most this many coordinates are solved densely: faster, and more can be told.
+SPARSE_SIZE = 300
+
+#: Regularisation relative to the scaled terms. Large enough for the factorisation to be stable,
+#: small enough that two corrections reach rounding on terms with a condition of 1e6.
+DELTA = 1e-10
+
+#: A null vector survives the iteration whole, anything else shrinks by δ/|μ| each time. What has
+#: lost less than half is null: eigenvalues below δ.
+SURVIVES = 0.5
+
+
+def solve_sparse(
+    M: Any,
+    Q: ArrayLike,
+    A: Any,
+    b: ArrayLike | None,
+    C: ArrayLike | None,
+    *,
+    formulation: str,
+    names: Sequence[str] | None,
+    coordinates: Sequence[str] | None,
+    family: bool,
+    tolerances: Tolerances,
+) -> Solution:
+    """`zwang.solve` for large sparse M and A; a named dense formulation makes them dense."""
+    if family or formulation not in ("auto", "saddle_point"):
+        from zwang.solve import solve_terms
+
+        dense = EquationTerms.of(M, Q, A, b, C, names=names, coordinates=coordinates)
+        return solve_terms(dense, formulation=formulation, family=family, tolerances=tolerances)
+    terms = _sparse_terms(M, Q, A, b, C, names, coordinates)
+    scaled = _Scaled.of(terms)
+    _require_semidefinite(terms, scaled, tolerances)
+    correct = _factorise(scaled)
+    loose, dependent = _null_space(scaled, correct)
+    if loose.shape[1]:
+        raise not_unique_error(_part(terms, _columns_of(loose), None, tolerances))
+    acceleration, multipliers, corrections = _iterate(scaled, correct)
+
+    b_s = scaled.rhs
+    size = np.max(np.abs(b_s), initial=0.0) + np.linalg.norm(acceleration)
+    gap = np.max(np.abs(dependent.T @ b_s), initial=0.0)
+    if gap > tolerances.consistency * size:
+        raise inconsistent_error(_part(terms, None, _columns_of(dependent), tolerances))
+
+    n, m = terms.coordinate_count, terms.constraint_count
+    rank = m - dependent.shape[1]
+    notes = list(terms.notes)
+    ideal_force = (scaled.A.T @ multipliers) / scaled.d
+    multipliers = multipliers * scaled.e
+    if rank < m:
+        Z = np.linalg.qr(scaled.e[:, None] * dependent).Q
+        for _ in range(2):
+            multipliers = multipliers - Z @ (Z.T @ multipliers)
+        notes.append(
+            f"{m - rank} of {m} constraint rows are redundant; the multipliers are those of least "
+            "norm, see zwang.passport"
+        )
+    mass_rank = n if _definite(scaled.M, 0.0) else n - 1
+    if mass_rank < n:
+        notes.append("M is singular; for sparse terms its rank is only known to be below n")
+    return Solution(
+        terms,
+        acceleration * scaled.d,
+        ideal_force + terms.nonideal_force,
+        multipliers,
+        Ranks(rank, mass_rank, n),
+        "saddle_point",
+        f"the terms are sparse and large ({n} coordinates): regularised factorisation, refined",
+        corrections,
+        np.zeros((n, 0)),
+        tuple(notes),
+        None,
+    )
+
+
+def _sparse_terms(
+    M: Any,
+    Q: ArrayLike,
+    A: Any,
+    b: ArrayLike | None,
+    C: ArrayLike | None,
+    names: Sequence[str] | None,
+    coordinates: Sequence[str] | None,
+) -> EquationTerms:
+    """Checked terms whose matrices stay sparse (csr)."""
+    M = sparse.csr_array(M, dtype=float)
+    n = M.shape[0]
+    A = sparse.csr_array((0, n)) if A is None else sparse.csr_array(A, dtype=float)
+    m = A.shape[0]
+    if M.shape != (n, n) or A.shape[1] != n:
+        raise InputError(
+            "sparse M and A", found=f"shapes {M.shape} and {A.shape}", expected="(n, n) and (m, n)"
+        )
+    for what, matrix in (("mass matrix M", M), ("constraint matrix A", A)):
+        if not np.isfinite(matrix.data).all():
+            raise InputError(what, found="a value that is not finite", expected="finite numbers")
+    difference = abs(M - M.T)
+    if difference.nnz and difference.max() > SYMMETRY_TOLERANCE * abs(M).max():
+        raise InputError(
+            "mass matrix M",
+            found="unequal entries across the diagonal",
+            expected="a symmetric matrix",
+            advice="Use (M + M.T) / 2 if only the symmetric part is meant.",
+        )
+    return EquationTerms(
+        0.5 * (M + M.T),  # type: ignore[arg-type]
+        checked_vector("applied force Q", Q, n),
+        A,  # type: ignore[arg-type]
+        checked_vector("constraint right side b", np.zeros(0) if b is None else b, m),
+        np.zeros(n) if C is None else checked_vector("non-ideal force C", C, n),
+        checked_labels("names", names, m, "row of A"),
+        checked_labels("coordinates", coordinates, n, "coordinate"),
+    )
+
+
+@dataclass(frozen=True)
+class _Scaled:
+    """M_s, A_s (csr), f_s, b_s and the scales d, e."""
+
+    M: Any
+    A: Any
+    force: FloatArray
+    rhs: FloatArray
+    d: FloatArray
+    e: FloatArray
+
+    @classmethod
+    def of(cls, terms: EquationTerms) -> _Scaled:
+        M: Any = terms.mass_matrix
+        A: Any = terms.constraint_matrix
+        inertia = M.diagonal()
+        d = np.where(
+            inertia > 0.0, inverse_power_of_two(np.sqrt(np.abs(inertia) + (inertia == 0.0))), 1.0
+        )
+        massless = inertia <= 0.0
+        if massless.any() and A.shape[0]:
+            for _ in range(4):  # as in rank.equilibrate: rows and massless columns in turn
+                row = abs(A @ sparse.diags_array(d)).max(axis=1).toarray().ravel()
+                e = 1.0 / np.where(row > 0.0, row, 1.0)
+                column = abs(sparse.diags_array(e) @ A).max(axis=0).toarray().ravel()
+                d = np.where(massless, 1.0 / np.where(column > 0.0, column, 1.0), d)
+            d = np.where(massless, inverse_power_of_two(1.0 / d), d)
+        length = np.sqrt((A * A) @ (d * d))
+        e = inverse_power_of_two(np.where(length > 0.0, length, 1.0))
+        D, E = sparse.diags_array(d), sparse.diags_array(e)
+        return cls(
+            (D @ M @ D).tocsr(),
+            (E @ A @ D).tocsr(),
+            terms.total_force * d,
+            terms.constraint_rhs * e,
+            d,
+            e,
+        )
+
+
+Correction = Callable[[FloatArray], FloatArray]
+
+
+def _factorise(scaled: _Scaled) -> Correction:
+    """right side ↦ K_δ⁻¹ right side."""
+    n, m = scaled.M.shape[0], scaled.A.shape[0]
+    K = sparse.block_array(
+        [
+            [scaled.M + DELTA * sparse.eye_array(n), scaled.A.T],
+            [scaled.A, -DELTA * sparse.eye_array(m)],
+        ],
+        format="csc",
+    )
+    return splu(K).solve
+
+
+def _iterate(
+    scaled: _Scaled, correct: Correction
+) -> tuple[FloatArray, FloatArray, tuple[float, ...]]:
+    """Acceleration and multipliers of the scaled terms, by correction from exact residuals."""
+    n = scaled.M.shape[0]
+    residual = _Residual(scaled)
+    a, lam = np.zeros(n), np.zeros(scaled.A.shape[0])
+    corrections: list[float] = []
+    for _ in range(12):
+        x = correct(np.concatenate(residual(a, lam)))
+        da, dlam = x[:n], -x[n:]
+        a, lam = a + da, lam + dlam
+        size = max(relative(da, a), relative(dlam, lam))
+        if len(corrections) > 1 and size > 0.5 * corrections[-1]:
+            break
+        corrections.append(size)
+        if size < 1e-15:
+            break
+    return a, lam, tuple(corrections[1:])
+
+
+class _Residual:
+    """The residuals of `ExactResidual` for one system with sparse matrices."""
+
+    def __init__(self, scaled: _Scaled) -> None:
+        self.force, self.rhs = scaled.force, scaled.rhs
+        self.M, self.A = (self._split(matrix) for matrix in (scaled.M, scaled.A))
+
+    @staticmethod
+    def _split(matrix: Any) -> tuple[Any, Any]:
+        lead = matrix.copy()
+        lead.data = leading_part(matrix.data, (-1,))
+        rest = matrix.copy()
+        rest.data = matrix.data - lead.data
+        return lead, rest
+
+    def __call__(self, a: FloatArray, lam: FloatArray) -> tuple[FloatArray, FloatArray]:
+        a1, lam1 = leading_part(a, (-1,)), leading_part(lam, (-1,))
+        (M1, M2), (A1, A2) = self.M, self.A
+        s, error_1 = two_sum(self.force, -(M1 @ a1))
+        s, error_2 = two_sum(s, A1.T @ lam1)
+        low = A1.T @ (lam - lam1) + A2.T @ lam - M1 @ (a - a1) - M2 @ a
+        r1 = s + (error_1 + error_2 + low)
+        s, error = two_sum(self.rhs, -(A1 @ a1))
+        return r1, s + (error - A1 @ (a - a1) - A2 @ a)
+
+
+def _null_space(scaled: _Scaled, correct: Correction) -> tuple[FloatArray, FloatArray]:
+    """Orthonormal bases of {w: M w = 0, A w = 0}, shape (n, ·), and of N(Aᵀ), shape (m, ·)."""
+    n, m = scaled.M.shape[0], scaled.A.shape[0]
+    random = np.random.default_rng(0)
+    block = 8
+    while True:
+        X = np.linalg.qr(random.standard_normal((n + m, min(block, n + m)))).Q
+        s = np.zeros(0)
+        for _ in range(3):
+            X[n:] *= -1.0
+            # I − K_δ⁻¹K = δ K_δ⁻¹ diag(I, −I)
+            X, s, _ = np.linalg.svd(DELTA * correct(X), full_matrices=False)
+        null = X[:, s > SURVIVES]
+        if null.shape[1] < X.shape[1] or X.shape[1] == n + m:
+            break
+        block *= 4
+    return _half(null[:n]), _half(null[n:])
+
+
+def _half(X: FloatArray) -> FloatArray:
+    """Orthonormal basis of the columns of one half of the null vectors."""
+    if X.shape[1] == 0:
+        return X
+    U, s, _ = np.linalg.svd(X, full_matrices=False)
+    return U[:, s > 1e-6]
+
+
+def _definite(M: Any, shift: float) -> bool:
+    """Whether M + shift·I is positive definite, from the signs of unpivoted elimination."""
+    try:
+        factor = splu(
+            (M + shift * sparse.eye_array(M.shape[0])).tocsc(),
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
+    except RuntimeError:  # exactly singular
+        return False
+    return bool(np.all(factor.U.diagonal() > 1e-11)) and bool(
+        np.all(factor.perm_r == factor.perm_c)
+    )
+
+
+def _require_semidefinite(terms: EquationTerms, scaled: _Scaled, tolerances: Tolerances) -> None:
+    if np.all(scaled.M.diagonal() >= 0.0) and _definite(scaled.M, DELTA):
+        return
+    raise indefinite_error(_part(terms, None, np.zeros(0, dtype=int), tolerances))
+
+
+def _columns_of(vectors: FloatArray) -> np.ndarray:
+    """Indices that take part in any of the vectors."""
+    size = np.max(np.abs(vectors), axis=1, initial=0.0)
+    return np.flatnonzero(size > 1e-8 * np.max(size, initial=0.0))
+
+
+def _part(
+    terms: EquationTerms,
+    columns: np.ndarray | None,
+    rows: np.ndarray | None,
+    tolerances: Tolerances,
+) -> ScaledSystem:
+    """The dense part of a sparse system that an error is about."""
+    A: Any = terms.constraint_matrix
+    M: Any = terms.mass_matrix
+    if rows is None:
+        assert columns is not None
+        rows = np.unique(A[:, columns].nonzero()[0])
+    if columns is None:
+        touched = np.unique(A[rows].nonzero()[1])
+        columns = touched if touched.size else np.arange(A.shape[1])
+    part = EquationTerms.of(
+        M[columns][:, columns].toarray(),
+        terms.applied_force[columns],
+        A[rows][:, columns].toarray(),
+        terms.constraint_rhs[rows],
+        terms.nonideal_force[columns],
+        names=[terms.name(int(i)) for i in rows],
+        coordinates=[terms.coordinate(int(j)) for j in columns],
+    )
+    return ScaledSystem.of(part, tolerances)
