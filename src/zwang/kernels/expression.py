@@ -141,9 +141,7 @@ def read(function: casadi.Function) -> Expression:
             raise UnsupportedOperationError(function.name(), name, detail)
 
     return Expression(
-        inputs=tuple(
-            Port(function.name_in(i), function.nnz_in(i)) for i in range(function.n_in())
-        ),
+        inputs=tuple(Port(function.name_in(i), function.nnz_in(i)) for i in range(function.n_in())),
         outputs=tuple(
             Port(function.name_out(i), function.nnz_out(i)) for i in range(function.n_out())
         ),
@@ -211,17 +209,15 @@ class _Builder:
     def inverse_error_function(self, x: int) -> int:
         """erf⁻¹(x) from erf, exp and log1p.
 
-        CasADi's own erf⁻¹ is wrong in the eighth digit for x < −0.7, so both the compiled code and
-        CasADi's machine are given this one. It solves erf(y) = x to rounding:
-
-        1. y₀² = 2u / (√(g² + 2u/a·…) + g), Winitzki's closed form, in the arrangement without
-           cancellation for small x, good to 2e-3;
-        2. two Halley steps y ← y − d / (1 + y d), d = (erf y − x) / erf′(y), each cubing the error.
+        CasADi's own erf⁻¹ is wrong in the eighth digit for x < −0.7, so compiled code and CasADi's
+        machine are both given this one. It solves erf(y) = x to rounding: Winitzki's closed form,
+        good to 2e-3, then two Halley steps, y ← y − d / (1 + y d) with d = (erf y − x) / erf′(y),
+        each of which cubes the error.
         """
         add, constant = self.add, self.constant
         one = constant(1.0)
-        # Winitzki: y² = −g + √(g² − L/a), L = log(1 − x²), g = 2/(π a) + L/2, a = 0.147;
-        # times the conjugate, y² = (−L/a) / (√(g² − L/a) + g).
+        # Winitzki (2008): y² = −g + √(g² − L/a), L = log(1 − x²), g = 2/(π a) + L/2, a = 0.147;
+        # and without cancellation for small x: y² = (−L/a) / (√(g² − L/a) + g).
         a = 0.147
         L = add("log1p", add("neg", add("sq", x)))
         g = add("add", constant(2.0 / (3.141592653589793 * a)), add("mul", constant(0.5), L))

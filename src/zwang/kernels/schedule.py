@@ -19,13 +19,12 @@ __all__ = ["LEAVES", "Plan", "contract", "cut", "pair_sines"]
 
 LEAVES = frozenset({"input", "const"})  # written where they are used, never carried between chunks
 
-# Rough cost of an operation to the compiler, for chunks of even size.
-_WEIGHTS = {"sin": 25, "cos": 25, "sign": 3, "fmin": 3, "fmax": 3}
-_LIBRARY_WEIGHT = 5
-_CHEAP = frozenset(
-    "add sub mul div neg sq twice inv sqrt fma fms fnma floor ceil fabs copysign lt le eq ne and or "
-    "not if_else_zero".split()
-)
+# What an operation costs the compiler, in simple operations, so that chunks come out even.
+_WEIGHTS = {
+    **dict.fromkeys(("sin", "cos"), 25),
+    **dict.fromkeys(("sign", "fmin", "fmax"), 3),
+    **dict.fromkeys(("lt", "le", "eq", "ne", "and", "or", "not", "if_else_zero"), 2),
+}
 
 
 def contract(expression: Expression) -> Expression:
@@ -104,78 +103,85 @@ class Plan:
 
     Attributes
     ----------
-    chunks : the values each chunk computes or, for inputs and constants, only stores.
+    chunks : what each chunk does, in order: compute a value (its number) or write an output.
     slots : for values used in a later chunk than their own, their place in the work array.
     work_size : number of places in the work array; a place is reused when its value is done with.
     """
 
-    chunks: tuple[tuple[int, ...], ...]
+    chunks: tuple[tuple[int | Store, ...], ...]
     slots: dict[int, int]
     work_size: int
 
 
 def cut(expression: Expression, limit: int) -> Plan:
-    """Cut an expression into chunks of about `limit` operations.
+    """Cut an expression into even chunks of about `limit` operations.
 
     The effort of a compiler on straight code grows faster than its length; on chunks it is
     proportional to their number. Values that cross from one chunk to another go through memory.
     """
     chunks = _chunks(expression, limit)
-    home = {value: place for place, chunk in enumerate(chunks) for value in chunk}
-    last_use: dict[int, int] = {}
+    instructions = expression.instructions
+    home: dict[int, int] = {}
+    last_use: dict[int, int] = {}  # of values used outside their own chunk
     for place, chunk in enumerate(chunks):
-        for value in chunk:
-            operation, arguments = expression.instructions[value]
-            if operation in LEAVES:
-                continue
-            for argument in arguments:
-                if expression.instructions[argument][0] in LEAVES or home[argument] == place:
-                    continue
-                last_use[argument] = place
+        for step in chunk:
+            if isinstance(step, Store):
+                used: tuple[int, ...] = (step.value,)
+            else:
+                used = instructions[step].arguments
+                home[step] = place
+            for value in used:
+                if home.get(value, place) != place:  # leaves have no home
+                    last_use[value] = place
 
     free: list[int] = []
     released: dict[int, list[int]] = {}
     slots: dict[int, int] = {}
     size = 0
     for place, chunk in enumerate(chunks):
-        for value in chunk:
-            if value not in last_use:
+        for step in chunk:
+            if isinstance(step, Store) or step not in last_use:
                 continue
             if free:
-                slots[value] = free.pop()
+                slots[step] = free.pop()
             else:
-                slots[value] = size
+                slots[step] = size
                 size += 1
-            released.setdefault(last_use[value], []).append(slots[value])
+            released.setdefault(last_use[step], []).append(slots[step])
         # A place read in this chunk may be written again in the next one at the earliest.
         free.extend(released.pop(place, ()))
     return Plan(tuple(chunks), slots, size)
 
 
-def _chunks(expression: Expression, limit: int) -> list[tuple[int, ...]]:
-    stored = {store.value for store in expression.stores}
-    computed: list[int] = []
-    leaves: list[int] = []
-    for number, (operation, _) in enumerate(expression.instructions):
-        if operation not in LEAVES:
-            computed.append(number)
-        elif number in stored:
-            leaves.append(number)
+def _chunks(expression: Expression, limit: int) -> list[tuple[int | Store, ...]]:
+    """Steps of each chunk; a value is written out where it is computed, leaves come last."""
+    instructions = expression.instructions
+    stores: dict[int, list[Store]] = {}
+    for store in expression.stores:
+        stores.setdefault(store.value, []).append(store)
 
-    chunks: list[tuple[int, ...]] = []
-    chunk: list[int] = []
-    weight = 0
-    for number in computed + leaves:
-        operation = expression.instructions[number].operation
-        # Between sin x and cos x there is no cut: they are computed together.
-        follows_partner = operation in {"sin", "cos"} and number - 1 in chunk[-1:]
-        if weight >= limit and not follows_partner:
-            chunks.append(tuple(chunk))
-            chunk, weight = [], 0
-        chunk.append(number)
-        weight += 1 if operation in _CHEAP or operation in LEAVES else _WEIGHTS.get(
-            operation, _LIBRARY_WEIGHT
-        )
-    if chunk or not chunks:
-        chunks.append(tuple(chunk))
-    return chunks
+    # Groups that stay together: a value with its stores, and sin x with cos x.
+    groups: list[list[int | Store]] = []
+    for number, (operation, arguments) in enumerate(instructions):
+        if operation in LEAVES:
+            continue
+        partner = ("sin" if operation == "cos" else "cos", arguments)
+        if not (operation in {"sin", "cos"} and number and instructions[number - 1] == partner):
+            groups.append([])
+        groups[-1] += [number, *stores.pop(number, ())]
+    groups.extend([store] for left in stores.values() for store in left)
+
+    weights = [
+        sum(1 if isinstance(s, Store) else _WEIGHTS.get(instructions[s][0], 1) for s in group)
+        for group in groups
+    ]
+    total = sum(weights)
+    count = max(1, round(total / limit))
+    chunks: list[list[int | Store]] = [[]]
+    done = 0
+    for group, weight in zip(groups, weights, strict=True):
+        if done * count >= len(chunks) * total:
+            chunks.append([])
+        chunks[-1] += group
+        done += weight
+    return [tuple(chunk) for chunk in chunks]

@@ -1,0 +1,21 @@
+"""Compiled kernels: a CasADi expression becomes machine code that loops call by address.
+
+``compile`` gives a `Kernel`. Compiled loops are written with `zwang.kernels.jit.jit` and call
+kernels with `zwang.kernels.call.call`. CasADi, llvmlite and Numba load when they are first used.
+"""
+
+from __future__ import annotations
+
+from zwang.kernels.element import LANES, Kernel, cache_hits, compilations, compile  # noqa: A004
+from zwang.kernels.expression import Port
+from zwang.kernels.operations import UnsupportedOperationError
+
+__all__ = [
+    "LANES",
+    "Kernel",
+    "Port",
+    "UnsupportedOperationError",
+    "cache_hits",
+    "compilations",
+    "compile",
+]

@@ -1,0 +1,48 @@
+"""Addresses of the C library's mathematical functions.
+
+Compiled kernels and CasADi's machine then call the same functions, and kernels do not depend on
+how a platform's loader resolves names.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from functools import cache
+
+__all__ = ["FUNCTIONS", "addresses"]
+
+FUNCTIONS = (
+    *("sin", "cos", "tan", "asin", "acos", "atan", "atan2"),
+    *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+    *("exp", "expm1", "log", "log1p", "pow", "hypot", "erf", "fmod", "remainder"),
+)
+_CANDIDATES: dict[str, tuple[str | None, ...]] = {
+    "win32": ("ucrtbase", "msvcrt"),
+    "darwin": (None, "libSystem.dylib"),
+}
+
+
+@cache
+def addresses() -> dict[str, int]:
+    """Name and address of every function in `FUNCTIONS`.
+
+    Raises
+    ------
+    OSError
+        Some function is nowhere to be found.
+    """
+    for candidate in _CANDIDATES.get(sys.platform, (None, "libm.so.6", "libm.so")):
+        try:
+            library = ctypes.CDLL(candidate)
+            return {name: _address(library, name) for name in FUNCTIONS}
+        except (OSError, AttributeError):
+            continue
+    raise OSError("the C library's mathematical functions were not found")
+
+
+def _address(library: ctypes.CDLL, name: str) -> int:
+    address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
+    if address is None:
+        raise AttributeError(name)
+    return address
