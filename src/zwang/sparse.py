@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from zwang.diagnosis.explain import inconsistent_error, indefinite_error, not_unique_error
@@ -305,7 +306,19 @@ def _definite(M: Any, shift: float) -> bool:
 def _require_semidefinite(terms: EquationTerms, scaled: _Scaled, tolerances: Tolerances) -> None:
     if np.all(scaled.M.diagonal() >= 0.0) and _definite(scaled.M, DELTA):
         return
-    raise indefinite_error(_part(terms, None, np.zeros(0, dtype=int), tolerances))
+    # The coordinates that M couples to each other form blocks; name the one that is indefinite.
+    count, label = connected_components(scaled.M, directed=False)
+    for block in range(count):
+        columns = np.flatnonzero(label == block)
+        if columns.size <= SPARSE_SIZE:
+            values = np.linalg.eigvalsh(scaled.M[columns][:, columns].toarray())
+            if values[0] < -DELTA * max(values[-1], 1.0):
+                raise indefinite_error(_part(terms, columns, np.zeros(0, dtype=int), tolerances))
+    raise InputError(
+        "mass matrix M",
+        found="a negative pivot in elimination",
+        expected="a positive semi-definite matrix",
+    )
 
 
 def _columns_of(vectors: FloatArray) -> np.ndarray:
