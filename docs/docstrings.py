@@ -1,0 +1,81 @@
+"""Docstrings and properties as we write them, made ready for the reference.
+
+An extension of Griffe, the reader behind mkdocstrings. It does two things.
+
+Our lists of parameters, attributes and errors say what a thing is, as its type stands in the
+signature: ``M : mass matrix, shape (…, n, n).`` numpydoc would take that text for a type, so it is
+moved to the next line, where descriptions belong; an entry for several names is repeated for each.
+
+Methods decorated with ``computed_once`` are shown as the properties they are to a user.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import griffe
+
+SECTIONS = {"Parameters", "Attributes", "Raises", "Returns", "Other Parameters", "Yields"}
+UNDERLINE = re.compile(r"-{3,}")
+ENTRY = re.compile(r"(?P<names>[*\w]+(?:, [*\w]+)*) : (?P<text>\S.*)")
+
+
+def rewrite(docstring: str) -> str:
+    """Put descriptions below names, in the sections that list names."""
+    result: list[str] = []
+    names: list[str] = []
+    description: list[str] = []
+
+    def finish() -> None:
+        for name in names:
+            result.extend([name, *description])
+        names.clear()
+        description.clear()
+
+    lines = docstring.split("\n")
+    section = ""
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        if names and line.startswith("    "):
+            description.append(line)
+            continue
+        finish()
+        if line and UNDERLINE.fullmatch(following):
+            section = line
+        entry = ENTRY.fullmatch(line) if section in SECTIONS else None
+        if entry is None:
+            result.append(line)
+        else:
+            names.extend(entry["names"].split(", "))
+            description.append(f"    {entry['text']}")
+    finish()
+    return "\n".join(result)
+
+
+class HouseStyle(griffe.Extension):
+    """Rewrite what Griffe has read of the package, before it is rendered."""
+
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        """Griffe calls this for every object it has read."""
+        if obj.docstring is not None:
+            obj.docstring.value = rewrite(obj.docstring.value)
+
+    def on_class(self, *, cls: griffe.Class, **_: Any) -> None:
+        """Griffe calls this for every class, when its members are known."""
+        for name, member in list(cls.members.items()):
+            if isinstance(member, griffe.Function) and any(
+                str(decorator.value) == "computed_once" for decorator in member.decorators
+            ):
+                cls.set_member(name, _as_property(member))
+
+
+def _as_property(method: griffe.Function) -> griffe.Attribute:
+    attribute = griffe.Attribute(
+        method.name,
+        lineno=method.lineno,
+        endlineno=method.endlineno,
+        annotation=method.returns,
+        docstring=method.docstring,
+    )
+    attribute.labels |= {"property", "cached"}
+    return attribute
