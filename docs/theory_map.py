@@ -193,12 +193,23 @@ def markdown(theory: TheoryMap, tests: dict[str, list[str]]) -> str:
 
 
 def _table_line(row: Row, tests: list[str]) -> str:
-    functions = "<br>".join(f"[`{_short(name)}`][{name}]" for name in row.offers)
+    functions = "<br>".join(f"[`{_short(name)}`][{anchor(name)}]" for name in row.offers)
     if row.later:
         functions = functions or f"*comes with {row.later}*"
     proved = "<br>".join(f"`{test.removeprefix('tests/')}`" for test in tests)
     cells = [f'<span id="{row.id}">{row.id}</span>', _plain(row.where), _plain(row.says)]
     return "| " + " | ".join([*cells, functions, proved]) + " |"
+
+
+def anchor(dotted: str) -> str:
+    """Where the reference documents a name: fields and inherited members with their class."""
+    owner, _, name = dotted.rpartition(".")
+    if owner and isinstance(found := resolve(owner), type):
+        if name in _fields(found):
+            return owner
+        home = next((base for base in found.__mro__ if name in vars(base)), found)
+        return f"{home.__module__}.{home.__qualname__}.{name}"
+    return dotted
 
 
 def _plain(text: str) -> str:
