@@ -1,9 +1,8 @@
-"""Minimal dependent sets of constraint rows, and the smallest contradiction among them.
+"""Minimal dependent sets of constraint rows.
 
 The dependencies of the rows of A are the vectors c with Aᵀc = 0. A dependency of smallest support
 (no other one lives on fewer of its rows) is a *circuit* of the row matroid: drop any row of it and
-the others are independent. With c comes a condition on the right side, cᵀb = 0; a circuit that
-violates it is a contradiction, and an irreducible one.
+the others are independent.
 
 All dependencies are c = Z y, with Z a basis of N(Aᵀ). A circuit is zero on so many rows that these
 fix y up to a factor: it is found by choosing k − 1 rows of Z that are independent and taking the y
@@ -24,16 +23,12 @@ import numpy as np
 
 from zwang.terms import FloatArray
 
-__all__ = ["Circuit", "Conflict", "Part", "circuits", "minimal_conflict", "parts", "reduced_basis"]
+__all__ = ["Circuit", "Part", "circuit_on", "circuits", "parts", "reduced_basis"]
 
 #: An entry of a dependency below this fraction of its largest is zero. Z is good to 1e-16 times the
 #: condition of A, at most 1e-5 by the rank tolerance, usually 1e-12; an honest coefficient in rows
 #: of unit length that is smaller would make the group meaningless as a statement about rows.
 SUPPORT_TOLERANCE = 1e-8
-
-#: Choices of rows examined in search of circuits of one connected part. C(20, 10): parts of at most
-#: 20 rows are always searched completely.
-SEARCH_LIMIT = comb(20, 10)
 
 #: More circuits than this in one connected part are no explanation; a basis is given instead.
 CIRCUIT_LIMIT = 60
@@ -43,9 +38,6 @@ LISTING_LIMIT = 30_000
 
 #: Choices handled at once: some tens of megabytes.
 CHUNK = 20_000
-
-#: Orders in which rows are tried for deletion where a complete search is too long.
-DELETION_ORDERS = 8
 
 
 @dataclass(frozen=True)
@@ -60,23 +52,6 @@ class Circuit:
 
     rows: tuple[int, ...]
     coefficients: FloatArray
-
-
-@dataclass(frozen=True)
-class Conflict:
-    """A circuit whose right sides disagree.
-
-    Attributes
-    ----------
-    circuit : the irreducible group.
-    gap : cᵀb.
-    smallest : whether no smaller conflict exists among the rows it is connected with (proved by a
-        complete search); otherwise the group is irreducible but there may be a smaller one.
-    """
-
-    circuit: Circuit
-    gap: float
-    smallest: bool
 
 
 @dataclass(frozen=True)
@@ -98,8 +73,6 @@ class Part:
     def classes(self) -> tuple[np.ndarray, FloatArray]:
         """Rows that occur in the same circuits: class of each row, and unit rows of Z by class."""
         unit = self.basis / np.linalg.norm(self.basis, axis=1, keepdims=True)
-        lead = np.argmax(np.abs(unit) > 0.5 / np.sqrt(unit.shape[1]), axis=1)
-        unit = unit * np.sign(unit[np.arange(len(unit)), lead])[:, None]
         label = np.full(len(unit), -1)
         found: list[FloatArray] = []
         for i, row in enumerate(unit):
@@ -113,6 +86,20 @@ class Part:
     def choices(self) -> int:
         """How many choices of rows a complete search examines."""
         return comb(len(self.classes[1]), self.basis.shape[1] - 1)
+
+    def circuits(self, A: FloatArray, limit: int = CIRCUIT_LIMIT) -> tuple[list[Circuit], bool]:
+        """Its circuits, or a basis of them, and whether these are all."""
+        supports = _all_supports(self, limit)
+        complete = supports is not None or len(self.fundamental) == 1
+        if supports is None:
+            supports = self.fundamental != 0.0
+        found = [circuit_on(A, self.rows[support]) for support in supports]
+        return [circuit for circuit in found if circuit is not None], complete
+
+    def gap(self, b: FloatArray, size: FloatArray) -> float:
+        """‖Zᵀb‖ relative to the largest size of its rows; zero when the right sides agree."""
+        largest = float(size[self.rows].max())
+        return float(np.linalg.norm(self.basis.T @ b[self.rows])) / largest if largest else 0.0
 
     def search(self) -> Iterator[FloatArray]:
         """Chunks of dependencies (N, len(rows)) of small support; every circuit is among them."""
@@ -174,7 +161,7 @@ def parts(Z: FloatArray) -> list[Part]:
             support |= used[joined].any(axis=0)
             remaining = [i for i in remaining if i not in joined]
         rows = np.flatnonzero(support)
-        own = fundamental[np.ix_(sorted(members), rows)]
+        own = fundamental[sorted(members)][:, rows]
         result.append(Part(rows, np.linalg.qr(own.T).Q, own))
     return sorted(result, key=lambda part: int(part.rows[0]))
 
@@ -193,15 +180,9 @@ def circuits(
     found: list[Circuit] = []
     complete = True
     for part in parts(Z):
-        supports = _all_supports(part, limit)
-        if supports is None:
-            supports = part.fundamental != 0.0
-            complete = complete and len(supports) == 1
-        found += [
-            circuit
-            for support in supports
-            if (circuit := _circuit(A, part.rows[support])) is not None
-        ]
+        own, all_of_part = part.circuits(A, limit)
+        found += own
+        complete = complete and all_of_part
     return sorted(found, key=lambda circuit: (len(circuit.rows), circuit.rows)), complete
 
 
@@ -222,8 +203,8 @@ def _all_supports(part: Part, limit: int) -> np.ndarray | None:
     return np.array(minimal) if len(minimal) <= limit else None
 
 
-def _circuit(A: FloatArray, rows: np.ndarray) -> Circuit | None:
-    """Coefficients of a circuit, from its own rows alone; None if they are not dependent."""
+def circuit_on(A: FloatArray, rows: np.ndarray) -> Circuit | None:
+    """The circuit on exactly these rows, from them alone; None if they are not dependent."""
     if len(rows) > A.shape[1] + 1:
         return None
     U, s, _ = np.linalg.svd(A[rows], full_matrices=len(rows) > A.shape[1])
@@ -232,90 +213,3 @@ def _circuit(A: FloatArray, rows: np.ndarray) -> Circuit | None:
     if slack > SUPPORT_TOLERANCE:
         return None
     return Circuit(tuple(int(i) for i in rows), coefficients)
-
-
-def minimal_conflict(
-    A: FloatArray, b: FloatArray, Z: FloatArray, size: FloatArray, tolerance: float
-) -> Conflict | None:
-    """An irreducible group of rows that contradict each other; None when all agree.
-
-    The smallest one of its connected part whenever that has at most 20 rows (and often beyond, as
-    long as at most `SEARCH_LIMIT` choices are to be examined); by deletion filtering otherwise.
-
-    Parameters
-    ----------
-    A, b : rows of unit length, shapes (m, n) and (m,).
-    Z : orthonormal basis of N(Aᵀ), shape (m, k).
-    size : size of the terms of each row, shape (m,): a gap counts relative to Σ|cᵢ|·sizeᵢ.
-    tolerance : relative gap from which on rows disagree.
-    """
-    best: Conflict | None = None
-    for part in parts(Z):
-        if relative_gap(part, b, size) <= tolerance:
-            continue
-        complete = part.choices <= SEARCH_LIMIT
-        find = _smallest_support if complete else _support_by_deletion
-        circuit = _circuit(A, part.rows[find(part, b[part.rows], size[part.rows], tolerance)])
-        if circuit is None:
-            continue
-        rows, c = list(circuit.rows), circuit.coefficients
-        conflict = Conflict(circuit, float(c @ b[rows]), complete)
-        if best is None or len(rows) < len(best.circuit.rows):
-            best = conflict
-    return best
-
-
-def relative_gap(part: Part, b: FloatArray, size: FloatArray) -> float:
-    """‖Zᵀb‖ of a part relative to the largest size of its rows."""
-    largest = float(size[part.rows].max())
-    return float(np.linalg.norm(part.basis.T @ b[part.rows])) / largest if largest else 0.0
-
-
-def _smallest_support(part: Part, b: FloatArray, size: FloatArray, tolerance: float) -> np.ndarray:
-    best, count, clarity = np.ones(len(b), bool), len(b) + 1, 0.0
-    for c in part.search():
-        relative = np.abs(c @ b) / np.maximum(np.abs(c) @ size, 1e-300)
-        counts = np.where(relative > tolerance, (c != 0.0).sum(axis=1), len(b) + 1)
-        least = int(counts.min(initial=len(b) + 1))
-        if least > count or least > len(b):
-            continue
-        # Among the smallest, the one that contradicts itself most clearly.
-        first = int(np.argmax(np.where(counts == least, relative, -1.0)))
-        if least < count or relative[first] > clarity * (1.0 + 1e-6):
-            best, count, clarity = c[first] != 0.0, least, float(relative[first])
-    return best
-
-
-def _support_by_deletion(
-    part: Part, b: FloatArray, size: FloatArray, tolerance: float
-) -> np.ndarray:
-    # A row may go when the others still disagree: among the dependencies that are zero on all rows
-    # deleted so far (columns of W) there is one that is zero here too and has a gap.
-    best = np.ones(len(b), bool)
-    generator = np.random.default_rng(0)
-    for attempt in range(DELETION_ORDERS):
-        # First from the end, as later rows are the likelier extras.
-        order = generator.permutation(len(b)) if attempt else np.arange(len(b))[::-1]
-        W = part.basis
-        for i in order:
-            row = W[i]
-            norm = np.linalg.norm(row)
-            if norm <= SUPPORT_TOLERANCE or W.shape[1] == 1:
-                continue
-            rest = _without(W, row / norm)
-            if np.linalg.norm(rest.T @ b) > tolerance * size.max():
-                W = rest
-        support = np.abs(W[:, 0]) > SUPPORT_TOLERANCE * np.abs(W[:, 0]).max()
-        if W.shape[1] == 1 and support.sum() < best.sum():
-            best = support
-    return best
-
-
-def _without(W: FloatArray, unit: FloatArray) -> FloatArray:
-    """W restricted to the combinations of its columns orthogonal to the unit vector."""
-    k = len(unit)
-    pivot = int(np.argmax(np.abs(unit)))
-    v = unit.copy()
-    v[pivot] += np.copysign(1.0, unit[pivot])  # Householder: unit ↦ ∓e_pivot
-    reflected = W - np.outer(W @ v, v) * (2.0 / (v @ v))
-    return reflected[:, np.arange(k) != pivot]

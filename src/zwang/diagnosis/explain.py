@@ -1,30 +1,217 @@
-"""What is wrong with a system, and with which part of it, by name."""
+"""What a system allows, what depends on what, and what is wrong with it, by name.
+
+`explain` answers all questions at once (Udwadia & Schutte 2010, section 2 and Lemma 1; Udwadia &
+Mogharabin 2022, Remarks 1, 4, 6): ranks, dependent rows, consistency, existence and uniqueness of
+the acceleration, uniqueness of the multipliers. The errors here are what `zwang.solve` raises.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+from typing import Any
 
-from zwang.diagnosis.circuits import (
-    Conflict,
-    Part,
-    minimal_conflict,
-    parts,
-    reduced_basis,
-    relative_gap,
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zwang.diagnosis.circuits import Circuit, circuits
+from zwang.diagnosis.conflicts import resolving_rows, rows_to_drop
+from zwang.diagnosis.explanation import Contradiction, DependentGroup, Explanation
+from zwang.diagnosis.findings import (
+    conflicts,
+    freedoms,
+    indefinite,
+    right_side_size,
+    undetermined,
+    undetermined_scaled,
 )
 from zwang.diagnosis.wording import combination, listing, motion, number, tidy
 from zwang.errors import InconsistentConstraintsError, InputError, NotUniqueError
-from zwang.formulations.linear import matvec
+from zwang.formulations.rank import DEFAULT_TOLERANCES, Tolerances
 from zwang.formulations.scaled import ScaledSystem
-from zwang.terms import FloatArray
+from zwang.formulations.udwadia_mogharabin import UdwadiaMogharabin
+from zwang.formulations.udwadia_schutte import is_well_posed
+from zwang.terms import EquationTerms, FloatArray
 
-__all__ = ["inconsistent_error", "indefinite_error", "not_unique_error"]
+__all__ = [
+    "explain",
+    "explain_terms",
+    "inconsistent_error",
+    "indefinite_error",
+    "not_unique_error",
+]
+
+
+def explain(
+    M: Any,
+    A: Any = None,
+    b: ArrayLike | None = None,
+    Q: ArrayLike | None = None,
+    C: ArrayLike | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    coordinates: Sequence[str] | None = None,
+    tolerances: Tolerances = DEFAULT_TOLERANCES,
+) -> Explanation:
+    """The diagnosis of a system: ranks, dependent rows, contradictions, freedoms.
+
+    Parameters
+    ----------
+    M : mass matrix, shape (n, n).
+    A : constraint matrix, shape (m, n).
+    b : right sides, shape (m,); without them contradictions are not looked for.
+    Q, C : applied and non-ideal force, shape (n,); they matter only where the acceleration is not
+        unique, for whether one exists at all.
+    names, coordinates : names of the rows and of the coordinates.
+    tolerances : thresholds for ranks and consistency.
+
+    Returns
+    -------
+    Explanation : print it for a report; its fields and `to_dict()` hold the same facts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zwang.diagnosis.explain import explain
+    >>> A = [[1, 1, 0], [2, 2, 0], [0, 0, 1]]
+    >>> print(explain(np.eye(3), A, [0, 1, 0], names=["rod", "copy", "rail"], coordinates="xyz"))
+    3 coordinates, 3 constraint rows of rank 2: 1 degree of freedom.
+    M is positive definite.
+    1 row says nothing new. Dependent are (all minimal groups):
+      2·rod − copy = 0
+    The constraints contradict each other:
+      2·rod − copy is zero on the left but −1 on the right
+    Drop any one of rod or copy, or correct its right side.
+    Multipliers are not unique; zwang.passport tells which forces are.
+    The constraints allow 1 motion:
+      x and y move together, y = −x
+    """
+    n = np.shape(M)[-1] if np.ndim(M) else 1
+    rows = 0 if A is None else np.shape(A)[0]
+    terms = EquationTerms.of(
+        M,
+        np.zeros(n) if Q is None else Q,
+        A,
+        np.zeros(rows) if b is None else b,
+        C,
+        names=names,
+        coordinates=None if coordinates is None else list(coordinates),
+    )
+    return _explain(
+        terms, tolerances, rhs_known=b is not None, force_known=Q is not None or C is not None
+    )
+
+
+def explain_terms(terms: EquationTerms, tolerances: Tolerances = DEFAULT_TOLERANCES) -> Explanation:
+    """`explain` for terms that are already checked."""
+    return _explain(terms, tolerances, rhs_known=True, force_known=True)
+
+
+def _explain(
+    terms: EquationTerms, tolerances: Tolerances, *, rhs_known: bool, force_known: bool
+) -> Explanation:
+    require_single(terms)
+    system = ScaledSystem.of(terms, tolerances)
+    A, Z = system.scaled.constraint_matrix, system.geometry.dependencies
+    found, complete = circuits(A, Z)
+    semidefinite = not indefinite(system)
+    loose = undetermined_scaled(system)
+    contradictions = _contradictions(system, found, force_known=force_known) if rhs_known else None
+    tests = UdwadiaMogharabin(system.scaled, system.geometry).uniqueness_tests
+    tests["M + A⁺A is positive definite"] = is_well_posed(system.scaled)
+    return Explanation(
+        coordinates=_coordinate_names(terms),
+        names=tuple(terms.name(i) for i in range(terms.constraint_count)),
+        ranks={
+            "A": int(system.constraint_ranks),
+            "M": int(system.mass.rank),
+            "[M; A]": terms.coordinate_count - loose.shape[1],
+        },
+        dependent_groups=tuple(DependentGroup(*_in_given_rows(system, c)) for c in found),
+        groups_complete=complete,
+        contradictions=contradictions,
+        freedoms=freedoms(system),
+        undetermined=undetermined(system),
+        semidefinite=semidefinite,
+        uniqueness_tests=tests,
+        exists=_exists(system, loose, contradictions, force_known=force_known),
+        notes=terms.notes,
+    )
+
+
+def _exists(
+    system: ScaledSystem,
+    loose: FloatArray,
+    contradictions: tuple[Contradiction, ...] | None,
+    *,
+    force_known: bool,
+) -> bool | None:
+    """Whether an acceleration exists: A A⁺b = b, and wᵀ(Q + C) = 0 where M w = 0 and A w = 0."""
+    if contradictions:
+        return False
+    force = system.scaled.total_force
+    if loose.shape[1] and not force_known:
+        return None
+    pull = np.max(np.abs(loose.T @ force), initial=0.0)
+    if pull > system.tolerances.consistency * np.linalg.norm(force):
+        return False
+    return None if contradictions is None else True
+
+
+def _contradictions(
+    system: ScaledSystem, found: list[Circuit], *, force_known: bool
+) -> tuple[Contradiction, ...]:
+    """Smallest first: those of the complete search, then all other dependent groups with a gap."""
+    b = system.scaled.constraint_rhs
+    limit = system.tolerances.consistency * right_side_size(system, force_known=force_known)
+    result: list[Contradiction] = []
+    for part, conflict in conflicts(system, force_known=force_known):
+        drop = tuple(system.terms.name(i) for i in rows_to_drop(part, b))
+        single = resolving_rows(part, b)
+        others = [
+            circuit
+            for circuit in found
+            if circuit.rows[0] in part.rows
+            and circuit.rows != conflict.circuit.rows
+            and abs(circuit.coefficients @ b[list(circuit.rows)]) > limit
+        ]
+        for circuit in [conflict.circuit, *others]:
+            rows, names, c = _in_given_rows(system, circuit)
+            gap = float(c @ system.terms.constraint_rhs[list(rows)])
+            drop_any = tuple(system.terms.name(i) for i in single if i in rows)
+            smallest = conflict.smallest and circuit is conflict.circuit
+            result.append(Contradiction(rows, names, c, gap, drop, drop_any, smallest))
+    return tuple(result)
+
+
+def _in_given_rows(
+    system: ScaledSystem, circuit: Circuit
+) -> tuple[tuple[int, ...], tuple[str, ...], FloatArray]:
+    rows = list(circuit.rows)
+    c = tidy(circuit.coefficients * system.row_scale[rows])
+    return circuit.rows, tuple(system.terms.name(i) for i in rows), c
+
+
+def _coordinate_names(terms: EquationTerms) -> tuple[str, ...]:
+    return tuple(terms.coordinate(j) for j in range(terms.coordinate_count))
+
+
+def require_single(terms: EquationTerms) -> None:
+    """Diagnosis is told in words, one system at a time."""
+    if terms.batch_shape:
+        raise InputError(
+            "diagnosis",
+            found=f"a batch of shape {terms.batch_shape}",
+            expected="a single system",
+            advice="Pick one: terms.system(0).",
+        )
+
+
+# --- refusals -------------------------------------------------------------------------------------
 
 
 def not_unique_error(scaled_one: ScaledSystem) -> NotUniqueError:
     """The error for a system with rank [M; A] < n: which coordinates move freely, in words."""
-    terms = scaled_one.terms
-    names = [terms.coordinate(j) for j in range(terms.coordinate_count)]
+    names = _coordinate_names(scaled_one.terms)
     directions = undetermined(scaled_one)
     said = [motion(direction, names) for direction in directions.T]
     many = f"{len(said)} directions" if len(said) > 1 else "a direction"
@@ -32,7 +219,7 @@ def not_unique_error(scaled_one: ScaledSystem) -> NotUniqueError:
         "acceleration",
         directions=directions,
         found=f"{many} with neither mass nor constraint ({'; '.join(said)})",
-        expected=f"rank [M; A] = {terms.coordinate_count}",
+        expected=f"rank [M; A] = {len(names)}",
         advice=(
             f"Give {listing(_moved(directions, names), 'or')} mass or a constraint, "
             "or ask for all solutions with family=True."
@@ -43,114 +230,60 @@ def not_unique_error(scaled_one: ScaledSystem) -> NotUniqueError:
 def inconsistent_error(scaled_one: ScaledSystem) -> InconsistentConstraintsError:
     """The error for constraints that contradict each other: an irreducible group and its gap."""
     terms = scaled_one.terms
-    conflict = worst_conflict(scaled_one)
-    if conflict is None:  # the disagreement is below what a group of rows can be blamed for
+    found = conflicts(scaled_one, at_least_one=True)
+    if not found:  # the disagreement is below what a group of rows can be blamed for
         return InconsistentConstraintsError(
             "constraints", found="right sides b that disagree", expected="A A⁺ b = b"
         )
-    rows = list(conflict.circuit.rows)
-    c = tidy(conflict.circuit.coefficients * scaled_one.row_scale[rows])
-    gap = float(c @ terms.constraint_rhs[rows])
-    names = [terms.name(i) for i in rows]
+    part, conflict = found[0]
+    rows, names, c = _in_given_rows(scaled_one, conflict.circuit)
+    gap = float(c @ terms.constraint_rhs[list(rows)])
     if len(rows) == 1:
-        what, found = f"constraint {names[0]}", f"0 = {number(gap)}, as its row of A is zero"
+        what, reason = f"constraint {names[0]}", f"0 = {number(gap)}, as its row of A is zero"
     else:
         what = f"constraints {listing(names)}"
-        found = f"a contradiction, since {combination(c, names)} is zero on the left and {number(gap)} on the right"
+        reason = (
+            f"a contradiction, since {combination(c, names)} is zero on the left "
+            f"and {number(gap)} on the right"
+        )
+    b = scaled_one.scaled.constraint_rhs
+    enough = [i for i in resolving_rows(part, b) if i in rows]
+    if enough:
+        value = float(terms.constraint_rhs[enough[-1]] - gap / c[rows.index(enough[-1])])
+        which = listing([terms.name(i) for i in enough], "or")
+        which = f"any one of {which}" if len(enough) > 1 else which
+        advice = f"Drop {which}; or give {terms.name(enough[-1])} the right side {number(value)}."
+    else:
+        drop = listing([terms.name(i) for i in rows_to_drop(part, b)])
+        advice = f"There are more; all are gone without {drop}. zwang.explain lists them."
     return InconsistentConstraintsError(
         what,
         rows=rows,
         names=names,
-        found=found,
+        found=reason,
         expected="right sides that agree where rows depend on each other",
-        advice=_what_to_drop(scaled_one, conflict, c, gap),
+        advice=advice,
     )
 
 
 def indefinite_error(scaled_one: ScaledSystem) -> InputError:
     """The error for a mass matrix with a negative eigenvalue: which coordinates it concerns."""
     terms = scaled_one.terms
-    values, vectors = np.linalg.eigh(scaled_one.scaled.mass_matrix)
-    direction = scaled_one.velocity_scale * vectors[:, 0]
-    names = [terms.coordinate(j) for j in range(terms.coordinate_count)]
+    negative = np.linalg.eigh(scaled_one.scaled.mass_matrix)[1][:, 0]
     # Coordinates with a hundredth of the largest share tell where to look; the rest distracts.
-    direction = np.where(np.abs(vectors[:, 0]) > 1e-2 * np.abs(vectors[:, 0]).max(), direction, 0.0)
-    direction = tidy(direction)
-    energy = 0.5 * float(direction @ terms.mass_matrix @ direction)
-    if np.count_nonzero(direction) == 1:
-        moving = f"when {names[int(np.argmax(direction != 0))]} moves alone at speed 1"
-    else:
-        moving = f"for the velocity {combination(direction[direction != 0], [n for n, x in zip(names, direction, strict=True) if x])}"
+    share = np.where(np.abs(negative) > 1e-2 * np.abs(negative).max(), negative, 0.0)
+    v = tidy(scaled_one.velocity_scale * share)
+    energy = 0.5 * float(v @ terms.mass_matrix @ v)
+    names = _coordinate_names(terms)
+    moving = _moved(v[:, None], names)
+    speeds = [f"{name} = {number(x)}" for name, x in zip(names, v, strict=True) if x]
     return InputError(
         "mass matrix M",
-        found=f"a negative kinetic energy, {number(energy)}, {moving}",
+        found=f"a negative kinetic energy, {number(energy)}, for the velocity {listing(speeds)}",
         expected="a positive semi-definite matrix",
-        advice=f"Look at the rows of M for {listing(_moved(direction[:, None], names))}.",
+        advice=f"Look at the rows of M for {listing(moving)}.",
     )
 
 
-# --- the directions and groups behind these sentences ---------------------------------------------
-
-
-def undetermined(scaled_one: ScaledSystem) -> FloatArray:
-    """Directions with M w = 0 and A w = 0, shape (n, k), as few coordinates in each as possible."""
-    M, V2 = scaled_one.scaled.mass_matrix, scaled_one.geometry.null_space
-    values, vectors = np.linalg.eigh(V2.T @ M @ V2)
-    loose = V2 @ vectors[:, np.abs(values) <= scaled_one.tolerances.definite]
-    return readable(scaled_one, loose)
-
-
-def readable(scaled_one: ScaledSystem, directions: FloatArray) -> FloatArray:
-    """Scaled directions (n, k) as a sparse basis in the given coordinates, small numbers if any."""
-    reduced, _ = reduced_basis(directions)
-    own = [tidy(scaled_one.velocity_scale * row) for row in reduced]
-    return np.array(own).T.reshape(directions.shape)
-
-
-def row_sizes(scaled_one: ScaledSystem) -> FloatArray:
-    """Size of the terms of each scaled row, |b| + |A| |A⁺b|, shape (m,)."""
-    A, b = scaled_one.scaled.constraint_matrix, scaled_one.scaled.constraint_rhs
-    return np.abs(b) + matvec(np.abs(A), np.abs(scaled_one.geometry.least_norm(b)))
-
-
-def worst_conflict(scaled_one: ScaledSystem) -> Conflict | None:
-    """The smallest irreducible contradiction, even of a system that is only just inconsistent."""
-    A, b = scaled_one.scaled.constraint_matrix, scaled_one.scaled.constraint_rhs
-    Z, size = scaled_one.geometry.dependencies, row_sizes(scaled_one)
-    gap = max((relative_gap(part, b, size) for part in parts(Z)), default=0.0)
-    # Whoever calls found the system inconsistent; a stricter measure here must not find nothing.
-    tolerance = min(scaled_one.tolerances.consistency, 0.1 * gap)
-    return minimal_conflict(A, b, Z, size, tolerance) if gap > 0.0 else None
-
-
-def resolving_rows(part: Part, b: FloatArray) -> list[int]:
-    """Rows of a part any one of which, dropped alone, leaves the others of the part consistent.
-
-    What is left without row i are the dependencies Z y with Zᵢ y = 0; none of them has a gap
-    gᵀy, g = Zᵀb, exactly when g is a multiple of Zᵢ.
-    """
-    g = part.basis.T @ b[part.rows]
-    length = np.linalg.norm(part.basis, axis=1) * np.linalg.norm(g)
-    along = part.basis @ g
-    aside = np.sqrt(np.maximum(length**2 - along**2, 0.0))
-    return [int(row) for row, x, y in zip(part.rows, aside, length, strict=True) if x <= 1e-6 * y]
-
-
-def _what_to_drop(scaled_one: ScaledSystem, conflict: Conflict, c: FloatArray, gap: float) -> str:
-    terms, rows = scaled_one.terms, conflict.circuit.rows
-    (part,) = (p for p in parts(scaled_one.geometry.dependencies) if rows[0] in p.rows)
-    enough = [i for i in resolving_rows(part, scaled_one.scaled.constraint_rhs) if i in rows]
-    if not enough:
-        return "Drop one of them or correct its right side; zwang.explain lists further contradictions."
-    i = enough[-1]
-    value = float(terms.constraint_rhs[i] - gap / c[rows.index(i)])
-    either = (
-        f"any one of {listing([terms.name(i) for i in enough], 'or')}"
-        if len(enough) > 1
-        else terms.name(i)
-    )
-    return f"Drop {either}; or give {terms.name(i)} the right side {number(value)}."
-
-
-def _moved(directions: FloatArray, names: list[str]) -> list[str]:
+def _moved(directions: FloatArray, names: Sequence[str]) -> list[str]:
     return [name for name, row in zip(names, directions, strict=True) if np.any(row)]

@@ -70,11 +70,12 @@ def listing(words: Sequence[str], joint: str = "and") -> str:
 def combination(coefficients: Sequence[float] | FloatArray, names: Sequence[str]) -> str:
     """``2 rod + pin[0] − 1/3 bar``."""
     text = ""
-    for coefficient, name in zip(coefficients, names, strict=True):
+    for coefficient, name in list(zip(coefficients, names, strict=True))[:NAMED_IN_SENTENCE]:
         factor = "" if abs(coefficient) == 1.0 else f"{number(abs(coefficient))}·"
         sign = "−" if coefficient < 0 else "+"
         text += f" {sign} {factor}{name}" if text else f"{'−' * (sign == '−')}{factor}{name}"
-    return text
+    rest = len(names) - NAMED_IN_SENTENCE
+    return f"{text} + ({rest} more terms)" if rest > 0 else text
 
 
 def motion(direction: FloatArray, coordinates: Sequence[str]) -> str:

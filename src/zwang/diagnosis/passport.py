@@ -1,0 +1,302 @@
+"""Which multipliers and joint forces the equations determine, and which they leave open.
+
+Where rows of A depend on each other, λ + Z c gives the same motion for every c, with Z a basis of
+N(Aᵀ) (Udwadia & Kalaba 1996, (22)). So
+
+    multiplier i            is determinate when row i of Z is zero,
+    A_gᵀ λ_g of a group g   is determinate when A_gᵀ Z_g = 0, and partly so when A_gᵀ Z_g has a
+                            smaller rank than A_g.
+
+The force of a group may be determinate although its multipliers are not: a dependency within the
+group moves multipliers about and leaves the force alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zwang.diagnosis.solved import SolvedSystem
+from zwang.diagnosis.wording import listing
+from zwang.errors import InputError, UnknownNameError
+from zwang.formulations.rank import DEFAULT_TOLERANCES, Tolerances
+from zwang.terms import EquationTerms, FloatArray
+
+__all__ = ["GroupPassport", "Passport", "Status", "passport", "passport_terms"]
+
+#: In scaled terms A_g and Z_g are of order one; a product below this is zero. Products that vanish
+#: on paper come out at 1e-16 times the condition of A, and an honest share this small would leave
+#: the force determinate to eight digits.
+SHARE_TOLERANCE = 1e-8
+
+
+class Status(StrEnum):
+    """How much of a force the equations determine."""
+
+    DETERMINATE = "determinate"
+    PARTLY = "partly"
+    INDETERMINATE = "indeterminate"
+
+
+@dataclass(frozen=True)
+class GroupPassport:
+    """The generalized force A_gᵀ λ_g of a group of rows, such as the wrench of a joint.
+
+    Attributes
+    ----------
+    name, rows : the group and its rows of A.
+    status : determinate, partly or indeterminate.
+    force : the value for the least-norm multipliers, shape (n,).
+    basis : A_gᵀ Z_g, shape (n, k); every ``force + basis @ c`` is admissible, with the c of
+        `Passport.redistribute`.
+    determinate_components : which components of the force are determinate, shape (n,), boolean.
+    determinate_directions : orthonormal columns d with dᵀ(A_gᵀλ_g) determinate although the group
+        acts along them, shape (n, rank A_g − rank A_gᵀZ_g).
+    """
+
+    name: str
+    rows: tuple[int, ...]
+    status: Status
+    force: FloatArray
+    basis: FloatArray
+    determinate_components: np.ndarray
+    determinate_directions: FloatArray
+
+
+@dataclass(frozen=True)
+class Passport:
+    """What is known about each multiplier and each group, and the family of admissible values.
+
+    Attributes
+    ----------
+    names, coordinates : names of rows and coordinates.
+    multipliers : the least-norm λ, shape (m,).
+    basis : Z, shape (m, k), a sparse basis of N(Aᵀ) in the given rows: ``multipliers + basis @ c``
+        are all λ that give this motion.
+    statuses : one `Status` for each multiplier.
+    groups : `GroupPassport` by name.
+    acceleration, ideal_force : v̇ and Aᵀλ, shape (n,), the same for all admissible λ.
+    """
+
+    names: tuple[str, ...]
+    coordinates: tuple[str, ...]
+    multipliers: FloatArray
+    basis: FloatArray
+    statuses: tuple[Status, ...]
+    groups: dict[str, GroupPassport]
+    acceleration: FloatArray
+    ideal_force: FloatArray
+
+    @property
+    def determinate(self) -> bool:
+        """Whether every multiplier is determinate (rank A = m)."""
+        return self.basis.shape[1] == 0
+
+    def redistribute(self, c: ArrayLike) -> FloatArray:
+        """Another admissible λ = multipliers + basis @ c, shape (m,), for any c of shape (k,)."""
+        c = np.asarray(c, dtype=float)
+        if c.shape != self.basis.shape[1:]:
+            raise InputError(
+                "redistribution c",
+                found=f"shape {c.shape}",
+                expected=f"{self.basis.shape[1:]}, one number for each column of `basis`",
+            )
+        return self.multipliers + self.basis @ c
+
+    def status(self, name: str) -> Status:
+        """Status of a group or of a row, by name."""
+        if name in self.groups:
+            return self.groups[name].status
+        if name not in self.names:
+            raise UnknownNameError("group or row", name, [*self.groups, *self.names])
+        return self.statuses[self.names.index(name)]
+
+    def __str__(self) -> str:
+        open_count = self.basis.shape[1]
+        plural = "parameter" if open_count == 1 else "parameters"
+        lines = ["All multipliers are determinate."]
+        if open_count:
+            lines = [f"The multipliers form a family with {open_count} free {plural}."]
+        width = max([len(name) for name in [*self.names, *self.groups]], default=0)
+        width = max(width, len("multiplier"))
+        lines.append(f"{'multiplier':<{width}}  {'least norm':>14}  status")
+        for name, value, status in zip(self.names, self.multipliers, self.statuses, strict=True):
+            lines.append(f"{name:<{width}}  {value:>14.6g}  {status}")
+        if self.groups:
+            lines.append(f"{'group':<{width}}  {'|force|':>14}  status")
+            lines += [self._group_line(group, width) for group in self.groups.values()]
+        return "\n".join(lines)
+
+    def _group_line(self, group: GroupPassport, width: int) -> str:
+        line = f"{group.name:<{width}}  {np.linalg.norm(group.force):>14.6g}  {group.status}"
+        if group.status is Status.PARTLY:
+            acts = np.any(group.basis != 0.0, axis=1) | (group.force != 0.0)
+            sure = [
+                name
+                for name, known, used in zip(
+                    self.coordinates, group.determinate_components, acts, strict=True
+                )
+                if known and used
+            ]
+            line += f"; determinate along {listing(sure)}" if sure else "; see its directions"
+        return line
+
+
+def passport(
+    M: Any,
+    Q: ArrayLike,
+    A: Any,
+    b: ArrayLike,
+    C: ArrayLike | None = None,
+    *,
+    groups: Mapping[str, Iterable[int | str] | str] | None = None,
+    names: Sequence[str] | None = None,
+    coordinates: Sequence[str] | None = None,
+    tolerances: Tolerances = DEFAULT_TOLERANCES,
+) -> Passport:
+    """Determinacy of each multiplier and of the force of each group of rows.
+
+    Parameters
+    ----------
+    M, Q, A, b, C : a single well-posed system, as for `zwang.solve`.
+    groups : name → rows, by number or name; ``"pin"`` stands for all rows ``pin[0]``, ``pin[1]``, …
+        By default rows named ``pin[0]``, ``pin[1]``, … form the group ``pin``.
+    names, coordinates : names of the rows and of the coordinates.
+
+    Examples
+    --------
+    A beam of mass 4 on three supports: nothing says how they share its weight.
+
+    >>> from zwang.diagnosis.passport import passport
+    >>> p = passport([[4, 0], [0, 1]], [-40, 0], [[1, -1], [1, 0], [1, 1]], [0, 0, 0])
+    >>> print(p)
+    The multipliers form a family with 1 free parameter.
+    multiplier      least norm  status
+    row 0              13.3333  indeterminate
+    row 1              13.3333  indeterminate
+    row 2              13.3333  indeterminate
+    >>> p.redistribute([10 / 3])
+    array([16.66666667,  6.66666667, 16.66666667])
+    """
+    terms = EquationTerms.of(M, Q, A, b, C, names=names, coordinates=coordinates)
+    return passport_terms(terms, groups, tolerances)
+
+
+def passport_terms(
+    terms: EquationTerms,
+    groups: Mapping[str, Iterable[int | str] | str] | None = None,
+    tolerances: Tolerances = DEFAULT_TOLERANCES,
+) -> Passport:
+    """`passport` for terms that are already checked."""
+    chosen = _default_groups(terms) if groups is None else _chosen_groups(terms, groups)
+    solved = SolvedSystem.of(terms, tolerances)
+    fixed = ~np.any(solved.dependencies, axis=1)
+    return Passport(
+        names=tuple(terms.name(i) for i in range(terms.constraint_count)),
+        coordinates=tuple(terms.coordinate(j) for j in range(terms.coordinate_count)),
+        multipliers=solved.multipliers,
+        basis=solved.circuits,
+        statuses=tuple(Status.DETERMINATE if f else Status.INDETERMINATE for f in fixed),
+        groups={name: _group(solved, name, rows) for name, rows in chosen.items()},
+        acceleration=solved.acceleration,
+        ideal_force=solved.ideal_force,
+    )
+
+
+def _group(solved: SolvedSystem, name: str, rows: list[int]) -> GroupPassport:
+    system = solved.scaled
+    A, U2 = system.scaled.constraint_matrix[rows], system.geometry.dependencies[rows]
+    # Ranks and zeros are decided in scaled terms, where every row and column counts alike.
+    share = A.T @ U2
+    left, values, _ = np.linalg.svd(share, full_matrices=False)
+    undecided = int(np.sum(values > SHARE_TOLERANCE))
+    own = int(np.linalg.matrix_rank(A, rtol=system.tolerances.rank))
+    if undecided == 0:
+        status = Status.DETERMINATE
+    else:
+        status = Status.PARTLY if undecided < own else Status.INDETERMINATE
+    known = np.linalg.norm(share, axis=1) <= SHARE_TOLERANCE
+    basis = solved.terms.constraint_matrix[rows].T @ solved.circuits[rows]
+    basis[known] = 0.0
+    if undecided == 0:
+        basis[:] = 0.0
+    return GroupPassport(
+        name=name,
+        rows=tuple(rows),
+        status=status,
+        force=solved.terms.constraint_matrix[rows].T @ solved.multipliers[rows],
+        basis=basis,
+        determinate_components=known,
+        determinate_directions=_determinate_directions(solved, A, left[:, :undecided], own),
+    )
+
+
+def _determinate_directions(
+    solved: SolvedSystem, A: FloatArray, open_forces: FloatArray, own: int
+) -> FloatArray:
+    """Directions d in the range of A_gᵀ with dᵀ(A_gᵀ Z_g) = 0, in the given coordinates.
+
+    Forces are D⁻¹ times scaled ones; both subspaces are carried over before they are compared.
+    """
+    scale = solved.scaled.velocity_scale
+    if own == 0:
+        return np.zeros((len(scale), 0))
+    acting = np.linalg.svd(A.T, full_matrices=False)[0][:, :own]
+    acting, open_part = np.linalg.qr(acting / scale[:, None]).Q, open_forces / scale[:, None]
+    if open_part.shape[1] == 0:
+        return acting
+    within = acting.T @ np.linalg.qr(open_part).Q  # (own, undecided), of full column rank
+    complement = np.linalg.qr(within, mode="complete").Q[:, open_part.shape[1] :]
+    return acting @ complement
+
+
+# --- groups ---------------------------------------------------------------------------------------
+
+
+def _default_groups(terms: EquationTerms) -> dict[str, list[int]]:
+    """Rows ``pin[0]``, ``pin[1]``, … make the group ``pin``; other names make none."""
+    groups: dict[str, list[int]] = {}
+    for i, name in enumerate(terms.names):
+        if match := re.fullmatch(r"(.+)\[\d+\]", name):
+            groups.setdefault(match[1], []).append(i)
+    return groups
+
+
+def _chosen_groups(
+    terms: EquationTerms, groups: Mapping[str, Iterable[int | str] | str]
+) -> dict[str, list[int]]:
+    known = _default_groups(terms)
+    chosen: dict[str, list[int]] = {}
+    for group, members in groups.items():
+        rows: list[int] = []
+        for member in [members] if isinstance(members, str) else members:
+            rows += _rows_of(terms, known, group, member)
+        if not rows:
+            raise InputError(f"group {group!r}", found="no rows", expected="at least one row")
+        chosen[group] = list(dict.fromkeys(rows))
+    return chosen
+
+
+def _rows_of(
+    terms: EquationTerms, known: dict[str, list[int]], group: str, member: int | str
+) -> list[int]:
+    if isinstance(member, str):
+        if member in terms.names:
+            return [terms.names.index(member)]
+        if member in known:
+            return known[member]
+        raise UnknownNameError(f"row of group {group!r}", member, [*terms.names, *known])
+    count = terms.constraint_count
+    if not 0 <= member < count:
+        raise InputError(
+            f"row of group {group!r}",
+            found=str(member),
+            expected=f"a row number from 0 to {count - 1}" if count else "no rows, as A has none",
+        )
+    return [int(member)]
