@@ -196,9 +196,16 @@ def _table_line(row: Row, tests: list[str]) -> str:
     functions = "<br>".join(f"[`{_short(name)}`][{anchor(name)}]" for name in row.offers)
     if row.later:
         functions = functions or f"*comes with {row.later}*"
-    proved = "<br>".join(f"`{test.removeprefix('tests/')}`" for test in tests)
+    proved = "<br>".join(_claim(test) for test in tests)
     cells = [f'<span id="{row.id}">{row.id}</span>', _plain(row.where), _plain(row.says)]
     return "| " + " | ".join([*cells, functions, proved]) + " |"
+
+
+def _claim(test: str) -> str:
+    """The claim a test is named after, with the way to run it as its tooltip."""
+    last = test.rpartition("::")[2].rpartition("/")[2].removesuffix(".py")
+    words = last.removeprefix("test_").replace("_", " ")
+    return f'<span title="{test}">{words}</span>'
 
 
 def anchor(dotted: str) -> str:
