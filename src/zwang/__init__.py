@@ -1,9 +1,60 @@
-"""Zwang: the motion of constrained mechanical systems."""
+"""Zwang: the motion of constrained mechanical systems.
+
+Any constraint, any mass matrix, the right motion and the right forces, or a clear sentence that
+names what is wrong. Importing the package loads NumPy and changes nothing.
+"""
 
 from zwang._version import __version__
 from zwang.certify import Certificate, certify
+from zwang.diagnosis.explain import Explanation, explain
+from zwang.diagnosis.passport import Passport, passport
+from zwang.diagnosis.portrait import Portrait, portrait
+from zwang.diagnosis.splits import Split, splits
+from zwang.errors import (
+    InconsistentConstraintsError,
+    InputError,
+    NotApplicableError,
+    NotUniqueError,
+    TraceError,
+    ZwangError,
+)
+from zwang.formulations.rank import Tolerances
+from zwang.functions.constraint import acceleration, constraint, position, velocity
+from zwang.functions.symbol import where
 from zwang.solution import Solution
 from zwang.solve import FORMULATIONS, solve
+from zwang.system import State, System
 from zwang.terms import EquationTerms, join
 
-__all__ = ["FORMULATIONS", "Certificate", "EquationTerms", "Solution", "__version__", "certify", "join", "solve"]
+__all__ = [
+    "FORMULATIONS",
+    "Certificate",
+    "EquationTerms",
+    "Explanation",
+    "InconsistentConstraintsError",
+    "InputError",
+    "NotApplicableError",
+    "NotUniqueError",
+    "Passport",
+    "Portrait",
+    "Solution",
+    "Split",
+    "State",
+    "System",
+    "Tolerances",
+    "TraceError",
+    "ZwangError",
+    "__version__",
+    "acceleration",
+    "certify",
+    "constraint",
+    "explain",
+    "join",
+    "passport",
+    "portrait",
+    "position",
+    "solve",
+    "splits",
+    "velocity",
+    "where",
+]

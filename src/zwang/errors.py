@@ -15,6 +15,7 @@ __all__ = [
     "MissingExtraError",
     "NotApplicableError",
     "NotUniqueError",
+    "TraceError",
     "UnknownNameError",
     "ZwangError",
 ]
@@ -104,6 +105,32 @@ class InconsistentConstraintsError(ZwangError):
     ) -> None:
         super().__init__(what, **facts)
         self.rows, self.names = tuple(rows), tuple(names)
+
+
+class TraceError(InputError):
+    """A user's function could not be traced; the message shows the offending line.
+
+    Attributes
+    ----------
+    filename, lineno, line : where it happened, as far as it is known.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        filename: str = "",
+        lineno: int = 0,
+        line: str = "",
+        **facts: str | None,
+    ) -> None:
+        place = ""
+        if line:
+            place = f" (line {lineno}: `{line}`)"
+        elif lineno:
+            place = f" (line {lineno} of {filename})"
+        super().__init__(what + place, **facts)
+        self.filename, self.lineno, self.line = filename, lineno, line
 
 
 class MissingExtraError(ZwangError):

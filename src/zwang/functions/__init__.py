@@ -1,0 +1,1 @@
+"""Systems from functions: tracing, differentiation, and the data of a `zwang.System`."""

@@ -1,0 +1,80 @@
+"""Constraints as data: a level, and the function that states it.
+
+    position      φ(q, t, p) = 0                differentiated twice
+    velocity      ψ(q, v, t, p) = 0             once; linear in v or not
+    acceleration  A(q, v, t, p) v̇ = b(q, v, t, p)
+
+A function may return one value or several. It names the arguments it wants among those of its
+level, in any order: ``lambda q: …`` is as good as ``lambda q, t, p: …``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from zwang.errors import InputError
+
+__all__ = ["Constraint", "Level", "acceleration", "constraint", "position", "velocity"]
+
+Level = Literal["position", "velocity", "acceleration", "detect"]
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """One named condition of a system, not yet traced.
+
+    Attributes
+    ----------
+    level : what the functions state; ``"detect"`` leaves it to what they turn out to depend on.
+    functions : φ or ψ alone, or A and b.
+    """
+
+    level: Level
+    functions: tuple[Callable[..., Any], ...]
+
+    def __post_init__(self) -> None:
+        for function in self.functions:
+            if not callable(function):
+                raise InputError(
+                    f"{self.level} constraint",
+                    found=repr(function),
+                    expected="a function, such as lambda q, t, p: q[0] - p.L",
+                )
+
+
+def position(f: Callable[..., Any]) -> Constraint:
+    """A constraint on positions, φ(q, t, p) = 0.
+
+    Examples
+    --------
+    >>> import zwang as zw
+    >>> rod = zw.position(lambda q, t, p: q[0] ** 2 + q[1] ** 2 - p.L**2)
+    """
+    return Constraint("position", (f,))
+
+
+def velocity(f: Callable[..., Any]) -> Constraint:
+    """A constraint on velocities, ψ(q, v, t, p) = 0, linear in v or not.
+
+    Examples
+    --------
+    >>> import zwang as zw
+    >>> knife_edge = zw.velocity(lambda q, v: v[0] * np.sin(q[2]) - v[1] * np.cos(q[2]))
+    """
+    return Constraint("velocity", (f,))
+
+
+def acceleration(A: Callable[..., Any], b: Callable[..., Any]) -> Constraint:
+    """A constraint on accelerations, A(q, v, t, p) v̇ = b(q, v, t, p)."""
+    return Constraint("acceleration", (A, b))
+
+
+def constraint(f: Callable[..., Any]) -> Constraint:
+    """A constraint f(q, v, t, p) = 0 whose level is found from what f depends on.
+
+    Without v it is a position constraint, with v a velocity constraint. A function that also names
+    ``a``, the accelerations v̇, and is linear in them is an acceleration constraint.
+    """
+    return Constraint("detect", (f,))

@@ -1,0 +1,94 @@
+"""Compiled evaluation of a traced model, for one state or many."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from zwang.kernels.element import Kernel
+from zwang.kernels.element import compile as compile_kernel
+from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    import casadi
+
+    from zwang.functions.model import Model
+
+__all__ = ["Evaluator"]
+
+
+class Evaluator:
+    """Kernels of a model, compiled on first use, with parameters as inputs.
+
+    Each method takes q (…, nq), v (…, nv), t (…) and the flat parameter vector p and returns
+    arrays with the same leading axes.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._kernels: dict[str, tuple[Kernel, list[tuple[int, ...]]]] = {}
+
+    def kernel(self, name: str, outputs: Callable[[Model], Mapping[str, casadi.SX]]) -> Kernel:
+        """The kernel of that name, compiled if this is its first use."""
+        if name not in self._kernels:
+            expressions = outputs(self.model)
+            function = self.model.function(name, expressions)
+            shapes = [tuple(e.shape) for e in expressions.values()]
+            self._kernels[name] = compile_kernel(function, name=name), shapes
+        return self._kernels[name][0]
+
+    def __call__(
+        self,
+        name: str,
+        outputs: Callable[[Model], Mapping[str, casadi.SX]],
+        q: FloatArray,
+        v: FloatArray,
+        t: FloatArray,
+        p: FloatArray,
+    ) -> list[FloatArray]:
+        """Evaluate a named set of expressions; matrices come out as (…, rows, columns)."""
+        kernel = self.kernel(name, outputs)
+        shapes = self._kernels[name][1]
+        batch = q.shape[:-1]
+        if not batch:
+            flat = kernel(q, v, np.atleast_1d(t), p)
+            return [_shaped(x, shape, ()) for x, shape in zip(flat, shapes, strict=True)]
+        flat_q = np.ascontiguousarray(q.reshape(-1, q.shape[-1]))
+        flat_v = np.ascontiguousarray(
+            np.broadcast_to(v, (*batch, v.shape[-1])).reshape(len(flat_q), -1)
+        )
+        flat_t = np.ascontiguousarray(np.broadcast_to(t, batch).reshape(-1, 1), dtype=float)
+        results = [np.empty((len(flat_q), port.size)) for port in kernel.outputs]
+        _map(kernel, [flat_q, flat_v, flat_t], np.ascontiguousarray(p, dtype=float), results)
+        return [_shaped(x, shape, batch) for x, shape in zip(results, shapes, strict=True)]
+
+
+def _shaped(flat: FloatArray, shape: tuple[int, ...], batch: tuple[int, ...]) -> FloatArray:
+    """CasADi's column-major entries as an array; columns of one become vectors."""
+    rows, columns = shape
+    if columns == 1:
+        return flat.reshape(*batch, rows)
+    return np.swapaxes(flat.reshape(*batch, columns, rows), -1, -2)
+
+
+def _map(
+    kernel: Kernel, inputs: list[FloatArray], p: FloatArray, results: list[FloatArray]
+) -> None:
+    """Call the kernel for every row, moving pointers instead of making arrays."""
+    count = len(inputs) + 2 + len(results)
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count)(kernel.address)
+    work = kernel.work()
+    starts = [a.ctypes.data for a in inputs]
+    strides = [a.strides[0] for a in inputs]
+    out_starts = [a.ctypes.data for a in results]
+    out_strides = [a.strides[0] for a in results]
+    for i in range(len(inputs[0])):
+        function(
+            *(start + i * stride for start, stride in zip(starts, strides, strict=True)),
+            p.ctypes.data,
+            *(start + i * stride for start, stride in zip(out_starts, out_strides, strict=True)),
+            work.ctypes.data,
+        )

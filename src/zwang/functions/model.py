@@ -1,0 +1,329 @@
+"""The traced model of a system of functions: one expression for each canonical term.
+
+`Definition` is the data a user gave; `trace` calls every function once and returns a `Model`, from
+which kernels are compiled, closed forms written and reduced systems built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.errors import InputError
+from zwang.functions.constraint import Constraint
+from zwang.functions.derive import Rows, State, lagrange, rows
+from zwang.functions.symbol import Symbol, SymbolArray, symbols_of
+from zwang.functions.trace import call, matrix, parameter_symbols, vector
+
+if TYPE_CHECKING:
+    import casadi
+
+__all__ = ["Definition", "Lagrangian", "Model", "Reaction", "trace"]
+
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Lagrangian:
+    """Energies of a system given by them: T(q, v, t, p), V(q, t, p), R(q, v, t, p)."""
+
+    kinetic: Function
+    potential: Function | None = None
+    dissipation: Function | None = None
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What the user gave, checked for names and kinds but not yet traced.
+
+    Attributes
+    ----------
+    coordinates, velocities : names; velocities are those of the coordinates unless `kinematics`.
+    parameters : name → default value, a number or an array.
+    mass, force, potential : functions, or None.
+    lagrangian : energies in place of a mass function.
+    constraints : name → constraint.
+    nonideal : name of a constraint → C(q, v, t, p) or C(q, v, t, p, reaction).
+    kinematics : (N(q, t, p), n₀(q, t, p)) or None.
+    """
+
+    coordinates: tuple[str, ...]
+    velocities: tuple[str, ...]
+    parameters: Mapping[str, np.ndarray]
+    mass: Function | None
+    force: Function | None
+    potential: Function | None = None
+    lagrangian: Lagrangian | None = None
+    constraints: Mapping[str, Constraint] = field(default_factory=dict)
+    nonideal: Mapping[str, Function] = field(default_factory=dict)
+    kinematics: tuple[Function, Function | None] | None = None
+
+
+class Reaction(SymbolArray):
+    """The force of one constraint as a non-ideal law sees it.
+
+    An array of the generalized force A_gᵀ λ_g, shape (nv,), with the multipliers λ_g of the
+    constraint's own rows as attribute `multipliers`.
+    """
+
+    multipliers: SymbolArray
+
+
+@dataclass(frozen=True)
+class Model:
+    """All terms as CasADi expressions of the state's symbols.
+
+    Attributes
+    ----------
+    state : symbols q, v, t, p and the kinematics q̇ = N v + n₀.
+    N, n0 : the kinematics, shapes (nq, nv) and (nq, 1).
+    M, Q : mass matrix and applied force.
+    T, V : kinetic energy, and potential energy or None.
+    blocks : name → traced constraint, in the order of the rows of A.
+    multipliers : symbols λ, shape (m, 1), that C may depend on.
+    C : non-ideal force, shape (nv, 1).
+    """
+
+    definition: Definition
+    state: State
+    N: casadi.SX
+    n0: casadi.SX
+    M: casadi.SX
+    Q: casadi.SX
+    T: casadi.SX
+    V: casadi.SX | None
+    blocks: Mapping[str, Rows]
+    multipliers: casadi.SX
+    C: casadi.SX
+
+    @property
+    def A(self) -> casadi.SX:
+        """Constraint matrix, shape (m, nv)."""
+        return _stack([block.A for block in self.blocks.values()], len(self.definition.velocities))
+
+    @property
+    def b(self) -> casadi.SX:
+        """Constraint right side, shape (m, 1)."""
+        return _stack([block.b for block in self.blocks.values()], 1)
+
+    @property
+    def position_values(self) -> casadi.SX:
+        """φ of all position constraints, stacked."""
+        return _stack([b.value for b in self.blocks.values() if b.value is not None], 1)
+
+    @property
+    def rates(self) -> casadi.SX:
+        """φ̇ and ψ of all position and velocity constraints, stacked."""
+        return _stack([b.rate for b in self.blocks.values() if b.rate is not None], 1)
+
+    @property
+    def groups(self) -> dict[str, list[int]]:
+        """Constraint name → its row numbers in A."""
+        result: dict[str, list[int]] = {}
+        start = 0
+        for name, block in self.blocks.items():
+            result[name] = list(range(start, start + block.A.shape[0]))
+            start += block.A.shape[0]
+        return result
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """``rod`` for a single row, ``pin[0]``, ``pin[1]`` for several."""
+        names: list[str] = []
+        for name, numbers in self.groups.items():
+            names += [name] if len(numbers) == 1 else [f"{name}[{k}]" for k in range(len(numbers))]
+        return tuple(names)
+
+    @property
+    def reaction_dependent(self) -> bool:
+        """Whether C depends on the reactions."""
+        import casadi as ca
+
+        return bool(ca.depends_on(self.C, self.multipliers)) if self.multipliers.numel() else False
+
+    def function(self, name: str, outputs: Mapping[str, casadi.SX]) -> casadi.Function:
+        """A CasADi function of (q, v, t, p) with dense outputs."""
+        import casadi as ca
+
+        s = self.state
+        return ca.Function(
+            name,
+            [s.q, s.v, s.t, s.p],
+            [ca.densify(e) for e in outputs.values()],
+            ["q", "v", "t", "p"],
+            list(outputs),
+        )
+
+
+def trace(definition: Definition) -> Model:
+    """Call every function of the definition once, with symbols."""
+    import casadi as ca
+
+    nq, nv = len(definition.coordinates), len(definition.velocities)
+    q, v = ca.SX.sym("q", nq), ca.SX.sym("v", nv)
+    t = ca.SX.sym("t")
+    p, parameters = parameter_symbols(definition.parameters)
+    arguments = {"q": symbols_of(q), "t": Symbol(t), "p": parameters}
+    moving = {"q": arguments["q"], "v": symbols_of(v), "t": arguments["t"], "p": parameters}
+
+    N, n0 = _kinematics(definition, arguments)
+    s = State(q, v, t, p, ca.mtimes(N, v) + n0)
+    V = None
+    if definition.potential is not None:
+        V = vector("potential", call("potential", definition.potential, arguments), None)
+        V = _scalar("potential", V)
+    M, Q, T, V = _dynamics(definition, s, N, V, arguments, moving)
+    blocks = {
+        name: _block(name, constraint, s, nv, moving)
+        for name, constraint in definition.constraints.items()
+    }
+    multipliers = ca.SX.sym("lambda", sum(block.A.shape[0] for block in blocks.values()))
+    C = _nonideal(definition, blocks, multipliers, moving)
+    return Model(definition, s, N, n0, M, Q, T, V, blocks, multipliers, C)
+
+
+def _kinematics(
+    definition: Definition, arguments: Mapping[str, Any]
+) -> tuple[casadi.SX, casadi.SX]:
+    import casadi as ca
+
+    nq, nv = len(definition.coordinates), len(definition.velocities)
+    if definition.kinematics is None:
+        return ca.SX.eye(nq), ca.SX.zeros(nq, 1)
+    N_function, n0_function = definition.kinematics
+    N = matrix("kinematics N", call("kinematics N", N_function, arguments), (nq, nv))
+    if n0_function is None:
+        return N, ca.SX.zeros(nq, 1)
+    n0 = vector("kinematics n0", call("kinematics n0", n0_function, arguments))
+    if n0.numel() != nq:
+        raise InputError("kinematics n0", found=f"{n0.numel()} values", expected=f"{nq}")
+    return N, n0
+
+
+def _dynamics(
+    definition: Definition,
+    s: State,
+    N: casadi.SX,
+    V: casadi.SX | None,
+    arguments: Mapping[str, Any],
+    moving: Mapping[str, Any],
+) -> tuple[casadi.SX, casadi.SX, casadi.SX, casadi.SX | None]:
+    import casadi as ca
+
+    nv = len(definition.velocities)
+    force = ca.SX.zeros(nv, 1)
+    if definition.force is not None:
+        force = vector("force", call("force", definition.force, moving), nv)
+    if definition.lagrangian is None:
+        assert definition.mass is not None
+        M = matrix("mass", call("mass", definition.mass, arguments), (nv, nv))
+        if definition.force is None and V is not None:
+            force = -ca.mtimes(N.T, ca.gradient(V, s.q))
+        T = 0.5 * ca.mtimes([s.v.T, M, s.v])
+        return M, force, T, V
+    given = definition.lagrangian
+    T = _scalar("kinetic energy T", vector("T", call("kinetic energy T", given.kinetic, moving)))
+    V, R = ca.SX(0), ca.SX(0)
+    if given.potential is not None:
+        V = _scalar("V", vector("V", call("potential energy V", given.potential, arguments)))
+    if given.dissipation is not None:
+        R = _scalar("dissipation", vector("R", call("dissipation", given.dissipation, moving)))
+    M, Q = lagrange(T, V, R, force, s)
+    return M, Q, T, V
+
+
+def _block(name: str, constraint: Constraint, s: State, nv: int, moving: Mapping[str, Any]) -> Rows:
+    import casadi as ca
+
+    what = f"constraint {name!r}"
+    if constraint.level == "acceleration":
+        A = matrix(f"{what}, A", call(f"{what}, A", constraint.functions[0], moving), (None, nv))
+        b = vector(f"{what}, b", call(f"{what}, b", constraint.functions[1], moving))
+        if b.numel() != A.shape[0]:
+            raise InputError(f"{what}, b", found=f"{b.numel()} values", expected=f"{A.shape[0]}")
+        return Rows("acceleration", None, None, A, b)
+    function = constraint.functions[0]
+    if constraint.level == "detect":
+        a = ca.SX.sym("a", nv)
+        e = vector(what, call(what, function, {**moving, "a": symbols_of(a)}))
+        if ca.depends_on(e, a):
+            return _acceleration_rows(what, e, a)
+        level = "velocity" if ca.depends_on(e, s.v) else "position"
+    else:
+        level = constraint.level
+        available = {k: x for k, x in moving.items() if level == "velocity" or k != "v"}
+        e = vector(what, call(what, function, available))
+    _require_dependence(what, level, e, s)
+    return rows(level, e, s)
+
+
+def _acceleration_rows(what: str, e: casadi.SX, a: casadi.SX) -> Rows:
+    import casadi as ca
+
+    A = ca.jacobian(e, a)
+    if ca.depends_on(A, a):
+        raise InputError(
+            what, found="a nonlinear function of the accelerations", expected="a linear one"
+        )
+    b = -ca.substitute(e, a, ca.SX.zeros(a.shape))
+    return Rows("acceleration", None, None, A, b)
+
+
+def _require_dependence(what: str, level: str, e: casadi.SX, s: State) -> None:
+    import casadi as ca
+
+    on, letter = (s.q, "q") if level == "position" else (s.v, "v")
+    entries = [e[i] for i in range(e.numel())]
+    if not entries:
+        raise InputError(what, found="no values", expected="at least one equation")
+    for k, entry in enumerate(entries):
+        if not ca.depends_on(entry, on):
+            which = f", equation {k}" if len(entries) > 1 else ""
+            hint = None
+            if level == "velocity" and ca.depends_on(entry, s.q):
+                hint = "It restricts positions: state it with zw.position."
+            raise InputError(
+                f"{what}{which}",
+                found=f"a {level} constraint that does not depend on {letter}",
+                expected=f"a function of {letter}",
+                advice=hint,
+            )
+
+
+def _nonideal(
+    definition: Definition,
+    blocks: Mapping[str, Rows],
+    multipliers: casadi.SX,
+    moving: Mapping[str, Any],
+) -> casadi.SX:
+    import casadi as ca
+
+    nv = len(definition.velocities)
+    C = ca.SX.zeros(nv, 1)
+    start = 0
+    for name, block in blocks.items():
+        count = block.A.shape[0]
+        law = definition.nonideal.get(name)
+        if law is not None:
+            own = multipliers[start : start + count]
+            reaction = symbols_of(ca.mtimes(block.A.T, own)).view(Reaction)
+            reaction.multipliers = symbols_of(own)
+            what = f"non-ideal law of {name!r}"
+            C = C + vector(what, call(what, law, {**moving, "reaction": reaction}), nv)
+        start += count
+    return C
+
+
+def _scalar(what: str, e: casadi.SX) -> casadi.SX:
+    if e.numel() != 1:
+        raise InputError(what, found=f"{e.numel()} values", expected="one number")
+    return e
+
+
+def _stack(parts: list[Any], columns: int) -> casadi.SX:
+    import casadi as ca
+
+    return ca.vertcat(*parts) if parts else ca.SX(0, columns)

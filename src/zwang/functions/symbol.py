@@ -1,0 +1,428 @@
+"""Numbers that remember how they were computed.
+
+A user's function is called once with `Symbol`s in place of numbers. A `Symbol` wraps a scalar
+CasADi expression and behaves like a float in arithmetic and in NumPy functions, alone or in object
+arrays; whatever would need its *value* (a branch, ``float(x)``, ``math.sin(x)``) raises
+`ValueNeededError`, which the tracer turns into a message that shows the offending line. (A bare
+CasADi scalar gives NaN there, silently.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import casadi
+
+__all__ = ["Symbol", "SymbolArray", "ValueNeededError", "expression", "symbols_of", "where"]
+
+
+class ValueNeededError(Exception):
+    """A traced function asked for the value of a symbol; the argument says how."""
+
+
+def _casadi() -> Any:
+    import casadi
+
+    return casadi
+
+
+def expression(value: Any) -> casadi.SX:
+    """The CasADi scalar behind a Symbol or a number."""
+    if isinstance(value, Symbol):
+        return value.sx
+    ca = _casadi()
+    if isinstance(value, ca.SX):
+        return value
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return expression(value.item())
+    return ca.SX(float(value))
+
+
+def symbols_of(vector: casadi.SX) -> SymbolArray:
+    """The entries of a CasADi column as an array of symbols, shape (n,)."""
+    result = np.empty(vector.numel(), dtype=object)
+    for i in range(vector.numel()):
+        result[i] = Symbol(vector[i])
+    return result.view(SymbolArray)
+
+
+class Symbol:
+    """A scalar that stands for a number not known yet."""
+
+    __slots__ = ("sx",)
+
+    def __init__(self, sx: casadi.SX) -> None:
+        self.sx = sx
+
+    def __repr__(self) -> str:
+        return f"Symbol({self.sx})"
+
+    __hash__ = object.__hash__
+
+    # --- arithmetic: with numbers and symbols here, with arrays in NumPy ------------------------
+
+    def _binary(
+        self, other: Any, operation: Callable[[Any, Any], Any], *, swap: bool = False
+    ) -> Any:
+        if isinstance(other, Symbol):
+            right = other.sx
+        elif isinstance(other, int | float | np.floating | np.integer):
+            right = float(other)
+        else:
+            return NotImplemented
+        return Symbol(operation(right, self.sx) if swap else operation(self.sx, right))
+
+    def __add__(self, other: Any) -> Any:
+        return self._binary(other, lambda a, b: a + b)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self._binary(other, lambda a, b: a - b)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._binary(other, lambda a, b: a - b, swap=True)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._binary(other, lambda a, b: a * b)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._binary(other, lambda a, b: a / b)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._binary(other, lambda a, b: a / b, swap=True)
+
+    def __pow__(self, other: Any) -> Any:
+        return self._binary(other, lambda a, b: a**b)
+
+    def __rpow__(self, other: Any) -> Any:
+        return self._binary(other, lambda a, b: _casadi().power(a, b), swap=True)
+
+    def __mod__(self, other: Any) -> Any:
+        return self._binary(other, lambda a, b: a - b * _casadi().floor(a / b))
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self._binary(other, lambda a, b: _casadi().floor(a / b))
+
+    def __neg__(self) -> Symbol:
+        return Symbol(-self.sx)
+
+    def __pos__(self) -> Symbol:
+        return self
+
+    def __abs__(self) -> Symbol:
+        return Symbol(_casadi().fabs(self.sx))
+
+    # --- comparisons give symbols that are 1 or 0 -----------------------------------------------
+
+    def __lt__(self, other: Any) -> Any:
+        return self._binary(other, lambda a, b: a < b)
+
+    def __le__(self, other: Any) -> Any:
+        return self._binary(other, lambda a, b: a <= b)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._binary(other, lambda a, b: a > b)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._binary(other, lambda a, b: a >= b)
+
+    def __eq__(self, other: object) -> Any:
+        return self._binary(other, lambda a, b: a == b)
+
+    def __ne__(self, other: object) -> Any:
+        return self._binary(other, lambda a, b: a != b)
+
+    def __and__(self, other: Any) -> Any:
+        return self._binary(other, lambda a, b: _casadi().logic_and(a, b))
+
+    def __or__(self, other: Any) -> Any:
+        return self._binary(other, lambda a, b: _casadi().logic_or(a, b))
+
+    def __invert__(self) -> Symbol:
+        return Symbol(_casadi().logic_not(self.sx))
+
+    # --- what needs a value ---------------------------------------------------------------------
+
+    def __bool__(self) -> bool:
+        raise ValueNeededError("it decides by the value of a symbol (if, and, or, max, min, …)")
+
+    def __float__(self) -> float:
+        raise ValueNeededError(
+            "it turns a symbol into a plain number (float(), the math module, …)"
+        )
+
+    __int__ = __index__ = __complex__ = __round__ = __float__
+
+    def __len__(self) -> int:
+        message = "a symbol is a scalar and has no length"
+        raise TypeError(message)
+
+    # --- NumPy ----------------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return _apply_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(
+        self,
+        func: Callable[..., Any],
+        types: Any,  # noqa: ARG002 - NumPy's protocol
+        args: Any,
+        kwargs: Any,
+    ) -> Any:
+        return _apply_function(func, args, kwargs)
+
+    def conjugate(self) -> Symbol:
+        """Itself, being real."""
+        return self
+
+    @property
+    def real(self) -> Symbol:
+        """Itself, being real."""
+        return self
+
+    @property
+    def T(self) -> Symbol:
+        """Itself, being a scalar."""
+        return self
+
+
+class SymbolArray(np.ndarray):
+    """An object array of symbols on which NumPy functions that compare or branch work too."""
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+        return _apply_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(
+        self,
+        func: Callable[..., Any],
+        types: Any,  # noqa: ARG002 - NumPy's protocol
+        args: Any,
+        kwargs: Any,
+    ) -> Any:
+        return _apply_function(func, args, kwargs)
+
+
+def _functions() -> dict[str, Callable[..., Any]]:
+    """NumPy's name → the function on CasADi scalars."""
+    ca = _casadi()
+    log, pi = ca.log, float(np.pi)
+    return {
+        **{name: getattr(ca, name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+        **{f"arc{name}": getattr(ca, f"a{name}") for name in ("sin", "cos", "tan")},
+        **{f"arc{name}": getattr(ca, f"a{name}") for name in ("sinh", "cosh", "tanh")},
+        **{name: getattr(ca, name) for name in ("sqrt", "exp", "log", "log1p", "expm1")},
+        **{name: getattr(ca, name) for name in ("floor", "ceil", "sign", "fabs", "hypot")},
+        "absolute": ca.fabs,
+        "arctan2": ca.atan2,
+        "maximum": ca.fmax,
+        "minimum": ca.fmin,
+        "fmax": ca.fmax,
+        "fmin": ca.fmin,
+        "copysign": ca.copysign,
+        "fmod": ca.fmod,
+        "power": ca.power,
+        "float_power": ca.power,
+        "square": lambda a: a * a,
+        "reciprocal": lambda a: 1.0 / a,
+        "negative": lambda a: -a,
+        "positive": lambda a: a,
+        "log2": lambda a: log(a) / float(np.log(2.0)),
+        "log10": lambda a: log(a) / float(np.log(10.0)),
+        "exp2": lambda a: ca.exp(a * float(np.log(2.0))),
+        "cbrt": lambda a: ca.sign(a) * ca.power(ca.fabs(a), 1.0 / 3.0),
+        "deg2rad": lambda a: a * (pi / 180.0),
+        "radians": lambda a: a * (pi / 180.0),
+        "rad2deg": lambda a: a * (180.0 / pi),
+        "degrees": lambda a: a * (180.0 / pi),
+        "heaviside": lambda a, b: ca.if_else(a > 0, 1.0, ca.if_else(a < 0, 0.0, b)),
+        "conjugate": lambda a: a,
+        "add": lambda a, b: a + b,
+        "subtract": lambda a, b: a - b,
+        "multiply": lambda a, b: a * b,
+        "divide": lambda a, b: a / b,
+        "floor_divide": lambda a, b: ca.floor(a / b),
+        "remainder": lambda a, b: a - b * ca.floor(a / b),
+        "less": lambda a, b: a < b,
+        "less_equal": lambda a, b: a <= b,
+        "greater": lambda a, b: a > b,
+        "greater_equal": lambda a, b: a >= b,
+        "equal": lambda a, b: a == b,
+        "not_equal": lambda a, b: a != b,
+        "logical_and": ca.logic_and,
+        "logical_or": ca.logic_or,
+        "logical_not": ca.logic_not,
+        "bitwise_and": ca.logic_and,
+        "bitwise_or": ca.logic_or,
+        "invert": ca.logic_not,
+    }
+
+
+def _give_methods() -> None:
+    """NumPy applies a function to an object array by calling the method of that name."""
+
+    def method(name: str) -> Callable[..., Symbol]:
+        def call(self: Symbol, *others: Any) -> Symbol:
+            return Symbol(_functions()[name](self.sx, *(expression(other) for other in others)))
+
+        call.__name__ = name
+        return call
+
+    for name in (
+        *("sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh"),
+        *("arcsinh", "arccosh", "arctanh", "sqrt", "exp", "log", "log1p", "expm1", "log2"),
+        *("log10", "exp2", "cbrt", "floor", "ceil", "fabs", "deg2rad", "rad2deg"),
+        *("arctan2", "hypot", "copysign", "fmod", "logical_and", "logical_or", "logical_not"),
+    ):
+        setattr(Symbol, name, method(name))
+
+
+_give_methods()
+
+
+def _plain(value: Any) -> Any:
+    """Symbol arrays as plain object arrays, so that NumPy's own loops run."""
+    return value.view(np.ndarray) if isinstance(value, SymbolArray) else value
+
+
+def _symbolic(result: Any) -> Any:
+    """Object arrays as symbol arrays, zero-dimensional ones as their scalar."""
+    if isinstance(result, np.ndarray) and result.dtype == object:
+        return result.view(SymbolArray) if result.ndim else result.item()
+    return result
+
+
+def _apply_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: Any) -> Any:
+    name = ufunc.__name__
+    if method == "__call__" and not kwargs:
+        function = _functions().get(name)
+        if function is not None:
+
+            def scalar(*args: Any) -> Symbol:
+                return Symbol(function(*(expression(a) for a in args)))
+
+            arrays = [_plain(a) for a in inputs]
+            if all(np.ndim(a) == 0 for a in arrays):
+                return scalar(*arrays)
+            return _symbolic(np.frompyfunc(scalar, len(inputs), 1)(*(_boxed(a) for a in arrays)))
+    if name in ("add", "multiply", "matmul", "vecdot", "matvec", "vecmat") or (
+        method == "reduce" and name in ("maximum", "minimum")
+    ):
+        # Sums and products only add and multiply the entries; NumPy's object loops do that.
+        arrays = [_boxed(_plain(a)) for a in inputs]
+        if name in ("maximum", "minimum"):
+            kwargs.pop("initial", None)
+            ufunc = np.frompyfunc(
+                lambda a, b: _functions()[name](expression(a), expression(b)), 2, 1
+            )
+            return _symbolic(_wrapped(getattr(ufunc, method)(*arrays, **kwargs)))
+        return _symbolic(getattr(ufunc, method)(*arrays, **kwargs))
+    message = f"numpy.{name} on symbols (method {method})"
+    raise ValueNeededError(f"it calls {message}, which has no symbolic form")
+
+
+def _wrapped(result: Any) -> Any:
+    if isinstance(result, np.ndarray):
+        return np.frompyfunc(lambda a: a if isinstance(a, Symbol) else Symbol(a), 1, 1)(result)
+    return result if isinstance(result, Symbol) else Symbol(result)
+
+
+def _boxed(value: Any) -> np.ndarray:
+    """An object array, with a Symbol boxed rather than asked for its own loop."""
+    if isinstance(value, Symbol):
+        box = np.empty((), dtype=object)
+        box[()] = value
+        return box
+    return np.asarray(value, dtype=object)
+
+
+def _apply_function(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    if func is np.where and len(args) == 3:
+        return where(*args)
+    if func is np.clip:
+        low = args[1] if len(args) > 1 else kwargs.get("min", kwargs.get("a_min"))
+        high = args[2] if len(args) > 2 else kwargs.get("max", kwargs.get("a_max"))
+        result = args[0]
+        result = result if low is None else np.maximum(result, low)
+        return result if high is None else np.minimum(result, high)
+    if func in (np.max, np.min, np.amax, np.amin):
+        largest = func in (np.max, np.amax)
+        array = _boxed(_plain(args[0])).view(SymbolArray)
+        return (np.maximum if largest else np.minimum).reduce(array, *args[1:], **kwargs)
+    if func is np.linalg.norm and len(args) == 1 and not kwargs:
+        entries = np.ravel(_boxed(_plain(args[0])))
+        return np.sqrt(sum(entry * entry for entry in entries))
+    if func in (np.linalg.inv, np.linalg.det, np.linalg.solve):
+        return _linear_algebra(func.__name__, args)
+    plain = [_deep_plain(a) for a in args]
+    return _symbolic(func(*plain, **{k: _deep_plain(v) for k, v in kwargs.items()}))
+
+
+def _deep_plain(value: Any) -> Any:
+    if isinstance(value, Symbol):
+        return _boxed(value)
+    if isinstance(value, list | tuple):
+        if value and all(isinstance(v, Symbol) or np.ndim(v) == 0 for v in value):
+            row = np.empty(len(value), dtype=object)
+            row[:] = value
+            return row
+        return type(value)(_deep_plain(v) for v in value)
+    return _plain(value)
+
+
+def _linear_algebra(name: str, args: Any) -> Any:
+    ca = _casadi()
+    matrices = []
+    for a in args:
+        array = _boxed(_plain(a))
+        sx = ca.SX(array.shape[0], 1 if array.ndim == 1 else array.shape[1])
+        for index, entry in np.ndenumerate(array):
+            sx[index if len(index) == 2 else index[0]] = expression(entry)
+        matrices.append(sx)
+    result = {"inv": ca.inv, "det": ca.det, "solve": ca.solve}[name](*matrices)
+    if name == "det":
+        return Symbol(result)
+    shape = np.shape(args[-1])
+    out = np.empty(shape, dtype=object)
+    for index in np.ndindex(shape):
+        out[index] = Symbol(result[index if len(index) == 2 else index[0]])
+    return out.view(SymbolArray)
+
+
+def where(condition: Any, yes: Any, no: Any) -> Any:
+    """Choose between two values by a condition, elementwise, for symbols as for numbers.
+
+    Both sides are computed; the derivative is that of the chosen side. Use it in place of ``if``
+    in functions given to `zwang.System`.
+
+    Examples
+    --------
+    >>> import zwang as zw
+    >>> float(zw.where(3.0 > 2.0, 1.0, 0.0))
+    1.0
+    """
+    parts = (condition, yes, no)
+    if not any(isinstance(part, Symbol) or _holds_symbols(part) for part in parts):
+        return np.where(condition, yes, no)
+    ca = _casadi()
+
+    def scalar(c: Any, a: Any, b: Any) -> Symbol:
+        return Symbol(ca.if_else(expression(c), expression(a), expression(b)))
+
+    boxes = [_boxed(_plain(part)) for part in parts]
+    if all(box.ndim == 0 for box in boxes):
+        return scalar(*(box.item() for box in boxes))
+    return _symbolic(np.frompyfunc(scalar, 3, 1)(*boxes))
+
+
+def _holds_symbols(value: Any) -> bool:
+    array = (
+        np.asarray(value, dtype=object) if isinstance(value, list | tuple | np.ndarray) else None
+    )
+    return array is not None and any(isinstance(entry, Symbol) for entry in array.flat)
