@@ -44,7 +44,7 @@ def compare(M: np.ndarray) -> None:
     print("{:<20}{:>25}{:>25}{:>12}".format(*heads))
     for name, answer in certificate.answers.items():
         errors = certificate.differences(name)
-        worst = np.max([errors.acceleration, errors.constraint_force])
+        worst = max(float(errors.acceleration), float(errors.constraint_force))
         print(
             f"{name:<20}{columns(answer.acceleration)}{columns(answer.constraint_force)}"
             f"{worst:>12.1e}"

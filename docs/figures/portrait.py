@@ -42,13 +42,18 @@ A = position[None, :]
 b = np.array([-velocity @ velocity])
 
 
+def pair(vector: Any) -> tuple[float, float]:
+    """A vector as the pair of floats that matplotlib asks for."""
+    return float(vector[0]), float(vector[1])
+
+
 def arrow(
     axes: Axes, start: np.ndarray, end: np.ndarray, color: str, *, width: float = 2.4, **style: Any
 ) -> None:
     """An arrow that ends exactly at its point."""
     patch = FancyArrowPatch(
-        tuple(start),
-        tuple(end),
+        pair(start),
+        pair(end),
         arrowstyle="-|>",
         mutation_scale=15,
         linewidth=width,
@@ -123,9 +128,13 @@ def draw_portrait(axes: Axes, acceleration: np.ndarray, constraint_force: np.nda
     origin = np.zeros(2)
 
     # The subspaces, and the accelerations the constraint allows.
-    axes.axline(origin, tangent, color=ALLOWED, linewidth=1.1, linestyle=(0, (5, 4)), zorder=1)
-    axes.axline(origin, normal, color=QUIET, linewidth=1.1, linestyle=(0, (5, 4)), zorder=1)
-    axes.axline(foot, foot + tangent, color=ALLOWED, linewidth=2.6, zorder=2)
+    axes.axline(
+        pair(origin), pair(tangent), color=ALLOWED, linewidth=1.1, linestyle=(0, (5, 4)), zorder=1
+    )
+    axes.axline(
+        pair(origin), pair(normal), color=QUIET, linewidth=1.1, linestyle=(0, (5, 4)), zorder=1
+    )
+    axes.axline(pair(foot), pair(foot + tangent), color=ALLOWED, linewidth=2.6, zorder=2)
 
     # Gauss's measure (v̇ − a)ᵀM(v̇ − a); the ellipse that touches is the smallest.
     deviation = acceleration - free
@@ -133,7 +142,7 @@ def draw_portrait(axes: Axes, acceleration: np.ndarray, constraint_force: np.nda
     for factor in (0.1, 0.4, 1.0):
         axes.add_patch(
             Ellipse(
-                tuple(free),
+                pair(free),
                 2 * np.sqrt(factor * smallest / M[0, 0]),
                 2 * np.sqrt(factor * smallest / M[1, 1]),
                 facecolor="none",
@@ -151,7 +160,7 @@ def draw_portrait(axes: Axes, acceleration: np.ndarray, constraint_force: np.nda
     arrow(axes, foot, acceleration, ALLOWED, width=1.6, zorder=4)
     arrow(axes, acceleration, acceleration + 0.18 * constraint_force, FORCE, width=1.3, zorder=4)
     for point, color in ((free, FREE), (acceleration, MOTION), (origin, INK)):
-        axes.add_patch(Circle(tuple(point), 0.045, facecolor=color, edgecolor="white", zorder=7))
+        axes.add_patch(Circle(pair(point), 0.045, facecolor=color, edgecolor="white", zorder=7))
 
     # The right angle between the constraint force and what the constraint allows.
     corner = acceleration + 0.13 * np.array([-normal, -normal + tangent, tangent])
