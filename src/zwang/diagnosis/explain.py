@@ -73,7 +73,8 @@ def explain(
     >>> import numpy as np
     >>> from zwang.diagnosis.explain import explain
     >>> A = [[1, 1, 0], [2, 2, 0], [0, 0, 1]]
-    >>> print(explain(np.eye(3), A, [0, 1, 0], names=["rod", "copy", "rail"], coordinates="xyz"))
+    >>> names = ["rod", "copy", "rail"]
+    >>> print(explain(np.eye(3), A, [0, 1, 0], names=names, coordinates=["x", "y", "z"]))
     3 coordinates, 3 constraint rows of rank 2: 1 degree of freedom.
     M is positive definite.
     1 row says nothing new. Dependent are (all minimal groups):
@@ -94,7 +95,7 @@ def explain(
         np.zeros(rows) if b is None else b,
         C,
         names=names,
-        coordinates=None if coordinates is None else list(coordinates),
+        coordinates=coordinates,
     )
     return _explain(
         terms, tolerances, rhs_known=b is not None, force_known=Q is not None or C is not None

@@ -121,8 +121,8 @@ def _forces(ax: Any, portrait: Portrait) -> None:
         side *= -np.sign(side @ (origin - fixed)) or 1.0  # away from Q + C
         middle = (fixed + given) / 2 + 0.07 * half * side / (np.linalg.norm(side) or 1.0)
         text = rf"$\Delta$   {length[2]:.3g}"
-        style = {"ha": "left" if side[0] >= 0 else "right", "va": "center"}
-        _label(ax, middle, text, MOTION, size=13, **style)
+        ha = "left" if side[0] >= 0 else "right"
+        _label(ax, middle, text, MOTION, size=13, ha=ha, va="center")
         _at_tip(ax, given, given, f"$Q + C$   {length[0]:.3g}", GIVEN)
     else:
         _at_tip(ax, given, given, rf"$Q + C = \Delta$   {length[0]:.3g}", GIVEN)
@@ -136,8 +136,8 @@ def _at_tip(ax: Any, tip: FloatArray, away: FloatArray, text: str, color: str) -
     pad = 0.02 * (ax.get_xlim()[1] - ax.get_xlim()[0])
     right, up = away[0] >= 0.0, away[1] >= 0.0
     at = tip + [pad if right else -pad, pad if up else -pad]
-    style = {"ha": "left" if right else "right", "va": "bottom" if up else "top"}
-    _label(ax, at, text, color, **style)
+    ha, va = ("left" if right else "right"), ("bottom" if up else "top")
+    _label(ax, at, text, color, ha=ha, va=va)
 
 
 # --- pieces ---------------------------------------------------------------------------------------
