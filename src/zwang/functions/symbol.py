@@ -368,10 +368,6 @@ def _deep_plain(value: Any) -> Any:
     if isinstance(value, Symbol):
         return _boxed(value)
     if isinstance(value, list | tuple):
-        if value and all(isinstance(v, Symbol) or np.ndim(v) == 0 for v in value):
-            row = np.empty(len(value), dtype=object)
-            row[:] = value
-            return row
         return type(value)(_deep_plain(v) for v in value)
     return _plain(value)
 
