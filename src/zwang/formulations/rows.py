@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from zwang.formulations.linear import matvec, transpose
 from zwang.terms import FloatArray
 
-__all__ = ["integrable", "position_rows", "velocity_rows", "violated"]
+__all__ = ["integrable", "position_rows", "stabilised_rhs", "velocity_rows", "violated"]
 
 
 def position_rows(
@@ -75,6 +75,25 @@ def violated(residual: ArrayLike, scale: ArrayLike, tolerance: float = 1e-9) -> 
     is the size of the terms that make up the residual.
     """
     return np.abs(np.asarray(residual, float)) > tolerance * np.asarray(scale, float)
+
+
+def stabilised_rhs(
+    rhs: ArrayLike, residual: ArrayLike, rate: ArrayLike, *, frequency: float
+) -> FloatArray:
+    """b − 2ω ḟ − ω² f: violations f of position-level rows decay as in f̈ + 2ω ḟ + ω² f = 0.
+
+    Parameters
+    ----------
+    rhs : b, shape (…, m).
+    residual, rate : f and ḟ at the state, shape (…, m).
+    frequency : ω [1/s]; violations fade within some 5/ω. Zero changes nothing.
+
+    Notes
+    -----
+    Baumgarte (1972), critically damped; named by Blajer at the start of section 4.
+    """
+    f, f_dot = np.asarray(residual, float), np.asarray(rate, float)
+    return np.asarray(rhs, float) - 2.0 * frequency * f_dot - frequency**2 * f
 
 
 def integrable(row_jacobians: ArrayLike, tolerance: float = 1e-9) -> np.ndarray:
