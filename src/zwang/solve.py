@@ -7,7 +7,7 @@ the culprit, chooses a formulation, and refines its answer with residuals in dou
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,10 +21,10 @@ from zwang.errors import (
     ZwangError,
 )
 from zwang.formulations.base import Facts, Formulation
-from zwang.formulations.linear import matvec, transpose_matvec
+from zwang.formulations.linear import transpose_matvec
 from zwang.formulations.projection import Projection
 from zwang.formulations.rank import DEFAULT_TOLERANCES, Tolerances
-from zwang.formulations.refine import ExactResidual, Refined, refine
+from zwang.formulations.refine import ExactResidual, least_norm_multipliers, refine
 from zwang.formulations.saddle_point import SaddlePoint
 from zwang.formulations.scaled import Group, ScaledSystem
 from zwang.formulations.udwadia_kalaba import UdwadiaKalaba
@@ -149,18 +149,13 @@ def solve_terms(
     kind, reason = _kind(formulation, system, family=bool(loose.shape[-1]))
 
     n, m = terms.coordinate_count, terms.constraint_count
-    size = system.constraint_ranks.shape
-    acceleration, multipliers = np.empty((*size, n)), np.empty((*size, m))
-    ideal_force = np.empty((*size, n))
-    corrections: tuple[float, ...] = ()
-    for given in system.groups():
-        group = _with_mass_along(given, loose) if loose.shape[-1] else given
-        part = _solve_group(kind, group, tolerances, refined=refined)
-        _require_consistent(system, group, part, tolerances)
-        where = ... if group.index is None else group.index
-        acceleration[where], multipliers[where] = part.acceleration, part.multipliers
-        ideal_force[where] = transpose_matvec(group.terms.constraint_matrix, part.multipliers)
-        corrections = max(corrections, part.corrections, key=lambda c: c[-1] if c else 0.0)
+    groups = list(system.groups())
+    if loose.shape[-1]:
+        groups = [_with_mass_along(group, loose) for group in groups]
+    answer = _joined(
+        groups, [_solve_group(kind, system, group, refined=refined) for group in groups]
+    )
+    corrections = answer.corrections
     if refined and corrections and not corrections[-1] < 1e-6:
         notes.append(
             f"refinement stopped at a relative correction of {corrections[-1]:.1e}: the terms are "
@@ -168,16 +163,13 @@ def solve_terms(
         )
 
     # Back from scaled terms, which are exact up to powers of two.
-    d, e = system.velocity_scale, system.row_scale
-    acceleration, ideal_force = acceleration * d, ideal_force / d
-    multipliers = multipliers * e
-    redundant = m - system.constraint_ranks
-    if (redundant > 0).any():
-        multipliers = _least_norm(system, multipliers, ideal_force)
-        count = f"{int(np.max(redundant))} of {m}"
+    d = system.velocity_scale
+    acceleration, ideal_force = answer.acceleration * d, answer.ideal_force / d
+    redundant = m - system.lowest_rank
+    if redundant:
         notes.append(
-            f"{'up to ' if terms.batch_shape else ''}{count} constraint rows are redundant; "
-            "the multipliers are those of least norm, see zwang.passport"
+            f"{'up to ' if terms.batch_shape else ''}{redundant} of {m} constraint rows are "
+            "redundant; the multipliers are those of least norm, see zwang.passport"
         )
     basis = loose * d[:, None] if loose.shape[-1] else loose
     if basis.shape[-1]:
@@ -186,18 +178,21 @@ def solve_terms(
             f"the acceleration is not unique: {basis.shape[-1]} direction(s) have neither mass "
             "nor constraint; the one of least norm is given, and `family` spans the rest"
         )
+    multipliers = answer.multipliers
+    ranks = (system.constraint_ranks, system.mass.rank, system.stacked_ranks)
     batch = terms.batch_shape
+    if not batch:
+        ranks = tuple(int(rank) for rank in ranks)
+    elif len(batch) > 1:  # the work was done on one flat axis
+        acceleration, ideal_force = acceleration.reshape(*batch, n), ideal_force.reshape(*batch, n)
+        multipliers = multipliers.reshape(*batch, m)
+        ranks = tuple(rank.reshape(batch) for rank in ranks)
     return Solution(
         terms,
-        acceleration.reshape(*batch, n),
-        (ideal_force.reshape(*batch, n) + terms.nonideal_force),
-        multipliers.reshape(*batch, m),
-        Ranks(
-            *(
-                _shaped(r, batch)
-                for r in (system.constraint_ranks, system.mass.rank, system.stacked_ranks)
-            )
-        ),
+        acceleration,
+        ideal_force + terms.nonideal_force,
+        multipliers,
+        Ranks(*ranks),
         kind.name,
         reason,
         corrections,
@@ -210,17 +205,21 @@ def solve_terms(
 def choose(system: ScaledSystem) -> tuple[type[Formulation], str]:
     """The formulation `auto` takes, and why, from ranks and conditioning alone."""
     n, m = system.terms.coordinate_count, system.terms.constraint_count
-    rank = int(system.constraint_ranks.max(initial=0))
+    rank = system.highest_rank
     if not system.positive_definite:
         low = int(np.min(system.mass.rank))
         return UdwadiaMogharabin, f"M is singular (rank {low} of {n})"
     if m == 0 or rank == 0:
         return UdwadiaKalaba, "there are no constraints, v̇ = M⁻¹(Q + C)"
-    if (system.constraint_ranks == n).all():
+    if system.lowest_rank == n:
         return UdwadiaMogharabin, "A has full column rank: the constraints alone fix v̇ = A⁺b"
-    condition = float((system.mass.largest / system.mass.smallest).max())
-    if condition > WELL_CONDITIONED_MASS:
-        return UdwadiaMogharabin, f"M is badly conditioned ({condition:.0e}) and is not inverted"
+    if not system.mass.estimated:
+        condition = float(np.max(system.mass.largest / system.mass.smallest))
+        if condition > WELL_CONDITIONED_MASS:
+            return (
+                UdwadiaMogharabin,
+                f"M is badly conditioned ({condition:.0e}) and is not inverted",
+            )
     if 2 * rank <= n:
         return (
             UdwadiaKalaba,
@@ -245,17 +244,50 @@ def _kind(name: str, system: ScaledSystem, *, family: bool) -> tuple[type[Formul
     return FORMULATIONS[name], "asked for by name"
 
 
+class _Answer(NamedTuple):
+    """Acceleration and ideal force Aᵀλ of scaled terms; least-norm λ of the rows as given."""
+
+    acceleration: FloatArray
+    ideal_force: FloatArray
+    multipliers: FloatArray
+    corrections: tuple[float, ...]
+
+
 def _solve_group(
-    kind: type[Formulation], group: Group, tolerances: Tolerances, *, refined: bool
-) -> Refined:
-    terms = group.terms
-    formulation = kind(terms, group.geometry)
+    kind: type[Formulation], system: ScaledSystem, group: Group, *, refined: bool
+) -> _Answer:
+    terms, geometry, tolerances = group.terms, group.geometry, system.tolerances
+    formulation = kind(terms, geometry)
     force, rhs = terms.total_force, terms.constraint_rhs
     acceleration, multipliers = formulation.respond(force, rhs)
-    if not refined:
-        return Refined(acceleration, multipliers, ())
-    residual = ExactResidual(terms.mass_matrix, terms.constraint_matrix, force, rhs)
-    return refine(formulation.respond, residual, acceleration, multipliers, tolerances.refinement)
+    corrections: tuple[float, ...] = ()
+    if refined:
+        residual = ExactResidual(terms.mass_matrix, terms.constraint_matrix, force, rhs)
+        acceleration, multipliers, corrections = refine(
+            formulation.respond, residual, acceleration, multipliers, tolerances.refinement
+        )
+    ideal_force = transpose_matvec(terms.constraint_matrix, multipliers)
+    row_scale = system.row_scale if group.index is None else system.row_scale[group.index]
+    if geometry.rank == terms.constraint_count:
+        multipliers = multipliers * row_scale
+    else:
+        _require_consistent(system, group, acceleration)
+        multipliers = least_norm_multipliers(geometry, row_scale, ideal_force)
+    return _Answer(acceleration, ideal_force, multipliers, corrections)
+
+
+def _joined(groups: list[Group], answers: list[_Answer]) -> _Answer:
+    """The answers in the order of the batch."""
+    if len(answers) == 1:
+        return answers[0]
+    order = np.argsort(np.concatenate([group.index for group in groups]))  # type: ignore[misc]
+    acceleration, ideal_force, multipliers, corrections = zip(*answers, strict=True)
+    return _Answer(
+        np.concatenate(acceleration)[order],
+        np.concatenate(ideal_force)[order],
+        np.concatenate(multipliers)[order],
+        max(corrections, key=lambda sizes: sizes[-1] if sizes else 0.0),
+    )
 
 
 # --- refusals -------------------------------------------------------------------------------------
@@ -270,16 +302,12 @@ def _require_semidefinite(system: ScaledSystem) -> None:
         raise _in_batch(system, negative, indefinite_error)
 
 
-def _require_consistent(
-    system: ScaledSystem, group: Group, part: Refined, tolerances: Tolerances
-) -> None:
+def _require_consistent(system: ScaledSystem, group: Group, acceleration: FloatArray) -> None:
     """The part of b outside R(A) must be rounding, compared with b and A v̇ (P2)."""
-    if group.geometry.rank == group.terms.constraint_count:
-        return
     b = group.terms.constraint_rhs
     gap = np.max(np.abs(transpose_matvec(group.geometry.dependencies, b)), axis=-1)
-    size = np.max(np.abs(b), axis=-1) + np.linalg.norm(part.acceleration, axis=-1)
-    bad = gap > tolerances.consistency * size
+    size = np.max(np.abs(b), axis=-1) + np.linalg.norm(acceleration, axis=-1)
+    bad = gap > system.tolerances.consistency * size
     if np.any(bad):
         if group.index is not None:
             marked = np.zeros(np.shape(system.constraint_ranks), dtype=bool)
@@ -342,9 +370,9 @@ def _with_mass_along(group: Group, loose: FloatArray) -> Group:
 def _doubtful_masses(system: ScaledSystem) -> list[str]:
     flat = system.terms.mass_matrix
     inertia = flat.diagonal(axis1=-2, axis2=-1)
-    doubtful = DOUBTFUL_MASS * inertia.max(axis=-1, keepdims=True)
-    if (inertia >= doubtful).all():
+    if inertia.min() >= DOUBTFUL_MASS * inertia.max():
         return []
+    doubtful = DOUBTFUL_MASS * inertia.max(axis=-1, keepdims=True)
     small = (inertia > 0.0) & (inertia < doubtful)
     if not small.any():
         return []
@@ -355,31 +383,6 @@ def _doubtful_masses(system: ScaledSystem) -> list[str]:
         "if it is rounding left of a zero, set it to zero"
     )
     return [note]
-
-
-# --- multipliers ----------------------------------------------------------------------------------
-
-
-def _least_norm(system: ScaledSystem, multipliers: FloatArray, force: FloatArray) -> FloatArray:
-    """The least-norm λ in the given rows: take off the part in N(Aᵀ) = E N(A_sᵀ)."""
-    result = multipliers.copy()
-    for group in system.groups():
-        if group.geometry.rank == group.terms.constraint_count:
-            continue
-        where = ... if group.index is None else group.index
-        e, d = system.row_scale[where], system.velocity_scale[where]
-        Z = np.linalg.qr(e[..., None] * group.geometry.dependencies).Q
-        lam = result[where]
-        for _ in range(2):  # the second pass removes what rounding left of the first
-            lam = lam - matvec(Z, transpose_matvec(Z, lam))
-        # Rounding in Z may have moved Aᵀλ; put back the difference.
-        change = force[where] * d - transpose_matvec(group.terms.constraint_matrix, lam / e)
-        result[where] = lam + e * group.geometry.multipliers(change)
-    return result
-
-
-def _shaped(ranks: np.ndarray, batch: tuple[int, ...]) -> int | np.ndarray:
-    return np.reshape(ranks, batch) if batch else int(ranks)
 
 
 def _is_sparse(matrix: Any) -> bool:

@@ -27,7 +27,7 @@ from scipy.sparse.linalg import splu
 from zwang.diagnosis.explain import inconsistent_error, indefinite_error, not_unique_error
 from zwang.errors import InputError
 from zwang.formulations.rank import Tolerances, inverse_power_of_two
-from zwang.formulations.refine import leading_part, relative, two_sum
+from zwang.formulations.refine import correction_size, leading_part, two_sum
 from zwang.formulations.scaled import ScaledSystem
 from zwang.solution import Ranks, Solution
 from zwang.terms import (
@@ -225,7 +225,7 @@ def _iterate(
         x = correct(np.concatenate(residual(a, lam)))
         da, dlam = x[:n], -x[n:]
         a, lam = a + da, lam + dlam
-        size = max(relative(da, a), relative(dlam, lam))
+        size = float(correction_size(da, dlam, a, lam))
         if len(corrections) > 1 and size > 0.5 * corrections[-1]:
             break
         corrections.append(size)

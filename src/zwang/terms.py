@@ -328,7 +328,7 @@ def _expand(array: FloatArray, batch: tuple[int, ...], own_axes: int) -> FloatAr
 
 
 def _symmetric(M: FloatArray, notes: list[str]) -> FloatArray:
-    Mt = np.swapaxes(M, -1, -2)
+    Mt = M.mT
     if (Mt == M).all():
         return M
     difference = np.abs(M - Mt)

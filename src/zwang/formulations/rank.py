@@ -157,14 +157,14 @@ def equilibrate(M: FloatArray, A: FloatArray) -> tuple[FloatArray, FloatArray]:
     constraints.
     """
     inertia = M.diagonal(axis1=-2, axis2=-1)
-    massive = inertia > 0.0
-    if massive.all():
+    if inertia.min() > 0.0:
         d = inverse_power_of_two(np.sqrt(inertia))
     else:
+        massive = inertia > 0.0
         d = inverse_power_of_two(np.sqrt(np.where(massive, inertia, 1.0)))
         d = _scale_massless(np.abs(A), d, massive)
     length = np.sqrt(((A * d[..., None, :]) ** 2).sum(axis=-1))
-    return d, inverse_power_of_two(np.where(length > 0.0, length, 1.0))
+    return d, inverse_power_of_two(length)
 
 
 def _scale_massless(size: FloatArray, d: FloatArray, massive: np.ndarray) -> FloatArray:
@@ -180,7 +180,7 @@ def _scale_massless(size: FloatArray, d: FloatArray, massive: np.ndarray) -> Flo
 
 
 def inverse_power_of_two(size: FloatArray) -> FloatArray:
-    """1/size, rounded to a power of two."""
+    """1/size, rounded to a power of two; 2 for a size of zero."""
     _, exponent = np.frexp(size)
     return np.ldexp(1.0, 1 - exponent)
 
@@ -290,7 +290,7 @@ def numerical_rank(singular_values: FloatArray, tolerance: float) -> np.ndarray:
     """How many singular values count, shape of the batch."""
     if singular_values.shape[-1] == 0:
         return np.zeros(singular_values.shape[:-1], dtype=int)
-    return (singular_values > tolerance * singular_values[..., :1]).sum(axis=-1)
+    return np.add.reduce(singular_values > tolerance * singular_values[..., :1], axis=-1)
 
 
 @dataclass(frozen=True)
@@ -300,13 +300,22 @@ class MassSpectrum:
     Attributes
     ----------
     rank : number of eigenvalues that count.
-    smallest, largest : extreme eigenvalues; estimates from the Cholesky factor where `estimated`.
+    values : the eigenvalues; the squared pivots of the Cholesky factor where `estimated`.
     """
 
     rank: np.ndarray
-    smallest: np.ndarray
-    largest: np.ndarray
+    values: FloatArray
     estimated: bool
+
+    @property
+    def smallest(self) -> np.ndarray:
+        """Smallest eigenvalue; where `estimated`, a bound from above."""
+        return self.values.min(axis=-1)
+
+    @property
+    def largest(self) -> np.ndarray:
+        """Largest eigenvalue, at least zero; where `estimated`, a bound from below."""
+        return self.values.max(axis=-1, initial=0.0)
 
 
 def mass_spectrum(M: FloatArray, tolerance: float = DEFAULT_TOLERANCES.definite) -> MassSpectrum:
@@ -322,9 +331,7 @@ def mass_spectrum(M: FloatArray, tolerance: float = DEFAULT_TOLERANCES.definite)
     # A pivot is at least the smallest eigenvalue; above 1e-4 the true one stays well above the
     # tolerance (the gap between them is at most the growth in n elimination steps).
     if pivots is not None and pivots.min() > 1e-4:
-        rank = np.full(M.shape[:-2], n)
-        return MassSpectrum(rank, pivots.min(axis=-1), pivots.max(axis=-1), estimated=True)
-    eigenvalues = np.linalg.eigvalsh(M)
-    largest = np.maximum(eigenvalues[..., -1], 0.0)
-    rank = np.sum(eigenvalues > tolerance * largest[..., None], axis=-1)
-    return MassSpectrum(rank, eigenvalues[..., 0], largest, estimated=False)
+        return MassSpectrum(np.full(M.shape[:-2], n), pivots, estimated=True)
+    values = np.linalg.eigvalsh(M)
+    largest = np.maximum(values[..., -1:], 0.0)
+    return MassSpectrum(np.sum(values > tolerance * largest, axis=-1), values, estimated=False)

@@ -9,33 +9,44 @@ taken apart without error: M = M₁ + M₂ and v̇ = v̇₁ + v̇₂ with so few
 M₁ v̇₁ is exact in double precision; the other parts are 2⁻²¹ times smaller and carry the rounding.
 The residual is then good to about 2⁻⁷⁴ of its terms, and a correction solved from it makes the
 solution of any formulation accurate to rounding, as long as the formulation itself is right to a
-digit or two. The method is Ozaki's splitting, cut to two parts.
+digit or two. The method is Ozaki's splitting, cut to two parts. The choice of the least-norm
+multipliers among all, where rows are dependent, is refined in the same way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from zwang.formulations.linear import matvec, transpose_matvec
+from zwang.formulations.rank import RowGeometry
 from zwang.terms import FloatArray
 
-__all__ = ["ExactResidual", "Refined", "refine"]
+__all__ = ["ExactResidual", "Refined", "least_norm_multipliers", "refine"]
 
 #: Bits kept in the first part of a split number: two such factors and the carries of a sum over at
 #: most 2¹¹ terms fit the 53 bits of a double. Longer sums round their last bits, which is harmless.
 LEADING_BITS = 21
+SHIFT = 2.0 ** (54 - LEADING_BITS)
+
+#: What vanishes on paper comes out as rounding, which is all wrong relative to itself. So a change
+#: of acceleration or multipliers, which have the same unit in scaled terms, is compared with at
+#: least this fraction of the larger of the two.
+NEGLIGIBLE = 1e-6
+
+#: Keeps 0/0 at 0.
+TINY = 1e-300
 
 Response = Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
 
 
 def leading_part(x: FloatArray, axes: tuple[int, ...]) -> FloatArray:
-    """x rounded to a multiple of 2^(e − LEADING_BITS), where |x| < 2^e over the axes."""
-    _, exponent = np.frexp(np.abs(x).max(axis=axes, keepdims=True, initial=0.0))
-    # Adding 1.5·2⁵² units makes the last bit of the sum one unit; subtracting leaves x rounded.
-    shift = np.ldexp(1.5, 52 - LEADING_BITS + exponent)
+    """x rounded to multiples of some power of two above 2^−LEADING_BITS · max|x| over the axes."""
+    # x + shift is rounded to its last bit, which is worth more than 2⁻⁵⁴ shift; that x is small
+    # against the shift makes the difference exact.
+    shift = SHIFT * np.abs(x).max(axis=axes, keepdims=True, initial=0.0)
     return (x + shift) - shift
 
 
@@ -51,7 +62,7 @@ class ExactResidual:
 
     def __init__(self, M: FloatArray, A: FloatArray, force: FloatArray, rhs: FloatArray) -> None:
         self.n = M.shape[-1]
-        self.force, self.rhs = force, rhs
+        self.right = np.concatenate([force, rhs], axis=-1)
         stack = np.concatenate([M, A], axis=-2)
         self.lead = leading_part(stack, (-2, -1))
         self.rest = stack - self.lead
@@ -67,11 +78,10 @@ class ExactResidual:
         low = matvec(self.lead, a - a1) + matvec(self.rest, a)
         force_top = transpose_matvec(self.A_lead, lam1)  # exact
         force_low = transpose_matvec(self.A_lead, lam - lam1) + transpose_matvec(self.A_rest, lam)
-        s, error_1 = two_sum(self.force, -top[..., :n])
-        s, error_2 = two_sum(s, force_top)
-        r1 = s + (error_1 + error_2 + (force_low - low[..., :n]))
-        s, error = two_sum(self.rhs, -top[..., n:])
-        return r1, s + (error - low[..., n:])
+        s, error = two_sum(self.right, -top)
+        error = error - low
+        r1, error_1 = two_sum(s[..., :n], force_top)
+        return r1 + (error_1 + error[..., :n] + force_low), s[..., n:] + error[..., n:]
 
     def force_defect(self, force: FloatArray, multipliers: FloatArray) -> FloatArray:
         """Aᵀλ − force, what rounding left of the product, shape (…, n)."""
@@ -81,8 +91,7 @@ class ExactResidual:
         return s + (error + low + transpose_matvec(self.A_rest, multipliers))
 
 
-@dataclass(frozen=True)
-class Refined:
+class Refined(NamedTuple):
     """A refined solution and how the corrections went.
 
     Attributes
@@ -109,28 +118,78 @@ def refine(
     """Correct a solution by its exact residual until the correction is below the tolerance.
 
     A correction that is not smaller than half the one before is not applied: then the terms are
-    too badly conditioned for refinement, and the earlier solution stands.
+    too badly conditioned for refinement, and the earlier solution stands. In a batch this is
+    decided system by system, so that each comes out as it would alone.
     """
+    single = acceleration.ndim == 1
     corrections: list[float] = []
+    size: FloatArray | float = 1.0
     for _ in range(steps):
         da, dlam = respond(*residual(acceleration, multipliers))
-        size = max(relative(da, acceleration), relative(dlam, multipliers))
-        if not size < (0.5 * corrections[-1] if corrections else 0.5):
-            corrections.append(size)
-            break
-        corrections.append(size)
+        before, size = size, correction_size(da, dlam, acceleration, multipliers)
+        converging = size < 0.5 * before
+        if single:
+            corrections.append(float(size))
+            if not converging:
+                break
+            done = size <= tolerance
+        else:
+            corrections.append(float(size.max()))
+            if not converging.all():
+                da, dlam = da * converging[..., None], dlam * converging[..., None]
+                size = np.where(converging, size, 0.0)  # no later correction is below half of 0
+            done = (size <= tolerance).all()
         acceleration, multipliers = acceleration + da, multipliers + dlam
-        if size <= tolerance:
+        if done:
             break
     return Refined(acceleration, multipliers, tuple(corrections))
 
 
-def relative(change: FloatArray, value: FloatArray) -> float:
-    """Largest max|change| / max|value| over the batch; 0 where both vanish."""
-    if change.shape[-1] == 0:
-        return 0.0
-    top, size = np.abs(change).max(axis=-1), np.abs(value).max(axis=-1)
-    if change.ndim == 1:
-        return float(top / size) if size else (0.0 if not top else float("inf"))
-    ratio = np.divide(top, size, out=np.where(top > 0.0, np.inf, 0.0), where=size > 0.0)
-    return float(ratio.max(initial=0.0))
+def correction_size(
+    da: FloatArray, dlam: FloatArray, acceleration: FloatArray, multipliers: FloatArray
+) -> FloatArray:
+    """max|change| / max|value| of acceleration or multipliers, the larger, shape of the batch."""
+    larger = max if da.ndim == 1 else np.maximum
+    a, lam = largest(acceleration), largest(multipliers)
+    floor = NEGLIGIBLE * larger(a, lam) + TINY
+    return larger(largest(da) / larger(a, floor), largest(dlam) / larger(lam, floor))
+
+
+def largest(x: FloatArray) -> FloatArray:
+    """max|x| over the last axis; 0 for an empty vector."""
+    return np.abs(x).max(axis=-1, initial=0.0)
+
+
+def least_norm_multipliers(
+    geometry: RowGeometry, row_scale: FloatArray, force: FloatArray
+) -> FloatArray:
+    """The least-norm λ, of rows E⁻¹A, with (E⁻¹A)ᵀ λ = force; refined, shape (…, m).
+
+    `geometry` is that of the scaled rows A, and `row_scale` is E: by it, rows that say the same
+    may differ by many powers of ten as they were given, and so the least λ differs from E times
+    the least one of the scaled rows.
+    """
+    # λ is least when it lies in the range of the rows: with A = U₁ Σ V₁ᵀ and W = E⁻¹U₁,
+    #   λ = W η,    Wᵀ λ = U₁ᵀ E⁻¹ λ = Σ⁻¹ V₁ᵀ force.
+    # W = Y R by Householder reflections is accurate row by row when large rows come first.
+    A, V1 = geometry.matrix, geometry.row_space
+    inverse_s = 1.0 / geometry.singular_values[..., : geometry.rank]
+    W = geometry.U[..., : geometry.rank] / row_scale[..., None]
+    order = np.argsort(row_scale, axis=-1)[..., None]
+    Y_sorted, R = np.linalg.qr(np.take_along_axis(W, order, axis=-2))
+    Y, R_inverse = np.empty_like(Y_sorted), np.linalg.inv(R)
+    np.put_along_axis(Y, order, Y_sorted, axis=-2)
+    # U₁ is rounded, so λ is corrected by exact residuals of both conditions in the rows themselves,
+    #   r₁ = E⁻¹A y − λ,    r₂ = force − Aᵀ E⁻¹ λ,    with y = V₁ Σ⁻¹ η,
+    # and at last of the second alone, since a λ of large norm must still give the right force.
+    lam, y = np.zeros_like(row_scale), np.zeros_like(force)
+    no_mass = np.zeros((*force.shape, force.shape[-1]))
+    for ranged in (False, True, False):
+        residual = ExactResidual(no_mass, A, -force, row_scale * lam)
+        r2, r1 = residual(y, lam / row_scale)
+        r1 = -r1 / row_scale if ranged else np.zeros_like(lam)
+        rho = -inverse_s * transpose_matvec(V1, r2)
+        h = transpose_matvec(R_inverse, rho) - transpose_matvec(Y, r1)
+        lam = lam + (matvec(Y, h) + r1)
+        y = y + matvec(V1, inverse_s * matvec(R_inverse, h))
+    return lam

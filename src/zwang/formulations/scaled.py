@@ -88,11 +88,23 @@ class ScaledSystem:
         mass = mass_spectrum(scaled.mass_matrix, tolerances.definite)
         return cls(terms, scaled, d, e, decomposition, ranks, mass, tolerances)
 
+    @computed_once
+    def lowest_rank(self) -> int:
+        """The smallest rank of A in the batch."""
+        ranks = self.constraint_ranks
+        return int(ranks.min() if ranks.ndim else ranks)
+
+    @computed_once
+    def highest_rank(self) -> int:
+        """The largest rank of A in the batch."""
+        ranks = self.constraint_ranks
+        return int(ranks.max() if ranks.ndim else ranks)
+
     def groups(self) -> Iterator[Group]:
         """The batch in parts of equal rank; the usual single rank costs no copying."""
-        rank = self.constraint_ranks.max(initial=0)
-        if (self.constraint_ranks == rank).all():
-            geometry = RowGeometry(self.scaled.constraint_matrix, int(rank), *self.decomposition)
+        rank = self.highest_rank
+        if rank == self.lowest_rank:
+            geometry = RowGeometry(self.scaled.constraint_matrix, rank, *self.decomposition)
             yield Group(None, self.scaled, geometry)
             return
         for rank in np.unique(self.constraint_ranks):
@@ -143,7 +155,7 @@ class ScaledSystem:
     @computed_once
     def positive_definite(self) -> bool:
         """Whether M has full rank in every system."""
-        return bool((self.mass.rank == self.terms.coordinate_count).all())
+        return self.mass.estimated or bool((self.mass.rank == self.terms.coordinate_count).all())
 
     @computed_once
     def unique(self) -> bool:
@@ -155,11 +167,7 @@ class ScaledSystem:
     def system(self, index: int) -> ScaledSystem:
         """One system of a flat batch."""
         mass = MassSpectrum(
-            *(
-                np.asarray(part)[index]
-                for part in (self.mass.rank, self.mass.smallest, self.mass.largest)
-            ),
-            estimated=self.mass.estimated,
+            self.mass.rank[index], self.mass.values[index], estimated=self.mass.estimated
         )
         U, s, Vt = (array[index] for array in self.decomposition)
         return replace(

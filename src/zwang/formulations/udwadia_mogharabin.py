@@ -53,15 +53,18 @@ class UdwadiaMogharabin(Formulation):
     def _inverse_reduced_mass(self) -> FloatArray:
         """(V₂ᵀ M V₂)⁻¹, shape (…, n−r, n−r)."""
         try:
-            inverse = np.linalg.inv(np.linalg.cholesky(self.reduced_mass))
-        except np.linalg.LinAlgError as error:
+            inverse = np.linalg.inv(self.reduced_mass)
+        except np.linalg.LinAlgError:
+            inverse = None
+        # The inverse of a positive definite matrix has a positive diagonal.
+        if inverse is None or inverse.diagonal(axis1=-2, axis2=-1).min(initial=1.0) <= 0.0:
             raise NotUniqueError(
                 "accelerations",
                 found="a direction with neither mass nor constraint (V₂ᵀMV₂ is singular)",
                 expected="rank [M; A] = n",
                 advice="zwang.explain names the direction; family=True returns all solutions.",
-            ) from error
-        return transpose(inverse) @ inverse
+            )
+        return inverse
 
     # --- the paper's matrices -------------------------------------------------------------------
 
