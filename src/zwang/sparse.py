@@ -92,7 +92,9 @@ def solve_sparse(
     ideal_force = (scaled.A.T @ multipliers) / scaled.d
     multipliers = multipliers * scaled.e
     if rank < m:
-        Z = np.linalg.qr(scaled.e[:, None] * dependent).Q
+        order = np.argsort(-scaled.e)  # large rows first: reflections are then accurate by rows
+        Z = np.empty_like(dependent)
+        Z[order] = np.linalg.qr(scaled.e[order, None] * dependent[order]).Q
         for _ in range(2):
             multipliers = multipliers - Z @ (Z.T @ multipliers)
         notes.append(
