@@ -42,10 +42,10 @@ def position_rows(
     J, J_dot = np.asarray(jacobian, float), np.asarray(jacobian_rate, float)
     v = np.asarray(velocity, float)
     if kinematics is None:
-        return J, -matvec(J_dot, v) - drift_rate
+        return J, -matvec(J_dot, v) - np.asarray(drift_rate, float)
     N = np.asarray(kinematics, float)
     N_dot = np.zeros_like(N) if kinematics_rate is None else np.asarray(kinematics_rate, float)
-    return J @ N, -matvec(J_dot @ N + J @ N_dot, v) - drift_rate
+    return J @ N, -matvec(J_dot @ N + J @ N_dot, v) - np.asarray(drift_rate, float)
 
 
 def velocity_rows(
@@ -65,7 +65,7 @@ def velocity_rows(
     """
     A = np.asarray(velocity_jacobian, float)
     rate = matvec(np.asarray(position_jacobian, float), np.asarray(position_rate, float))
-    return A, -rate - time_derivative
+    return A, -rate - np.asarray(time_derivative, float)
 
 
 def violated(residual: ArrayLike, scale: ArrayLike, tolerance: float = 1e-9) -> np.ndarray:
