@@ -1,0 +1,206 @@
+"""The whole solve of a small system as one expression, to be compiled into one kernel.
+
+What the interpreter of a general solver would do at run time — look up entries, follow the pattern
+of the factor, skip zeros — is done here once, on symbols: what remains is straight arithmetic.
+
+The recipe, for M v̇ = f + Aᵀλ, A v̇ = b with rows of any rank:
+
+1.  M̃ = M, or M + ε·mean(diag M)·I where M is singular.
+2.  K = [[M̃, Aᵀ], [A, −δ R]] with R = diag(Σⱼ a_ij²/M̃_jj), the size each row has in A M⁻¹ Aᵀ; it is
+    quasi-definite, so that K = L D Lᵀ exists in any order, without pivoting.
+3.  Solve, then correct by the residual of the unregularised system: once for regular M, three
+    times for singular M. The answer has the Moore–Penrose acceleration to rounding; dependent rows
+    share their force.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from zwang.engine.elimination import Elimination, analyse
+
+if TYPE_CHECKING:
+    import casadi
+
+__all__ = ["DELTA", "MASS_SHIFT", "Expressions", "Factor", "accelerate", "project"]
+
+#: Regularisation of the rows. From 1e-8 to 1e-12 only the number of corrections changes; smaller
+#: lets the rounding of stages make redundant rows look independent.
+DELTA = 1e-10
+
+#: Mass given to every velocity where M is singular, relative to the mean of its diagonal.
+MASS_SHIFT = 1e-6
+
+
+@dataclass(frozen=True)
+class Expressions:
+    """All a program computes from, as expressions of the symbols q, v, t, p.
+
+    Attributes
+    ----------
+    q_dot : N v + n₀; `N` itself turns a change of velocity-like coordinates into one of q.
+    M, force : mass matrix and Q + C.
+    A, b : all constraint rows.
+    phi, A_position : the position constraints and their rows φ_q N.
+    psi, A_rate : rates of position and velocity constraints and their rows ψ_v.
+    value_of_row, rate_of_row : φ, and φ̇ or ½ψ, for each row of A, zero where its level has none;
+        with them stabilisation adds 2 r rate + r² value.
+    singular_mass : whether M may be singular.
+    """
+
+    q: casadi.SX
+    v: casadi.SX
+    t: casadi.SX
+    p: casadi.SX
+    N: casadi.SX
+    q_dot: casadi.SX
+    M: casadi.SX
+    force: casadi.SX
+    A: casadi.SX
+    b: casadi.SX
+    phi: casadi.SX
+    A_position: casadi.SX
+    psi: casadi.SX
+    A_rate: casadi.SX
+    value_of_row: casadi.SX
+    rate_of_row: casadi.SX
+    singular_mass: bool = False
+
+
+class Factor:
+    """L D Lᵀ of the regularised system, as expressions.
+
+    Attributes
+    ----------
+    pivots : the row pivots relative to R, shape (m, 1): near 1 for a row by itself, near δ for one
+        that depends on rows eliminated before it.
+    """
+
+    def __init__(self, M: casadi.SX, A: casadi.SX, *, singular_mass: bool) -> None:
+        import casadi as ca
+
+        self.M, self.A = M, A
+        self.n, self.m = M.shape[0], A.shape[0]
+        self.corrections = 3 if singular_mass else 1
+        n = self.n
+        shift = MASS_SHIFT * ca.trace(M) / n if singular_mass else ca.SX(0)
+        diagonal = [M[i, i] + shift for i in range(n)]
+        entries: dict[tuple[int, int], casadi.SX] = {}
+        for i, j in zip(*M.sparsity().get_triplet(), strict=True):
+            if i > j:
+                entries[i, j] = M[i, j]
+        size: list[casadi.SX] = [ca.SX(0) for _ in range(self.m)]
+        for row, j in zip(*A.sparsity().get_triplet(), strict=True):
+            entries[n + row, j] = A[row, j]
+            size[row] = size[row] + A[row, j] * A[row, j] / diagonal[j]
+        # A row that vanishes keeps the pivot −δ and gets no force.
+        self.row_size = [s + ca.if_else(s == 0.0, 1.0, 0.0) for s in size]
+        diagonal += [-DELTA * s for s in self.row_size]
+        self.plan: Elimination = analyse(
+            n,
+            self.m,
+            [(i, j) for i, j in entries if i < n],
+            [(i - n, j) for i, j in entries if i >= n],
+        )
+        self._eliminate(diagonal, entries)
+
+    def _eliminate(
+        self, diagonal: list[casadi.SX], entries: dict[tuple[int, int], casadi.SX]
+    ) -> None:
+        import casadi as ca
+
+        def get(i: int, j: int) -> casadi.SX | None:
+            return entries.get((i, j) if i > j else (j, i))
+
+        self.inverse: dict[int, casadi.SX] = {}
+        self.lower: dict[tuple[int, int], casadi.SX] = {}
+        pivots: dict[int, casadi.SX] = {}
+        for k, below in zip(self.plan.order, self.plan.below, strict=True):
+            inverse = self.inverse[k] = 1.0 / diagonal[k]
+            pivots[k] = diagonal[k]
+            couplings = [(i, get(i, k)) for i in below]
+            for place, (i, a_ik) in enumerate(couplings):
+                if a_ik is None:
+                    continue
+                factor = self.lower[i, k] = a_ik * inverse
+                diagonal[i] = diagonal[i] - factor * a_ik
+                for j, a_jk in couplings[place + 1 :]:
+                    if a_jk is not None:
+                        key = (i, j) if i > j else (j, i)
+                        change = factor * a_jk
+                        entries[key] = entries[key] - change if key in entries else -change
+        n = self.n
+        self.pivots = (
+            ca.vertcat(*(-pivots[n + i] / self.row_size[i] for i in range(self.m)))
+            if self.m
+            else ca.SX(0, 1)
+        )
+
+    def solve(self, force: casadi.SX, rhs: casadi.SX) -> tuple[casadi.SX, casadi.SX]:
+        """Regularised (v̇, λ) under force (n, 1) and right side (m, 1)."""
+        import casadi as ca
+
+        n, m = self.n, self.m
+        x = [force[i] for i in range(n)] + [rhs[i] for i in range(m)]
+        for k, below in zip(self.plan.order, self.plan.below, strict=True):
+            for i in below:
+                if (i, k) in self.lower:
+                    x[i] = x[i] - self.lower[i, k] * x[k]
+        for k in self.plan.order:
+            x[k] = x[k] * self.inverse[k]
+        for k, below in zip(reversed(self.plan.order), reversed(self.plan.below), strict=True):
+            for i in below:
+                if (i, k) in self.lower:
+                    x[k] = x[k] - self.lower[i, k] * x[i]
+        lam = ca.vertcat(*(-x[n + i] for i in range(m))) if m else ca.SX(0, 1)
+        return ca.vertcat(*x[:n]), lam
+
+    def respond(
+        self, force: casadi.SX, rhs: casadi.SX, corrections: int | None = None
+    ) -> tuple[casadi.SX, casadi.SX]:
+        """(v̇, λ) of the unregularised system, by correction from the residual."""
+        import casadi as ca
+
+        a, lam = self.solve(force, rhs)
+        if self.m == 0 and self.corrections == 1:
+            return a, lam
+        for _ in range(self.corrections if corrections is None else corrections):
+            r1 = force + ca.mtimes(self.A.T, lam) - ca.mtimes(self.M, a)
+            r2 = rhs - ca.mtimes(self.A, a)
+            da, dlam = self.solve(r1, r2)
+            a, lam = a + da, lam + dlam
+        return a, lam
+
+
+def accelerate(e: Expressions) -> tuple[casadi.SX, casadi.SX, casadi.SX]:
+    """v̇, λ and the relative pivots of the rows."""
+    factor = Factor(e.M, e.A, singular_mass=e.singular_mass)
+    a, lam = factor.respond(e.force, e.b)
+    return a, lam, factor.pivots
+
+
+def project(e: Expressions) -> tuple[casadi.SX, casadi.SX, casadi.SX]:
+    """One mass-weighted correction of q and v, and the relative pivots of the position rows.
+
+    q ← q − N M⁻¹Aᵀ(A M⁻¹Aᵀ)⁺ φ, a Newton step; then v ← v − M⁻¹Aᵀ(A M⁻¹Aᵀ)⁺ ψ at the new q, with the
+    same factor when all constraints are position constraints. Both leave what is free untouched.
+    """
+    import casadi as ca
+
+    n = e.M.shape[0]
+    zero = ca.SX.zeros(n, 1)
+    q, pivots, factor = e.q, ca.SX(0, 1), None
+    if e.phi.numel():
+        factor = Factor(e.M, e.A_position, singular_mass=e.singular_mass)
+        step, _ = factor.respond(zero, -e.phi, corrections=factor.corrections - 1)
+        q = e.q + ca.mtimes(e.N, step)
+        pivots = factor.pivots
+    v = e.v
+    if e.psi.numel():
+        psi = ca.substitute(e.psi, e.q, q) if e.phi.numel() else e.psi
+        if factor is None or e.psi.numel() != e.phi.numel():
+            factor = Factor(e.M, e.A_rate, singular_mass=e.singular_mass)
+        dv, _ = factor.respond(zero, -psi)
+        v = e.v + dv
+    return q, v, pivots

@@ -1,0 +1,1 @@
+"""Integrators: compiled time loops that see a `Program` and nothing else."""
