@@ -187,6 +187,16 @@ def test_massless_coordinates_take_their_scale_from_the_constraints():
     assert np.linalg.cond(scaled) < 100.0  # 1e16 before
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 1e-160, 1e160, 1e200, 1e300])
+def test_rows_far_from_one_are_scaled_like_any_other(size):
+    M = np.eye(3)
+    A = size * np.array([[1.0, 2.0, 2.0], [0.0, 3.0, 4.0]])
+    with np.errstate(all="ignore"):  # as in `solve`
+        d, e = equilibrate(M, A)
+    length = np.linalg.norm(A * (d * e[:, None]), axis=-1)
+    assert np.all((length >= 1.0) & (length < 2.0))
+
+
 def test_a_zero_row_has_some_scale():
     _, e = equilibrate(np.eye(2), np.array([[0.0, 0.0], [4.0, 0.0]]))
     assert 0.5 <= e[0] <= 2.0

@@ -21,10 +21,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from zwang.errors import NotApplicableError
+import numpy as np
+
+from zwang.errors import NotApplicableError, NotUniqueError
 from zwang.formulations.lazy import computed_once
-from zwang.formulations.linear import matvec, transpose_matvec
-from zwang.formulations.rank import RowGeometry
+from zwang.formulations.linear import matvec, transpose, transpose_matvec
+from zwang.formulations.rank import DEFAULT_TOLERANCES, RowGeometry
 from zwang.terms import EquationTerms, FloatArray
 
 __all__ = ["Facts", "Formulation"]
@@ -52,6 +54,8 @@ class Formulation(ABC):
     def __init__(self, terms: EquationTerms, geometry: RowGeometry | None = None) -> None:
         self.terms = terms
         self.geometry = geometry or RowGeometry.of(terms.constraint_matrix)
+        #: Whoever gives the geometry has decided the ranks; otherwise they are checked here.
+        self._checked_before = geometry is not None
 
     @classmethod
     def obstacle(cls, facts: Facts) -> str | None:
@@ -66,6 +70,8 @@ class Formulation(ABC):
 
     @computed_once
     def _response(self) -> tuple[FloatArray, FloatArray]:
+        if not self._checked_before:
+            self._require_unique()
         return self.respond(self.terms.total_force, self.terms.constraint_rhs)
 
     @property
@@ -89,8 +95,24 @@ class Formulation(ABC):
         """b − A v̇, shape (…, m)."""
         return self.terms.constraint_rhs - matvec(self.terms.constraint_matrix, self.acceleration)
 
-    def _require_definite(self, factor: str) -> None:
-        raise NotApplicableError(
+    def _require_unique(self) -> None:
+        """V₂ᵀMV₂ must be regular, terms taken as they are."""
+        M, V2 = self.terms.mass_matrix, self.geometry.null_space
+        values = np.linalg.eigvalsh(transpose(V2) @ M @ V2)
+        limit = DEFAULT_TOLERANCES.definite * M.max(axis=(-2, -1))
+        if np.any(values.min(axis=-1, initial=np.inf) <= limit):
+            raise self._not_unique()
+
+    def _not_unique(self) -> NotUniqueError:
+        return NotUniqueError(
+            "accelerations",
+            found="a direction with neither mass nor constraint (V₂ᵀMV₂ is singular)",
+            expected="rank [M; A] = n",
+            advice="zwang.explain names the direction; family=True returns all solutions.",
+        )
+
+    def _not_definite(self, factor: str) -> NotApplicableError:
+        return NotApplicableError(
             self.name,
             found=f"a singular {factor}",
             expected="a positive definite one",

@@ -30,7 +30,7 @@ from zwang.errors import InputError
 from zwang.formulations.base import Formulation
 from zwang.formulations.lazy import computed_once
 from zwang.formulations.linear import dot, matvec, transpose, transpose_matvec
-from zwang.formulations.rank import DEFAULT_TOLERANCES, RowGeometry
+from zwang.formulations.rank import DEFAULT_TOLERANCES, RowGeometry, cholesky
 from zwang.terms import EquationTerms, FloatArray
 
 __all__ = [
@@ -123,10 +123,10 @@ class Projection(Formulation):
 
     @computed_once
     def _inverse_mass(self) -> FloatArray:
-        try:
-            root = np.linalg.inv(np.linalg.cholesky(self.terms.mass_matrix))
-        except np.linalg.LinAlgError:
-            return self._require_definite("mass matrix M")  # type: ignore[return-value]
+        L = cholesky(self.terms.mass_matrix)
+        if L is None:
+            raise self._not_definite("mass matrix M")
+        root = np.linalg.inv(L)
         return transpose(root) @ root
 
     @computed_once

@@ -30,6 +30,7 @@ __all__ = [
     "MassSpectrum",
     "RowGeometry",
     "Tolerances",
+    "cholesky",
     "consistent_part",
     "equilibrate",
     "general_solution",
@@ -147,6 +148,10 @@ def nullspace(B: FloatArray, tolerance: float = DEFAULT_TOLERANCES.rank) -> Floa
 
 # --- scaling --------------------------------------------------------------------------------------
 
+#: Rows longer or shorter than this are measured with care: their squares would leave the range of
+#: doubles, 1e±308.
+SHORT, LONG = 1e-120, 1e120
+
 
 def equilibrate(M: FloatArray, A: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Scales d (…, n) of the velocities and e (…, m) of the rows, all powers of two.
@@ -164,7 +169,22 @@ def equilibrate(M: FloatArray, A: FloatArray) -> tuple[FloatArray, FloatArray]:
         d = inverse_power_of_two(np.sqrt(np.where(massive, inertia, 1.0)))
         d = _scale_massless(np.abs(A), d, massive)
     length = np.sqrt(((A * d[..., None, :]) ** 2).sum(axis=-1))
+    if not ((length > SHORT) & (length < LONG)).all():
+        length = _careful_length(A, d)
     return d, inverse_power_of_two(length)
+
+
+def _careful_length(A: FloatArray, d: FloatArray) -> FloatArray:
+    """Lengths of the rows of A diag(d) where squares may leave the range of doubles.
+
+    A zero row is given the length one.
+    """
+    size = np.abs(A).max(axis=-1, initial=0.0)
+    shape = A / np.where(size > 0.0, size, 1.0)[..., None] * d[..., None, :]
+    middle = np.abs(shape).max(axis=-1, initial=0.0)
+    middle = np.where(middle > 0.0, middle, 1.0)
+    length = size * middle * np.sqrt(((shape / middle[..., None]) ** 2).sum(axis=-1))
+    return np.where(size > 0.0, length, 1.0)
 
 
 def _scale_massless(size: FloatArray, d: FloatArray, massive: np.ndarray) -> FloatArray:
@@ -183,6 +203,24 @@ def inverse_power_of_two(size: FloatArray) -> FloatArray:
     """1/size, rounded to a power of two; 2 for a size of zero."""
     _, exponent = np.frexp(size)
     return np.ldexp(1.0, 1 - exponent)
+
+
+#: Pivots of a matrix that is singular on paper come out below this fraction of its diagonal.
+PIVOT_TOLERANCE = 1e-14
+
+
+def cholesky(M: FloatArray, size: FloatArray | None = None) -> FloatArray | None:
+    """L with M = L Lᵀ, or None where M is singular to working precision or indefinite.
+
+    Pivots are compared with `size`, shape (…, n) or (…, 1), by default the diagonal of M.
+    """
+    try:
+        L = np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        return None
+    pivots = L.diagonal(axis1=-2, axis2=-1)
+    limit = PIVOT_TOLERANCE * (M.diagonal(axis1=-2, axis2=-1) if size is None else size)
+    return L if (pivots * pivots > limit).all() else None
 
 
 # --- subspaces ------------------------------------------------------------------------------------
@@ -332,6 +370,8 @@ def mass_spectrum(M: FloatArray, tolerance: float = DEFAULT_TOLERANCES.definite)
     # tolerance (the gap between them is at most the growth in n elimination steps).
     if pivots is not None and pivots.min() > 1e-4:
         return MassSpectrum(np.full(M.shape[:-2], n), pivots, estimated=True)
-    values = np.linalg.eigvalsh(M)
+    # Entries of a semi-definite M do not exceed its diagonal, which is below 4; larger ones make it
+    # indefinite, whatever their size.
+    values = np.linalg.eigvalsh(np.clip(M, -1e10, 1e10))
     largest = np.maximum(values[..., -1:], 0.0)
     return MassSpectrum(np.sum(values > tolerance * largest, axis=-1), values, estimated=False)

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from zwang.formulations.base import Facts, Formulation
 from zwang.formulations.lazy import computed_once
 from zwang.formulations.linear import matvec, transpose, transpose_matvec
-from zwang.formulations.rank import RowGeometry
+from zwang.formulations.rank import RowGeometry, cholesky
 from zwang.terms import FloatArray
 
 __all__ = ["UdwadiaKalaba"]
@@ -58,10 +58,10 @@ class UdwadiaKalaba(Formulation):
     @computed_once
     def _inverse_root(self) -> FloatArray:
         """L⁻¹ with M = L Lᵀ."""
-        try:
-            return np.linalg.inv(np.linalg.cholesky(self.terms.mass_matrix))
-        except np.linalg.LinAlgError:
-            return self._require_definite("mass matrix M")  # type: ignore[return-value]
+        L = cholesky(self.terms.mass_matrix)
+        if L is None:
+            raise self._not_definite("mass matrix M")
+        return np.linalg.inv(L)
 
     @computed_once
     def _weighted(self) -> RowGeometry:

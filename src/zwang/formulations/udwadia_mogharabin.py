@@ -22,11 +22,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zwang.errors import InputError, NotUniqueError
+from zwang.errors import InputError
 from zwang.formulations.base import Formulation
 from zwang.formulations.lazy import computed_once
 from zwang.formulations.linear import matvec, transpose, transpose_matvec
-from zwang.formulations.rank import DEFAULT_TOLERANCES, pinv
+from zwang.formulations.rank import DEFAULT_TOLERANCES, PIVOT_TOLERANCE, pinv
 from zwang.terms import FloatArray
 
 __all__ = ["UdwadiaMogharabin", "fully_constrained", "particle"]
@@ -55,15 +55,13 @@ class UdwadiaMogharabin(Formulation):
         try:
             inverse = np.linalg.inv(self.reduced_mass)
         except np.linalg.LinAlgError:
-            inverse = None
-        # The inverse of a positive definite matrix has a positive diagonal.
-        if inverse is None or inverse.diagonal(axis1=-2, axis2=-1).min(initial=1.0) <= 0.0:
-            raise NotUniqueError(
-                "accelerations",
-                found="a direction with neither mass nor constraint (V₂ᵀMV₂ is singular)",
-                expected="rank [M; A] = n",
-                advice="zwang.explain names the direction; family=True returns all solutions.",
-            )
+            raise self._not_unique() from None
+        # The inverse of a positive definite matrix has a positive diagonal, and none of its entries
+        # is large against 1/‖M‖ unless V₂ᵀMV₂ is rounding along some direction.
+        mobility = inverse.diagonal(axis1=-2, axis2=-1)
+        mass = self.terms.mass_matrix.max(axis=(-2, -1))[..., None]
+        if not ((mobility > 0.0) & (PIVOT_TOLERANCE * mobility * mass < 1.0)).all():
+            raise self._not_unique()
         return inverse
 
     # --- the paper's matrices -------------------------------------------------------------------

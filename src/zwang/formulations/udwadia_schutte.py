@@ -21,11 +21,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zwang.errors import InputError
+from zwang.errors import InputError, NotUniqueError
 from zwang.formulations.base import Formulation
 from zwang.formulations.lazy import computed_once
 from zwang.formulations.linear import matvec, transpose, transpose_matvec
-from zwang.formulations.rank import DEFAULT_TOLERANCES, RowGeometry
+from zwang.formulations.rank import DEFAULT_TOLERANCES, RowGeometry, cholesky
 from zwang.terms import EquationTerms, FloatArray
 
 __all__ = ["AuxiliarySystem", "UdwadiaSchutte", "is_well_posed"]
@@ -70,15 +70,17 @@ class AuxiliarySystem:
     @computed_once
     def _inverse_root(self) -> FloatArray:
         """L⁻¹ with M_A = L Lᵀ; L⁻ᵀ serves as M_A^(−1/2)."""
-        try:
-            return np.linalg.inv(np.linalg.cholesky(self.mass_matrix))
-        except np.linalg.LinAlgError as error:
-            raise InputError(
+        # A⁺A is rounding along N(A), so that a pivot is compared with the largest entry.
+        largest = self.mass_matrix.max(axis=(-2, -1))[..., None]
+        L = cholesky(self.mass_matrix, largest)
+        if L is None:
+            raise NotUniqueError(
                 "auxiliary mass matrix M + α²A⁺A",
                 found="a singular matrix",
                 expected="a positive definite one, that is rank [M; A] = n (Lemma 1)",
                 advice="zwang.explain names the direction with neither mass nor constraint.",
-            ) from error
+            )
+        return np.linalg.inv(L)
 
     @computed_once
     def inverse_mass_matrix(self) -> FloatArray:
