@@ -11,7 +11,7 @@ import numpy as np
 from zwang.engine.fused import Expressions
 from zwang.engine.program import Program, fuse
 from zwang.errors import InputError, UnknownNameError
-from zwang.formulations.scaled import ScaledSystem
+from zwang.formulations.rank import equilibrate, mass_spectrum
 from zwang.integrators import explicit as ex
 from zwang.integrators.loop import Loop
 from zwang.integrators.settings import Drift, Settings
@@ -124,6 +124,7 @@ def _collect(
         loop.settings,
         {**system.parameters, **(parameters or {})},
         counts,
+        states_between,
         tuple(ranks),
         tuple(notes),
     )
@@ -163,7 +164,9 @@ def program_of(
 def _singular_mass(system: System, y: FloatArray, t: float, p: FloatArray) -> bool:
     nq = len(system.coordinates)
     terms = system._ideal_terms(y[:nq], y[nq:], np.asarray(t), p)  # noqa: SLF001 - joining module
-    return not ScaledSystem.of(terms).positive_definite
+    M = terms.mass_matrix
+    d, _ = equilibrate(M, np.zeros((0, M.shape[-1])))
+    return bool(mass_spectrum(M * d * d[:, None]).rank < M.shape[-1])
 
 
 def _expressions(system: System, *, singular: bool) -> Expressions:
@@ -179,6 +182,7 @@ def _expressions(system: System, *, singular: bool) -> Expressions:
         return ca.SX.zeros(count, 1) if part is None else part
 
     blocks = list(model.blocks.values())
+    law = model.C if model.reaction_dependent else None
     return Expressions(
         q=state.q,
         v=state.v,
@@ -187,7 +191,7 @@ def _expressions(system: System, *, singular: bool) -> Expressions:
         N=model.N,
         q_dot=state.q_dot,
         M=model.M,
-        force=model.Q + model.C,
+        force=model.Q if law is not None else model.Q + model.C,
         A=model.A,
         b=model.b,
         phi=model.position_values,
@@ -203,6 +207,8 @@ def _expressions(system: System, *, singular: bool) -> Expressions:
             1,
         ),
         singular_mass=singular,
+        multipliers=model.multipliers if law is not None else None,
+        law=law,
     )
 
 

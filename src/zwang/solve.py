@@ -21,7 +21,7 @@ from zwang.errors import (
     ZwangError,
 )
 from zwang.formulations.base import Facts, Formulation
-from zwang.formulations.linear import transpose_matvec
+from zwang.formulations.linear import matvec, transpose_matvec
 from zwang.formulations.projection import Projection
 from zwang.formulations.rank import DEFAULT_TOLERANCES, Tolerances
 from zwang.formulations.refine import ExactResidual, least_norm_multipliers, refine
@@ -51,6 +51,13 @@ FORMULATIONS: dict[str, type[Formulation]] = {
 #: Above this condition number of M, M⁻¹ costs half of the digits, and the form that inverts M only
 #: on the freedoms is taken instead.
 WELL_CONDITIONED_MASS = 1e8
+
+#: Masses within these bounds, and scaled forces and right sides below the third, keep squares and
+#: products of a few of them within the range of doubles, 1e±308.
+SMALLEST_MASS, LARGEST_MASS, LARGEST = 1e-200, 1e200, 1e140
+
+#: A last correction below this means six digits or more; above, the answer is looked at again.
+REFINED = 1e-6
 
 #: A mass this much smaller than the largest is not below what rounding leaves of a zero.
 DOUBTFUL_MASS = 1e-15
@@ -106,18 +113,11 @@ def solve(
     if _is_sparse(M) or _is_sparse(A):
         from zwang.sparse import SPARSE_SIZE, solve_sparse
 
-        if (M.shape[0] if _is_sparse(M) else np.shape(M)[0]) > SPARSE_SIZE:
+        # A family, or a formulation that has no sparse form, is solved densely.
+        large = (M.shape[0] if _is_sparse(M) else A.shape[1]) > SPARSE_SIZE
+        if large and not family and formulation in ("auto", SaddlePoint.name):
             return solve_sparse(
-                M,
-                Q,
-                A,
-                b,
-                C,
-                formulation=formulation,
-                names=names,
-                coordinates=coordinates,
-                family=family,
-                tolerances=tolerances,
+                M, Q, A, b, C, names=names, coordinates=coordinates, tolerances=tolerances
             )
     terms = EquationTerms.of(M, Q, A, b, C, names=names, coordinates=coordinates)
     return solve_terms(
@@ -140,7 +140,18 @@ def solve_terms(
         raise InputError(
             "batch", found=f"shape {terms.batch_shape}", expected="at least one system"
         )
+    with np.errstate(all="ignore"):  # what leaves the range of doubles is refused, not warned of
+        try:
+            return _solve_terms(terms, formulation, tolerances, family=family, refined=refined)
+        except np.linalg.LinAlgError as error:
+            raise _out_of_range(terms) from error
+
+
+def _solve_terms(
+    terms: EquationTerms, formulation: str, tolerances: Tolerances, *, family: bool, refined: bool
+) -> Solution:
     system = ScaledSystem.of(terms, tolerances)
+    _require_range(system)
     _require_semidefinite(system)
     notes = [*terms.notes, *_doubtful_masses(system)]
     loose = _undetermined(system) if family else np.zeros((terms.coordinate_count, 0))
@@ -156,7 +167,9 @@ def solve_terms(
         groups, [_solve_group(kind, system, group, refined=refined) for group in groups]
     )
     corrections = answer.corrections
-    if refined and corrections and not corrections[-1] < 1e-6:
+    if not (corrections and corrections[-1] < REFINED):
+        _require_constraints(system, kind, answer.acceleration)
+    if corrections and not corrections[-1] < REFINED:
         notes.append(
             f"refinement stopped at a relative correction of {corrections[-1]:.1e}: the terms are "
             "badly conditioned, and the result may have few correct digits"
@@ -179,6 +192,8 @@ def solve_terms(
             "nor constraint; the one of least norm is given, and `family` spans the rest"
         )
     multipliers = answer.multipliers
+    if not np.isfinite(multipliers).all():
+        raise _out_of_range(terms)
     ranks = (system.constraint_ranks, system.mass.rank, system.stacked_ranks)
     batch = terms.batch_shape
     if not batch:
@@ -291,6 +306,55 @@ def _joined(groups: list[Group], answers: list[_Answer]) -> _Answer:
 
 
 # --- refusals -------------------------------------------------------------------------------------
+
+
+def _require_range(system: ScaledSystem) -> None:
+    """Nothing may be so large or so small that its square is not a double."""
+    f, b = system.scaled.total_force, system.scaled.constraint_rhs
+    size = (f * f).sum() + (b * b).sum()
+    d = system.velocity_scale
+    mild = 1.0 / d.max() ** 2 > SMALLEST_MASS and 1.0 / d.min() ** 2 < LARGEST_MASS
+    if not (mild and size < LARGEST**2):
+        raise _out_of_range(system.terms)
+
+
+def _out_of_range(terms: EquationTerms) -> InputError:
+    inertia = np.abs(terms.mass_matrix.diagonal(axis1=-2, axis2=-1))
+    inertia = inertia[inertia > 0.0]
+    masses = (
+        f"masses from {inertia.min():.0e} to {inertia.max():.0e}" if inertia.size else "no mass"
+    )
+    sizes = {
+        "|A|": terms.constraint_matrix,
+        "|Q|": terms.applied_force,
+        "|C|": terms.nonideal_force,
+        "|b|": terms.constraint_rhs,
+    }
+    largest = [f"{k} up to {np.max(np.abs(x), initial=0.0):.0e}" for k, x in sizes.items()]
+    return InputError(
+        "sizes of the terms",
+        found=f"{masses}, {', '.join(largest)}",
+        expected="numbers whose products stay within the range of double precision",
+        advice="Choose other units; set to zero what is only rounding left of a zero.",
+    )
+
+
+def _require_constraints(
+    system: ScaledSystem, kind: type[Formulation], acceleration: FloatArray
+) -> None:
+    """An answer that was not refined to six digits must be finite and satisfy the constraints."""
+    A, b = system.scaled.constraint_matrix, system.scaled.constraint_rhs
+    miss = np.abs(b - matvec(A, acceleration)).max(axis=-1, initial=0.0)
+    size = np.abs(b).max(axis=-1, initial=0.0) + np.linalg.norm(acceleration, axis=-1)
+    if (miss <= system.tolerances.consistency * size).all():
+        return
+    raise NotApplicableError(
+        f"formulation {kind.name!r}",
+        found=f"an answer that misses the constraints by {np.max(miss / size):.0e}, relative",
+        expected=f"at most {system.tolerances.consistency:.0e}",
+        advice="The terms are too badly conditioned for it: use formulation='auto', or units in "
+        "which masses, forces and constraints are of similar size.",
+    )
 
 
 def _require_semidefinite(system: ScaledSystem) -> None:

@@ -59,18 +59,11 @@ def solve_sparse(
     b: ArrayLike | None,
     C: ArrayLike | None,
     *,
-    formulation: str,
     names: Sequence[str] | None,
     coordinates: Sequence[str] | None,
-    family: bool,
     tolerances: Tolerances,
 ) -> Solution:
-    """`zwang.solve` for large sparse M and A; a named dense formulation makes them dense."""
-    if family or formulation not in ("auto", "saddle_point"):
-        from zwang.solve import solve_terms
-
-        dense = EquationTerms.of(M, Q, A, b, C, names=names, coordinates=coordinates)
-        return solve_terms(dense, formulation=formulation, family=family, tolerances=tolerances)
+    """`zwang.solve` for large sparse M and A."""
     terms = _sparse_terms(M, Q, A, b, C, names, coordinates)
     scaled = _Scaled.of(terms)
     _require_semidefinite(terms, scaled, tolerances)

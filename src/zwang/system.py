@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from zwang.certify import Certificate, certify_terms
+from zwang.diagnosis.conflicts import minimal_conflict
 from zwang.diagnosis.explain import Explanation, explain_terms
 from zwang.diagnosis.passport import Passport, passport_terms
 from zwang.errors import InputError, UnknownNameError
@@ -19,41 +20,15 @@ from zwang.functions.constraint import Constraint
 from zwang.functions.model import Definition, Lagrangian, Model, trace
 from zwang.solution import Solution
 from zwang.solve import solve_terms
+from zwang.state import Residuals, State
 from zwang.terms import EquationTerms, FloatArray
 
 if TYPE_CHECKING:
+    from zwang.functions.assemble import Assembly, StartConditions
     from zwang.functions.evaluate import Evaluator
+    from zwang.run.run import Run
 
 __all__ = ["Residuals", "State", "System"]
-
-
-@dataclass(frozen=True)
-class State:
-    """Where a system is: q (…, nq), v (…, nv) and the time t. Unpacks as ``q, v = state``."""
-
-    q: FloatArray
-    v: FloatArray
-    t: Any = 0.0
-
-    def __iter__(self) -> Any:
-        return iter((self.q, self.v))
-
-
-@dataclass(frozen=True)
-class Residuals:
-    """How well a state satisfies its constraints.
-
-    Attributes
-    ----------
-    position : φ of the position constraints, shape (…, mp).
-    velocity : φ̇ and ψ of position and velocity constraints, shape (…, mv).
-    position_names, velocity_names : the rows' names.
-    """
-
-    position: FloatArray
-    velocity: FloatArray
-    position_names: tuple[str, ...]
-    velocity_names: tuple[str, ...]
 
 
 class System:
@@ -194,9 +169,15 @@ class System:
         """Constraint name → position, velocity or acceleration, as found."""
         return {name: block.level for name, block in self.model.blocks.items()}
 
+    @property
+    def opaque(self) -> tuple[str, ...]:
+        """Names of the functions that are called numerically, see `zwang.opaque`."""
+        return self.model.opaque
+
     def __repr__(self) -> str:
         c = ", ".join(f"{k} ({level})" for k, level in self.levels.items()) or "none"
-        return f"<System of {', '.join(self.coordinates)}; constraints: {c}>"
+        numerical = f"; called numerically: {', '.join(self.opaque)}" if self.opaque else ""
+        return f"<System of {', '.join(self.coordinates)}; constraints: {c}{numerical}>"
 
     # --- terms and what follows from them ---------------------------------------------------------
 
@@ -217,8 +198,21 @@ class System:
         M, Q, A, b = self._evaluate(
             "terms", lambda m: {"M": m.M, "Q": m.Q, "A": m.A, "b": m.b}, q, v, t, p
         )
+        nv = len(self.velocities)
+        # A matrix of one column comes back as a vector.
+        M, A = M.reshape(*q.shape[:-1], nv, nv), A.reshape(*q.shape[:-1], -1, nv)
         columns = self.coordinates if self.definition.kinematics is None else self.velocities
-        return EquationTerms.of(M, Q, A, b, names=self._row_names, coordinates=columns)
+        terms = EquationTerms.of(M, Q, A, b, names=self._row_names, coordinates=columns)
+        return replace(terms, notes=(*terms.notes, *self._opaque_notes())) if self.opaque else terms
+
+    def _opaque_notes(self) -> list[str]:
+        """How functions that are called numerically were differentiated in the terms."""
+        parts = []
+        for name, report in self.evaluator.opaque_reports("terms").items():
+            how = " and ".join(sorted(report.methods))
+            error = f", estimated error {report.error:.0e}" if report.error else ""
+            parts.append(f"{name} (derivatives by {how}{error})" if how else name)
+        return [f"contains functions called numerically: {', '.join(parts)}"] if parts else []
 
     @computed_once
     def _row_names(self) -> tuple[str, ...]:
@@ -314,6 +308,115 @@ class System:
         q, v, t, p = self._arguments(q, v, t, parameters)
         return self._evaluate("kinematics", lambda m: {"q_dot": m.state.q_dot}, q, v, t, p)[0]
 
+    # --- a consistent start -----------------------------------------------------------------------
+
+    @overload
+    def assemble(
+        self,
+        hold: Mapping[str, float] | None = None,
+        prefer: Mapping[str, float] | None = None,
+        *,
+        velocity: Mapping[str, Mapping[str, float]] | None = None,
+        t: float = 0.0,
+        weights: Mapping[str, float] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        branches: Literal[False] = False,
+        start: Any = None,
+    ) -> Assembly: ...
+    @overload
+    def assemble(
+        self,
+        hold: Mapping[str, float] | None = None,
+        prefer: Mapping[str, float] | None = None,
+        *,
+        velocity: Mapping[str, Mapping[str, float]] | None = None,
+        t: float = 0.0,
+        weights: Mapping[str, float] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        branches: Literal[True],
+        start: Any = None,
+    ) -> list[Assembly]: ...
+    def assemble(
+        self,
+        hold: Mapping[str, float] | None = None,
+        prefer: Mapping[str, float] | None = None,
+        *,
+        velocity: Mapping[str, Mapping[str, float]] | None = None,
+        t: float = 0.0,
+        weights: Mapping[str, float] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        branches: bool = False,
+        start: Any = None,
+    ) -> Assembly | list[Assembly]:
+        """A state that satisfies all constraints, nearest to what is preferred.
+
+        Held values are met exactly. Preferred ones are approached as closely as the constraints
+        allow, in weighted distance; free ones follow. Velocities come after coordinates, nearest
+        in the metric of the mass matrix unless weights are given.
+
+        Parameters
+        ----------
+        hold, prefer : coordinate → value; all other coordinates are free.
+        velocity : ``{"hold": {…}, "prefer": {…}, "weights": {…}}``, the same for velocities.
+        t : time.
+        weights : preferred coordinate → weight of its squared distance; 1 where not given.
+        parameters : values that replace defaults.
+        branches : look for several assemblies of a small system and return all that are found,
+            the nearest first.
+        start : where the search begins, and where free coordinates stay near: a state, an array or
+            a mapping of some coordinates. It chooses between branches.
+
+        Raises
+        ------
+        AssemblyError : no such state exists; the error has the nearest one and the conflict.
+
+        Examples
+        --------
+        >>> import zwang as zw
+        >>> pendulum = zw.System(
+        ...     coordinates=["x", "y"],
+        ...     mass=lambda: [[1.0, 0.0], [0.0, 1.0]],
+        ...     constraints={"rod": zw.position(lambda q: q[0] ** 2 + q[1] ** 2 - 25.0)},
+        ... )
+        >>> state = pendulum.assemble(hold={"x": 3.0}, velocity={"hold": {"x_dot": 4.0}})
+        >>> q, v = state
+        >>> q, v
+        (array([3., 4.]), array([ 4., -3.]))
+        """
+        from zwang.functions.assemble import Request
+
+        model = self._start_conditions
+        request = Request.of(model, hold, prefer, weights, velocity, start)
+        find = request.branches if branches else request.assemble
+        return find(model, _time(t), self.parameter_vector(parameters), _conflicting_rows)
+
+    @computed_once
+    def _start_conditions(self) -> StartConditions:
+        from zwang.functions.assemble import StartConditions
+
+        return StartConditions(self.evaluator)
+
+    def simulate(self, q: Any, v: Any = None, *, until: float, **choices: Any) -> Run:
+        """Integrate the motion from a state; see the arguments of `zwang.simulate.simulate`.
+
+        Parameters
+        ----------
+        q, v : start, or one state (a `State`, an `Assembly`) in place of both.
+        until : end of the simulation [s].
+        start : time of the start [s], unless the state knows it.
+        tolerance : local error of a step, relative to the state and to `scales`.
+        integrator : ``"order8"`` or ``"order5"``.
+        drift : ``"projection"``, ``"baumgarte"`` (with the rate `baumgarte` [1/s]) or ``"none"``.
+        step : a fixed step [s] in place of error control.
+        largest_step : a limit of the step [s].
+        save : None for every accepted step, an interval [s], or the times.
+        scales : name → size below which the error of a coordinate or velocity counts as absolute.
+        parameters : name → value in place of the default; nothing is recompiled.
+        """
+        from zwang.simulate import simulate
+
+        return simulate(self, q, v, until=until, **choices)
+
     # --- numbers in -------------------------------------------------------------------------------
 
     def parameter_vector(self, parameters: Mapping[str, Any] | None = None) -> FloatArray:
@@ -404,6 +507,26 @@ class System:
 
     def _row_levels(self) -> list[str]:
         return [b.level for b in self.model.blocks.values() for _ in range(b.A.shape[0])]
+
+
+def _time(t: Any) -> float:
+    """A single finite time."""
+    time = np.asarray(t, dtype=float)
+    if time.ndim or not np.isfinite(time):
+        raise InputError("time t", found=str(t), expected="a finite number")
+    return float(time)
+
+
+def _conflicting_rows(A: FloatArray, b: FloatArray) -> tuple[int, ...] | None:
+    """An irreducible group of linear equations A x = b, rows of unit length, that contradict.
+
+    Rows come from a point found by iteration, so that dependence is decided to 1e-6.
+    """
+    U, s, _ = np.linalg.svd(A)
+    rank = int(np.sum(s > 1e-6))
+    size = np.full(len(b), np.abs(b).max(initial=0.0))
+    found = minimal_conflict(A, b, U[:, rank:], size, 1e-6)
+    return None if found is None else found.circuit.rows
 
 
 def _definition(

@@ -1,1 +1,1 @@
-"""The compiled solve: static elimination orders, fused kernels and the `Program` integrators run."""
+"""The compiled solve: elimination orders, fused kernels and the `Program` integrators run."""

@@ -47,6 +47,8 @@ class Expressions:
     value_of_row, rate_of_row : φ, and φ̇ or ½ψ, for each row of A, zero where its level has none;
         with them stabilisation adds 2 r rate + r² value.
     singular_mass : whether M may be singular.
+    multipliers, law : symbols λ and the non-ideal force C(q, v, t, p, λ) that depends on them, or
+        None when `force` holds all of C.
     """
 
     q: casadi.SX
@@ -66,6 +68,8 @@ class Expressions:
     value_of_row: casadi.SX
     rate_of_row: casadi.SX
     singular_mass: bool = False
+    multipliers: casadi.SX | None = None
+    law: casadi.SX | None = None
 
 
 class Factor:
@@ -176,15 +180,56 @@ class Factor:
 def accelerate(e: Expressions) -> tuple[casadi.SX, casadi.SX, casadi.SX]:
     """v̇, λ and the relative pivots of the rows."""
     factor = Factor(e.M, e.A, singular_mass=e.singular_mass)
-    a, lam = factor.respond(e.force, e.b)
+    if e.law is None:
+        a, lam = factor.respond(e.force, e.b)
+    else:
+        a, lam = _with_law(e, factor)
     return a, lam, factor.pivots
+
+
+#: Newton steps for a law that depends on its reaction. Coulomb's is linear on each side of zero, so
+#: that two suffice once the side is right.
+LAW_STEPS = 5
+#: How well force and reaction must agree in the end, relative; otherwise there is no answer, or
+#: none that Newton finds, and the result is NaN, which stops the integrator with a message.
+LAW_TOLERANCE = 1e-9
+
+
+def _with_law(e: Expressions, factor: Factor) -> tuple[casadi.SX, casadi.SX]:
+    """v̇ and λ with M v̇ = Q + C(λ) + Aᵀλ: the non-ideal force and the reaction it causes agree.
+
+    λ responds linearly to C. Newton's method on g(λ) = λ − λ(C(λ)), with ∂C/∂λ by differentiation
+    and one solve with the same factor for each multiplier that the law looks at.
+    """
+    import casadi as ca
+
+    assert e.law is not None
+    assert e.multipliers is not None
+    symbols, law = e.multipliers, e.law
+    seen = [i for i in range(symbols.numel()) if ca.depends_on(law, symbols[i])]
+    slopes = ca.jacobian(law, symbols[seen])
+    none = ca.SX.zeros(e.b.shape)
+    _, ideal = factor.respond(e.force, e.b)
+    lam = ideal
+    for _ in range(LAW_STEPS):
+        C, dC = (ca.substitute(x, symbols, lam) for x in (law, slopes))
+        _, caused = factor.respond(e.force + C, e.b)
+        columns = [factor.respond(dC[:, k], none)[1][seen] for k in range(len(seen))]
+        slope = ca.SX.eye(len(seen)) - ca.horzcat(*columns)
+        better = lam[seen] - ca.solve(slope, lam[seen] - caused[seen])
+        lam = ca.SX(caused)
+        lam[seen] = better
+    a, caused = factor.respond(e.force + ca.substitute(law, symbols, lam), e.b)
+    gap = ca.norm_1(caused[seen] - lam[seen])
+    size = ca.norm_1(caused[seen]) + ca.norm_1(ideal)
+    return ca.if_else(gap > LAW_TOLERANCE * size, ca.SX(float("nan")), a), caused
 
 
 def project(e: Expressions) -> tuple[casadi.SX, casadi.SX, casadi.SX]:
     """One mass-weighted correction of q and v, and the relative pivots of the position rows.
 
-    q ← q − N M⁻¹Aᵀ(A M⁻¹Aᵀ)⁺ φ, a Newton step; then v ← v − M⁻¹Aᵀ(A M⁻¹Aᵀ)⁺ ψ at the new q, with the
-    same factor when all constraints are position constraints. Both leave what is free untouched.
+    q ← q − N M⁻¹Aᵀ(A M⁻¹Aᵀ)⁺ φ, a Newton step; then v ← v − M⁻¹Aᵀ(A M⁻¹Aᵀ)⁺ ψ at the new q, with
+    the same factor when all constraints are position constraints. What is free stays untouched.
     """
     import casadi as ca
 

@@ -120,7 +120,7 @@ def projected(kernels, y, t, p, pivots, ratio, work, nq, atol, ok, scratch, lane
 
 
 @jit
-def stage(kernels, w, t, p, out, buffers, nq, atol, near, ok, lanes):
+def stage(kernels, w, t, p, out, buffers, nq, near, lanes):
     """Derivative at a stage; where `near`, v̇ is taken at the projected state and q̇ at the raw."""
     work, scratch, scratch2, pivots = buffers[0], buffers[1], buffers[2], buffers[3]
     W = len(lanes)
@@ -180,8 +180,7 @@ def tangential_error(
         if 1.0 <= error[lane] < LARGEST_ERROR:
             e5, e3 = sums[0, lane], sums[1, lane]
             along = 0.0 if e5 == 0.0 else e5 / np.sqrt((e5 + 0.01 * e3) * n)
-            if along < error[lane]:
-                error[lane] = along
+            error[lane] = min(error[lane], along)
 
 
 @jit
@@ -310,7 +309,7 @@ def advance(
             for i in range(n):
                 for lane in range(W):
                     w[i, lane] = y[i, lane] + h[lane] * w[i, lane]
-            done = stage(kernels, w, ts, p, K[s], buffers, nq, atol, near, ok, lanes)
+            done = stage(kernels, w, ts, p, K[s], buffers, nq, near, lanes)
             for lane in range(W):
                 count[EVALUATIONS, lane] += done
         for i in range(n):
@@ -327,7 +326,7 @@ def advance(
                 new[i, lane] = y[i, lane] + h[lane] * w[i, lane]
         for lane in range(W):
             ts[0, lane] = until if last[lane] else t[0, lane] + h[lane]
-        done = stage(kernels, new, ts, p, K[stages], buffers, nq, atol, near, ok, lanes)
+        done = stage(kernels, new, ts, p, K[stages], buffers, nq, near, lanes)
         for lane in range(W):
             count[EVALUATIONS, lane] += done
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,11 @@ from zwang.formulations.lazy import computed_once
 from zwang.formulations.linear import dot, transpose_matvec
 from zwang.integrators.settings import Settings
 from zwang.solution import Solution
+from zwang.state import Residuals, State
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
-    from zwang.system import Residuals, State, System
+    from zwang.system import System
 
 __all__ = ["Counts", "RankChange", "Run"]
 
@@ -59,6 +60,7 @@ class Run:
     settings : all choices that decide the numbers.
     parameters : name → value used.
     counts : work done.
+    between : gives the states at times between the saved ones, for `at`.
     ranks : changes of rank, in order.
     notes : sentences on anything approximated or doubtful.
     """
@@ -72,6 +74,7 @@ class Run:
     settings: Settings
     parameters: Mapping[str, Any]
     counts: Counts
+    between: Callable[[Run, FloatArray], tuple[FloatArray, FloatArray]] = field(repr=False)
     ranks: tuple[RankChange, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -103,16 +106,13 @@ class Run:
 
         Integrated from the last saved state before, so that nothing is lost between saved times.
         """
-        from zwang.simulate import states_between
-        from zwang.system import State
-
         wanted = np.asarray(t, dtype=float)
         first, last = self.t[0], self.t[-1]
         if not np.all((wanted >= first) & (wanted <= last)):
             raise InputError(
                 "time", found=str(t), expected=f"times from {first:g} to {last:g}, as simulated"
             )
-        q, v = states_between(self, wanted.ravel())
+        q, v = self.between(self, wanted.ravel())
         shape = wanted.shape
         return State(
             q.reshape(*shape, -1), v.reshape(*shape, -1), wanted if shape else float(wanted)
