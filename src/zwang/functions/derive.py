@@ -9,18 +9,24 @@ cases, with v̇ split off,
 
     A = ψ_v,      b = −(ψ_q q̇ + ψ_t)                          `rows`
 
-which is (2.5), (2.6) there, through N and n₀ and for ψ nonlinear in v as well.
+which is (2.5), (2.6) there, through N and n₀ and for ψ nonlinear in v as well. Derivatives here are
+total ones: where an expression contains opaque calls o = f(w), they follow the chain rule through
+f_w and f_ww (`zwang.functions.opaque`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from zwang.errors import InputError
+from zwang.functions.opaque import Call
 
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Rows", "State", "lagrange", "rate", "rows"]
+__all__ = ["Rows", "State", "depends_on", "gradient", "jacobian", "lagrange", "rate", "rows"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,7 @@ class State:
     ----------
     q, v, t, p : columns of symbols.
     q_dot : N v + n₀, shape (nq, 1).
+    calls : opaque calls met so far while tracing, in order.
     """
 
     q: casadi.SX
@@ -38,6 +45,7 @@ class State:
     t: casadi.SX
     p: casadi.SX
     q_dot: casadi.SX
+    calls: list[Call] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -63,16 +71,73 @@ def rate(e: casadi.SX, s: State) -> casadi.SX:
     """ė = e_q q̇ + e_t at fixed v."""
     import casadi as ca
 
-    return ca.jtimes(e, s.q, s.q_dot) + ca.jtimes(e, s.t, ca.SX(1))
+    direct = ca.jtimes(e, s.q, s.q_dot) + ca.jtimes(e, s.t, ca.SX(1))
+    return direct + _through_calls(e, s, lambda w: rate(w, s), ca.jtimes) if s.calls else direct
+
+
+def jacobian(e: casadi.SX, x: casadi.SX, s: State) -> casadi.SX:
+    """e_x, shape (m, n), for a column x of symbols."""
+    import casadi as ca
+
+    direct = ca.jacobian(e, x)
+    if not s.calls:
+        return direct
+    return direct + _through_calls(
+        e, s, lambda w: jacobian(w, x, s), lambda e, o, o_x: ca.mtimes(ca.jacobian(e, o), o_x)
+    )
+
+
+def gradient(e: casadi.SX, x: casadi.SX, s: State) -> casadi.SX:
+    """e_xᵀ of a scalar e, shape (n, 1)."""
+    import casadi as ca
+
+    return jacobian(e, x, s).T if s.calls else ca.gradient(e, x)
+
+
+def depends_on(e: casadi.SX, x: casadi.SX, s: State) -> bool:
+    """Whether e depends on any of the symbols x, directly or through opaque calls."""
+    import casadi as ca
+
+    if ca.depends_on(e, x):
+        return True
+    return any(
+        depends_on(call.arguments, x, s)
+        for call in s.calls
+        if ca.depends_on(e, ca.veccat(call.values, call.jacobian, call.hessian))
+    )
+
+
+def _through_calls(
+    e: casadi.SX,
+    s: State,
+    derivative: Callable[[casadi.SX], casadi.SX],
+    times: Callable[[casadi.SX, casadi.SX, casadi.SX], casadi.SX],
+) -> casadi.SX | float:
+    """Σ e_o o_x over the opaque calls in e, with o_x = f_w w_x."""
+    import casadi as ca
+
+    total: casadi.SX | float = 0.0
+    for call in s.calls:
+        if ca.depends_on(e, ca.vec(call.hessian)):
+            raise InputError(
+                f"opaque function {call.name!r}",
+                found="a place where its third derivatives are needed",
+                expected="uses that need two at most",
+                advice="State the constraint at velocity level, or write the function traceably.",
+            )
+        if not ca.depends_on(e, ca.veccat(call.values, call.jacobian)):
+            continue
+        for symbols, chained in call.chain(derivative(call.arguments)):
+            if ca.depends_on(e, symbols):
+                total = total + times(e, symbols, chained)
+    return total
 
 
 def rows(level: str, e: casadi.SX, s: State) -> Rows:
     """A and b of a position or velocity constraint e = 0."""
-    import casadi as ca
-
     psi = rate(e, s) if level == "position" else e
     return Rows(
-        level, e if level == "position" else None, psi, ca.jacobian(psi, s.v), -rate(psi, s)
+        level, e if level == "position" else None, psi, jacobian(psi, s.v, s), -rate(psi, s)
     )
 
 
@@ -84,9 +149,7 @@ def lagrange(
     d/dt T_v − T_q + V_q = Q_gen − R_v, with d/dt T_v = T_vv v̇ + T_vq q̇ + T_vt, so that M = T_vv and
     Q = T_q − V_q + Q_gen − R_v − (T_vq q̇ + T_vt).
     """
-    import casadi as ca
-
-    momentum = ca.gradient(T, s.v)
-    M = ca.jacobian(momentum, s.v)
-    Q = ca.gradient(T - V, s.q) + generalized - ca.gradient(R, s.v) - rate(momentum, s)
+    momentum = gradient(T, s.v, s)
+    M = jacobian(momentum, s.v, s)
+    Q = gradient(T - V, s.q, s) + generalized - gradient(R, s.v, s) - rate(momentum, s)
     return M, Q

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zwang.functions.staged import Report, StagedKernel, staged
 from zwang.kernels.element import Kernel
-from zwang.kernels.element import compile as compile_kernel
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -35,10 +35,21 @@ class Evaluator:
         """The kernel of that name, compiled if this is its first use."""
         if name not in self._kernels:
             expressions = outputs(self.model)
-            function = self.model.function(name, expressions)
             shapes = [tuple(e.shape) for e in expressions.values()]
-            self._kernels[name] = compile_kernel(function, name=name), shapes
+            self._kernels[name] = self._compiled(name, expressions), shapes
         return self._kernels[name][0]
+
+    def _compiled(
+        self, name: str, outputs: Mapping[str, casadi.SX], *more: tuple[str, casadi.SX]
+    ) -> Kernel:
+        s = self.model.state
+        inputs = {"q": s.q, "v": s.v, "t": s.t, "p": s.p, **dict(more)}
+        return staged(name, inputs, outputs, s.calls)
+
+    def opaque_reports(self, name: str) -> dict[str, Report]:
+        """How the last evaluation of a kernel differentiated opaque functions, by their names."""
+        kernel = self._kernels[name][0]
+        return kernel.reports if isinstance(kernel, StagedKernel) else {}
 
     def __call__(
         self,
@@ -51,6 +62,8 @@ class Evaluator:
     ) -> list[FloatArray]:
         """Evaluate a named set of expressions; matrices come out as (…, rows, columns)."""
         kernel = self.kernel(name, outputs)
+        if isinstance(kernel, StagedKernel):
+            kernel.reset()
         shapes = self._kernels[name][1]
         batch = q.shape[:-1]
         if not batch:
@@ -62,7 +75,14 @@ class Evaluator:
         )
         flat_t = np.ascontiguousarray(np.broadcast_to(t, batch).reshape(-1, 1), dtype=float)
         results = [np.empty((len(flat_q), port.size)) for port in kernel.outputs]
-        _map(kernel, [flat_q, flat_v, flat_t], np.ascontiguousarray(p, dtype=float), results)
+        if isinstance(kernel, StagedKernel):  # it may raise, which a call by address may not
+            for i in range(len(flat_q)):
+                for result, value in zip(
+                    results, kernel(flat_q[i], flat_v[i], flat_t[i], p), strict=True
+                ):
+                    result[i] = value
+        else:
+            _map(kernel, [flat_q, flat_v, flat_t], np.ascontiguousarray(p, dtype=float), results)
         return [_shaped(x, shape, batch) for x, shape in zip(results, shapes, strict=True)]
 
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zwang.errors import InputError
 from zwang.functions.constraint import Constraint
-from zwang.functions.derive import Rows, State, lagrange, rows
+from zwang.functions.derive import Rows, State, depends_on, gradient, lagrange, rows
+from zwang.functions.opaque import Call, recording
 from zwang.functions.symbol import Symbol, SymbolArray, symbols_of
 from zwang.functions.trace import call, matrix, parameter_symbols, vector
 
@@ -137,29 +139,45 @@ class Model:
             names += [name] if len(numbers) == 1 else [f"{name}[{k}]" for k in range(len(numbers))]
         return tuple(names)
 
-    @property
+    @cached_property
     def reaction_dependent(self) -> bool:
         """Whether C depends on the reactions."""
-        import casadi as ca
+        return bool(self.multipliers.numel()) and depends_on(self.C, self.multipliers, self.state)
 
-        return bool(ca.depends_on(self.C, self.multipliers)) if self.multipliers.numel() else False
+    @property
+    def opaque(self) -> tuple[str, ...]:
+        """Names of the functions that are called numerically."""
+        return tuple(dict.fromkeys(call.name for call in self.state.calls))
 
     def function(self, name: str, outputs: Mapping[str, casadi.SX]) -> casadi.Function:
-        """A CasADi function of (q, v, t, p) with dense outputs."""
+        """A CasADi function of (q, v, t, p) with dense outputs.
+
+        Opaque calls have no expression: their kernels are made by `Evaluator.kernel`.
+        """
         import casadi as ca
 
         s = self.state
+        expressions = [ca.densify(e) for e in outputs.values()]
+        for hidden in s.calls:
+            if ca.depends_on(ca.veccat(*expressions), ca.veccat(hidden.values, hidden.jacobian)):
+                raise InputError(
+                    f"opaque function {hidden.name!r}",
+                    found=f"a place ({name}) where an expression in closed form is needed",
+                    expected="functions that can be traced",
+                )
         return ca.Function(
-            name,
-            [s.q, s.v, s.t, s.p],
-            [ca.densify(e) for e in outputs.values()],
-            ["q", "v", "t", "p"],
-            list(outputs),
+            name, [s.q, s.v, s.t, s.p], expressions, ["q", "v", "t", "p"], list(outputs)
         )
 
 
 def trace(definition: Definition) -> Model:
     """Call every function of the definition once, with symbols."""
+    calls: list[Call] = []
+    with recording(calls):
+        return _traced(definition, calls)
+
+
+def _traced(definition: Definition, calls: list[Call]) -> Model:
     import casadi as ca
 
     nq, nv = len(definition.coordinates), len(definition.velocities)
@@ -170,7 +188,7 @@ def trace(definition: Definition) -> Model:
     moving = {"q": arguments["q"], "v": symbols_of(v), "t": arguments["t"], "p": parameters}
 
     N, n0 = _kinematics(definition, arguments)
-    s = State(q, v, t, p, ca.mtimes(N, v) + n0)
+    s = State(q, v, t, p, ca.mtimes(N, v) + n0, calls)
     V = None
     if definition.potential is not None:
         V = vector("potential", call("potential", definition.potential, arguments), None)
@@ -221,7 +239,7 @@ def _dynamics(
         assert definition.mass is not None
         M = matrix("mass", call("mass", definition.mass, arguments), (nv, nv))
         if definition.force is None and V is not None:
-            force = -ca.mtimes(N.T, ca.gradient(V, s.q))
+            force = -ca.mtimes(N.T, gradient(V, s.q, s))
         T = 0.5 * ca.mtimes([s.v.T, M, s.v])
         return M, force, T, V
     given = definition.lagrangian
@@ -249,9 +267,9 @@ def _block(name: str, constraint: Constraint, s: State, nv: int, moving: Mapping
     if constraint.level == "detect":
         a = ca.SX.sym("a", nv)
         e = vector(what, call(what, function, {**moving, "a": symbols_of(a)}))
-        if ca.depends_on(e, a):
+        if depends_on(e, a, s):
             return _acceleration_rows(what, e, a)
-        level = "velocity" if ca.depends_on(e, s.v) else "position"
+        level = "velocity" if depends_on(e, s.v, s) else "position"
     else:
         level = constraint.level
         available = {k: x for k, x in moving.items() if level == "velocity" or k != "v"}
@@ -264,6 +282,12 @@ def _acceleration_rows(what: str, e: casadi.SX, a: casadi.SX) -> Rows:
     import casadi as ca
 
     A = ca.jacobian(e, a)
+    if not ca.depends_on(e, a):
+        raise InputError(
+            what,
+            found="an opaque function of the accelerations",
+            expected="an expression that is linear in them",
+        )
     if ca.depends_on(A, a):
         raise InputError(
             what, found="a nonlinear function of the accelerations", expected="a linear one"
@@ -273,17 +297,15 @@ def _acceleration_rows(what: str, e: casadi.SX, a: casadi.SX) -> Rows:
 
 
 def _require_dependence(what: str, level: str, e: casadi.SX, s: State) -> None:
-    import casadi as ca
-
     on, letter = (s.q, "q") if level == "position" else (s.v, "v")
     entries = [e[i] for i in range(e.numel())]
     if not entries:
         raise InputError(what, found="no values", expected="at least one equation")
     for k, entry in enumerate(entries):
-        if not ca.depends_on(entry, on):
+        if not depends_on(entry, on, s):
             which = f", equation {k}" if len(entries) > 1 else ""
             hint = None
-            if level == "velocity" and ca.depends_on(entry, s.q):
+            if level == "velocity" and depends_on(entry, s.q, s):
                 hint = "It restricts positions: state it with zw.position."
             raise InputError(
                 f"{what}{which}",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.errors import InputError, TraceError, UnknownNameError, ZwangError
+from zwang.functions.opaque import about
 from zwang.functions.symbol import Symbol, SymbolArray, ValueNeededError, expression, symbols_of
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ def call(what: str, function: Callable[..., Any], arguments: Mapping[str, Any]) 
     """
     positional, keyword = _bind(what, function, arguments)
     try:
-        return function(*positional, **keyword)
+        with about(what):
+            return function(*positional, **keyword)
     except ValueNeededError as error:
         raise _failure(what, error, str(error)) from error
     except UnknownNameError as error:

@@ -1,0 +1,231 @@
+"""Kernels of models with opaque calls: compiled parts, and numerical calls between them.
+
+    w = w(q, v, t, p)                 compiled
+    o, f_w, f_ww at w                 called, `differences`
+    outputs(q, v, t, p, o, f_w, f_ww) compiled
+
+with as many rounds of the first two as calls are nested. Only the derivatives that the outputs
+contain are computed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.functions.differences import differentiate
+from zwang.functions.opaque import Call
+from zwang.kernels.element import Kernel
+from zwang.kernels.element import compile as compile_kernel
+from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    import casadi
+
+__all__ = ["StagedKernel", "staged"]
+
+
+def staged(
+    name: str,
+    inputs: Mapping[str, casadi.SX],
+    outputs: Mapping[str, casadi.SX],
+    calls: Sequence[Call],
+) -> Kernel:
+    """A kernel of the outputs; a plain one if they contain no opaque call."""
+    import casadi as ca
+
+    dense = {key: ca.densify(e) for key, e in outputs.items()}
+    needed = _needs(calls, dense)
+    if not needed:
+        return _compiled(name, inputs, dense)
+    stages: list[Stage] = []
+    known = ca.SX(0, 1)
+    while needed:
+        ready = [need for need in needed if not _waits(need, needed)]
+        needed = [need for need in needed if need not in ready]
+        w = ca.vertcat(*(ca.densify(need.call.arguments) for need in ready))
+        kernel = _compiled(f"{name}_arguments{len(stages)}", {**inputs, "opaque": known}, {"w": w})
+        stages.append(Stage(kernel, tuple(ready)))
+        known = ca.vertcat(known, *(need.symbols for need in ready))
+    last = _compiled(name, {**inputs, "opaque": known}, dense)
+    return StagedKernel(name, tuple(stages), last)
+
+
+def _needs(calls: Sequence[Call], outputs: Mapping[str, casadi.SX]) -> list[Need]:
+    """The calls that the outputs contain, directly or in arguments of others, in order."""
+    used = _used(list(outputs.values()))
+    needed: list[Need] = []
+    for call in reversed(calls):  # the arguments of a call contain earlier calls only
+        need = Need.of(call, used)
+        if need is not None:
+            needed.insert(0, need)
+            used |= _used([call.arguments])
+    return needed
+
+
+@dataclass(frozen=True, eq=False)
+class Need:
+    """Which results of a call are needed: its values always, and these derivatives."""
+
+    call: Call
+    columns: tuple[int, ...]
+    pairs: tuple[int, ...]
+
+    @classmethod
+    def of(cls, call: Call, used: set[int]) -> Need | None:
+        """What is used of a call, or None."""
+        columns = _columns_used(call.jacobian, used)
+        pairs = _columns_used(call.hessian, used)
+        values = _columns_used(call.values, used)
+        return cls(call, columns, pairs) if values or columns or pairs else None
+
+    @property
+    def symbols(self) -> casadi.SX:
+        """Their symbols, in the order of `numbers`."""
+        import casadi as ca
+
+        call = self.call
+        parts = [call.values]
+        parts += [call.jacobian[:, j] for j in self.columns]
+        parts += [call.hessian[:, k] for k in self.pairs]
+        return ca.vertcat(*parts)
+
+    def numbers(self, w: FloatArray) -> tuple[FloatArray, str, float]:
+        """Values and derivatives at w; the method used, or "", and its estimated error."""
+        call = self.call
+        value = call.value(w)
+        if not self.columns and not self.pairs:
+            return value, "", 0.0
+        all_pairs = call.pairs
+        found = differentiate(
+            call.evaluate,
+            w,
+            value,
+            self.columns,
+            [all_pairs[k] for k in self.pairs],
+            call.function.method,
+            call.name,
+        )
+        parts = [value, found.jacobian.ravel("F"), found.hessian.ravel("F")]
+        return np.concatenate(parts), found.method, found.error
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Calls whose arguments are all known, and the kernel that computes these."""
+
+    kernel: Kernel
+    needs: tuple[Need, ...]
+
+
+@dataclass
+class Report:
+    """How derivatives of a function were found, and the worst error estimate, since the reset."""
+
+    methods: set[str] = field(default_factory=set)
+    error: float = 0.0
+
+    def add(self, method: str, error: float) -> None:
+        """Count one evaluation."""
+        if method:
+            self.methods.add(method)
+            self.error = max(self.error, error)
+
+
+class StagedKernel(Kernel):
+    """A kernel with numerical calls between its compiled parts; the same interface.
+
+    Its `address` is that of a callback, so that compiled loops can use it too. A call that fails
+    there leaves NaN in the outputs and the reason in `failure`.
+    """
+
+    def __init__(self, name: str, stages: tuple[Stage, ...], last: Kernel) -> None:
+        self.name = name
+        self.stages, self.last = stages, last
+        self.lanes = 1
+        self.inputs = last.inputs[:-1]
+        self.outputs = last.outputs
+        self.work_size = 0
+        self.compiled = False
+        self._function = self._callback()
+        self.address = ctypes.cast(self._function, ctypes.c_void_p).value or 0
+        self.failure: Exception | None = None
+        self.reports: dict[str, Report] = {}
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what earlier calls reported."""
+        self.failure = None
+        self.reports = {need.call.name: Report() for stage in self.stages for need in stage.needs}
+
+    def __call__(self, *inputs: Any) -> tuple[FloatArray, ...]:
+        """Evaluate; see `Kernel`."""
+        arrays = self._checked(inputs)
+        known = np.zeros(0)
+        for stage in self.stages:
+            (w,) = stage.kernel(*arrays, known)
+            parts, start = [known], 0
+            for need in stage.needs:
+                stop = start + need.call.arguments.numel()
+                numbers, method, error = need.numbers(w[start:stop])
+                self.reports[need.call.name].add(method, error)
+                parts.append(numbers)
+                start = stop
+            known = np.concatenate(parts)
+        return self.last(*arrays, known)
+
+    def _callback(self) -> Any:
+        sizes = [port.size for port in (*self.inputs, *self.outputs)]
+        types: list[Any] = [ctypes.c_double * size for size in sizes]
+        count = len(self.inputs)
+
+        def run(*pointers: int) -> None:
+            views = [
+                np.frombuffer(kind.from_address(pointer)) if size else np.zeros(0)
+                for pointer, size, kind in zip(pointers, sizes, types, strict=False)
+            ]
+            try:
+                results = self(*views[:count])
+            except Exception as error:  # noqa: BLE001 - nothing may cross the border to C
+                self.failure = error
+                for view in views[count:]:
+                    view[...] = np.nan
+                return
+            for view, result in zip(views[count:], results, strict=True):
+                view[...] = result
+
+        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(sizes) + 1))(run)
+
+
+def _compiled(
+    name: str, inputs: Mapping[str, casadi.SX], outputs: Mapping[str, casadi.SX]
+) -> Kernel:
+    import casadi as ca
+
+    function = ca.Function(
+        name, list(inputs.values()), list(outputs.values()), list(inputs), list(outputs)
+    )
+    return compile_kernel(function, name=name)
+
+
+def _used(expressions: Sequence[casadi.SX]) -> set[int]:
+    import casadi as ca
+
+    return {symbol.element_hash() for symbol in ca.symvar(ca.veccat(*expressions))}
+
+
+def _columns_used(symbols: casadi.SX, used: set[int]) -> tuple[int, ...]:
+    rows, columns = symbols.shape
+    return tuple(
+        j for j in range(columns) if any(symbols[i, j].element_hash() in used for i in range(rows))
+    )
+
+
+def _waits(need: Need, others: Sequence[Need]) -> bool:
+    """Whether an argument depends on a call that has not been made."""
+    used = _used([need.call.arguments])
+    return any(Need.of(other.call, used) is not None for other in others if other is not need)
