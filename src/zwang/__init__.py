@@ -20,6 +20,7 @@ from zwang.errors import (
 )
 from zwang.formulations.rank import Tolerances
 from zwang.functions.constraint import acceleration, constraint, position, velocity
+from zwang.functions.opaque import opaque
 from zwang.functions.symbol import where
 from zwang.solution import Solution
 from zwang.solve import FORMULATIONS, solve
@@ -50,6 +51,7 @@ __all__ = [
     "constraint",
     "explain",
     "join",
+    "opaque",
     "passport",
     "portrait",
     "position",
