@@ -11,14 +11,17 @@ from zwang.diagnosis.passport import Passport, passport
 from zwang.diagnosis.portrait import Portrait, portrait
 from zwang.diagnosis.splits import Split, splits
 from zwang.errors import (
+    AssemblyError,
     InconsistentConstraintsError,
     InputError,
     NotApplicableError,
     NotUniqueError,
+    PainleveError,
     TraceError,
     ZwangError,
 )
 from zwang.formulations.rank import Tolerances
+from zwang.functions.assembly.result import Assembly
 from zwang.functions.constraint import acceleration, constraint, position, velocity
 from zwang.functions.opaque import opaque
 from zwang.functions.symbol import where
@@ -29,6 +32,8 @@ from zwang.terms import EquationTerms, join
 
 __all__ = [
     "FORMULATIONS",
+    "Assembly",
+    "AssemblyError",
     "Certificate",
     "EquationTerms",
     "Explanation",
@@ -36,6 +41,7 @@ __all__ = [
     "InputError",
     "NotApplicableError",
     "NotUniqueError",
+    "PainleveError",
     "Passport",
     "Portrait",
     "Solution",

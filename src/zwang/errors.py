@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 __all__ = [
+    "AssemblyError",
     "InconsistentConstraintsError",
     "InputError",
     "MissingExtraError",
     "NotApplicableError",
     "NotUniqueError",
+    "PainleveError",
     "TraceError",
     "UnknownNameError",
     "ZwangError",
@@ -105,6 +108,52 @@ class InconsistentConstraintsError(ZwangError):
     ) -> None:
         super().__init__(what, **facts)
         self.rows, self.names = tuple(rows), tuple(names)
+
+
+class AssemblyError(ZwangError):
+    """No state satisfies the constraints together with the held values.
+
+    Attributes
+    ----------
+    nearest : the state that comes nearest, with ``.q``, ``.v`` and ``.t``: the constraints' values
+        are least there in the sense of least squares.
+    gap : the norm of what the constraints miss there.
+    group : names of an irreducible group of constraints and held values (``"hold x"``) that
+        contradict each other.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        nearest: Any = None,
+        gap: float = 0.0,
+        group: Sequence[str] = (),
+        **facts: str | None,
+    ) -> None:
+        super().__init__(what, **facts)
+        self.nearest, self.gap, self.group = nearest, gap, tuple(group)
+
+
+class PainleveError(ZwangError):
+    """A non-ideal law has no reaction that agrees with it, or several.
+
+    Attributes
+    ----------
+    names : the constraints whose law it is.
+    solutions : the multipliers found, one array (m,) for each; empty when there are none.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        names: Sequence[str] = (),
+        solutions: Sequence[object] = (),
+        **facts: str | None,
+    ) -> None:
+        super().__init__(what, **facts)
+        self.names, self.solutions = tuple(names), tuple(solutions)
 
 
 class TraceError(InputError):

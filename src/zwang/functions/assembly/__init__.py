@@ -1,0 +1,1 @@
+"""The parts of assembling a consistent start."""
