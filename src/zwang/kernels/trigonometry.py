@@ -1,7 +1,7 @@
 """Sine and cosine as straight code, the same at every lane width.
 
 A call of the C library for each lane would cost more than the rest of most right-hand sides, and
-vector libraries round differently from scalar ones. So kernels carry their own: for |x| ≤ 10⁶
+vector libraries round differently from scalar ones. So kernels carry their own: for |x| ≤ 10⁵
 
     x = k π/2 + r + e,   |r| ≤ π/4,   e the part of the remainder below the last bit of r,
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COSINE", "LIMIT", "PI_HALF", "SINE", "sine_and_cosine"]
 
-LIMIT = 1.0e6
+LIMIT = 1.0e5
 # π/2 = the sum of these. The first two have 33 bits, so that k times them is exact for k < 2²⁰.
 PI_HALF = (
     float.fromhex("0x1.921fb544p+0"),
@@ -29,23 +29,24 @@ PI_HALF = (
 _TWO_OVER_PI = 0.6366197723675814
 # Adding 1.5·2⁵² rounds to an integer and leaves it in the low bits of the sum.
 _ROUNDER = 1.5 * 2.0**52
-# Interpolation at Chebyshev points of 0 ≤ z = r² ≤ (π/4)²:
-#   sin r = r + r z (s₀ + s₁ z + …),   cos r = 1 − z/2 + z² (c₀ + c₁ z + …)
+#   sin r = r + r z (s₀ + s₁ z + …),   cos r = 1 − z/2 + z² (c₀ + c₁ z + …),   z = r² ≤ (π/4)²
+# by interpolation at six points. They and z = 0 are the zeros of the Chebyshev polynomial T₇,
+# stretched so that its first zero falls on 0: the factor z spares a point there.
 SINE = (
-    -0.16666666666666666,
-    0.008333333333330948,
-    -0.00019841269836758574,
-    2.755731610255244e-06,
-    -2.5051131845003624e-08,
-    1.5918129294866608e-10,
+    -0.16666666666666632,
+    0.008333333333322418,
+    -0.00019841269829812066,
+    2.755731369363644e-06,
+    -2.505075841826956e-08,
+    1.5896815007836776e-10,
 )
 COSINE = (
-    0.041666666666666664,
-    -0.0013888888888887398,
-    2.480158729876569e-05,
-    -2.7557317271729793e-07,
-    2.08761462684032e-09,
-    -1.1382632425521717e-11,
+    0.041666666666666644,
+    -0.0013888888888882061,
+    2.480158729442023e-05,
+    -2.755731576479866e-07,
+    2.0875912664852156e-09,
+    -1.1369298846560313e-11,
 )
 
 
@@ -69,7 +70,7 @@ def sine_and_cosine(w: Writer, x: str, wanted: frozenset[str]) -> dict[str, str]
     head = w.binary("fsub", w.constant(1.0), half_z)
     r_z = w.binary("fmul", r, z)
     tail = w.fma(r_z, _polynomial(w, SINE, z, z_squared), w.binary("fmul", e, head))
-    sine = w.binary("fadd", r, tail)
+    sine = w.intrinsic("copysign", w.binary("fadd", r, tail), r)  # sin(−0) is −0
     # cos(r + e) = (1 − z/2) + (its rounding error + z² C(z) − r e)
     lost = w.binary("fsub", w.binary("fsub", w.constant(1.0), head), half_z)
     minus_r_e = w.negative(w.binary("fmul", r, e))
