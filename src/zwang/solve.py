@@ -167,9 +167,8 @@ def _solve_terms(
         groups, [_solve_group(kind, system, group, refined=refined) for group in groups]
     )
     corrections = answer.corrections
-    if not (corrections and corrections[-1] < REFINED):
+    if refined and not corrections[-1] < REFINED:
         _require_constraints(system, kind, answer.acceleration)
-    if corrections and not corrections[-1] < REFINED:
         notes.append(
             f"refinement stopped at a relative correction of {corrections[-1]:.1e}: the terms are "
             "badly conditioned, and the result may have few correct digits"
@@ -192,7 +191,7 @@ def _solve_terms(
             "nor constraint; the one of least norm is given, and `family` spans the rest"
         )
     multipliers = answer.multipliers
-    if not np.isfinite(multipliers).all():
+    if not (np.isfinite(multipliers).all() and np.isfinite(acceleration).all()):
         raise _out_of_range(terms)
     ranks = (system.constraint_ranks, system.mass.rank, system.stacked_ranks)
     batch = terms.batch_shape

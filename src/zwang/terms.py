@@ -256,28 +256,12 @@ def join(
 
 def _array(what: str, value: Any) -> FloatArray:
     """A finite float64 array, or an error that says what is wrong with it."""
-    if hasattr(value, "toarray"):  # scipy.sparse, without importing it
-        value = value.toarray()
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise InputError(
-            what, found="rows of unequal length", expected="a rectangular array"
-        ) from error
+    if type(value) is np.ndarray:
+        array = value
+    else:
+        array = _plain_array(what, value)
     if array.dtype != np.float64:
-        if np.iscomplexobj(array):
-            raise InputError(
-                what,
-                found="complex numbers",
-                expected="real numbers",
-                advice="Take the real part if the imaginary part is rounding.",
-            )
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputError(
-                what, found=f"values of type {array.dtype}", expected="numbers"
-            ) from error
+        array = _as_float(what, array)
     if not np.isfinite(array).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise InputError(
@@ -287,6 +271,50 @@ def _array(what: str, value: Any) -> FloatArray:
             advice="Look for a division by zero or an overflow where it was computed.",
         )
     return array
+
+
+def _plain_array(what: str, value: Any) -> np.ndarray:
+    if hasattr(value, "toarray"):  # scipy.sparse, without importing it
+        value = value.toarray()
+    if np.ma.isMaskedArray(value) and np.ma.is_masked(value):
+        raise InputError(
+            what,
+            found="masked values",
+            expected="a number in every place",
+            advice="Fill them in, or leave out the rows they stand in.",
+        )
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise InputError(
+            what,
+            found="rows of unequal length",
+            expected="a rectangular array",
+            advice="Give every row the same number of entries.",
+        ) from error
+
+
+def _as_float(what: str, array: np.ndarray) -> FloatArray:
+    if np.iscomplexobj(array):
+        raise InputError(
+            what,
+            found="complex numbers",
+            expected="real numbers",
+            advice="Take the real part if the imaginary part is rounding.",
+        )
+    cause: Exception | None = None
+    if array.dtype.kind in "biufO":  # strings and dates can be cast too, but nobody means it
+        try:
+            with np.errstate(over="ignore"):  # an overflow is found as an infinity
+                return array.astype(np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            cause = error
+    raise InputError(
+        what,
+        found=f"values of type {array.dtype}",
+        expected="numbers that fit double precision",
+        advice="Convert them to an array of floats first.",
+    ) from cause
 
 
 def checked_vector(
@@ -331,14 +359,13 @@ def _symmetric(M: FloatArray, notes: list[str]) -> FloatArray:
     Mt = M.mT
     if (Mt == M).all():
         return M
-    difference = np.abs(M - Mt)
-    diagonal = np.abs(np.diagonal(M, axis1=-2, axis2=-1))
-    scale = np.sqrt(diagonal[..., :, None] * diagonal[..., None, :])
+    difference = np.abs(0.5 * M - 0.5 * Mt)
+    root = np.sqrt(np.abs(np.diagonal(M, axis1=-2, axis2=-1)))
+    scale = root[..., :, None] * root[..., None, :]
     scale = np.maximum(scale, np.maximum(np.abs(M), np.abs(Mt)))
-    worst = np.unravel_index(
-        np.argmax(difference / np.where(scale > 0, scale, 1.0)), difference.shape
-    )
-    ratio = float(difference[worst] / scale[worst])
+    relative = np.divide(difference, scale, out=np.zeros_like(difference), where=scale > 0.0)
+    worst = np.unravel_index(np.argmax(relative), difference.shape)
+    ratio = 2.0 * float(relative[worst])
     if ratio > SYMMETRY_TOLERANCE:
         *lead, i, j = (int(k) for k in worst)
         at = f"M[{', '.join(map(str, [*lead, i, j]))}]"
@@ -351,7 +378,7 @@ def _symmetric(M: FloatArray, notes: list[str]) -> FloatArray:
     notes.append(
         f"M was not exactly symmetric (by {ratio:.1e}, relative); its symmetric part is used"
     )
-    return 0.5 * (M + Mt)
+    return 0.5 * M + 0.5 * Mt
 
 
 def checked_labels(

@@ -170,21 +170,23 @@ def equilibrate(M: FloatArray, A: FloatArray) -> tuple[FloatArray, FloatArray]:
         d = _scale_massless(np.abs(A), d, massive)
     length = np.sqrt(((A * d[..., None, :]) ** 2).sum(axis=-1))
     if not ((length > SHORT) & (length < LONG)).all():
-        length = _careful_length(A, d)
+        return d, _careful_scale(A, d)
     return d, inverse_power_of_two(length)
 
 
-def _careful_length(A: FloatArray, d: FloatArray) -> FloatArray:
-    """Lengths of the rows of A diag(d) where squares may leave the range of doubles.
+def _careful_scale(A: FloatArray, d: FloatArray) -> FloatArray:
+    """Row scales where squares, but not the rows themselves, may leave the range of doubles.
 
-    A zero row is given the length one.
+    One for a zero row; not a number where the scaled row has no length that is a double.
     """
     size = np.abs(A).max(axis=-1, initial=0.0)
     shape = A / np.where(size > 0.0, size, 1.0)[..., None] * d[..., None, :]
     middle = np.abs(shape).max(axis=-1, initial=0.0)
     middle = np.where(middle > 0.0, middle, 1.0)
     length = size * middle * np.sqrt(((shape / middle[..., None]) ** 2).sum(axis=-1))
-    return np.where(size > 0.0, length, 1.0)
+    measured = (length > np.finfo(float).tiny) & (length < np.inf)
+    scale = np.where(measured, inverse_power_of_two(length), np.nan)
+    return np.where(size > 0.0, scale, 1.0)
 
 
 def _scale_massless(size: FloatArray, d: FloatArray, massive: np.ndarray) -> FloatArray:

@@ -76,7 +76,7 @@ class ScaledSystem:
         scaled = EquationTerms(
             flat.mass_matrix * columns * d[..., None],
             flat.applied_force * d,
-            flat.constraint_matrix * columns * e[..., None],
+            flat.constraint_matrix * (columns * e[..., None]),
             flat.constraint_rhs * e,
             flat.nonideal_force * d,
             terms.names,
