@@ -77,7 +77,7 @@ def _twice_energy(u: Any, u_dot: Any, J: Any) -> FloatArray:
 def auxiliary_mass(u: Any, J: Any, alpha: Any = 1.0) -> FloatArray:
     """M_A = 4EᵀJE + α² u uᵀ, (94), shape (…, 4, 4), positive definite for α ≠ 0."""
     u, alpha = array(u), array(alpha)
-    return mass_matrix(u, J) + (alpha * alpha)[..., None, None] * outer(u, u)
+    return mass_matrix(u, J) + array(alpha * alpha)[..., None, None] * outer(u, u)
 
 
 def auxiliary_mass_power(u: Any, J: Any, alpha: Any, k: float) -> FloatArray:
@@ -86,7 +86,7 @@ def auxiliary_mass_power(u: Any, J: Any, alpha: Any, k: float) -> FloatArray:
     values, axes = np.linalg.eigh(J)
     J_k = (axes * values[..., None, :] ** k) @ transpose(axes)
     E = matrix_E(u)
-    along = ((alpha * alpha) ** k)[..., None, None] * outer(u, u)
+    along = array((alpha * alpha) ** k)[..., None, None] * outer(u, u)
     return 4.0**k * transpose(E) @ J_k @ E + along
 
 
@@ -225,7 +225,7 @@ def auxiliary_constraint_torque(
     u: Any, u_dot: Any, J: Any, torque: Any = 0.0, alpha: Any = 1.0, z: Any = 0.0
 ) -> FloatArray:
     """Q^c_{A,z} = α²u [−N(u̇) − (2ωᵀJω + z + uᵀΓ_u)/α²], (120)."""
-    return gain(u, alpha) * dissatisfaction(u, u_dot, J, torque, alpha, z)[..., None]
+    return _times(dissatisfaction(u, u_dot, J, torque, alpha, z), gain(u, alpha))
 
 
 def constraint_torque(u: Any, u_dot: Any, J: Any, torque: Any = 0.0) -> FloatArray:
