@@ -226,7 +226,11 @@ class System:
         if self.model.reaction_dependent:
             from zwang.functions.nonideal import solve_reaction_law
 
-            return solve_reaction_law(self, terms, q, v, t, p)
+            ideal = solve_terms(terms)  # refuses by name what has no unique motion anyway
+            assert ideal.scaled is not None
+            return solve_reaction_law(
+                self.evaluator, terms, ideal.multipliers, ideal.scaled, q, v, t, p
+            )
         (C,) = self._evaluate("nonideal", lambda m: {"C": m.C}, q, v, t, p)
         return terms.with_forces(terms.applied_force, C)
 
@@ -243,6 +247,34 @@ class System:
         """Acceleration, constraint force and multipliers at a state, or at many."""
         terms = self.terms(q, v, t, parameters=parameters)
         return solve_terms(terms, formulation=formulation, family=family)
+
+    def reaction_solutions(
+        self, q: Any, v: Any = None, t: float = 0.0, *, parameters: Mapping[str, Any] | None = None
+    ) -> list[Solution]:
+        """All motions at a state that agree with non-ideal laws which depend on the reaction.
+
+        Usually there is one, that of `solve`. In a Painlevé situation, where `solve` raises
+        `PainleveError`, there are none or several; the largest reaction comes first.
+        """
+        q, v, t, p = self._arguments(q, v, t, parameters)
+        terms = self._ideal_terms(q, v, t, p)
+        if not self.model.reaction_dependent:
+            return [solve_terms(self._with_nonideal(terms, q, v, t, p))]
+        if terms.batch_shape:
+            raise InputError(
+                "q, v, t", found=f"a batch of shape {terms.batch_shape}", expected="one state"
+            )
+        from zwang.functions.nonideal import Law, agreeing_reactions, reaction_response
+
+        ideal = solve_terms(terms)
+        assert ideal.scaled is not None
+        reactions = agreeing_reactions(
+            Law(self.evaluator, q, v, float(t), p),
+            ideal.multipliers,
+            reaction_response(ideal.scaled),
+            thorough=True,
+        )
+        return [solve_terms(terms.with_forces(terms.applied_force, C)) for C in reactions.forces]
 
     def certify(
         self, q: Any, v: Any = None, t: float = 0.0, *, parameters: Mapping[str, Any] | None = None
@@ -264,7 +296,8 @@ class System:
         """
         if q is None:
             q = self.assemble(parameters=parameters, t=t)
-        return explain_terms(self.terms(q, v, t, parameters=parameters))
+        # Of the ideal system: where it has no unique motion, a law of the reaction has no meaning.
+        return explain_terms(self._ideal_terms(*self._arguments(q, v, t, parameters)))
 
     def passport(
         self, q: Any, v: Any = None, t: float = 0.0, *, parameters: Mapping[str, Any] | None = None

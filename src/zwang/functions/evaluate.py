@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zwang.functions.derive import depends_on, jacobian
 from zwang.functions.staged import Report, StagedKernel, staged
 from zwang.kernels.element import Kernel
 from zwang.terms import FloatArray
@@ -30,6 +32,7 @@ class Evaluator:
     def __init__(self, model: Model) -> None:
         self.model = model
         self._kernels: dict[str, tuple[Kernel, list[tuple[int, ...]]]] = {}
+        self._law: Kernel | None = None
 
     def kernel(self, name: str, outputs: Callable[[Model], Mapping[str, casadi.SX]]) -> Kernel:
         """The kernel of that name, compiled if this is its first use."""
@@ -45,6 +48,24 @@ class Evaluator:
         s = self.model.state
         inputs = {"q": s.q, "v": s.v, "t": s.t, "p": s.p, **dict(more)}
         return staged(name, inputs, outputs, s.calls)
+
+    def law(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, multipliers: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """C (n,) and ∂C/∂λ (n, m) at one state, for given multipliers λ."""
+        if self._law is None:
+            m = self.model
+            outputs = {"C": m.C, "slope": jacobian(m.C, m.multipliers, m.state)}
+            self._law = self._compiled("law", outputs, ("lambda", m.multipliers))
+        C, slope = self._law(q, v, t, p, multipliers)
+        return C, slope.reshape(len(multipliers), len(C)).T
+
+    @cached_property
+    def law_multipliers(self) -> list[int]:
+        """Which multipliers C depends on."""
+        m = self.model
+        count = m.multipliers.numel()
+        return [i for i in range(count) if depends_on(m.C, m.multipliers[i], m.state)]
 
     def opaque_reports(self, name: str) -> dict[str, Report]:
         """How the last evaluation of a kernel differentiated opaque functions, by their names."""
