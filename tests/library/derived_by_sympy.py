@@ -6,6 +6,7 @@ rows come from `sympy.diff`, the acceleration from one bordered system of linear
 
 from types import SimpleNamespace
 
+import mpmath
 import numpy as np
 import sympy as sp
 
@@ -60,13 +61,22 @@ class Derivation:
         shapes = [self.M.shape, self.Q.shape[:1], self.A.shape, self.b.shape[:1]]
         flat = [*self.M, *self.Q, *self.A, *self.b]
         self._shapes = shapes
-        self._function = sp.lambdify([*q, *v, t, *vars(p).values()], flat, "numpy", cse=True)
+        self._problem = [*q, *v, t, *vars(p).values()], flat
 
-    def at(self, state, parameters):
-        """Terms and motion at a batch of states."""
+    def at(self, state, parameters, digits=None):
+        """Terms and motion at a batch of states; terms with that many digits, then rounded."""
         values = [parameters[name] for name in self.names]
         count = len(state.q)
-        entries = self._function(*state.q.T, *state.v.T, np.broadcast_to(state.t, count), *values)
+        arguments = [*state.q.T, *state.v.T, np.broadcast_to(state.t, count)]
+        if digits is None:
+            entries = sp.lambdify(*self._problem, "numpy", cse=True)(*arguments, *values)
+        else:
+            function = sp.lambdify(*self._problem, "mpmath", cse=True)
+            with mpmath.workdps(digits):
+                exact = [mpmath.mpf(x) for x in values]
+                each = zip(*arguments, strict=True)
+                rows = [function(*map(mpmath.mpf, column), *exact) for column in each]
+            entries = np.array(rows, dtype=float).T
         entries = [np.broadcast_to(np.asarray(e, dtype=float), count) for e in entries]
         result, start = [], 0
         for shape in self._shapes:

@@ -213,6 +213,14 @@ SYSTEMS = {
         "V": satellite_potential,
         "constraints": KEPT,
     },
+    "satellite_formation, of the Earth": {
+        "parameters": {"m": 100.0, "mu": 3.986004418e14, "R": 7.0e6, "rho": 1000.0},
+        "digits": 40,  # the derivation subtracts numbers that agree in ten digits
+        "size": 3,
+        "T": satellite_energy,
+        "V": satellite_potential,
+        "constraints": KEPT,
+    },
     "satellite_formation, free": {
         "parameters": {"m": 1.3, "mu": 1.1, "R": 0.9, "rho": 0.4},
         "build": {"kept": False},
@@ -234,7 +242,8 @@ def test_terms_and_motion_equal_those_derived_by_sympy(case):
     rng = np.random.default_rng(len(case))
     state = library.states(name, rng, COUNT, **given.get("states", {}))
     assert_consistent(system, state, parameters)
-    assert_same_motion(system, state, parameters, derivation.at(state, parameters))
+    expected = derivation.at(state, parameters, given.get("digits"))
+    assert_same_motion(system, state, parameters, expected)
 
 
 def test_every_system_of_the_library_has_such_a_test():
