@@ -4,6 +4,9 @@ Any constraint, any mass matrix, the right motion and the right forces, or a cle
 names what is wrong. Importing the package loads NumPy and changes nothing.
 """
 
+from importlib import import_module
+from typing import Any
+
 from zwang._version import __version__
 from zwang.certify import Certificate, certify
 from zwang.diagnosis.explain import Explanation, explain
@@ -66,3 +69,11 @@ __all__ = [
     "velocity",
     "where",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load `zwang.library` and `zwang.rotation` when they are first asked for."""
+    if name in {"library", "rotation"}:
+        return import_module(f"zwang.{name}")
+    message = f"module 'zwang' has no attribute {name!r}"
+    raise AttributeError(message)
