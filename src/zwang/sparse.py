@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import splu
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh, splu
 
 from zwang.diagnosis.explain import inconsistent_error, indefinite_error, not_unique_error
 from zwang.errors import InputError
@@ -305,15 +305,27 @@ def _require_semidefinite(terms: EquationTerms, scaled: _Scaled, tolerances: Tol
     count, label = connected_components(scaled.M, directed=False)
     for block in range(count):
         columns = np.flatnonzero(label == block)
-        if columns.size <= SPARSE_SIZE:
-            values = np.linalg.eigvalsh(scaled.M[columns][:, columns].toarray())
-            if values[0] < -DELTA * max(values[-1], 1.0):
-                raise indefinite_error(_part(terms, columns, np.zeros(0, dtype=int), tolerances))
+        if columns.size > SPARSE_SIZE:
+            columns = columns[_lightest(scaled.M[columns][:, columns])]
+        values = np.linalg.eigvalsh(scaled.M[columns][:, columns].toarray())
+        if values[0] < -DELTA * max(values[-1], 1.0):
+            raise indefinite_error(_part(terms, columns, np.zeros(0, dtype=int), tolerances))
     raise InputError(
         "mass matrix M",
         found="a negative pivot in elimination",
         expected="a positive semi-definite matrix",
+        advice="Look for a velocity with negative kinetic energy vᵀMv.",
     )
+
+
+def _lightest(M: Any) -> np.ndarray:
+    """The coordinates of a large block that move most in its velocity of least kinetic energy."""
+    start = np.random.default_rng(0).standard_normal(M.shape[0])
+    try:
+        _, vectors = eigsh(M, k=1, which="SA", v0=start, tol=1e-3)
+    except ArpackNoConvergence:
+        return np.arange(SPARSE_SIZE)
+    return np.sort(np.argsort(-np.abs(vectors[:, 0]))[:SPARSE_SIZE])
 
 
 def _columns_of(vectors: FloatArray) -> np.ndarray:

@@ -215,8 +215,20 @@ def join(
     parts = list(named.values()) if named is not None else list(components)  # type: ignore[arg-type]
     prefixes = [f"{key}." for key in named] if named is not None else [""] * len(parts)
     if not parts:
-        raise InputError("components", found="none", expected="at least one EquationTerms")
+        raise InputError(
+            "components",
+            found="none",
+            expected="at least one EquationTerms",
+            advice="Make them with EquationTerms.of(M, Q, A, b, C).",
+        )
     for k, part in enumerate(parts):
+        if not isinstance(part, EquationTerms):
+            raise InputError(
+                f"component {k}",
+                found=f"a {type(part).__name__}",
+                expected="an EquationTerms",
+                advice="Make it with EquationTerms.of(M, Q, A, b, C).",
+            )
         if part.batch_shape:
             raise InputError(
                 f"component {k}",
