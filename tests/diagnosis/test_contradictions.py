@@ -6,7 +6,8 @@ import exact
 import numpy as np
 import pytest
 
-from zwang.diagnosis.circuits import circuits
+from samples import assert_close
+from zwang.diagnosis.circuits import circuit_on, circuits
 from zwang.diagnosis.conflicts import minimal_conflict
 from zwang.diagnosis.explain import explain, explain_terms, inconsistent_error
 from zwang.errors import InconsistentConstraintsError
@@ -153,38 +154,49 @@ def test_entangled_mistakes_ask_for_several_rows_to_be_dropped():
     assert "all are gone without" in error.advice
 
 
+def test_rows_that_always_occur_together_count_once_when_dropping():
+    # x is said to be 0, 1 and, through x + y and y, 5. Dropping x + y and y leaves 0 against 1.
+    found = explain(np.eye(2), [[1, 0], [1, 0], [1, 1], [0, 1]], [0, 1, 5, 0])
+    drop = set(found.contradictions[0].drop)
+    assert len(drop) == 2
+    assert drop != {"row 2", "row 3"}
+
+
 def test_twenty_generic_rows_are_searched_completely_in_seconds():
-    rank = 10
-    # Any rank + 1 of the rows are dependent: the most choices there can be.
-    rng = np.random.default_rng(rank)
-    A = rng.standard_normal((20, rank))
-    b = A @ rng.standard_normal(rank)
-    b[7] += 1.0
+    # Any 11 rows are dependent, the most choices there can be; the last nine are by themselves,
+    # and show up in the first choices only. The faulty row counts little in them.
+    rng = np.random.default_rng(10)
+    A = rng.standard_normal((20, 10))
+    own = np.array([4, -2, 3, -0.25, 2, -3, 1, 5])
+    A[11] = own @ A[12:]
+    b = A @ rng.standard_normal(10)
+    b[15] += 1.0
     start = time.perf_counter()
-    found = explain(np.eye(rank), A, b)
+    found = explain(np.eye(10), A, b)
     assert time.perf_counter() - start < 20.0  # a second or two, on a slow and busy machine more
     first = found.contradictions[0]
     assert first.smallest
-    assert len(first.rows) == rank + 1
-    assert first.drop_any == ("row 7",)
+    assert first.rows == tuple(range(11, 20))
+    assert_close(first.coefficients, [4, *(-4 * own)])
+    assert first.drop_any == ("row 15",)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_large_entangled_systems_give_an_irreducible_group_by_deletion(seed):
-    rng = np.random.default_rng([5, seed])
+@pytest.mark.parametrize("faulty", [2, 11, 40, 57])
+def test_large_entangled_systems_give_an_irreducible_group_by_deletion(faulty):
+    rng = np.random.default_rng([5, faulty])
     A = rng.integers(-2, 3, size=(60, 25))
     b = A @ rng.integers(-2, 3, size=25)
-    b[11] += 1
+    b[faulty] += 1
     found = explain(np.eye(25), A.astype(float), b)
     first = found.contradictions[0]
     assert not first.smallest
     rows = list(first.rows)
-    assert 11 in rows
+    assert faulty in rows
     assert exact.contradicts(A[rows], b[rows])
     for i in rows:
         rest = [j for j in rows if j != i]
         assert not exact.contradicts(A[rest], b[rest])
-    assert first.drop == ("row 11",)
+    assert first.drop == (f"row {faulty}",)
 
 
 def test_the_smallest_conflict_agrees_with_trying_all_subsets():
@@ -213,6 +225,14 @@ def test_a_system_without_contradiction_has_no_minimal_conflict():
     conflict = minimal_conflict(A, A @ [1.0, 2.0] + [0, 0, 1], Z, np.ones(3), 1e-9)
     assert conflict.circuit.rows == (0, 1, 2)
     assert circuits(A, Z)[1]
+
+
+def test_a_circuit_is_found_within_rows_only_if_it_is_the_only_one():
+    A = np.array([[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0], [0.6, 0.8, 0], [0.8, 0.6, 0]])
+    assert circuit_on(A, np.array([0, 1, 3])).rows == (0, 1, 3)
+    assert circuit_on(A, np.array([0, 1, 2, 3])).rows == (0, 1, 3)  # row 2 has no part in it
+    assert circuit_on(A, np.array([0, 1, 3, 4])) is None  # two dependencies
+    assert circuit_on(A, np.array([0, 1, 2])) is None  # none
 
 
 def test_rows_to_drop_is_as_small_as_the_mistakes():

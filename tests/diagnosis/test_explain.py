@@ -1,6 +1,7 @@
 """`explain`: ranks, dependent groups, existence and uniqueness, freedoms."""
 
 import json
+from itertools import combinations
 
 import exact
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from mechanisms import door, terms_of, three_cranks
 
 from samples import assert_close, with_any_mass, with_singular_mass
+from zwang.diagnosis.circuits import CIRCUIT_LIMIT
 from zwang.diagnosis.explain import explain, explain_terms
 from zwang.errors import InputError
 from zwang.formulations.udwadia_kalaba import UdwadiaKalaba
@@ -60,6 +62,10 @@ def test_an_indefinite_mass_matrix_sets_the_tests_against_each_other():
     assert not found.one_to_one
     assert set(found.uniqueness_tests.values()) == {True, False}
     assert "not positive semi-definite" in str(found)
+    # A direction with negative mass is no direction without mass.
+    found = explain(np.diag([1.0, -1.0]), [[1.0, 0.0]])
+    assert found.undetermined.shape == (2, 0)
+    assert found.ranks["[M; A]"] == 2
 
 
 @pytest.mark.inventory("UK-07")
@@ -155,6 +161,65 @@ def test_freedoms_span_the_null_space_and_dependent_groups_the_left_one(seed):
         assert np.all(group.coefficients != 0.0)
     assert_close(dependencies @ A, np.zeros((len(dependencies), len(M))))
     assert _rank(dependencies) == found.redundancy
+
+
+def all_minimal_groups(A):
+    """Every minimal dependent set of integer rows, by exact arithmetic on all subsets."""
+    groups = []
+    for size in range(1, A.shape[1] + 2):
+        for rows in combinations(range(len(A)), size):
+            smaller = any(set(group) <= set(rows) for group in groups)
+            if not smaller and exact.rank(A[list(rows)]) < size:
+                groups.append(rows)
+    return groups
+
+
+@pytest.mark.inventory("XX-05")
+@pytest.mark.parametrize("seed", range(15))
+def test_all_minimal_groups_are_those_found_by_trying_all_subsets(seed):
+    rng = np.random.default_rng([11, seed])
+    m, n = 8, 4
+    A = rng.integers(-2, 3, size=(m, n))
+    A[1] = A[0] * rng.choice([-1, 1])
+    groups = all_minimal_groups(A)
+    found = explain(np.eye(n), A)
+    assert found.groups_complete == (len(groups) <= CIRCUIT_LIMIT)
+    if found.groups_complete:
+        assert sorted(group.rows for group in found.dependent_groups) == sorted(groups)
+    else:
+        assert {group.rows for group in found.dependent_groups} <= set(groups)
+
+
+@pytest.mark.parametrize("seed", [35, 128, 192, 235, 257, 308, 578, 596])
+def test_minimal_groups_with_very_uneven_coefficients_are_exact_too(seed):
+    # Coefficients from 1e-4 to 1, so that those of combined groups go down to 1e-9. The seeds are
+    # those that a coarser notion of zero gets wrong.
+    rng = np.random.default_rng(seed)
+    n, rank, more = 6, int(rng.integers(2, 5)), int(rng.integers(2, 5))
+    base = rng.integers(-2, 3, size=(rank, n))
+    uneven = rng.integers(-2, 3, size=(more, rank)) * 10 ** rng.integers(0, 5, size=(more, rank))
+    A = np.vstack([base, uneven @ base])
+    found = explain(np.eye(n), A)
+    assert found.groups_complete
+    assert sorted(group.rows for group in found.dependent_groups) == sorted(all_minimal_groups(A))
+
+
+@pytest.mark.parametrize("small", [1e-3, 1e-5, 1e-6])
+def test_rows_that_nearly_repeat_each_other_keep_their_own_groups(small):
+    # Rows 1 and 2 nearly copy row 0; what depends is not they but the rows built from all three.
+    rng = np.random.default_rng(12)
+    a, b, c, d = rng.integers(-3, 4, size=(4, 7)).astype(float)
+    rows = [a, a + small * b, a - small * c, d, small * b, small * c, 2 * a + d]
+    found = explain(np.eye(7), np.array(rows))
+    assert found.groups_complete
+    assert [group.rows for group in found.dependent_groups] == [
+        (0, 1, 4),
+        (0, 2, 5),
+        (0, 3, 6),
+        (1, 2, 4, 5),
+        (1, 3, 4, 6),
+        (2, 3, 5, 6),
+    ]
 
 
 def _rank(B):

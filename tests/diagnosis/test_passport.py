@@ -139,6 +139,18 @@ def test_the_family_of_multipliers_is_that_of_equation_22(given):
             assert_close(s.A.T @ member, found.ideal_force)
 
 
+@pytest.mark.parametrize("small", [1e-2, 1e-5, 1e-7])
+def test_nearly_parallel_rows_are_determinate_beside_a_redundant_pair(small):
+    # Rows 0 and 1 nearly repeat each other and rounding in N(Aᵀ) grows as 1/small along them; only
+    # rows 2, 3, 4 depend on each other.
+    rng = np.random.default_rng(3)
+    R = np.linalg.qr(rng.standard_normal((6, 6))).Q
+    A = np.array([R[0], R[0] + small * R[1], R[2] + R[0], R[3], R[2] + R[0] - 2 * R[3]])
+    found = passport(np.eye(6), rng.standard_normal(6), A, np.zeros(5))
+    assert [status is Status.DETERMINATE for status in found.statuses] == [True] * 2 + [False] * 3
+    assert_close(found.basis[:, 0], [0, 0, 1, -2, -1])
+
+
 # --- hand-checked mechanisms ----------------------------------------------------------------------
 
 

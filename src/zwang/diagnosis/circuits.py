@@ -23,12 +23,26 @@ import numpy as np
 
 from zwang.terms import FloatArray
 
-__all__ = ["Circuit", "Part", "circuit_on", "circuits", "parts", "reduced_basis"]
+__all__ = [
+    "Circuit",
+    "Part",
+    "circuit_on",
+    "circuits",
+    "parts",
+    "reduced_basis",
+    "support_tolerance",
+]
 
-#: An entry of a dependency below this fraction of its largest is zero. Z is good to 1e-16 times the
-#: condition of A, at most 1e-5 by the rank tolerance, usually 1e-12; an honest coefficient in rows
-#: of unit length that is smaller would make the group meaningless as a statement about rows.
-SUPPORT_TOLERANCE = 1e-8
+#: An entry of a dependency, in rows of unit length, below this fraction of its largest is zero: ten
+#: times the rank tolerance, so that a row is not called part of a group by what rank calls zero.
+SUPPORT_TOLERANCE = 1e-10
+
+#: Rounding in a computed null space, per unit of condition number, with room for the elimination.
+ROUNDING = 1e-14
+
+#: Rows of Z, of unit length, that are chosen to be zero must be independent by this much, or y is
+#: not fixed to any digit that counts.
+SMALLEST_PIVOT = 1e-8
 
 #: More circuits than this in one connected part are no explanation; a basis is given instead.
 CIRCUIT_LIMIT = 60
@@ -63,11 +77,13 @@ class Part:
     rows : row numbers, ascending.
     basis : Z of the part alone, shape (len(rows), k), orthonormal.
     fundamental : k circuits that span the part, shape (k, len(rows)).
+    tolerance : entries of a unit dependency below this are rounding.
     """
 
     rows: np.ndarray
     basis: FloatArray
     fundamental: FloatArray
+    tolerance: float
 
     @cached_property
     def classes(self) -> tuple[np.ndarray, FloatArray]:
@@ -78,7 +94,7 @@ class Part:
         for i, row in enumerate(unit):
             if label[i] < 0:
                 gap = np.minimum(np.abs(unit - row).max(axis=1), np.abs(unit + row).max(axis=1))
-                label[(label < 0) & (gap < SUPPORT_TOLERANCE)] = len(found)
+                label[(label < 0) & (gap < 10.0 * self.tolerance)] = len(found)
                 found.append(row)
         return label, np.array(found)
 
@@ -89,12 +105,11 @@ class Part:
 
     def circuits(self, A: FloatArray, limit: int = CIRCUIT_LIMIT) -> tuple[list[Circuit], bool]:
         """Its circuits, or a basis of them, and whether these are all."""
-        supports = _all_supports(self, limit)
-        complete = supports is not None or len(self.fundamental) == 1
-        if supports is None:
-            supports = self.fundamental != 0.0
-        found = [circuit_on(A, self.rows[support]) for support in supports]
-        return [circuit for circuit in found if circuit is not None], complete
+        found = _all_circuits(self, A, limit)
+        if found is not None:
+            return found, True
+        basis = [circuit_on(A, self.rows[support]) for support in self.fundamental != 0.0]
+        return [circuit for circuit in basis if circuit is not None], len(basis) == 1
 
     def gap(self, b: FloatArray, size: FloatArray) -> float:
         """‖Zᵀb‖ relative to the largest size of its rows; zero when the right sides agree."""
@@ -114,9 +129,13 @@ class Part:
             chosen = np.swapaxes(representatives[index], 1, 2)  # (N, k, k−1)
             Q, R = np.linalg.qr(chosen, mode="complete")
             pivots = np.abs(np.diagonal(R, axis1=1, axis2=2))
-            independent = pivots.min(axis=1) > SUPPORT_TOLERANCE
-            c = Q[independent, :, -1] @ self.basis.T
-            yield np.where(np.abs(c) > SUPPORT_TOLERANCE * np.abs(c).max(axis=1)[:, None], c, 0.0)
+            c = Q[pivots.min(axis=1) > SMALLEST_PIVOT, :, -1] @ self.basis.T
+            yield np.where(np.abs(c) > self.tolerance * np.abs(c).max(axis=1)[:, None], c, 0.0)
+
+
+def support_tolerance(condition: float) -> float:
+    """What counts as zero in a null space of a matrix with this condition number."""
+    return max(SUPPORT_TOLERANCE, ROUNDING * condition)
 
 
 def reduced_basis(
@@ -147,9 +166,15 @@ def reduced_basis(
     return R[order], [pivots[i] for i in order]
 
 
-def parts(Z: FloatArray) -> list[Part]:
-    """Split the dependencies Z (m, k) into connected parts, by smallest row number."""
-    fundamental, _ = reduced_basis(Z)
+def parts(Z: FloatArray, condition: float = 1.0) -> list[Part]:
+    """Split the dependencies Z (m, k) into connected parts, by smallest row number.
+
+    Parameters
+    ----------
+    condition : condition number of A on its range, which limits the accuracy of Z.
+    """
+    tolerance = support_tolerance(condition)
+    fundamental, _ = reduced_basis(Z, tolerance)
     used = fundamental != 0.0
     remaining = list(range(len(used)))
     result = []
@@ -162,12 +187,12 @@ def parts(Z: FloatArray) -> list[Part]:
             remaining = [i for i in remaining if i not in joined]
         rows = np.flatnonzero(support)
         own = fundamental[sorted(members)][:, rows]
-        result.append(Part(rows, np.linalg.qr(own.T).Q, own))
+        result.append(Part(rows, np.linalg.qr(own.T).Q, own, tolerance))
     return sorted(result, key=lambda part: int(part.rows[0]))
 
 
 def circuits(
-    A: FloatArray, Z: FloatArray, limit: int = CIRCUIT_LIMIT
+    A: FloatArray, Z: FloatArray, condition: float = 1.0, limit: int = CIRCUIT_LIMIT
 ) -> tuple[list[Circuit], bool]:
     """The minimal dependent groups of rows of A, smallest first, and whether these are all.
 
@@ -175,41 +200,46 @@ def circuits(
     ----------
     A : rows of unit length, shape (m, n).
     Z : orthonormal basis of N(Aᵀ), shape (m, k).
+    condition : condition number of A on its range.
     limit : a connected part with more circuits is represented by a basis of k of them.
     """
     found: list[Circuit] = []
     complete = True
-    for part in parts(Z):
+    for part in parts(Z, condition):
         own, all_of_part = part.circuits(A, limit)
         found += own
         complete = complete and all_of_part
     return sorted(found, key=lambda circuit: (len(circuit.rows), circuit.rows)), complete
 
 
-def _all_supports(part: Part, limit: int) -> np.ndarray | None:
-    """Supports (N, rows of the part) of all its circuits; None when there are too many."""
+def _all_circuits(part: Part, A: FloatArray, limit: int) -> list[Circuit] | None:
+    """All circuits of a part; None when there are too many."""
     if part.choices > LISTING_LIMIT:
         return None
-    chunks = [np.unique(c != 0.0, axis=0) for c in part.search()]
-    supports = np.unique(np.concatenate(chunks), axis=0)
+    supports = np.unique(
+        np.concatenate([np.unique(c != 0.0, axis=0) for c in part.search()]), axis=0
+    )
     if len(supports) > 20 * limit:
         return None
-    # What rounding left too large contains the circuit it comes from.
-    supports = supports[np.argsort(supports.sum(axis=1), kind="stable")]
-    minimal: list[np.ndarray] = []
-    for support in supports:
-        if not any((smaller <= support).all() for smaller in minimal):
-            minimal.append(support)
-    return np.array(minimal) if len(minimal) <= limit else None
+    # Rounding may leave rows too many where the chosen rows were nearly dependent; taken from the
+    # rows themselves, coefficients tell.
+    exact = {c.rows: c for s in supports if (c := circuit_on(A, part.rows[s])) is not None}
+    # At least k circuits span the part; fewer mean that rounding hid some.
+    return list(exact.values()) if part.basis.shape[1] <= len(exact) <= limit else None
 
 
 def circuit_on(A: FloatArray, rows: np.ndarray) -> Circuit | None:
-    """The circuit on exactly these rows, from them alone; None if they are not dependent."""
-    if len(rows) > A.shape[1] + 1:
-        return None
+    """The one circuit within these rows, from them alone; None if there is none or several."""
     U, s, _ = np.linalg.svd(A[rows], full_matrices=len(rows) > A.shape[1])
-    coefficients = U[:, -1]
-    slack = s[-1] if len(rows) <= A.shape[1] else 0.0
-    if slack > SUPPORT_TOLERANCE:
+    s = np.append(s, np.zeros(len(rows) - len(s)))
+    if len(rows) == 1:
+        return Circuit((int(rows[0]),), np.ones(1)) if s[0] == 0.0 else None
+    if s[-1] > SUPPORT_TOLERANCE * s[0] or s[-2] <= ROUNDING * s[0]:
         return None
-    return Circuit(tuple(int(i) for i in rows), coefficients)
+    # The null vector carries rounding over the gap to the next singular value.
+    c = U[:, -1]
+    tolerance = support_tolerance(float(s[0] / s[-2]))
+    used = np.abs(c) > tolerance * np.abs(c).max()
+    if used.all():
+        return Circuit(tuple(int(i) for i in rows), c)
+    return circuit_on(A, rows[used])

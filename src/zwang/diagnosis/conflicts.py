@@ -13,7 +13,7 @@ from math import comb
 
 import numpy as np
 
-from zwang.diagnosis.circuits import SUPPORT_TOLERANCE, Circuit, Part, circuit_on, parts
+from zwang.diagnosis.circuits import Circuit, Part, circuit_on, parts
 from zwang.formulations.linear import matvec
 from zwang.terms import FloatArray
 
@@ -53,7 +53,12 @@ class Conflict:
 
 
 def minimal_conflict(
-    A: FloatArray, b: FloatArray, Z: FloatArray, size: FloatArray, tolerance: float
+    A: FloatArray,
+    b: FloatArray,
+    Z: FloatArray,
+    size: FloatArray,
+    tolerance: float,
+    condition: float = 1.0,
 ) -> Conflict | None:
     """An irreducible group of rows that contradict each other; None when all agree.
 
@@ -66,8 +71,9 @@ def minimal_conflict(
     Z : orthonormal basis of N(Aᵀ), shape (m, k).
     size : size of the terms of each row, shape (m,): a gap counts relative to Σ|cᵢ|·sizeᵢ.
     tolerance : relative gap from which on rows disagree.
+    condition : condition number of A on its range.
     """
-    found = [conflict_of(part, A, b, size, tolerance) for part in parts(Z)]
+    found = [conflict_of(part, A, b, size, tolerance) for part in parts(Z, condition)]
     real = [conflict for conflict in found if conflict is not None]
     return min(real, key=lambda conflict: len(conflict.circuit.rows), default=None)
 
@@ -81,14 +87,18 @@ def conflict_of(
     """
     if part.gap(b, size) <= tolerance:
         return None
-    complete = part.choices <= SEARCH_LIMIT
-    find = _smallest_support if complete else _support_by_deletion
-    support = find(part, b[part.rows], size[part.rows], tolerance)
-    circuit = circuit_on(A, part.rows[support])
-    if circuit is None:
-        return None
-    gap = float(circuit.coefficients @ b[list(circuit.rows)])
-    return Conflict(circuit, gap, complete)
+    searches = [_smallest_support] if part.choices <= SEARCH_LIMIT else []
+    for find in [*searches, _support_by_deletion]:
+        circuit = circuit_on(A, part.rows[find(part, b[part.rows], size[part.rows], tolerance)])
+        if circuit is None:
+            continue
+        rows, c = list(circuit.rows), circuit.coefficients
+        if abs(c @ b[rows]) > tolerance * (np.abs(c) @ size[rows]):
+            return Conflict(circuit, float(c @ b[rows]), find is _smallest_support)
+    # Rows too much alike to be told apart: the dependency of the whole part with the largest gap.
+    whole = part.basis @ (part.basis.T @ b[part.rows])
+    circuit = Circuit(tuple(int(i) for i in part.rows), whole / np.linalg.norm(whole))
+    return Conflict(circuit, float(circuit.coefficients @ b[part.rows]), smallest=False)
 
 
 def _smallest_support(part: Part, b: FloatArray, size: FloatArray, tolerance: float) -> np.ndarray:
@@ -122,12 +132,12 @@ def _support_by_deletion(
         for i in order:
             row = W[i]
             norm = np.linalg.norm(row)
-            if norm <= SUPPORT_TOLERANCE or W.shape[1] == 1:
+            if norm <= part.tolerance or W.shape[1] == 1:
                 continue
             rest = _without(W, row / norm)
             if np.linalg.norm(rest.T @ b) > tolerance * size.max():
                 W = rest
-        support = np.abs(W[:, 0]) > SUPPORT_TOLERANCE * np.abs(W[:, 0]).max()
+        support = np.abs(W[:, 0]) > part.tolerance * np.abs(W[:, 0]).max()
         if W.shape[1] == 1 and support.sum() < best.sum():
             best = support
     return best
@@ -185,6 +195,6 @@ def _unresolved(part: Part, b: FloatArray, sets: np.ndarray) -> FloatArray:
     g = g / np.linalg.norm(g)
     Q, R = np.linalg.qr(np.swapaxes(part.basis[sets], 1, 2))  # (N, k, s) and (N, s, s)
     # A row that depends on those before it adds nothing to the span.
-    new = np.abs(np.diagonal(R, axis1=1, axis2=2)) > SUPPORT_TOLERANCE * np.linalg.norm(R, axis=1)
+    new = np.abs(np.diagonal(R, axis1=1, axis2=2)) > part.tolerance * np.linalg.norm(R, axis=1)
     along = new * (np.swapaxes(Q, 1, 2) @ g)
     return np.linalg.norm(g - matvec(Q, along), axis=-1)

@@ -113,7 +113,7 @@ def _explain(
     require_single(terms)
     system = ScaledSystem.of(terms, tolerances)
     A, Z = system.scaled.constraint_matrix, system.geometry.dependencies
-    found, complete = circuits(A, Z)
+    found, complete = circuits(A, Z, float(system.geometry.condition))
     semidefinite = not indefinite(system)
     loose = undetermined_scaled(system)
     contradictions = _contradictions(system, found, force_known=force_known) if rhs_known else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.diagnosis.circuits import Part, parts, reduced_basis
+from zwang.diagnosis.circuits import Part, parts, reduced_basis, support_tolerance
 from zwang.diagnosis.conflicts import Conflict, conflict_of
 from zwang.diagnosis.wording import tidy
 from zwang.formulations.refine import ExactResidual, Refined, refine
@@ -62,7 +62,8 @@ def undetermined_scaled(scaled_one: ScaledSystem) -> FloatArray:
 
 def _readable(scaled_one: ScaledSystem, directions: FloatArray) -> FloatArray:
     """Scaled directions (n, k) as a sparse basis in the given coordinates, small numbers if any."""
-    reduced, _ = reduced_basis(directions)
+    tolerance = support_tolerance(float(scaled_one.geometry.condition))
+    reduced, _ = reduced_basis(directions, tolerance)
     own = [tidy(scaled_one.velocity_scale * row) for row in reduced]
     return np.array(own).T.reshape(directions.shape)
 
@@ -94,7 +95,7 @@ def conflicts(
         if its gap is below the tolerance here.
     """
     A, b = scaled_one.scaled.constraint_matrix, scaled_one.scaled.constraint_rhs
-    every = parts(scaled_one.geometry.dependencies)
+    every = parts(scaled_one.geometry.dependencies, float(scaled_one.geometry.condition))
     if not every:
         return []
     size = np.full(len(b), right_side_size(scaled_one, force_known=force_known))

@@ -30,11 +30,6 @@ from zwang.terms import EquationTerms, FloatArray
 
 __all__ = ["GroupPassport", "Passport", "Status", "passport", "passport_terms"]
 
-#: In scaled terms A_g and Z_g are of order one; a product below this is zero. Products that vanish
-#: on paper come out at 1e-16 times the condition of A, and an honest share this small would leave
-#: the force determinate to eight digits.
-SHARE_TOLERANCE = 1e-8
-
 
 class Status(StrEnum):
     """How much of a force the equations determine."""
@@ -215,13 +210,13 @@ def _group(solved: SolvedSystem, name: str, rows: list[int]) -> GroupPassport:
     # Ranks and zeros are decided in scaled terms, where every row and column counts alike.
     share = A.T @ U2
     left, values, _ = np.linalg.svd(share, full_matrices=False)
-    undecided = int(np.sum(values > SHARE_TOLERANCE))
+    undecided = int(np.sum(values > solved.zero))
     own = int(np.linalg.matrix_rank(A, rtol=system.tolerances.rank))
     if undecided == 0:
         status = Status.DETERMINATE
     else:
         status = Status.PARTLY if undecided < own else Status.INDETERMINATE
-    known = np.linalg.norm(share, axis=1) <= SHARE_TOLERANCE
+    known = np.linalg.norm(share, axis=1) <= solved.zero
     basis = solved.terms.constraint_matrix[rows].T @ solved.circuits[rows]
     basis[known] = 0.0
     if undecided == 0:

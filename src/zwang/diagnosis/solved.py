@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zwang.diagnosis.circuits import SUPPORT_TOLERANCE, reduced_basis
+from zwang.diagnosis.circuits import reduced_basis, support_tolerance
 from zwang.diagnosis.explain import (
     inconsistent_error,
     indefinite_error,
@@ -34,6 +34,7 @@ class SolvedSystem:
     dependencies : orthonormal basis of N(Aᵀ) in the given rows, shape (m, k); every
         ``multipliers + dependencies @ c`` gives the same motion. Rows in no dependency are zero.
     circuits : another basis of N(Aᵀ), sparse and in small numbers, shape (m, k).
+    zero : what counts as zero in scaled dependencies.
     """
 
     terms: EquationTerms
@@ -42,6 +43,7 @@ class SolvedSystem:
     multipliers: FloatArray
     dependencies: FloatArray
     circuits: FloatArray
+    zero: float
 
     @classmethod
     def of(cls, terms: EquationTerms, tolerances: Tolerances = DEFAULT_TOLERANCES) -> SolvedSystem:
@@ -56,15 +58,16 @@ class SolvedSystem:
             raise inconsistent_error(system)
         solution = respond(system)
         scale = system.row_scale
-        reduced, _ = reduced_basis(system.geometry.dependencies)
-        Z = _orthonormal(system)
+        tolerance = support_tolerance(float(system.geometry.condition))
+        reduced, _ = reduced_basis(system.geometry.dependencies, tolerance)
+        Z = _orthonormal(system, tolerance)
         used = np.any(Z, axis=1)
         circuits = np.array([tidy(scale * row * used) for row in reduced]).T.reshape(Z.shape)
         lam = scale * solution.multipliers
         for _ in range(2):  # the second pass removes what rounding left of the first
             lam = lam - Z @ (Z.T @ lam)
         acceleration = system.velocity_scale * solution.acceleration
-        return cls(terms, system, acceleration, lam, Z, circuits)
+        return cls(terms, system, acceleration, lam, Z, circuits, tolerance)
 
     @property
     def ideal_force(self) -> FloatArray:
@@ -72,10 +75,10 @@ class SolvedSystem:
         return self.terms.constraint_matrix.T @ self.multipliers
 
 
-def _orthonormal(system: ScaledSystem) -> FloatArray:
+def _orthonormal(system: ScaledSystem, tolerance: float) -> FloatArray:
     """N(Aᵀ) = E N(A_sᵀ), with rows that occur in no dependency exactly zero."""
     U2 = system.geometry.dependencies
-    used = np.linalg.norm(U2, axis=1) > SUPPORT_TOLERANCE
+    used = np.linalg.norm(U2, axis=1) > tolerance
     Z = np.zeros_like(U2)
     Z[used] = np.linalg.qr(system.row_scale[used, None] * U2[used]).Q
     return Z

@@ -100,6 +100,7 @@ def splits(
     weights: ArrayLike | None = None,
     compliance: ArrayLike | None = None,
     names: Sequence[str] | None = None,
+    coordinates: Sequence[str] | None = None,
     tolerances: Tolerances = DEFAULT_TOLERANCES,
 ) -> Splits:
     """The multipliers of one motion, shared among the rows in several labelled ways.
@@ -112,7 +113,7 @@ def splits(
     compliance : compliances of the rows, shape (m,), not negative, or a positive semi-definite
         matrix (m, m), for ``"compliance-weighted"``. This is the limit of elastic joints whose
         stiffness grows without bound in fixed ratios; only the ratios matter.
-    names : names of the rows.
+    names, coordinates : names of the rows and of the coordinates.
 
     Returns
     -------
@@ -128,7 +129,7 @@ def splits(
     >>> s["compliance-weighted"].multipliers
     array([16.,  8., 16.])
     """
-    terms = EquationTerms.of(M, Q, A, b, C, names=names)
+    terms = EquationTerms.of(M, Q, A, b, C, names=names, coordinates=coordinates)
     return splits_terms(terms, weights=weights, compliance=compliance, tolerances=tolerances)
 
 
