@@ -61,6 +61,8 @@ def three_mass_chain(
 
     ``first_joint``: x₁ = q₁, ``second_joint``: q₁ + x₂ = q₂; their λ are k₂x₂ and k₃x₃.
 
+    Source: as for `two_mass_chain`; joining parts as in Udwadia & Mogharabin (2022), introduction.
+
     Examples
     --------
     >>> s = three_mass_chain().solve(q=[0.1, 0.1, 0.3, 0.4, 0.5])

@@ -107,6 +107,8 @@ def sliding_disk(
 ) -> System:
     """The disk on a smooth plane: the first stage of Blajer's reduction.
 
+    Source: Blajer (1992), section 6, (6.14)–(6.20), as corrected.
+
     Parameters
     ----------
     form : ``"dependent"``: six coordinates and quasi-velocities v, ``plane``: z_P = 0, whose λ is
