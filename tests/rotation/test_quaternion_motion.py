@@ -151,3 +151,28 @@ def test_constraint_torque_that_keeps_the_quaternion_unit(torque):
     assert_close(qm.constraint_torque(*STATE, torque), expected)
     z_b = -(alpha**2) * (u_dot**2).sum(-1)
     assert_close(qm.auxiliary_constraint_torque(*STATE, torque, alpha, z_b), expected)
+
+
+@pytest.mark.parametrize(
+    ("function", "count"),
+    [
+        (qm.auxiliary_mass, 2),
+        (qm.auxiliary_free_acceleration, 3),
+        (qm.along_row, 3),
+        (qm.dissatisfaction, 3),
+        (qm.right_side, 3),
+        (qm.right_side_by_omega, 3),
+        (qm.acceleration_unsimplified, 3),
+        (qm.acceleration_expanded, 3),
+        (qm.auxiliary_constraint_torque, 3),
+        (qm.given_force, 3),
+    ],
+    ids=lambda x: getattr(x, "__name__", ""),
+)
+def test_alpha_is_one_and_torque_and_z_are_zero_unless_given(function, count):
+    state = {2: (u, J), 3: (u, omega if "omega" in function.__name__ else u_dot, J)}[count]
+    zero = np.zeros((*u.shape[:-1], 3 if "omega" in function.__name__ else 4))
+    given = [zero, np.ones(u.shape[:-1]), np.zeros(u.shape[:-1])]
+    names = function.__code__.co_varnames[count : function.__code__.co_argcount]
+    given = given[1:2] if count == 2 else given[: len(names)]
+    assert_close(function(*state), function(*state, *given))
