@@ -224,7 +224,8 @@ def test_a_door_on_one_ball_and_two_rings_hangs_on_the_ball():
     assert forces.sum() == pytest.approx(0.0, abs=1e-12)
     assert abs(forces @ [-1, 0, 1]) == pytest.approx(100.0)
     assert low.determinate_components.tolist()[2] is True  # v_z
-    assert "partly; determinate along" in str(found)
+    assert "partly; determinate along vz" in str(found)
+    assert "e-1" not in str(found)  # a middle hinge without load shows 0, not rounding
 
 
 # --- how it is asked and said ---------------------------------------------------------------------

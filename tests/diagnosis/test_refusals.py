@@ -10,6 +10,7 @@ from zwang.diagnosis.passport import passport
 from zwang.diagnosis.splits import splits
 from zwang.errors import InconsistentConstraintsError, InputError, NotUniqueError
 from zwang.formulations.scaled import ScaledSystem
+from zwang.solve import solve_terms
 from zwang.terms import EquationTerms
 
 
@@ -52,6 +53,8 @@ def test_directions_without_mass_or_constraint_are_named(seed):
     found = explain(M, A, coordinates=coordinates)
     assert not found.unique
     assert not found.well_posed
+    with pytest.raises(NotUniqueError, match="neither mass nor constraint"):
+        solve_terms(terms)
 
 
 def test_the_direction_is_told_in_words():

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zwang.diagnosis.solved import SolvedSystem
-from zwang.diagnosis.wording import listing
+from zwang.diagnosis.wording import listing, without_noise
 from zwang.errors import InputError, UnknownNameError
 from zwang.formulations.rank import DEFAULT_TOLERANCES, Tolerances
 from zwang.terms import EquationTerms, FloatArray
@@ -121,7 +121,8 @@ class Passport:
         width = max([len(name) for name in [*self.names, *self.groups]], default=0)
         width = max(width, len("multiplier"))
         lines.append(f"{'multiplier':<{width}}  {'least norm':>14}  status")
-        for name, value, status in zip(self.names, self.multipliers, self.statuses, strict=True):
+        shown = without_noise(self.multipliers)
+        for name, value, status in zip(self.names, shown, self.statuses, strict=True):
             lines.append(f"{name:<{width}}  {value:>14.6g}  {status}")
         if self.groups:
             lines.append(f"{'group':<{width}}  {'|force|':>14}  status")

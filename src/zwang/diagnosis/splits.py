@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 
 from zwang.diagnosis.smallest_maximum import smallest_maximum
 from zwang.diagnosis.solved import SolvedSystem
+from zwang.diagnosis.wording import without_noise
 from zwang.errors import InputError, UnknownNameError
 from zwang.formulations.rank import DEFAULT_TOLERANCES, Tolerances
 from zwang.terms import EquationTerms, FloatArray
@@ -84,8 +85,9 @@ class Splits(Mapping[str, Split]):
         widths = [max(len(split.label), 12) for split in self.choices]
         pairs = list(zip(self.choices, widths, strict=True))
         lines = [" " * first + "".join(f"  {split.label:>{width}}" for split, width in pairs)]
+        shown = [(without_noise(split.multipliers), width) for split, width in pairs]
         for i, name in enumerate(self.names):
-            values = "".join(f"  {split.multipliers[i]:>{width}.6g}" for split, width in pairs)
+            values = "".join(f"  {column[i]:>{width}.6g}" for column, width in shown)
             lines.append(f"{name:<{first}}{values}")
         return "\n".join([*lines, *(f"{s.label}: least {s.minimises}" for s in self.choices)])
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from zwang.terms import FloatArray
 
-__all__ = ["combination", "listing", "motion", "number", "tidy"]
+__all__ = ["combination", "listing", "motion", "number", "tidy", "without_noise"]
 
 #: A coefficient this close, relatively, to a small fraction is that fraction: null vectors of
 #: scaled matrices carry errors of 1e-16 times a condition number, fractions up to 1/24 lie apart.
@@ -43,6 +43,11 @@ def tidy(vector: FloatArray) -> FloatArray:
         if np.all(np.abs(candidate - whole) <= TIDY_TOLERANCE * np.maximum(np.abs(whole), 1.0)):
             return whole + 0.0  # no negative zeros
     return vector * (sign / size.max()) + 0.0
+
+
+def without_noise(values: FloatArray) -> FloatArray:
+    """The values for a table, where what is below 1e-13 of the largest is shown as zero."""
+    return np.where(np.abs(values) > 1e-13 * np.max(np.abs(values), initial=0.0), values, 0.0)
 
 
 def number(value: float) -> str:
