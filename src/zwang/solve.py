@@ -274,19 +274,20 @@ def _solve_group(
     formulation = kind(terms, geometry)
     force, rhs = terms.total_force, terms.constraint_rhs
     acceleration, multipliers = formulation.respond(force, rhs)
-    corrections: tuple[float, ...] = ()
+    residual = ExactResidual(terms.mass_matrix, terms.constraint_matrix, force, rhs)
     if refined:
-        residual = ExactResidual(terms.mass_matrix, terms.constraint_matrix, force, rhs)
-        acceleration, multipliers, corrections = refine(
+        acceleration, multipliers, ideal_force, corrections = refine(
             formulation.respond, residual, acceleration, multipliers, tolerances.refinement
         )
-    ideal_force = transpose_matvec(terms.constraint_matrix, multipliers)
+    else:
+        ideal_force = transpose_matvec(terms.constraint_matrix, multipliers)
+        corrections = ()
     row_scale = system.row_scale if group.index is None else system.row_scale[group.index]
     if geometry.rank == terms.constraint_count:
         multipliers = multipliers * row_scale
     else:
         _require_consistent(system, group, acceleration)
-        multipliers = least_norm_multipliers(geometry, row_scale, ideal_force)
+        multipliers = least_norm_multipliers(geometry, residual.rows, row_scale, ideal_force)
     return _Answer(acceleration, ideal_force, multipliers, corrections)
 
 

@@ -25,9 +25,6 @@ PROMISED = 1e-11
 #: A combination of rows may be this badly conditioned.
 COMBINATION = 100.0
 
-#: Rounding of a product of matrices with up to 68 terms a sum, relative.
-ROUNDING = 1e-15
-
 Transform = Callable[[Draws, Systems], tuple[Systems, Systems]]
 
 
@@ -80,13 +77,16 @@ def combined(draws: Draws, systems: Systems) -> tuple[Systems, Systems]:
 def combined_and_rounded(draws: Draws, systems: Systems) -> tuple[Systems, Systems]:
     """P A v̇ = P b with P = X diag(1 … 1/100) Yᵀ, X and Y orthogonal. The products are rounded.
 
-    So the rewritten system is not quite the same: its answer is another by its own κ, up to
-    100 times the κ before, times the rounding of the products. That much is allowed on top.
+    So the rewritten system is not quite the same: its answer is another by the rounding of the
+    products times its own κ. This stays within the promise where κ ≤ 1e4 holds for the rewritten
+    system too; the others are left out.
     """
     m = systems.b.shape[-1]
     X, Y = (np.linalg.qr(draws.integers(-1000, 1000, m, m)).Q for _ in range(2))
     P = (X * np.logspace(0.0, -2.0, m)) @ Y.T
-    return systems, systems.with_rows(P @ systems.A, systems.b @ P.T)
+    after = systems.with_rows(P @ systems.A, systems.b @ P.T)
+    mild = condition(after) <= 1e4
+    return systems[mild], after[mild]
 
 
 TRANSFORMS: list[Transform] = [
@@ -101,6 +101,8 @@ TRANSFORMS: list[Transform] = [
 
 def change(before: Systems, after: Systems) -> tuple[np.ndarray, np.ndarray]:
     """Relative change of acceleration and of force, per system; the ranks must be the same."""
+    if not len(before):
+        return np.zeros(0), np.zeros(0)
     one, two = zw.solve(*before.terms), zw.solve(*after.terms)
     for name in ("constraint", "mass", "stacked"):
         np.testing.assert_array_equal(getattr(one.ranks, name), getattr(two.ranks, name))
@@ -119,12 +121,6 @@ def relative(x: np.ndarray, y: np.ndarray, if_zero: np.ndarray) -> np.ndarray:
     return np.divide(difference, size, out=np.zeros_like(size), where=size > 0.0)
 
 
-def allowed(transform: Transform, after: Systems) -> np.ndarray:
-    """The promise, and where the transform itself rounds in sums, what that may cost."""
-    extra = condition(after) * ROUNDING if transform is combined_and_rounded else 0.0
-    return np.full(len(after), PROMISED) + extra
-
-
 @pytest.mark.parametrize("transform", TRANSFORMS, ids=lambda t: t.__name__)
 @pytest.mark.parametrize(
     "size", [(1, 2), (3, 2), (5, 7), (8, 4), (12, 8), (20, 24), (35, 18)], ids=str
@@ -134,7 +130,7 @@ def test_rewriting_the_rows_changes_nothing(transform, size):
     systems = random_systems(draws, 30, *size)
     before, after = transform(draws, systems)
     for found in change(before, after):
-        assert np.all(found <= allowed(transform, after)), found.max()
+        assert np.all(found <= PROMISED), found.max()
 
 
 @given(
@@ -148,27 +144,20 @@ def test_rewriting_the_rows_of_any_small_system_changes_nothing(seed, n, m, tran
     systems = random_systems(draws, 1, n, m)
     before, after = transform(draws, systems)
     for found in change(before, after):
-        assert np.all(found <= allowed(transform, after)), found.max()
+        assert np.all(found <= PROMISED), found.max()
 
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("transform", TRANSFORMS, ids=lambda t: t.__name__)
 def test_rewriting_the_rows_of_10_000_systems_changes_nothing(transform):
     worst = {"acceleration": 0.0, "constraint force": 0.0}
-    count, kept = 0, True
-    for batch in range(400):
+    count, batch = 0, 0
+    while count < 10_000:
         draws = Draws(19, batch)
         n = draws.integer(1, 60)
-        systems = random_systems(draws, 25, n, draws.integer(1, n + 8))
-        count += len(systems)
-        before, after = transform(draws, systems)
-        limit = allowed(transform, after)
+        before, after = transform(draws, random_systems(draws, 25, n, draws.integer(1, n + 8)))
+        count, batch = count + len(before), batch + 1
         for name, found in zip(worst, change(before, after), strict=True):
-            worst[name] = max(worst[name], float(np.max(found)))
-            kept = kept and bool(np.all(found <= limit))
-    print(
-        f"\n{transform.__name__}: {count} systems, "
-        + ", ".join(f"{k} {v:.1e}" for k, v in worst.items())
-    )
-    assert count == 10_000
-    assert kept, worst
+            worst[name] = max(worst[name], float(np.max(found, initial=0.0)))
+    print(f"\n{transform.__name__}: {count} systems, {worst}")
+    assert max(worst.values()) <= PROMISED

@@ -24,7 +24,7 @@ from zwang.formulations.linear import matvec, transpose_matvec
 from zwang.formulations.rank import RowGeometry
 from zwang.terms import FloatArray
 
-__all__ = ["ExactResidual", "Refined", "least_norm_multipliers", "refine"]
+__all__ = ["ExactResidual", "Refined", "SplitMatrix", "least_norm_multipliers", "refine"]
 
 #: Bits kept in the first part of a split number: two such factors and the carries of a sum over at
 #: most 2¹¹ terms fit the 53 bits of a double. Longer sums round their last bits, which is harmless.
@@ -57,38 +57,64 @@ def two_sum(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     return total, (a - (total - rest)) + (b - rest)
 
 
+class SplitMatrix:
+    """B = B₁ + B₂, one matrix or a batch, where leading parts B₁ multiply without rounding."""
+
+    def __init__(self, B: FloatArray) -> None:
+        self.lead = leading_part(B, (-2, -1))
+        self.rest = B - self.lead
+
+    def rows_from(self, first: int) -> SplitMatrix:
+        """The rows from this one on, split as the whole is."""
+        part = object.__new__(SplitMatrix)
+        part.lead, part.rest = self.lead[..., first:, :], self.rest[..., first:, :]
+        return part
+
+    def times(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """B x as an exact part and a small rest."""
+        x1 = leading_part(x, (-1,))
+        return matvec(self.lead, x1), matvec(self.lead, x - x1) + matvec(self.rest, x)
+
+    def transpose_times(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bᵀ x as an exact part and a small rest."""
+        x1 = leading_part(x, (-1,))
+        rest = transpose_matvec(self.lead, x - x1) + transpose_matvec(self.rest, x)
+        return transpose_matvec(self.lead, x1), rest
+
+
 class ExactResidual:
-    """r₁ = f + Aᵀλ − M v̇ and r₂ = b − A v̇ of one system or a batch, in doubled precision."""
+    """r₁ = f + Aᵀλ − M v̇ and r₂ = b − A v̇ of one system or a batch, in doubled precision.
+
+    Attributes
+    ----------
+    rows : A, split.
+    ideal_force : Aᵀλ of the last call, as an exact part and a small rest.
+    """
 
     def __init__(self, M: FloatArray, A: FloatArray, force: FloatArray, rhs: FloatArray) -> None:
         self.n = M.shape[-1]
         self.right = np.concatenate([force, rhs], axis=-1)
-        stack = np.concatenate([M, A], axis=-2)
-        self.lead = leading_part(stack, (-2, -1))
-        self.rest = stack - self.lead
-        self.A_lead, self.A_rest = self.lead[..., self.n :, :], self.rest[..., self.n :, :]
+        self.stack = SplitMatrix(np.concatenate([M, A], axis=-2))
+        self.rows = self.stack.rows_from(self.n)
+        self.ideal_force = (force, force)
 
     def __call__(
         self, acceleration: FloatArray, multipliers: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """r₁ (…, n) and r₂ (…, m)."""
-        n, a, lam = self.n, acceleration, multipliers
-        a1, lam1 = leading_part(a, (-1,)), leading_part(lam, (-1,))
-        top = matvec(self.lead, a1)  # exact
-        low = matvec(self.lead, a - a1) + matvec(self.rest, a)
-        force_top = transpose_matvec(self.A_lead, lam1)  # exact
-        force_low = transpose_matvec(self.A_lead, lam - lam1) + transpose_matvec(self.A_rest, lam)
-        s, error = two_sum(self.right, -top)
-        error = error - low
-        r1, error_1 = two_sum(s[..., :n], force_top)
-        return r1 + (error_1 + error[..., :n] + force_low), s[..., n:] + error[..., n:]
+        n = self.n
+        product, product_rest = self.stack.times(acceleration)
+        force, force_rest = self.ideal_force = self.rows.transpose_times(multipliers)
+        s, error = two_sum(self.right, -product)
+        error = error - product_rest
+        r1, error_1 = two_sum(s[..., :n], force)
+        return r1 + (error_1 + error[..., :n] + force_rest), s[..., n:] + error[..., n:]
 
     def force_defect(self, force: FloatArray, multipliers: FloatArray) -> FloatArray:
         """Aᵀλ − force, what rounding left of the product, shape (…, n)."""
-        lam1 = leading_part(multipliers, (-1,))
-        low = transpose_matvec(self.A_lead, multipliers - lam1)
-        s, error = two_sum(transpose_matvec(self.A_lead, lam1), -force)
-        return s + (error + low + transpose_matvec(self.A_rest, multipliers))
+        product, rest = self.rows.transpose_times(multipliers)
+        s, error = two_sum(product, -force)
+        return s + (error + rest)
 
 
 class Refined(NamedTuple):
@@ -97,12 +123,15 @@ class Refined(NamedTuple):
     Attributes
     ----------
     acceleration, multipliers : shapes (…, n) and (…, m).
+    ideal_force : Aᵀλ, shape (…, n), from a λ of more digits than `multipliers` can hold: where rows
+        are nearly dependent, large multipliers cancel in it.
     corrections : relative size of each correction, the worst system of the batch, in order. The
         first is the error of the formulation as it stands; the last bounds what is left.
     """
 
     acceleration: FloatArray
     multipliers: FloatArray
+    ideal_force: FloatArray
     corrections: tuple[float, ...]
 
 
@@ -130,9 +159,10 @@ def refine(
         converging = size < 0.5 * before
         if single:
             corrections.append(float(size))
-            if not converging:
-                break
             done = size <= tolerance
+            if not converging:
+                dlam = np.zeros_like(dlam)
+                break
         else:
             corrections.append(float(size.max()))
             if not converging.all():
@@ -142,7 +172,9 @@ def refine(
         acceleration, multipliers = acceleration + da, multipliers + dlam
         if done:
             break
-    return Refined(acceleration, multipliers, tuple(corrections))
+    force, rest = residual.ideal_force  # of the multipliers before the last change
+    force = force + (rest + transpose_matvec(residual.rows.lead, dlam))
+    return Refined(acceleration, multipliers, force, tuple(corrections))
 
 
 def correction_size(
@@ -161,35 +193,42 @@ def largest(x: FloatArray) -> FloatArray:
 
 
 def least_norm_multipliers(
-    geometry: RowGeometry, row_scale: FloatArray, force: FloatArray
+    geometry: RowGeometry, rows: SplitMatrix, row_scale: FloatArray, force: FloatArray
 ) -> FloatArray:
     """The least-norm λ, of rows E⁻¹A, with (E⁻¹A)ᵀ λ = force; refined, shape (…, m).
 
-    `geometry` is that of the scaled rows A, and `row_scale` is E: by it, rows that say the same
-    may differ by many powers of ten as they were given, and so the least λ differs from E times
-    the least one of the scaled rows.
+    `geometry` and `rows` are those of the scaled rows A, and `row_scale` is E: by it, rows that
+    say the same may differ by many powers of ten as they were given, and so the least λ differs
+    from E times the least one of the scaled rows.
     """
     # λ is least when it lies in the range of the rows: with A = U₁ Σ V₁ᵀ and W = E⁻¹U₁,
-    #   λ = W η,    Wᵀ λ = U₁ᵀ E⁻¹ λ = Σ⁻¹ V₁ᵀ force.
+    #   λ = W η,    Wᵀ λ = U₁ᵀ E⁻¹ λ = Σ⁻¹ V₁ᵀ force,    y = V₁ Σ⁻¹ η  gives  λ = E⁻¹A y.
     # W = Y R by Householder reflections is accurate row by row when large rows come first.
-    A, V1 = geometry.matrix, geometry.row_space
     inverse_s = 1.0 / geometry.singular_values[..., : geometry.rank]
     W = geometry.U[..., : geometry.rank] / row_scale[..., None]
     order = np.argsort(row_scale, axis=-1)[..., None]
     Y_sorted, R = np.linalg.qr(np.take_along_axis(W, order, axis=-2))
-    Y, R_inverse = np.empty_like(Y_sorted), np.linalg.inv(R)
+    Y, inverse_R = np.empty_like(Y_sorted), np.linalg.inv(R)
     np.put_along_axis(Y, order, Y_sorted, axis=-2)
-    # U₁ is rounded, so λ is corrected by exact residuals of both conditions in the rows themselves,
-    #   r₁ = E⁻¹A y − λ,    r₂ = force − Aᵀ E⁻¹ λ,    with y = V₁ Σ⁻¹ η,
-    # and at last of the second alone, since a λ of large norm must still give the right force.
-    lam, y = np.zeros_like(row_scale), np.zeros_like(force)
-    no_mass = np.zeros((*force.shape, force.shape[-1]))
-    for ranged in (False, True, False):
-        residual = ExactResidual(no_mass, A, -force, row_scale * lam)
-        r2, r1 = residual(y, lam / row_scale)
-        r1 = -r1 / row_scale if ranged else np.zeros_like(lam)
-        rho = -inverse_s * transpose_matvec(V1, r2)
-        h = transpose_matvec(R_inverse, rho) - transpose_matvec(Y, r1)
-        lam = lam + (matvec(Y, h) + r1)
-        y = y + matvec(V1, inverse_s * matvec(R_inverse, h))
-    return lam
+
+    def coefficients(force: FloatArray) -> FloatArray:
+        """R⁻ᵀ Σ⁻¹ V₁ᵀ force, with λ = Y times these."""
+        return transpose_matvec(inverse_R, inverse_s * transpose_matvec(geometry.row_space, force))
+
+    def missing_force(lam: FloatArray) -> FloatArray:
+        """Force − Aᵀ E⁻¹ λ in doubled precision."""
+        product, rest = rows.transpose_times(lam / row_scale)
+        s, error = two_sum(force, -product)
+        return s + (error - rest)
+
+    h = coefficients(force)
+    lam = matvec(Y, h)
+    y = matvec(geometry.row_space, inverse_s * matvec(inverse_R, h))
+    # U₁ is rounded. Both conditions are corrected in the rows themselves, λ by E⁻¹A y − λ where it
+    # leaves their range; at last the force alone, which a λ of large norm must still give.
+    product, rest = rows.times(y)
+    s, error = two_sum(product, -row_scale * lam)
+    stray = (s + (error + rest)) / row_scale
+    h = coefficients(missing_force(lam)) - transpose_matvec(Y, stray)
+    lam = lam + (matvec(Y, h) + stray)
+    return lam + matvec(Y, coefficients(missing_force(lam)))
