@@ -21,11 +21,13 @@ from zwang.errors import (
     NotUniqueError,
     PainleveError,
     TraceError,
+    UnreachableError,
     ZwangError,
 )
 from zwang.formulations.rank import Tolerances
 from zwang.functions.assembly.result import Assembly
 from zwang.functions.constraint import acceleration, constraint, position, velocity
+from zwang.functions.event import bounce, event, set_parameters, switch
 from zwang.functions.opaque import opaque
 from zwang.functions.symbol import where
 from zwang.solution import Solution
@@ -53,19 +55,24 @@ __all__ = [
     "System",
     "Tolerances",
     "TraceError",
+    "UnreachableError",
     "ZwangError",
     "__version__",
     "acceleration",
+    "bounce",
     "certify",
     "constraint",
+    "event",
     "explain",
     "join",
     "opaque",
     "passport",
     "portrait",
     "position",
+    "set_parameters",
     "solve",
     "splits",
+    "switch",
     "velocity",
     "where",
 ]

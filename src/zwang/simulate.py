@@ -1,8 +1,14 @@
-"""Simulation: the one place where model, engine, integrator and result meet."""
+"""Simulation: the one place where model, engine, integrator and result meet.
+
+    start → consistent → program → loop ⟲ (chunks, events) → run
+
+A simulation is a sequence of stretches between events that change something; within a stretch a
+compiled loop integrates one program, and Python only collects what it saved.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +18,12 @@ from zwang.engine.fused import Expressions
 from zwang.engine.program import Program, fuse
 from zwang.errors import InputError, UnknownNameError
 from zwang.formulations.rank import equilibrate, mass_spectrum
+from zwang.functions.event import Bounce, Event, SetParameters, Switch
 from zwang.integrators import explicit as ex
+from zwang.integrators.events import crossing, impulse
 from zwang.integrators.loop import Loop
 from zwang.integrators.settings import Drift, Settings
-from zwang.run.run import Counts, RankChange, Run
+from zwang.run.run import Counts, EventRecord, RankChange, Run, Segment
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -26,6 +34,9 @@ __all__ = ["program_of", "simulate", "states_between"]
 #: A start may miss its constraints by this much, relative; it is then put on them and the run says
 #: so. What is further off is a mistake of the user's.
 START_TOLERANCE = 1e-6
+
+#: So many events at one instant are an accumulation point that no simulation gets past.
+EVENTS_AT_ONCE = 25
 
 
 def simulate(
@@ -44,15 +55,21 @@ def simulate(
     save: Any = None,
     scales: Mapping[str, float] | None = None,
     parameters: Mapping[str, Any] | None = None,
+    events: Mapping[str, Event] | None = None,
+    inactive: Iterable[str] = (),
 ) -> Run:
     """Integrate a system; `zwang.System.simulate` documents the arguments."""
     if hasattr(q, "t"):
         start = float(q.t)
+    try:
+        drift = Drift(drift)
+    except ValueError:
+        raise UnknownNameError("drift", drift, [d.value for d in Drift]) from None
     settings = Settings(
         until=float(until),
         tolerance=tolerance,
         integrator=integrator,
-        drift=Drift(drift),
+        drift=drift,
         baumgarte=baumgarte,
         step=step,
         largest_step=largest_step,
@@ -61,88 +78,323 @@ def simulate(
         raise InputError(
             "until", found=repr(until), expected=f"a time not before the start, {start:g}"
         )
-    q, v, _, p = system._arguments(q, v, start, parameters)  # noqa: SLF001 - joining module
-    notes: list[str] = []
-    y = _consistent_start(system, q, v, start, parameters, notes)
-    program = program_of(system, y, start, p, settings)
-    times = _save_times(save, start, settings.until)
-    loop = Loop(
-        program,
-        settings,
-        start,
-        y[:, None],
-        p[:, None],
-        times=times,
-        scales=_scales(system, scales),
-    )
-    loop.project()
-    return _collect(system, loop, start, parameters, notes, every_step=times is None)
-
-
-def _collect(
-    system: System,
-    loop: Loop,
-    start: float,
-    parameters: Mapping[str, Any] | None,
-    notes: list[str],
-    *,
-    every_step: bool,
-) -> Run:
-    """Run the loop to its end, or as far as it goes."""
-    nq = loop.program.nq
-    t, y = [np.array([start])], [loop.state[:, 0][None].copy()]
-    if not every_step and (len(loop.times) == 0 or loop.times[0] > start):
-        t, y = [], []
-    ranks: list[RankChange] = []
-    status, finished = "", False
-    while True:
-        try:
-            chunk = loop.advance()
-        except KeyboardInterrupt:
-            status = f"stopped by the user at t = {loop.t[0]:.6g} s"
-            break
-        t.append(chunk.t[0])
-        y.append(chunk.y[0])
-        ranks += [RankChange(a, b) for a, b in chunk.ranks[0]]
-        if chunk.code in (ex.FULL, ex.BUDGET):
-            continue
-        finished = chunk.code == ex.DONE
-        status = _status(loop, chunk.code)
-        break
-    c = loop.counts[:, 0]
-    counts = Counts(
-        int(c[ex.ACCEPTS]), int(c[ex.REJECTS]), int(c[ex.EVALUATIONS]), int(c[ex.PROJECTIONS])
-    )
-    states = np.concatenate(y)
-    return Run(
+    simulation = _Simulation(
         system,
-        np.concatenate(t),
-        states[:, :nq],
-        states[:, nq:],
-        status,
-        finished,
-        loop.settings,
+        settings,
+        _save_times(save, start, settings.until),
+        _scales(system, scales),
+        dict(events or {}),
+        set(inactive),
         {**system.parameters, **(parameters or {})},
-        counts,
-        states_between,
-        tuple(ranks),
-        tuple(notes),
     )
+    q, v, _, _ = system._arguments(q, v, start, parameters)  # noqa: SLF001 - joining module
+    simulation.begin(q, v, start)
+    simulation.run()
+    return simulation.result()
 
 
-def _status(loop: Loop, code: int) -> str:
-    c, t = loop.counts[:, 0], loop.t[0]
-    done = f"{c[ex.ACCEPTS]} steps, {c[ex.REJECTS]} rejected, {c[ex.EVALUATIONS]} evaluations"
+class _Simulation:
+    """A simulation under way."""
+
+    def __init__(
+        self,
+        system: System,
+        settings: Settings,
+        times: FloatArray | None,
+        scales: FloatArray,
+        events: dict[str, Event],
+        inactive: set[str],
+        parameters: dict[str, Any],
+    ) -> None:
+        self.system, self.settings, self.times, self.scales = system, settings, times, scales
+        self.events, self.inactive, self.parameters = events, inactive, parameters
+        for name in inactive:
+            if name not in system.constraints:
+                raise UnknownNameError("inactive constraint", name, system.constraints)
+        self.t: list[FloatArray] = []
+        self.y: list[FloatArray] = []
+        self.saved = 0
+        self.segments: list[Segment] = []
+        self.ranks: list[RankChange] = []
+        self.records: list[EventRecord] = []
+        self.notes: list[str] = []
+        self.counts = Counts()
+        self.status, self.finished = "", False
+
+    def begin(self, q: FloatArray, v: FloatArray, t: float) -> None:
+        """Check the start, put it on the constraints and set up the first stretch."""
+        active = self._active_system()
+        _require_consistent(active, q, v, t, self.parameters, self.notes)
+        self._stretch(np.concatenate([q, v]), t)
+        self.loop.project()
+        if self.times is None or (len(self.times) and self.times[0] == t):
+            self._save(np.array([t]), self.loop.state[:, 0][None])
+
+    def _active_system(self) -> System:
+        return self.system.without(self.inactive)
+
+    def _stretch(self, y: FloatArray, t: float) -> None:
+        """A new loop from a state on, with the constraints and parameters of now."""
+        self.active = self._active_system()
+        p = self.active.parameter_vector(self.parameters)
+        program = program_of(self.active, y, t, p, self.settings)
+        self.watch = _Watch(self.active, self.events) if self.events else None
+        self.loop = Loop(
+            program,
+            self.settings,
+            t,
+            y[:, None],
+            p[:, None],
+            times=self.times,
+            scales=self.scales,
+            events=self.watch.kernel if self.watch else None,
+        )
+        self.segments.append(Segment(self.saved, self.saved, self.active, dict(self.parameters)))
+
+    def _save(self, t: FloatArray, y: FloatArray) -> None:
+        self.t.append(t)
+        self.y.append(y.copy())
+        self.saved += len(t)
+        self.segments[-1] = replace(self.segments[-1], last=self.saved)
+
+    def run(self) -> None:
+        """Integrate to the end, or as far as it goes."""
+        while not self.status:
+            try:
+                chunk = self.loop.advance()
+            except KeyboardInterrupt:
+                self.status = f"stopped by the user at t = {self.loop.t[0]:.6g} s"
+                break
+            self.ranks += [RankChange(a, b) for a, b in chunk.ranks[0]]
+            met = self._met() if chunk.code == ex.EVENT else None
+            if met is None:
+                self._save(chunk.t[0], chunk.y[0])
+            else:
+                before = chunk.t[0] <= met.t
+                self._save(chunk.t[0][before], chunk.y[0][before])
+                self._act(met)
+                continue
+            if chunk.code in (ex.FULL, ex.BUDGET, ex.EVENT):
+                continue
+            self.finished = chunk.code == ex.DONE
+            self._close()
+            self.status = _status(self.counts, self.loop.t[0], chunk.code, self.settings)
+
+    def _close(self) -> None:
+        """Add up the work of the stretch that ends."""
+        c = self.loop.counts[:, 0]
+        self.counts += Counts(
+            int(c[ex.ACCEPTS]), int(c[ex.REJECTS]), int(c[ex.EVALUATIONS]), int(c[ex.PROJECTIONS])
+        )
+
+    def result(self) -> Run:
+        """What there is."""
+        nq, n = len(self.system.coordinates), len(self.scales)
+        y = np.concatenate([np.zeros((0, n)), *self.y])
+        return Run(
+            self.system,
+            np.concatenate([np.zeros(0), *self.t]),
+            y[:, :nq],
+            y[:, nq:],
+            self.status,
+            self.finished,
+            self.settings,
+            tuple(self.segments),
+            self.counts,
+            states_between,
+            tuple(self.records),
+            tuple(self.ranks),
+            tuple(self.notes),
+        )
+
+    # --- events -----------------------------------------------------------------------------------
+
+    def _met(self) -> _Met | None:
+        """The first event within the last step that changes something; others are recorded."""
+        assert self.watch is not None
+        t0, y0 = float(self.loop.previous[0, 0, 0]), self.loop.previous[1, :, 0].copy()
+        found = self.watch.crossings(self, t0, y0, float(self.loop.t[0]))
+        for met in found:
+            if self.events[met.name].actions == ("record",):
+                self._record(met, met.y)
+            else:
+                return met
+        return None
+
+    def dormant(self, event: Event) -> bool:
+        """Whether all an event does is to switch constraints that are switched that way already.
+
+        Its function may then be such a constraint, which stays at zero and crosses it by rounding.
+        """
+        switches = [a for a in event.actions if isinstance(a, Switch)]
+        return len(switches) == len(event.actions) and all(
+            not self.inactive & set(a.on) and set(a.off) <= self.inactive for a in switches
+        )
+
+    def _record(self, met: _Met, after: FloatArray) -> None:
+        nq = len(self.system.coordinates)
+        self.records.append(EventRecord(met.name, met.t, met.y[:nq], met.y[nq:], after[nq:].copy()))
+
+    def _act(self, met: _Met) -> None:
+        """Let an event happen: impulses, parameters, constraints; then go on from there."""
+        assert self.watch is not None
+        y, nq = met.y.copy(), len(self.system.coordinates)
+        stop = False
+        for action in self.events[met.name].actions:
+            if isinstance(action, Bounce):
+                rate, normal, M, A = self.watch.impact(self, met.name, y, met.t)
+                y[nq:] = impulse(M, A, normal, y[nq:], -(1.0 + action.restitution) * rate)
+            elif isinstance(action, SetParameters):
+                self.active.parameter_vector(action.values)  # refuses unknown names
+                self.parameters.update(action.values)
+            elif isinstance(action, Switch):
+                self._switch(action)
+            stop = stop or action == "stop"
+        self._close()
+        if self.times is None:
+            self._save(np.array([met.t]), met.y[None])
+        if not stop:
+            self._stretch(y, met.t)
+            self.loop.project()  # a constraint switched on takes away the velocity it forbids
+            y = self.loop.state[:, 0].copy()
+        self._record(met, y)
+        recent = [
+            r
+            for r in self.records[-EVENTS_AT_ONCE:]
+            if abs(r.t - met.t) <= 1e-12 * max(1.0, abs(met.t))
+        ]
+        if stop or len(recent) >= EVENTS_AT_ONCE:
+            self.finished = stop
+            what = (
+                f"event {met.name!r}" if stop else f"events that accumulate, {met.name!r} the last"
+            )
+            self.status = f"stopped at t = {met.t:.6g} s by {what}"
+            return
+        self.loop.restart()
+        if self.watch:
+            self.watch.after(self, met.name)
+        if self.times is None:
+            self._save(np.array([met.t]), self.loop.state[:, 0][None])
+
+    def _switch(self, action: Any) -> None:
+        for name in (*action.on, *action.off):
+            if name not in self.system.constraints:
+                raise UnknownNameError("constraint to switch", name, self.system.constraints)
+        self.inactive = (self.inactive - set(action.on)) | set(action.off)
+
+
+class _Met:
+    """An event found: its name, its time and the state there."""
+
+    def __init__(self, name: str, t: float, y: FloatArray) -> None:
+        self.name, self.t, self.y = name, t, y
+
+
+class _Watch:
+    """The event functions of a system, compiled."""
+
+    def __init__(self, system: System, events: Mapping[str, Event]) -> None:
+        import casadi as ca
+
+        from zwang.functions.derive import rate
+        from zwang.functions.extra import trace_extra
+        from zwang.kernels.element import compile as compile_kernel
+
+        self.system, self.events = system, events
+        model, s = system.model, system.model.state
+        values = [
+            trace_extra(model, f"event {name!r}", e.function, 1) for name, e in events.items()
+        ]
+        inputs = [s.q, s.v, s.t, s.p]
+        self.kernel = compile_kernel(
+            ca.Function("events", inputs, [ca.vertcat(*values)]), name="events"
+        )
+        rates = [rate(g, s) for g in values]
+        normals = [ca.densify(ca.jacobian(r, s.v)).T for r in rates]
+        self.rates = compile_kernel(
+            ca.Function("event_rates", inputs, [ca.vertcat(*rates), ca.horzcat(*normals)]),
+            name="event_rates",
+        )
+
+    def value(self, simulation: _Simulation, t: float, y: FloatArray) -> FloatArray:
+        """All event functions at a state."""
+        nq = simulation.loop.program.nq
+        return self.kernel(y[:nq], y[nq:], [t], simulation.loop.parameters[:, 0])[0]
+
+    def crossings(
+        self, simulation: _Simulation, t0: float, y0: FloatArray, t1: float
+    ) -> list[_Met]:
+        """Events between two states, first ones first."""
+        states: dict[float, FloatArray] = {t0: y0, t1: simulation.loop.state[:, 0].copy()}
+
+        def state(t: float) -> FloatArray:
+            if t not in states:
+                loop = Loop(
+                    simulation.loop.program,
+                    replace(simulation.settings, until=t),
+                    t0,
+                    y0[:, None],
+                    simulation.loop.parameters,
+                    times=None,
+                    scales=simulation.scales,
+                )
+                while not loop.finished:
+                    loop.advance()
+                states[t] = loop.state[:, 0].copy()
+            return states[t]
+
+        before = simulation.loop.event_before[:, 0]
+        after = self.value(simulation, t1, states[t1])
+        found = []
+        for k, (name, e) in enumerate(self.events.items()):
+            if not before[k] * after[k] < 0.0 and not (after[k] == 0.0 and before[k] != 0.0):
+                continue
+            if simulation.dormant(e):
+                continue
+            rising = before[k] < 0.0
+            if e.direction and (e.direction > 0) != rising:
+                continue
+            t = crossing(lambda t, k=k: float(self.value(simulation, t, state(t))[k]), t0, t1)
+            found.append(_Met(name, t, state(t)))
+        return sorted(found, key=lambda met: met.t)
+
+    def _rates(
+        self, simulation: _Simulation, t: float, y: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        nq = simulation.loop.program.nq
+        return self.rates(y[:nq], y[nq:], [t], simulation.loop.parameters[:, 0])  # type: ignore[return-value]
+
+    def impact(
+        self, simulation: _Simulation, name: str, y: FloatArray, t: float
+    ) -> tuple[float, FloatArray, FloatArray, FloatArray]:
+        """ġ, its gradient in v, and M and the rows of A that hold velocities, at an event."""
+        k, nq = list(self.events).index(name), simulation.loop.program.nq
+        rates, normals = self._rates(simulation, t, y)
+        terms = self.system.terms(y[:nq], y[nq:], t, parameters=simulation.parameters)
+        levels = [b.level for b in self.system.model.blocks.values() for _ in range(b.A.shape[0])]
+        kept = [i for i, level in enumerate(levels) if level != "acceleration"]
+        normal = normals.reshape(len(self.events), -1)[k]
+        return float(rates[k]), normal, terms.mass_matrix, terms.constraint_matrix[kept]
+
+    def after(self, simulation: _Simulation, name: str) -> None:
+        """Tell the loop on which side of zero the motion leaves the event that just happened."""
+        k = list(self.events).index(name)
+        rates, _ = self._rates(simulation, float(simulation.loop.t[0]), simulation.loop.state[:, 0])
+        simulation.loop.event_values[k, 0] = np.sign(rates[k]) * 1e-300
+
+
+def _status(counts: Counts, t: float, code: int, settings: Settings) -> str:
+    done = f"{counts.steps} steps, {counts.rejected} rejected, {counts.evaluations} evaluations"
     if code == ex.DONE:
         return f"reached t = {t:.6g} s: {done}"
     if code == ex.NOT_FINITE:
         return (
             f"stopped at t = {t:.6g} s: the acceleration is not finite beyond it, a division by "
-            f"zero or an overflow in the model ({done})"
+            f"zero, an overflow, or a non-ideal law without solution ({done})"
         )
     return (
         f"stopped at t = {t:.6g} s: no step is small enough for tolerance "
-        f"{loop.settings.tolerance:g}; the motion may be singular there, or stiff ({done})"
+        f"{settings.tolerance:g}; the motion may be singular there, or stiff ({done})"
     )
 
 
@@ -150,14 +402,20 @@ def program_of(
     system: System, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int = 1
 ) -> Program:
     """The compiled program of a system, kept with it; parameters are inputs, not part of it."""
+    if system.model.opaque:
+        raise InputError(
+            "simulation",
+            found=f"functions called numerically: {', '.join(system.model.opaque)}",
+            expected="functions that can be traced and compiled",
+            advice="Write them with NumPy on the arguments in place of zw.opaque.",
+        )
     rate = settings.baumgarte if settings.drift is Drift.BAUMGARTE else 0.0
     singular = _singular_mass(system, y, t, p)
     key = (lanes, rate, singular)
     programs = system.__dict__.setdefault("_programs", {})
     if key not in programs:
-        programs[key] = fuse(
-            _expressions(system, singular=singular), lanes=lanes, stabilisation=rate
-        )
+        expressions = _expressions(system, singular=singular)
+        programs[key] = fuse(expressions, lanes=lanes, stabilisation=rate)
     return programs[key]
 
 
@@ -212,15 +470,15 @@ def _expressions(system: System, *, singular: bool) -> Expressions:
     )
 
 
-def _consistent_start(
+def _require_consistent(
     system: System,
     q: FloatArray,
     v: FloatArray,
     t: float,
-    parameters: Mapping[str, Any] | None,
+    parameters: Mapping[str, Any],
     notes: list[str],
-) -> FloatArray:
-    """The start, refused by name when it violates a constraint."""
+) -> None:
+    """Refuse a start that violates a constraint, by name."""
     residuals = system.residuals(q, v, t, parameters=parameters)
     kinds = (
         ("position", residuals.position, residuals.position_names, q),
@@ -239,7 +497,6 @@ def _consistent_start(
             if abs(value) > 1e-9:
                 note = f"the start missed {name!r} by {value:.1e} at the level of {level}"
                 notes.append(f"{note} and was put on it")
-    return np.concatenate([q, v])
 
 
 def _save_times(save: Any, start: float, until: float) -> FloatArray | None:
@@ -279,41 +536,37 @@ def _scales(system: System, scales: Mapping[str, float] | None) -> FloatArray:
 
 def states_between(run: Run, times: FloatArray) -> tuple[FloatArray, FloatArray]:
     """States of a run at any times within it, integrated from the saved state before each."""
-    system = run.system
-    p = system.parameter_vector(run.parameters)
     q, v = np.empty((len(times), run.q.shape[1])), np.empty((len(times), run.v.shape[1]))
     index = np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(run.t) - 1)
     for start in np.unique(index):
         wanted = np.flatnonzero(index == start)
-        order = wanted[np.argsort(times[wanted])]
-        exact = times[order] == run.t[start]
-        q[order[exact]], v[order[exact]] = run.q[start], run.v[start]
-        order = order[~exact]
-        if not order.size:
-            continue
-        unique, back = np.unique(times[order], return_inverse=True)
-        y = np.concatenate([run.q[start], run.v[start]])
-        settings = replace(run.settings, until=float(unique[-1]))
-        program = program_of(system, y, float(run.t[start]), p, settings)
-        loop = Loop(
-            program,
-            settings,
-            float(run.t[start]),
-            y[:, None],
-            p[:, None],
-            times=unique,
-            scales=np.ones(len(y)),
-        )
-        states = []
-        while not loop.finished:
-            chunk = loop.advance()
-            states.append(chunk.y[0])
-            if chunk.code not in (ex.FULL, ex.BUDGET, ex.DONE):
-                raise InputError(
-                    "state between saved times",
-                    found=_status(loop, chunk.code),
-                    expected="a motion",
-                )
-        found = np.concatenate(states)[back]
-        q[order], v[order] = found[:, : q.shape[1]], found[:, q.shape[1] :]
+        exact = times[wanted] == run.t[start]
+        q[wanted[exact]], v[wanted[exact]] = run.q[start], run.v[start]
+        wanted = wanted[~exact]
+        if wanted.size:
+            unique, back = np.unique(times[wanted], return_inverse=True)
+            states = _from_saved(run, int(start), unique)[back]
+            q[wanted], v[wanted] = states[:, : q.shape[1]], states[:, q.shape[1] :]
     return q, v
+
+
+def _from_saved(run: Run, start: int, times: FloatArray) -> FloatArray:
+    """States at times after a saved state and before the next, shape (len(times), n)."""
+    segment = next(s for s in run.segments if s.first <= start < s.last)
+    y, t = np.concatenate([run.q[start], run.v[start]]), float(run.t[start])
+    p = segment.system.parameter_vector(segment.parameters)
+    settings = replace(run.settings, until=float(times[-1]))
+    program = program_of(segment.system, y, t, p, settings)
+    loop = Loop(program, settings, t, y[:, None], p[:, None], times=times, scales=np.ones(len(y)))
+    states = []
+    while True:
+        chunk = loop.advance()
+        states.append(chunk.y[0])
+        if chunk.code == ex.DONE:
+            return np.concatenate(states)
+        if chunk.code not in (ex.FULL, ex.BUDGET):
+            raise InputError(
+                "state between saved times",
+                found=_status(Counts(), loop.t[0], chunk.code, settings),
+                expected="a motion that goes on",
+            )

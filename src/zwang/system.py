@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -24,8 +24,12 @@ from zwang.state import Residuals, State
 from zwang.terms import EquationTerms, FloatArray
 
 if TYPE_CHECKING:
+    from zwang.control.control_force import ControlForce
     from zwang.functions.assemble import Assembly, StartConditions
     from zwang.functions.evaluate import Evaluator
+    from zwang.functions.partition import Partition
+    from zwang.functions.reduction import Reduction
+    from zwang.functions.way_back import WayBack
     from zwang.run.run import Run
 
 __all__ = ["Residuals", "State", "System"]
@@ -174,6 +178,21 @@ class System:
         """Names of the functions that are called numerically, see `zwang.opaque`."""
         return self.model.opaque
 
+    def without(self, constraints: Iterable[str]) -> System:
+        """The same system with some constraints left out, by name."""
+        removed = frozenset(constraints)
+        if not removed:
+            return self
+        cache: dict[frozenset[str], System] = self.__dict__.setdefault("_without", {})
+        if removed not in cache:
+            for name in removed:
+                if name not in self.definition.constraints:
+                    raise UnknownNameError("constraint", name, self.definition.constraints)
+            kept = {k: c for k, c in self.definition.constraints.items() if k not in removed}
+            laws = {k: c for k, c in self.definition.nonideal.items() if k not in removed}
+            cache[removed] = System.of(replace(self.definition, constraints=kept, nonideal=laws))
+        return cache[removed]
+
     def __repr__(self) -> str:
         c = ", ".join(f"{k} ({level})" for k, level in self.levels.items()) or "none"
         numerical = f"; called numerically: {', '.join(self.opaque)}" if self.opaque else ""
@@ -191,6 +210,12 @@ class System:
         q, v, t, p = self._arguments(q, v, t, parameters)
         terms = self._ideal_terms(q, v, t, p)
         return self._with_nonideal(terms, q, v, t, p)
+
+    def ideal_terms(
+        self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
+    ) -> EquationTerms:
+        """M, Q, A, b at a state, or at many, with C = 0 even if laws are given."""
+        return self._ideal_terms(*self.arguments(q, v, t, parameters))
 
     def _ideal_terms(
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
@@ -256,10 +281,10 @@ class System:
         Usually there is one, that of `solve`. In a Painlevé situation, where `solve` raises
         `PainleveError`, there are none or several; the largest reaction comes first.
         """
-        q, v, t, p = self._arguments(q, v, t, parameters)
-        terms = self._ideal_terms(q, v, t, p)
+        q, v, time, p = self.arguments(q, v, t, parameters)
+        terms = self._ideal_terms(q, v, time, p)
         if not self.model.reaction_dependent:
-            return [solve_terms(self._with_nonideal(terms, q, v, t, p))]
+            return [solve_terms(self._with_nonideal(terms, q, v, time, p))]
         if terms.batch_shape:
             raise InputError(
                 "q, v, t", found=f"a batch of shape {terms.batch_shape}", expected="one state"
@@ -269,7 +294,7 @@ class System:
         ideal = solve_terms(terms)
         assert ideal.scaled is not None
         reactions = agreeing_reactions(
-            Law(self.evaluator, q, v, float(t), p),
+            Law(self.evaluator, q, v, float(time), p),
             ideal.multipliers,
             reaction_response(ideal.scaled),
             thorough=True,
@@ -297,7 +322,7 @@ class System:
         if q is None:
             q = self.assemble(parameters=parameters, t=t)
         # Of the ideal system: where it has no unique motion, a law of the reaction has no meaning.
-        return explain_terms(self._ideal_terms(*self._arguments(q, v, t, parameters)))
+        return explain_terms(self.ideal_terms(q, v, t, parameters=parameters))
 
     def passport(
         self, q: Any, v: Any = None, t: float = 0.0, *, parameters: Mapping[str, Any] | None = None
@@ -445,10 +470,211 @@ class System:
         save : None for every accepted step, an interval [s], or the times.
         scales : name → size below which the error of a coordinate or velocity counts as absolute.
         parameters : name → value in place of the default; nothing is recompiled.
+        events : name → `zwang.event`.
+        inactive : constraints that do not act at the start, to be switched on by events.
         """
         from zwang.simulate import simulate
 
         return simulate(self, q, v, until=until, **choices)
+
+    # --- control ----------------------------------------------------------------------------------
+
+    @property
+    def program(self) -> tuple[str, ...]:
+        """Names of the constraints that are programmed and not physical, see `with_program`."""
+        return tuple(n for n in self.definition.program if n in self.definition.constraints)
+
+    def with_program(
+        self, program: Any, *, stabilise: Any = None, parameters: Mapping[str, Any] | None = None
+    ) -> System:
+        """The system that follows a program: constraints that a control force will keep.
+
+        Its constraint force is that of physical and programmed constraints together; the part that
+        must be supplied is told by `control_force`.
+
+        Parameters
+        ----------
+        program : name → constraint or function, as in `constraints`; or a list of these.
+        stabilise : for a start off the program, (k₁, k₂) or a time constant as in `control_force`;
+            then the program's rows are φ̈ + k₁ φ̇ + k₂ φ = 0, with the gains as parameters
+            ``program_k1`` and ``program_k2``.
+        parameters : further parameters that the program uses, with their values.
+        """
+        from zwang.control.program import GAINS, gains, named_program, require_used
+
+        named, added = named_program(program), dict(parameters or {})
+        given = self.definition
+        for name in added:
+            if name in given.parameters:
+                raise InputError(
+                    f"parameter {name!r} of the program",
+                    found="a parameter of the system with this name",
+                    expected="a new name",
+                    advice="Parameters of the system are there already.",
+                )
+        if stabilise is not None:
+            named = {name: replace(c, stabilise=GAINS) for name, c in named.items()}
+        gain_values = dict(zip(GAINS, gains(stabilise), strict=True)) if stabilise else {}
+        definition = _definition(
+            given.coordinates,
+            _joined("program", named, given.constraints),
+            {**given.parameters, **added, **gain_values},
+            given.nonideal,
+            None if given.kinematics is None else given.velocities,
+            given.kinematics,
+            mass=given.mass,
+            force=given.force,
+            potential=given.potential,
+            lagrangian=given.lagrangian,
+        )
+        result = System.of(replace(definition, program=(*given.program, *named)))
+        require_used(result.model, added, named)
+        return result
+
+    def control_force(
+        self,
+        q: Any,
+        v: Any = None,
+        t: Any = 0.0,
+        *,
+        program: Any = None,
+        weight: Any = None,
+        actuators: Any = None,
+        stabilise: Any = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> ControlForce:
+        """The cheapest force that makes the system follow a program, at a state or at many.
+
+        The physical constraints act by themselves; the control u does the rest, with the least
+        uᵀ W u of all forces that do (Udwadia & Kalaba 1996, conclusion).
+
+        Parameters
+        ----------
+        program : name → constraint or function, as in `constraints`, or a list of these; they may
+            use the system's parameters and further ones given in `parameters`. A system made by
+            `with_program` has its program.
+        weight : W as a matrix, a vector for a diagonal one, or a function of (q, v, t, p) that
+            returns either; by default M⁻¹, the weight of Gauss's principle. A singular M then
+            needs rank [M; A] = n from the physical constraints; with a given weight it is enough
+            that physical and programmed constraints have it together.
+        actuators : B (n, k), or a function of (q, v, t, p), when only u = B τ can be supplied; a
+            given weight is then that of τ, (k, k) or (k,).
+        stabilise : (k₁, k₂), or a time constant T for k₁ = 2/T and k₂ = 1/T²: off the program, the
+            error is led back by φ̈ + k₁ φ̇ + k₂ φ = 0, at velocity level by ψ̇ + k₁ ψ = 0.
+
+        Raises
+        ------
+        InconsistentConstraintsError : the program contradicts physics or itself; names both.
+        UnreachableError : the actuators cannot follow it; names the rows.
+
+        Examples
+        --------
+        A particle of mass 2 made to circle the origin:
+
+        >>> import numpy as np, zwang as zw
+        >>> particle = zw.System(["x", "y"], mass=lambda: 2.0 * np.eye(2))
+        >>> c = particle.control_force(
+        ...     q=[1.0, 0.0],
+        ...     v=[0.0, 3.0],
+        ...     program={
+        ...         "circle": lambda q: q @ q - 1.0,
+        ...         "pace": zw.velocity(lambda q, v, p: q[0] * v[1] - q[1] * v[0] - p.w),
+        ...     },
+        ...     parameters={"w": 3.0},
+        ... )
+        >>> c.force.round(12) + 0.0
+        array([-18.,   0.])
+        """
+        from zwang.control.program import control_force
+
+        return control_force(
+            self,
+            q,
+            v,
+            t,
+            program=program,
+            weight=weight,
+            actuators=actuators,
+            stabilise=stabilise,
+            parameters=parameters,
+        )
+
+    # --- fewer variables --------------------------------------------------------------------------
+
+    def reduce(
+        self,
+        coordinates: Sequence[str] | None = None,
+        velocities: Sequence[str] | None = None,
+        *,
+        map: Callable[..., Any] | None = None,  # noqa: A002 - the word for it
+        basis: Callable[..., Any] | None = None,
+        kinematics: Any = None,
+        keep: Sequence[str] = (),
+        at: Any = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> ReducedSystem:
+        """The system in independent coordinates or velocities, with the way back to all.
+
+        ==========================================  ================================================
+        ``reduce(["s"], map=g)``                    coordinates s with q = g(s, t, p); velocities
+                                                    ṡ, or u with ṡ = Ã u + ã₀ by `velocities` and
+                                                    `kinematics` (Blajer 1992, section 4)
+        ``reduce(velocities=["u"], map=g)``         velocities u with v = g(q, u, t, p), linear in u
+                                                    or not (section 5)
+        ``reduce(velocities=["u"], basis=Dt)``      v = Dᵀ(q, t, p) u + v_u, orthogonal parts (5.3)
+        ``reduce(velocities=["x_dot"])``            the others follow from these
+        ``reduce()``                                the same, the best choice at a state
+        ==========================================  ================================================
+
+        Constraints that the map satisfies for all values drop out. Position constraints that a
+        coordinate map violates, and velocity constraints that a velocity map violates, are refused
+        unless they are named in `keep`; all others that are not met stay as they are, so that a
+        system can be reduced in stages.
+
+        Parameters
+        ----------
+        coordinates, velocities : names of the independent ones.
+        map, basis, kinematics : functions as above; `kinematics` is Ã(s, t, p) or (Ã, ã₀).
+        keep : constraints that stay although the map is meant for their level.
+        at : a state to check the map at (of the new coordinates if they are new), or to choose
+            velocities at; otherwise random ones that satisfy the constraints.
+        parameters : values at which maps are checked.
+
+        Raises
+        ------
+        InputError : the map violates a constraint; its variables are dependent, or too few.
+
+        Examples
+        --------
+        >>> import numpy as np, zwang as zw
+        >>> pendulum = zw.System(
+        ...     coordinates=["x", "y"],
+        ...     parameters={"m": 2.0, "g": 10.0, "L": 0.5},
+        ...     mass=lambda p: np.diag([p.m, p.m]),
+        ...     force=lambda p: [0.0, -p.m * p.g],
+        ...     constraints={"rod": zw.position(lambda q, p: q @ q - p.L**2)},
+        ... )
+        >>> by_angle = pendulum.reduce(
+        ...     ["angle"], map=lambda s, p: [p.L * np.sin(s[0]), -p.L * np.cos(s[0])]
+        ... )
+        >>> by_angle.solve(q=[np.pi / 2], v=[0.0]).acceleration
+        array([-20.])
+        >>> full = by_angle.way_back(q=[np.pi / 2], v=[3.0])
+        >>> full.reaction("rod").round(12) + 0.0
+        array([-9.,  0.])
+        """
+        from zwang.functions.independent import Places, Request, reduce
+
+        request = Request.of(
+            None if coordinates is None else _names("independent coordinates", coordinates),
+            None if velocities is None else _names("independent velocities", velocities),
+            map,
+            basis,
+            kinematics,
+        )
+        reduction, partition = reduce(request, Places(self, at, parameters), tuple(keep))
+        _require_distinct(reduction.model.definition)
+        return ReducedSystem.of_reduction(self, reduction, partition)
 
     # --- numbers in -------------------------------------------------------------------------------
 
@@ -468,9 +694,10 @@ class System:
             values[name] = array
         return np.concatenate([np.zeros(0), *(x.ravel() for x in values.values())])
 
-    def _arguments(
+    def arguments(
         self, q: Any, v: Any, t: Any, parameters: Mapping[str, Any] | None
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Checked arrays q (…, nq), v (…, nv), t (…) and p of whatever may be given for them."""
         if hasattr(q, "q") and hasattr(q, "v"):  # a State, an Assembly
             if v is None:
                 v = q.v
@@ -485,6 +712,8 @@ class System:
         q = np.broadcast_to(q, (*batch, q.shape[-1]))
         v = np.broadcast_to(v, (*batch, v.shape[-1]))
         return q, v, np.broadcast_to(t, batch), self.parameter_vector(parameters)
+
+    _arguments = arguments
 
     def _vector(self, letter: str, value: Any, names: tuple[str, ...]) -> FloatArray:
         if isinstance(value, Mapping):
@@ -542,6 +771,94 @@ class System:
         return [b.level for b in self.model.blocks.values() for _ in range(b.A.shape[0])]
 
 
+class ReducedSystem(System):
+    """A system in independent variables that knows the way back; `System.reduce` makes it.
+
+    Attributes
+    ----------
+    origin : the system it was reduced from.
+    way_back : ``way_back(state)`` gives all coordinates, velocities, accelerations and reactions of
+        the first system; see `zwang.functions.way_back.WayBack`.
+    """
+
+    origin: System
+    way_back: WayBack
+
+    @classmethod
+    def of_reduction(
+        cls, origin: System, reduction: Reduction, partition: Partition | None
+    ) -> ReducedSystem:
+        """From a model that is already projected."""
+        from zwang.functions.way_back import WayBack
+
+        system = cls.__new__(cls)
+        system.definition, system.model = reduction.model.definition, reduction.model
+        system.origin = origin
+        system.way_back = WayBack(system, origin, reduction, partition)
+        return system
+
+    @property
+    def eliminated(self) -> tuple[str, ...]:
+        """Names of the constraint rows that dropped out."""
+        return self.way_back.reduction.eliminated
+
+    @property
+    def invariants(self) -> tuple[str, ...]:
+        """Position constraints met through the velocities: kept by motions that start on them."""
+        return self.way_back.reduction.invariants
+
+    def way_in(
+        self,
+        q: Any,
+        v: Any = None,
+        t: Any = 0.0,
+        *,
+        start: Any = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> State:
+        """The state of this system that belongs to a state of the one it was reduced from.
+
+        Parameters
+        ----------
+        start : where the search for independent coordinates begins, for example near the turn of
+            an angle that is meant.
+        """
+        return State(*self.way_back.inverse(q, v, t, start=start, parameters=parameters))
+
+    def quality(
+        self, q: Any, v: Any = None, t: float = 0.0, *, parameters: Mapping[str, Any] | None = None
+    ) -> float:
+        """How well the chosen velocities determine the others at a state, from 0 to 1.
+
+        For systems reduced without a map. Near 0 the equations lose their digits: see `switched`.
+        """
+        return self.way_back.quality(q, v, t, parameters=parameters)
+
+    def switched(
+        self,
+        q: Any,
+        v: Any = None,
+        t: float = 0.0,
+        *,
+        below: float = 0.2,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> ReducedSystem:
+        """The system with the velocities that are best at a state, or itself if its own will do.
+
+        ``new.way_in(old.way_back.lift(state))`` is the same state in the new velocities.
+
+        Parameters
+        ----------
+        below : the `quality` under which others are chosen.
+        """
+        if self.quality(q, v, t, parameters=parameters) >= below:
+            return self
+        time = getattr(q, "t", t)
+        at = State(getattr(q, "q", q), np.zeros(0), time)
+        keep = [name for name in self.constraints if name in self.origin.constraints]
+        return self.origin.reduce(at=at, keep=keep, parameters=parameters)
+
+
 def _time(t: Any) -> float:
     """A single finite time."""
     time = np.asarray(t, dtype=float)
@@ -595,11 +912,26 @@ def _definition(
     for name in nonideal or {}:
         if name not in named:
             raise UnknownNameError("non-ideal law of constraint", name, named)
+    return _require_distinct(
+        Definition(
+            coordinates=q_names,
+            velocities=v_names,
+            parameters=values,
+            constraints=named,
+            nonideal=dict(nonideal or {}),
+            kinematics=kinematics,
+            **functions,
+        )
+    )
+
+
+def _require_distinct(definition: Definition) -> Definition:
+    """The definition, if no name is used twice."""
     kinds = [
-        ("coordinate", q_names),
-        ("velocity", v_names),
-        ("parameter", values),
-        ("constraint", named),
+        ("coordinate", definition.coordinates),
+        ("velocity", definition.velocities),
+        ("parameter", definition.parameters),
+        ("constraint", definition.constraints),
     ]
     seen: dict[str, str] = {}
     for kind, names in kinds:
@@ -611,15 +943,16 @@ def _definition(
                     expected="distinct names",
                 )
             seen[name] = kind
-    return Definition(
-        coordinates=q_names,
-        velocities=v_names,
-        parameters=values,
-        constraints=named,
-        nonideal=dict(nonideal or {}),
-        kinematics=kinematics,
-        **functions,
-    )
+    return definition
+
+
+def _joined(kind: str, new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
+    for name in new:
+        if name in old:
+            raise InputError(
+                f"{kind} {name!r}", found="a constraint of the same name", expected="distinct names"
+            )
+    return {**old, **new}
 
 
 def _names(what: str, names: Sequence[str]) -> tuple[str, ...]:

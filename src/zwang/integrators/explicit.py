@@ -239,6 +239,7 @@ def advance(
     rank_log,  # (rows, 2, lanes) time and deficit of each rank change
     rank_rows,  # rows filled, per lane
     event_values,  # g at y (events, lanes)
+    event_before,  # g at the start of the last step
     previous,  # state and K at the start of the last step, for events
     work,
     budget,
@@ -520,6 +521,7 @@ def advance(
                     previous[1, i, lane] = y[i, lane]
                     previous[2, i, lane] = K[0, i, lane]
                 for k in range(events):
+                    event_before[k, lane] = event_values[k, lane]
                     event_values[k, lane] = g_new[k, lane]
             real[ERROR, lane] = max(err5[lane], 1e-4)
             count[REJECTED, lane] = 0

@@ -66,8 +66,8 @@ class Loop:
     ) -> None:
         tableau, W, n = settings.tableau, program.lanes, program.nq + program.nv
         self.program, self.settings = program, settings
-        self.state = np.ascontiguousarray(y, dtype=float)
-        self.parameters = np.ascontiguousarray(p, dtype=float)
+        self.state = np.array(y, dtype=float, order="C")  # the loop works in place
+        self.parameters = np.array(p, dtype=float, order="C")
         self.memory = np.zeros((ex.REALS, W))
         self.counts = np.zeros((ex.COUNTS, W), dtype=np.int64)
         self.stages = np.zeros((len(tableau.C), n, W))
@@ -84,6 +84,7 @@ class Loop:
         project = settings.drift is Drift.PROJECTION and program.rows[1] > 0
         self._options = (project, times is None, self.event_count > 0)
         self.event_values = np.zeros((max(self.event_count, 1), W))
+        self.event_before = np.zeros((max(self.event_count, 1), W))
         self.previous = np.zeros((3, max(n, 2), W))
         if t < settings.until:
             self.restart()
@@ -195,6 +196,7 @@ class Loop:
                 rank_log,
                 rank_rows,
                 self.event_values,
+                self.event_before,
                 self.previous,
                 self._work,
                 budget,

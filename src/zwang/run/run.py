@@ -20,7 +20,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.system import System
 
-__all__ = ["Counts", "RankChange", "Run"]
+__all__ = ["Counts", "EventRecord", "RankChange", "Run", "Segment"]
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,53 @@ class RankChange:
 class Counts:
     """Work done: accepted and rejected steps, evaluations of v̇, projections."""
 
-    steps: int
-    rejected: int
-    evaluations: int
-    projections: int
+    steps: int = 0
+    rejected: int = 0
+    evaluations: int = 0
+    projections: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.steps + other.steps,
+            self.rejected + other.rejected,
+            self.evaluations + other.evaluations,
+            self.projections + other.projections,
+        )
+
+
+@dataclass(frozen=True)
+class EventRecord:
+    """An event that happened.
+
+    Attributes
+    ----------
+    name, t : which, and when.
+    q, v : the state it found.
+    v_after : the velocities it left, other than v after an impulse.
+    """
+
+    name: str
+    t: float
+    q: FloatArray
+    v: FloatArray
+    v_after: FloatArray
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A stretch of a run without change of constraints or parameters.
+
+    Attributes
+    ----------
+    first, last : saved states first ≤ i < last belong to it.
+    system : the system with the constraints that act.
+    parameters : values of all parameters.
+    """
+
+    first: int
+    last: int
+    system: System = field(repr=False)
+    parameters: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -53,14 +96,16 @@ class Run:
 
     Attributes
     ----------
+    system : the system, with all its constraints.
     t : saved times, shape (nt,).
     q, v : states, shapes (nt, nq) and (nt, nv).
     status : how the simulation ended, a sentence.
-    finished : whether it reached its end.
+    finished : whether it reached its end or an event that stops it.
     settings : all choices that decide the numbers.
-    parameters : name → value used.
+    segments : stretches with their constraints and parameters.
     counts : work done.
     between : gives the states at times between the saved ones, for `at`.
+    events : what happened, in order.
     ranks : changes of rank, in order.
     notes : sentences on anything approximated or doubtful.
     """
@@ -72,9 +117,10 @@ class Run:
     status: str
     finished: bool
     settings: Settings
-    parameters: Mapping[str, Any]
+    segments: tuple[Segment, ...]
     counts: Counts
     between: Callable[[Run, FloatArray], tuple[FloatArray, FloatArray]] = field(repr=False)
+    events: tuple[EventRecord, ...] = ()
     ranks: tuple[RankChange, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -84,6 +130,11 @@ class Run:
     def names(self) -> tuple[str, ...]:
         """What ``run[name]`` knows: coordinates, then velocities."""
         return self.system.coordinates + self.system.velocities
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Values of the parameters at the start."""
+        return self.segments[0].parameters
 
     def __getitem__(self, name: str) -> FloatArray:
         """A coordinate or velocity over time, shape (nt,)."""
@@ -121,50 +172,114 @@ class Run:
     # --- forces -----------------------------------------------------------------------------------
 
     @computed_once
-    def solution(self) -> Solution:
-        """Acceleration, constraint force, multipliers and ranks at all saved states."""
-        return self.system.solve(self.q, self.v, self.t, parameters=self.parameters)
+    def solutions(self) -> tuple[Solution, ...]:
+        """Acceleration, constraint force, multipliers and ranks, for each segment."""
+        return tuple(
+            s.system.solve(
+                self.q[s.first : s.last],
+                self.v[s.first : s.last],
+                self.t[s.first : s.last],
+                parameters=s.parameters,
+            )
+            for s in self.segments
+            if s.last > s.first
+        )
 
-    @property
+    @computed_once
     def acceleration(self) -> FloatArray:
         """v̇ at the saved states, shape (nt, nv)."""
-        return self.solution.acceleration
+        return np.concatenate([s.acceleration for s in self.solutions])
 
     def multipliers(self, name: str | None = None) -> FloatArray:
-        """λ of one constraint, or of all rows, shape (nt, rows)."""
-        lam = self.solution.multipliers
-        return lam if name is None else lam[:, self._rows(name)]
+        """λ of one constraint, or of all rows, shape (nt, rows); zero while it does not act."""
+        groups = self.system.model.groups
+        names = list(groups) if name is None else [self._known(name)]
+        return np.concatenate([self._multipliers_of(n, len(groups[n])) for n in names], axis=1)
+
+    def _multipliers_of(self, name: str, count: int) -> FloatArray:
+        parts = []
+        for segment, solution in self._solved():
+            rows = segment.system.model.groups.get(name)
+            size = segment.last - segment.first
+            parts.append(np.zeros((size, count)) if rows is None else solution.multipliers[:, rows])
+        return np.concatenate(parts)
 
     def constraint_force(self, name: str | None = None) -> FloatArray:
         """Generalized force of one constraint, A_gᵀ λ_g, or Q_c of all, shape (nt, nv)."""
         if name is None:
-            return self.solution.constraint_force
-        rows = self._rows(name)
-        A = self.solution.terms.constraint_matrix[:, rows]
-        return transpose_matvec(A, self.solution.multipliers[:, rows])
+            return np.concatenate([s.constraint_force for s in self.solutions])
+        self._known(name)
+        parts = []
+        for segment, solution in self._solved():
+            rows = segment.system.model.groups.get(name)
+            if rows is None:
+                parts.append(np.zeros((segment.last - segment.first, self.v.shape[1])))
+            else:
+                A = solution.terms.constraint_matrix[:, rows]
+                parts.append(transpose_matvec(A, solution.multipliers[:, rows]))
+        return np.concatenate(parts)
 
-    def _rows(self, name: str) -> list[int]:
+    def _solved(self) -> list[tuple[Segment, Solution]]:
+        occupied = [s for s in self.segments if s.last > s.first]
+        return list(zip(occupied, self.solutions, strict=True))
+
+    def _known(self, name: str) -> str:
         groups = self.system.model.groups
         if name not in groups:
             raise UnknownNameError("constraint", name, groups)
-        return groups[name]
+        return name
 
     # --- account ----------------------------------------------------------------------------------
 
     @computed_once
-    def residuals(self) -> Residuals:
-        """φ, φ̇ and ψ at the saved states."""
-        return self.system.residuals(self.q, self.v, self.t, parameters=self.parameters)
+    def residuals(self) -> tuple[Residuals, ...]:
+        """φ, φ̇ and ψ at the saved states, for each segment."""
+        return tuple(
+            s.system.residuals(
+                self.q[s.first : s.last],
+                self.v[s.first : s.last],
+                self.t[s.first : s.last],
+                parameters=s.parameters,
+            )
+            for s in self.segments
+            if s.last > s.first
+        )
+
+    @property
+    def worst_residual(self) -> float:
+        """Largest |φ|, |φ̇| or |ψ| at any saved state."""
+        values = [
+            np.abs(x).max(initial=0.0) for r in self.residuals for x in (r.position, r.velocity)
+        ]
+        return float(max(values, default=0.0))
 
     @computed_once
+    def _energies(self) -> tuple[FloatArray, FloatArray | None]:
+        parts = [
+            s.system.energy(
+                self.q[s.first : s.last],
+                self.v[s.first : s.last],
+                self.t[s.first : s.last],
+                parameters=s.parameters,
+            )
+            for s in self.segments
+            if s.last > s.first
+        ]
+        potential = [V for _, V in parts if V is not None]
+        return (
+            np.concatenate([T for T, _ in parts]),
+            np.concatenate(potential) if len(potential) == len(parts) else None,
+        )
+
+    @property
     def kinetic_energy(self) -> FloatArray:
         """½ vᵀ M v, shape (nt,)."""
-        return self.system.energy(self.q, self.v, self.t, parameters=self.parameters)[0]
+        return self._energies[0]
 
-    @computed_once
+    @property
     def potential_energy(self) -> FloatArray | None:
         """V, shape (nt,), or None when the system has no potential."""
-        return self.system.energy(self.q, self.v, self.t, parameters=self.parameters)[1]
+        return self._energies[1]
 
     @property
     def energy(self) -> FloatArray:
@@ -175,10 +290,14 @@ class Run:
     @computed_once
     def power(self) -> dict[str, FloatArray]:
         """Power of applied, constraint and non-ideal forces at the saved states, each (nt,)."""
-        s = self.solution
-        ideal = s.constraint_force - s.terms.nonideal_force
+        applied, nonideal, ideal = [], [], []
+        for segment, s in self._solved():
+            v = self.v[segment.first : segment.last]
+            applied.append(dot(s.terms.applied_force, v))
+            nonideal.append(dot(s.terms.nonideal_force, v))
+            ideal.append(dot(s.constraint_force - s.terms.nonideal_force, v))
         return {
-            "applied": dot(s.terms.applied_force, self.v),
-            "constraint": dot(ideal, self.v),
-            "nonideal": dot(s.terms.nonideal_force, self.v),
+            "applied": np.concatenate(applied),
+            "constraint": np.concatenate(ideal),
+            "nonideal": np.concatenate(nonideal),
         }

@@ -1,0 +1,123 @@
+"""Events as data: a function that crosses zero, and what happens then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from zwang.errors import InputError
+
+__all__ = [
+    "Bounce",
+    "Event",
+    "SetParameters",
+    "Switch",
+    "bounce",
+    "event",
+    "set_parameters",
+    "switch",
+]
+
+
+@dataclass(frozen=True)
+class SetParameters:
+    """Change parameters at the event; the state goes on unchanged."""
+
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Bounce:
+    """An impulse along the gradient of the event function, consistent with the constraints.
+
+    Attributes
+    ----------
+    restitution : e in ġ⁺ = −e ġ⁻; 0 is a plastic impact, 1 an elastic one.
+    """
+
+    restitution: float = 1.0
+
+
+@dataclass(frozen=True)
+class Switch:
+    """Constraints that begin or cease to act at the event.
+
+    Velocities that a new constraint does not allow are taken away by an impulse of the constraints
+    (a plastic impact); its position must hold already.
+    """
+
+    on: tuple[str, ...] = ()
+    off: tuple[str, ...] = ()
+
+
+Action = SetParameters | Bounce | Switch | Literal["record", "stop"]
+
+
+@dataclass(frozen=True)
+class Event:
+    """A function g(q, v, t, p) and what happens when it crosses zero.
+
+    Attributes
+    ----------
+    function : g, one value.
+    direction : 1 for crossings from below, −1 from above, 0 for both.
+    actions : what happens, in order.
+    """
+
+    function: Callable[..., Any]
+    direction: int = 0
+    actions: tuple[Action, ...] = field(default=("record",))
+
+
+def event(
+    function: Callable[..., Any], then: Action | Sequence[Action] = "record", *, direction: int = 0
+) -> Event:
+    """An event for ``simulate(events={name: …})``.
+
+    Parameters
+    ----------
+    function : g(q, v, t, p), which crosses zero at the event.
+    then : ``"record"``, ``"stop"``, `bounce`, `set_parameters`, `switch`, or several in order.
+    direction : 1 only from below, −1 only from above, 0 both.
+
+    Examples
+    --------
+    >>> import zwang as zw
+    >>> floor = zw.event(lambda q: q[1], zw.bounce(0.8), direction=-1)
+    """
+    actions = tuple(then) if isinstance(then, Sequence) and not isinstance(then, str) else (then,)
+    for action in actions:
+        if not isinstance(action, SetParameters | Bounce | Switch) and action not in (
+            "record",
+            "stop",
+        ):
+            raise InputError(
+                "event action",
+                found=repr(action),
+                expected="'record', 'stop', bounce(…), set_parameters(…) or switch(…)",
+            )
+    if direction not in (-1, 0, 1):
+        raise InputError("event direction", found=repr(direction), expected="1, −1 or 0")
+    return Event(function, direction, actions)
+
+
+def bounce(restitution: float = 1.0) -> Bounce:
+    """An impact with ġ⁺ = −e ġ⁻ that keeps all constraints; see `event`."""
+    if not 0.0 <= restitution <= 1.0:
+        raise InputError("restitution", found=repr(restitution), expected="a number from 0 to 1")
+    return Bounce(restitution)
+
+
+def set_parameters(**values: Any) -> SetParameters:
+    """New values of parameters from the event on; see `event`."""
+    return SetParameters(values)
+
+
+def switch(*, on: Sequence[str] | str = (), off: Sequence[str] | str = ()) -> Switch:
+    """Constraints that act, or cease to act, from the event on; see `event`."""
+
+    def names(given: Sequence[str] | str) -> tuple[str, ...]:
+        return (given,) if isinstance(given, str) else tuple(given)
+
+    return Switch(names(on), names(off))

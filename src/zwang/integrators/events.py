@@ -1,0 +1,54 @@
+"""Finding the moment of an event, and impulses that keep the constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from zwang.formulations.rank import RowGeometry
+from zwang.terms import FloatArray
+
+__all__ = ["crossing", "impulse"]
+
+#: How well the time of an event is found, in units of the step that holds it.
+TIME_TOLERANCE = 1e-13
+
+
+def crossing(g: Callable[[float], float], a: float, b: float) -> float:
+    """A zero of g after a and not after b, by Brent's method.
+
+    g changes sign in between; at a itself it may be zero from an event before.
+    """
+    from scipy.optimize import brentq
+
+    left, g_b = a, g(b)
+    if g_b == 0.0:
+        return b
+    if not g(a) * g_b < 0.0:
+        # Move away from a until the sign that led here shows; it does within the step.
+        for k in range(1, 60):
+            left = a + (b - a) * 0.5**k
+            if g(left) * g_b < 0.0:
+                break
+        else:
+            return a
+    return float(brentq(g, left, b, xtol=max(TIME_TOLERANCE * (b - a), 4e-16 * abs(b)), rtol=1e-15))
+
+
+def impulse(
+    M: FloatArray, A: FloatArray, n: FloatArray, velocity: FloatArray, change: float
+) -> FloatArray:
+    """Velocities after an impulse along n that changes n·v by `change` and keeps A v.
+
+    M (v⁺ − v) = Aᵀ π + n π_n with A (v⁺ − v) = 0 and n·(v⁺ − v) = change: the least change in the
+    metric of M.
+    """
+    geometry = RowGeometry.of(A)
+    V2 = geometry.null_space
+    reduced = V2.T @ M @ V2
+    direction = V2 @ np.linalg.solve(reduced, V2.T @ n)
+    response = float(n @ direction)
+    if not response > 1e-12 * float(n @ n) / max(float(np.trace(M)) / len(M), 1e-300):
+        return velocity  # the constraints hold this direction: no impulse can act along it
+    return velocity + direction * (change / response)
