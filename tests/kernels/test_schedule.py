@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from builders import random_function, random_inputs, run
 
+from zwang import kernels
 from zwang.kernels.expression import Store, read
-from zwang.kernels.schedule import contract, cut, pair_sines
+from zwang.kernels.schedule import contract, cut, pair_sines, share_reciprocals
 
 OPERANDS = casadi.SX.sym("x", 4)
 a, b, c, d = casadi.vertsplit(OPERANDS)
@@ -59,6 +60,30 @@ def test_contraction_changes_values_by_rounding_only():
     for found, expected in zip(fused, plain, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-13)
     assert any((f != p).any() for f, p in zip(fused, plain, strict=True))
+
+
+def test_three_divisions_by_one_value_become_one():
+    thrice = casadi.vertcat(a / d, b / d, c / d)
+    assert operations_of(thrice, share_reciprocals) == ["inv", "mul", "mul", "mul"]
+    with_reciprocal = casadi.vertcat(a / d, 1 / d, c / d)
+    assert sorted(operations_of(with_reciprocal, share_reciprocals)) == ["inv", "mul", "mul"]
+    twice = casadi.vertcat(a / d, b / d, c / b)
+    assert operations_of(twice, share_reciprocals) == ["div", "div", "div"]
+
+
+def test_shared_reciprocals_keep_directions_within_one():
+    x = casadi.SX.sym("x", 3)
+    length = casadi.sqrt(casadi.sumsqr(x))
+    function = casadi.Function("f", [x], [x / length, casadi.acos(x / length)])
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(3, 400)) * np.array([[1.0], [1e-9], [0.0]])
+    kernel = kernels.compile(function)
+    for vector in vectors.T:
+        direction, angle = kernel(vector)
+        assert abs(direction).max() <= 1.0
+        assert np.isfinite(angle).all()
+        expected = np.array(function(vector)[0]).ravel()
+        np.testing.assert_allclose(direction, expected, rtol=4e-16)
 
 
 def test_sines_and_cosines_of_one_angle_become_neighbours():

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from zwang.kernels.expression import Store
-from zwang.kernels.schedule import contract, cut, pair_sines
+from zwang.kernels.schedule import contract, cut, pair_sines, share_reciprocals
 from zwang.kernels.trigonometry import sine_and_cosine
 from zwang.kernels.writer import Writer
 
@@ -40,6 +40,7 @@ def assemble(expression: Expression, *, lanes: int, fma: bool, chunk: int = CHUN
     fma : the processor multiplies and adds in one instruction.
     chunk : operations in one internal function, about.
     """
+    expression = share_reciprocals(expression)
     expression = pair_sines(contract(expression) if fma else expression)
     plan = cut(expression, chunk)
     writer = Writer(lanes=lanes, fma=fma)

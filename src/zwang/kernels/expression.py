@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     import casadi
 
-__all__ = ["Expression", "Instruction", "Port", "Store", "read"]
+__all__ = ["Builder", "Expression", "Instruction", "Port", "Store", "read"]
 
 
 class Port(NamedTuple):
@@ -113,7 +113,7 @@ def read(function: casadi.Function) -> Expression:
     """
     function = _as_scalar_function(function)
     names = _operation_names()
-    builder = _Builder()
+    builder = Builder()
     stores: list[Store] = []
     slots: dict[int, int] = {}  # CasADi reuses work-vector slots; here: which value is in each
     # Bound methods looked up once: this loop runs once an operation.
@@ -173,7 +173,7 @@ def _operation_names() -> dict[int, str]:
     return {getattr(casadi, name): name for name in dir(casadi) if name.startswith("OP_")}
 
 
-class _Builder:
+class Builder:
     """Instructions under construction; equal ones are given the same number."""
 
     def __init__(self) -> None:
@@ -237,4 +237,4 @@ class _Builder:
         return add("add", inside, add("if_else_zero", add("eq", x_abs, one), infinite))
 
 
-_SPELLED_OUT: dict[str, Callable[..., int]] = {"erfinv": _Builder.inverse_error_function}
+_SPELLED_OUT: dict[str, Callable[..., int]] = {"erfinv": Builder.inverse_error_function}

@@ -91,11 +91,14 @@ class _Cache:
         context.refresh()
         key = self._key(signature, context.codegen())
         stored = disk.load(disk.LOOPS, key) if self._enabled and key else None
-        if stored is None:
-            _LOG.info("compiling %s for this machine; later runs load it", self._name)
-            return None
-        # A pickle of our own making: it carried a checksum, and Numba's cache does the same.
-        return result_type._rebuild(context, *pickle.loads(stored))  # noqa: S301, SLF001
+        if stored is not None:
+            try:
+                # A pickle of our own making: it carried a checksum. Numba's cache does the same.
+                return result_type._rebuild(context, *pickle.loads(stored))  # noqa: S301, SLF001
+            except Exception as error:  # noqa: BLE001 - whatever it is, compiling will do
+                _LOG.info("compiled code of %s cannot be used: %s", self._name, error)
+        _LOG.info("compiling %s for this machine; later runs load it", self._name)
+        return None
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep a compiled function for other processes."""

@@ -1,21 +1,22 @@
 """Order, contraction and cutting of an expression before code is written for it.
 
-Each pass takes an expression and gives an equal one, except that `contract` rounds less often.
-None of them looks at the lane width: scalar and vector code are written from the same list, which
-is what makes a lane bit-identical to the scalar kernel.
+Each pass takes an expression and gives an equal one, except that `share_reciprocals` and `contract`
+round in other places. None of them looks at the lane width: scalar and vector code are written
+from the same list, which is what makes a lane bit-identical to the scalar kernel.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from zwang.kernels.expression import Expression, Instruction, Store
+from zwang.kernels.expression import Builder, Expression, Instruction, Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["LEAVES", "Plan", "contract", "cut", "pair_sines"]
+__all__ = ["LEAVES", "Plan", "contract", "cut", "pair_sines", "share_reciprocals"]
 
 LEAVES = frozenset({"input", "const"})  # written where they are used, never carried between chunks
 
@@ -25,6 +26,37 @@ _WEIGHTS = {
     **dict.fromkeys(("sign", "fmin", "fmax"), 3),
     **dict.fromkeys(("lt", "le", "eq", "ne", "and", "or", "not", "if_else_zero"), 2),
 }
+
+
+def share_reciprocals(expression: Expression) -> Expression:
+    """Divide by the same value three times or more by multiplying with its reciprocal.
+
+    Processors do one division in the time of eight multiplications, wide vectors worse; symbolic
+    elimination divides whole columns by one pivot. The price is a second rounding. What matters
+    survives it: a/r stays within ±1 where −r ≤ a ≤ r, so that acos and the like stay defined.
+    """
+    divisions = Counter(i.arguments[-1] for i in expression.instructions if i[0] in {"div", "inv"})
+    shared = {divisor for divisor, count in divisions.items() if count >= 3}
+    if not shared:
+        return expression
+    builder = Builder()
+    numbers: list[int] = []
+    for operation, arguments in expression.instructions:
+        if operation == "const":
+            numbers.append(builder.constant(expression.constants[arguments[0]]))
+        elif operation == "input":
+            numbers.append(builder.add("input", *arguments))
+        elif operation == "div" and arguments[1] in shared:
+            reciprocal = builder.add("inv", numbers[arguments[1]])
+            numbers.append(builder.add("mul", numbers[arguments[0]], reciprocal))
+        else:
+            numbers.append(builder.add(operation, *[numbers[a] for a in arguments]))
+    return replace(
+        expression,
+        constants=tuple(builder.constants),
+        instructions=tuple(builder.instructions),
+        stores=tuple(Store(port, entry, numbers[v]) for port, entry, v in expression.stores),
+    )
 
 
 def contract(expression: Expression) -> Expression:
@@ -114,7 +146,7 @@ class Plan:
 
 
 def cut(expression: Expression, limit: int) -> Plan:
-    """Cut an expression into even chunks of about `limit` operations.
+    """Cut an expression into even chunks of about `limit` operations, or not if they would be two.
 
     The effort of a compiler on straight code grows faster than its length; on chunks it is
     proportional to their number. Values that cross from one chunk to another go through memory.
@@ -176,7 +208,7 @@ def _chunks(expression: Expression, limit: int) -> list[tuple[int | Store, ...]]
         for group in groups
     ]
     total = sum(weights)
-    count = max(1, round(total / limit))
+    count = 1 if total <= 2 * limit else round(total / limit)
     chunks: list[list[int | Store]] = [[]]
     done = 0
     for group, weight in zip(groups, weights, strict=True):
