@@ -20,6 +20,7 @@ __all__ = [
     "PainleveError",
     "TraceError",
     "UnknownNameError",
+    "UnreachableError",
     "ZwangError",
 ]
 
@@ -180,6 +181,22 @@ class TraceError(InputError):
             place = f" (line {lineno} of {filename})"
         super().__init__(what + place, **facts)
         self.filename, self.lineno, self.line = filename, lineno, line
+
+
+class UnreachableError(ZwangError):
+    """A program needs forces that the given actuators cannot supply.
+
+    Attributes
+    ----------
+    names : the program rows concerned.
+    direction : a displacement along which they need a force and no actuator works, shape (n,).
+    """
+
+    def __init__(
+        self, what: str, *, names: Sequence[str] = (), direction: object = None, **facts: str | None
+    ) -> None:
+        super().__init__(what, **facts)
+        self.names, self.direction = tuple(names), direction
 
 
 class MissingExtraError(ZwangError):

@@ -26,7 +26,17 @@ from zwang.functions.opaque import Call
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Rows", "State", "depends_on", "gradient", "jacobian", "lagrange", "rate", "rows"]
+__all__ = [
+    "Rows",
+    "State",
+    "depends_on",
+    "gradient",
+    "jacobian",
+    "lagrange",
+    "rate",
+    "rows",
+    "stabilised",
+]
 
 
 @dataclass(frozen=True)
@@ -139,6 +149,16 @@ def rows(level: str, e: casadi.SX, s: State) -> Rows:
     return Rows(
         level, e if level == "position" else None, psi, jacobian(psi, s.v, s), -rate(psi, s)
     )
+
+
+def stabilised(given: Rows, k1: casadi.SX, k2: casadi.SX) -> Rows:
+    """φ̈ + k₁ φ̇ + k₂ φ = 0 or ψ̇ + k₁ ψ = 0 in place of a constraint: rows of acceleration level."""
+    b = given.b
+    if given.rate is not None:
+        b = b - k1 * given.rate
+    if given.value is not None:
+        b = b - k2 * given.value
+    return Rows("acceleration", None, None, given.A, b)
 
 
 def lagrange(

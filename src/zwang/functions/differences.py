@@ -264,7 +264,7 @@ def _table(quotient: Quotient, start: float) -> tuple[FloatArray, FloatArray]:
 def _analytic(f: Function, w: FloatArray, value: FloatArray) -> bool:
     """Whether f takes complex numbers and its complex step agrees with a difference quotient."""
     # One direction through all arguments, with unequal weights so that errors cannot cancel.
-    along = np.array([_scale(x) for x in w]) * (1.0 + 0.1 * np.arange(len(w)))
+    along = np.array([_scale(x) * (1.0 + 0.1 * k) for k, x in enumerate(w)])
     try:
         step = _imaginary(f, w, along)
     except Exception:  # noqa: BLE001 - whatever the user's function raises on complex numbers

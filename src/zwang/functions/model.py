@@ -15,9 +15,9 @@ import numpy as np
 
 from zwang.errors import InputError
 from zwang.functions.constraint import Constraint
-from zwang.functions.derive import Rows, State, depends_on, gradient, lagrange, rows
+from zwang.functions.derive import Rows, State, depends_on, gradient, lagrange, rows, stabilised
 from zwang.functions.opaque import Call, recording
-from zwang.functions.symbol import Symbol, SymbolArray, symbols_of
+from zwang.functions.symbol import Symbol, SymbolArray, expression, symbols_of
 from zwang.functions.trace import call, matrix, parameter_symbols, vector
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class Definition:
     constraints : name → constraint.
     nonideal : name of a constraint → C(q, v, t, p) or C(q, v, t, p, reaction).
     kinematics : (N(q, t, p), n₀(q, t, p)) or None.
+    program : names of the constraints that are not physical but programmed.
     """
 
     coordinates: tuple[str, ...]
@@ -62,6 +63,7 @@ class Definition:
     constraints: Mapping[str, Constraint] = field(default_factory=dict)
     nonideal: Mapping[str, Function] = field(default_factory=dict)
     kinematics: tuple[Function, Function | None] | None = None
+    program: tuple[str, ...] = ()
 
 
 class Reaction(SymbolArray):
@@ -275,7 +277,10 @@ def _block(name: str, constraint: Constraint, s: State, nv: int, moving: Mapping
         available = {k: x for k, x in moving.items() if level == "velocity" or k != "v"}
         e = vector(what, call(what, function, available))
     _require_dependence(what, level, e, s)
-    return rows(level, e, s)
+    found = rows(level, e, s)
+    if constraint.stabilise is None:
+        return found
+    return stabilised(found, *(expression(moving["p"][name]) for name in constraint.stabilise))
 
 
 def _acceleration_rows(what: str, e: casadi.SX, a: casadi.SX) -> Rows:

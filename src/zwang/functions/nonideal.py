@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zwang.errors import InputError, PainleveError
-from zwang.formulations.refine import least_norm_multipliers
+from zwang.formulations.rank import pinv_of_rank
 from zwang.formulations.scaled import ScaledSystem
 from zwang.formulations.udwadia_mogharabin import UdwadiaMogharabin
 from zwang.terms import EquationTerms, FloatArray
@@ -186,8 +186,8 @@ def reaction_response(scaled: ScaledSystem) -> FloatArray:
     _, multipliers = formulation.respond(np.diag(d), np.zeros((n, m)))  # one force a row
     if geometry.rank == m:
         return (multipliers * e).T
-    forces = multipliers @ terms.constraint_matrix
-    return np.array([least_norm_multipliers(geometry, e, force) for force in forces]).T
+    forces = multipliers @ terms.constraint_matrix / d
+    return (forces @ pinv_of_rank(scaled.terms.constraint_matrix, geometry.rank)).T
 
 
 def agreeing_reactions(

@@ -165,7 +165,7 @@ class Opaque:
             call = Call.of(self, self.name or f"lambda in {_subject.get()}", layout, w, len(calls))
             calls.append(call)
         values = symbols_of(call.values)
-        return values.reshape(self.shape) if self.shape else values[0]
+        return values.reshape(self.shape).view(SymbolArray) if self.shape else values[0]
 
     def packed(self, arguments: Sequence[Any]) -> Sequence[Any]:
         """The arguments as f takes them: several numbers as one array if it takes one argument."""

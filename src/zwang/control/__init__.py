@@ -1,0 +1,1 @@
+"""Forces that make a system follow a program."""
