@@ -17,6 +17,7 @@ from derived_by_sympy import (
 
 from zwang import library
 from zwang.errors import UnknownNameError
+from zwang.library.satellites import formation_program
 
 
 def half(mass, w):
@@ -354,3 +355,15 @@ def test_deputies_do_not_touch_each_other():
         single = alone.solve(state.q[:, part], state.v[:, part], state.t)
         assert_close(both.acceleration[:, part], single.acceleration, TOLERANCE)
         assert_close(both.multipliers[:, 2 * k : 2 * k + 2], single.multipliers, TOLERANCE)
+
+
+@pytest.mark.inventory("UK-20")
+def test_control_that_keeps_free_deputies_on_the_program_is_the_force_of_the_kept_ones():
+    rng = np.random.default_rng(3)
+    state = library.states("satellite_formation", rng, COUNT, deputies=2)
+    kept = library.satellite_formation(deputies=2).solve(state)
+    free = library.satellite_formation(deputies=2, kept=False)
+    control = free.control_force(state, program=formation_program(2))
+    assert_close(control.force, kept.constraint_force)
+    assert_close(control.acceleration, kept.acceleration)
+    assert np.abs(control.reaction).max() == 0
