@@ -67,7 +67,9 @@ class UnknownNameError(InputError):
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         names = list(known)
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
-        advice = f"Did you mean {' or '.join(repr(n) for n in near)}?" if near else None
+        advice = "Use one of these names."
+        if near:
+            advice = f"Did you mean {' or '.join(repr(n) for n in near)}?"
         listed = ", ".join(names) if names else "(there are none)"
         super().__init__(what, found=repr(name), expected=f"one of {listed}", advice=advice)
         self.name, self.known = name, names

@@ -32,7 +32,7 @@ from zwang.formulations.udwadia_mogharabin import UdwadiaMogharabin
 from zwang.formulations.udwadia_phohomsiri import UdwadiaPhohomsiri
 from zwang.formulations.udwadia_schutte import UdwadiaSchutte
 from zwang.solution import Ranks, Solution
-from zwang.terms import EquationTerms, FloatArray
+from zwang.terms import EquationTerms, FloatArray, finite, out_of_range
 
 __all__ = ["FORMULATIONS", "choose", "solve", "solve_terms"]
 
@@ -52,9 +52,9 @@ FORMULATIONS: dict[str, type[Formulation]] = {
 #: on the freedoms is taken instead.
 WELL_CONDITIONED_MASS = 1e8
 
-#: Masses within these bounds, and scaled forces and right sides below the third, keep squares and
-#: products of a few of them within the range of doubles, 1e±308.
-SMALLEST_MASS, LARGEST_MASS, LARGEST = 1e-200, 1e200, 1e140
+#: Velocity scales within these bounds (masses within 1e±200), and scaled forces and right sides
+#: below the third, keep squares and products of a few of them within the range of doubles, 1e±308.
+SMALLEST_SCALE, LARGEST_SCALE, LARGEST = 1e-100, 1e100, 1e140
 
 #: A last correction below this means six digits or more; above, the answer is looked at again.
 REFINED = 1e-6
@@ -110,6 +110,7 @@ def solve(
     >>> s.constraint_force
     array([10., 10.])
     """
+    _require_options(formulation, tolerances)
     if _is_sparse(M) or _is_sparse(A):
         from zwang.sparse import SPARSE_SIZE, solve_sparse
 
@@ -134,17 +135,19 @@ def solve_terms(
     tolerances: Tolerances = DEFAULT_TOLERANCES,
 ) -> Solution:
     """`solve` for terms that are already checked."""
-    if formulation != "auto" and formulation not in FORMULATIONS:
-        raise UnknownNameError("formulation", formulation, ["auto", *FORMULATIONS])
+    _require_options(formulation, tolerances)
     if terms.batch_shape and 0 in terms.batch_shape:
         raise InputError(
-            "batch", found=f"shape {terms.batch_shape}", expected="at least one system"
+            "batch",
+            found=f"shape {terms.batch_shape}",
+            expected="at least one system",
+            advice="Leave out empty batches before solving.",
         )
     with np.errstate(all="ignore"):  # what leaves the range of doubles is refused, not warned of
         try:
             return _solve_terms(terms, formulation, tolerances, family=family, refined=refined)
         except np.linalg.LinAlgError as error:
-            raise _out_of_range(terms) from error
+            raise out_of_range(terms) from error
 
 
 def _solve_terms(
@@ -191,8 +194,8 @@ def _solve_terms(
             "nor constraint; the one of least norm is given, and `family` spans the rest"
         )
     multipliers = answer.multipliers
-    if not (np.isfinite(multipliers).all() and np.isfinite(acceleration).all()):
-        raise _out_of_range(terms)
+    if not (finite(multipliers) and finite(acceleration)):
+        raise out_of_range(terms)
     ranks = (system.constraint_ranks, system.mass.rank, system.stacked_ranks)
     batch = terms.batch_shape
     if not batch:
@@ -308,35 +311,27 @@ def _joined(groups: list[Group], answers: list[_Answer]) -> _Answer:
 # --- refusals -------------------------------------------------------------------------------------
 
 
+def _require_options(formulation: str, tolerances: Tolerances) -> None:
+    if not isinstance(formulation, str) or (
+        formulation != "auto" and formulation not in FORMULATIONS
+    ):
+        raise UnknownNameError("formulation", str(formulation), ["auto", *FORMULATIONS])
+    if not isinstance(tolerances, Tolerances):
+        raise InputError(
+            "tolerances",
+            found=repr(tolerances),
+            expected="a Tolerances object",
+            advice="Write tolerances=zwang.Tolerances(rank=1e-11), with the names of those to set.",
+        )
+
+
 def _require_range(system: ScaledSystem) -> None:
     """Nothing may be so large or so small that its square is not a double."""
     f, b = system.scaled.total_force, system.scaled.constraint_rhs
-    size = (f * f).sum() + (b * b).sum()
-    d = system.velocity_scale
-    mild = 1.0 / d.max() ** 2 > SMALLEST_MASS and 1.0 / d.min() ** 2 < LARGEST_MASS
-    if not (mild and size < LARGEST**2):
-        raise _out_of_range(system.terms)
-
-
-def _out_of_range(terms: EquationTerms) -> InputError:
-    inertia = np.abs(terms.mass_matrix.diagonal(axis1=-2, axis2=-1))
-    inertia = inertia[inertia > 0.0]
-    masses = (
-        f"masses from {inertia.min():.0e} to {inertia.max():.0e}" if inertia.size else "no mass"
-    )
-    sizes = {
-        "|A|": terms.constraint_matrix,
-        "|Q|": terms.applied_force,
-        "|C|": terms.nonideal_force,
-        "|b|": terms.constraint_rhs,
-    }
-    largest = [f"{k} up to {np.max(np.abs(x), initial=0.0):.0e}" for k, x in sizes.items()]
-    return InputError(
-        "sizes of the terms",
-        found=f"{masses}, {', '.join(largest)}",
-        expected="numbers whose products stay within the range of double precision",
-        advice="Choose other units; set to zero what is only rounding left of a zero.",
-    )
+    low, high = system.scale_range
+    mild = low > SMALLEST_SCALE and high < LARGEST_SCALE
+    if not (mild and np.vdot(f, f) + np.vdot(b, b) < LARGEST**2):
+        raise out_of_range(system.terms)
 
 
 def _require_constraints(
@@ -411,9 +406,11 @@ def _undetermined(system: ScaledSystem) -> FloatArray:
     ):
         error = not_unique_error(system)
         raise NotUniqueError(
-            "no acceleration exists: a force acts along a direction with neither mass nor "
-            f"constraint. {error}",
+            "no acceleration exists",
             directions=error.directions,
+            found=f"a force acting in {error.found}",
+            expected="Q + C = 0 there",
+            advice="Give such a direction mass or a constraint, or take the force away.",
         )
     return loose
 
@@ -432,10 +429,10 @@ def _with_mass_along(group: Group, loose: FloatArray) -> Group:
 
 
 def _doubtful_masses(system: ScaledSystem) -> list[str]:
-    flat = system.terms.mass_matrix
-    inertia = flat.diagonal(axis1=-2, axis2=-1)
-    if inertia.min() >= DOUBTFUL_MASS * inertia.max():
+    low, high = system.scale_range
+    if high < 2.0**23 * low:  # scales are roots of masses to a factor of two: 2⁻⁴⁸ > 1e-15
         return []
+    inertia = system.terms.mass_matrix.diagonal(axis1=-2, axis2=-1)
     doubtful = DOUBTFUL_MASS * inertia.max(axis=-1, keepdims=True)
     small = (inertia > 0.0) & (inertia < doubtful)
     if not small.any():

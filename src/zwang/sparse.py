@@ -25,7 +25,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh, splu
 
 from zwang.diagnosis.explain import inconsistent_error, indefinite_error, not_unique_error
-from zwang.errors import InputError
+from zwang.errors import InputError, NotApplicableError
 from zwang.formulations.rank import Tolerances, inverse_power_of_two
 from zwang.formulations.refine import correction_size, leading_part, two_sum
 from zwang.formulations.scaled import ScaledSystem
@@ -34,8 +34,10 @@ from zwang.terms import (
     SYMMETRY_TOLERANCE,
     EquationTerms,
     FloatArray,
+    checked_array,
     checked_labels,
     checked_vector,
+    out_of_range,
 )
 
 __all__ = ["SPARSE_SIZE", "solve_sparse"]
@@ -46,6 +48,9 @@ SPARSE_SIZE = 300
 #: Regularisation relative to the scaled terms. Large enough for the factorisation to be stable,
 #: small enough that two corrections reach rounding on terms with a condition of 1e6.
 DELTA = 1e-10
+
+#: A last correction below this means six digits or more; above, the answer is looked at again.
+REFINED = 1e-6
 
 #: A null vector survives the iteration whole, anything else shrinks by δ/|μ| each time. What has
 #: lost less than half is null: eigenvalues below δ.
@@ -65,7 +70,17 @@ def solve_sparse(
 ) -> Solution:
     """`zwang.solve` for large sparse M and A."""
     terms = _sparse_terms(M, Q, A, b, C, names, coordinates)
+    with np.errstate(all="ignore"):  # what leaves the range of doubles is refused, not warned of
+        try:
+            return _solve_checked(terms, tolerances)
+        except (np.linalg.LinAlgError, RuntimeError) as error:  # SuperLU raises the latter
+            raise out_of_range(terms) from error
+
+
+def _solve_checked(terms: EquationTerms, tolerances: Tolerances) -> Solution:
     scaled = _Scaled.of(terms)
+    if not (np.isfinite(scaled.force).all() and np.isfinite(scaled.rhs).all()):
+        raise out_of_range(terms)
     _require_semidefinite(terms, scaled, tolerances)
     correct = _factorise(scaled)
     loose, dependent = _null_space(scaled, correct)
@@ -73,15 +88,30 @@ def solve_sparse(
         raise not_unique_error(_part(terms, _columns_of(loose), None, tolerances))
     acceleration, multipliers, corrections = _iterate(scaled, correct)
 
+    if not (np.isfinite(acceleration).all() and np.isfinite(multipliers).all()):
+        raise out_of_range(terms)
     b_s = scaled.rhs
     size = np.max(np.abs(b_s), initial=0.0) + np.linalg.norm(acceleration)
     gap = np.max(np.abs(dependent.T @ b_s), initial=0.0)
     if gap > tolerances.consistency * size:
         raise inconsistent_error(_part(terms, None, _columns_of(dependent), tolerances))
 
+    notes = list(terms.notes)
+    if not corrections[-1] < REFINED:
+        miss = float(np.max(np.abs(b_s - scaled.A @ acceleration), initial=0.0))
+        if miss > tolerances.consistency * size:
+            raise NotApplicableError(
+                "sparse terms",
+                found=f"an answer that misses the constraints by {miss / size:.0e}, relative",
+                expected=f"at most {tolerances.consistency:.0e}",
+                advice="They are too badly conditioned for it: give dense M and A.",
+            )
+        notes.append(
+            f"refinement stopped at a relative correction of {corrections[-1]:.1e}: the terms are "
+            "badly conditioned, and the result may have few correct digits"
+        )
     n, m = terms.coordinate_count, terms.constraint_count
     rank = m - dependent.shape[1]
-    notes = list(terms.notes)
     ideal_force = (scaled.A.T @ multipliers) / scaled.d
     multipliers = multipliers * scaled.e
     if rank < m:
@@ -122,34 +152,91 @@ def _sparse_terms(
     coordinates: Sequence[str] | None,
 ) -> EquationTerms:
     """Checked terms whose matrices stay sparse (csr)."""
-    M = sparse.csr_array(M, dtype=float)
+    M = _checked_matrix("mass matrix M", M)
     n = M.shape[0]
-    A = sparse.csr_array((0, n)) if A is None else sparse.csr_array(A, dtype=float)
+    A = sparse.csr_array((0, n)) if A is None else _checked_matrix("constraint matrix A", A)
     m = A.shape[0]
     if M.shape != (n, n) or A.shape[1] != n:
         raise InputError(
-            "sparse M and A", found=f"shapes {M.shape} and {A.shape}", expected="(n, n) and (m, n)"
+            "sparse M and A",
+            found=f"shapes {M.shape} and {A.shape}",
+            expected="(n, n) and (m, n)",
+            advice="Give both one column for each coordinate.",
         )
-    for what, matrix in (("mass matrix M", M), ("constraint matrix A", A)):
-        if not np.isfinite(matrix.data).all():
-            raise InputError(what, found="a value that is not finite", expected="finite numbers")
-    difference = abs(M - M.T)
-    if difference.nnz and difference.max() > SYMMETRY_TOLERANCE * abs(M).max():
+    M, notes = _symmetric(M)
+    if b is None and m:
+        raise InputError(
+            "constraint right side b",
+            found="nothing",
+            expected=f"{m} values, one for each row of A",
+            advice="For constraints with A v̇ = 0 give zeros.",
+        )
+    vectors = {
+        "applied force Q": (Q, n),
+        "constraint right side b": (np.zeros(0) if b is None else b, m),
+        "non-ideal force C": (np.zeros(n) if C is None else C, n),
+    }
+    checked = [checked_vector(what, value, size) for what, (value, size) in vectors.items()]
+    for what, vector in zip(vectors, checked, strict=True):
+        if vector.ndim > 1:
+            raise InputError(
+                what,
+                found=f"a batch of shape {vector.shape[:-1]}",
+                expected="a single system, since M or A is sparse and large",
+                advice="Solve system by system.",
+            )
+    return EquationTerms(
+        M,
+        checked[0],
+        A,
+        checked[1],
+        checked[2],
+        checked_labels("names", names, m, "row of A"),
+        checked_labels("coordinates", coordinates, n, "coordinate"),
+        notes,
+    )
+
+
+def _checked_matrix(what: str, matrix: Any) -> Any:
+    """A finite csr array of doubles, or an error that says what is wrong with it."""
+    if not sparse.issparse(matrix):
+        matrix = checked_array(what, matrix)
+    if len(matrix.shape) != 2:
+        raise InputError(
+            what,
+            found=f"shape {matrix.shape}",
+            expected="two axes, since M or A is sparse and large",
+            advice="Solve a batch system by system.",
+        )
+    matrix = sparse.csr_array(matrix)
+    data = checked_array(what, matrix.data)
+    return sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _symmetric(M: Any) -> tuple[Any, tuple[str, ...]]:
+    """The symmetric part, and a note if it is not the whole; as for dense M."""
+    difference = (0.5 * M - 0.5 * M.T).tocoo()
+    worst = float(abs(difference).max()) if difference.nnz else 0.0
+    if worst == 0.0:
+        return M, ()
+    root = np.sqrt(np.abs(M.diagonal()))
+    size = np.abs(M[difference.row, difference.col])
+    size = np.maximum(size, np.abs(M[difference.col, difference.row]))
+    size = np.maximum(size, root[difference.row] * root[difference.col])
+    relative = np.divide(
+        np.abs(difference.data), size, out=np.zeros_like(difference.data), where=size > 0.0
+    )
+    k = int(np.argmax(relative))
+    ratio, i, j = 2.0 * float(relative[k]), int(difference.row[k]), int(difference.col[k])
+    if ratio > SYMMETRY_TOLERANCE:
         raise InputError(
             "mass matrix M",
-            found="unequal entries across the diagonal",
+            found=f"M[{i}, {j}] = {M[i, j]:g} but {M[j, i]:g} across the diagonal",
             expected="a symmetric matrix",
             advice="Use (M + M.T) / 2 if only the symmetric part is meant.",
         )
-    return EquationTerms(
-        0.5 * (M + M.T),  # type: ignore[arg-type]
-        checked_vector("applied force Q", Q, n),
-        A,  # type: ignore[arg-type]
-        checked_vector("constraint right side b", np.zeros(0) if b is None else b, m),
-        np.zeros(n) if C is None else checked_vector("non-ideal force C", C, n),
-        checked_labels("names", names, m, "row of A"),
-        checked_labels("coordinates", coordinates, n, "coordinate"),
-    )
+    note = f"M was not exactly symmetric (by {ratio:.1e}, relative); its symmetric part is used"
+    return 0.5 * M + 0.5 * M.T, (note,)
 
 
 @dataclass(frozen=True)

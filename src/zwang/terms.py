@@ -9,7 +9,8 @@ Leading axes are a batch: M (…, n, n), Q (…, n), A (…, m, n), b (…, m), 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from zwang.errors import InputError
 
-__all__ = ["EquationTerms", "FloatArray", "join"]
+__all__ = ["EquationTerms", "FloatArray", "join", "out_of_range"]
 
 FloatArray = NDArray[np.float64]
 
@@ -75,7 +76,7 @@ class EquationTerms:
             and is answered by `zwang.solve` and `zwang.explain`.
         """
         notes: list[str] = []
-        M = _array("mass matrix M", M)
+        M = checked_array("mass matrix M", M)
         if M.ndim < 2 or M.shape[-1] != M.shape[-2] or M.shape[-1] == 0:
             raise InputError(
                 "mass matrix M",
@@ -94,7 +95,7 @@ class EquationTerms:
                     advice="Give A as well, or leave both out.",
                 )
             A, b = np.zeros((0, n)), np.zeros(0)
-        A = _array("constraint matrix A", A)
+        A = checked_array("constraint matrix A", A)
         if A.ndim == 1:
             raise InputError(
                 "constraint matrix A",
@@ -266,7 +267,13 @@ def join(
     )
 
 
-def _array(what: str, value: Any) -> FloatArray:
+def finite(array: FloatArray) -> bool:
+    """Whether all numbers are finite."""
+    # One product settles the usual case in a third of the time; a square may be out of range.
+    return math.isfinite(np.vdot(array, array)) or bool(np.isfinite(array).all())
+
+
+def checked_array(what: str, value: Any) -> FloatArray:
     """A finite float64 array, or an error that says what is wrong with it."""
     if type(value) is np.ndarray:
         array = value
@@ -274,7 +281,7 @@ def _array(what: str, value: Any) -> FloatArray:
         array = _plain_array(what, value)
     if array.dtype != np.float64:
         array = _as_float(what, array)
-    if not np.isfinite(array).all():
+    if not finite(array):
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise InputError(
             what,
@@ -315,7 +322,10 @@ def _as_float(what: str, array: np.ndarray) -> FloatArray:
             advice="Take the real part if the imaginary part is rounding.",
         )
     cause: Exception | None = None
-    if array.dtype.kind in "biufO":  # strings and dates can be cast too, but nobody means it
+    absent = array.dtype == object and any(value is None for value in array.flat)
+    if (
+        array.dtype.kind in "biufO" and not absent
+    ):  # strings and dates can be cast too, but nobody means it
         try:
             with np.errstate(over="ignore"):  # an overflow is found as an infinity
                 return array.astype(np.float64)
@@ -323,7 +333,7 @@ def _as_float(what: str, array: np.ndarray) -> FloatArray:
             cause = error
     raise InputError(
         what,
-        found=f"values of type {array.dtype}",
+        found="None" if absent else f"values of type {array.dtype}",
         expected="numbers that fit double precision",
         advice="Convert them to an array of floats first.",
     ) from cause
@@ -332,9 +342,9 @@ def _as_float(what: str, array: np.ndarray) -> FloatArray:
 def checked_vector(
     what: str, value: Any, size: int, per: str = "one for each coordinate"
 ) -> FloatArray:
-    array = _array(what, value)
+    array = checked_array(what, value)
     if array.ndim < 1 or array.shape[-1] != size:
-        advice = None
+        advice = "Give a flat list of numbers."
         if array.ndim >= 2 and array.shape[-1] == 1 and array.shape[-2] == size:
             advice = "It looks like a column: give it flat, without the last axis."
         raise InputError(
@@ -360,6 +370,7 @@ def _common_batch(
             "leading (batch) axes",
             found=listed,
             expected="axes that are equal or can be broadcast",
+            advice="Give all terms the same leading axes, or none where they are all alike.",
         ) from error
 
 
@@ -398,14 +409,51 @@ def checked_labels(
 ) -> tuple[str, ...]:
     if labels is None:
         return ()
-    if isinstance(labels, str) or len(labels) != count:
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
         raise InputError(
             what,
-            found=f"{1 if isinstance(labels, str) else len(labels)} of them",
-            expected=f"{count}, one for each {per}",
+            found=repr(labels),
+            expected=f"a list of {count} names, one for each {per}",
+            advice=f"Write {what}=['…', '…'].",
         )
     result = tuple(str(label) for label in labels)
+    if len(result) != count:
+        raise InputError(
+            what,
+            found=f"{len(result)} of them",
+            expected=f"{count}, one for each {per}",
+            advice="Give one name for each, in order.",
+        )
     if len(set(result)) != count:
         twice = next(label for label in result if result.count(label) > 1)
-        raise InputError(what, found=f"{twice!r} more than once", expected="distinct names")
+        raise InputError(
+            what,
+            found=f"{twice!r} more than once",
+            expected="distinct names",
+            advice="Messages name rows and coordinates, so that each needs its own name.",
+        )
     return result
+
+
+def out_of_range(terms: EquationTerms) -> InputError:
+    """The error for numbers so large or small that products of them are not doubles."""
+    M: Any = terms.mass_matrix  # dense, perhaps a batch, or sparse
+    inertia = np.abs(M.diagonal(axis1=-2, axis2=-1) if M.__class__ is np.ndarray else M.diagonal())
+    inertia = inertia[inertia > 0.0]
+    found = ["no mass"]
+    if inertia.size:
+        found = [f"masses from {inertia.min():.0e} to {inertia.max():.0e}"]
+    for letter, part in (
+        ("A", terms.constraint_matrix),
+        ("Q", terms.applied_force),
+        ("C", terms.nonideal_force),
+        ("b", terms.constraint_rhs),
+    ):
+        if 0 not in part.shape:
+            found.append(f"|{letter}| up to {abs(part).max():.0e}")
+    return InputError(
+        "sizes of the terms",
+        found=", ".join(found),
+        expected="numbers whose products stay within the range of double precision",
+        advice="Choose other units; set to zero what is only rounding left of a zero.",
+    )

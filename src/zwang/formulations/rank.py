@@ -170,8 +170,9 @@ def equilibrate(M: FloatArray, A: FloatArray) -> tuple[FloatArray, FloatArray]:
         massive = inertia > 0.0
         d = inverse_power_of_two(np.sqrt(np.where(massive, inertia, 1.0)))
         d = _scale_massless(np.abs(A), d, massive)
-    length = np.sqrt(((A * d[..., None, :]) ** 2).sum(axis=-1))
-    if not ((length > SHORT) & (length < LONG)).all():
+    rows = A * d[..., None, :]
+    length = np.sqrt(np.vecdot(rows, rows))
+    if not (length.min(initial=1.0) > SHORT and length.max(initial=1.0) < LONG):
         return d, _careful_scale(A, d)
     return d, inverse_power_of_two(length)
 
@@ -332,7 +333,9 @@ def numerical_rank(singular_values: FloatArray, tolerance: float) -> np.ndarray:
     """How many singular values count, shape of the batch."""
     if singular_values.shape[-1] == 0:
         return np.zeros(singular_values.shape[:-1], dtype=int)
-    return np.add.reduce(singular_values > tolerance * singular_values[..., :1], axis=-1)
+    if singular_values.ndim == 1:
+        return np.intp(np.count_nonzero(singular_values > tolerance * singular_values[0]))
+    return np.count_nonzero(singular_values > tolerance * singular_values[..., :1], axis=-1)
 
 
 @dataclass(frozen=True)

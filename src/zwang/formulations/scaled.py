@@ -89,6 +89,11 @@ class ScaledSystem:
         return cls(terms, scaled, d, e, decomposition, ranks, mass, tolerances)
 
     @computed_once
+    def scale_range(self) -> tuple[float, float]:
+        """The smallest and the largest velocity scale of the batch."""
+        return float(self.velocity_scale.min()), float(self.velocity_scale.max())
+
+    @computed_once
     def lowest_rank(self) -> int:
         """The smallest rank of A in the batch."""
         ranks = self.constraint_ranks

@@ -1,0 +1,398 @@
+"""Bad input: one ZwangError that names what, found, expected and what to do; never a bare error."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given as drawn
+from hypothesis import settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+import zwang as zw
+from zwang.errors import (
+    InconsistentConstraintsError,
+    InputError,
+    NotApplicableError,
+    NotUniqueError,
+    UnknownNameError,
+    ZwangError,
+)
+from zwang.formulations.rank import equilibrate
+from zwang.solve import FORMULATIONS
+
+GOOD = {
+    "M": [[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 1.0]],
+    "Q": [0.0, -20.0, 1.0],
+    "A": [[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+    "b": [0.0, 2.0],
+}
+
+
+def bad(name, change, error, words):
+    return pytest.param(change, error, words, id=name)
+
+
+def entry(name, index, value):
+    """GOOD with one entry of one term changed."""
+    array = np.array(GOOD[name], dtype=object if isinstance(value, complex | str) else float)
+    array[index] = value
+    return {name: array.tolist()}
+
+
+CASES = [
+    # shapes
+    bad("M scalar", {"M": 5.0}, InputError, r"mass matrix M: found shape \(\)"),
+    bad("M flat", {"M": [1.0, 2.0, 3.0]}, InputError, r"mass matrix M: found shape \(3,\)"),
+    bad(
+        "M not square",
+        {"M": np.ones((3, 2))},
+        InputError,
+        r"found shape \(3, 2\); expected a square",
+    ),
+    bad("M empty", {"M": np.zeros((0, 0))}, InputError, r"shape \(0, 0\).*n ≥ 1"),
+    bad("M nothing", {"M": None}, InputError, "mass matrix M: found None; expected numbers"),
+    bad("M ragged", {"M": [[1.0, 0.0], [0.0]]}, InputError, "M: found rows of unequal length"),
+    bad(
+        "Q too short",
+        {"Q": [1.0, 2.0]},
+        InputError,
+        r"force Q: found shape \(2,\); expected \(…, 3\)",
+    ),
+    bad("Q too long", {"Q": np.zeros(4)}, InputError, r"force Q: found shape \(4,\)"),
+    bad("Q scalar", {"Q": 1.0}, InputError, r"force Q: found shape \(\)"),
+    bad("Q a column", {"Q": np.zeros((3, 1))}, InputError, "It looks like a column: give it flat"),
+    bad(
+        "A flat",
+        {"A": [1.0, 1.0, 0.0], "b": [0.0]},
+        InputError,
+        r"A single row is written \[\[…\]\]",
+    ),
+    bad("A scalar", {"A": 1.0}, InputError, r"matrix A: found shape \(\)"),
+    bad(
+        "A too narrow",
+        {"A": np.ones((2, 2))},
+        InputError,
+        r"found shape \(2, 2\).*since M is 3 by 3",
+    ),
+    bad("A turned", {"A": np.ones((3, 2))}, InputError, r"matrix A: found shape \(3, 2\)"),
+    bad("A ragged", {"A": [[1.0, 0.0, 0.0], [1.0]]}, InputError, "A: found rows of unequal length"),
+    bad("A left out", {"A": None}, InputError, "b: found values; expected none, as no constraint"),
+    bad(
+        "b too long", {"b": [0.0, 2.0, 1.0]}, InputError, r"b: found shape \(3,\).*one for each row"
+    ),
+    bad("b scalar", {"b": 0.0}, InputError, r"side b: found shape \(\)"),
+    bad("b left out", {"b": None}, InputError, "b: found nothing; expected 2 values.*give zeros"),
+    bad("C too short", {"C": [1.0]}, InputError, r"non-ideal force C: found shape \(1,\)"),
+    bad("C a matrix", {"C": np.eye(2)}, InputError, r"non-ideal force C: found shape \(2, 2\)"),
+    # batches
+    bad(
+        "batches that do not fit",
+        {"Q": np.zeros((2, 3)), "b": np.zeros((5, 2))},
+        InputError,
+        r"leading \(batch\) axes: found M \(\), A \(\), Q \(2,\), b \(5,\), C \(\)",
+    ),
+    bad("an empty batch", {"Q": np.zeros((0, 3))}, InputError, r"batch: found shape \(0,\)"),
+    # values
+    bad(
+        "NaN in M", entry("M", (1, 1), np.nan), InputError, r"matrix M: found nan at index \(1, 1\)"
+    ),
+    bad("infinity in M", entry("M", (0, 0), np.inf), InputError, r"M: found inf at index \(0, 0\)"),
+    bad("NaN in Q", entry("Q", 2, np.nan), InputError, r"force Q: found nan at index \(2,\)"),
+    bad(
+        "infinity in A", entry("A", (0, 1), -np.inf), InputError, r"A: found -inf at index \(0, 1\)"
+    ),
+    bad("NaN in b", entry("b", 1, np.nan), InputError, r"side b: found nan at index \(1,\)"),
+    bad("NaN in C", {"C": [0.0, np.nan, 0.0]}, InputError, r"force C: found nan at index \(1,\)"),
+    bad("complex M", entry("M", (0, 0), 1 + 2j), InputError, "M: found complex numbers"),
+    bad(
+        "complex Q", {"Q": np.array([0, 1j, 0])}, InputError, "Q: found complex numbers.*real part"
+    ),
+    bad("complex A", {"A": np.ones((2, 3)) * 1j}, InputError, "A: found complex numbers"),
+    bad("words", {"Q": ["a", "b", "c"]}, InputError, "Q: found values of type <U1"),
+    bad("numbers as words", {"Q": ["1", "2", "3"]}, InputError, "Q: found values of type <U1"),
+    bad("dates", {"b": np.array(["2020", "2021"], "M8[Y]")}, InputError, "b: found values of type"),
+    bad("None among numbers", {"b": [0.0, None]}, InputError, "b: found None"),
+    bad("an integer too large", {"b": [0, 10**400]}, InputError, "b: found values of type object"),
+    bad(
+        "masked values",
+        {"Q": np.ma.array([0.0, 1.0, 2.0], mask=[False, True, False])},
+        InputError,
+        "Q: found masked values",
+    ),
+    # the mass matrix
+    bad("not symmetric", entry("M", (0, 2), 0.5), InputError, r"M\[0, 2\] = 0\.5 but 0 across"),
+    bad(
+        "negative mass",
+        entry("M", (1, 1), -2.0),
+        InputError,
+        "negative kinetic energy, −1, for the velocity q1 = 1",
+    ),
+    bad(
+        "indefinite",
+        {"M": [[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]]},
+        InputError,
+        "a negative kinetic energy, −1, for the velocity q0 = 1 and q1 = −1",
+    ),
+    bad(
+        "coupling without mass",
+        {"M": [[1.0, 0.0, 0.0], [0.0, 0.0, 3.0], [0.0, 3.0, 1.0]]},
+        InputError,
+        "M: found a negative kinetic energy",
+    ),
+    # no answer
+    bad(
+        "neither mass nor constraint",
+        {"M": np.diag([1.0, 1.0, 0.0]), "A": [[1.0, 1.0, 0.0]], "b": [0.0]},
+        NotUniqueError,
+        r"acceleration: found a direction.*\(q2 moves alone\); expected rank \[M; A\] = 3",
+    ),
+    bad(
+        "contradiction",
+        {"A": [[1.0, 1.0, 0.0], [2.0, 2.0, 0.0]], "b": [1.0, 3.0]},
+        InconsistentConstraintsError,
+        "constraints row 0 and row 1: found a contradiction.*Drop",
+    ),
+    bad(
+        "zero row",
+        {"A": [[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]], "b": [0.0, 1.0]},
+        InconsistentConstraintsError,
+        "constraint row 1: found 0 = 1, as its row of A is zero",
+    ),
+    bad(
+        "too many constraints",
+        {"A": [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]], "b": [1, 1, 1, 4]},
+        InconsistentConstraintsError,
+        "constraints row 0, row 1, row 2 and row 3",
+    ),
+    # options
+    bad(
+        "unknown formulation", {"formulation": "udwadia"}, UnknownNameError, "auto, udwadia_kalaba"
+    ),
+    bad("misspelt", {"formulation": "projektion"}, UnknownNameError, "Did you mean 'projection'"),
+    bad("formulation is no name", {"formulation": 3}, UnknownNameError, "formulation: found '3'"),
+    bad(
+        "formulation is a list", {"formulation": ["auto"]}, UnknownNameError, "expected one of auto"
+    ),
+    bad("too few names", {"names": ["a"]}, InputError, "names: found 1 of them; expected 2"),
+    bad("names repeat", {"names": ["a", "a"]}, InputError, "names: found 'a' more than once"),
+    bad("names is a word", {"names": "ab"}, InputError, "names: found 'ab'; expected a list of 2"),
+    bad("names is a number", {"names": 2}, InputError, "names: found 2; expected a list"),
+    bad("too many coordinates", {"coordinates": list("wxyz")}, InputError, "coordinates: found 4"),
+    bad("tolerances is a number", {"tolerances": 1e-9}, InputError, "tolerances: found 1e-09"),
+    # sizes that double precision cannot square
+    bad(
+        "huge mass", entry("M", (0, 0), 1e300), InputError, "sizes of the terms: found masses from"
+    ),
+    bad("tiny mass", entry("M", (0, 0), 1e-300), InputError, "set to zero what is only rounding"),
+    bad("huge force", entry("Q", 0, 1e300), InputError, r"\|Q\| up to 1e\+300"),
+    bad("huge right side", entry("b", 0, 1e300), InputError, r"\|b\| up to 1e\+300"),
+]
+
+
+@pytest.mark.parametrize(("change", "error", "words"), CASES)
+def test_bad_input_is_refused_in_one_sentence(change, error, words):
+    with pytest.raises(error, match=re.compile(words, re.DOTALL)) as caught:
+        zw.solve(**{**GOOD, **change})
+    for part in ("what", "found", "expected", "advice"):
+        assert getattr(caught.value, part), f"{part} is missing: {caught.value}"
+    assert str(caught.value).count("\n") == 0
+
+
+def test_the_good_input_is_good():
+    s = zw.solve(**GOOD)
+    assert s.acceleration.tolist() == [5.0, -5.0, 2.0]
+
+
+def test_a_formulation_that_does_not_apply_says_why_and_which_does():
+    with pytest.raises(NotApplicableError) as caught:
+        zw.solve([[1, 0], [0, 0]], [0, 0], [[0, 1]], [0], formulation="udwadia_kalaba")
+    message = str(caught.value)
+    assert "it needs a positive definite mass matrix, and M is singular" in message
+    assert "udwadia_mogharabin" in message
+
+
+def test_names_given_by_the_user_are_used_in_messages():
+    with pytest.raises(NotUniqueError, match="Give z mass or a constraint"):
+        zw.solve(np.diag([1.0, 0.0]), [0, 0], coordinates=["x", "z"])
+    with pytest.raises(InconsistentConstraintsError, match="constraints rod and bar"):
+        zw.solve(np.eye(2), [0, 0], [[1, 0], [1, 0]], [0, 1], names=["rod", "bar"])
+
+
+@pytest.mark.parametrize(("change", "error", "words"), CASES)
+def test_certify_refuses_the_same(change, error, words):
+    if {"formulation"} & set(change):
+        return
+    with pytest.raises(ZwangError):
+        zw.certify(**{**GOOD, **change})
+
+
+# --- large sparse input ---------------------------------------------------------------------------
+
+N = 301
+
+
+def large():
+    A = sparse.csr_array(([1.0, -1.0], ([0, 0], [0, 1])), shape=(1, N))
+    return {"M": sparse.eye_array(N, format="csr"), "Q": np.ones(N), "A": A, "b": [0.0]}
+
+
+def with_value(matrix, i, j, value):
+    changed = sparse.lil_array(matrix, dtype=complex if isinstance(value, complex) else float)
+    changed[i, j] = value
+    return changed.tocsr()
+
+
+SPARSE_CASES = [
+    bad(
+        "M not square", lambda g: {"M": g["M"][:, :-1]}, InputError, "sparse M and A: found shapes"
+    ),
+    bad("A narrow", lambda g: {"A": g["A"][:, :-1]}, InputError, "sparse M and A: found shapes"),
+    bad("A dense flat", lambda g: {"A": np.ones(N)}, InputError, r"A: found shape \(301,\)"),
+    bad(
+        "A a batch",
+        lambda g: {"A": np.ones((2, 1, N))},
+        InputError,
+        r"A: found shape \(2, 1, 301\)",
+    ),
+    bad("M a batch", lambda g: {"M": np.ones((2, N, N))}, InputError, r"M: found shape \(2, 301"),
+    bad("M ragged", lambda g: {"M": [[1.0], [1.0, 2.0]]}, InputError, "M: found rows of unequal"),
+    bad("Q short", lambda g: {"Q": np.ones(3)}, InputError, r"Q: found shape \(3,\)"),
+    bad(
+        "Q a batch",
+        lambda g: {"Q": np.ones((2, N))},
+        InputError,
+        r"Q: found a batch of shape \(2,\)",
+    ),
+    bad("b left out", lambda g: {"b": None}, InputError, "b: found nothing; expected 1 values"),
+    bad("b long", lambda g: {"b": [0.0, 1.0]}, InputError, r"b: found shape \(2,\)"),
+    bad("NaN", lambda g: {"M": with_value(g["M"], 7, 7, np.nan)}, InputError, "M: found nan"),
+    bad("complex", lambda g: {"A": with_value(g["A"], 0, 5, 1j)}, InputError, "A: found complex"),
+    bad(
+        "not symmetric",
+        lambda g: {"M": with_value(g["M"], 5, 9, 0.3)},
+        InputError,
+        r"M\[(5, 9\] = 0\.3 but 0|9, 5\] = 0 but 0\.3) across the diagonal",
+    ),
+    bad("negative", lambda g: {"M": with_value(g["M"], 8, 8, -1.0)}, InputError, "velocity q8 = 1"),
+    bad(
+        "no mass", lambda g: {"M": with_value(g["M"], 8, 8, 0.0)}, NotUniqueError, "q8 moves alone"
+    ),
+    bad(
+        "contradiction",
+        lambda g: {"A": sparse.vstack([g["A"], 2.0 * g["A"]]), "b": [1.0, 0.0]},
+        InconsistentConstraintsError,
+        "constraints row 0 and row 1",
+    ),
+    bad("names", lambda g: {"names": ["a", "b"]}, InputError, "names: found 2 of them; expected 1"),
+    bad("formulation", lambda g: {"formulation": "best"}, UnknownNameError, "found 'best'"),
+    bad("huge", lambda g: {"Q": np.full(N, 1e308), "C": np.full(N, 1e308)}, InputError, "sizes of"),
+]
+
+
+@pytest.mark.parametrize(("change", "error", "words"), SPARSE_CASES)
+def test_bad_sparse_input_is_refused_in_one_sentence(change, error, words):
+    arguments = large()
+    with pytest.raises(error, match=re.compile(words, re.DOTALL)) as caught:
+        zw.solve(**{**arguments, **change(arguments)})
+    for part in ("what", "found", "expected", "advice"):
+        assert getattr(caught.value, part), f"{part} is missing: {caught.value}"
+
+
+def test_the_good_sparse_input_is_good():
+    assert np.allclose(zw.solve(**large()).acceleration, 1.0, rtol=0, atol=1e-14)
+
+
+# --- fuzzing --------------------------------------------------------------------------------------
+
+TAME = st.sampled_from([0.0, 0.0, 1.0, -1.0, 2.0, 0.5, -3.0, 0.1])
+WILD = st.one_of(
+    TAME,
+    st.sampled_from([1e300, -1e300, 1e-300, 5e-324, 1e160, 1e-160, 1e8, 1e-8, 1e-17, 1e154]),
+    st.floats(allow_nan=True, allow_infinity=True),
+    st.floats(-10, 10),
+)
+
+
+@st.composite
+def systems(draw):
+    """Small M, Q, A, b, C of any kind: definite, singular, indefinite; consistent or not."""
+    n, m = draw(st.integers(1, 4)), draw(st.integers(0, 4))
+    values = draw(st.sampled_from([TAME, TAME, WILD]))
+
+    def array(*shape):
+        size = int(np.prod(shape))
+        return np.array(draw(st.lists(values, min_size=size, max_size=size))).reshape(shape)
+
+    with np.errstate(all="ignore"):
+        R = array(n, draw(st.integers(0, n)))
+        M = draw(st.sampled_from([R @ R.T, np.diag(np.abs(np.diag(R @ R.T))), R @ R.T - np.eye(n)]))
+        A = array(m, n)
+        b = A @ array(n) if draw(st.booleans()) else array(m)
+    C = array(n) if draw(st.booleans()) else None
+    return M, array(n), A, b, C
+
+
+def answer(call):
+    """What the call returns, or None where it refuses; any other error is a failure."""
+    try:
+        return call()
+    except ZwangError as error:
+        refusal = error
+    assert refusal.what
+    return None
+
+
+def satisfied(M, Q, A, b, C, s):
+    """Whether finite, M v̇ = Q + Q_c and A v̇ = b: in scaled terms, to six digits of the largest.
+
+    An acceleration that all but vanishes beside the forces is known to 1e-12 of these only.
+    """
+    force = Q if C is None else Q + C
+    for x in (s.acceleration, s.constraint_force, s.multipliers):
+        if not np.isfinite(x).all():
+            return False
+    with np.errstate(all="ignore"):
+        d, e = equilibrate(M, A)
+        a, f, rhs = s.acceleration / d, np.max(np.abs(force * d)), b * e
+        size = np.max(np.abs(a)) + np.max(np.abs(rhs), initial=0.0)
+        floor = 1e-12 * f + 1e-290
+        miss = np.max(np.abs((A * (d * e[:, None])) @ a - rhs), initial=0.0)
+        balance = (M * d * d[:, None]) @ a - (Q + s.constraint_force) * d
+        forces = size + f + np.max(np.abs(s.constraint_force * d))
+    return miss <= 1e-6 * size + floor and np.max(np.abs(balance)) <= 1e-6 * forces + 1e-290
+
+
+@settings(max_examples=600, deadline=None, derandomize=True)
+@drawn(systems(), st.sampled_from(["auto", "auto", *FORMULATIONS]), st.booleans())
+def test_solve_answers_or_refuses_but_never_errs(system, formulation, family):
+    M, Q, A, b, C = system
+    s = answer(lambda: zw.solve(M, Q, A, b, C, formulation=formulation, family=family))
+    if s is None:
+        return
+    assert satisfied(M, Q, A, b, C, s)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@drawn(
+    st.lists(st.integers(0, 4), max_size=4),
+    st.lists(st.integers(0, 4), max_size=3),
+    st.lists(st.integers(0, 4), max_size=4),
+    st.lists(st.integers(0, 4), max_size=3),
+)
+def test_any_shapes_are_answered_or_refused(M, Q, A, b):
+    s = answer(lambda: zw.solve(np.ones(M), np.ones(Q), np.ones(A), np.ones(b)))
+    if s is None:
+        return
+    assert np.isfinite(s.acceleration).all()
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@drawn(systems())
+def test_certify_answers_or_refuses_but_never_errs(system):
+    M, Q, A, b, C = system
+    c = answer(lambda: zw.certify(M, Q, A, b, C))
+    if c is None:
+        return
+    assert satisfied(M, Q, A, b, C, c.solution)
+    assert not np.isnan(c.gauss_residual)
