@@ -35,8 +35,10 @@ __all__ = ["program_of", "simulate", "states_between"]
 #: so. What is further off is a mistake of the user's.
 START_TOLERANCE = 1e-6
 
-#: So many events at one instant are an accumulation point that no simulation gets past.
-EVENTS_AT_ONCE = 25
+#: So many events of one name within so short a time, relative, are an accumulation point (a ball
+#: coming to rest) that no sequence of events gets past.
+EVENTS_AT_ONCE = 8
+INSTANT = 1e-8
 
 
 def simulate(
@@ -243,7 +245,8 @@ class _Simulation:
         for action in self.events[met.name].actions:
             if isinstance(action, Bounce):
                 rate, normal, M, A = self.watch.impact(self, met.name, y, met.t)
-                y[nq:] = impulse(M, A, normal, y[nq:], -(1.0 + action.restitution) * rate)
+                if rate > 0.0 if met.rising else rate < 0.0:  # not if rounding has it leave already
+                    y[nq:] = impulse(M, A, normal, y[nq:], -(1.0 + action.restitution) * rate)
             elif isinstance(action, SetParameters):
                 self.active.parameter_vector(action.values)  # refuses unknown names
                 self.parameters.update(action.values)
@@ -258,12 +261,9 @@ class _Simulation:
             self.loop.project()  # a constraint switched on takes away the velocity it forbids
             y = self.loop.state[:, 0].copy()
         self._record(met, y)
-        recent = [
-            r
-            for r in self.records[-EVENTS_AT_ONCE:]
-            if abs(r.t - met.t) <= 1e-12 * max(1.0, abs(met.t))
-        ]
-        if stop or len(recent) >= EVENTS_AT_ONCE:
+        same = [r.t for r in self.records if r.name == met.name][-EVENTS_AT_ONCE:]
+        crowded = len(same) == EVENTS_AT_ONCE and met.t - same[0] <= INSTANT * max(1.0, abs(met.t))
+        if stop or crowded:
             self.finished = stop
             what = (
                 f"event {met.name!r}" if stop else f"events that accumulate, {met.name!r} the last"
@@ -284,10 +284,10 @@ class _Simulation:
 
 
 class _Met:
-    """An event found: its name, its time and the state there."""
+    """An event found: its name, its time, the state there, and whether its function rises."""
 
-    def __init__(self, name: str, t: float, y: FloatArray) -> None:
-        self.name, self.t, self.y = name, t, y
+    def __init__(self, name: str, t: float, y: FloatArray, *, rising: bool) -> None:
+        self.name, self.t, self.y, self.rising = name, t, y, rising
 
 
 class _Watch:
@@ -351,11 +351,11 @@ class _Watch:
                 continue
             if simulation.dormant(e):
                 continue
-            rising = before[k] < 0.0
+            rising = bool(before[k] < 0.0)
             if e.direction and (e.direction > 0) != rising:
                 continue
             t = crossing(lambda t, k=k: float(self.value(simulation, t, state(t))[k]), t0, t1)
-            found.append(_Met(name, t, state(t)))
+            found.append(_Met(name, t, state(t), rising=rising))
         return sorted(found, key=lambda met: met.t)
 
     def _rates(

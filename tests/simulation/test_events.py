@@ -1,0 +1,137 @@
+"""Events are found to rounding and do what they say."""
+
+import numpy as np
+import pytest
+
+import zwang as zw
+
+G = 9.81
+FOUND = 1e-10  # the accuracy promised for the time of an event
+
+
+@pytest.fixture(scope="module")
+def ball():
+    return zw.System(
+        ["x", "y"],
+        parameters={"g": G},
+        mass=lambda: np.eye(2),
+        force=lambda p: [0.0, -p.g],
+        potential=lambda q, p: p.g * q[1],
+    )
+
+
+def test_bounces_follow_the_geometric_series(ball):
+    floor = zw.event(lambda q: q[1], zw.bounce(0.8), direction=-1)
+    run = ball.simulate([0.0, 1.0], [1.0, 0.0], until=2.0, events={"floor": floor})
+    fall = np.sqrt(2.0 / G)
+    expected = [fall, fall * (1 + 1.6), fall * (1 + 1.6 + 1.28)]
+    assert np.abs(np.array([e.t for e in run.events]) - expected).max() < FOUND
+    first = run.events[0]
+    assert abs(first.v_after[1] + 0.8 * first.v[1]) < 1e-12
+    assert first.v_after[0] == first.v[0]
+
+
+def test_bounces_that_accumulate_end_the_run_with_a_sentence(ball):
+    floor = zw.event(lambda q: q[1], zw.bounce(0.5), direction=-1)
+    run = ball.simulate([0.0, 1.0], until=20.0, events={"floor": floor})
+    assert "accumulate" in run.status
+    assert not run.finished
+    assert abs(run.t[-1] - 3.0 * np.sqrt(2.0 / G)) < 1e-6
+
+
+def test_recorded_events_do_not_disturb_the_motion(ball):
+    top = zw.event(lambda v: v[1], direction=-1)
+    with_event = ball.simulate([0.0, 0.0], [0.0, 5.0], until=1.0, events={"top": top})
+    without = ball.simulate([0.0, 0.0], [0.0, 5.0], until=1.0)
+    assert np.array_equal(with_event.q, without.q)
+    assert abs(with_event.events[0].t - 5.0 / G) < FOUND
+
+
+def test_direction_selects_crossings(pendulum):
+    counted = {
+        direction: len(
+            pendulum.simulate(
+                [1.0, 0.0],
+                until=5.0,
+                events={"low": zw.event(lambda q: q[0], direction=direction)},
+            ).events
+        )
+        for direction in (-1, 0, 1)
+    }
+    assert counted[0] == counted[1] + counted[-1]
+    assert abs(counted[1] - counted[-1]) <= 1
+
+
+def test_stop_ends_at_the_event(pendulum):
+    run = pendulum.simulate([1.0, 0.0], until=9.0, events={"low": zw.event(lambda q: q[0], "stop")})
+    assert run.finished
+    assert "'low'" in run.status
+    assert abs(run.q[-1, 0]) < FOUND
+    assert run.t[-1] == run.events[0].t
+
+
+def test_parameters_change_at_an_event_and_the_forces_know(pendulum):
+    run = pendulum.simulate(
+        [1.0, 0.0],
+        until=1.2,
+        tolerance=1e-10,
+        events={"low": zw.event(lambda q: q[0], zw.set_parameters(g=1.6))},
+    )
+    first, second = run.segments
+    assert (first.parameters["g"], second.parameters["g"]) == (G, 1.6)
+    k = second.first
+    assert np.array_equal(run.q[k], run.q[k - 1])
+    tension = -2.0 * run.multipliers("rod")[:, 0] / 1.3
+    speed = np.sum(run.v**2, axis=1)
+    assert abs(tension[k - 1] - (speed[k - 1] + G)) < 1e-8
+    assert abs(tension[k] - (speed[k] + 1.6)) < 1e-8
+
+
+def test_slack_rod_becomes_taut_with_a_plastic_impulse(pendulum):
+    taut = zw.event(lambda q, p: q @ q - p.L**2, zw.switch(on="rod"), direction=1)
+    run = pendulum.simulate([0.3, 0.0], until=2.0, inactive=["rod"], events={"taut": taut})
+    (event,) = run.events
+    assert abs(event.q @ event.q - 1.0) < FOUND
+    radial = event.q * (event.q @ event.v)
+    assert np.abs(event.v_after - (event.v - radial)).max() < 1e-9
+    assert not run.multipliers("rod")[: run.segments[0].last].any()
+    assert run.multipliers("rod")[run.segments[1].first :].all()
+    assert run.worst_residual < 1e-12
+
+
+def test_bounce_keeps_the_constraints(pendulum):
+    wall = zw.event(lambda q: q[0], zw.bounce(0.6), direction=-1)
+    run = pendulum.simulate([1.0, 0.0], until=2.0, events={"wall": wall})
+    event = run.events[0]
+    assert abs(event.v_after[0] + 0.6 * event.v[0]) < 1e-10
+    assert abs(event.q @ event.v_after) < 1e-10
+    assert run.worst_residual < 1e-12
+
+
+def test_saved_times_are_kept_across_events(ball):
+    floor = zw.event(lambda q: q[1], zw.bounce(1.0), direction=-1)
+    run = ball.simulate([0.0, 1.0], until=3.0, save=np.linspace(0, 3, 31), events={"floor": floor})
+    assert np.array_equal(run.t, np.linspace(0, 3, 31))
+    assert np.ptp(run.energy) < 1e-7
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: zw.event(lambda q: q[0], "halt"), "'stop'"),
+        (lambda: zw.event(lambda q: q[0], direction=2), "direction"),
+        (lambda: zw.bounce(1.5), "restitution"),
+    ],
+)
+def test_mistakes_in_events_are_named(make, words):
+    with pytest.raises(zw.InputError, match=words):
+        make()
+
+
+def test_unknown_names_in_events_are_named(pendulum):
+    events = {"low": zw.event(lambda q: q[0], zw.set_parameters(mass=2.0))}
+    with pytest.raises(zw.ZwangError, match="mass"):
+        pendulum.simulate([1.0, 0.0], until=2.0, events=events)
+    events = {"low": zw.event(lambda q: q[0], zw.switch(off="rope"))}
+    with pytest.raises(zw.ZwangError, match="rope"):
+        pendulum.simulate([1.0, 0.0], until=2.0, events=events)

@@ -1,0 +1,91 @@
+"""A simulation that cannot start says why; one that cannot go on keeps what it has."""
+
+import numpy as np
+import pytest
+
+import zwang as zw
+from zwang.integrators.loop import Loop
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"q": [1.1, 0.0]}, ["'rod'", "position", "0.21", "assemble"]),
+        ({"q": [1.0, 0.0], "v": [0.5, 0.0]}, ["'rod'", "velocity", "assemble"]),
+        ({"q": [1.0]}, ["q", "x, y"]),
+        ({"until": -1.0}, ["until"]),
+        ({"tolerance": 1e-20}, ["tolerance"]),
+        ({"integrator": "order9"}, ["order8"]),
+        ({"drift": "tape"}, ["projection"]),
+        ({"save": "all"}, ["save"]),
+        ({"save": [0.2, 0.1]}, ["increas"]),
+        ({"save": [0.0, 5.0]}, ["save", "0 to 1"]),
+        ({"save": -0.1}, ["positive"]),
+        ({"scales": {"z": 1.0}}, ["z"]),
+        ({"scales": {"x": 0.0}}, ["positive"]),
+        ({"parameters": {"l": 1.0}}, ["l", "L"]),
+        ({"inactive": ["road"]}, ["road", "rod"]),
+        ({"step": -0.1}, ["step"]),
+    ],
+)
+def test_bad_arguments_are_named(pendulum, arguments, words):
+    given = {"q": [1.0, 0.0], "until": 1.0, **arguments}
+    with pytest.raises(zw.ZwangError) as caught:
+        pendulum.simulate(given.pop("q"), given.pop("v", None), **given)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_start_that_misses_slightly_is_put_on_the_constraint_and_noted(pendulum):
+    run = pendulum.simulate([1.0 + 1e-8, 0.0], until=0.1)
+    assert "rod" in run.notes[0]
+    assert run.worst_residual < 1e-13
+
+
+def test_motion_into_a_singularity_stops_with_what_it_has():
+    fall = zw.System(["x"], mass=lambda: [[1.0]], force=lambda q: [-1.0 / q[0] ** 2])
+    run = fall.simulate([1.0], until=5.0, tolerance=1e-9)
+    assert not run.finished
+    assert abs(run.t[-1] - np.pi / (2 * np.sqrt(2.0))) < 1e-3  # time of free fall to the centre
+    assert np.isfinite(run.q).all()
+    assert "stopped at t" in run.status
+
+
+def test_interrupt_returns_what_there_is(pendulum, monkeypatch):
+    real = Loop.advance
+    calls = []
+
+    def advance(self, *args, **kwargs):
+        calls.append(1)
+        if len(calls) > 2:
+            raise KeyboardInterrupt
+        return real(self, budget=20)
+
+    monkeypatch.setattr(Loop, "advance", advance)
+    run = pendulum.simulate([1.0, 0.0], until=10.0)
+    assert "by the user" in run.status
+    assert len(run) == 41
+    assert not run.finished
+
+
+def test_painleve_situation_stops_the_run_with_a_hint():
+    # Friction larger than any reaction can balance: C = −2|N| along the same row's direction.
+    slide = zw.System(
+        ["x", "y"],
+        mass=lambda: np.eye(2),
+        force=lambda: [0.0, -1.0],
+        constraints={"ramp": zw.position(lambda q: q[0] + q[1])},
+        nonideal={"ramp": lambda reaction: [3.0 * np.abs(reaction[0]), 0.0]},
+    )
+    run = slide.simulate([0.0, 0.0], until=1.0)
+    assert run.finished or "non-ideal law" in run.status
+
+
+def test_time_before_or_after_the_run_is_refused(pendulum):
+    run = pendulum.simulate([1.0, 0.0], until=1.0)
+    with pytest.raises(zw.InputError, match="0 to 1"):
+        run.at(1.5)
+    with pytest.raises(zw.ZwangError, match="x_dot"):
+        run["z"]
+    with pytest.raises(zw.ZwangError, match="rod"):
+        run.multipliers("rope")
