@@ -46,7 +46,10 @@ def leading_part(x: FloatArray, axes: tuple[int, ...]) -> FloatArray:
     """x rounded to multiples of some power of two above 2^−LEADING_BITS · max|x| over the axes."""
     # x + shift is rounded to its last bit, which is worth more than 2⁻⁵⁴ shift; that x is small
     # against the shift makes the difference exact.
-    shift = SHIFT * np.abs(x).max(axis=axes, keepdims=True, initial=0.0)
+    if x.ndim == 1:
+        shift = SHIFT * np.abs(x).max(initial=0.0)
+    else:
+        shift = SHIFT * np.abs(x).max(axis=axes, keepdims=True, initial=0.0)
     return (x + shift) - shift
 
 

@@ -59,8 +59,10 @@ class UdwadiaMogharabin(Formulation):
         # The inverse of a positive definite matrix has a positive diagonal, and none of its entries
         # is large against 1/‖M‖ unless V₂ᵀMV₂ is rounding along some direction.
         mobility = inverse.diagonal(axis1=-2, axis2=-1)
-        mass = self.terms.mass_matrix.max(axis=(-2, -1))[..., None]
-        if not ((mobility > 0.0) & (PIVOT_TOLERANCE * mobility * mass < 1.0)).all():
+        mobility = mobility * self.terms.mass_matrix.max(axis=(-2, -1))[..., None]
+        if not (
+            mobility.min(initial=1.0) > 0.0 and PIVOT_TOLERANCE * mobility.max(initial=0.0) < 1.0
+        ):
             raise self._not_unique()
         return inverse
 
