@@ -26,6 +26,7 @@ from zwang.terms import EquationTerms, FloatArray
 if TYPE_CHECKING:
     from zwang.control.control_force import ControlForce
     from zwang.functions.assemble import Assembly, StartConditions
+    from zwang.functions.closed_form import ClosedForm
     from zwang.functions.evaluate import Evaluator
     from zwang.functions.partition import Partition
     from zwang.functions.reduction import Reduction
@@ -365,6 +366,59 @@ class System:
         """q̇ = N v + n₀, shape (…, nq)."""
         q, v, t, p = self._arguments(q, v, t, parameters)
         return self._evaluate("kinematics", lambda m: {"q_dot": m.state.q_dot}, q, v, t, p)[0]
+
+    # --- closed forms -----------------------------------------------------------------------------
+
+    def derive(
+        self,
+        *,
+        simplify: bool = True,
+        solve: bool = True,
+        use_constraints: bool = False,
+        parameters: Mapping[str, Any] | None = None,
+        limit: int = 500,
+    ) -> ClosedForm:
+        """The equations in closed form, as SymPy expressions; needs the extra ``symbolic``.
+
+        Terms M, Q, A, b, C and kinematics N, n₀, and, solved for, acceleration, constraint force
+        and multipliers. The mass matrix may be singular and constraints may repeat. The result is
+        checked against `solve` at sampled states.
+
+        Parameters
+        ----------
+        simplify : False leaves terms as they were traced, and the motion as elimination left it.
+        solve : False gives the terms alone, for systems too large to be solved by symbols.
+        use_constraints : whether φ = 0, φ̇ = 0 and ψ = 0 are used to shorten the motion.
+        parameters : name → number or SymPy expression to put in place of a parameter, or an array
+            of these, such as ``{"J": sympy.diag(*sympy.symbols("J1 J2 J3"))}``.
+        limit : number of terms an expression may have on the way.
+
+        Raises
+        ------
+        NotApplicableError : an expression outgrows the limit, or a non-ideal law is not linear in
+            its reaction.
+        InputError : a function is opaque, or contains an operation without a closed form.
+
+        Examples
+        --------
+        >>> from zwang import library
+        >>> pendulum = library.spherical_pendulum()
+        >>> pendulum.derive().multipliers[0]
+        -m*(g*y + x_dot**2 + y_dot**2 + z_dot**2)/(x**2 + y**2 + z**2)
+        >>> pendulum.derive(use_constraints=True).multipliers[0]
+        -m*(g*y + x_dot**2 + y_dot**2 + z_dot**2)/L**2
+        """
+        from zwang.functions.closed_form import derive
+
+        return derive(
+            self,
+            self.model,
+            simplify=simplify,
+            solve=solve,
+            use_constraints=use_constraints,
+            parameters=parameters,
+            limit=limit,
+        )
 
     # --- a consistent start -----------------------------------------------------------------------
 

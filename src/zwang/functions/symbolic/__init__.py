@@ -1,0 +1,1 @@
+"""Closed forms: from traced expressions to SymPy, and rational algebra on them."""
