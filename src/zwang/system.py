@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from zwang.functions.assemble import Assembly, StartConditions
     from zwang.functions.closed_form import ClosedForm
     from zwang.functions.evaluate import Evaluator
-    from zwang.functions.partition import Partition
-    from zwang.functions.reduction import Reduction
-    from zwang.functions.way_back import WayBack
+    from zwang.functions.integrability_report import Integrability, QuasiVelocities
+    from zwang.functions.reduced.partition import Partition
+    from zwang.functions.reduced.reduction import Reduction
+    from zwang.functions.reduced.way_back import WayBack
     from zwang.run.run import Run
 
 __all__ = ["Residuals", "State", "System"]
@@ -730,6 +731,55 @@ class System:
         _require_distinct(reduction.model.definition)
         return ReducedSystem.of_reduction(self, reduction, partition)
 
+    # --- what can be integrated -------------------------------------------------------------------
+
+    def integrability(
+        self, *, at: Any = None, parameters: Mapping[str, Any] | None = None
+    ) -> Integrability:
+        """Which velocity constraints are position constraints in disguise, and with which others.
+
+        Parameters
+        ----------
+        at : a state near which to look; otherwise any that satisfies the constraints.
+        parameters : values that replace defaults.
+
+        Examples
+        --------
+        A knife edge cannot be integrated; a wheel that rolls along a line can.
+
+        >>> import numpy as np, zwang as zw
+        >>> sleigh = zw.System(
+        ...     coordinates=["x", "y", "angle", "roll"],
+        ...     mass=lambda: np.eye(4),
+        ...     constraints={
+        ...         "edge": zw.velocity(lambda q, v: v[0] * np.sin(q[2]) - v[1] * np.cos(q[2])),
+        ...         "wheel": zw.velocity(lambda v: v[0] - 0.3 * v[3]),
+        ...     },
+        ... )
+        >>> print(sleigh.integrability())
+        Of the linear velocity constraints 1 can be integrated, 1 cannot.
+          edge: nonholonomic
+          wheel: a position constraint in disguise
+        Directions of motion in coordinates and time: 3 → 4
+        """
+        from zwang.functions.independent import Places
+        from zwang.functions.integrability import integrability
+
+        places = Places(self, at, parameters)
+        return integrability(self.model, places.anywhere(), places.on_constraints())
+
+    def quasi_velocities(
+        self, *, at: Any = None, parameters: Mapping[str, Any] | None = None
+    ) -> QuasiVelocities:
+        """Which velocities are the rate of some function of coordinates and time.
+
+        The arguments are those of `integrability`.
+        """
+        from zwang.functions.independent import Places
+        from zwang.functions.integrability import quasi_velocities
+
+        return quasi_velocities(self.model, Places(self, at, parameters).anywhere())
+
     # --- numbers in -------------------------------------------------------------------------------
 
     def parameter_vector(self, parameters: Mapping[str, Any] | None = None) -> FloatArray:
@@ -832,7 +882,7 @@ class ReducedSystem(System):
     ----------
     origin : the system it was reduced from.
     way_back : ``way_back(state)`` gives all coordinates, velocities, accelerations and reactions of
-        the first system; see `zwang.functions.way_back.WayBack`.
+        the first system; see `zwang.functions.reduced.way_back.WayBack`.
     """
 
     origin: System
@@ -843,7 +893,7 @@ class ReducedSystem(System):
         cls, origin: System, reduction: Reduction, partition: Partition | None
     ) -> ReducedSystem:
         """From a model that is already projected."""
-        from zwang.functions.way_back import WayBack
+        from zwang.functions.reduced.way_back import WayBack
 
         system = cls.__new__(cls)
         system.definition, system.model = reduction.model.definition, reduction.model

@@ -274,7 +274,9 @@ def test_a_start_chooses_the_branch_and_branches_are_sorted_by_distance():
     assert len(both) == 2
     assert both[0].distance < both[1].distance
     # Angles are given in the turn nearest to what is preferred: 1.52 as 1.52 − 2π.
-    assert [state.q[8] for state in both] == pytest.approx([-2.0821715, -4.7621734], abs=1e-6)
+    (_, above), (_, below) = four_bar_by_hand(0.7, (1.0, 3.0, 2.5), 3.0)
+    expected = [below, above - 2 * np.pi]
+    assert [state.q[8] for state in both] == pytest.approx(expected, abs=1e-12)
     for state in both:
         again = linkage.assemble(hold={"crank_angle": 0.7}, start=state)
         assert np.abs(again.q - state.q).max() <= 1e-9

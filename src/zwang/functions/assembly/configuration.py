@@ -10,7 +10,8 @@ from zwang.errors import AssemblyError
 from zwang.formulations.lazy import computed_once
 from zwang.functions.assembly.branches import Periods, distinct, spread
 from zwang.functions.assembly.conditions import StartConditions
-from zwang.functions.assembly.nearest import Point, least_squares, nearest
+from zwang.functions.assembly.least_squares import least_squares
+from zwang.functions.assembly.nearest import Point, nearest
 from zwang.functions.assembly.result import Assembly, Blame, conflicting_group, impossible_error
 from zwang.functions.assembly.wish import Wish
 from zwang.terms import FloatArray

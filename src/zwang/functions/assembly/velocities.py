@@ -17,7 +17,8 @@ import numpy as np
 from zwang.formulations.rank import DEFAULT_TOLERANCES, equilibrate, svd
 from zwang.functions.assembly.branches import spread
 from zwang.functions.assembly.conditions import StartConditions
-from zwang.functions.assembly.nearest import Conditions, Point, least_squares, nearest
+from zwang.functions.assembly.least_squares import least_squares
+from zwang.functions.assembly.nearest import Conditions, Point, nearest
 from zwang.functions.assembly.result import Assembly, Blame, conflicting_group, impossible_error
 from zwang.functions.assembly.wish import Wish, generic_values
 from zwang.terms import FloatArray

@@ -1,0 +1,1 @@
+"""The parts of reducing a system to independent variables."""
