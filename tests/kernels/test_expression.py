@@ -37,6 +37,13 @@ def test_not_a_number_and_infinity_are_constants_like_others():
     np.testing.assert_array_equal(found, [np.nan, np.nan, -np.inf, 2.5])
 
 
+def test_neighbouring_constants_are_not_confused():
+    x = casadi.SX.sym("x")
+    near = np.nextafter(1.5, 2)
+    (found,) = kernels.compile(casadi.Function("f", [x], [casadi.vertcat(x * 1.5, x * near)]))(1.0)
+    assert found.tolist() == [1.5, near]
+
+
 def test_the_digest_tells_expressions_apart_and_not_names():
     def digest(constant: float, name: str) -> str:
         x = casadi.SX.sym(name, 2)

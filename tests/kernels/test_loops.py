@@ -16,12 +16,16 @@ from zwang import kernels
 from zwang.kernels.call import call
 from zwang.kernels.jit import jit
 
+# The sources that count are those of a folder of the test's own, which nobody else edits.
 LOOP = """
     import sys
+    from pathlib import Path
     import casadi, numpy as np
     from zwang import kernels
     from zwang.kernels.call import call
     from zwang.kernels.jit import jit
+
+    sys.modules["zwang.kernels.jit"]._PACKAGE = Path(__file__).parent / "sources"
 
     @jit
     def step(address, x, y, work):
@@ -49,6 +53,8 @@ LOOP = """
 def run_loop(tmp_path):
     script = tmp_path / "loop.py"
     script.write_text(textwrap.dedent(LOOP))
+    (tmp_path / "sources").mkdir()
+    (tmp_path / "sources" / "called.py").write_text("x = 1")
 
     def run(**environment):
         found = subprocess.run(
@@ -73,6 +79,13 @@ def test_loops_are_compiled_once_and_then_loaded(run_loop, cache_folder):
     assert len(loop_files(cache_folder)) == 2
     assert run_loop() == "[8.0, 24.0] 1"
     assert len(loop_files(cache_folder)) == 2
+
+
+def test_an_edit_in_a_file_of_the_package_compiles_loops_again(run_loop, tmp_path):
+    run_loop()
+    (tmp_path / "sources" / "called.py").write_text("x = 2")
+    assert run_loop() == "[8.0, 24.0] 0"
+    assert run_loop() == "[8.0, 24.0] 1"
 
 
 def test_a_damaged_loop_is_compiled_again(run_loop, cache_folder):

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import struct
 
+from zwang.kernels.libm import FUNCTIONS
+
 __all__ = ["LIBRARY_PREFIX", "Writer"]
 
 # Functions of the C library go by names of ours: LLVM then knows nothing about them and cannot
@@ -69,6 +71,7 @@ class Writer:
 
     def library(self, name: str, *x: str) -> str:
         """A function of the C library, called once for each lane."""
+        assert name in FUNCTIONS, name  # a name that cannot be linked would end the process
         function, t = f"@{LIBRARY_PREFIX}{name}", self.type
         self._declarations.add(
             f"declare double {function}({', '.join(['double'] * len(x))}) "
