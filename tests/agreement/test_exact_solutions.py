@@ -30,6 +30,9 @@ PROMISED = 1e-11
 #: systems the largest is 600 (Udwadia & Schutte: α = 1 adds a unit mass, whatever the unit of M).
 UNREFINED = 1e-12
 
+#: Rounding of the force itself: as many multiplications as its own digits need, and no κ.
+CANCELLED = 1e-14
+
 QUANTITIES = ("acceleration", "constraint_force", "multipliers")
 STORED = json.loads(FILE.read_text(encoding="utf-8"))
 SLICE = [(1, 0), (1, 4), (2, 3), (3, 1), (4, 4), (6, 9), (9, 5), (12, 8), (16, 20), (25, 12)]
@@ -125,6 +128,29 @@ def plain_condition(one: Systems, rank: int) -> float:
     saddle = np.block([[M, A.T], [A, np.zeros((len(A), len(A)))]])
     values = np.sort(np.abs(np.linalg.eigvalsh(saddle)))[::-1]
     return float(values[0] / values[len(M) + rank - 1])
+
+
+def test_force_keeps_its_digits_where_large_multipliers_cancel():
+    # Nearly dependent rows: multipliers up to 1e7 times the force that they make up.
+    for n, m in [(4, 3), (9, 7), (15, 12)]:
+        systems = random_systems(Draws(23, n, m), 40, n, m, most=1e8, weak=True)
+        s, exact = zw.solve(*systems.terms), exact_solutions(systems)
+        force = [
+            e.constraint_force.relative_error(s.constraint_force[k], if_zero=1.0)
+            for k, e in enumerate(exact)
+        ]
+        assert max(force) <= CANCELLED
+
+
+def test_multipliers_of_rows_of_very_different_size_are_the_least():
+    # Redundant rows, each with a unit of its own, from 1e-6 to 1e6.
+    for n, m in [(2, 4), (6, 9), (12, 15)]:
+        draws = Draws(29, n, m)
+        systems = random_systems(draws, 20, n, m)
+        unit = 2.0 ** draws.integers(-20, 20, len(systems), m)
+        systems = systems.with_rows(systems.A * unit[..., None], systems.b * unit)
+        worst = worst_of_all_formulations(systems, exact_solutions(systems))
+        assert max(worst.values()) <= PROMISED, worst
 
 
 def test_condition_of_a_solution_is_that_of_its_scaled_terms():

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 
 import zwang as zw
-from reference.systems import Draws, Systems, condition, random_systems
+from reference.systems import Draws, Systems, random_systems
 
 #: What is promised for κ ≤ 1e4.
 PROMISED = 1e-11
@@ -77,16 +77,13 @@ def combined(draws: Draws, systems: Systems) -> tuple[Systems, Systems]:
 def combined_and_rounded(draws: Draws, systems: Systems) -> tuple[Systems, Systems]:
     """P A v̇ = P b with P = X diag(1 … 1/100) Yᵀ, X and Y orthogonal. The products are rounded.
 
-    So the rewritten system is not quite the same: its answer is another by the rounding of the
-    products times its own κ. This stays within the promise where κ ≤ 1e4 holds for the rewritten
-    system too; the others are left out.
+    So the rewritten system is not quite the same, and what that does to the answer is found by
+    rounding it once more: see `allowed`.
     """
     m = systems.b.shape[-1]
     X, Y = (np.linalg.qr(draws.integers(-1000, 1000, m, m)).Q for _ in range(2))
     P = (X * np.logspace(0.0, -2.0, m)) @ Y.T
-    after = systems.with_rows(P @ systems.A, systems.b @ P.T)
-    mild = condition(after) <= 1e4
-    return systems[mild], after[mild]
+    return systems, systems.with_rows(P @ systems.A, systems.b @ P.T)
 
 
 TRANSFORMS: list[Transform] = [
@@ -101,8 +98,6 @@ TRANSFORMS: list[Transform] = [
 
 def change(before: Systems, after: Systems) -> tuple[np.ndarray, np.ndarray]:
     """Relative change of acceleration and of force, per system; the ranks must be the same."""
-    if not len(before):
-        return np.zeros(0), np.zeros(0)
     one, two = zw.solve(*before.terms), zw.solve(*after.terms)
     for name in ("constraint", "mass", "stacked"):
         np.testing.assert_array_equal(getattr(one.ranks, name), getattr(two.ranks, name))
@@ -121,6 +116,19 @@ def relative(x: np.ndarray, y: np.ndarray, if_zero: np.ndarray) -> np.ndarray:
     return np.divide(difference, size, out=np.zeros_like(size), where=size > 0.0)
 
 
+def allowed(transform: Transform, draws: Draws, after: Systems) -> tuple[np.ndarray, np.ndarray]:
+    """How much acceleration and force may change: the promise, and what rounding the data does.
+
+    Where a transform rounds sums of up to 68 products, every number is moved by one or two units
+    in the last place at random, and a hundred times the change of the answer is allowed on top.
+    """
+    if transform is not combined_and_rounded:
+        return (np.full(len(after), PROMISED),) * 2
+    noise = [1.0 + 2.0**-52 * draws.integers(-2, 2, *x.shape) for x in (after.A, after.b)]
+    moved = change(after, after.with_rows(after.A * noise[0], after.b * noise[1]))
+    return PROMISED + 100.0 * moved[0], PROMISED + 100.0 * moved[1]
+
+
 @pytest.mark.parametrize("transform", TRANSFORMS, ids=lambda t: t.__name__)
 @pytest.mark.parametrize(
     "size", [(1, 2), (3, 2), (5, 7), (8, 4), (12, 8), (20, 24), (35, 18)], ids=str
@@ -129,8 +137,8 @@ def test_rewriting_the_rows_changes_nothing(transform, size):
     draws = Draws(17, *size)
     systems = random_systems(draws, 30, *size)
     before, after = transform(draws, systems)
-    for found in change(before, after):
-        assert np.all(found <= PROMISED), found.max()
+    for found, limit in zip(change(before, after), allowed(transform, draws, after), strict=True):
+        assert np.all(found <= limit), (found, limit)
 
 
 @given(
@@ -143,21 +151,23 @@ def test_rewriting_the_rows_of_any_small_system_changes_nothing(seed, n, m, tran
     draws = Draws(seed)
     systems = random_systems(draws, 1, n, m)
     before, after = transform(draws, systems)
-    for found in change(before, after):
-        assert np.all(found <= PROMISED), found.max()
+    for found, limit in zip(change(before, after), allowed(transform, draws, after), strict=True):
+        assert np.all(found <= limit), (found, limit)
 
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("transform", TRANSFORMS, ids=lambda t: t.__name__)
 def test_rewriting_the_rows_of_10_000_systems_changes_nothing(transform):
     worst = {"acceleration": 0.0, "constraint force": 0.0}
-    count, batch = 0, 0
+    count = batch = exceeded = 0
     while count < 10_000:
         draws = Draws(19, batch)
         n = draws.integer(1, 60)
         before, after = transform(draws, random_systems(draws, 25, n, draws.integer(1, n + 8)))
+        limits = allowed(transform, draws, after)
+        for name, found, limit in zip(worst, change(before, after), limits, strict=True):
+            worst[name] = max(worst[name], float(np.max(found)))
+            exceeded += int(np.sum(found > limit))
         count, batch = count + len(before), batch + 1
-        for name, found in zip(worst, change(before, after), strict=True):
-            worst[name] = max(worst[name], float(np.max(found, initial=0.0)))
     print(f"\n{transform.__name__}: {count} systems, {worst}")
-    assert max(worst.values()) <= PROMISED
+    assert exceeded == 0

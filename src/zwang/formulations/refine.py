@@ -63,15 +63,13 @@ def two_sum(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
 class SplitMatrix:
     """B = B₁ + B₂, one matrix or a batch, where leading parts B₁ multiply without rounding."""
 
-    def __init__(self, B: FloatArray) -> None:
-        self.lead = leading_part(B, (-2, -1))
-        self.rest = B - self.lead
+    def __init__(self, B: FloatArray, lead: FloatArray) -> None:
+        self.whole, self.lead, self.rest = B, lead, B - lead
 
-    def rows_from(self, first: int) -> SplitMatrix:
-        """The rows from this one on, split as the whole is."""
-        part = object.__new__(SplitMatrix)
-        part.lead, part.rest = self.lead[..., first:, :], self.rest[..., first:, :]
-        return part
+    @classmethod
+    def of(cls, B: FloatArray) -> SplitMatrix:
+        """Split B."""
+        return cls(B, leading_part(B, (-2, -1)))
 
     def times(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """B x as an exact part and a small rest."""
@@ -97,8 +95,8 @@ class ExactResidual:
     def __init__(self, M: FloatArray, A: FloatArray, force: FloatArray, rhs: FloatArray) -> None:
         self.n = M.shape[-1]
         self.right = np.concatenate([force, rhs], axis=-1)
-        self.stack = SplitMatrix(np.concatenate([M, A], axis=-2))
-        self.rows = self.stack.rows_from(self.n)
+        self.stack = SplitMatrix.of(np.concatenate([M, A], axis=-2))
+        self.rows = SplitMatrix(A, self.stack.lead[..., self.n :, :])
         self.ideal_force = (force, force)
 
     def __call__(
@@ -176,7 +174,7 @@ def refine(
         if done:
             break
     force, rest = residual.ideal_force  # of the multipliers before the last change
-    force = force + (rest + transpose_matvec(residual.rows.lead, dlam))
+    force = force + (rest + transpose_matvec(residual.rows.whole, dlam))
     return Refined(acceleration, multipliers, force, tuple(corrections))
 
 
