@@ -22,7 +22,17 @@ __all__ = [
     "UnknownNameError",
     "UnreachableError",
     "ZwangError",
+    "shown",
 ]
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it: on one line, and short."""
+    shape = getattr(value, "shape", None)
+    if shape and getattr(value, "size", 0) > 6:
+        return f"an array of shape {tuple(shape)}"
+    text = str(value) if shape == () else " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:76]} …"
 
 
 class ZwangError(Exception):

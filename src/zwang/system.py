@@ -14,10 +14,12 @@ from zwang.certify import Certificate, certify_terms
 from zwang.diagnosis.conflicts import minimal_conflict
 from zwang.diagnosis.explain import Explanation, explain_terms
 from zwang.diagnosis.passport import Passport, passport_terms
-from zwang.errors import InputError, UnknownNameError
+from zwang.errors import InputError, UnknownNameError, shown
 from zwang.formulations.lazy import computed_once
-from zwang.functions.constraint import Constraint
+from zwang.functions.constraint import Constraint, named_constraint
+from zwang.functions.culprit import culprit
 from zwang.functions.model import Definition, Lagrangian, Model, trace
+from zwang.functions.trace import counted
 from zwang.solution import Solution
 from zwang.solve import solve_terms
 from zwang.state import Residuals, State
@@ -809,10 +811,21 @@ class System:
             q = q.q
         q = self._vector("q", q, self.coordinates)
         v = np.zeros(len(self.velocities)) if v is None else self._vector("v", v, self.velocities)
-        t = np.asarray(t, dtype=float)
+        try:
+            t = np.asarray(t, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise InputError("time t", found=shown(t), expected="numbers") from error
         if not np.isfinite(t).all():
-            raise InputError("time t", found=str(t), expected="a finite number")
-        batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], t.shape)
+            raise InputError("time t", found=shown(t), expected="a finite number")
+        shapes = q.shape[:-1], v.shape[:-1], t.shape
+        try:
+            batch = np.broadcast_shapes(*shapes)
+        except ValueError as error:
+            raise InputError(
+                "q, v, t",
+                found=f"batches of shapes {shapes[0]}, {shapes[1]} and {shapes[2]}",
+                expected="shapes that are equal or fit each other",
+            ) from error
         q = np.broadcast_to(q, (*batch, q.shape[-1]))
         v = np.broadcast_to(v, (*batch, v.shape[-1]))
         return q, v, np.broadcast_to(t, batch), self.parameter_vector(parameters)
@@ -836,9 +849,9 @@ class System:
         try:
             array = np.asarray(value, dtype=float)
         except (TypeError, ValueError) as error:
-            raise InputError(letter, found=repr(value), expected="numbers") from error
+            raise InputError(letter, found=shown(value), expected="numbers") from error
         if array.ndim == 0 or array.shape[-1] != len(names):
-            found = f"shape {array.shape}" if array.ndim != 1 else f"{array.size} values"
+            found = f"shape {array.shape}" if array.ndim != 1 else counted(array.size)
             raise InputError(letter, found=found, expected=f"{len(names)}: {', '.join(names)}")
         if not np.isfinite(array).all():
             where = tuple(np.argwhere(~np.isfinite(array))[0])
@@ -864,7 +877,7 @@ class System:
             if not np.isfinite(value).all():
                 output = list(outputs(self.model))[k]
                 raise InputError(
-                    f"{output} of the system",
+                    culprit(self.model, output, value, arguments[0].ndim - 1),
                     found="a value that is not finite at this state",
                     expected="finite numbers",
                     advice="Look for a division by zero, a root or a logarithm of the coordinates.",
@@ -1012,7 +1025,7 @@ def _definition(
     named: dict[str, Constraint] = {}
     for name, given in (constraints or {}).items():
         _check_name("constraint", name)
-        named[name] = given if isinstance(given, Constraint) else Constraint("detect", (given,))
+        named[name] = named_constraint("constraint", name, given)
     for name in nonideal or {}:
         if name not in named:
             raise UnknownNameError("non-ideal law of constraint", name, named)
@@ -1088,7 +1101,7 @@ def _parameter(name: str, value: ArrayLike) -> FloatArray:
     try:
         array = np.array(value, dtype=float)
     except (TypeError, ValueError) as error:
-        raise InputError(f"parameter {name!r}", found=repr(value), expected="numbers") from error
+        raise InputError(f"parameter {name!r}", found=shown(value), expected="numbers") from error
     if not np.isfinite(array).all():
-        raise InputError(f"parameter {name!r}", found=str(value), expected="finite numbers")
+        raise InputError(f"parameter {name!r}", found=shown(value), expected="finite numbers")
     return array

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.control.control_force import Control, ControlForce, control_forces
-from zwang.errors import InputError, UnknownNameError
-from zwang.functions.constraint import Constraint
+from zwang.errors import InputError, UnknownNameError, shown
+from zwang.functions.constraint import Constraint, named_constraint
 from zwang.functions.derive import depends_on
 from zwang.functions.model import Model
 from zwang.functions.nonideal import Law
@@ -34,12 +34,9 @@ def named_program(program: Any) -> dict[str, Constraint]:
         program = {f"program{k}": given for k, given in enumerate(program)}
     if not isinstance(program, Mapping) or not program:
         raise InputError(
-            "program", found=repr(program), expected="constraints by name, at least one"
+            "program", found=shown(program), expected="constraints by name, at least one"
         )
-    return {
-        name: given if isinstance(given, Constraint) else Constraint("detect", (given,))
-        for name, given in program.items()
-    }
+    return {name: named_constraint("program", name, given) for name, given in program.items()}
 
 
 def gains(stabilise: Any) -> tuple[float, float]:
@@ -169,7 +166,7 @@ class _Given:
         self.q, self.v = q.reshape(-1, q.shape[-1]), v.reshape(-1, v.shape[-1])
         self.t = np.ravel(t)
         self.n = len(system.velocities)
-        numbers = {k: np.asarray(x) for k, x in {**system.parameters, **values}.items()}
+        numbers = {k: np.array(x) for k, x in {**system.parameters, **values}.items()}
         self.p = ParameterSymbols({k: x if x.ndim else float(x) for k, x in numbers.items()})
 
     def state(self, i: int) -> tuple[FloatArray, FloatArray, float]:
@@ -202,7 +199,7 @@ def _matrix(what: str, value: Any, rows: int, columns: int | None) -> FloatArray
     try:
         array = np.array(value, dtype=float)
     except (TypeError, ValueError) as error:
-        raise InputError(what, found=repr(value), expected="numbers") from error
+        raise InputError(what, found=shown(value), expected="numbers") from error
     if array.ndim == 1 and array.size == rows:
         array = array[:, None] if columns is None else np.diag(array)
     if array.ndim != 2 or array.shape[0] != rows or columns not in (None, array.shape[1]):

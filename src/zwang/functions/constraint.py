@@ -14,9 +14,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from zwang.errors import InputError
+from zwang.errors import InputError, shown
 
-__all__ = ["Constraint", "Level", "acceleration", "constraint", "position", "velocity"]
+__all__ = [
+    "Constraint",
+    "Level",
+    "acceleration",
+    "constraint",
+    "named_constraint",
+    "position",
+    "velocity",
+]
 
 Level = Literal["position", "velocity", "acceleration", "detect"]
 
@@ -42,9 +50,22 @@ class Constraint:
             if not callable(function):
                 raise InputError(
                     f"{self.level} constraint",
-                    found=repr(function),
+                    found=shown(function),
                     expected="a function, such as lambda q, t, p: q[0] - p.L",
                 )
+
+
+def named_constraint(kind: str, name: str, given: Any) -> Constraint:
+    """A constraint as it was given, or of a bare function, whose level is then found."""
+    if isinstance(given, Constraint):
+        return given
+    if not callable(given):
+        raise InputError(
+            f"{kind} {name!r}",
+            found=shown(given),
+            expected="a function, or zw.position, zw.velocity or zw.acceleration of one",
+        )
+    return Constraint("detect", (given,))
 
 
 def position(f: Callable[..., Any]) -> Constraint:

@@ -18,7 +18,7 @@ from zwang.functions.constraint import Constraint
 from zwang.functions.derive import Rows, State, depends_on, gradient, lagrange, rows, stabilised
 from zwang.functions.opaque import Call, recording
 from zwang.functions.symbol import Symbol, SymbolArray, expression, symbols_of
-from zwang.functions.trace import call, matrix, parameter_symbols, vector
+from zwang.functions.trace import call, counted, matrix, parameter_symbols, vector
 
 if TYPE_CHECKING:
     import casadi
@@ -219,7 +219,7 @@ def _kinematics(
         return N, ca.SX.zeros(nq, 1)
     n0 = vector("kinematics n0", call("kinematics n0", n0_function, arguments))
     if n0.numel() != nq:
-        raise InputError("kinematics n0", found=f"{n0.numel()} values", expected=f"{nq}")
+        raise InputError("kinematics n0", found=counted(n0.numel()), expected=f"{nq}")
     return N, n0
 
 
@@ -263,7 +263,7 @@ def _block(name: str, constraint: Constraint, s: State, nv: int, moving: Mapping
         A = matrix(f"{what}, A", call(f"{what}, A", constraint.functions[0], moving), (None, nv))
         b = vector(f"{what}, b", call(f"{what}, b", constraint.functions[1], moving))
         if b.numel() != A.shape[0]:
-            raise InputError(f"{what}, b", found=f"{b.numel()} values", expected=f"{A.shape[0]}")
+            raise InputError(f"{what}, b", found=counted(b.numel()), expected=f"{A.shape[0]}")
         return Rows("acceleration", None, None, A, b)
     function = constraint.functions[0]
     if constraint.level == "detect":
@@ -346,7 +346,7 @@ def _nonideal(
 
 def _scalar(what: str, e: casadi.SX) -> casadi.SX:
     if e.numel() != 1:
-        raise InputError(what, found=f"{e.numel()} values", expected="one number")
+        raise InputError(what, found=counted(e.numel()), expected="one number")
     return e
 
 

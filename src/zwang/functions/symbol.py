@@ -17,11 +17,29 @@ import numpy as np
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Symbol", "SymbolArray", "ValueNeededError", "expression", "symbols_of", "where"]
+__all__ = [
+    "WAY_OUT",
+    "Symbol",
+    "SymbolArray",
+    "ValueNeededError",
+    "expression",
+    "symbols_of",
+    "where",
+]
+
+
+WAY_OUT = (
+    "Use zw.where(condition, a, b) for a choice, np.sin and the like for functions, or wrap what "
+    "cannot be traced in zw.opaque(f)."
+)
 
 
 class ValueNeededError(Exception):
-    """A traced function asked for the value of a symbol; the argument says how."""
+    """A traced function does what symbols cannot; the argument says what, `advice` the way out."""
+
+    def __init__(self, found: str, advice: str | None = WAY_OUT) -> None:
+        super().__init__(found)
+        self.advice = advice
 
 
 def _casadi() -> Any:
@@ -39,7 +57,14 @@ def expression(value: Any) -> casadi.SX:
         return value
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return expression(value.item())
-    return ca.SX(float(value))
+    return ca.SX(_number(value))
+
+
+def _number(value: Any) -> float:
+    number = float(value)
+    if number != number:  # noqa: PLR0124 - only NaN differs from itself
+        raise ValueNeededError("a computation with nan", "Look where it comes from.")
+    return number
 
 
 def symbols_of(vector: casadi.SX) -> SymbolArray:
@@ -71,7 +96,9 @@ class Symbol:
         if isinstance(other, Symbol):
             right = other.sx
         elif isinstance(other, int | float | np.floating | np.integer):
-            right = float(other)
+            right = _number(other)
+        elif isinstance(other, complex | np.complexfloating):
+            raise ValueNeededError("arithmetic with a complex number", None)
         else:
             return NotImplemented
         return Symbol(operation(right, self.sx) if swap else operation(self.sx, right))
@@ -151,12 +178,10 @@ class Symbol:
     # --- what needs a value ---------------------------------------------------------------------
 
     def __bool__(self) -> bool:
-        raise ValueNeededError("it decides by the value of a symbol (if, and, or, max, min, …)")
+        raise ValueNeededError("a decision by the value of a symbol (if, and, or, max, min, …)")
 
     def __float__(self) -> float:
-        raise ValueNeededError(
-            "it turns a symbol into a plain number (float(), the math module, …)"
-        )
+        raise ValueNeededError("a symbol turned into a plain number (float(), the math module, …)")
 
     __int__ = __index__ = __complex__ = __round__ = __float__
 
@@ -172,7 +197,7 @@ class Symbol:
     def __array_function__(
         self,
         func: Callable[..., Any],
-        types: Any,  # noqa: ARG002 - NumPy's protocol
+        types: Any,
         args: Any,
         kwargs: Any,
     ) -> Any:
@@ -196,13 +221,13 @@ class Symbol:
 class SymbolArray(np.ndarray):
     """An object array of symbols on which NumPy functions that compare or branch work too."""
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return _apply_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(
         self,
         func: Callable[..., Any],
-        types: Any,  # noqa: ARG002 - NumPy's protocol
+        types: Any,
         args: Any,
         kwargs: Any,
     ) -> Any:
@@ -324,7 +349,7 @@ def _apply_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: An
             return _symbolic(_wrapped(getattr(ufunc, method)(*arrays, **kwargs)))
         return _symbolic(getattr(ufunc, method)(*arrays, **kwargs))
     message = f"numpy.{name} on symbols (method {method})"
-    raise ValueNeededError(f"it calls {message}, which has no symbolic form")
+    raise ValueNeededError(f"a call of {message}, which has no symbolic form")
 
 
 def _wrapped(result: Any) -> Any:

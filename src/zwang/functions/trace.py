@@ -11,14 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.errors import InputError, TraceError, UnknownNameError, ZwangError
+from zwang.errors import InputError, TraceError, UnknownNameError, ZwangError, shown
 from zwang.functions.opaque import about
-from zwang.functions.symbol import Symbol, SymbolArray, ValueNeededError, expression, symbols_of
+from zwang.functions.symbol import (
+    WAY_OUT,
+    Symbol,
+    SymbolArray,
+    ValueNeededError,
+    expression,
+    symbols_of,
+)
 
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["ParameterSymbols", "call", "matrix", "vector"]
+__all__ = ["ParameterSymbols", "call", "counted", "matrix", "parameter_symbols", "vector"]
 
 _HERE = Path(__file__).parent
 _OURS = {str(_HERE / name) for name in ("trace.py", "symbol.py", "derive.py", "opaque.py")}
@@ -28,6 +35,9 @@ class ParameterSymbols:
     """Parameters as a traced function sees them: ``p.m``, or ``p["m"]``."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
+        for value in values.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
         self.__dict__["_values"] = dict(values)
 
     def __getattr__(self, name: str) -> Any:
@@ -42,11 +52,7 @@ class ParameterSymbols:
         return values[name]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise InputError(
-            f"parameter {name!r}",
-            found="an assignment inside a function of the model",
-            expected="functions that only read their parameters",
-        )
+        raise ValueNeededError(f"an assignment to {name!r}, a parameter", "Parameters are read.")
 
 
 def call(what: str, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
@@ -60,9 +66,11 @@ def call(what: str, function: Callable[..., Any], arguments: Mapping[str, Any]) 
     positional, keyword = _bind(what, function, arguments)
     try:
         with about(what):
-            return function(*positional, **keyword)
+            return function(
+                *(_fresh(x) for x in positional), **{k: _fresh(x) for k, x in keyword.items()}
+            )
     except ValueNeededError as error:
-        raise _failure(what, error, str(error)) from error
+        raise _failure(what, error, str(error), error.advice) from error
     except UnknownNameError as error:
         where = _place(error.__traceback__)
         raise UnknownNameError(
@@ -71,7 +79,19 @@ def call(what: str, function: Callable[..., Any], arguments: Mapping[str, Any]) 
     except ZwangError:
         raise
     except Exception as error:
-        raise _failure(what, error, f"{type(error).__name__}: {error}") from error
+        # A TypeError is what functions for plain numbers raise; the others are plain mistakes.
+        advice = WAY_OUT if isinstance(error, TypeError) else None
+        raise _failure(what, error, f"{type(error).__name__}: {error}", advice) from error
+
+
+def _fresh(value: Any) -> Any:
+    """A copy of an array, so that what a function assigns to its arguments stays in it."""
+    if not isinstance(value, np.ndarray):
+        return value
+    copy = value.copy()
+    if isinstance(value, SymbolArray):
+        copy.__dict__.update(value.__dict__)
+    return copy
 
 
 def _bind(
@@ -80,7 +100,7 @@ def _bind(
     """Arguments by name where all names are known ones, else by position."""
     expected = f"a function of ({', '.join(arguments)}), or of some of these by name"
     if not callable(function):
-        raise InputError(what, found=repr(function), expected=expected)
+        raise InputError(what, found=shown(function), expected=expected)
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -112,9 +132,14 @@ def vector(what: str, result: Any, length: int | None = None) -> casadi.SX:
     flat = entries.ravel()
     if length is not None and flat.size != length:
         raise InputError(
-            what, found=f"{flat.size} values", expected=f"{length}, one for each velocity"
+            what, found=counted(flat.size), expected=f"{length}, one for each velocity"
         )
     return ca.vertcat(*(_checked(what, entry) for entry in flat)) if flat.size else ca.SX(0, 1)
+
+
+def counted(number: int) -> str:
+    """``1 value``, ``2 values``."""
+    return "1 value" if number == 1 else f"{number} values"
 
 
 def matrix(what: str, result: Any, shape: tuple[int | None, int]) -> casadi.SX:
@@ -168,13 +193,7 @@ def _entries(what: str, result: Any) -> np.ndarray:
             return plain
         return np.array(parts, dtype=object).reshape(*plain.shape, *parts[0].shape)
     if isinstance(result, list | tuple):
-        parts = [_entries(what, entry) for entry in result]
-        if len({part.shape for part in parts}) > 1:
-            raise InputError(what, found="rows of unequal length", expected="a rectangular result")
-        out = np.empty((len(parts), *(parts[0].shape if parts else ())), dtype=object)
-        for k, part in enumerate(parts):
-            out[k] = part if part.ndim else part.item()
-        return out
+        return _listed_entries(what, result)
     if isinstance(result, int | float | np.number):
         return np.asarray(result, dtype=object)
     raise InputError(
@@ -182,6 +201,18 @@ def _entries(what: str, result: Any) -> np.ndarray:
         found=f"a result of type {type(result).__name__}",
         expected="numbers, lists or arrays of what was computed from the arguments",
     )
+
+
+def _listed_entries(what: str, result: list[Any] | tuple[Any, ...]) -> np.ndarray:
+    if any(entry is None for entry in result):
+        raise InputError(what, found="None among the results", expected="numbers")
+    parts = [_entries(what, entry) for entry in result]
+    if len({part.shape for part in parts}) > 1:
+        raise InputError(what, found="rows of unequal length", expected="a rectangular result")
+    out = np.empty((len(parts), *(parts[0].shape if parts else ())), dtype=object)
+    for k, part in enumerate(parts):
+        out[k] = part if part.ndim else part.item()
+    return out
 
 
 def _checked(what: str, entry: Any) -> casadi.SX:
@@ -228,7 +259,7 @@ def _at(place: traceback.FrameSummary | None) -> str:
     return f" (line {place.lineno}: `{place.line}`)" if place.line else f" (line {place.lineno})"
 
 
-def _failure(what: str, error: BaseException, found: str) -> TraceError:
+def _failure(what: str, error: BaseException, found: str, advice: str | None) -> TraceError:
     place = _place(error.__traceback__)
     return TraceError(
         what,
@@ -237,8 +268,5 @@ def _failure(what: str, error: BaseException, found: str) -> TraceError:
         line=(place.line or "") if place else "",
         found=found,
         expected="arithmetic and NumPy functions on the arguments",
-        advice=(
-            "Use zw.where(condition, a, b) for a choice, np.sin and the like for functions, or "
-            "wrap what cannot be traced in zw.opaque(f)."
-        ),
+        advice=advice,
     )

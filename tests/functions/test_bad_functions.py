@@ -1,0 +1,379 @@
+"""Mistakes in the functions of a system: one clear sentence that names the culprit.
+
+Every case is a mistake someone makes. The message must hold the words given, must be a ZwangError,
+and must not show the insides of NumPy, CasADi or Python.
+"""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+import zwang as zw
+
+STATE = ([0.0, -1.0], [1.0, 0.0])
+
+GIVEN = {
+    "coordinates": ["x", "y"],
+    "parameters": {"m": 2.0, "L": 1.0, "box": np.zeros(3)},
+    "mass": lambda p: np.diag([p.m, p.m]),
+    "force": lambda p: [0.0, -9.81 * p.m],
+    "constraints": {"rod": zw.position(lambda q, p: q @ q - p.L**2)},
+}
+
+
+def pendulum(**changes):
+    return zw.System(**{**GIVEN, **changes})
+
+
+def rod(f, level=zw.position):
+    return {"constraints": {"rod": level(f)}}
+
+
+def branches(q):
+    if q[0] > 0:
+        return q[0]
+    return q[1]
+
+
+def forgets_to_return(q):
+    length = q @ q
+    length - 1.0
+
+
+def loops_while(q):
+    x = q[0]
+    while x < 1.0:
+        x = x + 1.0
+    return x - q[1]
+
+
+def fills_an_array(q):
+    out = np.zeros(2)
+    out[0] = q[0]
+    return out
+
+
+def writes_a_parameter(q, p):
+    p.L = 2.0
+    return q[0] - p.L
+
+
+def tries_and_fails(q):
+    return {}["missing"] + q[0]
+
+
+# (what is changed, words of the message in order)
+DEFINITIONS = {
+    "branch on a symbol": (rod(branches), "'rod' .*if q\\[0\\] > 0.*value of a symbol.*zw.where"),
+    "while loop": (rod(loops_while), "'rod' .*while x < 1.0.*value of a symbol"),
+    "math.sin": (rod(lambda q: math.sin(q[0])), "'rod' .*math.sin.*plain number.*np.sin"),
+    "float()": (rod(lambda q: float(q[0])), "'rod' .*float.*plain number"),
+    "max()": (rod(lambda q: max(q[0], q[1])), "'rod' .*max.*value of a symbol"),
+    "symbol into a float array": (rod(fills_an_array), "'rod' .*out\\[0\\] = q\\[0\\]"),
+    "round": (rod(lambda q: round(q[0])), "'rod' .*round"),
+    "no return": (rod(forgets_to_return), "'rod'.*returns None.*return"),
+    "None inside a list": (rod(lambda q: [q[0], None]), "'rod'.*None among"),
+    "a string": (rod(lambda q: "x = 1"), "'rod'.*str"),
+    "a string in a list": (rod(lambda q: [q[0], "y"]), "'rod'.*str"),
+    "a complex number": (rod(lambda q: q[0] * 1j), "'rod' .*with a complex number"),
+    "a complex constant": (rod(lambda q: [q[0], 1j]), "'rod'.*complex"),
+    "a dictionary": (rod(lambda q: {"a": q[0]}), "'rod'.*dict"),
+    "a generator": (rod(lambda q: (x for x in q)), "'rod'.*generator"),
+    "ragged rows": (rod(lambda q: [[q[0], q[1]], [q[0]]]), "'rod'.*unequal length"),
+    "a matrix as a constraint": (
+        rod(lambda q: [[q[0], 1.0], [q[1], 2.0]]),
+        "'rod'.*shape \\(2, 2\\)",
+    ),
+    "no equations": (rod(lambda q: []), "'rod'.*no values"),
+    "NaN": (rod(lambda q: q[0] + math.nan), "'rod'.*nan"),
+    "a constant": (rod(lambda: 1.0), "'rod'.*does not depend on q"),
+    "only time": (rod(lambda t: np.sin(2 * t)), "'rod'.*does not depend on q"),
+    "only the second equation": (
+        rod(lambda q, p: [q[0], p.L]),
+        "'rod', equation 1.*does not depend on q",
+    ),
+    "index out of range": (rod(lambda q: q[2]), "'rod' .*q\\[2\\].*size 2"),
+    "unknown parameter": (rod(lambda q, p: q[0] - p.l), "'rod' .*p\\.l.*'l'.*m, L, box"),
+    "unknown parameter by key": (rod(lambda q, p: q[0] - p["K"]), "'rod' .*'K'"),
+    "wrong argument": (rod(lambda x: x[0]), "'rod'.*\\(x\\).*\\(q, t, p\\)"),
+    "too many arguments": (rod(lambda q, v, t, p, z: q[0]), "'rod'.*\\(q, v, t, p, z\\)"),
+    "velocity in a position constraint": (
+        rod(lambda q, v: v[0]),
+        "'rod'.*\\(q, v\\).*\\(q, t, p\\)",
+    ),
+    "velocity constraint without velocities": (
+        rod(lambda q: q[0], zw.velocity),
+        "'rod'.*does not depend on v.*zw.position",
+    ),
+    "nonlinear in the accelerations": (
+        rod(lambda a: a[0] ** 2, zw.constraint),
+        "'rod'.*nonlinear.*accelerations.*linear",
+    ),
+    "A of the wrong width": (
+        {"constraints": {"rod": zw.acceleration(lambda: [[1.0, 2.0, 3.0]], lambda: [0.0])}},
+        "'rod', A.*\\(1, 3\\).*\\(m, 2\\)",
+    ),
+    "b of the wrong length": (
+        {"constraints": {"rod": zw.acceleration(lambda: [[1.0, 2.0]], lambda: [0.0, 1.0])}},
+        "'rod', b.*2 values.*1",
+    ),
+    "parameters are read only": (rod(writes_a_parameter), "'rod' .*p\\.L = 2.*assignment.*'L'"),
+    "an error of its own": (rod(tries_and_fails), "'rod' .*KeyError"),
+    "not a function": ({"constraints": {"rod": 3.0}}, "'rod'.*3\\.0.*function"),
+    "force of the wrong length": ({"force": lambda: [0.0, 1.0, 2.0]}, "force.*3 values.*2"),
+    "force of one number": ({"force": lambda: 1.0}, "force.*1 value.*2"),
+    "mass of the wrong shape": ({"mass": lambda: np.eye(3)}, "mass.*\\(3, 3\\).*\\(2, 2\\)"),
+    "mass as a number": ({"mass": lambda p: p.m}, "mass.*\\(2, 2\\)"),
+    "mass as a list of numbers": ({"mass": lambda p: [p.m, p.m]}, "mass.*\\(2,\\).*\\(2, 2\\)"),
+    "mass that wants velocities": (
+        {"mass": lambda q, v: np.eye(2)},
+        "mass.*\\(q, v\\).*\\(q, t, p\\)",
+    ),
+    "mass is not a function": ({"mass": np.eye(2)}, "mass.*function"),
+    "potential of two numbers": ({"potential": lambda q: q}, "potential.*2 values.*one number"),
+    "law of an unknown constraint": (
+        {"nonideal": {"rodd": lambda: [0.0, 0.0]}},
+        "'rodd'.*one of rod.*'rod'",
+    ),
+    "law of the wrong length": (
+        {"nonideal": {"rod": lambda reaction: [reaction[0]]}},
+        "law of 'rod'.*1 value.*2",
+    ),
+    "law with a wrong argument": (
+        {"nonideal": {"rod": lambda q, force: [0.0, 0.0]}},
+        "law of 'rod'.*\\(q, force\\).*reaction",
+    ),
+    "velocities without kinematics": ({"velocities": ["u", "w"]}, "velocities.*no kinematics"),
+    "kinematics without velocities": (
+        {"kinematics": lambda: np.eye(2)},
+        "kinematics.*no velocities",
+    ),
+    "kinematics of the wrong shape": (
+        {"velocities": ["u"], "kinematics": lambda: np.eye(2)},
+        "kinematics N.*\\(2, 2\\).*\\(2, 1\\)",
+    ),
+    "drift of the wrong length": (
+        {"velocities": ["u", "w"], "kinematics": (lambda: np.eye(2), lambda: [0.0])},
+        "kinematics n0.*1 value.*2",
+    ),
+    "kinematics with three functions": (
+        {"velocities": ["u"], "kinematics": (np.eye, np.eye, np.eye)},
+        "kinematics.*3 functions",
+    ),
+    "names as one string": ({"coordinates": "xy"}, "coordinates.*'xy'.*\\['xy'\\]"),
+    "no coordinates": ({"coordinates": []}, "coordinates.*none"),
+    "a name twice": ({"coordinates": ["x", "x"]}, "coordinates.*'x' twice"),
+    "a name that is no word": ({"coordinates": ["x 1", "y"]}, "coordinates.*'x 1'"),
+    "a keyword as a name": ({"coordinates": ["lambda", "y"]}, "coordinates.*'lambda'"),
+    "parameter named like a coordinate": (
+        {"parameters": {**GIVEN["parameters"], "x": 1.0}},
+        "parameter 'x'.*coordinate of the same name",
+    ),
+    "constraint named like a velocity": (
+        {"constraints": {"x_dot": lambda q: q[0]}},
+        "constraint 'x_dot'.*velocity of the same name",
+    ),
+    "NaN in a parameter": (
+        {"parameters": {**GIVEN["parameters"], "m": math.nan}},
+        "parameter 'm'.*nan.*finite",
+    ),
+    "a word in a parameter": (
+        {"parameters": {**GIVEN["parameters"], "m": "two"}},
+        "parameter 'm'.*'two'.*numbers",
+    ),
+    "ragged parameter": (
+        {"parameters": {**GIVEN["parameters"], "m": [[1.0], [2.0, 3.0]]}},
+        "parameter 'm'.*numbers",
+    ),
+    "complex parameter": (
+        {"parameters": {**GIVEN["parameters"], "m": 1j}},
+        "parameter 'm'.*numbers",
+    ),
+}
+
+#: Words of other people's insides.
+FOREIGN = re.compile(
+    r"casadi|SX\(|MX\(|numpy\.core|_ufunc|setting an array element|broadcast"
+    r"|Traceback|0x[0-9a-f]{6}",
+    re.IGNORECASE,
+)
+
+
+def check(error, words):
+    text = str(error.value)
+    assert re.search(words, text, re.DOTALL), text
+    assert not FOREIGN.search(text), text
+    assert len(text) < 420, text
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize("case", DEFINITIONS)
+def test_a_mistake_in_a_definition_names_the_culprit(case):
+    change, words = DEFINITIONS[case]
+    with pytest.raises(zw.ZwangError) as error:
+        pendulum(**change)
+    check(error, words)
+
+
+SINGULAR = {"parameters": {"a": 0.0}}
+
+# (what is changed, how it is used, words of the message in order)
+USES = {
+    "too few coordinates": ({}, lambda s: s.terms([1.0], [0.0, 0.0]), "q: found 1 value.*2: x, y"),
+    "too many velocities": ({}, lambda s: s.terms([0.0, 1.0], [0.0] * 3), "v: found 3 values.*2"),
+    "a matrix of the wrong width": (
+        {},
+        lambda s: s.terms(np.ones((4, 3))),
+        "q: found shape \\(4, 3\\)",
+    ),
+    "a number for a state": ({}, lambda s: s.terms(1.0), "q: found shape \\(\\)"),
+    "words for a state": ({}, lambda s: s.terms(["a", "b"]), "q.*'a'.*numbers"),
+    "NaN in the state": ({}, lambda s: s.terms([math.nan, 1.0]), "q of 'x'.*nan.*finite"),
+    "infinite velocity": ({}, lambda s: s.terms([0.0, 1.0], [0.0, math.inf]), "v of 'y_dot'.*inf"),
+    "NaN in the time": ({}, lambda s: s.terms(*STATE, math.nan), "time t.*nan"),
+    "a word for the time": ({}, lambda s: s.terms(*STATE, "now"), "time t.*'now'"),
+    "batches that do not fit": (
+        {},
+        lambda s: s.terms(np.ones((3, 2)), np.ones((4, 2))),
+        "\\(3,\\).*\\(4,\\)",
+    ),
+    "unknown name in a state": (
+        {},
+        lambda s: s.terms({"x": 1.0, "Y": 0.0}),
+        "q.*'Y'.*one of x, y",
+    ),
+    "missing name in a state": ({}, lambda s: s.terms({"x": 1.0}), "q.*no value for y"),
+    "unknown parameter": (
+        {},
+        lambda s: s.terms(*STATE, parameters={"mass": 1.0}),
+        "parameter.*'mass'.*m, L, box",
+    ),
+    "parameter of the wrong shape": (
+        {},
+        lambda s: s.terms(*STATE, parameters={"box": [1.0, 2.0]}),
+        "parameter 'box'.*\\(2,\\).*\\(3,\\)",
+    ),
+    "NaN in a changed parameter": (
+        {},
+        lambda s: s.terms(*STATE, parameters={"L": math.nan}),
+        "parameter 'L'.*nan",
+    ),
+    "division by zero in the force": (
+        {"force": lambda q, p: [1.0 / q[0], 0.0]},
+        lambda s: s.terms(*STATE),
+        "force on 'x'.*not finite.*division by zero",
+    ),
+    "root of a negative number in a constraint": (
+        rod(lambda q: np.sqrt(q[1]) - q[0]),
+        lambda s: s.terms(*STATE),
+        "'rod'.*not finite",
+    ),
+    "logarithm in the potential": (
+        {"potential": lambda q: np.log(q[0]), "force": lambda: [0.0, 0.0]},
+        lambda s: s.energy(*STATE),
+        "potential.*not finite",
+    ),
+    "mass that is not symmetric": (
+        {"mass": lambda q: [[1.0, q[1]], [0.0, 1.0]]},
+        lambda s: s.terms(*STATE),
+        "mass matrix M.*M\\[0, 1\\] = -1.*symmetric",
+    ),
+    "mass that is not positive": (
+        {"mass": lambda q: np.diag([1.0, q[1]])},
+        lambda s: s.solve(*STATE),
+        "mass matrix.*(indefinite|negative)",
+    ),
+    "no mass and no constraint": (
+        {"mass": lambda: np.diag([1.0, 0.0]), "constraints": {}},
+        lambda s: s.solve(*STATE),
+        "y.*neither mass nor constraint|neither mass nor constraint.*y",
+    ),
+    "contradicting constraints": (
+        {"constraints": {"one": lambda q, t: q[0] - t**2, "two": lambda q: q[0]}},
+        lambda s: s.solve(*STATE),
+        "one.*two",
+    ),
+    "unknown formulation": (
+        {},
+        lambda s: s.solve(*STATE, formulation="newton"),
+        "formulation.*'newton'.*udwadia_kalaba",
+    ),
+    "law that is not finite": (
+        {"nonideal": {"rod": lambda q: [1.0 / q[0], 0.0]}},
+        lambda s: s.solve(*STATE),
+        "law of 'rod'.*not finite",
+    ),
+    "many reactions of a batch": (
+        {"nonideal": {"rod": lambda reaction: [-0.1 * abs(reaction[1]), 0.0]}},
+        lambda s: s.reaction_solutions([STATE[0]] * 2),
+        "q, v, t.*batch.*one state",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", USES)
+def test_a_mistake_in_use_names_the_culprit(case):
+    change, use, words = USES[case]
+    system = pendulum(**change)
+    with pytest.raises(zw.ZwangError) as error:
+        use(system)
+    check(error, words)
+
+
+LAGRANGIANS = {
+    "kinetic energy of two numbers": ({"T": lambda v: v}, "kinetic energy T.*2 values.*one number"),
+    "kinetic energy without return": ({"T": lambda v: None}, "T.*returns None"),
+    "potential of velocities": ({"V": lambda q, v: v[0]}, "V.*\\(q, v\\)"),
+    "branch in the dissipation": (
+        {"dissipation": lambda v: v[0] if v[0] > 0 else 0.0},
+        "dissipation .*value of a symbol",
+    ),
+    "forces of the wrong length": ({"forces": lambda: [1.0]}, "force.*1 value.*2"),
+}
+
+
+@pytest.mark.parametrize("case", LAGRANGIANS)
+def test_a_mistake_in_a_lagrangian_names_the_culprit(case):
+    change, words = LAGRANGIANS[case]
+    given = {"T": lambda v: 0.5 * v @ v, "V": lambda q: q[1], **change}
+    with pytest.raises(zw.ZwangError) as error:
+        zw.System.from_lagrangian(["x", "y"], **given)
+    check(error, words)
+
+
+def test_there_are_more_than_forty():
+    assert len(DEFINITIONS) + len(USES) + len(LAGRANGIANS) > 40
+
+
+def test_the_offending_line_is_told_to_programs_too():
+    with pytest.raises(zw.TraceError) as error:
+        pendulum(**rod(branches))
+    assert error.value.line == "if q[0] > 0:"
+    assert error.value.filename.endswith("test_bad_functions.py")
+    assert error.value.lineno == branches.__code__.co_firstlineno + 1
+
+
+def test_a_function_may_not_change_what_another_sees():
+    # Arguments are handed out anew, so that an assignment in one function stays in it.
+    def spoils(q):
+        q[0] = 0.0
+        return q[1] - 1.0
+
+    system = pendulum(constraints={"first": spoils, "second": lambda q: q[0] - q[1]})
+    np.testing.assert_array_equal(system.terms(*STATE).constraint_matrix, [[0.0, 1.0], [1.0, -1.0]])
+
+
+def test_dictionaries_given_are_not_kept():
+    parameters = {"m": 2.0, "L": 1.0, "box": np.zeros(3)}
+    constraints = dict(GIVEN["constraints"])
+    system = pendulum(parameters=parameters, constraints=constraints)
+    parameters["m"] = 5.0
+    parameters["box"][0] = 7.0
+    constraints.clear()
+    assert system.parameters["m"] == 2.0
+    assert system.parameters["box"][0] == 0.0
+    assert system.constraints == ("rod",)
+    system.parameters["box"][0] = 9.0
+    assert system.parameters["box"][0] == 0.0
