@@ -30,6 +30,8 @@ from zwang.functions.constraint import acceleration, constraint, position, veloc
 from zwang.functions.event import bounce, event, set_parameters, switch
 from zwang.functions.opaque import opaque
 from zwang.functions.symbol import where
+from zwang.run.run import Run
+from zwang.runs import load, resume
 from zwang.solution import Solution
 from zwang.solve import FORMULATIONS, solve
 from zwang.system import State, System
@@ -49,6 +51,7 @@ __all__ = [
     "PainleveError",
     "Passport",
     "Portrait",
+    "Run",
     "Solution",
     "Split",
     "State",
@@ -65,10 +68,12 @@ __all__ = [
     "event",
     "explain",
     "join",
+    "load",
     "opaque",
     "passport",
     "portrait",
     "position",
+    "resume",
     "set_parameters",
     "solve",
     "splits",

@@ -8,8 +8,9 @@ compiled loop integrates one program, and Python only collects what it saved.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,13 +24,23 @@ from zwang.integrators import explicit as ex
 from zwang.integrators.events import crossing, impulse
 from zwang.integrators.loop import Loop
 from zwang.integrators.settings import Drift, Settings
+from zwang.run.keeper import Keeper
+from zwang.run.records import (
+    StoredRun,
+    header_of,
+    require_same_events,
+    require_same_model,
+    require_same_versions,
+)
 from zwang.run.run import Counts, EventRecord, RankChange, Run, Segment
+from zwang.run.store import Store, Stored, read_store
+from zwang.state import State
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.system import System
 
-__all__ = ["program_of", "simulate", "states_between"]
+__all__ = ["program_of", "rerun_of", "resume", "simulate", "states_between"]
 
 #: A start may miss its constraints by this much, relative; it is then put on them and the run says
 #: so. What is further off is a mistake of the user's.
@@ -59,6 +70,8 @@ def simulate(
     parameters: Mapping[str, Any] | None = None,
     events: Mapping[str, Event] | None = None,
     inactive: Iterable[str] = (),
+    store: str | PathLike[str] | None = None,
+    store_every: float = 1.0,
 ) -> Run:
     """Integrate a system; `zwang.System.simulate` documents the arguments."""
     if hasattr(q, "t"):
@@ -89,10 +102,57 @@ def simulate(
         set(inactive),
         {**system.parameters, **(parameters or {})},
     )
-    q, v, _, _ = system._arguments(q, v, start, parameters)  # noqa: SLF001 - joining module
+    q, v, _, _ = system.arguments(q, v, start, parameters)
     simulation.begin(q, v, start)
+    if store is not None:
+        simulation.keep(store, store_every)
     simulation.run()
     return simulation.result()
+
+
+def resume(
+    path: str | PathLike[str],
+    system: System,
+    *,
+    events: Mapping[str, Event] | None = None,
+    store_every: float = 1.0,
+) -> Run:
+    """Go on with a stored run that was interrupted; `zwang.resume` documents it."""
+    stored = read_store(path)
+    stored.require_sound()
+    require_same_model(stored, system)
+    if stored.commits[-1]["finished"] or not stored.commits[-1]["open"]:
+        return StoredRun.of(stored, system, states_between)
+    require_same_versions(stored)
+    require_same_events(stored, system, events or {})
+    simulation = _Simulation.restored(stored, system, dict(events or {}), store_every)
+    simulation.run()
+    return simulation.result()
+
+
+def rerun_of(
+    stored: Stored, system: System, events: Mapping[str, Event]
+) -> Callable[[float, FloatArray], Run]:
+    """What makes a stored run once more, with another tolerance and other times."""
+
+    def again(tolerance: float, times: FloatArray) -> Run:
+        require_same_events(stored, system, events)
+        start = stored.header["start"]
+        settings = StoredRun.of(stored, system, states_between).settings
+        simulation = _Simulation(
+            system,
+            replace(settings, tolerance=tolerance),
+            times,
+            np.array(stored.header["scales"]),
+            dict(events),
+            set(start["inactive"]),
+            {k: np.array(v) for k, v in stored.header["parameters"].items()},
+        )
+        simulation.begin(np.array(start["q"]), np.array(start["v"]), start["t"])
+        simulation.run()
+        return simulation.result()
+
+    return again
 
 
 class _Simulation:
@@ -122,9 +182,12 @@ class _Simulation:
         self.notes: list[str] = []
         self.counts = Counts()
         self.status, self.finished = "", False
+        self.open = False  # whether the work of the present stretch is still to be added
+        self.keeper: Keeper | None = None
 
     def begin(self, q: FloatArray, v: FloatArray, t: float) -> None:
         """Check the start, put it on the constraints and set up the first stretch."""
+        self.start = State(q.copy(), v.copy(), t)
         active = self._active_system()
         _require_consistent(active, q, v, t, self.parameters, self.notes)
         self._stretch(np.concatenate([q, v]), t)
@@ -137,7 +200,7 @@ class _Simulation:
 
     def _stretch(self, y: FloatArray, t: float) -> None:
         """A new loop from a state on, with the constraints and parameters of now."""
-        self.active = self._active_system()
+        self.active, self.origin = self._active_system(), State(y.copy(), y[:0], t)
         p = self.active.parameter_vector(self.parameters)
         program = program_of(self.active, y, t, p, self.settings)
         self.watch = _Watch(self.active, self.events) if self.events else None
@@ -152,6 +215,7 @@ class _Simulation:
             events=self.watch.kernel if self.watch else None,
         )
         self.segments.append(Segment(self.saved, self.saved, self.active, dict(self.parameters)))
+        self.open = True
 
     def _save(self, t: FloatArray, y: FloatArray) -> None:
         self.t.append(t)
@@ -161,11 +225,16 @@ class _Simulation:
 
     def run(self) -> None:
         """Integrate to the end, or as far as it goes."""
+        interrupted = False
         while not self.status:
+            if self.keeper is not None:
+                self.keeper.commit_if_due(self)
             try:
                 chunk = self.loop.advance()
             except KeyboardInterrupt:
+                # The loop may be ahead of what was saved: nothing is committed from here.
                 self.status = f"stopped by the user at t = {self.loop.t[0]:.6g} s"
+                interrupted = True
                 break
             self.ranks += [RankChange(a, b) for a, b in chunk.ranks[0]]
             met = self._met() if chunk.code == ex.EVENT else None
@@ -181,16 +250,98 @@ class _Simulation:
             self.finished = chunk.code == ex.DONE
             self._close()
             self.status = _status(self.counts, self.loop.t[0], chunk.code, self.settings)
+        if self.keeper is not None and not interrupted:
+            self.keeper.close(self)
 
     def _close(self) -> None:
         """Add up the work of the stretch that ends."""
+        self.counts, self.open = self.total(), False
+
+    def total(self) -> Counts:
+        """Work done so far."""
+        if not self.open:
+            return self.counts
         c = self.loop.counts[:, 0]
-        self.counts += Counts(
+        return self.counts + Counts(
             int(c[ex.ACCEPTS]), int(c[ex.REJECTS]), int(c[ex.EVALUATIONS]), int(c[ex.PROJECTIONS])
         )
 
+    # --- storage ----------------------------------------------------------------------------------
+
+    def keep(self, path: str | PathLike[str], every: float) -> None:
+        """Store the simulation from here on."""
+        s = self.start
+        start = {"t": s.t, "q": s.q, "v": s.v, "inactive": sorted(self.inactive)}
+        header = header_of(
+            self.system, self.settings, self.scales, start, self.parameters, self.events
+        )
+        self.keeper = Keeper(Store.create(path, header, self.times), every)
+
+    @classmethod
+    def restored(
+        cls, stored: Stored, system: System, events: dict[str, Event], every: float
+    ) -> _Simulation:
+        """A stored simulation as it stood at its last commit."""
+        state, last = stored.state(), StoredRun.of(stored, system, states_between)
+        segment, start = last.segments[-1], stored.header["start"]
+        inactive = set(system.constraints) - set(segment.system.constraints)
+        simulation = cls(
+            system,
+            last.settings,
+            stored.times(),
+            np.array(stored.header["scales"]),
+            events,
+            inactive,
+            dict(segment.parameters),
+        )
+        simulation.start = State(np.array(start["q"]), np.array(start["v"]), start["t"])
+        simulation._stretch(state["origin"], float(state["origin_time"]))
+        for name in LOOP_MEMORY:
+            getattr(simulation.loop, name)[...] = state[name]
+        simulation.saved, simulation.segments = stored.rows, list(last.segments)
+        simulation.ranks, simulation.records = list(last.ranks), list(last.events)
+        simulation.notes = list(last.notes)
+        simulation.counts = Counts(*(int(k) for k in state["closed_counts"]))
+        simulation.keeper = Keeper(stored.reopen(), every)
+        simulation.keeper.remember(simulation)
+        return simulation
+
+    def memory(self) -> dict[str, np.ndarray]:
+        """All that it takes to go on from here with the same bits."""
+        closed = self.counts
+        return {
+            **{name: getattr(self.loop, name) for name in LOOP_MEMORY},
+            "origin": self.origin.q,
+            "origin_time": np.array(self.origin.t),
+            "closed_counts": np.array(list(asdict(closed).values())),
+        }
+
+    def again(self, tolerance: float, times: FloatArray) -> Run:
+        """The same simulation with another tolerance, saved at other times."""
+        once_more = _Simulation(
+            self.system,
+            replace(self.settings, tolerance=tolerance),
+            times,
+            self.scales,
+            self.events,
+            {*self.system.constraints} - {*self.segments[0].system.constraints},
+            dict(self.segments[0].parameters),
+        )
+        once_more.begin(self.start.q, self.start.v, self.start.t)
+        once_more.run()
+        return once_more.result()
+
     def result(self) -> Run:
         """What there is."""
+        if self.keeper is not None and not self.t:
+            stored = self.keeper.stored()
+            return StoredRun.of(stored, self.system, states_between, self.again)
+        if self.keeper is not None:
+            self.keeper.fetch(self)
+        return self.so_far()
+
+    def so_far(self) -> Run:
+        """What there is in memory."""
         nq, n = len(self.system.coordinates), len(self.scales)
         y = np.concatenate([np.zeros((0, n)), *self.y])
         return Run(
@@ -202,11 +353,13 @@ class _Simulation:
             self.finished,
             self.settings,
             tuple(self.segments),
-            self.counts,
+            self.total(),
             states_between,
             tuple(self.records),
             tuple(self.ranks),
             tuple(self.notes),
+            self.scales,
+            self.again,
         )
 
     # --- events -----------------------------------------------------------------------------------
@@ -281,6 +434,19 @@ class _Simulation:
             if name not in self.system.constraints:
                 raise UnknownNameError("constraint to switch", name, self.system.constraints)
         self.inactive = (self.inactive - set(action.on)) | set(action.off)
+
+
+#: Arrays of a loop that hold all it remembers.
+LOOP_MEMORY = (
+    "state",
+    "parameters",
+    "memory",
+    "counts",
+    "stages",
+    "event_values",
+    "event_before",
+    "previous",
+)
 
 
 class _Met:

@@ -529,6 +529,8 @@ class System:
         parameters : name → value in place of the default; nothing is recompiled.
         events : name → `zwang.event`.
         inactive : constraints that do not act at the start, to be switched on by events.
+        store : path of a new folder to write the run to while it is made, see `zwang.resume`.
+        store_every : seconds between commits to the store.
         """
         from zwang.simulate import simulate
 

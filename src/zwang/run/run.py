@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -108,6 +109,8 @@ class Run:
     events : what happened, in order.
     ranks : changes of rank, in order.
     notes : sentences on anything approximated or doubtful.
+    scales : size of each coordinate and velocity below which its error is absolute, (nq + nv,).
+    again : makes the run once more with another tolerance and other times, for `error_estimate`.
     """
 
     system: System = field(repr=False)
@@ -123,6 +126,16 @@ class Run:
     events: tuple[EventRecord, ...] = ()
     ranks: tuple[RankChange, ...] = ()
     notes: tuple[str, ...] = ()
+    scales: FloatArray | None = field(default=None, repr=False)
+    again: Callable[[float, FloatArray], Run] | None = field(default=None, repr=False)
+
+    # --- keeping ----------------------------------------------------------------------------------
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the run to a new folder, which xarray opens and `zwang.load` reads."""
+        from zwang.run.records import save
+
+        save(self, path)
 
     # --- names ------------------------------------------------------------------------------------
 

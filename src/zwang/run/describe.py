@@ -1,0 +1,65 @@
+"""What a run is of: the model by a hash of its expressions, and the versions that made it."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from zwang._version import __version__
+
+if TYPE_CHECKING:
+    from zwang.functions.event import Event
+    from zwang.system import System
+
+__all__ = ["describe_events", "describe_model", "versions"]
+
+
+def describe_model(system: System) -> dict[str, Any]:
+    """Names, levels and a hash of all expressions; values of parameters are not part of it."""
+    import casadi as ca
+
+    from zwang.kernels.expression import read
+
+    m, s = system.model, system.model.state
+    energies = [m.T] if m.V is None else [m.T, m.V]
+    outputs = [m.M, m.Q, m.A, m.b, m.C, m.N, m.n0, m.position_values, m.rates, *energies]
+    function = ca.Function(
+        "model", [s.q, s.v, s.t, s.p, m.multipliers], [ca.densify(x) for x in outputs]
+    )
+    names = {
+        "coordinates": list(system.coordinates),
+        "velocities": list(system.velocities),
+        "parameters": {k: list(v.shape) for k, v in system.definition.parameters.items()},
+        "constraints": dict(system.levels),
+    }
+    text = f"{read(function).digest} {names}"
+    return {**names, "digest": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def describe_events(system: System, events: Mapping[str, Event]) -> dict[str, str]:
+    """Name → hash of what the event is and does."""
+    import casadi as ca
+
+    from zwang.functions.extra import trace_extra
+    from zwang.kernels.expression import read
+
+    s = system.model.state
+    result = {}
+    for name, e in events.items():
+        value = trace_extra(system.model, f"event {name!r}", e.function, 1)
+        function = ca.Function("event", [s.q, s.v, s.t, s.p], [ca.densify(value)])
+        text = f"{read(function).digest} {e.direction} {e.actions!r}"
+        result[name] = hashlib.sha256(text.encode()).hexdigest()
+    return result
+
+
+def versions() -> dict[str, str]:
+    """All that the bits of a run depend on besides its model: packages and the processor."""
+    from zwang.kernels.llvm import host
+
+    packages = {name: version(name) for name in ("numpy", "casadi", "numba", "llvmlite")}
+    python = platform.python_version()
+    return {"zwang": __version__, **packages, "python": python, "processor": host().identity}

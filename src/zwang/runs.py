@@ -1,0 +1,98 @@
+"""Stored runs: load, resume, verify."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from zwang.errors import InputError
+from zwang.run.records import StoredRun, require_same_events, require_same_model
+from zwang.run.run import Run
+from zwang.run.store import DamageError, StoreError, read_store
+from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    from zwang.functions.event import Event
+    from zwang.system import System
+
+__all__ = ["DamageError", "StoreError", "load", "resume"]
+
+
+def load(
+    path: str | PathLike[str],
+    system: System | None = None,
+    *,
+    events: Mapping[str, Event] | None = None,
+    sound_part: bool = False,
+) -> Run:
+    """Read a stored run; its arrays are read when they are first asked for.
+
+    Parameters
+    ----------
+    path : folder written by ``run.save`` or ``simulate(…, store=…)``, finished or not.
+    system : the system that made it, for forces, energies and states between the saved ones;
+        without it the run has its states, names, settings and events.
+    events : those it was made with, if `Run.error_estimate` is wanted.
+    sound_part : of a damaged store, give what comes before the damage.
+
+    Raises
+    ------
+    DamageError
+        The store is not what was written; the message says where.
+    InputError
+        The system is not the one that made the run.
+    """
+    stored = read_store(path)
+    if not sound_part or not stored.commits:
+        stored.require_sound()
+    if system is None:
+        return StoredRun.of(stored, None, _needs_system)
+    require_same_model(stored, system)
+    from zwang.simulate import rerun_of, states_between
+
+    if events:
+        require_same_events(stored, system, events)
+    return StoredRun.of(stored, system, states_between, rerun_of(stored, system, events or {}))
+
+
+def _needs_system(_: Run, times: FloatArray) -> tuple[FloatArray, FloatArray]:
+    raise InputError(
+        f"state at t = {times[0]:g}",
+        found="a run that was loaded without its system",
+        expected="the system, to integrate from the saved state before",
+        advice="Load it as zw.load(path, system).",
+    )
+
+
+def resume(
+    path: str | PathLike[str],
+    system: System,
+    *,
+    events: Mapping[str, Event] | None = None,
+    store_every: float = 1.0,
+) -> Run:
+    """Go on with a stored run that was interrupted, from its last committed chunk.
+
+    On the same machine and with the same versions it ends bit for bit as if it had never been
+    interrupted. A run that has ended already is loaded.
+
+    Parameters
+    ----------
+    path : of ``simulate(…, store=path)``.
+    system : the system that made it.
+    events : those it was made with.
+    store_every : seconds between commits.
+
+    Raises
+    ------
+    StoreError
+        The store cannot be written, or was made with other versions.
+    DamageError
+        The store is not what was written.
+    InputError
+        System or events are not those that made the run.
+    """
+    from zwang.simulate import resume as go_on
+
+    return go_on(path, system, events=events, store_every=store_every)

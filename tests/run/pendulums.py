@@ -1,0 +1,57 @@
+"""Small systems for the tests of runs; also the program that is killed in `test_resume`."""
+
+import sys
+
+import numpy as np
+
+import zwang as zw
+
+
+def pendulum():
+    return zw.System(
+        coordinates=["x", "y"],
+        parameters={"m": 2.0, "g": 9.81, "L": 1.0},
+        mass=lambda p: np.diag([p.m, p.m]),
+        force=lambda p: [0.0, -p.m * p.g],
+        potential=lambda q, p: p.m * p.g * q[1],
+        constraints={"rod": zw.position(lambda q, p: q[0] ** 2 + q[1] ** 2 - p.L**2)},
+    )
+
+
+def driven():
+    """Damped and pushed, so that applied forces do work."""
+    return zw.System(
+        coordinates=["x", "y"],
+        parameters={"m": 2.0, "g": 9.81, "L": 1.0},
+        mass=lambda p: np.diag([p.m, p.m]),
+        force=lambda v, t, p: [np.cos(3.0 * t) - 0.3 * v[0], -p.m * p.g - 0.3 * v[1]],
+        constraints={"rod": zw.position(lambda q, p: q[0] ** 2 + q[1] ** 2 - p.L**2)},
+    )
+
+
+START = ([1.0, 0.0], [0.0, 0.0])
+
+#: Changes of parameters, impacts, and a constraint that is switched: all that a run may meet.
+EVENTS = {
+    "wall": zw.event(lambda q: q[0] + 0.5, zw.bounce(0.9), direction=-1),
+    "low": zw.event(lambda q: q[1] + 0.8, [zw.set_parameters(g=9.5)], direction=-1),
+    "seen": zw.event(lambda q: q[1] + 0.3),
+}
+
+CASES = {
+    "every step": ({"until": 60.0}, {}),
+    "times": ({"until": 60.0, "save": 0.001}, {}),
+    "events": ({"until": 20.0}, EVENTS),
+    "events and times": ({"until": 20.0, "save": 0.01}, EVENTS),
+}
+
+#: A run of a second or so, with many chunks.
+LONG = {"until": 4000.0, "store_every": 0.0}
+
+
+if __name__ == "__main__":
+    # Once in little, so that everything is compiled and loaded.
+    pendulum().simulate(*START, until=1.0, store=sys.argv[1] + "-first")
+    print("ready", flush=True)
+    pendulum().simulate(*START, **LONG, store=sys.argv[1])
+    print("done", flush=True)
