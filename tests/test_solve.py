@@ -370,6 +370,28 @@ def test_a_zero_row_with_a_right_side_is_a_contradiction():
     assert caught.value.rows == (1,)
 
 
+@pytest.mark.parametrize("force", [1e3, 1e10, 1e14])
+@pytest.mark.parametrize("b", [[0.0, 1.0], [1.0, -1.0]])
+def test_a_fast_part_does_not_hide_a_contradiction_in_another(force, b):
+    # x is free and accelerates at 1e14; y is told two things at once.
+    A = [[0.0, 1.0], [0.0, 1.0]]
+    with pytest.raises(InconsistentConstraintsError) as caught:
+        zw.solve(np.eye(2), [force, 0.0], A, b)
+    assert caught.value.rows == (0, 1)
+    batch = np.zeros((3, 2))
+    batch[1] = b
+    with pytest.raises(InconsistentConstraintsError, match="system 1 of the batch"):
+        zw.solve(np.eye(2), [force, 0.0], A, batch)
+
+
+def test_rounding_in_rows_that_hardly_move_is_no_contradiction():
+    # Two rows along y, which is held: right sides of 1e-12 are rounding beside the motion of x that
+    # the third row links to y.
+    A = [[0.0, 1.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]]
+    s = zw.solve(np.eye(3), [0.0, 0.0, 9.81], A, [1e-12, -1e-12, 9.81])
+    assert_close(s.acceleration, [9.81, 0.0, 9.81], 1e-11)
+
+
 def test_right_sides_that_differ_by_rounding_agree():
     A = np.array([[0.1, 0.2], [0.3, 0.6]])
     s = zw.solve(np.eye(2), [1, 1], A, [0.1, 0.3 * (1 + 1e-14)])
@@ -555,6 +577,20 @@ def test_contradicting_rows_of_a_large_sparse_system_are_named():
     with pytest.raises(InconsistentConstraintsError) as caught:
         zw.solve(M, Q, A, b, names=names)
     assert sorted(caught.value.names) == sorted(["tie 10", "tie 11", names[-2]])
+    assert [names[row] for row in caught.value.rows] == list(caught.value.names)
+
+
+def test_a_fast_part_of_a_large_sparse_system_does_not_hide_a_contradiction():
+    M, Q, A, b, _ = ladder(600, extra=EXTRA)
+    whole = sparse.block_diag([M, sparse.eye_array(1)], format="csr")
+    A = sparse.hstack([A, sparse.csr_array((A.shape[0], 1))], format="csr")
+    fast = np.append(Q, 1e13)
+    assert zw.solve(whole, fast, A, b).acceleration[-1] == pytest.approx(1e13)
+    b = b.copy()
+    b[-2] += 0.5
+    with pytest.raises(InconsistentConstraintsError) as caught:
+        zw.solve(whole, fast, A, b)
+    assert caught.value.rows == (10, 11, A.shape[0] - 2)
 
 
 def test_a_loose_direction_of_a_large_sparse_system_is_named():
@@ -573,6 +609,10 @@ def test_a_loose_direction_of_a_large_sparse_system_is_named():
         zw.solve(M.tocsr(), np.zeros(600), A.tocsr(), b)
     assert "q202 moves alone" in str(caught.value)
     assert "q200 and q201 move together, q201 = q200" in str(caught.value)
+    w = np.asarray(caught.value.directions)
+    assert w.shape == (600, 2)
+    assert_zero(M.tocsr() @ w)
+    assert_zero(A.tocsr() @ w)
 
 
 def test_an_indefinite_large_sparse_mass_matrix_is_refused():

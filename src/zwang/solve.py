@@ -23,7 +23,7 @@ from zwang.errors import (
 from zwang.formulations.base import Facts, Formulation
 from zwang.formulations.linear import matvec, transpose_matvec
 from zwang.formulations.projection import Projection
-from zwang.formulations.rank import DEFAULT_TOLERANCES, Tolerances
+from zwang.formulations.rank import DEFAULT_TOLERANCES, Tolerances, linked_sizes
 from zwang.formulations.refine import ExactResidual, least_norm_multipliers, refine
 from zwang.formulations.saddle_point import SaddlePoint
 from zwang.formulations.scaled import Group, ScaledSystem
@@ -58,6 +58,9 @@ SMALLEST_SCALE, LARGEST_SCALE, LARGEST = 1e-100, 1e100, 1e140
 
 #: A last correction below this means six digits or more; above, the answer is looked at again.
 REFINED = 1e-6
+
+#: Rounding of a sum of products, with room for the number of terms.
+ROUNDING = 1e-14
 
 #: A mass this much smaller than the largest is not below what rounding leaves of a zero.
 DOUBTFUL_MASS = 1e-15
@@ -366,13 +369,34 @@ def _require_consistent(system: ScaledSystem, group: Group, acceleration: FloatA
     b = group.terms.constraint_rhs
     gap = np.max(np.abs(transpose_matvec(group.geometry.dependencies, b)), axis=-1)
     size = np.max(np.abs(b), axis=-1) + np.linalg.norm(acceleration, axis=-1)
-    bad = gap > system.tolerances.consistency * size
+    bad = (gap > system.tolerances.consistency * size) | _disagree(group, acceleration, system)
     if np.any(bad):
         if group.index is not None:
             marked = np.zeros(np.shape(system.constraint_ranks), dtype=bool)
             marked[group.index] = bad
             bad = marked
         raise _in_batch(system, bad, inconsistent_error)
+
+
+def _disagree(group: Group, acceleration: FloatArray, system: ScaledSystem) -> np.ndarray:
+    """Whether right sides disagree beside the b and v̇ that they have to do with, per system.
+
+    A part of the system that moves fast must not hide a contradiction in another one, so rows are
+    compared with what is linked to them through A and M alone.
+    """
+    A, b, geometry = group.terms.constraint_matrix, group.terms.constraint_rhs, group.geometry
+    tolerance = system.tolerances.consistency
+    outside = np.abs(matvec(geometry.dependencies, transpose_matvec(geometry.dependencies, b)))
+    own = np.abs(b) + matvec(np.abs(A), np.abs(acceleration))
+    noise = ROUNDING * geometry.condition * np.abs(b).max(axis=-1)  # of b in other parts
+    doubtful = (outside > tolerance * own) & (outside > noise[..., None])
+    doubtful &= (A != 0.0).any(axis=-1)  # a zero row has nothing of its own to be compared with
+    found = np.asarray(doubtful.any(axis=-1))
+    for index in np.argwhere(found):
+        i = tuple(index)
+        sizes = linked_sizes(group.terms.mass_matrix[i], A[i], b[i], acceleration[i])
+        found[i] = (doubtful[i] & (outside[i] > tolerance * sizes)).any()
+    return found
 
 
 def _in_batch(system: ScaledSystem, bad: np.ndarray, describe: Any) -> ZwangError:

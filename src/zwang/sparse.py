@@ -85,7 +85,12 @@ def _solve_checked(terms: EquationTerms, tolerances: Tolerances) -> Solution:
     correct = _factorise(scaled)
     loose, dependent = _null_space(scaled, correct)
     if loose.shape[1]:
-        raise not_unique_error(_part(terms, _columns_of(loose), None, tolerances))
+        columns = _columns_of(loose)
+        error = not_unique_error(_part(terms, columns, None, tolerances))
+        directions = np.zeros((loose.shape[0], np.shape(error.directions)[1]))
+        directions[columns] = error.directions
+        error.directions = directions
+        raise error
     acceleration, multipliers, corrections = _iterate(scaled, correct)
 
     if not (np.isfinite(acceleration).all() and np.isfinite(multipliers).all()):
@@ -93,8 +98,13 @@ def _solve_checked(terms: EquationTerms, tolerances: Tolerances) -> Solution:
     b_s = scaled.rhs
     size = np.max(np.abs(b_s), initial=0.0) + np.linalg.norm(acceleration)
     gap = np.max(np.abs(dependent.T @ b_s), initial=0.0)
-    if gap > tolerances.consistency * size:
-        raise inconsistent_error(_part(terms, None, _columns_of(dependent), tolerances))
+    if gap > tolerances.consistency * size or _disagree(
+        scaled, dependent, acceleration, tolerances.consistency
+    ):
+        rows = _columns_of(dependent)
+        error = inconsistent_error(_part(terms, None, rows, tolerances))
+        error.rows = tuple(int(rows[i]) for i in error.rows)
+        raise error
 
     notes = list(terms.notes)
     if not corrections[-1] < REFINED:
@@ -359,6 +369,26 @@ def _null_space(scaled: _Scaled, correct: Correction) -> tuple[FloatArray, Float
             break
         block *= 4
     return _half(null[:n]), _half(null[n:])
+
+
+def _disagree(
+    scaled: _Scaled, dependent: FloatArray, acceleration: FloatArray, tolerance: float
+) -> bool:
+    """Whether right sides disagree beside what they have to do with; as in `zwang.solve`."""
+    A, b = scaled.A, np.abs(scaled.rhs)
+    outside = np.abs(dependent @ (dependent.T @ scaled.rhs))
+    noise = DELTA * np.max(b, initial=0.0)  # the null vectors are good to about δ
+    doubtful = (outside > tolerance * (b + abs(A) @ np.abs(acceleration))) & (outside > noise)
+    doubtful &= np.diff(A.indptr) > 0
+    if not doubtful.any():
+        return False
+    m = A.shape[0]
+    graph = sparse.block_array([[None, A], [A.T, scaled.M]])
+    count, label = connected_components(graph, directed=False)
+    sizes = np.zeros((2, count))
+    np.maximum.at(sizes[0], label[:m], b)
+    np.maximum.at(sizes[1], label[m:], np.abs(acceleration))
+    return bool((doubtful & (outside > tolerance * sizes.sum(axis=0)[label[:m]])).any())
 
 
 def _half(X: FloatArray) -> FloatArray:

@@ -34,6 +34,7 @@ __all__ = [
     "consistent_part",
     "equilibrate",
     "general_solution",
+    "linked_sizes",
     "mass_spectrum",
     "moore_penrose_defect",
     "nullspace",
@@ -146,6 +147,21 @@ def nullspace(B: FloatArray, tolerance: float = DEFAULT_TOLERANCES.rank) -> Floa
     _, s, Vt = svd(B)
     rank = int(np.sum(s > tolerance * np.max(s, initial=0.0)))
     return Vt[rank:].T
+
+
+def linked_sizes(M: FloatArray, A: FloatArray, b: FloatArray, a: FloatArray) -> FloatArray:
+    """For each row, the largest |b| and |a| among all that is linked to it, added, shape (m,).
+
+    Coordinates are linked when M or a row of A couples them. One system.
+    """
+    touches = A != 0.0
+    linked = (touches.T.astype(float) @ touches > 0.0) | (M != 0.0) | np.eye(len(a), dtype=bool)
+    for _ in range(len(a).bit_length()):  # paths of doubled length each time
+        linked = linked.astype(float) @ linked > 0.0
+    motion = np.where(linked, np.abs(a), 0.0).max(axis=1)
+    right = np.where(touches, np.abs(b)[:, None], 0.0).max(axis=0, initial=0.0)
+    right = np.where(linked, right, 0.0).max(axis=1)
+    return np.where(touches, motion + right, 0.0).max(axis=1, initial=0.0)
 
 
 # --- scaling --------------------------------------------------------------------------------------
