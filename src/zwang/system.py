@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from zwang.functions.reduced.way_back import WayBack
     from zwang.run.run import Run
 
-__all__ = ["Residuals", "State", "System"]
+__all__ = ["ReducedSystem", "Residuals", "State", "System"]
 
 
 class System:

@@ -66,7 +66,8 @@ def quasi_velocities(model: Model, places: States) -> QuasiVelocities:
     for k in range(len(places.q)):
         inverse = np.linalg.pinv(bases[k])
         difference = inverse @ (first[k] - second[k])
-        size = np.linalg.norm(inverse) * (np.abs(first[k]) + np.abs(second[k])).max(initial=0.0)
+        parts_size = (np.abs(first[k]) + np.abs(second[k])).max(initial=0.0)
+        size = np.linalg.norm(inverse) * (parts_size + 1e-3 * np.linalg.norm(bases[k]))
         quasi |= np.any(np.abs(difference) > NEW * size, axis=1)[:-1]
     return QuasiVelocities(
         tuple(n for n, q in zip(names, quasi, strict=True) if not q),

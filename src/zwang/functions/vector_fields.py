@@ -87,7 +87,9 @@ class Fields:
         full : the dimension that cannot be exceeded.
         """
         fields = list(self.fields)
-        values = unit(self.values(fields))
+        start = self.values(fields)
+        values = unit(start)
+        sizes = [np.linalg.norm(start[:, :, j], axis=1) for j in range(len(fields))]
         newest = list(range(len(fields)))
         growth = [dimension(values)]
         while growth[-1] < full:
@@ -101,8 +103,8 @@ class Fields:
             first = self.values([one for one, _ in parts])
             second = self.values([other for _, other in parts])
             chosen: list[int] = []
-            for k in range(len(pairs)):
-                new = _relative(first[:, :, k] - second[:, :, k], first[:, :, k], second[:, :, k])
+            for k, (a, b) in enumerate(pairs):
+                new = _relative(first[:, :, k], second[:, :, k], sizes[a] * sizes[b])
                 if dimension(_joined(values, new)) > dimension(values):
                     values = _joined(values, new)
                     chosen.append(k)
@@ -112,6 +114,7 @@ class Fields:
                 break
             newest = list(range(len(fields), len(fields) + len(chosen)))
             fields += [parts[k][0] - parts[k][1] for k in chosen]
+            sizes += [np.linalg.norm(first[:, :, k] - second[:, :, k], axis=1) for k in chosen]
             growth.append(dimension(values))
         return values, tuple(growth)
 
@@ -122,10 +125,14 @@ def unit(values: FloatArray) -> FloatArray:
     return values / np.where(length > 0.0, length, 1.0)
 
 
-def _relative(difference: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
-    """A bracket relative to its two parts, with what is rounding set to zero, shape (N, n)."""
-    size = np.linalg.norm(first, axis=1) + np.linalg.norm(second, axis=1)
-    scaled = difference / np.where(size > 0.0, size, 1.0)[:, None]
+def _relative(first: FloatArray, second: FloatArray, product: FloatArray) -> FloatArray:
+    """A bracket relative to its two parts, with what is rounding set to zero, shape (N, n).
+
+    Parts that should vanish are rounding themselves; so the bracket is compared with a thousandth
+    of the product of the fields too, shape (N,), as if they changed by that much over a length 1.
+    """
+    size = np.linalg.norm(first, axis=1) + np.linalg.norm(second, axis=1) + 1e-3 * product
+    scaled = (first - second) / np.where(size > 0.0, size, 1.0)[:, None]
     return np.where(np.linalg.norm(scaled, axis=1)[:, None] > NEW, scaled, 0.0)
 
 

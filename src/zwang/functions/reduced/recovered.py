@@ -100,8 +100,9 @@ def recover(
     system = ScaledSystem.of(terms)
     d = system.velocity_scale.reshape(ideal.shape)
     A, f = terms.constraint_matrix * d[..., None, :], ideal * d
-    flat_A, flat_f = A.reshape(-1, *A.shape[-2:]), f.reshape(-1, f.shape[-1])
-    lam = np.zeros((len(flat_A), terms.constraint_count))
+    count = int(np.prod(terms.batch_shape))
+    flat_A, flat_f = A.reshape(count, *A.shape[-2:]), f.reshape(count, f.shape[-1])
+    lam = np.zeros((count, terms.constraint_count))
     for rank in np.unique(system.constraint_ranks):
         i = np.flatnonzero(np.ravel(system.constraint_ranks) == rank)
         inverse = pinv_of_rank(transpose(flat_A[i]), int(rank))

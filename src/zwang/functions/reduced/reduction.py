@@ -130,14 +130,14 @@ def _project(
         coordinates=tuple(coordinates),
         velocities=tuple(velocities),
         parameters=model.definition.parameters,
-        mass=_function(M_d, lift),
+        mass=_function(M_d, lift, matrix=True),
         force=_moving(Q_d, lift),
         potential=None if V is None else _function(V, lift),
         constraints={name: _constraint(block, lift) for name, block in blocks.items()},
         nonideal={
             name: _law(law, multipliers[_numbers(blocks, name)], lift) for name, law in laws.items()
         },
-        kinematics=None if plain else (_function(N, lift), _function(n0, lift)),
+        kinematics=None if plain else (_function(N, lift, matrix=True), _function(n0, lift)),
     )
     return Model(definition, s, N, n0, M_d, Q_d, T, V, blocks, multipliers, C)
 
@@ -217,22 +217,28 @@ def _nonideal(
 # --- a definition that can be traced again --------------------------------------------------------
 
 
-def _function(e: casadi.SX, lift: Lift) -> Callable[..., Any]:
+def _function(e: casadi.SX, lift: Lift, *, matrix: bool = False) -> Callable[..., Any]:
     """The expression as a function of (q, t, p), as a user would have written it."""
 
-    def function(q: Any, t: Any, p: Any) -> casadi.SX:
-        return _put(e, lift, q, None, t, p)
+    def function(q: Any, t: Any, p: Any) -> Any:
+        return _shaped(_put(e, lift, q, None, t, p), matrix=matrix)
 
     return function
 
 
-def _moving(e: casadi.SX, lift: Lift) -> Callable[..., Any]:
+def _moving(e: casadi.SX, lift: Lift, *, matrix: bool = False) -> Callable[..., Any]:
     """The same as a function of (q, v, t, p)."""
 
-    def function(q: Any, v: Any, t: Any, p: Any) -> casadi.SX:
-        return _put(e, lift, q, v, t, p)
+    def function(q: Any, v: Any, t: Any, p: Any) -> Any:
+        return _shaped(_put(e, lift, q, v, t, p), matrix=matrix)
 
     return function
+
+
+def _shaped(e: casadi.SX, *, matrix: bool) -> np.ndarray:
+    """Symbols in the shape a user's function returns."""
+    entries = symbols_of(e.reshape((e.numel(), 1)))
+    return entries.reshape(e.shape, order="F") if matrix else entries
 
 
 def _law(e: casadi.SX, own: casadi.SX, lift: Lift) -> Callable[..., Any]:
@@ -247,7 +253,9 @@ def _law(e: casadi.SX, own: casadi.SX, lift: Lift) -> Callable[..., Any]:
 
 def _constraint(block: Rows, lift: Lift) -> Constraint:
     if block.level == "acceleration":
-        return Constraint("acceleration", (_moving(block.A, lift), _moving(block.b, lift)))
+        return Constraint(
+            "acceleration", (_moving(block.A, lift, matrix=True), _moving(block.b, lift))
+        )
     if block.level == "position":
         assert block.value is not None
         return Constraint("position", (_function(block.value, lift),))
