@@ -549,7 +549,9 @@ class System:
         """The system that follows a program: constraints that a control force will keep.
 
         Its constraint force is that of physical and programmed constraints together; the part that
-        must be supplied is told by `control_force`.
+        must be supplied is told by `control_force`. A non-ideal law of the reaction sees here the
+        multipliers of its own rows beside those of the program, whose force is A_cᵀ λ_c; under the
+        cheapest control the reaction, and with it such a law, may differ.
 
         Parameters
         ----------

@@ -422,6 +422,13 @@ def test_repeated_calls_trace_and_compile_once():
     assert len(system.__dict__["_programs"]) == 1
 
 
+def test_functions_written_anew_at_each_call_do_not_pile_up():
+    system = particle()
+    for k in range(12):
+        system.control_force([0.0, 0.0], program={"line": lambda q, k=k: q[0] - k * q[1]})
+    assert len(system.__dict__["_programs"]) <= 8
+
+
 # --- refusals -------------------------------------------------------------------------------------
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["GAINS", "control_force", "gains", "named_program", "require_used"]
 
+#: How many programs a system keeps traced; functions written anew at each call are new programs.
+REMEMBERED = 8
+
 #: Parameters of a stabilised program.
 GAINS = ("program_k1", "program_k2")
 
@@ -115,6 +118,8 @@ def _controlled(
         extra = {k: x for k, x in parameters.items() if k not in system.definition.parameters}
         key = (*named.items(), *((k, np.shape(x)) for k, x in extra.items()))
         if key not in cache:
+            while len(cache) >= REMEMBERED:
+                del cache[next(iter(cache))]
             cache[key] = system.with_program(named, parameters=extra)
         return cache[key], parameters, (0.0, 0.0)
     if not system.program:

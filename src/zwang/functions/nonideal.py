@@ -262,6 +262,11 @@ class _Mismatch:
         lam[self.rows] = x
         return lam
 
+    def proportional(self, x: FloatArray) -> bool:
+        """Whether ten times the reaction gives ten times the force."""
+        once, ten = self.law(self.embedded(x))[0], self.law(self.embedded(10.0 * x))[0]
+        return bool(np.all(np.abs(ten - 10.0 * once) <= 1e-14 * np.max(np.abs(ten), initial=0.0)))
+
     def __call__(self, x: FloatArray) -> tuple[FloatArray, FloatArray, float]:
         C, slope = self.law(self.embedded(x))
         g = x - self.ideal - self.response @ C
@@ -275,7 +280,10 @@ def _newton(mismatch: _Mismatch, x: FloatArray) -> tuple[FloatArray, float]:
     for _ in range(60):
         if _relative(g, size) <= 0.01 * AGREEMENT or not np.isfinite(slope).all():
             break
-        step = -np.linalg.lstsq(slope, g)[0]
+        if len(g) == 1 and slope[0, 0] != 0.0:
+            step = -g / slope[0, 0]
+        else:
+            step = -np.linalg.lstsq(slope, g)[0]
         for halving in range(14):
             trial = x + 0.5**halving * step
             new_g, new_slope, new_size = mismatch(trial)
@@ -295,7 +303,10 @@ def _relative(g: FloatArray, size: float) -> float:
 
 
 def _starts(mismatch: _Mismatch) -> Iterator[FloatArray]:
-    """The ideal reaction, zero, and a point in every orthant, at its size and at ten times it."""
+    """The ideal reaction, zero, and a point in every orthant.
+
+    Where the law is not proportional to the reaction, a second one ten times as far out.
+    """
     k, sizes = len(mismatch.rows), mismatch.sizes
     yield mismatch.ideal
     yield np.zeros(k)
@@ -307,7 +318,8 @@ def _starts(mismatch: _Mismatch) -> Iterator[FloatArray]:
         signs += list(np.random.default_rng(0).choice([-1.0, 1.0], size=(16, k)))
     for sign in signs:
         yield sign * sizes
-        yield 10.0 * sign * sizes
+        if not mismatch.proportional(sign * sizes):
+            yield 10.0 * sign * sizes
 
 
 def _crossings(mismatch: _Mismatch) -> Iterator[FloatArray]:
