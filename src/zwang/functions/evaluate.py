@@ -95,7 +95,7 @@ class Evaluator:
             np.broadcast_to(v, (*batch, v.shape[-1])).reshape(len(flat_q), -1)
         )
         flat_t = np.ascontiguousarray(np.broadcast_to(t, batch).reshape(-1, 1), dtype=float)
-        results = [np.empty((len(flat_q), port.size)) for port in kernel.outputs]
+        results: list[FloatArray] = [np.empty((len(flat_q), port.size)) for port in kernel.outputs]
         if isinstance(kernel, StagedKernel):  # it may raise, which a call by address may not
             for i in range(len(flat_q)):
                 for result, value in zip(

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from zwang.functions.differences import differentiate
 from zwang.functions.opaque import Call
@@ -162,13 +163,14 @@ class StagedKernel(Kernel):
         self.failure = None
         self.reports = {need.call.name: Report() for stage in self.stages for need in stage.needs}
 
-    def __call__(self, *inputs: Any) -> tuple[FloatArray, ...]:
+    def __call__(self, *inputs: Any) -> tuple[NDArray[np.float64], ...]:
         """Evaluate; see `Kernel`."""
         arrays = self._checked(inputs)
         known = np.zeros(0)
         for stage in self.stages:
             (w,) = stage.kernel(*arrays, known)
-            parts, start = [known], 0
+            parts: list[Any] = [known]
+            start = 0
             for need in stage.needs:
                 stop = start + need.call.arguments.numel()
                 numbers, method, error = need.numbers(w[start:stop])
