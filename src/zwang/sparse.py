@@ -87,8 +87,9 @@ def _solve_checked(terms: EquationTerms, tolerances: Tolerances) -> Solution:
     if loose.shape[1]:
         columns = _columns_of(loose)
         error = not_unique_error(_part(terms, columns, None, tolerances))
-        directions = np.zeros((loose.shape[0], np.shape(error.directions)[1]))
-        directions[columns] = error.directions
+        found: Any = error.directions
+        directions = np.zeros((loose.shape[0], found.shape[1]))
+        directions[columns] = found
         error.directions = directions
         raise error
     acceleration, multipliers, corrections = _iterate(scaled, correct)
@@ -439,7 +440,7 @@ def _lightest(M: Any) -> np.ndarray:
     """The coordinates of a large block that move most in its velocity of least kinetic energy."""
     start = np.random.default_rng(0).standard_normal(M.shape[0])
     try:
-        _, vectors = eigsh(M, k=1, which="SA", v0=start, tol=1e-3)
+        _, vectors = eigsh(M, k=1, which="SA", v0=start, tol=1e-3)  # type: ignore[arg-type]
     except ArpackNoConvergence:
         return np.arange(SPARSE_SIZE)
     return np.sort(np.argsort(-np.abs(vectors[:, 0]))[:SPARSE_SIZE])
