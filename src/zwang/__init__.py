@@ -31,7 +31,7 @@ from zwang.functions.event import bounce, event, set_parameters, switch
 from zwang.functions.opaque import opaque
 from zwang.functions.symbol import where
 from zwang.run.run import Run
-from zwang.runs import load, resume
+from zwang.runs import load, resume, verify
 from zwang.solution import Solution
 from zwang.solve import FORMULATIONS, solve
 from zwang.system import State, System
@@ -79,6 +79,7 @@ __all__ = [
     "splits",
     "switch",
     "velocity",
+    "verify",
     "where",
 ]
 

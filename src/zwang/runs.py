@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from zwang.errors import InputError
 from zwang.run.records import StoredRun, require_same_events, require_same_model
-from zwang.run.run import Run
+from zwang.run.run import Run, Segment
 from zwang.run.store import DamageError, StoreError, read_store
+from zwang.run.verify import Verdict, Verification, check_motion
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.functions.event import Event
     from zwang.system import System
 
-__all__ = ["DamageError", "StoreError", "load", "resume"]
+__all__ = ["DamageError", "StoreError", "load", "resume", "verify"]
+
+#: The check of a run integrates this much more tightly than the run, so that what is compared is
+#: the error of the run.
+CHECK_FACTOR = 0.1
 
 
 def load(
@@ -96,3 +104,48 @@ def resume(
     from zwang.simulate import resume as go_on
 
     return go_on(path, system, events=events, store_every=store_every)
+
+
+def verify(
+    path: str | PathLike[str],
+    system: System,
+    *,
+    intervals: int | None = 20_000,
+    sample: int = 20,
+) -> Verification:
+    """Check that a stored run is what was written, and a motion of its system.
+
+    Hashes tell damage. What has sound hashes is asked whether it is a motion: residuals at every
+    saved state, the motion from each saved state to the next within ten tolerances, the energy and
+    Gauss's principle at a sample. An edit above ten tolerances is found even if its hashes were
+    written anew.
+
+    Parameters
+    ----------
+    path : of a stored run.
+    system : the system that made it.
+    intervals : how many intervals between saved states to integrate anew in each stretch between
+        events, evenly spread; all of them if None.
+    sample : how many states and intervals to take for Gauss's principle and the energy.
+
+    Returns
+    -------
+    Verification
+        True in a condition if the run is honest; printed, it says what was found.
+    """
+    from zwang.simulate import propagate
+
+    stored = read_store(path)
+    if stored.damage:
+        return Verification(Verdict.DAMAGED, stored.damage, {}, {"chunks": len(stored.commits)})
+    try:
+        run = load(path, system)
+    except InputError as error:
+        return Verification(Verdict.TAMPERED, (str(error),))
+    tolerance = max(run.settings.tolerance * CHECK_FACTOR, 1e-14)
+    settings = replace(run.settings, tolerance=tolerance, integrator="order8")
+
+    def tightly(segment: Segment, t: float, y: FloatArray, times: FloatArray) -> FloatArray:
+        return propagate(segment, settings, run.scales, t, np.asarray(y), times)
+
+    return check_motion(run, tightly, intervals=intervals, sample=sample)

@@ -40,7 +40,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.system import System
 
-__all__ = ["program_of", "rerun_of", "resume", "simulate", "states_between"]
+__all__ = ["program_of", "propagate", "rerun_of", "resume", "simulate", "states_between"]
 
 #: A start may miss its constraints by this much, relative; it is then put on them and the run says
 #: so. What is further off is a mistake of the user's.
@@ -720,10 +720,24 @@ def _from_saved(run: Run, start: int, times: FloatArray) -> FloatArray:
     """States at times after a saved state and before the next, shape (len(times), n)."""
     segment = next(s for s in run.segments if s.first <= start < s.last)
     y, t = np.concatenate([run.q[start], run.v[start]]), float(run.t[start])
+    return propagate(segment, run.settings, run.scales, t, y, times)
+
+
+def propagate(
+    segment: Segment,
+    settings: Settings,
+    scales: FloatArray | None,
+    t: float,
+    y: FloatArray,
+    times: FloatArray,
+) -> FloatArray:
+    """States at times after t, integrated from y, shape (len(times), n)."""
     p = segment.system.parameter_vector(segment.parameters)
-    settings = replace(run.settings, until=float(times[-1]))
+    settings = replace(settings, until=float(times[-1]))
     program = program_of(segment.system, y, t, p, settings)
-    loop = Loop(program, settings, t, y[:, None], p[:, None], times=times, scales=np.ones(len(y)))
+    if scales is None:
+        scales = np.ones(len(y))
+    loop = Loop(program, settings, t, y[:, None], p[:, None], times=times, scales=scales)
     states = []
     while True:
         chunk = loop.advance()

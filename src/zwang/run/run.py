@@ -19,6 +19,7 @@ from zwang.state import Residuals, State
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
+    from zwang.run.ledger import Work
     from zwang.system import System
 
 __all__ = ["Counts", "EventRecord", "RankChange", "Run", "Segment"]
@@ -299,6 +300,13 @@ class Run:
         """Kinetic plus potential energy; kinetic alone when the system has no potential."""
         V = self.potential_energy
         return self.kinetic_energy if V is None else self.kinetic_energy + V
+
+    @computed_once
+    def work(self) -> Work:
+        """Work of each kind of force from the start on, and how well it balances the energy."""
+        from zwang.run.ledger import work_of
+
+        return work_of(self)
 
     @computed_once
     def power(self) -> dict[str, FloatArray]:

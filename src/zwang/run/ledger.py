@@ -1,0 +1,107 @@
+"""The ledger of work: where the energy of a run came from and went to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.errors import InputError
+from zwang.formulations.linear import dot
+from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    from zwang.functions.model import Model
+    from zwang.run.run import Run
+    from zwang.system import System
+
+__all__ = ["Work", "powers", "work_of"]
+
+#: Gauss–Legendre nodes between two saved states: order 16, above that of any integrator here, so
+#: that the quadrature is as good as the states.
+NODES = 8
+
+
+@dataclass(frozen=True)
+class Work:
+    """Work done from the start to each saved state, arrays (nt,).
+
+    Attributes
+    ----------
+    applied : by the applied force Q, forces of a potential included.
+    constraint : by the ideal constraint forces, as moving constraints do.
+    nonideal : by the non-ideal forces C.
+    inertia : ∫ ½ vᵀ Ṁ v dt, what a mass matrix that changes takes up; for M(q) it is what Q's
+        velocity terms give back, so that the two cancel.
+    impulses : by impulses at events.
+    balance : T − T₀ minus all of these: zero up to the error of the run.
+    """
+
+    applied: FloatArray
+    constraint: FloatArray
+    nonideal: FloatArray
+    inertia: FloatArray
+    impulses: FloatArray
+    balance: FloatArray
+
+
+def powers(
+    system: System, q: FloatArray, v: FloatArray, t: FloatArray, parameters: Mapping[str, Any]
+) -> dict[str, FloatArray]:
+    """Powers whose sum is the rate of the kinetic energy, each (nt,)."""
+    s = system.solve(q, v, t, parameters=parameters)
+    arguments = system.arguments(q, v, t, parameters)
+    (inertia,) = system.evaluator("inertia_power", _inertia, *arguments)
+    return {
+        "applied": dot(s.terms.applied_force, v),
+        "constraint": dot(s.constraint_force - s.terms.nonideal_force, v),
+        "nonideal": dot(s.terms.nonideal_force, v),
+        "inertia": inertia[..., 0],
+    }
+
+
+def _inertia(model: Model) -> dict[str, Any]:
+    """dT/dt at fixed v: ½ vᵀ Ṁ v."""
+    from zwang.functions.derive import rate
+
+    return {"power": rate(model.T, model.state)}
+
+
+def work_of(run: Run) -> Work:
+    """The ledger of a run, by quadrature of the powers between saved states."""
+    if len(run.segments) > 1 and any(
+        run.t[a.last - 1] != run.t[b.first]
+        for a, b in pairwise(run.segments)
+        if a.last > a.first and b.last > b.first
+    ):
+        raise InputError(
+            "work",
+            found="a run with events whose instants are not saved",
+            expected="a run saved at every step",
+            advice="Simulate with save=None.",
+        )
+    names = ("applied", "constraint", "nonideal", "inertia")
+    steps = {name: np.zeros(len(run.t)) for name in (*names, "impulses")}
+    T = run.kinetic_energy
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    for segment in run.segments:
+        first, last = segment.first, segment.last
+        if last == first:
+            continue
+        if first:
+            steps["impulses"][first] = T[first] - T[first - 1]
+        if last - first == 1:
+            continue
+        a, b = run.t[first : last - 1], run.t[first + 1 : last]
+        half = 0.5 * (b - a)
+        times = (a[:, None] + half[:, None] * (1.0 + nodes)).ravel()
+        q, v = run.between(run, times)
+        power = powers(segment.system, q, v, times, segment.parameters)
+        for name in names:
+            steps[name][first + 1 : last] = half * (power[name].reshape(-1, NODES) @ weights)
+    sums = {name: np.cumsum(values) for name, values in steps.items()}
+    balance = T - T[0] - np.sum(list(sums.values()), axis=0) if len(T) else T
+    return Work(**sums, balance=balance)

@@ -1,0 +1,174 @@
+"""Honest files pass; damaged and edited ones do not, and are told apart."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zarr
+from pendulums import EVENTS, START, driven, pendulum
+
+import zwang as zw
+from zwang.run.store import digest, read_store
+from zwang.run.verify import Verdict
+
+RECORD = Path("time", "record")
+SYSTEMS = {"pendulum": pendulum(), "driven": driven()}
+
+
+def random_run(rng):
+    """A run with random system, parameters, start, tolerance and save times."""
+    name = str(rng.choice(list(SYSTEMS)))
+    L, angle = rng.uniform(0.5, 2.0), rng.uniform(-np.pi, np.pi)
+    direction = np.array([np.sin(angle), -np.cos(angle)])
+    speed = rng.uniform(-4.0, 4.0)
+    run = SYSTEMS[name].simulate(
+        L * direction,
+        speed * np.array([direction[1], -direction[0]]),
+        until=rng.uniform(1.0, 4.0),
+        tolerance=10.0 ** rng.uniform(-11, -5),
+        save=rng.choice([None, 0.02, 0.1]),
+        parameters={"L": L, "g": rng.uniform(1.0, 20.0)},
+        events=EVENTS if rng.random() < 0.3 else None,
+    )
+    return SYSTEMS[name], run
+
+
+def edit(path, change, *, reseal):
+    """Change the arrays of a store; with new hashes if asked for."""
+    stored = read_store(path)
+    group = zarr.open_group(path, mode="r+", use_consolidated=False)
+    arrays = {name: group[name][:] for name in ("time", "q", "v")}
+    change(arrays)
+    for name, values in arrays.items():
+        group[name][:] = values
+    if not reseal:
+        return
+    previous = digest((path / RECORD / "header.json").read_bytes())
+    for k, commit in enumerate(stored.commits):
+        rows = slice(commit["first"], commit["last"])
+        hashes = {name: digest(values[rows]) for name, values in arrays.items()}
+        content = json.dumps({**commit, "sha256": hashes, "previous": previous}).encode()
+        (path / RECORD / f"commit-{k:06d}.json").write_bytes(content)
+        previous = digest(content)
+
+
+def tampering(rng, run, smallest=12.0):
+    """A random edit above ten tolerances."""
+    size = run.settings.tolerance * 10.0 ** rng.uniform(np.log10(smallest), 5)
+    name = str(rng.choice(["q", "v"]))
+    row = int(rng.integers(1, len(run)))
+    column = int(rng.integers(getattr(run, name).shape[1]))
+    sign = rng.choice([-1.0, 1.0])
+
+    def one_entry(arrays):
+        arrays[name][row, column] += sign * size * (1.0 + abs(arrays[name][row, column]))
+
+    def all_later_rows(arrays):
+        later = arrays[name][row:, column]
+        later += sign * size * (1.0 + np.abs(later).max())
+
+    def along_the_constraint(arrays):
+        # q and v turned about the pivot: no residual shows it.
+        angle = sign * size * 3.0
+        c, s = np.cos(angle), np.sin(angle)
+        turn = np.array([[c, -s], [s, c]])
+        for key in ("q", "v"):
+            arrays[key][row] = turn @ arrays[key][row]
+
+    return rng.choice([one_entry, all_later_rows, along_the_constraint])
+
+
+def check_many(count, seed, path):
+    rng = np.random.default_rng(seed)
+    for k in range(count):
+        system, run = random_run(rng)
+        folder = path / str(k)
+        run.save(folder)
+        honest = zw.verify(folder, system)
+        assert honest, f"honest run {k}: {honest}"
+        reseal = bool(rng.random() < 0.7)
+        edit(folder, tampering(rng, run), reseal=reseal)
+        tampered = zw.verify(folder, system)
+        assert tampered.verdict == (Verdict.TAMPERED if reseal else Verdict.DAMAGED), k
+
+
+def test_ten_honest_and_ten_tampered_files(tmp_path):
+    check_many(10, 1, tmp_path)
+
+
+@pytest.mark.campaign
+def test_a_hundred_honest_and_a_hundred_tampered_files(tmp_path):
+    check_many(100, 2, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def run():
+    return SYSTEMS["pendulum"].simulate(*START, until=2.0)
+
+
+def test_an_honest_file_says_what_was_checked(run, tmp_path):
+    run.save(tmp_path / "run")
+    outcome = zw.verify(tmp_path / "run", SYSTEMS["pendulum"])
+    assert outcome.verdict is Verdict.HONEST
+    assert outcome.checked["states"] == len(run)
+    assert outcome.checked["intervals"] == len(run) - 1
+    assert set(outcome.figures) == {"residual", "step", "energy", "Gauss"}
+    assert max(outcome.figures.values()) < 0.1
+    assert str(outcome).startswith("honest")
+
+
+def test_an_edit_is_told_with_its_time(run, tmp_path):
+    run.save(tmp_path / "run")
+
+    def faster(arrays):
+        arrays["v"][20] *= 1.0 + 1e-7
+
+    edit(tmp_path / "run", faster, reseal=True)
+    outcome = zw.verify(tmp_path / "run", SYSTEMS["pendulum"])
+    assert outcome.verdict is Verdict.TAMPERED
+    assert f"the state saved at {run.t[20]:.6g} s" in str(outcome)
+
+
+def test_an_edit_below_the_tolerance_is_no_finding(run, tmp_path):
+    run.save(tmp_path / "run")
+
+    def hardly(arrays):
+        arrays["v"][20] *= 1.0 + 1e-10
+
+    edit(tmp_path / "run", hardly, reseal=True)
+    assert zw.verify(tmp_path / "run", SYSTEMS["pendulum"])
+
+
+def test_damage_is_told_from_tampering(run, tmp_path):
+    run.save(tmp_path / "run")
+
+    def slightly(arrays):
+        arrays["q"][3, 0] = np.nextafter(arrays["q"][3, 0], 2.0)
+
+    edit(tmp_path / "run", slightly, reseal=False)
+    outcome = zw.verify(tmp_path / "run", SYSTEMS["pendulum"])
+    assert outcome.verdict is Verdict.DAMAGED
+    assert "q in rows 0 to" in str(outcome)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda a: a["q"].__setitem__((5, 0), np.nan), "not finite"),
+        (lambda a: a["time"].__setitem__(5, a["time"][3]), "time runs backwards"),
+    ],
+)
+def test_states_that_are_no_states(change, words, run, tmp_path):
+    run.save(tmp_path / "run")
+    edit(tmp_path / "run", change, reseal=True)
+    outcome = zw.verify(tmp_path / "run", SYSTEMS["pendulum"])
+    assert outcome.verdict is Verdict.TAMPERED
+    assert words in str(outcome)
+
+
+def test_a_run_of_another_system_is_not_accepted(run, tmp_path):
+    run.save(tmp_path / "run")
+    outcome = zw.verify(tmp_path / "run", SYSTEMS["driven"])
+    assert not outcome
+    assert "differs in its expressions" in str(outcome)
