@@ -21,7 +21,7 @@ from zwang.errors import InputError
 
 __all__ = ["EquationTerms", "FloatArray", "join", "out_of_range"]
 
-FloatArray = NDArray[np.float64]
+FloatArray = NDArray[np.floating]
 
 #: How far M may be from symmetric, relative to √(M_ii M_jj) and to the row's own size. Products
 #: such as Rᵀ J R computed in double precision stay below 1e-14; a wrong entry is far above.
@@ -212,9 +212,10 @@ def join(
     A, b : connecting rows, shape (k, Σ nᵢ) and (k,).
     names : names of the connecting rows.
     """
-    named = components if isinstance(components, Mapping) else None
-    parts = list(named.values()) if named is not None else list(components)  # type: ignore[arg-type]
-    prefixes = [f"{key}." for key in named] if named is not None else [""] * len(parts)
+    if isinstance(components, Mapping):
+        parts, prefixes = list(components.values()), [f"{key}." for key in components]
+    else:
+        parts, prefixes = list(components), [""] * len(components)
     if not parts:
         raise InputError(
             "components",
