@@ -384,6 +384,13 @@ def test_a_fast_part_does_not_hide_a_contradiction_in_another(force, b):
         zw.solve(np.eye(2), [force, 0.0], A, batch)
 
 
+def test_a_large_right_side_does_not_hide_a_contradiction_in_another_part():
+    A = [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
+    with pytest.raises(InconsistentConstraintsError) as caught:
+        zw.solve(np.eye(2), [0.0, 0.0], A, [1e10, 0.0, 1.0])
+    assert caught.value.rows == (1, 2)
+
+
 def test_rounding_in_rows_that_hardly_move_is_no_contradiction():
     # Two rows along y, which is held: right sides of 1e-12 are rounding beside the motion of x that
     # the third row links to y.
