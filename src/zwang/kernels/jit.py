@@ -1,8 +1,8 @@
 """Numba for loops of ours, with compiled code kept in our cache.
 
 Numba's own cache looks at the file of the function alone: an edit in a function it calls, in
-another file, goes unnoticed, and a damaged file is an error. Here the key holds a hash of all of
-the package's sources, and damaged or missing files mean one more compilation.
+another file, goes unnoticed, and a damaged file is an error. Here the key holds a hash of all
+sources that loops are made of, and damaged or missing files mean one more compilation.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ __all__ = ["jit"]
 
 _LOG = logging.getLogger("zwang.kernels")
 _PACKAGE = Path(__file__).parents[1]
+# Folders with code that compiled loops are made of; an edit elsewhere compiles nothing again.
+_COMPILED = ("kernels", "engine", "integrators")
 # No Python in loops, threads may run beside each other, and 1/0 is inf as in kernels.
 _OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy"}
 
@@ -132,6 +134,6 @@ class _Cache:
             codegen.magic_tuple(),  # target, processor and its features
             f"Python {sys.version} Numba {numba.__version__}",
             own_source,
-            disk.source_digest(_PACKAGE),
+            *(disk.source_digest(_PACKAGE / folder) for folder in _COMPILED),
         )
         return hashlib.sha256(repr(parts).encode()).hexdigest()
