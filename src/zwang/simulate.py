@@ -587,8 +587,8 @@ def program_of(
 
 def _singular_mass(system: System, y: FloatArray, t: float, p: FloatArray) -> bool:
     nq = len(system.coordinates)
-    terms = system._ideal_terms(y[:nq], y[nq:], np.asarray(t), p)  # noqa: SLF001 - joining module
-    M = terms.mass_matrix
+    (M,) = system.evaluator("mass", lambda m: {"M": m.M}, y[:nq], y[nq:], np.asarray(t), p)
+    M = M.reshape(len(y) - nq, len(y) - nq)
     d, _ = equilibrate(M, np.zeros((0, M.shape[-1])))
     return bool(mass_spectrum(M * d * d[:, None]).rank < M.shape[-1])
 

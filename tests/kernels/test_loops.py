@@ -53,8 +53,8 @@ LOOP = """
 def run_loop(tmp_path):
     script = tmp_path / "loop.py"
     script.write_text(textwrap.dedent(LOOP))
-    (tmp_path / "sources").mkdir()
-    (tmp_path / "sources" / "called.py").write_text("x = 1")
+    (tmp_path / "sources" / "engine").mkdir(parents=True)
+    (tmp_path / "sources" / "engine" / "called.py").write_text("x = 1")
 
     def run(**environment):
         found = subprocess.run(
@@ -83,7 +83,7 @@ def test_loops_are_compiled_once_and_then_loaded(run_loop, cache_folder):
 
 def test_an_edit_in_a_file_of_the_package_compiles_loops_again(run_loop, tmp_path):
     run_loop()
-    (tmp_path / "sources" / "called.py").write_text("x = 2")
+    (tmp_path / "sources" / "engine" / "called.py").write_text("x = 2")
     assert run_loop() == "[8.0, 24.0] 0"
     assert run_loop() == "[8.0, 24.0] 1"
 

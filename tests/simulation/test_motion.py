@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from known_motions import parallelogram_angle, parallelogram_state, pendulum_angle
 
 import zwang as zw
-from conftest import parallelogram_angle, parallelogram_state, pendulum_angle
 
 AMPLITUDE = np.pi / 2
 START = [1.0, 0.0]
