@@ -122,7 +122,7 @@ def resume(
     stored.require_sound()
     require_same_model(stored, system)
     if stored.commits[-1]["finished"] or not stored.commits[-1]["open"]:
-        return StoredRun.of(stored, system, states_between)
+        return StoredRun.of(stored, system, states_between, rerun_of(stored, system, events or {}))
     require_same_versions(stored)
     require_same_events(stored, system, events or {})
     simulation = _Simulation.restored(stored, system, dict(events or {}), store_every)

@@ -20,6 +20,7 @@ from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.run.ledger import Work
+    from zwang.run.views import ErrorEstimate
     from zwang.system import System
 
 __all__ = ["Counts", "EventRecord", "RankChange", "Run", "Segment"]
@@ -137,6 +138,33 @@ class Run:
         from zwang.run.records import save
 
         save(self, path)
+
+    def to_xarray(self) -> Any:
+        """The states as an ``xarray.Dataset``, one variable a channel (extra `data`)."""
+        from zwang.run.views import to_xarray
+
+        return to_xarray(self)
+
+    def plot(self, *names: str) -> Any:
+        """Channels over time as a Matplotlib figure (extra `plot`); all coordinates by default.
+
+        Parameters
+        ----------
+        names : of coordinates and velocities, or ``"energy"``.
+        """
+        from zwang.run.views import plot
+
+        return plot(self, names)
+
+    def error_estimate(self) -> ErrorEstimate:
+        """Estimate of the global error at the saved states.
+
+        The difference to a second run at a hundredth of the tolerance, which costs about twice
+        what the run did.
+        """
+        from zwang.run.views import error_estimate
+
+        return error_estimate(self)
 
     # --- names ------------------------------------------------------------------------------------
 

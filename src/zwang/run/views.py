@@ -1,0 +1,107 @@
+"""A run in other forms: labelled arrays, a figure, an estimate of its error."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.errors import InputError, MissingExtraError
+from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    from zwang.run.run import Run
+
+__all__ = ["ErrorEstimate", "error_estimate", "plot", "to_xarray"]
+
+#: The second run of an estimate takes this part of the tolerance, so that its own error is small
+#: beside that of the first.
+TIGHTER = 0.01
+
+
+@dataclass(frozen=True)
+class ErrorEstimate:
+    """Estimated global error of a run at its saved states.
+
+    Attributes
+    ----------
+    q, v : estimate minus saved state, shapes (nt, nq) and (nt, nv).
+    """
+
+    q: FloatArray
+    v: FloatArray
+
+    @property
+    def worst(self) -> float:
+        """Largest entry, in absolute value."""
+        return float(max(np.abs(self.q).max(initial=0.0), np.abs(self.v).max(initial=0.0)))
+
+
+def error_estimate(run: Run) -> ErrorEstimate:
+    """Difference to a second run at a hundredth of the tolerance."""
+    if run.again is None:
+        raise InputError(
+            "error estimate",
+            found="a run that cannot be made once more",
+            expected="a run of simulate, or zw.load(path, system)",
+        )
+    if run.settings.step > 0.0:
+        raise InputError(
+            "error estimate",
+            found="a run with a fixed step",
+            expected="a run with error control",
+            advice="Compare with a run of half the step.",
+        )
+    # Two rows at one time are the two sides of an event, whose own time has an error: no place to
+    # compare states at. They get the estimate of the row before.
+    times, first, count = np.unique(run.t, return_index=True, return_counts=True)
+    plain = count == 1
+    tighter = run.again(max(run.settings.tolerance * TIGHTER, 1e-14), times[plain])
+    if len(tighter) < np.count_nonzero(plain):
+        raise InputError(
+            "error estimate",
+            found=f"a second run that {tighter.status}",
+            expected="one that gets as far as the first",
+        )
+    rows = first[plain]
+    at = np.clip(np.searchsorted(rows, np.arange(len(run.t)), side="right") - 1, 0, None)
+    return ErrorEstimate((tighter.q - run.q[rows])[at], (tighter.v - run.v[rows])[at])
+
+
+def to_xarray(run: Run) -> Any:
+    """The states as an ``xarray.Dataset`` with the names of coordinates and velocities."""
+    try:
+        import xarray as xr
+    except ImportError as error:
+        raise MissingExtraError("run.to_xarray", "xarray", "data") from error
+    channels = {name: ("time", run[name]) for name in run.names}
+    attributes = {
+        "status": run.status,
+        "settings": run.settings.to_dict(),
+        "parameters": dict(run.parameters),
+        "counts": asdict(run.counts),
+        "notes": list(run.notes),
+    }
+    return xr.Dataset(channels, coords={"time": run.t}, attrs=attributes)
+
+
+def plot(run: Run, names: tuple[str, ...]) -> Any:
+    """Channels over time, one below the other, as a Matplotlib figure."""
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError as error:
+        raise MissingExtraError("run.plot", "matplotlib", "plot") from error
+    names = names or run.system.coordinates
+    values = [run.energy if name == "energy" else run[name] for name in names]
+    figure, axes = plt.subplots(
+        len(names), 1, sharex=True, squeeze=False, figsize=(7.0, 1.0 + 1.6 * len(names))
+    )
+    for axis, name, value in zip(axes[:, 0], names, values, strict=True):
+        axis.plot(run.t, value)
+        axis.set_ylabel(name)
+        for e in run.events:
+            axis.axvline(e.t, color="0.8", linewidth=0.8, zorder=0)
+    axes[-1, 0].set_xlabel("t [s]")
+    figure.tight_layout()
+    return figure

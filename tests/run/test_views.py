@@ -1,0 +1,134 @@
+"""Runs as labelled arrays and figures; their error and their ledger of work."""
+
+import builtins
+
+import numpy as np
+import pytest
+from pendulums import EVENTS, START, driven, pendulum
+
+import zwang as zw
+from zwang.errors import MissingExtraError
+
+SYSTEM = pendulum()
+
+
+@pytest.fixture(scope="module")
+def run():
+    return SYSTEM.simulate(*START, until=5.0, tolerance=1e-7)
+
+
+def test_to_xarray_names_every_channel(run):
+    pytest.importorskip("xarray")
+    data = run.to_xarray()
+    assert set(data.data_vars) == {"x", "y", "x_dot", "y_dot"}
+    assert data["y_dot"].values.tobytes() == run["y_dot"].tobytes()
+    assert data["time"].values.tobytes() == run.t.tobytes()
+    assert data.attrs["parameters"]["L"] == 1.0
+
+
+def test_plot_draws_what_was_asked_for(run, monkeypatch):
+    pytest.importorskip("matplotlib").use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure = run.plot("x", "energy")
+    assert [axis.get_ylabel() for axis in figure.axes] == ["x", "energy"]
+    assert np.array_equal(figure.axes[0].lines[0].get_ydata(), run["x"])
+    plt.close(figure)
+    with pytest.raises(zw.ZwangError, match="'w'"):
+        run.plot("w")
+
+
+@pytest.mark.parametrize(
+    ("call", "package", "extra"),
+    [("to_xarray", "xarray", "data"), ("plot", "matplotlib", "plot")],
+)
+def test_a_missing_extra_is_named(run, call, package, extra, monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *rest, **more):
+        if name.split(".")[0] == package:
+            raise ImportError(name)
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(MissingExtraError, match=rf"zwang\[{extra}\]"):
+        getattr(run, call)()
+
+
+@pytest.mark.parametrize("tolerance", [1e-5, 1e-7, 1e-9])
+def test_the_error_estimate_is_within_a_factor_of_ten(tolerance):
+    run = SYSTEM.simulate(*START, until=5.0, tolerance=tolerance, save=0.05)
+    truth = SYSTEM.simulate(*START, until=5.0, tolerance=1e-13, save=0.05)
+    error = max(np.abs(truth.q - run.q).max(), np.abs(truth.v - run.v).max())
+    assert error / 10.0 < run.error_estimate().worst < error * 10.0
+
+
+def test_the_error_of_a_stored_run_is_estimated_alike(run, tmp_path):
+    run.save(tmp_path / "run")
+    stored = zw.load(tmp_path / "run", SYSTEM)
+    # A saved run begins at its first saved state, which is the start put on the constraints.
+    assert stored.error_estimate().worst == pytest.approx(run.error_estimate().worst, rel=1e-3)
+
+
+def test_the_error_is_estimated_across_events():
+    run = SYSTEM.simulate(*START, until=4.0, tolerance=1e-7, events=EVENTS)
+    estimate = run.error_estimate()
+    assert len(run.segments) > 2
+    assert estimate.q.shape == run.q.shape
+    assert 1e-12 < estimate.worst < 1e-4
+
+
+# Work and energy. Balances are sums of local errors over the run; a thousand tolerances times the
+# energies of order ten is far below any of the works themselves.
+BALANCE = 1e-6
+
+
+def test_work_of_gravity_is_the_change_of_potential_energy(run):
+    assert run.work.applied == pytest.approx(
+        run.potential_energy[0] - run.potential_energy, abs=1e-5
+    )
+    assert np.abs(run.work.constraint).max() < 1e-12
+
+
+def test_work_balances_the_kinetic_energy_with_damping_and_a_push():
+    run = driven().simulate(*START, until=5.0)
+    assert np.abs(run.work.applied).max() > 1.0
+    assert np.abs(run.work.balance).max() < BALANCE
+
+
+def test_work_balances_with_a_mass_that_depends_on_the_position():
+    """Two masses on rods in angles: M(q) changes, and Q has velocity terms to match."""
+    system = zw.System.from_lagrangian(
+        ["a", "b"],
+        T=lambda q, v: v[0] ** 2 + 0.5 * v[1] ** 2 + v[0] * v[1] * np.cos(q[0] - q[1]),
+        V=lambda q: -2.0 * 9.81 * np.cos(q[0]) - 9.81 * np.cos(q[1]),
+    )
+    run = system.simulate([1.0, 2.0], [0.0, 0.0], until=3.0)
+    assert np.abs(run.work.inertia).max() > 0.1
+    assert np.abs(run.work.balance).max() < BALANCE
+    assert np.ptp(run.energy) < BALANCE
+
+
+def test_work_balances_with_a_moving_constraint():
+    """A bead on a rod that turns at a given rate: the rod does work on it."""
+    system = zw.System(
+        coordinates=["x", "y"],
+        mass=lambda: np.eye(2),
+        constraints={"rod": zw.position(lambda q, t: q[0] * np.sin(t) - q[1] * np.cos(t))},
+    )
+    run = system.simulate([1.0, 0.0], [0.0, 1.0], until=2.0)
+    # r = cosh t, and the energy is ½ (ṙ² + r²).
+    assert run.work.constraint[-1] == pytest.approx(0.5 * (np.cosh(4.0) - 1.0), rel=1e-8)
+    assert np.abs(run.work.balance).max() < BALANCE
+
+
+def test_impulses_are_in_the_ledger():
+    run = SYSTEM.simulate(*START, until=4.0, events=EVENTS)
+    assert run.work.impulses[-1] < -0.1  # restitution 0.9
+    assert np.abs(run.work.balance).max() < BALANCE
+
+
+def test_work_across_events_that_are_not_saved_is_refused():
+    run = SYSTEM.simulate(*START, until=4.0, events=EVENTS, save=0.1)
+    with pytest.raises(zw.InputError, match="saved at every step"):
+        _ = run.work
