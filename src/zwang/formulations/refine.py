@@ -15,6 +15,7 @@ multipliers among all, where rows are dependent, is refined in the same way.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -154,6 +155,7 @@ def refine(
     single = acceleration.ndim == 1
     corrections: list[float] = []
     size: FloatArray | float = 1.0
+    dlam = multipliers
     for _ in range(steps):
         da, dlam = respond(*residual(acceleration, multipliers))
         before, size = size, correction_size(da, dlam, acceleration, multipliers)
@@ -167,7 +169,8 @@ def refine(
         else:
             corrections.append(float(size.max()))
             if not converging.all():
-                da, dlam = da * converging[..., None], dlam * converging[..., None]
+                accepted = converging[..., None]  # what is not may be no number at all
+                da, dlam = np.where(accepted, da, 0.0), np.where(accepted, dlam, 0.0)
                 size = np.where(converging, size, 0.0)  # no later correction is below half of 0
             done = (size <= tolerance).all()
         acceleration, multipliers = acceleration + da, multipliers + dlam
@@ -181,16 +184,18 @@ def refine(
 def correction_size(
     da: FloatArray, dlam: FloatArray, acceleration: FloatArray, multipliers: FloatArray
 ) -> FloatArray:
-    """max|change| / max|value| of acceleration or multipliers, the larger, shape of the batch."""
+    """|change| / |value| of acceleration or multipliers, the larger, shape of the batch."""
     larger = max if da.ndim == 1 else np.maximum
-    a, lam = largest(acceleration), largest(multipliers)
+    a, lam = length(acceleration), length(multipliers)
     floor = NEGLIGIBLE * larger(a, lam) + TINY
-    return larger(largest(da) / larger(a, floor), largest(dlam) / larger(lam, floor))
+    return larger(length(da) / larger(a, floor), length(dlam) / larger(lam, floor))
 
 
-def largest(x: FloatArray) -> FloatArray:
-    """max|x| over the last axis; 0 for an empty vector."""
-    return np.abs(x).max(axis=-1, initial=0.0)
+def length(x: FloatArray) -> FloatArray:
+    """|x| over the last axis."""
+    if x.ndim == 1:
+        return math.sqrt(np.vdot(x, x))  # type: ignore[return-value] - a number, for speed
+    return np.sqrt(np.vecdot(x, x))
 
 
 def least_norm_multipliers(
