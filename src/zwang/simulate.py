@@ -40,7 +40,17 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.system import System
 
-__all__ = ["program_of", "propagate", "rerun_of", "resume", "simulate", "states_between"]
+__all__ = [
+    "choices_of",
+    "program_of",
+    "propagate",
+    "require_start",
+    "rerun_of",
+    "resume",
+    "simulate",
+    "states_between",
+    "status_of",
+]
 
 #: A start may miss its constraints by this much, relative; it is then put on them and the run says
 #: so. What is further off is a mistake of the user's.
@@ -76,28 +86,24 @@ def simulate(
     """Integrate a system; `zwang.System.simulate` documents the arguments."""
     if hasattr(q, "t"):
         start = float(q.t)
-    try:
-        drift = Drift(drift)
-    except ValueError:
-        raise UnknownNameError("drift", drift, [d.value for d in Drift]) from None
-    settings = Settings(
-        until=float(until),
+    settings, times, sizes = choices_of(
+        system,
+        until=until,
+        start=start,
         tolerance=tolerance,
         integrator=integrator,
         drift=drift,
         baumgarte=baumgarte,
         step=step,
         largest_step=largest_step,
+        save=save,
+        scales=scales,
     )
-    if not settings.until >= start:
-        raise InputError(
-            "until", found=repr(until), expected=f"a time not before the start, {start:g}"
-        )
     simulation = _Simulation(
         system,
         settings,
-        _save_times(save, start, settings.until),
-        _scales(system, scales),
+        times,
+        sizes,
         dict(events or {}),
         set(inactive),
         {**system.parameters, **(parameters or {})},
@@ -108,6 +114,29 @@ def simulate(
         simulation.keep(store, store_every)
     simulation.run()
     return simulation.result()
+
+
+def choices_of(
+    system: System,
+    *,
+    until: float,
+    start: float,
+    save: Any = None,
+    scales: Mapping[str, float] | None = None,
+    drift: str = "projection",
+    **choices: Any,
+) -> tuple[Settings, FloatArray | None, FloatArray]:
+    """Settings, times to save at and scales from what a user gave, checked."""
+    try:
+        kept = Drift(drift)
+    except ValueError:
+        raise UnknownNameError("drift", drift, [d.value for d in Drift]) from None
+    settings = Settings(until=float(until), drift=kept, **choices)
+    if not settings.until >= start:
+        raise InputError(
+            "until", found=repr(until), expected=f"a time not before the start, {start:g}"
+        )
+    return settings, _save_times(save, start, settings.until), _scales(system, scales)
 
 
 def resume(
@@ -189,7 +218,7 @@ class _Simulation:
         """Check the start, put it on the constraints and set up the first stretch."""
         self.start = State(q.copy(), v.copy(), t)
         active = self._active_system()
-        _require_consistent(active, q, v, t, self.parameters, self.notes)
+        require_start(active, q, v, t, self.parameters, self.notes)
         self._stretch(np.concatenate([q, v]), t)
         self.loop.project()
         if self.times is None or (len(self.times) and self.times[0] == t):
@@ -249,7 +278,7 @@ class _Simulation:
                 continue
             self.finished = chunk.code == ex.DONE
             self._close()
-            self.status = _status(self.counts, self.loop.t[0], chunk.code, self.settings)
+            self.status = status_of(self.counts, self.loop.t[0], chunk.code, self.settings)
         if self.keeper is not None and not interrupted:
             self.keeper.close(self)
 
@@ -549,7 +578,8 @@ class _Watch:
         simulation.loop.event_values[k, 0] = np.sign(rates[k]) * 1e-300
 
 
-def _status(counts: Counts, t: float, code: int, settings: Settings) -> str:
+def status_of(counts: Counts, t: float, code: int, settings: Settings) -> str:
+    """How a simulation ended, as a sentence."""
     done = f"{counts.steps} steps, {counts.rejected} rejected, {counts.evaluations} evaluations"
     if code == ex.DONE:
         return f"reached t = {t:.6g} s: {done}"
@@ -636,7 +666,7 @@ def _expressions(system: System, *, singular: bool) -> Expressions:
     )
 
 
-def _require_consistent(
+def require_start(
     system: System,
     q: FloatArray,
     v: FloatArray,
@@ -747,6 +777,6 @@ def propagate(
         if chunk.code not in (ex.FULL, ex.BUDGET):
             raise InputError(
                 "state between saved times",
-                found=_status(Counts(), loop.t[0], chunk.code, settings),
+                found=status_of(Counts(), loop.t[0], chunk.code, settings),
                 expected="a motion that goes on",
             )

@@ -1,0 +1,347 @@
+"""Many trajectories of one system: four side by side in vector lanes, groups of them in threads.
+
+A lane keeps its own step and error control, so that a trajectory is the same, bit for bit, alone
+and in company. What one of them cannot do does not stop the others: it ends with its own status.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from zwang.errors import InputError, ZwangError
+from zwang.integrators import explicit as ex
+from zwang.integrators.loop import Loop
+from zwang.integrators.settings import Settings
+from zwang.run.run import Counts, RankChange, Run, Segment
+from zwang.simulate import (
+    choices_of,
+    program_of,
+    require_start,
+    simulate,
+    states_between,
+    status_of,
+)
+from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    from zwang.system import System
+
+__all__ = ["Runs", "simulate_many"]
+
+#: Trajectories that run side by side in one thread.
+LANES = 4
+
+
+class Runs(Sequence[Run]):
+    """The runs of an ensemble, in the order of their starts.
+
+    Attributes
+    ----------
+    runs : one for each start; one that could not begin has no states and says why.
+    """
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self.runs = tuple(runs)
+
+    @overload
+    def __getitem__(self, index: int) -> Run: ...
+    @overload
+    def __getitem__(self, index: slice) -> Runs: ...
+    def __getitem__(self, index: int | slice) -> Run | Runs:
+        return Runs(self.runs[index]) if isinstance(index, slice) else self.runs[index]
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self.runs)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} runs, {int(self.finished.sum())} finished>"
+
+    @property
+    def status(self) -> tuple[str, ...]:
+        """How each run ended."""
+        return tuple(run.status for run in self.runs)
+
+    @property
+    def finished(self) -> np.ndarray:
+        """Which runs reached their end, booleans (N,)."""
+        return np.array([run.finished for run in self.runs], dtype=bool)
+
+    @property
+    def last(self) -> tuple[FloatArray, FloatArray]:
+        """Last saved q (N, nq) and v (N, nv) of each run, NaN where there is none."""
+
+        def end(x: FloatArray) -> FloatArray:
+            return x[-1] if len(x) else np.full(x.shape[1], np.nan)
+
+        return np.array([end(r.q) for r in self.runs]), np.array([end(r.v) for r in self.runs])
+
+
+@dataclass(frozen=True)
+class _Start:
+    """Where one trajectory begins, and with which parameters."""
+
+    q: FloatArray
+    v: FloatArray
+    parameters: dict[str, Any]
+    p: FloatArray
+    notes: tuple[str, ...] = ()
+    refusal: str = ""
+    again: Callable[[float, FloatArray], Run] | None = None
+
+
+def simulate_many(
+    system: System,
+    q: Any,
+    v: Any = None,
+    *,
+    until: float,
+    start: float = 0.0,
+    parameters: Mapping[str, Any] | None = None,
+    threads: int | None = None,
+    **choices: Any,
+) -> Runs:
+    """Integrate many trajectories; `zwang.System.simulate_many` documents the arguments."""
+    q, v, values = _broadcast(system, q, v, parameters or {})
+
+    def alone(i: int, **other: Any) -> Run:
+        mine = {name: array[i] for name, array in values.items()}
+        chosen = {**choices, **other}
+        return simulate(system, q[i], v[i], until=until, start=start, parameters=mine, **chosen)
+
+    def again(i: int, tolerance: float, times: FloatArray) -> Run:
+        return alone(i, tolerance=tolerance, save=times)
+
+    workers = threads or os.cpu_count() or 1
+    one_by_one = {"events", "inactive", "store", "store_every"} & {
+        k for k, c in choices.items() if c
+    }
+    if "store" in one_by_one:
+        raise InputError(
+            "store",
+            found="one path for many runs",
+            expected="none",
+            advice="Save them one by one: run.save(path).",
+        )
+    settings, times, scales = choices_of(system, until=until, start=start, **_plain(choices))
+    if one_by_one:
+        return Runs(_in_threads(lambda i: _caught(system, settings, alone, i), len(q), workers))
+    starts = [_prepared(system, q[i], v[i], start, values, i, again) for i in range(len(q))]
+    context = _Context(system, settings, times, scales, start, alone)
+    runs: list[Run | None] = [None] * len(starts)
+    groups: dict[int, list[int]] = {}
+    for i, s in enumerate(starts):
+        if s.refusal:
+            runs[i] = _run(context, s, np.zeros(0), np.zeros((0, len(scales))), s.refusal)
+        else:
+            y = np.concatenate([s.q, s.v])
+            program = program_of(system, y, start, s.p, settings, lanes=LANES)
+            groups.setdefault(id(program), []).append(i)
+            context.programs[id(program)] = program
+    packs = [
+        (key, members[k : k + LANES])
+        for key, members in groups.items()
+        for k in range(0, len(members), LANES)
+    ]
+
+    def work(k: int) -> None:
+        key, members = packs[k]
+        for i, run in zip(
+            members, _together(context, key, [starts[i] for i in members]), strict=True
+        ):
+            runs[i] = run if run is not None else _caught(system, settings, alone, i)
+
+    _in_threads(work, len(packs), workers)
+    return Runs([run for run in runs if run is not None])
+
+
+class _Context:
+    """What all trajectories of an ensemble share."""
+
+    def __init__(
+        self,
+        system: System,
+        settings: Settings,
+        times: FloatArray | None,
+        scales: FloatArray,
+        start: float,
+        alone: Callable[[int], Run],
+    ) -> None:
+        self.system, self.settings, self.times, self.scales = system, settings, times, scales
+        self.start, self.alone = start, alone
+        self.programs: dict[int, Any] = {}
+
+
+def _in_threads(work: Callable[[int], Any], count: int, threads: int) -> list[Any]:
+    if threads == 1 or count <= 1:
+        return [work(k) for k in range(count)]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, range(count)))
+
+
+def _plain(choices: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in choices.items() if k not in {"events", "inactive", "store_every"}}
+
+
+def _broadcast(
+    system: System, q: Any, v: Any, parameters: Mapping[str, Any]
+) -> tuple[FloatArray, FloatArray, dict[str, FloatArray]]:
+    """Starts (N, nq) and (N, nv), and parameters (N, …), from what was given."""
+    if v is None and not hasattr(q, "q") and len(q) and hasattr(q[0], "q"):
+        q, v = np.array([s.q for s in q]), np.array([s.v for s in q])
+    elif hasattr(q, "q"):
+        q, v = q.q, q.v
+    q = np.asarray(q, dtype=float)
+    v = np.zeros(len(system.velocities)) if v is None else np.asarray(v, dtype=float)
+    shapes = {k: x.shape for k, x in system.definition.parameters.items()}
+    values = {name: np.asarray(value, dtype=float) for name, value in parameters.items()}
+    sizes = {"q": q.shape[0]} if q.ndim == 2 else {}
+    sizes |= {"v": v.shape[0]} if v.ndim == 2 else {}
+    for name, value in values.items():
+        if name in shapes and value.ndim == len(shapes[name]) + 1:
+            sizes[f"parameter {name!r}"] = len(value)
+    if len(set(sizes.values())) > 1:
+        raise InputError(
+            "ensemble",
+            found=", ".join(f"{count} of {name}" for name, count in sizes.items()),
+            expected="the same number of each, or one for all",
+        )
+    count = next(iter(sizes.values()), 1)
+    system.parameter_vector(  # refuses unknown names and wrong shapes
+        {k: x[0] if f"parameter {k!r}" in sizes and count else x for k, x in values.items()}
+    )
+    spread = {
+        name: value
+        if f"parameter {name!r}" in sizes
+        else np.broadcast_to(value, (count, *value.shape))
+        for name, value in values.items()
+    }
+    q, v = (x if x.ndim == 2 else np.broadcast_to(x, (count, x.size)) for x in (q, v))
+    for name, array, names in (("q", q, system.coordinates), ("v", v, system.velocities)):
+        if array.shape != (count, len(names)):
+            raise InputError(
+                name, found=f"shape {array.shape}", expected=f"shape ({count}, {len(names)})"
+            )
+    return q, v, spread
+
+
+def _prepared(
+    system: System,
+    q: FloatArray,
+    v: FloatArray,
+    t: float,
+    values: Mapping[str, FloatArray],
+    i: int,
+    again: Callable[[int, float, FloatArray], Run],
+) -> _Start:
+    mine = {**system.parameters, **{name: array[i] for name, array in values.items()}}
+    notes: list[str] = []
+    try:
+        p = system.parameter_vector(mine)
+        require_start(system, q, v, t, mine, notes)
+    except ZwangError as error:
+        return _Start(q, v, mine, np.zeros(0), (), str(error))
+    return _Start(q, v, mine, p, tuple(notes), again=partial(again, i))
+
+
+def _together(context: _Context, key: int, starts: list[_Start]) -> list[Run | None]:
+    """Up to four trajectories in lanes; None for all when one of them fails on the way."""
+    count = len(starts)
+    padded = starts + [starts[-1]] * (LANES - count)
+    settings = context.settings
+    loop = Loop(
+        context.programs[key],
+        settings,
+        context.start,
+        np.stack([np.concatenate([s.q, s.v]) for s in padded], axis=1),
+        np.stack([s.p for s in padded], axis=1),
+        times=context.times,
+        scales=context.scales,
+    )
+    loop.project()
+    t: list[list[FloatArray]] = [[] for _ in range(count)]
+    y: list[list[FloatArray]] = [[] for _ in range(count)]
+    ranks: list[list[RankChange]] = [[] for _ in range(count)]
+    if context.times is None or (len(context.times) and context.times[0] == context.start):
+        for k in range(count):
+            t[k].append(np.array([context.start]))
+            y[k].append(loop.state[:, k][None].copy())
+    code = ex.BUDGET
+    while code != ex.DONE:
+        chunk = loop.advance()
+        code = chunk.code
+        if code not in (ex.DONE, ex.FULL, ex.BUDGET):
+            return [None] * count  # whoever failed must not hold up the others: each alone
+        for k in range(count):
+            t[k].append(chunk.t[k])
+            y[k].append(chunk.y[k])
+            ranks[k] += [RankChange(a, b) for a, b in chunk.ranks[k]]
+    runs: list[Run | None] = []
+    for k, s in enumerate(starts):
+        c = loop.counts[:, k]
+        counts = Counts(
+            int(c[ex.ACCEPTS]), int(c[ex.REJECTS]), int(c[ex.EVALUATIONS]), int(c[ex.PROJECTIONS])
+        )
+        status = status_of(counts, float(loop.t[k]), ex.DONE, settings)
+        runs.append(
+            _run(context, s, np.concatenate(t[k]), np.concatenate(y[k]), status, counts, ranks[k])
+        )
+    return runs
+
+
+def _run(
+    context: _Context,
+    start: _Start,
+    t: FloatArray,
+    y: FloatArray,
+    status: str,
+    counts: Counts | None = None,
+    ranks: Sequence[RankChange] = (),
+) -> Run:
+    nq = len(context.system.coordinates)
+    return Run(
+        context.system,
+        t,
+        y[:, :nq],
+        y[:, nq:],
+        status,
+        counts is not None,
+        context.settings,
+        (Segment(0, len(t), context.system, start.parameters),),
+        counts or Counts(),
+        states_between,
+        (),
+        tuple(ranks),
+        start.notes,
+        context.scales,
+        start.again,
+    )
+
+
+def _caught(system: System, settings: Settings, alone: Callable[[int], Run], i: int) -> Run:
+    """One run by itself; an error becomes its status."""
+    try:
+        return alone(i)
+    except ZwangError as error:
+        nq, nv = len(system.coordinates), len(system.velocities)
+        return Run(
+            system,
+            np.zeros(0),
+            np.zeros((0, nq)),
+            np.zeros((0, nv)),
+            str(error),
+            finished=False,
+            settings=settings,
+            segments=(Segment(0, 0, system, system.parameters),),
+            counts=Counts(),
+            between=states_between,
+        )

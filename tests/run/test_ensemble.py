@@ -1,0 +1,90 @@
+"""Many runs at once: each as it is alone, and none in the way of others."""
+
+import numpy as np
+import pytest
+from pendulums import EVENTS, START, driven, pendulum
+
+import zwang as zw
+
+SYSTEM = pendulum()
+RNG = np.random.default_rng(7)
+COUNT = 11  # two full groups and one that is not
+ANGLES = RNG.uniform(-2.5, 2.5, COUNT)
+LENGTHS = RNG.uniform(0.5, 2.0, COUNT)
+Q = LENGTHS[:, None] * np.stack([np.sin(ANGLES), -np.cos(ANGLES)], axis=1)
+V = np.zeros((COUNT, 2))
+
+
+def same(run, alone):
+    for name in ("t", "q", "v"):
+        assert getattr(run, name).tobytes() == getattr(alone, name).tobytes()
+    assert run.finished == alone.finished
+    assert run.counts.steps == alone.counts.steps
+
+
+@pytest.mark.parametrize("save", [None, 0.01])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_each_run_is_the_same_alone_and_in_company(save, threads):
+    runs = SYSTEM.simulate_many(
+        Q, V, until=5.0, parameters={"L": LENGTHS}, save=save, threads=threads
+    )
+    assert len(runs) == COUNT
+    assert runs.finished.all()
+    for i, run in enumerate(runs):
+        same(run, SYSTEM.simulate(Q[i], V[i], until=5.0, parameters={"L": LENGTHS[i]}, save=save))
+        assert run.parameters["L"] == LENGTHS[i]
+    assert 0.0 < runs[3].error_estimate().worst < 1e-6
+
+
+def test_one_start_with_many_parameters():
+    runs = SYSTEM.simulate_many(*START, until=2.0, parameters={"g": [1.0, 5.0, 9.81]})
+    assert len(runs) == 3
+    same(runs[1], SYSTEM.simulate(*START, until=2.0, parameters={"g": 5.0}))
+    q, _ = runs.last
+    assert np.array_equal(q[2], runs[2].q[-1])
+
+
+def test_states_in_a_list():
+    states = [zw.State(Q[i], V[i]) for i in (0, 1)]
+    runs = SYSTEM.simulate_many(states, until=1.0, parameters={"L": LENGTHS[:2]})
+    same(runs[1], SYSTEM.simulate(Q[1], V[1], until=1.0, parameters={"L": LENGTHS[1]}))
+
+
+def test_a_start_off_its_constraints_stops_no_other():
+    bad = Q.copy()
+    bad[4] *= 1.1
+    runs = SYSTEM.simulate_many(bad, V, until=1.0, parameters={"L": LENGTHS})
+    assert list(np.flatnonzero(~runs.finished)) == [4]
+    assert "rod" in runs.status[4]
+    assert len(runs[4]) == 0
+    assert np.isnan(runs.last[0][4]).all()
+    same(runs[5], SYSTEM.simulate(Q[5], V[5], until=1.0, parameters={"L": LENGTHS[5]}))
+
+
+def test_a_motion_that_breaks_down_stops_no_other():
+    """ẍ = x² goes to infinity in finite time from the larger starts."""
+    system = zw.System(["x"], mass=lambda: [[1.0]], force=lambda q: [q[0] ** 2])
+    starts = np.array([[0.1], [40.0], [0.2], [0.3], [0.4]])
+    runs = system.simulate_many(starts, np.zeros((5, 1)), until=1.0)
+    assert list(runs.finished) == [True, False, True, True, True]
+    assert "stopped at t" in runs.status[1]
+    for i in range(5):
+        same(runs[i], system.simulate(starts[i], [0.0], until=1.0))
+
+
+def test_events_in_company():
+    runs = SYSTEM.simulate_many(
+        *START, until=2.0, parameters={"g": [5.0, 9.81]}, events=EVENTS, threads=2
+    )
+    alone = SYSTEM.simulate(*START, until=2.0, parameters={"g": 5.0}, events=EVENTS)
+    same(runs[0], alone)
+    assert [e.t for e in runs[0].events] == [e.t for e in alone.events]
+
+
+def test_numbers_that_do_not_fit_are_told():
+    with pytest.raises(zw.InputError, match="11 of q, 11 of v, 3 of parameter 'L'"):
+        SYSTEM.simulate_many(Q, V, until=1.0, parameters={"L": [1.0, 2.0, 3.0]})
+    with pytest.raises(zw.InputError, match="one path for many runs"):
+        SYSTEM.simulate_many(Q, V, until=1.0, store="somewhere")
+    with pytest.raises(zw.ZwangError, match="'M'"):
+        driven().simulate_many(Q, V, until=1.0, parameters={"M": 1.0})
