@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from zwang.errors import InputError, ZwangError
+from zwang.formulations.rank import equilibrate, mass_spectrum
 from zwang.integrators import explicit as ex
 from zwang.integrators.loop import Loop
-from zwang.integrators.settings import Settings
+from zwang.integrators.settings import TABLEAUS, Settings
 from zwang.run.run import Counts, RankChange, Run, Segment
 from zwang.simulate import (
     choices_of,
@@ -37,6 +38,9 @@ __all__ = ["Runs", "simulate_many"]
 
 #: Trajectories that run side by side in one thread.
 LANES = 4
+
+#: A start that misses its constraints by less is taken without a note, as in a single run.
+UNREMARKABLE = 1e-9
 
 
 class Runs(Sequence[Run]):
@@ -133,9 +137,14 @@ def simulate_many(
             advice="Save them one by one: run.save(path).",
         )
     settings, times, scales = choices_of(system, until=until, start=start, **_plain(choices))
-    if one_by_one:
+    if not len(q):
+        return Runs([])
+    if one_by_one or settings.integrator not in TABLEAUS:
         return Runs(_in_threads(lambda i: _caught(system, settings, alone, i), len(q), workers))
-    starts = [_prepared(system, q[i], v[i], start, values, i, again) for i in range(len(q))]
+    program_of(  # refuses what cannot be compiled
+        system, np.concatenate([q[0], v[0]]), start, system.parameter_vector(), settings, LANES
+    )
+    starts, regular = _prepare(system, q, v, start, values, again)
     context = _Context(system, settings, times, scales, start, alone)
     runs: list[Run | None] = [None] * len(starts)
     groups: dict[int, list[int]] = {}
@@ -143,8 +152,8 @@ def simulate_many(
         if s.refusal:
             runs[i] = _run(context, s, np.zeros(0), np.zeros((0, len(scales))), s.refusal)
         else:
-            y = np.concatenate([s.q, s.v])
-            program = program_of(system, y, start, s.p, settings, lanes=LANES)
+            y, singular = np.concatenate([s.q, s.v]), False if regular else None
+            program = program_of(system, y, start, s.p, settings, LANES, singular=singular)
             groups.setdefault(id(program), []).append(i)
             context.programs[id(program)] = program
     packs = [
@@ -234,23 +243,67 @@ def _broadcast(
     return q, v, spread
 
 
-def _prepared(
+def _prepare(
     system: System,
     q: FloatArray,
     v: FloatArray,
     t: float,
     values: Mapping[str, FloatArray],
-    i: int,
     again: Callable[[int, float, FloatArray], Run],
-) -> _Start:
-    mine = {**system.parameters, **{name: array[i] for name, array in values.items()}}
-    notes: list[str] = []
-    try:
-        p = system.parameter_vector(mine)
-        require_start(system, q, v, t, mine, notes)
-    except ZwangError as error:
-        return _Start(q, v, mine, np.zeros(0), (), str(error))
-    return _Start(q, v, mine, p, tuple(notes), again=partial(again, i))
+) -> tuple[list[_Start], bool]:
+    """All starts, checked; and whether every mass matrix is regular by a wide margin."""
+    defaults, sizes = system.parameters, system.definition.parameters
+    places = np.cumsum([0, *(x.size for x in sizes.values())])
+    P = np.tile(system.parameter_vector(), (len(q), 1))
+    for name, place in zip(sizes, places, strict=False):
+        if name in values:
+            P[:, place : place + sizes[name].size] = values[name].reshape(len(q), -1)
+    plain, regular = _screened(system, q, v, t, P)
+    starts = []
+    for i in range(len(q)):
+        mine = {**defaults, **{name: array[i] for name, array in values.items()}}
+        notes: list[str] = []
+        refusal = ""
+        if not plain[i]:
+            try:
+                require_start(system, q[i], v[i], t, mine, notes)
+            except ZwangError as error:
+                refusal = str(error)
+        starts.append(_Start(q[i], v[i], mine, P[i], tuple(notes), refusal, partial(again, i)))
+    return starts, regular
+
+
+def _screened(
+    system: System, q: FloatArray, v: FloatArray, t: float, P: FloatArray
+) -> tuple[np.ndarray, bool]:
+    """Which starts satisfy their constraints with nothing to remark, and are all masses regular.
+
+    Four at a time. What does not pass is looked at one by one, as a single run would be.
+    """
+    import casadi as ca
+
+    from zwang.kernels.element import compile as compile_kernel
+
+    kernels = system.__dict__.setdefault("_screens", {})
+    if not kernels:
+        m, s = system.model, system.model.state
+        outputs = [ca.densify(x) for x in (ca.vertcat(m.position_values, m.rates), m.M)]
+        function = ca.Function("screen", [s.q, s.v, s.t, s.p], outputs)
+        kernels[0] = compile_kernel(function, lanes=LANES)
+    count, nv = len(q), len(system.velocities)
+    plain, masses = np.zeros(count, dtype=bool), np.empty((count, nv, nv))
+    moment = np.full((1, LANES), t)
+    for k in range(0, count, LANES):
+        rows = np.minimum(np.arange(k, k + LANES), count - 1)
+        residuals, M = kernels[0](q[rows].T, v[rows].T, moment, P[rows].T)
+        # Values that are not finite pass no screen.
+        plain[rows] = np.all(np.abs(residuals) <= UNREMARKABLE, axis=0)
+        masses[rows] = M.T.reshape(LANES, nv, nv)
+    if not np.isfinite(masses).all():
+        return plain, False
+    d, _ = equilibrate(masses, np.zeros((count, 0, nv)))
+    spectrum = mass_spectrum(masses * d[..., None] * d[..., None, :])
+    return plain, bool(np.all(spectrum.rank == nv) and spectrum.estimated)
 
 
 def _together(context: _Context, key: int, starts: list[_Start]) -> list[Run | None]:

@@ -595,9 +595,19 @@ def status_of(counts: Counts, t: float, code: int, settings: Settings) -> str:
 
 
 def program_of(
-    system: System, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int = 1
+    system: System,
+    y: FloatArray,
+    t: float,
+    p: FloatArray,
+    settings: Settings,
+    lanes: int = 1,
+    *,
+    singular: bool | None = None,
 ) -> Program:
-    """The compiled program of a system, kept with it; parameters are inputs, not part of it."""
+    """The compiled program of a system, kept with it; parameters are inputs, not part of it.
+
+    Whether the mass matrix is `singular` is found at the state y, unless it is known.
+    """
     if system.model.opaque:
         raise InputError(
             "simulation",
@@ -606,7 +616,8 @@ def program_of(
             advice="Write them with NumPy on the arguments in place of zw.opaque.",
         )
     rate = settings.baumgarte if settings.drift is Drift.BAUMGARTE else 0.0
-    singular = _singular_mass(system, y, t, p)
+    if singular is None:
+        singular = _singular_mass(system, y, t, p)
     key = (lanes, rate, singular)
     programs = system.__dict__.setdefault("_programs", {})
     if key not in programs:
