@@ -151,6 +151,13 @@ def test_multipliers_of_rows_of_very_different_size_are_the_least():
         systems = systems.with_rows(systems.A * unit[..., None], systems.b * unit)
         worst = worst_of_all_formulations(systems, exact_solutions(systems))
         assert max(worst.values()) <= PROMISED, worst
+        # They give the force as well, which small multipliers of large rows carry.
+        s = zw.solve(*systems.terms)
+        force = s.constraint_force - systems.C
+        missing = (s.multipliers[:, None, :] @ systems.A)[:, 0] - force
+        d = s.scaled.velocity_scale
+        size = np.linalg.norm(force * d, axis=-1)
+        assert np.all(np.linalg.norm(missing * d, axis=-1) <= PROMISED * size)
 
 
 def test_condition_of_a_solution_is_that_of_its_scaled_terms():
