@@ -224,10 +224,6 @@ def derive(
 
     names = name_all(model.definition, model.row_names, parameters)
     derivation = Derivation(model, names, simplify=simplify, use_constraints=use_constraints)
-    terms: dict[str, Any] = {
-        name: sp.ImmutableDenseMatrix(x) for name, x in derivation.terms(TERMS).items()
-    }
-    defaults = names.defaults(model.definition)
     motion: dict[str, Any] = {}
     notes: tuple[str, ...] = ()
     if solve:
@@ -236,7 +232,16 @@ def derive(
         motion = {name: sp.ImmutableDenseMatrix(x) for name, x in found.items()}
         _check("acceleration", motion["acceleration"], samples.values, samples.acceleration)
         _check("constraint_force", motion["constraint_force"], samples.values, samples.force)
-    return ClosedForm(**terms, names=names, parameters=defaults, notes=notes, _motion=motion)
+    terms: dict[str, Any] = {
+        name: sp.ImmutableDenseMatrix(x) for name, x in derivation.terms(TERMS).items()
+    }
+    return ClosedForm(
+        **terms,
+        names=names,
+        parameters=names.defaults(model.definition),
+        notes=notes,
+        _motion=motion,
+    )
 
 
 def _check(name: str, matrix: Any, values: Mapping[str, FloatArray], expected: FloatArray) -> None:

@@ -56,7 +56,7 @@ class Algebra:
         rewritten: list[Any] = [self._rewrite(e) for e in given]
         symbols: set[Any] = {s for e in rewritten for s in e.free_symbols}
         symbols -= set(self._generators)
-        order = [*sorted(symbols, key=lambda s: str(s)), *self._generators]
+        order = [*sorted(symbols, key=str), *self._generators]
         self.field: Any = FracField(order or [_dummy("one")], QQ)
         self._place = {s: k for k, s in enumerate(self.field.symbols)}
         self._elements: dict[Any, Any] = {}
@@ -82,8 +82,8 @@ class Algebra:
             return self._rewrite(e.base) ** e.exp
         if e.is_Pow and e.exp.is_Rational:
             return self._root(e.base, int(e.exp.q)) ** e.exp.p
-        if isinstance(e, sp.exp) and e.args[0].could_extract_minus_sign():
-            return 1 / self._rewrite(sp.exp(sp.Mul(-1, e.args[0])))
+        if isinstance(e, sp.exp) and e.exp.could_extract_minus_sign():
+            return 1 / self._rewrite(sp.exp(-e.exp))
         if isinstance(e, sp.sin | sp.cos | sp.tan):
             return self._rewrite_angle(e)
         return self._generator(e)
