@@ -67,6 +67,36 @@ def test_without_wishes_any_configuration_will_do():
     assert "1 degree of freedom" in str(four_bar().explain())
 
 
+def chain(count, length, span):
+    """Rods between a fixed pivot and a fixed end."""
+
+    def rods(q):
+        points = np.concatenate([np.zeros((1, 2)), q.reshape(count, 2)])
+        steps = points[1:] - points[:-1]
+        return [*(step @ step - length**2 for step in steps), q[-2] - span, q[-1]]
+
+    return zw.System(
+        coordinates=[f"{c}{k}" for k in range(count) for c in "xy"],
+        mass=lambda: np.eye(2 * count),
+        constraints={"rods": zw.position(rods)},
+    )
+
+
+@pytest.mark.parametrize(("length", "span"), [(1.0, 20.0), (1.0, 29.99), (1e-3, 0.02), (1e4, 2e5)])
+def test_long_chains_unfold_from_nothing_in_any_unit(length, span):
+    system = chain(30, length, span)
+    state = system.assemble()
+    slope = 4 * length * np.abs(state.q).max()
+    assert np.abs(system.residuals(state).position).max() <= RESIDUAL * max(1.0, slope)
+    steps = np.diff(state.q.reshape(30, 2), axis=0, prepend=0.0)
+    assert np.linalg.norm(steps, axis=1) == pytest.approx(length, rel=1e-9)
+
+
+def test_without_wishes_there_is_no_end_of_branches_to_be_found():
+    # A sphere is one piece: whatever the start, the nearest point is the same.
+    assert len(pendulum().assemble(branches=True)) == 1
+
+
 # --- nearest --------------------------------------------------------------------------------------
 
 

@@ -84,21 +84,23 @@ class Request:
 
     def assemble(self, model: StartConditions, t: float, p: FloatArray, blame: Blame) -> Assembly:
         """The nearest state."""
-        search = Search(model, self.coordinates, t, p)
-        best = search.best(started=self.started)
-        if best is None:
-            raise search.impossible(blame)
-        return self._state(search, best.x, model, t, p, blame)
+        with np.errstate(all="ignore"):  # searches look at far-off places too
+            search = Search(model, self.coordinates, t, p, started=self.started)
+            best = search.best() or search.after_all()
+            if best is None:
+                raise search.impossible(blame)
+            return self._state(search, best.x, model, t, p, blame)
 
     def branches(
         self, model: StartConditions, t: float, p: FloatArray, blame: Blame
     ) -> list[Assembly]:
         """Several states, each the nearest of its neighbourhood, the nearest of all first."""
-        search = Search(model, self.coordinates, t, p)
-        found = search.every()
-        if not found:
-            raise search.impossible(blame)
-        return [self._state(search, point.x, model, t, p, blame) for point in found]
+        with np.errstate(all="ignore"):
+            search = Search(model, self.coordinates, t, p, started=self.started)
+            found = search.every() or [point for point in [search.after_all()] if point]
+            if not found:
+                raise search.impossible(blame)
+            return [self._state(search, point.x, model, t, p, blame) for point in found]
 
     def _state(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.functions.assembly.nearest import Conditions, Point
+from zwang.functions.assembly.points import Conditions, Point
 from zwang.functions.assembly.wish import generic_values
 from zwang.terms import FloatArray
 

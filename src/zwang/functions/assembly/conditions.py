@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.formulations.lazy import computed_once
-from zwang.functions.assembly.nearest import Conditions, Point
+from zwang.functions.assembly.points import Conditions, Point
 from zwang.functions.derive import depends_on, jacobian
 from zwang.functions.staged import staged
 from zwang.terms import FloatArray

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,7 +12,8 @@ from zwang.formulations.lazy import computed_once
 from zwang.functions.assembly.branches import Periods, distinct, spread
 from zwang.functions.assembly.conditions import StartConditions
 from zwang.functions.assembly.least_squares import least_squares
-from zwang.functions.assembly.nearest import Point, nearest
+from zwang.functions.assembly.nearest import attain, nearest
+from zwang.functions.assembly.points import Conditions, Metric, Point
 from zwang.functions.assembly.result import Assembly, Blame, conflicting_group, impossible_error
 from zwang.functions.assembly.wish import Wish
 from zwang.terms import FloatArray
@@ -28,9 +30,13 @@ COMPARISONS = 6
 class Search:
     """Conditions, wishes and measures of one search."""
 
-    def __init__(self, model: StartConditions, wish: Wish, t: float, p: FloatArray) -> None:
-        self.model, self.wish, self.t = model, wish, t
+    def __init__(
+        self, model: StartConditions, wish: Wish, t: float, p: FloatArray, *, started: bool
+    ) -> None:
         self.all_conditions = model.positions(t, p)
+        if not started:
+            wish = _in_scale(self.all_conditions, wish)
+        self.model, self.wish, self.t, self.started = model, wish, t, started
         self.unknown = wish.unknown
         self.conditions = self.all_conditions.along(self.unknown, wish.values)
         self.target = wish.values[self.unknown]
@@ -42,6 +48,7 @@ class Search:
         # Preferred entries take part in the second measure too, to keep it definite.
         self.second = np.eye(n)
         self.failed: list[Point] = []
+        self.ends: list[Point] = []
 
     def whole(self, x: FloatArray) -> FloatArray:
         """All coordinates, from the unknown ones."""
@@ -54,10 +61,17 @@ class Search:
         step = x - self.target
         return float(np.sqrt(step @ self.first @ step))
 
-    def from_start(self, start: FloatArray) -> Point | None:
-        """The nearest configuration of the neighbourhood, or None."""
+    def from_start(self, start: FloatArray, *, settle: bool = False) -> Point | None:
+        """The nearest configuration of the neighbourhood, or None.
+
+        Where nothing is preferred any configuration will do, unless it is to settle near the
+        target.
+        """
         arguments = (self.target, self.preferred, self.first, self.second)
-        point, ok = nearest(self.conditions, start, *arguments)
+        if len(self.preferred) == 0 and not self.started and not settle:
+            point, ok = attain(self.conditions, start, Metric.of(self.second))
+        else:
+            point, ok = nearest(self.conditions, start, *arguments)
         if ok and np.max(np.abs(point.x - self.target), initial=0.0) > np.pi:
             turned = self.periods.nearest_turn(point.x, self.target)
             if turned is not None:
@@ -81,16 +95,14 @@ class Search:
             reach = size * (0.3, 1.0, 1.0, 3.0)[turn % 4]
             yield self.target + reach * spread(turn, n)
 
-    def best(self, *, started: bool) -> Point | None:
+    def best(self) -> Point | None:
         """The nearest configuration found, or None.
 
         Where the wishes are met, or the user said where to search, the first one is taken.
         """
         best = self.from_start(self.target)
         met = 1e-12 * (1.0 + float(np.max(np.abs(self.target), initial=0.0)))
-        if best is not None and (started or self.distance(best.x) <= met):
-            return best
-        if best is not None and len(self.preferred) == 0:
+        if best is not None and (self.started or self.distance(best.x) <= met):
             return best
         for turn, start in enumerate(self.starts(ATTEMPTS)):
             if best is not None and turn >= COMPARISONS:
@@ -116,8 +128,8 @@ class Search:
         """All configurations found, the nearest first."""
         n = len(self.unknown)
         count = min(160, 40 + 12 * n)
-        found = [self.from_start(self.target)]
-        found += [self.from_start(start) for start in self.starts(count)]
+        found = [self.from_start(self.target, settle=True)]
+        found += [self.from_start(start, settle=True) for start in self.starts(count)]
         points = [point for point in found if point is not None]
         points = distinct(points, self.periods)
         return sorted(points, key=self._order)
@@ -127,12 +139,22 @@ class Search:
         free = float(np.sqrt(step @ step))
         return (round(self.distance(point.x), 9), round(free, 9), *np.round(point.x, 9))
 
-    def impossible(self, blame: Blame) -> AssemblyError:
-        """The error for constraints that no configuration satisfies."""
+    def after_all(self) -> Point | None:
+        """A configuration found by descending from where searches ended, or None.
+
+        The points reached are kept in order of what they miss.
+        """
         starts = [point.x for point in self.failed] or [self.target]
         ends = [least_squares(self.conditions, x) for x in starts[:ATTEMPTS]]
         ends = [end for end in ends if end.finite] or [self.conditions(self.target)]
-        end = min(ends, key=lambda point: float(np.linalg.norm(point.value)))
+        self.ends = sorted(ends, key=lambda end: float(np.linalg.norm(end.value)))
+        if self.ends[0].excess <= 1e6:
+            return self.from_start(self.ends[0].x)
+        return None
+
+    def impossible(self, blame: Blame) -> AssemblyError:
+        """The error for constraints that no configuration satisfies; after `after_all`."""
+        end = self.ends[0]
         q = self.whole(end.x)
         full = self.all_conditions(q)
         names = self.model.position_rows
@@ -145,4 +167,35 @@ class Search:
             self.distance(end.x),
             self.conditions.evaluations,
         )
-        return impossible_error("configuration", full, names, state, group)
+        return impossible_error("configuration", full, names, state, group, len(self.ends))
+
+
+def _in_scale(conditions: Conditions, wish: Wish) -> Wish:
+    """The wish with the starts of free coordinates enlarged or reduced to the size of the system.
+
+    Lengths may be millimetres or kilometres. The scale taken is the one at which constraints are
+    missed least, each by its value over slope, compared with the scale; 1 if that is not much
+    worse. Angles stay as they are.
+    """
+    free = np.setdiff1d(wish.unknown, wish.preferred)
+    angles = Periods(conditions.along(free, wish.values), wish.values[free]).angle
+    lengths = free[~angles]
+
+    def scaled(factor: float) -> FloatArray:
+        values = wish.values.copy()
+        values[lengths] *= factor
+        return values
+
+    def missed(factor: float) -> float:
+        point = conditions(scaled(factor))
+        slope = np.linalg.norm(point.jacobian[:, lengths], axis=1)
+        own = slope > 0.0
+        if not point.finite or not own.any():
+            return np.inf
+        return float(np.median(np.abs(point.value[own]) / slope[own]) / factor)
+
+    if len(lengths) == 0:
+        return wish
+    factors = 10.0 ** np.arange(-4.0, 7.0)
+    best = min(factors, key=missed)
+    return replace(wish, values=scaled(best)) if missed(best) < missed(1.0) / 3.0 else wish

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.functions.assembly.nearest import Conditions, Point
+from zwang.functions.assembly.points import Conditions, Point
 from zwang.terms import FloatArray
 
 __all__ = ["least_squares"]

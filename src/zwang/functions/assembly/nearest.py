@@ -16,15 +16,16 @@ units play no part.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from zwang.formulations.rank import svd
+from zwang.functions.assembly.least_squares import least_squares
+from zwang.functions.assembly.points import Conditions, Metric, Point
 from zwang.terms import FloatArray
 
-__all__ = ["Conditions", "Metric", "Point", "minimise", "nearest", "restore"]
+__all__ = ["attain", "minimise", "nearest", "restore"]
 
 #: A direction in which unit rows change less than this, relatively, is not restricted by them.
 #: Coarser than the rank tolerance of the solve: Newton's steps may not be led by noise.
@@ -40,92 +41,6 @@ NEAR = 1e-4
 #: Weight of what is free beside what is preferred. Its effect is removed by extrapolation up to
 #: the third power, 1e-15; rounding enters free values divided by it, 1e-11.
 EPSILON = 1e-5
-
-
-@dataclass(frozen=True)
-class Point:
-    """A point and the conditions there.
-
-    Attributes
-    ----------
-    x : shape (n,).
-    value, jacobian : c (m,) and its derivative (m, n).
-    limit : the residual that counts as rounding, shape (m,).
-    slope : length of each row of the derivative with respect to everything, held values included;
-        what is rounding beside it is no slope at all. Shape (m,).
-    """
-
-    x: FloatArray
-    value: FloatArray
-    jacobian: FloatArray
-    limit: FloatArray
-    slope: FloatArray
-
-    @property
-    def finite(self) -> bool:
-        """Whether the conditions have a value and a derivative here."""
-        return bool(np.isfinite(self.value).all() and np.isfinite(self.jacobian).all())
-
-    @property
-    def excess(self) -> float:
-        """Largest residual as a multiple of its limit; at most 1 when the conditions hold."""
-        return float(np.max(np.abs(self.value) / self.limit, initial=0.0))
-
-
-@dataclass
-class Conditions:
-    """c(x) = 0 with its derivatives.
-
-    Attributes
-    ----------
-    at : x → the conditions there.
-    curvature : (x, λ) → Σ λᵢ ∇²cᵢ, shape (n, n).
-    evaluations : how often `at` was asked.
-    """
-
-    at: Callable[[FloatArray], Point]
-    curvature: Callable[[FloatArray, FloatArray], FloatArray]
-    evaluations: int = 0
-
-    def __call__(self, x: FloatArray) -> Point:
-        """The conditions at x."""
-        self.evaluations += 1
-        return self.at(x)
-
-    def along(self, index: np.ndarray, base: FloatArray) -> Conditions:
-        """The same conditions as functions of some entries of x, the others as in `base`."""
-
-        def whole(part: FloatArray) -> FloatArray:
-            x = base.copy()
-            x[index] = part
-            return x
-
-        def at(part: FloatArray) -> Point:
-            point = self.at(whole(part))
-            return replace(point, x=part, jacobian=point.jacobian[:, index])
-
-        def curvature(part: FloatArray, lam: FloatArray) -> FloatArray:
-            return self.curvature(whole(part), lam)[np.ix_(index, index)]
-
-        return Conditions(at, curvature)
-
-
-@dataclass(frozen=True)
-class Metric:
-    """W and a root R with R Rᵀ = W⁻¹, shapes (n, n)."""
-
-    matrix: FloatArray
-    root: FloatArray
-
-    @classmethod
-    def of(cls, matrix: FloatArray) -> Metric:
-        """A metric from a positive definite matrix."""
-        values, vectors = np.linalg.eigh(matrix)
-        return cls(matrix, vectors / np.sqrt(values))
-
-    def half_square(self, x: FloatArray) -> float:
-        """½ xᵀ W x."""
-        return 0.5 * float(x @ self.matrix @ x)
 
 
 @dataclass(frozen=True)
@@ -154,18 +69,20 @@ def _rows(point: Point, root: FloatArray, largest: FloatArray | None = None) -> 
 
 
 def restore(
-    conditions: Conditions, x: FloatArray, metric: Metric, *, iterations: int = 80
+    conditions: Conditions, x: FloatArray, metric: Metric, *, iterations: int = 40
 ) -> tuple[Point, bool]:
     """From x to a point where the conditions hold, and whether one was reached.
 
-    Gauss–Newton in the metric; where a step does not bring the conditions closer (each measured by
-    its distance, value over slope) it is damped after Levenberg and Marquardt.
+    Gauss–Newton in the metric. A step that would change an entry by much more than its own size is
+    shortened, less and less as long as shortened steps do what they promise; where a step does not
+    bring the conditions closer (each measured by its distance, value over slope) it is damped after
+    Levenberg and Marquardt.
     """
     here = conditions(x)
     if not here.finite:
         return here, False
     largest = np.zeros(len(here.value))
-    damping = 0.0
+    damping, reach = 0.0, 1.0
     for _ in range(iterations):
         if here.excess <= 1.0:
             return _polished(conditions, here, metric), True
@@ -173,28 +90,51 @@ def restore(
         if rows.s.size == 0:
             return here, False
         distance = rows.scale * here.value
+        now = float(np.linalg.norm(distance))
         components = rows.U.T @ distance
         top = float(rows.s[0]) ** 2
         while True:
-            y = -(rows.V1 @ (rows.s / (rows.s**2 + damping) * components))
-            trial = conditions(here.x + _limited(metric.root @ y, here.x))
-            closer = trial.finite and np.linalg.norm(rows.scale * trial.value) < (
-                1.0 - 1e-4
-            ) * np.linalg.norm(distance)
-            if closer:
+            step = metric.root @ -(rows.V1 @ (rows.s / (rows.s**2 + damping) * components))
+            fraction = min(1.0, reach / _excess(step, here.x))
+            trial = conditions(here.x + fraction * step)
+            then = float(np.linalg.norm(rows.scale * trial.value)) if trial.finite else np.inf
+            if then < (1.0 - 1e-4) * now:
                 break
             damping = max(4.0 * damping, 1e-4 * top)
             if damping > 1e10 * top:
                 return here, _at_rounding(here, rows, distance)
+        if fraction < 1.0:
+            kept_promise = then <= (1.0 - 0.5 * fraction) * now
+            reach = 2.0 * reach if kept_promise else max(0.5 * reach, 0.25)
         damping = 0.0 if damping < 1e-3 * top else 0.1 * damping
         here = trial
     return here, here.excess <= 1.0
 
 
-def _limited(step: FloatArray, x: FloatArray) -> FloatArray:
-    """The step, shortened so that no entry changes by much more than its own size."""
-    excess = float(np.max(np.abs(step) / (0.5 + 0.5 * np.abs(x)), initial=0.0))
-    return step if excess <= 1.0 else step / excess
+def attain(conditions: Conditions, x: FloatArray, metric: Metric) -> tuple[Point, bool]:
+    """Like `restore`, from far away: by descent on the sum of squares where that fails.
+
+    Newton's method on the sum, with the second derivatives of the conditions, unfolds what
+    linearised conditions cannot; rows count by their slope at the start, whatever their units.
+    """
+    point, ok = restore(conditions, x, metric)
+    if ok:
+        return point, True
+    start = conditions(x)
+    if not start.finite:
+        return point, False
+    slope = np.linalg.norm(start.jacobian, axis=1)
+    scale = 1.0 / np.maximum(slope, 1e-6 * np.max(slope, initial=1e-300))
+    weighted = conditions.weighted(scale)
+    end = least_squares(weighted, x)
+    conditions.evaluations += weighted.evaluations
+    nearer, ok = restore(conditions, end.x, metric)
+    return (nearer if ok or nearer.finite else point), ok
+
+
+def _excess(step: FloatArray, x: FloatArray) -> float:
+    """The largest change of an entry relative to its size, where 0.5 is the least size."""
+    return float(np.max(np.abs(step) / (0.5 + 0.5 * np.abs(x)), initial=1e-300))
 
 
 def _at_rounding(here: Point, rows: _Rows, distance: FloatArray) -> bool:
@@ -259,6 +199,8 @@ def _tangent_step(
     gradient = R.T @ (metric.matrix @ (here.x - target))
     lam = rows.scale * (rows.U @ (rows.V1.T @ -gradient / rows.s))
     bend = R.T @ conditions.curvature(here.x, lam) @ R
+    if not np.isfinite(bend).all():
+        return np.zeros_like(here.x), True
     # Rᵀ W R is the identity.
     curvature, directions = np.linalg.eigh(
         np.eye(rows.V2.shape[1]) + rows.V2.T @ (0.5 * (bend + bend.T)) @ rows.V2
@@ -315,12 +257,12 @@ def nearest(
     others = np.setdiff1d(np.arange(len(start)), preferred)
     if len(preferred) == 0 or len(others) == 0:
         metric = Metric.of(first if len(preferred) else second)
-        point, ok = restore(conditions, start, metric)
+        point, ok = attain(conditions, start, metric)
         return (minimise(conditions, point, target, metric) if ok else point), ok
     met = _with_preferred_met(conditions, start, target, others, second)
     if met is not None:
         return met, True
-    point, ok = restore(conditions, start, Metric.of(first + second))
+    point, ok = attain(conditions, start, Metric.of(first + second))
     if not ok:
         return point, False
     # A mild factor leads to the neighbourhood.
@@ -352,7 +294,7 @@ def _with_preferred_met(
     base[others] = near[others]
     inner = conditions.along(others, base)
     metric = Metric.of(second[np.ix_(others, others)])
-    point, ok = restore(inner, near[others], metric, iterations=40)
+    point, ok = restore(inner, near[others], metric)
     if ok:
         point = minimise(inner, point, target[others], metric)
         base[others] = point.x

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from zwang.errors import AssemblyError
-from zwang.functions.assembly.nearest import Point
+from zwang.functions.assembly.points import Point
 from zwang.functions.assembly.wish import Wish
 from zwang.terms import FloatArray
 
@@ -74,6 +74,7 @@ def impossible_error(
     row_names: Sequence[str],
     state: Assembly,
     group: tuple[str, ...],
+    starts: int = 1,
 ) -> AssemblyError:
     """The error, in words: the group that contradicts, and by how much the nearest state fails.
 
@@ -81,17 +82,19 @@ def impossible_error(
     ----------
     what : ``"configuration"`` or ``"velocity"``.
     point : the conditions there.
+    starts : from how many starts it was searched for.
     """
     worst = int(np.argmax(np.abs(point.value)))
     listed = " and ".join(filter(None, [", ".join(group[:-1]), group[-1]]))
     together = " together" if len(group) > 1 else ""
+    searched = f"from {starts} starts, " if starts > 1 else ""
     return AssemblyError(
         f"assembly, {what}",
         nearest=state,
         gap=float(np.linalg.norm(point.value)),
         group=group,
         found=(
-            f"that {listed} cannot hold{together} (the nearest {what} leaves "
+            f"that {listed} cannot hold{together} ({searched}the nearest {what} leaves "
             f"{row_names[worst]} at {point.value[worst]:.6g})"
         ),
         expected="constraints and held values that agree",

@@ -12,13 +12,16 @@ Constraints nonlinear in v go through `nearest`, with the same measures.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from zwang.formulations.rank import DEFAULT_TOLERANCES, equilibrate, svd
 from zwang.functions.assembly.branches import spread
 from zwang.functions.assembly.conditions import StartConditions
 from zwang.functions.assembly.least_squares import least_squares
-from zwang.functions.assembly.nearest import Conditions, Point, nearest
+from zwang.functions.assembly.nearest import nearest
+from zwang.functions.assembly.points import Conditions, Point
 from zwang.functions.assembly.result import Assembly, Blame, conflicting_group, impossible_error
 from zwang.functions.assembly.wish import Wish, generic_values
 from zwang.terms import FloatArray
@@ -53,7 +56,7 @@ def consistent_velocity(
 
 
 def in_order_of_importance(
-    levels: list[tuple[FloatArray, FloatArray]], x: FloatArray, scale: FloatArray
+    levels: Sequence[tuple[FloatArray, FloatArray]], x: FloatArray, scale: FloatArray
 ) -> FloatArray:
     """Least squares B x = c level by level, each in the freedom the former ones leave.
 
