@@ -379,6 +379,10 @@ class MassSpectrum:
         return self.values.max(axis=-1, initial=0.0)
 
 
+#: Size of M up to which Cholesky pivots tell its rank: 4¹² · 1e-11 is below 1e-3.
+PIVOTS_SUFFICE = 13
+
+
 def mass_spectrum(M: FloatArray, tolerance: float = DEFAULT_TOLERANCES.definite) -> MassSpectrum:
     """Rank and extreme eigenvalues of M (scaled by `equilibrate`).
 
@@ -389,9 +393,10 @@ def mass_spectrum(M: FloatArray, tolerance: float = DEFAULT_TOLERANCES.definite)
         pivots = np.linalg.cholesky(M).diagonal(axis1=-2, axis2=-1) ** 2
     except np.linalg.LinAlgError:
         pivots = None
-    # A pivot is at least the smallest eigenvalue; above 1e-4 the true one stays well above the
-    # tolerance (the gap between them is at most the growth in n elimination steps).
-    if pivots is not None and pivots.min() > 1e-4:
+    # The smallest pivot is not below the smallest eigenvalue, and above it by a factor of at most
+    # about 4ⁿ⁻¹ (Kahan's matrices), in practice a few. For small n a pivot above 1e-3 settles it;
+    # large ones take their eigenvalues, where they cost little beside the rest.
+    if pivots is not None and n <= PIVOTS_SUFFICE and pivots.min() > 1e-3:
         return MassSpectrum(np.full(M.shape[:-2], n), pivots, estimated=True)
     # Entries of a semi-definite M do not exceed its diagonal, which is below 4; larger ones make it
     # indefinite, whatever their size.
