@@ -82,8 +82,11 @@ class Algebra:
             return self._rewrite(e.base) ** e.exp
         if e.is_Pow and e.exp.is_Rational:
             return self._root(e.base, int(e.exp.q)) ** e.exp.p
-        if isinstance(e, sp.exp) and e.exp.could_extract_minus_sign():
-            return 1 / self._rewrite(sp.exp(-e.exp))
+        if isinstance(e, sp.exp):
+            exponent: Any = e.args[0]
+            if exponent.could_extract_minus_sign():
+                return 1 / self._rewrite(sp.exp(-exponent))
+            return self._generator(e)
         if isinstance(e, sp.sin | sp.cos | sp.tan):
             return self._rewrite_angle(e)
         return self._generator(e)

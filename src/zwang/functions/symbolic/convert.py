@@ -23,6 +23,9 @@ __all__ = ["REFUSED", "number", "to_sympy"]
 #: Operations without a closed form that anybody would want to read.
 REFUSED = ("remainder", "erfinv")
 
+#: Numbers with no more digits than this are taken to be typed, not computed.
+TYPED_DIGITS = 12
+
 
 def to_sympy(
     outputs: Mapping[str, casadi.SX], inputs: Sequence[tuple[casadi.SX, Sequence[Any]]]
@@ -79,14 +82,17 @@ def _refuse(operation: str) -> None:
 
 
 def number(value: float) -> Any:
-    """An exact number for a float: the ratio, root or multiple of π that was meant.
+    """An exact number for a float: the decimal, ratio, root or multiple of π that was meant.
 
-    A guess is taken only where it rounds to the very same float, and has small numbers in it.
+    A ratio or root is taken only where it has small numbers in it and gives the very same float.
     """
     import sympy as sp
 
     if not math.isfinite(value):
         raise InputError("closed form", found=f"the constant {value}", expected="finite numbers")
+    decimal = repr(value)
+    if len(decimal.partition("e")[0].strip("-0.").replace(".", "")) <= TYPED_DIGITS:
+        return sp.Rational(decimal)
     for unit, scale in ((sp.S.One, 1.0), (sp.pi, math.pi)):
         ratio = Fraction(value / scale).limit_denominator(1000)
         if float(ratio) * scale == value:
@@ -94,7 +100,7 @@ def number(value: float) -> Any:
     square = Fraction(value * value).limit_denominator(100)
     if math.copysign(math.sqrt(square), value) == value:
         return (1 if value > 0 else -1) * sp.sqrt(sp.Rational(square.numerator, square.denominator))
-    return sp.Rational(repr(value))
+    return sp.Rational(decimal)
 
 
 def _as_number(x: Any) -> Any:
