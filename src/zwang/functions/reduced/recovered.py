@@ -13,7 +13,8 @@ from zwang.formulations.linear import matvec, transpose, transpose_matvec
 from zwang.formulations.rank import pinv_of_rank
 from zwang.formulations.scaled import ScaledSystem
 from zwang.functions.assembly.branches import spread
-from zwang.functions.assembly.nearest import Conditions, Metric, Point, restore
+from zwang.functions.assembly.nearest import restore
+from zwang.functions.assembly.points import Conditions, Metric, Point
 from zwang.functions.assembly.wish import generic_values
 from zwang.terms import EquationTerms, FloatArray
 
