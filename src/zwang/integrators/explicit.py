@@ -79,17 +79,15 @@ def evaluate(kernels, y, t, p, out, work, nq):
 
 
 @jit
-def projected(kernels, y, t, p, pivots, ratio, work, nq, atol, ok, scratch, lanes):
+def projected(kernels, y, t, p, pivots, ratio, work, nq, atol, ok, before, settled, scratch, lanes):
     """Project y onto the constraints in place, all lanes; ok[lane] tells whether it contracted.
 
     Returns the number of corrections.
     """
     W = len(lanes)
     n = y.shape[0]
-    settled = np.zeros(W, dtype=np.bool_)
-    before = np.full(W, np.inf)
     for lane in range(W):
-        ok[lane] = True
+        ok[lane], settled[lane], before[lane] = True, False, np.inf
     corrections = 0
     for _ in range(4):
         call(kernels[1], y[:nq], y[nq:], t, p, scratch[:nq], scratch[nq:], pivots, work)
@@ -264,6 +262,7 @@ def advance(
     t, ts = np.empty((1, W)), np.empty((1, W))
     h = np.empty(W)
     ok = np.empty(W, dtype=np.bool_)
+    before, settled = np.empty(W), np.empty(W, dtype=np.bool_)
     near = np.empty(W, dtype=np.bool_)
     last = np.empty(W, dtype=np.bool_)
     avoided = np.zeros(W, dtype=np.bool_)
@@ -293,6 +292,9 @@ def advance(
         if not active:
             return DONE
         used += 1
+        any_near = False
+        for lane in range(W):
+            any_near = any_near or near[lane]
 
         # stages
         for s in range(1, stages):
@@ -310,7 +312,11 @@ def advance(
             for i in range(n):
                 for lane in range(W):
                     w[i, lane] = y[i, lane] + h[lane] * w[i, lane]
-            done = stage(kernels, w, ts, p, K[s], buffers, nq, near, lanes)
+            if any_near:
+                done = stage(kernels, w, ts, p, K[s], buffers, nq, near, lanes)
+            else:
+                call(kernels[0], w[:nq], w[nq:], ts, p, K[s, :nq], K[s, nq:], work)
+                done = 1
             for lane in range(W):
                 count[EVALUATIONS, lane] += done
         for i in range(n):
@@ -327,7 +333,11 @@ def advance(
                 new[i, lane] = y[i, lane] + h[lane] * w[i, lane]
         for lane in range(W):
             ts[0, lane] = until if last[lane] else t[0, lane] + h[lane]
-        done = stage(kernels, new, ts, p, K[stages], buffers, nq, near, lanes)
+        if any_near:
+            done = stage(kernels, new, ts, p, K[stages], buffers, nq, near, lanes)
+        else:
+            call(kernels[0], new[:nq], new[nq:], ts, p, K[stages, :nq], K[stages, nq:], work)
+            done = 1
         for lane in range(W):
             count[EVALUATIONS, lane] += done
 
@@ -384,7 +394,22 @@ def advance(
             for lane in range(W):
                 w[i, lane] = new[i, lane]
         if project and any_accepted:
-            done = projected(kernels, w, ts, p, pivots, ratio, work, nq, atol, ok, scratch, lanes)
+            done = projected(
+                kernels,
+                w,
+                ts,
+                p,
+                pivots,
+                ratio,
+                work,
+                nq,
+                atol,
+                ok,
+                before,
+                settled,
+                scratch,
+                lanes,
+            )
             for lane in range(W):
                 count[PROJECTIONS, lane] += done
                 if not ok[lane] and h_fixed == 0.0:
@@ -482,6 +507,8 @@ def advance(
                             nq,
                             atol,
                             ok,
+                            before,
+                            settled,
                             scratch,
                             lanes,
                         )

@@ -158,6 +158,8 @@ class Loop:
             self.program.nq,
             self.settings.tolerance * np.maximum(self.scales, 1e-300),
             ok,
+            np.empty(W),
+            np.empty(W, dtype=bool),
             np.empty((n, W)),
             self.lanes,
         )
