@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 import sympy as sp
-from same_expressions import TOLERANCE, assert_equal, assert_same_numbers
+from same_expressions import TOLERANCE, assert_equal, assert_same_numbers, is_zero
 from sympy import symbols
 
 import zwang as zw
@@ -262,6 +262,30 @@ def test_disk_in_independent_velocities_is_solved_to_the_same():
     kinematics = {e.lhs.name: e.rhs for e in form.equations()[:5]}
     assert kinematics["x_P_dot"] == -R * w3 * cf  # (6.29)
     assert kinematics["y_P_dot"] == -R * w3 * sf
+
+
+@pytest.mark.inventory("BL-47", "BL-48", "BL-49")
+def test_reduction_by_6_25_derives_6_27_and_6_28_corrected():
+    disk = disk_from_its_energy().reduce(
+        velocities=["omega1", "omega2", "omega3"],
+        map=lambda q, u, p: [*(-p.r * u[2] * f(q[2]) for f in (np.cos, np.sin)), *u],
+    )
+    form = disk.derive()
+    mass, force = rolling_6_27_and_6_28()
+    rates = dict(zip(symbols("phi_dot theta_dot psi_dot"), symbols("omega1:4"), strict=True))
+    assert_equal(form.M, mass)
+    assert_equal(form.Q, force.subs(rates))
+
+
+def test_reduced_pendulum_is_the_textbook_one():
+    system = pendulum({"rod": zw.position(rod)})
+    by_angle = system.reduce(["s"], map=lambda s, p: [p.L * np.sin(s[0]), -p.L * np.cos(s[0])])
+    g, L, s, x, y, u = symbols("g L s x y x_dot")
+    assert by_angle.derive().acceleration[0] == -g * sp.sin(s) / L
+    by_x = system.reduce(velocities=["x_dot"]).derive()
+    assert [e.lhs.name for e in by_x.equations(solved=True)] == ["y_dot", "x_ddot"]
+    assert is_zero(by_x.equations()[0].rhs + x * u / y)
+    assert by_x.names.latex[by_x.names.accelerations[0]] == r"\ddot{x}"
 
 
 @pytest.mark.inventory("BL-45")

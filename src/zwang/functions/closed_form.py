@@ -105,9 +105,8 @@ class ClosedForm:
         n = self.names
         a, lam = sp.Matrix(n.accelerations), sp.Matrix(n.multipliers)
         pairs: list[tuple[Any, Any]] = []
-        if self.N.rows != self.N.cols or not self.N.is_Identity or not self.n0.is_zero_matrix:
-            rates = [sp.Symbol(f"{x.name}_dot") for x in n.coordinates]
-            pairs += zip(rates, (self.N * sp.Matrix(n.velocities) + self.n0).flat(), strict=True)
+        kinematics = (self.N * sp.Matrix(n.velocities) + self.n0).flat()
+        pairs += [(x, e) for x, e in zip(n.rates, kinematics, strict=True) if x != e]
         if solved:
             solution = self.acceleration.flat() + self.multipliers.flat()
             pairs += zip(a.flat() + lam.flat(), solution, strict=True)

@@ -31,13 +31,14 @@ class Names:
 
     Attributes
     ----------
-    coordinates, velocities, accelerations, multipliers : in the order of q, v, v̇, λ.
+    coordinates, rates, velocities, accelerations, multipliers : in the order of q, q̇, v, v̇, λ.
     time : t, called ``time`` where the system uses t for something else.
     parameters : name → symbol or what was put in its place; arrays of them for arrays.
     latex : symbol → LaTeX, for `sympy.latex(…, symbol_names=…)`.
     """
 
     coordinates: tuple[sp.Symbol, ...]
+    rates: tuple[sp.Symbol, ...]
     velocities: tuple[sp.Symbol, ...]
     accelerations: tuple[sp.Symbol, ...]
     multipliers: tuple[sp.Symbol, ...]
@@ -82,22 +83,22 @@ def name_all(
             latex[s] = shown
         return s
 
-    natural = definition.kinematics is None
     q = tuple(symbol(name) for name in definition.coordinates)
-    if natural:
-        v = tuple(
-            symbol(name, _dotted(x, r"\dot"))
-            for name, x in zip(definition.velocities, definition.coordinates, strict=True)
-        )
-        a = tuple(symbol(f"{x}_ddot", _dotted(x, r"\ddot")) for x in definition.coordinates)
-    else:
-        v = tuple(symbol(name) for name in definition.velocities)
-        a = tuple(symbol(f"{name}_dot", _dotted(name, r"\dot")) for name in definition.velocities)
+    rates = {f"{x}_dot": x for x in definition.coordinates}
+    rate_symbols = tuple(symbol(name, _dotted(x, r"\dot")) for name, x in rates.items())
+    v, a = [], []
+    for name in definition.velocities:
+        v.append(symbol(name))
+        if name in rates:  # the velocity of a coordinate
+            a.append(symbol(f"{rates[name]}_ddot", _dotted(rates[name], r"\ddot")))
+        else:
+            a.append(symbol(f"{name}_dot", _dotted(name, r"\dot")))
     multipliers = tuple(symbol("lambda_" + _identifier(row), _multiplier(row)) for row in rows)
     return Names(
         q,
-        v,
-        a,
+        rate_symbols,
+        tuple(v),
+        tuple(a),
         multipliers,
         symbol("t" if "t" not in taken else "time"),
         _parameters(definition, replaced or {}),
