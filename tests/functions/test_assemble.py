@@ -200,6 +200,36 @@ def test_nearest_point_agrees_with_slsqp_among_redundant_quadrics(seed):
     assert np.abs(step - gradients @ np.linalg.lstsq(gradients, step)[0]).max() <= NEAREST
 
 
+@pytest.mark.parametrize("started", [False, True])
+@pytest.mark.parametrize("seed", range(8))
+def test_wishes_out_of_reach_are_missed_by_as_little_as_possible(seed, started):
+    """With free coordinates beside: Σ(x − x̂)² of the preferred ones is stationary."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 6))
+    m, preferred = int(rng.integers(1, n)), int(rng.integers(1, n))
+    point, target = rng.normal(size=n), 3.0 * rng.normal(size=preferred)
+    forms = [B @ B.T / n + 0.1 * np.eye(n) for B in rng.normal(size=(m, n, n))]
+    levels = [float(point @ form @ point) for form in forms]
+    system = zw.System(
+        coordinates=[f"x{i}" for i in range(n)],
+        mass=lambda: np.eye(n),
+        constraints={
+            "quadrics": zw.position(
+                lambda q: [q @ form @ q - level for form, level in zip(forms, levels, strict=True)]
+            )
+        },
+    )
+    state = system.assemble(
+        prefer={f"x{i}": target[i] for i in range(preferred)},
+        start=rng.normal(size=n) if started else None,
+    )
+    gradients = np.array([2 * form @ state.q for form in forms]).T
+    pull = np.zeros(n)
+    pull[:preferred] = state.q[:preferred] - target
+    left = pull - gradients @ np.linalg.lstsq(gradients, pull)[0]
+    assert np.abs(left).max() <= NEAREST
+
+
 # --- independence ---------------------------------------------------------------------------------
 
 

@@ -64,18 +64,18 @@ class Search:
     def from_start(self, start: FloatArray, *, settle: bool = False) -> Point | None:
         """The nearest configuration of the neighbourhood, or None.
 
-        Where nothing is preferred any configuration will do, unless it is to settle near the
-        target.
+        What is free may be anywhere, unless the user said where to start, or it is to settle.
         """
+        anchored = self.started or settle
         arguments = (self.target, self.preferred, self.first, self.second)
-        if len(self.preferred) == 0 and not self.started and not settle:
+        if len(self.preferred) == 0 and not anchored:
             point, ok = attain(self.conditions, start, Metric.of(self.second))
         else:
-            point, ok = nearest(self.conditions, start, *arguments)
+            point, ok = nearest(self.conditions, start, *arguments, anchored=anchored)
         if ok and np.max(np.abs(point.x - self.target), initial=0.0) > np.pi:
             turned = self.periods.nearest_turn(point.x, self.target)
             if turned is not None:
-                point, ok = nearest(self.conditions, turned, *arguments)
+                point, ok = nearest(self.conditions, turned, *arguments, anchored=anchored)
         if ok:
             return point
         if point.finite:
@@ -174,8 +174,8 @@ def _in_scale(conditions: Conditions, wish: Wish) -> Wish:
     """The wish with the starts of free coordinates enlarged or reduced to the size of the system.
 
     Lengths may be millimetres or kilometres. The scale taken is the one at which constraints are
-    missed least, each by its value over slope, compared with the scale; 1 if that is not much
-    worse. Angles stay as they are.
+    missed least, each by its value over slope, compared with the scale; 1 unless that is much
+    worse and larger scales are too. Angles stay as they are.
     """
     free = np.setdiff1d(wish.unknown, wish.preferred)
     angles = Periods(conditions.along(free, wish.values), wish.values[free]).angle
@@ -198,4 +198,5 @@ def _in_scale(conditions: Conditions, wish: Wish) -> Wish:
         return wish
     factors = 10.0 ** np.arange(-4.0, 7.0)
     best = min(factors, key=missed)
-    return replace(wish, values=scaled(best)) if missed(best) < missed(1.0) / 3.0 else wish
+    much_better = missed(best) < min(missed(1.0) / 3.0, missed(factors[-1]) / 2.0)
+    return replace(wish, values=scaled(best)) if much_better else wish

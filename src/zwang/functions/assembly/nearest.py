@@ -38,8 +38,9 @@ LEAST_SLOPE = 1e-3
 #: A Newton step below this fraction of the size of x is in the range of quadratic convergence.
 NEAR = 1e-4
 
-#: Weight of what is free beside what is preferred. Its effect is removed by extrapolation up to
-#: the third power, 1e-15; rounding enters free values divided by it, 1e-11.
+#: Weight of what is free beside what is preferred, times the distance that is missed. Its effect is
+#: removed by extrapolation up to the third power, 1e-15; rounding enters free values divided by it,
+#: 1e-11.
 EPSILON = 1e-5
 
 
@@ -239,6 +240,8 @@ def nearest(
     preferred: np.ndarray,
     first: FloatArray,
     second: FloatArray,
+    *,
+    anchored: bool = True,
 ) -> tuple[Point, bool]:
     """The nearest point by a first measure and, where that leaves a choice, by a second one.
 
@@ -253,27 +256,39 @@ def nearest(
     preferred : numbers of the entries of x that the first measure is about.
     first, second : matrices of the measures, of all entries, shape (n, n); `first` is zero outside
         the preferred entries, `second` is positive definite.
+    anchored : whether the target means something for the other entries too; if not, they stay near
+        where they first satisfy the conditions.
     """
     others = np.setdiff1d(np.arange(len(start)), preferred)
     if len(preferred) == 0 or len(others) == 0:
         metric = Metric.of(first if len(preferred) else second)
         point, ok = attain(conditions, start, metric)
         return (minimise(conditions, point, target, metric) if ok else point), ok
-    met = _with_preferred_met(conditions, start, target, others, second)
+    met = _with_preferred_met(conditions, start, target, others, second, anchored=anchored)
     if met is not None:
         return met, True
     point, ok = attain(conditions, start, Metric.of(first + second))
     if not ok:
         return point, False
-    # A mild factor leads to the neighbourhood.
-    metric = Metric.of(first + 1e-2 * second)
+    if not anchored:
+        target = target.copy()
+        target[others] = point.x[others]
+    # A mild factor leads to the neighbourhood. Factors count relative to the sizes of the measures.
+    unit = np.trace(first) / len(preferred) / np.mean(second[others, others])
+    metric = Metric.of(first + 1e-2 * unit * second)
     point = minimise(conditions, point, target, metric)
-    met = _with_preferred_met(conditions, point.x, target, others, second)
+    met = _with_preferred_met(conditions, point.x, target, others, second, anchored=anchored)
     if met is not None:
         return met, True
+    point = minimise(conditions, point, target, Metric.of(first + EPSILON * unit * second))
+    # Free entries are held in place by the curvature of the conditions times what is missed, so the
+    # factor must be small compared with that.
+    step = point.x - target
+    missed = float(np.sqrt(step @ first @ step / np.trace(first)))
+    epsilon = EPSILON * unit * min(1.0, max(missed, 1e-6))
     found = []
     for factor in (4.0, 2.0, 1.0):
-        metric = Metric.of(first + factor * EPSILON * second)
+        metric = Metric.of(first + factor * epsilon * second)
         point = minimise(conditions, point, target, metric)
         found.append(point.x)
     limit, ok = restore(conditions, (8.0 * found[2] - 6.0 * found[1] + found[0]) / 3.0, metric)
@@ -288,6 +303,8 @@ def _with_preferred_met(
     target: FloatArray,
     others: np.ndarray,
     second: FloatArray,
+    *,
+    anchored: bool,
 ) -> Point | None:
     """The nearest point with the preferred values exactly, if there is one close by."""
     base = target.copy()
@@ -295,8 +312,8 @@ def _with_preferred_met(
     inner = conditions.along(others, base)
     metric = Metric.of(second[np.ix_(others, others)])
     point, ok = restore(inner, near[others], metric)
-    if ok:
+    if ok and anchored:
         point = minimise(inner, point, target[others], metric)
-        base[others] = point.x
+    base[others] = point.x
     conditions.evaluations += inner.evaluations
     return conditions(base) if ok else None
