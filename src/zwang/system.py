@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import keyword
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from zwang.certify import Certificate, certify_terms
 from zwang.diagnosis.conflicts import minimal_conflict
@@ -16,8 +14,15 @@ from zwang.diagnosis.explain import Explanation, explain_terms
 from zwang.diagnosis.passport import Passport, passport_terms
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.formulations.lazy import computed_once
-from zwang.functions.constraint import Constraint, named_constraint
+from zwang.functions.constraint import Constraint
 from zwang.functions.culprit import culprit
+from zwang.functions.definition import (
+    checked_names,
+    define,
+    joined,
+    parameter_value,
+    require_distinct,
+)
 from zwang.functions.model import Definition, Lagrangian, Model, trace
 from zwang.functions.trace import counted
 from zwang.solution import Solution
@@ -89,7 +94,7 @@ class System:
         velocities: Sequence[str] | None = None,
         kinematics: Any = None,
     ) -> None:
-        self.definition = _definition(
+        self.definition = define(
             coordinates,
             constraints,
             parameters,
@@ -134,7 +139,7 @@ class System:
         dissipation : Rayleigh's function R(q, v, t, p), with force −∂R/∂v.
         """
         return cls.of(
-            _definition(
+            define(
                 coordinates,
                 constraints,
                 parameters,
@@ -612,9 +617,9 @@ class System:
         if stabilise is not None:
             named = {name: replace(c, stabilise=GAINS) for name, c in named.items()}
         gain_values = dict(zip(GAINS, gains(stabilise), strict=True)) if stabilise else {}
-        definition = _definition(
+        definition = define(
             given.coordinates,
-            _joined("program", named, given.constraints),
+            joined("program", named, given.constraints),
             {**given.parameters, **added, **gain_values},
             given.nonideal,
             None if given.kinematics is None else given.velocities,
@@ -763,14 +768,14 @@ class System:
         from zwang.functions.independent import Places, Request, reduce
 
         request = Request.of(
-            None if coordinates is None else _names("independent coordinates", coordinates),
-            None if velocities is None else _names("independent velocities", velocities),
+            None if coordinates is None else checked_names("independent coordinates", coordinates),
+            None if velocities is None else checked_names("independent velocities", velocities),
             map,
             basis,
             kinematics,
         )
         reduction, partition = reduce(request, Places(self, at, parameters), tuple(keep))
-        _require_distinct(reduction.model.definition)
+        require_distinct(reduction.model.definition)
         return ReducedSystem.of_reduction(self, reduction, partition)
 
     # --- what can be integrated -------------------------------------------------------------------
@@ -830,7 +835,7 @@ class System:
         for name, value in (parameters or {}).items():
             if name not in values:
                 raise UnknownNameError("parameter", name, values)
-            array = _parameter(name, value)
+            array = parameter_value(name, value)
             if array.shape != values[name].shape:
                 raise InputError(
                     f"parameter {name!r}",
@@ -1034,114 +1039,3 @@ def _conflicting_rows(A: FloatArray, b: FloatArray) -> tuple[int, ...] | None:
     size = np.full(len(b), np.abs(b).max(initial=0.0))
     found = minimal_conflict(A, b, U[:, rank:], size, 1e-6)
     return None if found is None else found.circuit.rows
-
-
-def _definition(
-    coordinates: Sequence[str],
-    constraints: Mapping[str, Constraint | Callable[..., Any]] | None,
-    parameters: Mapping[str, Any] | None,
-    nonideal: Mapping[str, Callable[..., Any]] | None,
-    velocities: Sequence[str] | None,
-    kinematics: Any,
-    **functions: Any,
-) -> Definition:
-    q_names = _names("coordinates", coordinates)
-    if (velocities is None) != (kinematics is None):
-        given, absent = (
-            ("velocities", "kinematics") if kinematics is None else ("kinematics", "velocities")
-        )
-        raise InputError(given, found=f"no {absent}", expected="both, or neither for v = q̇")
-    v_names = tuple(f"{name}_dot" for name in q_names)
-    if velocities is not None:
-        v_names = _names("velocities", velocities)
-        pair = kinematics if isinstance(kinematics, tuple | list) else (kinematics, None)
-        if len(pair) != 2:
-            raise InputError("kinematics", found=f"{len(pair)} functions", expected="N or (N, n0)")
-        kinematics = tuple(pair)
-    values = {}
-    for name, value in (parameters or {}).items():
-        _check_name("parameter", name)
-        values[name] = _parameter(name, value)
-    named: dict[str, Constraint] = {}
-    for name, given in (constraints or {}).items():
-        _check_name("constraint", name)
-        named[name] = named_constraint("constraint", name, given)
-    for name in nonideal or {}:
-        if name not in named:
-            raise UnknownNameError("non-ideal law of constraint", name, named)
-    return _require_distinct(
-        Definition(
-            coordinates=q_names,
-            velocities=v_names,
-            parameters=values,
-            constraints=named,
-            nonideal=dict(nonideal or {}),
-            kinematics=kinematics,
-            **functions,
-        )
-    )
-
-
-def _require_distinct(definition: Definition) -> Definition:
-    """The definition, if no name is used twice."""
-    kinds = [
-        ("coordinate", definition.coordinates),
-        ("velocity", definition.velocities),
-        ("parameter", definition.parameters),
-        ("constraint", definition.constraints),
-    ]
-    seen: dict[str, str] = {}
-    for kind, names in kinds:
-        for name in names:
-            if name in seen:
-                raise InputError(
-                    f"{kind} {name!r}",
-                    found=f"a {seen[name]} of the same name",
-                    expected="distinct names",
-                )
-            seen[name] = kind
-    return definition
-
-
-def _joined(kind: str, new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
-    for name in new:
-        if name in old:
-            raise InputError(
-                f"{kind} {name!r}", found="a constraint of the same name", expected="distinct names"
-            )
-    return {**old, **new}
-
-
-def _names(what: str, names: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(names, str):
-        raise InputError(
-            what, found=repr(names), expected="a list of names", advice=f"Write [{names!r}]."
-        )
-    result = tuple(names)
-    if not result:
-        raise InputError(what, found="none", expected="at least one name")
-    for name in result:
-        _check_name(what, name)
-    if len(set(result)) != len(result):
-        twice = next(name for name in result if result.count(name) > 1)
-        raise InputError(what, found=f"{twice!r} twice", expected="distinct names")
-    return result
-
-
-def _check_name(kind: str, name: Any) -> None:
-    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
-        raise InputError(
-            f"name of {kind}",
-            found=repr(name),
-            expected="letters, digits and _, not a word of Python",
-        )
-
-
-def _parameter(name: str, value: ArrayLike) -> FloatArray:
-    try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"parameter {name!r}", found=shown(value), expected="numbers") from error
-    if not np.isfinite(array).all():
-        raise InputError(f"parameter {name!r}", found=shown(value), expected="finite numbers")
-    return array
