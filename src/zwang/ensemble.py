@@ -20,15 +20,9 @@ from zwang.formulations.rank import equilibrate, mass_spectrum
 from zwang.integrators import explicit as ex
 from zwang.integrators.loop import Loop
 from zwang.integrators.settings import TABLEAUS, Settings
+from zwang.programs import program_of
 from zwang.run.run import Counts, RankChange, Run, Segment
-from zwang.simulate import (
-    choices_of,
-    program_of,
-    require_start,
-    simulate,
-    states_between,
-    status_of,
-)
+from zwang.simulate import choices_of, require_start, simulate, states_between, status_of
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:

@@ -15,15 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.engine.fused import Expressions
-from zwang.engine.program import Program, fuse
 from zwang.errors import InputError, UnknownNameError
-from zwang.formulations.rank import equilibrate, mass_spectrum
 from zwang.functions.event import Bounce, Event, SetParameters, Switch
 from zwang.integrators import explicit as ex
-from zwang.integrators.events import crossing, impulse
+from zwang.integrators.events import impulse
 from zwang.integrators.loop import Loop
 from zwang.integrators.settings import Drift, Settings
+from zwang.programs import program_of
 from zwang.run.keeper import Keeper
 from zwang.run.records import (
     StoredRun,
@@ -36,13 +34,13 @@ from zwang.run.run import Counts, EventRecord, RankChange, Run, Segment
 from zwang.run.store import Store, Stored, read_store
 from zwang.state import State
 from zwang.terms import FloatArray
+from zwang.watch import Met, Watch
 
 if TYPE_CHECKING:
     from zwang.system import System
 
 __all__ = [
     "choices_of",
-    "program_of",
     "propagate",
     "require_start",
     "rerun_of",
@@ -232,7 +230,7 @@ class _Simulation:
         self.active, self.origin = self._active_system(), State(y.copy(), y[:0], t)
         p = self.active.parameter_vector(self.parameters)
         program = program_of(self.active, y, t, p, self.settings)
-        self.watch = _Watch(self.active, self.events) if self.events else None
+        self.watch = Watch(self.active, self.events) if self.events else None
         self.loop = Loop(
             program,
             self.settings,
@@ -393,11 +391,10 @@ class _Simulation:
 
     # --- events -----------------------------------------------------------------------------------
 
-    def _met(self) -> _Met | None:
+    def _met(self) -> Met | None:
         """The first event within the last step that changes something; others are recorded."""
         assert self.watch is not None
-        t0, y0 = float(self.loop.previous[0, 0, 0]), self.loop.previous[1, :, 0].copy()
-        found = self.watch.crossings(self, t0, y0, float(self.loop.t[0]))
+        found = self.watch.crossings(self.loop, self.dormant)
         for met in found:
             if self.events[met.name].actions == ("record",):
                 self._record(met, met.y)
@@ -415,18 +412,20 @@ class _Simulation:
             not self.inactive & set(a.on) and set(a.off) <= self.inactive for a in switches
         )
 
-    def _record(self, met: _Met, after: FloatArray) -> None:
+    def _record(self, met: Met, after: FloatArray) -> None:
         nq = len(self.system.coordinates)
         self.records.append(EventRecord(met.name, met.t, met.y[:nq], met.y[nq:], after[nq:].copy()))
 
-    def _act(self, met: _Met) -> None:
+    def _act(self, met: Met) -> None:
         """Let an event happen: impulses, parameters, constraints; then go on from there."""
         assert self.watch is not None
         y, nq = met.y.copy(), len(self.system.coordinates)
         stop = False
         for action in self.events[met.name].actions:
             if isinstance(action, Bounce):
-                rate, normal, M, A = self.watch.impact(self, met.name, y, met.t)
+                rate, normal, M, A = self.watch.impact(
+                    self.loop, met.name, y, met.t, self.parameters
+                )
                 if rate > 0.0 if met.rising else rate < 0.0:  # not if rounding has it leave already
                     y[nq:] = impulse(M, A, normal, y[nq:], -(1.0 + action.restitution) * rate)
             elif isinstance(action, SetParameters):
@@ -454,7 +453,7 @@ class _Simulation:
             return
         self.loop.restart()
         if self.watch:
-            self.watch.after(self, met.name)
+            self.watch.after(self.loop, met.name)
         if self.times is None:
             self._save(np.array([met.t]), self.loop.state[:, 0][None])
 
@@ -478,106 +477,6 @@ LOOP_MEMORY = (
 )
 
 
-class _Met:
-    """An event found: its name, its time, the state there, and whether its function rises."""
-
-    def __init__(self, name: str, t: float, y: FloatArray, *, rising: bool) -> None:
-        self.name, self.t, self.y, self.rising = name, t, y, rising
-
-
-class _Watch:
-    """The event functions of a system, compiled."""
-
-    def __init__(self, system: System, events: Mapping[str, Event]) -> None:
-        import casadi as ca
-
-        from zwang.functions.derive import rate
-        from zwang.functions.extra import trace_extra
-        from zwang.kernels.element import compile as compile_kernel
-
-        self.system, self.events = system, events
-        model, s = system.model, system.model.state
-        values = [
-            trace_extra(model, f"event {name!r}", e.function, 1) for name, e in events.items()
-        ]
-        inputs = [s.q, s.v, s.t, s.p]
-        self.kernel = compile_kernel(
-            ca.Function("events", inputs, [ca.vertcat(*values)]), name="events"
-        )
-        rates = [rate(g, s) for g in values]
-        normals = [ca.densify(ca.jacobian(r, s.v)).T for r in rates]
-        self.rates = compile_kernel(
-            ca.Function("event_rates", inputs, [ca.vertcat(*rates), ca.horzcat(*normals)]),
-            name="event_rates",
-        )
-
-    def value(self, simulation: _Simulation, t: float, y: FloatArray) -> FloatArray:
-        """All event functions at a state."""
-        nq = simulation.loop.program.nq
-        return self.kernel(y[:nq], y[nq:], [t], simulation.loop.parameters[:, 0])[0]
-
-    def crossings(
-        self, simulation: _Simulation, t0: float, y0: FloatArray, t1: float
-    ) -> list[_Met]:
-        """Events between two states, first ones first."""
-        states: dict[float, FloatArray] = {t0: y0, t1: simulation.loop.state[:, 0].copy()}
-
-        def state(t: float) -> FloatArray:
-            if t not in states:
-                loop = Loop(
-                    simulation.loop.program,
-                    replace(simulation.settings, until=t),
-                    t0,
-                    y0[:, None],
-                    simulation.loop.parameters,
-                    times=None,
-                    scales=simulation.scales,
-                )
-                while not loop.finished:
-                    loop.advance()
-                states[t] = loop.state[:, 0].copy()
-            return states[t]
-
-        before = simulation.loop.event_before[:, 0]
-        after = self.value(simulation, t1, states[t1])
-        found = []
-        for k, (name, e) in enumerate(self.events.items()):
-            if not before[k] * after[k] < 0.0 and not (after[k] == 0.0 and before[k] != 0.0):
-                continue
-            if simulation.dormant(e):
-                continue
-            rising = bool(before[k] < 0.0)
-            if e.direction and (e.direction > 0) != rising:
-                continue
-            t = crossing(lambda t, k=k: float(self.value(simulation, t, state(t))[k]), t0, t1)
-            found.append(_Met(name, t, state(t), rising=rising))
-        return sorted(found, key=lambda met: met.t)
-
-    def _rates(
-        self, simulation: _Simulation, t: float, y: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        nq = simulation.loop.program.nq
-        return self.rates(y[:nq], y[nq:], [t], simulation.loop.parameters[:, 0])  # type: ignore[return-value]
-
-    def impact(
-        self, simulation: _Simulation, name: str, y: FloatArray, t: float
-    ) -> tuple[float, FloatArray, FloatArray, FloatArray]:
-        """ġ, its gradient in v, and M and the rows of A that hold velocities, at an event."""
-        k, nq = list(self.events).index(name), simulation.loop.program.nq
-        rates, normals = self._rates(simulation, t, y)
-        terms = self.system.terms(y[:nq], y[nq:], t, parameters=simulation.parameters)
-        levels = [b.level for b in self.system.model.blocks.values() for _ in range(b.A.shape[0])]
-        kept = [i for i, level in enumerate(levels) if level != "acceleration"]
-        normal = normals.reshape(len(self.events), -1)[k]
-        return float(rates[k]), normal, terms.mass_matrix, terms.constraint_matrix[kept]
-
-    def after(self, simulation: _Simulation, name: str) -> None:
-        """Tell the loop on which side of zero the motion leaves the event that just happened."""
-        k = list(self.events).index(name)
-        rates, _ = self._rates(simulation, float(simulation.loop.t[0]), simulation.loop.state[:, 0])
-        simulation.loop.event_values[k, 0] = np.sign(rates[k]) * 1e-300
-
-
 def status_of(counts: Counts, t: float, code: int, settings: Settings) -> str:
     """How a simulation ended, as a sentence."""
     done = f"{counts.steps} steps, {counts.rejected} rejected, {counts.evaluations} evaluations"
@@ -591,89 +490,6 @@ def status_of(counts: Counts, t: float, code: int, settings: Settings) -> str:
     return (
         f"stopped at t = {t:.6g} s: no step is small enough for tolerance "
         f"{settings.tolerance:g}; the motion may be singular there, or stiff ({done})"
-    )
-
-
-def program_of(
-    system: System,
-    y: FloatArray,
-    t: float,
-    p: FloatArray,
-    settings: Settings,
-    lanes: int = 1,
-    *,
-    singular: bool | None = None,
-) -> Program:
-    """The compiled program of a system, kept with it; parameters are inputs, not part of it.
-
-    Whether the mass matrix is `singular` is found at the state y, unless it is known.
-    """
-    if system.model.opaque:
-        raise InputError(
-            "simulation",
-            found=f"functions called numerically: {', '.join(system.model.opaque)}",
-            expected="functions that can be traced and compiled",
-            advice="Write them with NumPy on the arguments in place of zw.opaque.",
-        )
-    rate = settings.baumgarte if settings.drift is Drift.BAUMGARTE else 0.0
-    if singular is None:
-        singular = _singular_mass(system, y, t, p)
-    key = (lanes, rate, singular)
-    programs = system.__dict__.setdefault("_programs", {})
-    if key not in programs:
-        expressions = _expressions(system, singular=singular)
-        programs[key] = fuse(expressions, lanes=lanes, stabilisation=rate)
-    return programs[key]
-
-
-def _singular_mass(system: System, y: FloatArray, t: float, p: FloatArray) -> bool:
-    nq = len(system.coordinates)
-    (M,) = system.evaluator("mass", lambda m: {"M": m.M}, y[:nq], y[nq:], np.asarray(t), p)
-    M = M.reshape(len(y) - nq, len(y) - nq)
-    d, _ = equilibrate(M, np.zeros((0, M.shape[-1])))
-    return bool(mass_spectrum(M * d * d[:, None]).rank < M.shape[-1])
-
-
-def _expressions(system: System, *, singular: bool) -> Expressions:
-    import casadi as ca
-
-    model, state = system.model, system.model.state
-    nv = state.v.numel()
-
-    def stack(parts: list[Any], columns: int) -> Any:
-        return ca.vertcat(*parts) if parts else ca.SX(0, columns)
-
-    def or_zero(part: Any, count: int) -> Any:
-        return ca.SX.zeros(count, 1) if part is None else part
-
-    blocks = list(model.blocks.values())
-    law = model.C if model.reaction_dependent else None
-    return Expressions(
-        q=state.q,
-        v=state.v,
-        t=state.t,
-        p=state.p,
-        N=model.N,
-        q_dot=state.q_dot,
-        M=model.M,
-        force=model.Q if law is not None else model.Q + model.C,
-        A=model.A,
-        b=model.b,
-        phi=model.position_values,
-        A_position=stack([b.A for b in blocks if b.value is not None], nv),
-        psi=model.rates,
-        A_rate=stack([b.A for b in blocks if b.rate is not None], nv),
-        value_of_row=stack([or_zero(b.value, b.A.shape[0]) for b in blocks], 1),
-        rate_of_row=stack(
-            [
-                or_zero(b.rate, b.A.shape[0]) * (1.0 if b.level == "position" else 0.5)
-                for b in blocks
-            ],
-            1,
-        ),
-        singular_mass=singular,
-        multipliers=model.multipliers if law is not None else None,
-        law=law,
     )
 
 
