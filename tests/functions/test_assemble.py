@@ -82,7 +82,9 @@ def chain(count, length, span):
     )
 
 
-@pytest.mark.parametrize(("length", "span"), [(1.0, 20.0), (1.0, 29.99), (1e-3, 0.02), (1e4, 2e5)])
+@pytest.mark.parametrize(
+    ("length", "span"), [(1.0, 20.0), (1.0, 29.99), (1e-3, 0.02), (1e5, 1.8e6)]
+)
 def test_long_chains_unfold_from_nothing_in_any_unit(length, span):
     system = chain(30, length, span)
     state = system.assemble()
@@ -90,6 +92,8 @@ def test_long_chains_unfold_from_nothing_in_any_unit(length, span):
     assert np.abs(system.residuals(state).position).max() <= RESIDUAL * max(1.0, slope)
     steps = np.diff(state.q.reshape(30, 2), axis=0, prepend=0.0)
     assert np.linalg.norm(steps, axis=1) == pytest.approx(length, rel=1e-9)
+    # In whatever unit, the first start serves: without a sense of scale it takes thousands.
+    assert state.iterations < 400
 
 
 def test_without_wishes_there_is_no_end_of_branches_to_be_found():
@@ -198,6 +202,29 @@ def test_nearest_point_agrees_with_slsqp_among_redundant_quadrics(seed):
     gradients = np.array([2 * form @ state.q for form in forms]).T
     step = state.q - target
     assert np.abs(step - gradients @ np.linalg.lstsq(gradients, step)[0]).max() <= NEAREST
+
+
+def test_the_nearest_of_two_ovals_is_found_from_the_side_of_the_other():
+    # Cassini's ovals; the way straight from the wish to the curve leads to the wrong one.
+    def oval(x, y):
+        return (x**2 + y**2) ** 2 - 2 * (x**2 - y**2) + 0.3
+
+    system = zw.System(
+        coordinates=["x", "y"],
+        mass=lambda: np.eye(2),
+        constraints={"ovals": zw.position(lambda q: oval(*q))},
+    )
+    wish = np.array([-0.06003623, -0.80288124])
+    angle = np.linspace(0, 2 * np.pi, 20001)
+    # In polar coordinates: r⁴ − 2 r² cos 2φ + 0.3 = 0.
+    c = np.cos(2 * angle)
+    root = np.sqrt(np.where(c**2 >= 0.3, c**2 - 0.3, np.nan))
+    r = np.sqrt(np.where(c > 0, np.array([c - root, c + root]), np.nan))
+    x, y = r * np.cos(angle), r * np.sin(angle)
+    least = np.nanmin(np.hypot(x - wish[0], y - wish[1]))
+    assert system.assemble(prefer=dict(zip("xy", wish, strict=True))).distance == pytest.approx(
+        least, abs=1e-6
+    )
 
 
 @pytest.mark.parametrize("started", [False, True])
@@ -395,6 +422,26 @@ def test_massless_coordinates_are_no_obstacle():
     assert state.v == pytest.approx([2.0, 4.0])
 
 
+def test_badly_scaled_velocity_constraints_are_met_to_rounding():
+    names = [f"x{j}" for j in range(6)]
+    system = zw.System(
+        coordinates=names,
+        parameters={"A": np.zeros((4, 6)), "c": np.zeros(4), "m": np.ones(6)},
+        mass=lambda p: np.diag(p.m),
+        constraints={"rows": zw.velocity(lambda v, p: p.A @ v - p.c)},
+    )
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        A = rng.normal(size=(4, 6)) * 10.0 ** rng.uniform(-3, 3, (4, 1))
+        A *= 10.0 ** rng.uniform(-3, 3, 6)
+        A[3] = 2.0 * A[0] + A[1]
+        c = A @ (rng.normal(size=6) * 10.0 ** rng.uniform(-3, 3, 6))
+        p = {"A": A, "c": c, "m": 10.0 ** rng.uniform(-6, 6, 6)}
+        state = system.assemble(velocity={"prefer": {"x0_dot": 1.0}}, parameters=p)
+        left = np.abs(A @ state.v - c) / (np.abs(A) @ np.abs(state.v) + np.abs(c))
+        assert left.max() <= 1e-14
+
+
 def test_nonlinear_velocity_constraints_are_met_at_the_nearest_velocity():
     # A particle of constant speed: of all velocities of length 2, the one along the wish. With
     # mass diag(1, 4) in place of lengths: minimise (x−3)² + 4 (y−1)² on x² + y² = 4.
@@ -458,6 +505,22 @@ def test_only_the_conflicting_ones_are_named():
     with pytest.raises(zw.AssemblyError) as caught:
         system.assemble()
     assert caught.value.group == ("rail", "offset")
+
+
+def test_of_two_conflicts_one_is_named():
+    system = zw.System(
+        coordinates=["x", "y"],
+        mass=lambda: np.eye(2),
+        constraints={
+            "one": zw.position(lambda q: q[0]),
+            "other": zw.position(lambda q: q[0] - 1.0),
+            "low": zw.position(lambda q: q[1] ** 2 - 4.0),
+            "high": zw.position(lambda q: q[1] ** 2 - 9.0),
+        },
+    )
+    with pytest.raises(zw.AssemblyError) as caught:
+        system.assemble()
+    assert caught.value.group in {("one", "other"), ("low", "high")}
 
 
 def test_a_condition_without_solution_stands_alone():

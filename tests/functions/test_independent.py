@@ -377,7 +377,7 @@ def test_acceleration_constraints_are_carried_along():
         force=lambda v: [-1.0, v[0], 0.5],
         constraints={
             "bowl": zw.position(lambda q: q[2] - q[0] ** 2 - q[0] * q[1]),
-            "push": zw.acceleration(lambda q: [1.0, q[2], 0.0], lambda v, t: 0.3 * v[2] + t),
+            "push": zw.acceleration(lambda q: [1.0, q[2], 0.5], lambda v, t: 0.3 * v[2] + t),
         },
     )
     reduced = full.reduce(["x", "y"], map=lambda s: [s[0], s[1], s[0] ** 2 + s[0] * s[1]])
@@ -424,6 +424,24 @@ def test_a_bad_partition_is_seen_and_switched():
         full.reduce(velocities=["x_dot"], at=[2.0, 0.0])
     with pytest.raises(zw.NotApplicableError, match="reduced by a map"):
         by_angle().quality([0.3])
+
+
+def test_units_do_not_choose_the_independent_velocity():
+    # The pendulum at 45° and a little, with x in millimetres: ẏ is the smaller number, and yet the
+    # two are equally independent but for the little.
+    def measured_in(unit):
+        return zw.System(
+            coordinates=["x", "y"],
+            mass=lambda: np.diag([unit**2, 1.0]),
+            constraints={"rod": zw.position(lambda q: (unit * q[0]) ** 2 + q[1] ** 2 - 4.0)},
+        )
+
+    for angle, best in ((0.7, "x_dot"), (0.87, "y_dot")):
+        for unit in (1.0, 1e-3, 1e3):
+            at = [2.0 * np.sin(angle) / unit, 2.0 * np.cos(angle)]
+            reduced = measured_in(unit).reduce(at=at)
+            assert reduced.velocities == (best,)
+            assert reduced.quality(at) == pytest.approx(max(np.cos(angle), np.sin(angle)))
 
 
 def test_redundant_rows_and_nonlinear_ones_are_sorted_out():

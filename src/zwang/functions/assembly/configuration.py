@@ -173,9 +173,9 @@ class Search:
 def _in_scale(conditions: Conditions, wish: Wish) -> Wish:
     """The wish with the starts of free coordinates enlarged or reduced to the size of the system.
 
-    Lengths may be millimetres or kilometres. The scale taken is the one at which constraints are
-    missed least, each by its value over slope, compared with the scale; 1 unless that is much
-    worse and larger scales are too. Angles stay as they are.
+    Lengths may be millimetres or kilometres. By how much constraints are missed (value over slope),
+    compared with the size of the start, is large for starts that are too small and settles for
+    large ones; the scale of the system is where it has just settled. Angles stay as they are.
     """
     free = np.setdiff1d(wish.unknown, wish.preferred)
     angles = Periods(conditions.along(free, wish.values), wish.values[free]).angle
@@ -196,7 +196,8 @@ def _in_scale(conditions: Conditions, wish: Wish) -> Wish:
 
     if len(lengths) == 0:
         return wish
-    factors = 10.0 ** np.arange(-4.0, 7.0)
-    best = min(factors, key=missed)
-    much_better = missed(best) < min(missed(1.0) / 3.0, missed(factors[-1]) / 2.0)
-    return replace(wish, values=scaled(best)) if much_better else wish
+    factors = 10.0 ** np.arange(-6.0, 9.0)
+    misses = np.array([missed(factor) for factor in factors])
+    scale = factors[np.argmax(misses <= 2.0 * misses[-1])]
+    in_scale = not np.isfinite(misses).all() or 0.1 <= scale <= 10.0
+    return wish if in_scale else replace(wish, values=scaled(scale))

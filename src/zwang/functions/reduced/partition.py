@@ -111,8 +111,10 @@ class Partition:
 
 
 def _allowed(A: FloatArray, M: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Z and the scaled rows."""
+    """Z and the scaled rows; the scale is exact, so that units change nothing."""
     d, e = equilibrate(M, A)
+    mass = M.diagonal()
+    d = np.where(mass > 0.0, 1.0 / np.sqrt(np.where(mass > 0.0, mass, 1.0)), d)
     scaled = e[:, None] * A * d
     return nullspace(scaled), scaled
 
