@@ -125,6 +125,8 @@ def test_algebra_knows_angles_roots_and_exponentials():
     assert shortest(r**4 - 2 * x**2 * y**2 - x**4 - y**4) == [0]
     assert shortest((x**3 + x * y**2) / r**3) == [x / r]
     assert shortest(sp.exp(x) * sp.exp(-x) - 1) == [0]
+    assert shortest(sp.Abs(x) ** 3 / x**2) == [sp.Abs(x)]
+    assert shortest(sp.sqrt(1 + sp.sqrt(x)) ** 4 - 1 - x - 2 * sp.sqrt(x)) == [0]
     assert shortest(sp.sin(2 * a) - 2 * sp.sin(a) * sp.cos(a)) == [0]
     assert shortest(sp.sin(a + b) - sp.sin(a) * sp.cos(b) - sp.cos(a) * sp.sin(b)) == [0]
     assert shortest(sp.cos(a / 2) ** 2 - (1 + sp.cos(a)) / 2) == [0]

@@ -4,7 +4,7 @@ Each symbol, each sine, cosine, root, and anything else that is not rational bec
 a field of fractions, in which SymPy adds, multiplies and cancels quickly and exactly. What is known
 about generators is kept as relations, by which powers are lowered (`Algebra.lowered`):
 
-    cos²a = 1 − sin²a,        (ᵏ√e)ᵏ = e.
+    cos²a = 1 − sin²a,        (ᵏ√e)ᵏ = e,        |e|² = e².
 
 Sines of sums are expanded where sines of the parts occur as well. The result is a normal form: a
 fraction that is zero only if its numerator is, apart from relations that are not listed here.
@@ -89,6 +89,11 @@ class Algebra:
             return self._generator(e)
         if isinstance(e, sp.sin | sp.cos | sp.tan):
             return self._rewrite_angle(e)
+        if isinstance(e, sp.Abs):
+            square = self._rewrite(e.args[0]) ** 2  # its generators come first
+            g = self._generator(e)
+            self._roots[g] = (square, 2)
+            return g
         return self._generator(e)
 
     def _rewrite_angle(self, e: Any) -> Any:
