@@ -630,3 +630,37 @@ def test_a_state_off_the_map_has_no_way_in():
         by_angle().way_in([1.0, 1.0])
     with pytest.raises(zw.InputError, match="velocity: found no independent values"):
         by_angle().way_in([0.0, 2.0], [0.0, 1.0])
+
+
+def test_more_coordinates_than_velocities():
+    # A body on a hinge in Euler parameters: N is 4 × 3, and the unit norm restricts no velocity.
+    full = zw.System(
+        coordinates=["e0", "e1", "e2", "e3"],
+        velocities=["w1", "w2", "w3"],
+        parameters={"J": [1.0, 2.0, 3.0], "k": 0.7},
+        kinematics=lambda q: (
+            0.5
+            * np.array(
+                [
+                    [-q[1], -q[2], -q[3]],
+                    [q[0], -q[3], q[2]],
+                    [q[3], q[0], -q[1]],
+                    [-q[2], q[1], q[0]],
+                ]
+            )
+        ),
+        mass=lambda p: np.diag(p.J),
+        force=lambda q, v, p: [0.3 * v[1] * v[2], -0.1 * q[1], -p.k * q[3]],
+        constraints={
+            "norm": zw.position(lambda q: q @ q - 1.0),
+            "hinge": zw.position(lambda q: [q[1], q[2]]),
+        },
+    )
+    reduced = full.reduce(["s"], map=lambda s: [np.cos(s[0] / 2), 0.0, 0.0, np.sin(s[0] / 2)])
+    assert reduced.eliminated == ("norm", "hinge[0]", "hinge[1]")
+    back, _ = assert_same_motion(reduced, full, [0.8], [1.3])
+    assert back.v == pytest.approx([0.0, 0.0, 1.3])
+    assert reduced.solve([0.8], [1.3]).acceleration == pytest.approx([-0.7 * np.sin(0.4) / 3.0])
+    state = full.assemble(prefer={"e0": 2.0, "e3": 1.0}, velocity={"hold": {"w3": 1.3}})
+    assert state.q == pytest.approx(np.array([2.0, 0.0, 0.0, 1.0]) / np.sqrt(5.0))
+    assert reduced.way_in(state, start=[0.5]).q == pytest.approx([2 * np.arctan(0.5)])

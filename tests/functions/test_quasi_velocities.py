@@ -179,3 +179,43 @@ def test_time_counts_among_the_terms(N, n0, true):
         mass=lambda: np.eye(2),
     )
     assert system.quasi_velocities().true == true
+
+
+def test_a_row_that_the_kinematics_satisfies_is_zero_and_not_rounding():
+    # q̇ = ½ Lᵀ ω keeps q·q by itself. Its row φ_q N, evaluated, would be 1e-17 and count as one.
+    body = zw.System(
+        coordinates=["e0", "e1", "e2", "e3"],
+        velocities=["w1", "w2", "w3"],
+        kinematics=lambda q: (
+            0.5
+            * np.array(
+                [
+                    [-q[1], -q[2], -q[3]],
+                    [q[0], -q[3], q[2]],
+                    [q[3], q[0], -q[1]],
+                    [-q[2], q[1], q[0]],
+                ]
+            )
+        ),
+        mass=lambda: np.diag([1.0, 2.0, 3.0]),
+        force=lambda v: [-v[1] * v[2], 2 * v[0] * v[2], -v[0] * v[1]],
+        constraints={
+            "norm": zw.position(lambda q: q @ q - 1.0),
+            "both": zw.position(lambda q: [q[1], 3.0 * (q @ q) - 3.0]),
+        },
+    )
+    state = body.assemble(
+        prefer={"e0": 1.0, "e2": 0.3, "e3": -0.7}, velocity={"prefer": {"w3": 1.0}}
+    )
+    assert abs(state.q @ state.q - 1.0) <= 1e-15
+    terms = body.terms(state)
+    assert np.array_equal(terms.constraint_matrix[[0, 2]], np.zeros((2, 3)))
+    assert np.array_equal(terms.constraint_rhs[[0, 2]], np.zeros(2))
+    solution = body.solve(state)
+    assert solution.ranks.constraint == 1
+    # Only e1 = 0 restricts the motion: Gauss' principle with that row alone.
+    M, Q = terms.mass_matrix, terms.applied_force
+    A, b = terms.constraint_matrix[1], terms.constraint_rhs[1]
+    free = np.linalg.solve(M, Q)
+    pull = np.linalg.solve(M, A)
+    assert solution.acceleration == pytest.approx(free + pull * (b - A @ free) / (A @ pull))

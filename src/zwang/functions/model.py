@@ -19,6 +19,7 @@ from zwang.functions.derive import Rows, State, depends_on, gradient, lagrange, 
 from zwang.functions.opaque import Call, recording
 from zwang.functions.symbol import Symbol, SymbolArray, expression, symbols_of
 from zwang.functions.trace import call, counted, matrix, parameter_symbols, vector
+from zwang.functions.vanishing import without_vanishing_rows
 
 if TYPE_CHECKING:
     import casadi
@@ -200,6 +201,9 @@ def _traced(definition: Definition, calls: list[Call]) -> Model:
         name: _block(name, constraint, s, nv, moving)
         for name, constraint in definition.constraints.items()
     }
+    if definition.kinematics is not None:
+        defaults = [x.ravel() for x in definition.parameters.values()]
+        blocks = without_vanishing_rows(blocks, s, N, np.concatenate([np.zeros(0), *defaults]))
     multipliers = ca.SX.sym("lambda", sum(block.A.shape[0] for block in blocks.values()))
     C = _nonideal(definition, blocks, multipliers, moving)
     return Model(definition, s, N, n0, M, Q, T, V, blocks, multipliers, C)
