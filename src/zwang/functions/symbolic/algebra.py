@@ -54,7 +54,9 @@ class Algebra:
         self._roots: dict[Any, tuple[Any, int]] = {}  # generator → (radicand, degree)
         self._cosines: dict[Any, Any] = {}  # generator of cos a → generator of sin a
         rewritten: list[Any] = [self._rewrite(e) for e in given]
-        symbols: set[Any] = {s for e in rewritten for s in e.free_symbols}
+        # A symbol may stand under a root alone.
+        radicands = [radicand for radicand, _ in self._roots.values()]
+        symbols: set[Any] = {s for e in [*rewritten, *radicands] for s in e.free_symbols}
         symbols -= set(self._generators)
         order = [*sorted(symbols, key=str), *self._generators]
         self.field: Any = FracField(order or [_dummy("one")], QQ)

@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from zwang.functions.symbolic.factors import factored
+
 if TYPE_CHECKING:
     import sympy as sp
 
@@ -20,11 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Presenter"]
 
-#: Terms times generators, and generators, of polynomials that are factored. SymPy's multivariate
-#: factorisation picks random points; with more generators an unlucky one can take minutes.
-FACTOR_SIZE = 100
-FACTOR_GENERATORS = 5
-#: Nor are sums of angles looked for in longer ones.
+#: Sums of angles are not looked for in polynomials with more terms.
 ANGLE_TERMS = 25
 
 Terms = Mapping[tuple[int, ...], Any]
@@ -107,12 +105,7 @@ class Presenter:
     def _factors(self, polynomial: Any) -> tuple[Any, list[tuple[Any, int]]]:
         found = self._factored.get(polynomial)
         if found is None:
-            used = sum(map(any, zip(*polynomial.itermonoms(), strict=True)))
-            small = used <= FACTOR_GENERATORS and len(polynomial) * used <= FACTOR_SIZE
-            if len(polynomial) > 1 and small:
-                found = polynomial.factor_list()
-            else:
-                found = _common_monomial(polynomial)
+            found = factored(polynomial)
             self._factored[polynomial] = found
         return found
 
@@ -132,15 +125,6 @@ class Presenter:
                 yield _with_tangent(x, (sine, cosine, power), [*atoms, sp.tan(argument)])
         if len(self.algebra.angles) > 1 and len(x.numer) <= ANGLE_TERMS:
             yield TR10i(form)
-
-
-def _common_monomial(polynomial: Any) -> tuple[Any, list[tuple[Any, int]]]:
-    """The generators that all terms share, and the rest, as a list of factors."""
-    ring = polynomial.ring
-    shared = tuple(min(powers) for powers in zip(*polynomial.itermonoms(), strict=True))
-    factors = [(g, power) for g, power in zip(ring.gens, shared, strict=True) if power]
-    rest = polynomial.quo(ring.term_new(shared, ring.domain.one)) if factors else polynomial
-    return ring.domain.one, [*factors, (rest, 1)]
 
 
 def _size(numer: Any, denom: Any) -> tuple[int, int]:
