@@ -84,7 +84,7 @@ def test_readme_gives_exactly_the_two_commands_that_ci_runs():
     ]
     assert commands == [
         "python -m pip install . && python examples/01_every_formulation.py",
-        'python -m pip install -e ".[test]" && python -m pytest',
+        'python -m pip install -e ".[test]" && python -m pytest -n auto',
     ]
     for command in commands:
         assert f"'{command}'" in CI
