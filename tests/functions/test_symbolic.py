@@ -5,11 +5,13 @@ import numpy as np
 import pytest
 import sympy as sp
 from sympy import symbols
+from sympy.polys.rings import PolyRing
 
 import zwang as zw
 from zwang.errors import InputError
 from zwang.functions.symbolic.algebra import Algebra
 from zwang.functions.symbolic.convert import REFUSED, number, to_sympy
+from zwang.functions.symbolic.factors import factored
 from zwang.functions.symbolic.present import Presenter
 from zwang.kernels.operations import OPERATIONS
 
@@ -145,3 +147,36 @@ def test_forms_are_grouped_and_factored():
     assert shortest((x**2 - 1) / (x - 1)) == [x + 1]
     assert str(shortest(2 * a * x + 2 * b)[0]) == "2*(a*x + b)"
     assert shortest(-a * b) == [-a * b]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-3*x*y**2",
+        "2*x*(y + z)*(x - y)",
+        "(x*y - z*w)**2*(a + b)",
+        "-m*x*(g*y + x**2 + z**2)/3",
+        "(J + m*r**2)*(2*J + m*r**2)",
+        "(a + b)*(c + d)*(e + f)*(x + y)*(z + w)",
+        "x**2 + y**2 + z**2",
+    ],
+)
+def test_factors_multiply_to_the_polynomial_and_are_all_found(text):
+    e = sp.sympify(text)
+    R = PolyRing(sorted(e.free_symbols, key=str), sp.QQ)
+    polynomial = R.from_expr(e)
+    content, powers = factored(polynomial)
+    product = R(content)
+    for factor, power in powers:
+        product *= factor**power
+    assert product == polynomial
+    assert sum(power for _, power in powers) == sum(k for _, k in polynomial.factor_list()[1])
+    for factor, _ in powers:
+        assert sum(c > 0 for c in factor.itercoeffs()) >= len(factor) / 2
+
+
+def test_large_polynomials_are_freed_of_common_symbols_only():
+    gens = symbols("x0:6")
+    R = PolyRing(gens, sp.QQ)
+    rest = R.from_expr((sum(gens) + 1) ** 3) * R.from_expr(sum(gens) + 2)
+    assert factored(rest * R.gens[0] ** 2) == (1, [(R.gens[0], 2), (rest, 1)])

@@ -25,7 +25,11 @@ DIVISOR_TERMS = 100
 
 
 def factored(polynomial: Any) -> tuple[Any, list[tuple[Any, int]]]:
-    """Rational factor, and other factors with their powers; most terms of each are positive."""
+    """Rational factor, and other factors with their powers.
+
+    Most terms of each factor are positive; where as many are negative, the sign goes into the
+    factor rather than before it all.
+    """
     ring = polynomial.ring
     shared = tuple(min(powers) for powers in zip(*polynomial.itermonoms(), strict=True))
     powers: dict[Any, int] = {g: k for g, k in zip(ring.gens, shared, strict=True) if k}
@@ -35,13 +39,23 @@ def factored(polynomial: Any) -> tuple[Any, list[tuple[Any, int]]]:
             normal = _normal(factor)
             powers[normal] = powers.get(normal, 0) + 1
     product = reduce(lambda x, f: x * f[0].LC ** f[1], powers.items(), ring.domain.one)
-    return polynomial.LC / product, list(powers.items())
+    content = polynomial.LC / product
+    if content < 0:
+        for factor, power in powers.items():
+            if power == 1 and 2 * _negative(factor) == len(factor):
+                signed = {(-f if f == factor else f): k for f, k in powers.items()}
+                return -content, list(signed.items())
+    return content, list(powers.items())
+
+
+def _negative(polynomial: Any) -> int:
+    return sum(coefficient < 0 for coefficient in polynomial.itercoeffs())
 
 
 def _normal(polynomial: Any) -> Any:
     """Whole coefficients without a common divisor, most of them positive."""
     primitive = polynomial.primitive()[1]
-    negative = sum(coefficient < 0 for coefficient in primitive.itercoeffs())
+    negative = _negative(primitive)
     flip = 2 * negative > len(primitive) or (2 * negative == len(primitive) and primitive.LC < 0)
     return -primitive if flip else primitive
 

@@ -117,14 +117,15 @@ class Presenter:
         top, bottom = (_grouped_factors(f, atoms) for f in factors)
         form = top / bottom
         yield form
-        whole = _grouped(dict(x.numer), atoms), _grouped(dict(x.denom), atoms)
-        yield whole[0] / whole[1]
+        unfactored = _grouped(dict(x.numer), atoms) / _grouped(dict(x.denom), atoms)
+        yield unfactored
         for argument, sine, cosine in self.algebra.angles:
             power = min(m[cosine] for m in x.denom.itermonoms())
             if power:
                 yield _with_tangent(x, (sine, cosine, power), [*atoms, sp.tan(argument)])
         if len(self.algebra.angles) > 1 and len(x.numer) <= ANGLE_TERMS:
             yield TR10i(form)
+            yield TR10i(unfactored)
 
 
 def _size(numer: Any, denom: Any) -> tuple[int, int]:
