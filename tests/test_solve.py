@@ -635,3 +635,11 @@ def test_a_large_sparse_system_without_constraints():
     s = zw.solve(M, Q)
     assert_close(M @ s.acceleration, Q, 1e-12)
     assert s.multipliers.shape == (0,)
+
+
+def test_batches_of_several_axes_without_constraints_are_solved():
+    M = np.broadcast_to(2.0 * np.eye(3), (2, 4, 3, 3))
+    Q = np.arange(24.0).reshape(2, 4, 3)
+    solution = zw.solve(M, Q)
+    assert np.array_equal(solution.acceleration, Q / 2.0)
+    assert solution.multipliers.shape == (2, 4, 0)

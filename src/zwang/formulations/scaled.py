@@ -7,6 +7,7 @@ with the powers of two D, E of `equilibrate`, so that the scaled system is the g
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -199,6 +200,8 @@ def _flat(terms: EquationTerms) -> EquationTerms:
         "nonideal_force": 1,
     }
     parts = {name: getattr(terms, name) for name in own}
+    count = math.prod(terms.batch_shape)  # not −1: arrays without rows are empty
     return replace(
-        terms, **{name: parts[name].reshape(-1, *parts[name].shape[-k:]) for name, k in own.items()}
+        terms,
+        **{name: parts[name].reshape(count, *parts[name].shape[-k:]) for name, k in own.items()},
     )
