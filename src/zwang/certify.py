@@ -86,7 +86,8 @@ class Certificate:
             f"{worst(e.multipliers):>12}"
         )
         lines.append(
-            f"Gauss residual {self.gauss_residual:.1e}; returned {self.solution.formulation}, refined"
+            f"Gauss residual {self.gauss_residual:.1e}; returned {self.solution.formulation}, "
+            "refined"
         )
         return "\n".join(lines)
 
