@@ -17,6 +17,7 @@ and A⁺ = V1 Σ1⁻¹ U1ᵀ (Udwadia & Kalaba 1996, property P1).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -345,7 +346,7 @@ class RowGeometry:
         return self.singular_values[..., 0] / self.singular_values[..., self.rank - 1]
 
 
-def numerical_rank(singular_values: FloatArray, tolerance: float) -> np.ndarray:
+def numerical_rank(singular_values: FloatArray, tolerance: float) -> Any:
     """How many singular values count, shape of the batch."""
     if singular_values.shape[-1] == 0:
         return np.zeros(singular_values.shape[:-1], dtype=int)

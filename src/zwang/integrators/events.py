@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,9 @@ def crossing(g: Callable[[float], float], a: float, b: float) -> float:
                 break
         else:
             return a
-    return float(brentq(g, left, b, xtol=max(TIME_TOLERANCE * (b - a), 4e-16 * abs(b)), rtol=1e-15))
+    nearest = max(TIME_TOLERANCE * (b - a), 4e-16 * abs(b))
+    root: Any = brentq(g, left, b, xtol=nearest, rtol=np.float64(1e-15))
+    return float(root)
 
 
 def impulse(
