@@ -18,7 +18,7 @@ from zwang.integrators.loop import Loop
         ({"integrator": "order9"}, ["order8"]),
         ({"drift": "tape"}, ["projection"]),
         ({"save": "all"}, ["save"]),
-        ({"save": [0.2, 0.1]}, ["increas"]),
+        ({"save": [0.2, 0.1]}, ["increase"]),
         ({"save": [0.0, 5.0]}, ["save", "0 to 1"]),
         ({"save": -0.1}, ["positive"]),
         ({"scales": {"z": 1.0}}, ["z"]),
