@@ -169,7 +169,7 @@ def test_chunks_before_the_damage_can_be_read(system, tmp_path):
     whole = stored_in_chunks(system, path).q
     commits = sorted((path / RECORD).glob("commit-*.json"))
     assert len(commits) >= 3
-    text = commits[2].read_text().replace('"first"', '"furst"')
+    text = commits[2].read_text().replace('"first"', '"prime"')
     commits[2].write_text(text)
     with pytest.raises(DamageError, match=r"chunk 2.*sound_part") as caught:
         zw.load(path, system)
