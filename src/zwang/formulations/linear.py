@@ -6,7 +6,7 @@ import numpy as np
 
 from zwang.terms import FloatArray
 
-__all__ = ["dot", "matvec", "transpose", "transpose_matvec"]
+__all__ = ["dot", "matvec", "symmetric_roots", "transpose", "transpose_matvec"]
 
 
 def transpose(B: FloatArray) -> FloatArray:
@@ -31,3 +31,13 @@ def transpose_matvec(B: FloatArray, x: FloatArray) -> FloatArray:
 def dot(x: FloatArray, y: FloatArray) -> FloatArray:
     """xᵀ y: (…, n) with (…, n) gives (…)."""
     return np.sum(x * y, axis=-1)
+
+
+def symmetric_roots(M: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The symmetric roots M^(1/2) and M^(−1/2) of positive definite matrices."""
+    values, vectors = np.linalg.eigh(M)
+    root = np.sqrt(values)
+    return (
+        (vectors * root[..., None, :]) @ transpose(vectors),
+        (vectors / root[..., None, :]) @ transpose(vectors),
+    )

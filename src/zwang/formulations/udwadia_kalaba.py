@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 
 from zwang.formulations.base import Facts, Formulation
 from zwang.formulations.lazy import computed_once
-from zwang.formulations.linear import matvec, transpose, transpose_matvec
+from zwang.formulations.linear import matvec, symmetric_roots, transpose, transpose_matvec
 from zwang.formulations.rank import RowGeometry, cholesky
 from zwang.terms import FloatArray
 
@@ -82,12 +82,7 @@ class UdwadiaKalaba(Formulation):
     @computed_once
     def mass_roots(self) -> tuple[FloatArray, FloatArray]:
         """The symmetric roots M^(1/2) and M^(−1/2)."""
-        values, vectors = np.linalg.eigh(self.terms.mass_matrix)
-        root = np.sqrt(values)
-        return (
-            (vectors * root[..., None, :]) @ transpose(vectors),
-            (vectors / root[..., None, :]) @ transpose(vectors),
-        )
+        return symmetric_roots(self.terms.mass_matrix)
 
     @computed_once
     def weighted_constraint_matrix(self) -> FloatArray:

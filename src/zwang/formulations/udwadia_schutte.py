@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from zwang.errors import InputError, NotUniqueError
 from zwang.formulations.base import Formulation
 from zwang.formulations.lazy import computed_once
-from zwang.formulations.linear import matvec, transpose, transpose_matvec
+from zwang.formulations.linear import matvec, symmetric_roots, transpose, transpose_matvec
 from zwang.formulations.rank import DEFAULT_TOLERANCES, RowGeometry, cholesky
 from zwang.terms import EquationTerms, FloatArray
 
@@ -90,12 +90,7 @@ class AuxiliarySystem:
     @computed_once
     def mass_roots(self) -> tuple[FloatArray, FloatArray]:
         """The symmetric roots M_A^(1/2) and M_A^(−1/2)."""
-        values, vectors = np.linalg.eigh(self.mass_matrix)
-        root = np.sqrt(values)
-        return (
-            (vectors * root[..., None, :]) @ transpose(vectors),
-            (vectors / root[..., None, :]) @ transpose(vectors),
-        )
+        return symmetric_roots(self.mass_matrix)
 
     @computed_once
     def weighted_constraint_matrix(self) -> FloatArray:

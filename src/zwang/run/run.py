@@ -211,13 +211,10 @@ class Run:
             q.reshape(*shape, -1), v.reshape(*shape, -1), wanted if shape else float(wanted)
         )
 
-    # --- forces -----------------------------------------------------------------------------------
-
-    @computed_once
-    def solutions(self) -> tuple[Solution, ...]:
-        """Acceleration, constraint force, multipliers and ranks, for each segment."""
-        return tuple(
-            s.system.solve(
+    def _each(self, method: str) -> list[Any]:
+        """A method of the system at the saved states of each stretch, with what acted then."""
+        return [
+            getattr(s.system, method)(
                 self.q[s.first : s.last],
                 self.v[s.first : s.last],
                 self.t[s.first : s.last],
@@ -225,7 +222,14 @@ class Run:
             )
             for s in self.segments
             if s.last > s.first
-        )
+        ]
+
+    # --- forces -----------------------------------------------------------------------------------
+
+    @computed_once
+    def solutions(self) -> tuple[Solution, ...]:
+        """Acceleration, constraint force, multipliers and ranks, for each segment."""
+        return tuple(self._each("solve"))
 
     @computed_once
     def acceleration(self) -> FloatArray:
@@ -276,16 +280,7 @@ class Run:
     @computed_once
     def residuals(self) -> tuple[Residuals, ...]:
         """φ, φ̇ and ψ at the saved states, for each segment."""
-        return tuple(
-            s.system.residuals(
-                self.q[s.first : s.last],
-                self.v[s.first : s.last],
-                self.t[s.first : s.last],
-                parameters=s.parameters,
-            )
-            for s in self.segments
-            if s.last > s.first
-        )
+        return tuple(self._each("residuals"))
 
     @property
     def worst_residual(self) -> float:
@@ -297,16 +292,7 @@ class Run:
 
     @computed_once
     def _energies(self) -> tuple[FloatArray, FloatArray | None]:
-        parts = [
-            s.system.energy(
-                self.q[s.first : s.last],
-                self.v[s.first : s.last],
-                self.t[s.first : s.last],
-                parameters=s.parameters,
-            )
-            for s in self.segments
-            if s.last > s.first
-        ]
+        parts = self._each("energy")
         potential = [V for _, V in parts if V is not None]
         return (
             np.concatenate([T for T, _ in parts]),
