@@ -54,6 +54,12 @@ __all__ = [
 #: so. What is further off is a mistake of the user's.
 START_TOLERANCE = 1e-6
 
+#: What the compiled loop does not look for.
+LAW_NOTE = (
+    "a non-ideal law depends on its reaction; that it has one solution is checked where the run "
+    "and its stretches begin, and along the way one solution is followed"
+)
+
 #: So many events of one name within so short a time, relative, are an accumulation point (a ball
 #: coming to rest) that no sequence of events gets past.
 EVENTS_AT_ONCE = 8
@@ -228,6 +234,12 @@ class _Simulation:
     def _stretch(self, y: FloatArray, t: float) -> None:
         """A new loop from a state on, with the constraints and parameters of now."""
         self.active, self.origin = self._active_system(), State(y.copy(), y[:0], t)
+        if self.active.model.reaction_dependent:
+            nq = len(self.system.coordinates)
+            # Refuses a start at which the law has no solution, or several.
+            self.active.terms(y[:nq], y[nq:], t, parameters=self.parameters)
+            if LAW_NOTE not in self.notes:
+                self.notes.append(LAW_NOTE)
         p = self.active.parameter_vector(self.parameters)
         program = program_of(self.active, y, t, p, self.settings)
         self.watch = Watch(self.active, self.events) if self.events else None

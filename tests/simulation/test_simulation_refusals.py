@@ -68,8 +68,8 @@ def test_interrupt_returns_what_there_is(pendulum, monkeypatch):
     assert not run.finished
 
 
-def test_painleve_situation_stops_the_run_with_a_hint():
-    # Friction larger than any reaction can balance: C = −2|N| along the same row's direction.
+def test_painleve_situation_at_the_start_is_refused_as_by_solve():
+    # λ = (1 − C)/2 with C = 3|λ| has the solutions 0.2 and −1.
     slide = zw.System(
         ["x", "y"],
         mass=lambda: np.eye(2),
@@ -77,8 +77,10 @@ def test_painleve_situation_stops_the_run_with_a_hint():
         constraints={"ramp": zw.position(lambda q: q[0] + q[1])},
         nonideal={"ramp": lambda reaction: [3.0 * np.abs(reaction[0]), 0.0]},
     )
-    run = slide.simulate([0.0, 0.0], until=1.0)
-    assert run.finished or "non-ideal law" in run.status
+    with pytest.raises(zw.PainleveError, match="ramp"):
+        slide.solve([0.0, 0.0])
+    with pytest.raises(zw.PainleveError, match="ramp"):
+        slide.simulate([0.0, 0.0], until=1.0)
 
 
 def test_time_before_or_after_the_run_is_refused(pendulum):
