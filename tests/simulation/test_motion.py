@@ -113,6 +113,18 @@ def test_parallelogram_passes_its_flat_positions_on_its_branch(parallelogram, ra
     assert np.abs(run["a1"]).max() < 100 * tolerance  # the coupler stays level
 
 
+@pytest.mark.campaign
+@pytest.mark.parametrize("rate", np.linspace(-1.0, -2.0, 11))
+def test_parallelogram_keeps_its_branch_at_every_tolerance(parallelogram, rate):
+    q, v = parallelogram_state(np.pi / 2, rate)
+    expected = parallelogram_state(parallelogram_angle(10.0, np.pi / 2, rate), 0.0)[0]
+    for tolerance in 10.0 ** np.arange(-5.0, -11.6, -0.5):
+        run = parallelogram.simulate(q, v, until=10.0, tolerance=tolerance)
+        assert run.finished
+        assert np.abs(run["a1"]).max() < 1e-2  # on the other branch the coupler turns by radians
+        assert np.abs(run.q[-1] - expected).max() < 1e-2
+
+
 def test_friction_that_depends_on_its_reaction_follows_the_closed_form():
     m, g, mu, k = 2.0, 9.81, 0.3, 5.0
     block = zw.System(
