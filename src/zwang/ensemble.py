@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from zwang.between import states_between
+from zwang.choices import choices_of, require_law, require_start
 from zwang.errors import InputError, ZwangError
 from zwang.formulations.rank import equilibrate, mass_spectrum
 from zwang.integrators import explicit as ex
@@ -22,7 +24,8 @@ from zwang.integrators.loop import Loop
 from zwang.integrators.settings import TABLEAUS, Settings
 from zwang.programs import program_of
 from zwang.run.run import Counts, RankChange, Run, Segment
-from zwang.simulate import choices_of, require_start, simulate, states_between, status_of
+from zwang.run.status import status_of
+from zwang.simulate import simulate
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -258,11 +261,12 @@ def _prepare(
         mine = {**defaults, **{name: array[i] for name, array in values.items()}}
         notes: list[str] = []
         refusal = ""
-        if not plain[i]:
-            try:
+        try:
+            if not plain[i]:
                 require_start(system, q[i], v[i], t, mine, notes)
-            except ZwangError as error:
-                refusal = str(error)
+            require_law(system, q[i], v[i], t, mine, notes)
+        except ZwangError as error:
+            refusal = str(error)
         starts.append(_Start(q[i], v[i], mine, P[i], tuple(notes), refusal, partial(again, i)))
     return starts, regular
 

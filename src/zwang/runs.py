@@ -57,7 +57,8 @@ def load(
     if system is None:
         return StoredRun.of(stored, None, _needs_system)
     require_same_model(stored, system)
-    from zwang.simulate import rerun_of, states_between
+    from zwang.between import states_between
+    from zwang.simulate import rerun_of
 
     if events:
         require_same_events(stored, system, events)
@@ -133,7 +134,7 @@ def verify(
     Verification
         True in a condition if the run is honest; printed, it says what was found.
     """
-    from zwang.simulate import propagate
+    from zwang.between import propagate
 
     stored = read_store(path)
     if stored.damage:

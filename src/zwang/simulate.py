@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.errors import InputError, UnknownNameError
+from zwang.between import states_between
+from zwang.choices import choices_of, require_law, require_start
+from zwang.errors import UnknownNameError
 from zwang.functions.event import Bounce, Event, SetParameters, Switch
 from zwang.integrators import explicit as ex
 from zwang.integrators.events import impulse
 from zwang.integrators.loop import Loop
-from zwang.integrators.settings import Drift, Settings
+from zwang.integrators.settings import Settings
 from zwang.programs import program_of
 from zwang.run.keeper import Keeper
 from zwang.run.records import (
@@ -31,6 +33,7 @@ from zwang.run.records import (
     require_same_versions,
 )
 from zwang.run.run import Counts, EventRecord, RankChange, Run, Segment
+from zwang.run.status import status_of
 from zwang.run.store import Store, Stored, read_store
 from zwang.state import State
 from zwang.terms import FloatArray
@@ -39,26 +42,7 @@ from zwang.watch import Met, Watch
 if TYPE_CHECKING:
     from zwang.system import System
 
-__all__ = [
-    "choices_of",
-    "propagate",
-    "require_start",
-    "rerun_of",
-    "resume",
-    "simulate",
-    "states_between",
-    "status_of",
-]
-
-#: A start may miss its constraints by this much, relative; it is then put on them and the run says
-#: so. What is further off is a mistake of the user's.
-START_TOLERANCE = 1e-6
-
-#: What the compiled loop does not look for.
-LAW_NOTE = (
-    "a non-ideal law depends on its reaction; that it has one solution is checked where the run "
-    "and its stretches begin, and along the way one solution is followed"
-)
+__all__ = ["rerun_of", "resume", "simulate"]
 
 #: So many events of one name within so short a time, relative, are an accumulation point (a ball
 #: coming to rest) that no sequence of events gets past.
@@ -118,29 +102,6 @@ def simulate(
         simulation.keep(store, store_every)
     simulation.run()
     return simulation.result()
-
-
-def choices_of(
-    system: System,
-    *,
-    until: float,
-    start: float,
-    save: Any = None,
-    scales: Mapping[str, float] | None = None,
-    drift: str = "projection",
-    **choices: Any,
-) -> tuple[Settings, FloatArray | None, FloatArray]:
-    """Settings, times to save at and scales from what a user gave, checked."""
-    try:
-        kept = Drift(drift)
-    except ValueError:
-        raise UnknownNameError("drift", drift, [d.value for d in Drift]) from None
-    settings = Settings(until=float(until), drift=kept, **choices)
-    if not settings.until >= start:
-        raise InputError(
-            "until", found=repr(until), expected=f"a time not before the start, {start:g}"
-        )
-    return settings, _save_times(save, start, settings.until), _scales(system, scales)
 
 
 def resume(
@@ -234,12 +195,8 @@ class _Simulation:
     def _stretch(self, y: FloatArray, t: float) -> None:
         """A new loop from a state on, with the constraints and parameters of now."""
         self.active, self.origin = self._active_system(), State(y.copy(), y[:0], t)
-        if self.active.model.reaction_dependent:
-            nq = len(self.system.coordinates)
-            # Refuses a start at which the law has no solution, or several.
-            self.active.terms(y[:nq], y[nq:], t, parameters=self.parameters)
-            if LAW_NOTE not in self.notes:
-                self.notes.append(LAW_NOTE)
+        nq = len(self.system.coordinates)
+        require_law(self.active, y[:nq], y[nq:], t, self.parameters, self.notes)
         p = self.active.parameter_vector(self.parameters)
         program = program_of(self.active, y, t, p, self.settings)
         self.watch = Watch(self.active, self.events) if self.events else None
@@ -487,135 +444,3 @@ LOOP_MEMORY = (
     "event_before",
     "previous",
 )
-
-
-def status_of(counts: Counts, t: float, code: int, settings: Settings) -> str:
-    """How a simulation ended, as a sentence."""
-    done = f"{counts.steps} steps, {counts.rejected} rejected, {counts.evaluations} evaluations"
-    if code == ex.DONE:
-        return f"reached t = {t:.6g} s: {done}"
-    if code == ex.NOT_FINITE:
-        return (
-            f"stopped at t = {t:.6g} s: the acceleration is not finite beyond it, a division by "
-            f"zero, an overflow, or a non-ideal law without solution ({done})"
-        )
-    return (
-        f"stopped at t = {t:.6g} s: no step is small enough for tolerance "
-        f"{settings.tolerance:g}; the motion may be singular there, or stiff ({done})"
-    )
-
-
-def require_start(
-    system: System,
-    q: FloatArray,
-    v: FloatArray,
-    t: float,
-    parameters: Mapping[str, Any],
-    notes: list[str],
-) -> None:
-    """Refuse a start that violates a constraint, by name."""
-    residuals = system.residuals(q, v, t, parameters=parameters)
-    kinds = (
-        ("position", residuals.position, residuals.position_names, q),
-        ("velocity", residuals.velocity, residuals.velocity_names, v),
-    )
-    for level, values, names, size in kinds:
-        limit = START_TOLERANCE * max(1.0, float(np.linalg.norm(size)))
-        for value, name in zip(values, names, strict=True):
-            if abs(value) > limit:
-                raise InputError(
-                    f"start, constraint {name!r} at the level of {level}",
-                    found=f"a violation of {value:.3g}",
-                    expected="a start that satisfies all constraints",
-                    advice="system.assemble(prefer=…) finds one near by.",
-                )
-            if abs(value) > 1e-9:
-                note = f"the start missed {name!r} by {value:.1e} at the level of {level}"
-                notes.append(f"{note} and was put on it")
-
-
-def _save_times(save: Any, start: float, until: float) -> FloatArray | None:
-    """Times to save at: None for every step, a number of seconds between, or the times."""
-    if save is None or (isinstance(save, str) and save == "steps"):
-        return None
-    if isinstance(save, str):
-        raise InputError("save", found=repr(save), expected="'steps', an interval or times")
-    times = np.asarray(save, dtype=float)
-    if times.ndim == 0:
-        if not times > 0.0:
-            raise InputError("save", found=repr(save), expected="a positive interval in seconds")
-        count = int(np.floor((until - start) / float(times) * (1.0 + 1e-12)))
-        times = start + float(times) * np.arange(count + 1)
-    if times.ndim != 1 or not np.isfinite(times).all() or np.any(np.diff(times) <= 0.0):
-        raise InputError("save", found="times that do not increase", expected="increasing times")
-    if times.size and (times[0] < start or times[-1] > until * (1.0 + 1e-12) + 1e-300):
-        raise InputError(
-            "save",
-            found=f"times from {times[0]:g} to {times[-1]:g}",
-            expected=f"times from {start:g} to {until:g}",
-        )
-    return np.minimum(times, until)
-
-
-def _scales(system: System, scales: Mapping[str, float] | None) -> FloatArray:
-    names = system.coordinates + system.velocities
-    result = np.ones(len(names))
-    for name, value in (scales or {}).items():
-        if name not in names:
-            raise UnknownNameError("scale", name, names)
-        if not value > 0.0:
-            raise InputError(f"scale of {name!r}", found=repr(value), expected="a positive number")
-        result[names.index(name)] = value
-    return result
-
-
-def states_between(run: Run, times: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """States of a run at any times within it, integrated from the saved state before each."""
-    q, v = np.empty((len(times), run.q.shape[1])), np.empty((len(times), run.v.shape[1]))
-    index = np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(run.t) - 1)
-    for start in np.unique(index):
-        wanted = np.flatnonzero(index == start)
-        exact = times[wanted] == run.t[start]
-        q[wanted[exact]], v[wanted[exact]] = run.q[start], run.v[start]
-        wanted = wanted[~exact]
-        if wanted.size:
-            unique, back = np.unique(times[wanted], return_inverse=True)
-            states = _from_saved(run, int(start), unique)[back]
-            q[wanted], v[wanted] = states[:, : q.shape[1]], states[:, q.shape[1] :]
-    return q, v
-
-
-def _from_saved(run: Run, start: int, times: FloatArray) -> FloatArray:
-    """States at times after a saved state and before the next, shape (len(times), n)."""
-    segment = next(s for s in run.segments if s.first <= start < s.last)
-    y, t = np.concatenate([run.q[start], run.v[start]]), float(run.t[start])
-    return propagate(segment, run.settings, run.scales, t, y, times)
-
-
-def propagate(
-    segment: Segment,
-    settings: Settings,
-    scales: FloatArray | None,
-    t: float,
-    y: FloatArray,
-    times: FloatArray,
-) -> FloatArray:
-    """States at times after t, integrated from y, shape (len(times), n)."""
-    p = segment.system.parameter_vector(segment.parameters)
-    settings = replace(settings, until=float(times[-1]))
-    program = program_of(segment.system, y, t, p, settings)
-    if scales is None:
-        scales = np.ones(len(y))
-    loop = Loop(program, settings, t, y[:, None], p[:, None], times=times, scales=scales)
-    states = []
-    while True:
-        chunk = loop.advance()
-        states.append(chunk.y[0])
-        if chunk.code == ex.DONE:
-            return np.concatenate(states)
-        if chunk.code not in (ex.FULL, ex.BUDGET):
-            raise InputError(
-                "state between saved times",
-                found=status_of(Counts(), loop.t[0], chunk.code, settings),
-                expected="a motion that goes on",
-            )

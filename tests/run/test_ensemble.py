@@ -88,3 +88,21 @@ def test_numbers_that_do_not_fit_are_told():
         SYSTEM.simulate_many(Q, V, until=1.0, store="somewhere")
     with pytest.raises(zw.ZwangError, match="'M'"):
         driven().simulate_many(Q, V, until=1.0, parameters={"M": 1.0})
+
+
+def test_a_start_in_a_painleve_situation_is_refused_as_by_simulate():
+    """λ = (1 − C)/2 with C = μ|λ| has one solution up to μ = 2, and two beyond."""
+    slide = zw.System(
+        ["x", "y"],
+        parameters={"mu": 0.5},
+        mass=lambda: np.eye(2),
+        force=lambda: [0.0, -1.0],
+        constraints={"ramp": zw.position(lambda q: q[0] + q[1])},
+        nonideal={"ramp": lambda p, reaction: [p.mu * np.abs(reaction[0]), 0.0]},
+    )
+    runs = slide.simulate_many([0.0, 0.0], until=1.0, parameters={"mu": [0.5, 3.0, 1.0]})
+    assert list(runs.finished) == [True, False, True]
+    with pytest.raises(zw.PainleveError) as caught:
+        slide.simulate([0.0, 0.0], until=1.0, parameters={"mu": 3.0})
+    assert runs.status[1] == str(caught.value)
+    assert "one solution is followed" in runs[0].notes[0]

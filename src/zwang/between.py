@@ -1,0 +1,70 @@
+"""States between the saved ones of a run, integrated from the saved state before each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from zwang.errors import InputError
+from zwang.integrators import explicit as ex
+from zwang.integrators.loop import Loop
+from zwang.integrators.settings import Settings
+from zwang.programs import program_of
+from zwang.run.run import Counts, Run, Segment
+from zwang.run.status import status_of
+from zwang.terms import FloatArray
+
+__all__ = ["propagate", "states_between"]
+
+
+def states_between(run: Run, times: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """States of a run at any times within it, integrated from the saved state before each."""
+    q, v = np.empty((len(times), run.q.shape[1])), np.empty((len(times), run.v.shape[1]))
+    index = np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(run.t) - 1)
+    for start in np.unique(index):
+        wanted = np.flatnonzero(index == start)
+        exact = times[wanted] == run.t[start]
+        q[wanted[exact]], v[wanted[exact]] = run.q[start], run.v[start]
+        wanted = wanted[~exact]
+        if wanted.size:
+            unique, back = np.unique(times[wanted], return_inverse=True)
+            states = _from_saved(run, int(start), unique)[back]
+            q[wanted], v[wanted] = states[:, : q.shape[1]], states[:, q.shape[1] :]
+    return q, v
+
+
+def _from_saved(run: Run, start: int, times: FloatArray) -> FloatArray:
+    """States at times after a saved state and before the next, shape (len(times), n)."""
+    segment = next(s for s in run.segments if s.first <= start < s.last)
+    y, t = np.concatenate([run.q[start], run.v[start]]), float(run.t[start])
+    return propagate(segment, run.settings, run.scales, t, y, times)
+
+
+def propagate(
+    segment: Segment,
+    settings: Settings,
+    scales: FloatArray | None,
+    t: float,
+    y: FloatArray,
+    times: FloatArray,
+) -> FloatArray:
+    """States at times after t, integrated from y, shape (len(times), n)."""
+    p = segment.system.parameter_vector(segment.parameters)
+    settings = replace(settings, until=float(times[-1]))
+    program = program_of(segment.system, y, t, p, settings)
+    if scales is None:
+        scales = np.ones(len(y))
+    loop = Loop(program, settings, t, y[:, None], p[:, None], times=times, scales=scales)
+    states = []
+    while True:
+        chunk = loop.advance()
+        states.append(chunk.y[0])
+        if chunk.code == ex.DONE:
+            return np.concatenate(states)
+        if chunk.code not in (ex.FULL, ex.BUDGET):
+            raise InputError(
+                "state between saved times",
+                found=status_of(Counts(), loop.t[0], chunk.code, settings),
+                expected="a motion that goes on",
+            )

@@ -1,0 +1,129 @@
+"""What a user chooses for a simulation, checked: settings, times, scales and the start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.errors import InputError, UnknownNameError
+from zwang.integrators.settings import Drift, Settings
+from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    from zwang.system import System
+
+__all__ = ["choices_of", "require_law", "require_start"]
+
+#: A start may miss its constraints by this much, relative; it is then put on them and the run says
+#: so. What is further off is a mistake of the user's.
+START_TOLERANCE = 1e-6
+
+#: What the compiled loop does not look for.
+LAW_NOTE = (
+    "a non-ideal law depends on its reaction; that it has one solution is checked where the run "
+    "and its stretches begin, and along the way one solution is followed"
+)
+
+
+def choices_of(
+    system: System,
+    *,
+    until: float,
+    start: float,
+    save: Any = None,
+    scales: Mapping[str, float] | None = None,
+    drift: str = "projection",
+    **choices: Any,
+) -> tuple[Settings, FloatArray | None, FloatArray]:
+    """Settings, times to save at and scales from what a user gave, checked."""
+    try:
+        kept = Drift(drift)
+    except ValueError:
+        raise UnknownNameError("drift", drift, [d.value for d in Drift]) from None
+    settings = Settings(until=float(until), drift=kept, **choices)
+    if not settings.until >= start:
+        raise InputError(
+            "until", found=repr(until), expected=f"a time not before the start, {start:g}"
+        )
+    return settings, _save_times(save, start, settings.until), _scales(system, scales)
+
+
+def _save_times(save: Any, start: float, until: float) -> FloatArray | None:
+    """Times to save at: None for every step, a number of seconds between, or the times."""
+    if save is None or (isinstance(save, str) and save == "steps"):
+        return None
+    if isinstance(save, str):
+        raise InputError("save", found=repr(save), expected="'steps', an interval or times")
+    times = np.asarray(save, dtype=float)
+    if times.ndim == 0:
+        if not times > 0.0:
+            raise InputError("save", found=repr(save), expected="a positive interval in seconds")
+        count = int(np.floor((until - start) / float(times) * (1.0 + 1e-12)))
+        times = start + float(times) * np.arange(count + 1)
+    if times.ndim != 1 or not np.isfinite(times).all() or np.any(np.diff(times) <= 0.0):
+        raise InputError("save", found="times that do not increase", expected="increasing times")
+    if times.size and (times[0] < start or times[-1] > until * (1.0 + 1e-12) + 1e-300):
+        raise InputError(
+            "save",
+            found=f"times from {times[0]:g} to {times[-1]:g}",
+            expected=f"times from {start:g} to {until:g}",
+        )
+    return np.minimum(times, until)
+
+
+def _scales(system: System, scales: Mapping[str, float] | None) -> FloatArray:
+    names = system.coordinates + system.velocities
+    result = np.ones(len(names))
+    for name, value in (scales or {}).items():
+        if name not in names:
+            raise UnknownNameError("scale", name, names)
+        if not value > 0.0:
+            raise InputError(f"scale of {name!r}", found=repr(value), expected="a positive number")
+        result[names.index(name)] = value
+    return result
+
+
+def require_start(
+    system: System,
+    q: FloatArray,
+    v: FloatArray,
+    t: float,
+    parameters: Mapping[str, Any],
+    notes: list[str],
+) -> None:
+    """Refuse a start that violates a constraint, by name."""
+    residuals = system.residuals(q, v, t, parameters=parameters)
+    kinds = (
+        ("position", residuals.position, residuals.position_names, q),
+        ("velocity", residuals.velocity, residuals.velocity_names, v),
+    )
+    for level, values, names, size in kinds:
+        limit = START_TOLERANCE * max(1.0, float(np.linalg.norm(size)))
+        for value, name in zip(values, names, strict=True):
+            if abs(value) > limit:
+                raise InputError(
+                    f"start, constraint {name!r} at the level of {level}",
+                    found=f"a violation of {value:.3g}",
+                    expected="a start that satisfies all constraints",
+                    advice="system.assemble(prefer=…) finds one near by.",
+                )
+            if abs(value) > 1e-9:
+                note = f"the start missed {name!r} by {value:.1e} at the level of {level}"
+                notes.append(f"{note} and was put on it")
+
+
+def require_law(
+    system: System,
+    q: FloatArray,
+    v: FloatArray,
+    t: float,
+    parameters: Mapping[str, Any],
+    notes: list[str],
+) -> None:
+    """Refuse a state at which a law that depends on its reaction has no solution, or several."""
+    if system.model.reaction_dependent:
+        system.terms(q, v, t, parameters=parameters)
+        if LAW_NOTE not in notes:
+            notes.append(LAW_NOTE)
