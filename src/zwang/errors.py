@@ -12,12 +12,14 @@ from typing import Any
 
 __all__ = [
     "AssemblyError",
+    "DamageError",
     "InconsistentConstraintsError",
     "InputError",
     "MissingExtraError",
     "NotApplicableError",
     "NotUniqueError",
     "PainleveError",
+    "StoreError",
     "TraceError",
     "UnknownNameError",
     "UnreachableError",
@@ -222,3 +224,27 @@ class MissingExtraError(ZwangError):
             advice=f"Run: python -m pip install 'zwang[{extra}]'",
         )
         self.package, self.extra = package, extra
+
+
+class StoreError(ZwangError):
+    """A run could not be written or read.
+
+    Attributes
+    ----------
+    run : what there is of the run in memory and on the disk, where writing failed; else None.
+    """
+
+    run: Any = None
+
+
+class DamageError(StoreError):
+    """A stored run is not what was written.
+
+    Attributes
+    ----------
+    sound_rows : saved states before the damage, which can still be read.
+    """
+
+    def __init__(self, what: str, *, sound_rows: int = 0, **facts: str | None) -> None:
+        super().__init__(what, **facts)
+        self.sound_rows = sound_rows

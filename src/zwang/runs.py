@@ -12,7 +12,7 @@ import numpy as np
 from zwang.errors import InputError
 from zwang.run.records import StoredRun, require_same_events, require_same_model
 from zwang.run.run import Run, Segment
-from zwang.run.store import DamageError, StoreError, read_store
+from zwang.run.store import read_store
 from zwang.run.verify import Verdict, Verification, check_motion
 from zwang.terms import FloatArray
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from zwang.functions.event import Event
     from zwang.system import System
 
-__all__ = ["DamageError", "StoreError", "load", "resume", "verify"]
+__all__ = ["load", "resume", "verify"]
 
 #: The check of a run integrates this much more tightly than the run, so that what is compared is
 #: the error of the run.

@@ -1,7 +1,7 @@
 """Runs on disk: what is written comes back, and what goes wrong is told."""
 
 import json
-import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +9,9 @@ import pytest
 from pendulums import EVENTS, START, driven, pendulum
 
 import zwang as zw
+from zwang import DamageError, StoreError
 from zwang.run import store as storage
-from zwang.run.store import DamageError, Store, StoreError, read_store
+from zwang.run.store import Store, read_store
 
 RECORD = Path("time", "record")
 
@@ -98,11 +99,14 @@ def test_what_is_no_run_is_told(tmp_path):
         zw.load(tmp_path)
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="the superuser writes anywhere")
-def test_an_unwritable_folder_is_told_before_the_run(system, tmp_path):
-    tmp_path.chmod(0o500)
-    with pytest.raises(StoreError, match="cannot be written"):
+def test_an_unwritable_folder_is_told_before_the_run(system, tmp_path, monkeypatch):
+    def refused(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("os.mkdir", refused)  # a real folder would let the superuser pass
+    with pytest.raises(StoreError, match="cannot be written: Permission denied"):
         system.simulate(*START, until=5.0, store=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_path_below_a_file_is_told_before_the_run(system, tmp_path):
@@ -135,6 +139,26 @@ def test_a_full_disk_loses_nothing(system, tmp_path, monkeypatch):
     assert committed.q.tobytes() == whole.q[: len(committed)].tobytes()
     resumed = zw.resume(tmp_path / "run", system)
     assert resumed.q.tobytes() == whole.q.tobytes()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of files")
+def test_a_file_the_system_will_not_let_grow_loses_nothing(system, tmp_path):
+    """As with a full disk, but the refusal comes from the system, within the arrays."""
+    import resource
+
+    whole = system.simulate(*START, until=1000.0)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, limits[1]))
+    try:
+        with pytest.raises(StoreError, match="cannot be written: File too large") as caught:
+            system.simulate(*START, until=1000.0, store=tmp_path / "run", store_every=0.0)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    kept = caught.value.run
+    assert kept.q.tobytes() == whole.q[: len(kept)].tobytes()
+    committed = zw.load(tmp_path / "run", system)
+    assert 0 < len(committed) < len(kept) <= len(whole)
+    assert zw.resume(tmp_path / "run", system).q.tobytes() == whole.q.tobytes()
 
 
 def stored_in_chunks(system, path):

@@ -8,9 +8,10 @@ from typing import Protocol
 
 import numpy as np
 
+from zwang.errors import StoreError
 from zwang.run.records import closing_attributes, news_of
 from zwang.run.run import EventRecord, RankChange, Run, Segment
-from zwang.run.store import Store, Stored, StoreError, read_store
+from zwang.run.store import Store, Stored, read_store
 from zwang.terms import FloatArray
 
 __all__ = ["Keeper", "Simulation"]

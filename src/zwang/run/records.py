@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.errors import InputError
+from zwang.errors import InputError, StoreError
 from zwang.integrators.settings import Drift, Settings
 from zwang.run.describe import describe_events, describe_model, versions
 from zwang.run.run import Counts, EventRecord, RankChange, Run, Segment
-from zwang.run.store import Store, Stored, StoreError
+from zwang.run.store import Store, Stored
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:

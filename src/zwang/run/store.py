@@ -29,10 +29,10 @@ from typing import Any
 
 import numpy as np
 
-from zwang.errors import InputError, ZwangError
+from zwang.errors import DamageError, InputError, StoreError
 from zwang.terms import FloatArray
 
-__all__ = ["FORMAT", "DamageError", "Store", "StoreError", "Stored", "read_store"]
+__all__ = ["FORMAT", "Store", "Stored", "read_store"]
 
 #: Version of the layout.
 FORMAT = 1
@@ -42,30 +42,6 @@ ROWS_PER_FILE = 16_384
 
 ARRAYS = ("time", "q", "v")
 _RECORD = Path("time", "record")
-
-
-class StoreError(ZwangError):
-    """A run could not be written or read.
-
-    Attributes
-    ----------
-    run : what there is of the run in memory and on the disk, where writing failed; else None.
-    """
-
-    run: Any = None
-
-
-class DamageError(StoreError):
-    """A stored run is not what was written.
-
-    Attributes
-    ----------
-    sound_rows : saved states before the damage, which can still be read.
-    """
-
-    def __init__(self, what: str, *, sound_rows: int = 0, **facts: str | None) -> None:
-        super().__init__(what, **facts)
-        self.sound_rows = sound_rows
 
 
 def digest(content: bytes | FloatArray) -> str:
