@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from zwang.errors import InputError
-from zwang.integrators import explicit as ex
-from zwang.integrators.loop import Loop
+from zwang.integrators import shared as sh
+from zwang.integrators.choose import start_loop
 from zwang.integrators.settings import Settings
 from zwang.programs import program_of
 from zwang.run.run import Counts, Run, Segment
@@ -55,14 +55,14 @@ def propagate(
     program = program_of(segment.system, y, t, p, settings)
     if scales is None:
         scales = np.ones(len(y))
-    loop = Loop(program, settings, t, y[:, None], p[:, None], times=times, scales=scales)
+    loop = start_loop(program, settings, t, y[:, None], p[:, None], times=times, scales=scales)
     states = []
     while True:
         chunk = loop.advance()
         states.append(chunk.y[0])
-        if chunk.code == ex.DONE:
+        if chunk.code == sh.DONE:
             return np.concatenate(states)
-        if chunk.code not in (ex.FULL, ex.BUDGET):
+        if chunk.code not in (sh.FULL, sh.BUDGET):
             raise InputError(
                 "state between saved times",
                 found=status_of(Counts(), loop.t[0], chunk.code, settings),

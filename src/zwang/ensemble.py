@@ -19,9 +19,9 @@ from zwang.between import states_between
 from zwang.choices import choices_of, require_law, require_start
 from zwang.errors import InputError, ZwangError
 from zwang.formulations.rank import equilibrate, mass_spectrum
-from zwang.integrators import explicit as ex
-from zwang.integrators.loop import Loop
-from zwang.integrators.settings import TABLEAUS, Settings
+from zwang.integrators import shared as sh
+from zwang.integrators.choose import start_loop
+from zwang.integrators.settings import Settings
 from zwang.programs import program_of
 from zwang.run.run import Counts, RankChange, Run, Segment
 from zwang.run.status import status_of
@@ -136,7 +136,7 @@ def simulate_many(
     settings, times, scales = choices_of(system, until=until, start=start, **_plain(choices))
     if not len(q):
         return Runs([])
-    if one_by_one or settings.integrator not in TABLEAUS:
+    if one_by_one or not settings.method.lanes:
         return Runs(_in_threads(lambda i: _caught(system, settings, alone, i), len(q), workers))
     program_of(  # refuses what cannot be compiled
         system, np.concatenate([q[0], v[0]]), start, system.parameter_vector(), settings, LANES
@@ -309,7 +309,7 @@ def _together(context: _Context, key: int, starts: list[_Start]) -> list[Run | N
     count = len(starts)
     padded = starts + [starts[-1]] * (LANES - count)
     settings = context.settings
-    loop = Loop(
+    loop = start_loop(
         context.programs[key],
         settings,
         context.start,
@@ -326,11 +326,11 @@ def _together(context: _Context, key: int, starts: list[_Start]) -> list[Run | N
         for k in range(count):
             t[k].append(np.array([context.start]))
             y[k].append(loop.state[:, k][None].copy())
-    code = ex.BUDGET
-    while code != ex.DONE:
+    code = sh.BUDGET
+    while code != sh.DONE:
         chunk = loop.advance()
         code = chunk.code
-        if code not in (ex.DONE, ex.FULL, ex.BUDGET):
+        if code not in (sh.DONE, sh.FULL, sh.BUDGET):
             return [None] * count  # whoever failed must not hold up the others: each alone
         for k in range(count):
             t[k].append(chunk.t[k])
@@ -338,11 +338,8 @@ def _together(context: _Context, key: int, starts: list[_Start]) -> list[Run | N
             ranks[k] += [RankChange(a, b) for a, b in chunk.ranks[k]]
     runs: list[Run | None] = []
     for k, s in enumerate(starts):
-        c = loop.counts[:, k]
-        counts = Counts(
-            int(c[ex.ACCEPTS]), int(c[ex.REJECTS]), int(c[ex.EVALUATIONS]), int(c[ex.PROJECTIONS])
-        )
-        status = status_of(counts, float(loop.t[k]), ex.DONE, settings)
+        counts = Counts(*loop.work_done(k))
+        status = status_of(counts, float(loop.t[k]), sh.DONE, settings)
         runs.append(
             _run(context, s, np.concatenate(t[k]), np.concatenate(y[k]), status, counts, ranks[k])
         )

@@ -19,9 +19,9 @@ from zwang.between import states_between
 from zwang.choices import choices_of, require_law, require_start
 from zwang.errors import UnknownNameError
 from zwang.functions.event import Bounce, Event, SetParameters, Switch
-from zwang.integrators import explicit as ex
+from zwang.integrators import shared as sh
+from zwang.integrators.choose import start_loop
 from zwang.integrators.events import impulse
-from zwang.integrators.loop import Loop
 from zwang.integrators.settings import Settings
 from zwang.programs import program_of
 from zwang.run.keeper import Keeper
@@ -200,7 +200,7 @@ class _Simulation:
         p = self.active.parameter_vector(self.parameters)
         program = program_of(self.active, y, t, p, self.settings)
         self.watch = Watch(self.active, self.events) if self.events else None
-        self.loop = Loop(
+        self.loop = start_loop(
             program,
             self.settings,
             t,
@@ -233,7 +233,7 @@ class _Simulation:
                 interrupted = True
                 break
             self.ranks += [RankChange(a, b) for a, b in chunk.ranks[0]]
-            met = self._met() if chunk.code == ex.EVENT else None
+            met = self._met() if chunk.code == sh.EVENT else None
             if met is None:
                 self._save(chunk.t[0], chunk.y[0])
             else:
@@ -241,9 +241,9 @@ class _Simulation:
                 self._save(chunk.t[0][before], chunk.y[0][before])
                 self._act(met)
                 continue
-            if chunk.code in (ex.FULL, ex.BUDGET, ex.EVENT):
+            if chunk.code in (sh.FULL, sh.BUDGET, sh.EVENT):
                 continue
-            self.finished = chunk.code == ex.DONE
+            self.finished = chunk.code == sh.DONE
             self._close()
             self.status = status_of(self.counts, self.loop.t[0], chunk.code, self.settings)
         if self.keeper is not None and not interrupted:
@@ -257,10 +257,7 @@ class _Simulation:
         """Work done so far."""
         if not self.open:
             return self.counts
-        c = self.loop.counts[:, 0]
-        return self.counts + Counts(
-            int(c[ex.ACCEPTS]), int(c[ex.REJECTS]), int(c[ex.EVALUATIONS]), int(c[ex.PROJECTIONS])
-        )
+        return self.counts + Counts(*self.loop.work_done())
 
     # --- storage ----------------------------------------------------------------------------------
 
@@ -292,7 +289,7 @@ class _Simulation:
         )
         simulation.start = State(np.array(start["q"]), np.array(start["v"]), start["t"])
         simulation._stretch(state["origin"], float(state["origin_time"]))
-        for name in LOOP_MEMORY:
+        for name in simulation.loop.REMEMBERED:
             getattr(simulation.loop, name)[...] = state[name]
         simulation.saved, simulation.segments = stored.rows, list(last.segments)
         simulation.ranks, simulation.records = list(last.ranks), list(last.events)
@@ -306,7 +303,7 @@ class _Simulation:
         """All that it takes to go on from here with the same bits."""
         closed = self.counts
         return {
-            **{name: getattr(self.loop, name) for name in LOOP_MEMORY},
+            **{name: getattr(self.loop, name) for name in self.loop.REMEMBERED},
             "origin": self.origin.q,
             "origin_time": np.array(self.origin.t),
             "closed_counts": np.array(list(asdict(closed).values())),
@@ -431,16 +428,3 @@ class _Simulation:
             if name not in self.system.constraints:
                 raise UnknownNameError("constraint to switch", name, self.system.constraints)
         self.inactive = (self.inactive - set(action.on)) | set(action.off)
-
-
-#: Arrays of a loop that hold all it remembers.
-LOOP_MEMORY = (
-    "state",
-    "parameters",
-    "memory",
-    "counts",
-    "stages",
-    "event_values",
-    "event_before",
-    "previous",
-)

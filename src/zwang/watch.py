@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.functions.event import Event
+from zwang.integrators.choose import start_loop
 from zwang.integrators.events import crossing
 from zwang.integrators.loop import Loop
 from zwang.terms import FloatArray
@@ -65,7 +66,7 @@ class Watch:
 
         def state(t: float) -> FloatArray:
             if t not in states:
-                trial = Loop(
+                trial = start_loop(
                     loop.program,
                     replace(loop.settings, until=t),
                     t0,

@@ -192,7 +192,7 @@ def test_rheonomic_constraint_does_work():
 
 
 def test_lanes_give_the_bits_of_a_single_trajectory(parallelogram):
-    from zwang.integrators.loop import Loop
+    from zwang.integrators.choose import start_loop
     from zwang.integrators.settings import Settings
     from zwang.programs import program_of
 
@@ -203,7 +203,7 @@ def test_lanes_give_the_bits_of_a_single_trajectory(parallelogram):
     def final(lanes, chosen):
         program = program_of(parallelogram, starts[0], 0.0, p, settings, lanes=lanes)
         y, many = np.column_stack(chosen), np.column_stack([p] * lanes)
-        loop = Loop(program, settings, 0.0, y, many, times=None, scales=np.ones(len(y)))
+        loop = start_loop(program, settings, 0.0, y, many, times=None, scales=np.ones(len(y)))
         while not loop.finished:
             loop.advance()
         return loop.state

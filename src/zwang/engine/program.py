@@ -13,8 +13,8 @@ with arrays laid out [entry][lane].
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,59 +31,70 @@ __all__ = ["Program", "fuse"]
 
 @dataclass(frozen=True)
 class Program:
-    """Compiled equations of motion.
+    """Equations of motion, compiled as far as they are used.
 
     Attributes
     ----------
     nq, nv : numbers of coordinates and velocities.
     rows : position rows, rows that `residual` returns, all constraint rows.
     lanes : trajectories that run side by side.
-    kernels : name → kernel.
+    inputs : symbols of the kernels.
+    outputs : name of a kernel → what writes its expressions down.
     """
 
     nq: int
     nv: int
     rows: tuple[int, int, int]
     lanes: int
-    kernels: Mapping[str, Kernel]
+    inputs: Sequence[casadi.SX] = field(repr=False)
+    outputs: Mapping[str, Callable[[], Sequence[casadi.SX]]] = field(repr=False)
+    _kernels: dict[str, Kernel] = field(default_factory=dict, repr=False)
 
-    def addresses(self, events: Kernel | None = None) -> np.ndarray:
-        """Addresses in the order the integrators expect."""
+    def kernel(self, name: str) -> Kernel:
+        """A kernel, compiled when it is first asked for."""
+        import casadi as ca
+
+        if name not in self._kernels:
+            outputs = [ca.densify(x) for x in self.outputs[name]()]
+            function = ca.Function(name, list(self.inputs), outputs)
+            self._kernels[name] = compile_kernel(function, lanes=self.lanes, name=name)
+        return self._kernels[name]
+
+    def _used(self, events: Kernel | None, further: Sequence[str]) -> list[Kernel | None]:
         names = ("derivative", "project", "residual")
-        found = [self.kernels[name].address if name in self.kernels else 0 for name in names]
-        return np.array([*found, events.address if events is not None else 0], dtype=np.int64)
+        common = [self.kernel(name) if name in self.outputs else None for name in names]
+        return [*common, events, *(self.kernel(name) for name in further)]
 
-    def work(self, events: Kernel | None = None) -> np.ndarray:
-        """A work array large enough for every kernel."""
-        kernels = [*self.kernels.values(), *([events] if events is not None else [])]
-        return max(kernels, key=lambda kernel: kernel.work_size).work()
+    def addresses(self, events: Kernel | None = None, further: Sequence[str] = ()) -> np.ndarray:
+        """Addresses of derivative, project, residual, events, and of `further` kernels."""
+        used = self._used(events, further)
+        return np.array([0 if k is None else k.address for k in used], dtype=np.int64)
+
+    def work(self, events: Kernel | None = None, further: Sequence[str] = ()) -> np.ndarray:
+        """A work array large enough for every one of these kernels."""
+        used = [k for k in self._used(events, further) if k is not None]
+        return max(used, key=lambda kernel: kernel.work_size).work()
 
 
 def fuse(e: Expressions, *, lanes: int = 1, stabilisation: float = 0.0) -> Program:
-    """Compile a system as a whole.
+    """A system as a whole, each kernel one expression.
 
     Parameters
     ----------
     stabilisation : Baumgarte's rate [1/s]; b is replaced by b − 2 r ψ − r² φ when it is not zero.
     """
-    import casadi as ca
-
     if stabilisation:
         e = _stabilised(e, stabilisation)
     a, lam, _ = accelerate(e)
-    inputs = [e.q, e.v, e.t, e.p]
-    outputs: dict[str, list[casadi.SX]] = {"derivative": [e.q_dot, a], "forces": [a, lam]}
-    if e.psi.numel():
-        outputs["project"] = list(project(e))
-        outputs["residual"] = [_ratios(e)]
-    kernels = {
-        name: compile_kernel(
-            ca.Function(name, inputs, [ca.densify(x) for x in expressions]), lanes=lanes, name=name
-        )
-        for name, expressions in outputs.items()
+    outputs: dict[str, Callable[[], Sequence[casadi.SX]]] = {
+        "derivative": lambda: [e.q_dot, a],
+        "forces": lambda: [a, lam],
     }
+    if e.psi.numel():
+        outputs["project"] = lambda: project(e)
+        outputs["residual"] = lambda: [_ratios(e)]
     rows = (e.phi.numel(), e.phi.numel() + e.psi.numel(), e.A.shape[0])
-    return Program(e.q.numel(), e.v.numel(), rows, lanes, kernels)
+    return Program(e.q.numel(), e.v.numel(), rows, lanes, [e.q, e.v, e.t, e.p], outputs)
 
 
 def _stabilised(e: Expressions, r: float) -> Expressions:

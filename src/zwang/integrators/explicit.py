@@ -23,41 +23,35 @@ from __future__ import annotations
 
 import numpy as np
 
+from zwang.integrators.shared import (
+    ACCEPTS,
+    ACTIVE,
+    AVOIDED,
+    BUDGET,
+    DEFICIT,
+    DONE,
+    ERROR,
+    EVALUATIONS,
+    EVENT,
+    FULL,
+    NEAR,
+    NEXT,
+    NOT_FINITE,
+    PROJECTIONS,
+    REJECTED,
+    REJECTS,
+    SAVED,
+    STAGE_READY,
+    TOO_SMALL,
+    H,
+    T,
+    evaluate,
+    projected,
+)
 from zwang.kernels.call import call
 from zwang.kernels.jit import jit
 
-__all__ = [
-    "BUDGET",
-    "DONE",
-    "EVENT",
-    "FULL",
-    "NOT_FINITE",
-    "TOO_SMALL",
-    "advance",
-    "first_step",
-]
-
-# Why the loop returned.
-DONE, FULL, BUDGET, EVENT, TOO_SMALL, NOT_FINITE = 0, 1, 2, 3, 4, 5
-
-# Real numbers the loop remembers for each lane.
-T, H, ERROR, SAVED = 0, 1, 2, 3
-REALS = 4
-# Whole numbers the loop remembers for each lane.
-(
-    REJECTED,
-    NEAR,
-    ACCEPTS,
-    REJECTS,
-    EVALUATIONS,
-    PROJECTIONS,
-    NEXT,
-    DEFICIT,
-    ACTIVE,
-    STAGE_READY,
-    AVOIDED,
-) = range(11)
-COUNTS = 11
+__all__ = ["advance"]
 
 PI_BETA = 0.05  # weight of the previous error in step control
 SAFETY = 0.9
@@ -66,55 +60,8 @@ FAILED_PROJECTION = 0.6  # change of h after a projection that did not contract
 AVOIDANCE = 0.7  # change of h when the new point would lie where the rows have just lost rank
 AVOIDANCES = 4  # how often in a row; then the loss is taken to be lasting
 STAGES_KEPT = 3  # accepted steps with projected stages after a rejection
-CONTRACTION = 0.25  # a Newton correction must be below this part of the one before
-RESIDUAL_LIMIT = 1e-13  # of a projected state, relative
 LARGEST_ERROR = 1e6  # above this the step is not looked at any further
 RANK_PIVOT = 1e-5  # relative pivots below this belong to dependent rows (1e5 times δ)
-
-
-@jit
-def evaluate(kernels, y, t, p, out, work, nq):
-    """Out = (q̇, v̇) at y = (q, v), all lanes."""
-    call(kernels[0], y[:nq], y[nq:], t, p, out[:nq], out[nq:], work)
-
-
-@jit
-def projected(kernels, y, t, p, pivots, ratio, work, nq, atol, ok, before, settled, scratch, lanes):
-    """Project y onto the constraints in place, all lanes; ok[lane] tells whether it contracted.
-
-    Returns the number of corrections.
-    """
-    W = len(lanes)
-    n = y.shape[0]
-    for lane in range(W):
-        ok[lane], settled[lane], before[lane] = True, False, np.inf
-    corrections = 0
-    for _ in range(4):
-        call(kernels[1], y[:nq], y[nq:], t, p, scratch[:nq], scratch[nq:], pivots, work)
-        corrections += 1
-        for lane in range(W):
-            if settled[lane]:
-                continue  # a lane in company takes no more corrections than alone
-            size = 0.0
-            for i in range(nq):
-                size = max(size, abs(scratch[i, lane] - y[i, lane]) / atol[i])
-            if not size < np.inf or (size > CONTRACTION * before[lane] and size > 0.01):
-                ok[lane], settled[lane] = False, True
-            before[lane] = size
-            for i in range(n):
-                y[i, lane] = scratch[i, lane]
-        call(kernels[2], y[:nq], y[nq:], t, p, ratio, work)
-        finished = True
-        for lane in range(W):
-            worst = 0.0
-            for k in range(ratio.shape[0]):
-                worst = max(worst, abs(ratio[k, lane]))
-            if worst <= RESIDUAL_LIMIT:
-                settled[lane] = True
-            finished = finished and settled[lane]
-        if finished:
-            break
-    return corrections
 
 
 @jit
@@ -179,38 +126,6 @@ def tangential_error(
             e5, e3 = sums[0, lane], sums[1, lane]
             along = 0.0 if e5 == 0.0 else e5 / np.sqrt((e5 + 0.01 * e3) * n)
             error[lane] = min(error[lane], along)
-
-
-@jit
-def first_step(kernels, y, t, p, k0, work, nq, tolerance, scale, order, span, h, lanes):
-    """A first h for each lane (Hairer, Nørsett & Wanner II.4), and k0 the derivative at y."""
-    W = len(lanes)
-    n = y.shape[0]
-    evaluate(kernels, y, t, p, k0, work, nq)
-    trial, k1, t1 = np.empty_like(y), np.empty_like(y), np.empty_like(t)
-    for lane in range(W):
-        d0 = d1 = 0.0
-        for i in range(n):
-            sc = tolerance * (scale[i] + abs(y[i, lane]))
-            d0 += (y[i, lane] / sc) ** 2
-            d1 += (k0[i, lane] / sc) ** 2
-        d0, d1 = np.sqrt(d0 / n), np.sqrt(d1 / n)
-        h[lane] = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
-        h[lane] = min(h[lane], span[lane])
-        t1[0, lane] = t[0, lane] + h[lane]
-        for i in range(n):
-            trial[i, lane] = y[i, lane] + h[lane] * k0[i, lane]
-    evaluate(kernels, trial, t1, p, k1, work, nq)
-    for lane in range(W):
-        d1 = d2 = 0.0
-        for i in range(n):
-            sc = tolerance * (scale[i] + abs(y[i, lane]))
-            d1 += (k0[i, lane] / sc) ** 2
-            d2 += ((k1[i, lane] - k0[i, lane]) / sc) ** 2
-        d1, d2 = np.sqrt(d1 / n), np.sqrt(d2 / n) / h[lane]
-        top = max(d1, d2)
-        better = max(1e-6, h[lane] * 1e-3) if not top > 1e-15 else (0.01 / top) ** (1.0 / order)
-        h[lane] = min(100.0 * h[lane], better, span[lane])
 
 
 @jit

@@ -1,18 +1,31 @@
-"""The time loop seen from Python: buffers around the compiled `advance`, chunk by chunk."""
+"""The time loop seen from Python: buffers around a compiled method, chunk by chunk.
+
+To add an integrator: name it in `settings.METHODS`, derive its loop from `Loop` and enter that in
+`choose.LOOPS`. A loop
+
+1.  names in `REMEMBERED` every array it needs to go on with the same bits;
+2.  names in `KERNELS` what it calls besides derivative, project, residual and events;
+3.  sets up its own arrays in `prepare`, and in `begin` what it must know at the present state;
+4.  in `run` integrates from `state` at `memory[T]`, fills the output and tells why it returned.
+
+Everything else, here and in the driver, is the same for all methods.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from zwang.engine.program import Program
-from zwang.integrators import explicit as ex
+from zwang.integrators import shared as sh
 from zwang.integrators.settings import Drift, Settings
 from zwang.kernels.element import Kernel
 from zwang.terms import FloatArray
 
-__all__ = ["Chunk", "Loop"]
+__all__ = ["Chunk", "Loop", "Output"]
 
 #: Rows of the output buffer: enough to keep the interpreter out of the loop, little memory.
 BUFFER_ROWS = 4096
@@ -28,7 +41,7 @@ class Chunk:
 
     Attributes
     ----------
-    code : why it returned, see `zwang.integrators.explicit`.
+    code : why it returned, see `zwang.integrators.shared`.
     t, y : saved times and states of each lane, lists of (rows,) and (rows, n).
     ranks : (time, deficit) of each change, per lane.
     """
@@ -39,8 +52,33 @@ class Chunk:
     ranks: list[list[tuple[float, int]]]
 
 
-class Loop:
-    """A simulation under way: all it needs to go on is in `state`, `memory` and `counts`.
+class Output:
+    """What a compiled loop writes to, for W trajectories of n entries.
+
+    Attributes
+    ----------
+    t, y : saved times (rows, W) and states (rows, n, W), `filled` rows of each lane.
+    ranks : time and deficit of each rank change (rows, 2, W), `rank_rows` of each lane.
+    """
+
+    def __init__(self, rows: int, n: int, W: int) -> None:
+        self.t, self.y = np.empty((rows, W)), np.empty((rows, n, W))
+        self.filled = np.zeros(W, dtype=np.int64)
+        self.ranks, self.rank_rows = np.empty((RANK_ROWS, 2, W)), np.zeros(W, dtype=np.int64)
+
+    def chunk(self, code: int) -> Chunk:
+        """What was written, lane by lane."""
+        lanes = range(len(self.filled))
+        return Chunk(
+            code,
+            [self.t[: self.filled[k], k].copy() for k in lanes],
+            [self.y[: self.filled[k], :, k].copy() for k in lanes],
+            [[(float(a), int(b)) for a, b in self.ranks[: self.rank_rows[k], :, k]] for k in lanes],
+        )
+
+
+class Loop(ABC):
+    """A simulation under way: all it needs to go on is in the arrays it names in `REMEMBERED`.
 
     Parameters
     ----------
@@ -51,6 +89,19 @@ class Loop:
     scales : size of each entry of the state below which its error counts as absolute, (n,).
     events : kernel of the event functions.
     """
+
+    #: Arrays that hold all a loop remembers.
+    REMEMBERED: ClassVar[tuple[str, ...]] = (
+        "state",
+        "parameters",
+        "memory",
+        "counts",
+        "event_values",
+        "event_before",
+        "previous",
+    )
+    #: Kernels of the program that the method calls besides those that all do.
+    KERNELS: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self,
@@ -64,58 +115,53 @@ class Loop:
         scales: FloatArray,
         events: Kernel | None = None,
     ) -> None:
-        tableau, W, n = settings.tableau, program.lanes, program.nq + program.nv
+        W, n = program.lanes, program.nq + program.nv
         self.program, self.settings = program, settings
         self.state = np.array(y, dtype=float, order="C")  # the loop works in place
         self.parameters = np.array(p, dtype=float, order="C")
-        self.memory = np.zeros((ex.REALS, W))
-        self.counts = np.zeros((ex.COUNTS, W), dtype=np.int64)
-        self.stages = np.zeros((len(tableau.C), n, W))
-        self.memory[ex.T], self.memory[ex.ERROR] = t, 1e-4
-        self.counts[ex.ACTIVE] = 1
+        self.memory = np.zeros((sh.REALS, W))
+        self.counts = np.zeros((sh.COUNTS, W), dtype=np.int64)
+        self.memory[sh.T], self.memory[sh.ERROR] = t, 1e-4
+        self.counts[sh.ACTIVE] = 1
         self.times = np.zeros(0) if times is None else np.ascontiguousarray(times, dtype=float)
-        self.counts[ex.NEXT] = np.searchsorted(self.times, t, side="right")
+        self.counts[sh.NEXT] = np.searchsorted(self.times, t, side="right")
         self.scales = np.ascontiguousarray(scales, dtype=float)
         self.lanes = (0,) * W
         self.event_count = 0 if events is None else events.outputs[0].size
         self._events = events
-        self._work = program.work(events)
-        self._addresses = program.addresses(events)
-        project = settings.drift is Drift.PROJECTION and program.rows[1] > 0
-        self._options = (project, times is None, self.event_count > 0)
+        self.work = program.work(events, self.KERNELS)
+        self.addresses = program.addresses(events, self.KERNELS)
+        #: Position rows, rows of residuals and event functions after the number of coordinates.
+        self.sizes = np.array([program.nq, *program.rows[:2], self.event_count])
+        projects = settings.drift is Drift.PROJECTION and program.rows[1] > 0
+        #: Whether to project, to save every step, to look for events.
+        self.options = (projects, times is None, self.event_count > 0)
         self.event_values = np.zeros((max(self.event_count, 1), W))
         self.event_before = np.zeros((max(self.event_count, 1), W))
+        #: Time and state at the start of the last step, for events.
         self.previous = np.zeros((3, max(n, 2), W))
+        self.prepare()
         if t < settings.until:
             self.restart()
         else:
-            self.counts[ex.ACTIVE] = 0
+            self.counts[sh.ACTIVE] = 0
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Set up the arrays that the method has of its own."""
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Make ready to go on from the present state: its derivative, a first step."""
+
+    @abstractmethod
+    def run(self, out: Output, budget: int) -> int:
+        """Call the compiled loop; why it returned."""
 
     def restart(self) -> None:
-        """Evaluate the derivative at the present state and choose a step, as at the start."""
-        tableau, W = self.settings.tableau, len(self.lanes)
-        step = np.zeros(W)
-        span = np.full(
-            W, min(self.settings.until - self.memory[ex.T].max(), self.settings.largest_step)
-        )
-        ex.first_step(
-            self._addresses,
-            self.state,
-            self.memory[ex.T : ex.T + 1],
-            self.parameters,
-            self.stages[0],
-            self._work,
-            self.program.nq,
-            self.settings.tolerance,
-            self.scales,
-            tableau.error_order,
-            span,
-            step,
-            self.lanes,
-        )
-        self.memory[ex.H] = step
-        self.counts[ex.EVALUATIONS] += 2
-        self.counts[ex.REJECTED] = self.counts[ex.NEAR] = 0
+        """Forget the past and go on from the present state, as at the start."""
+        self.begin()
+        self.counts[sh.REJECTED] = self.counts[sh.NEAR] = 0
         if self._events is not None:
             from zwang.kernels.call import call
 
@@ -124,37 +170,37 @@ class Loop:
                 self._events.address,
                 self.state[:nq],
                 self.state[nq:],
-                self.memory[ex.T : ex.T + 1],
+                self.memory[sh.T : sh.T + 1],
                 self.parameters,
                 self.event_values,
-                self._work,
+                self.work,
             )
 
     @property
     def t(self) -> FloatArray:
         """Present time of each lane."""
-        return self.memory[ex.T]
+        return self.memory[sh.T]
 
     @property
     def finished(self) -> bool:
         """Whether every lane has reached its end."""
-        return not self.counts[ex.ACTIVE].any()
+        return not self.counts[sh.ACTIVE].any()
 
     def project(self) -> bool:
         """Put the present state on its constraints; whether that converged."""
         n, W = self.state.shape
         ok = np.ones(W, dtype=bool)
-        if not self._options[0]:
+        if not self.options[0]:
             return True
         sizes = self.program.rows
-        ex.projected(
-            self._addresses,
+        sh.projected(
+            self.addresses,
             self.state,
-            self.memory[ex.T : ex.T + 1],
+            self.memory[sh.T : sh.T + 1],
             self.parameters,
             np.empty((max(sizes[0], 1), W)),
             np.empty((max(sizes[1], 1), W)),
-            self._work,
+            self.work,
             self.program.nq,
             self.settings.tolerance * np.maximum(self.scales, 1e-300),
             ok,
@@ -165,55 +211,53 @@ class Loop:
         )
         return bool(ok.all())
 
+    def first_step(self, derivative: FloatArray, error_order: int) -> None:
+        """Choose a first step, and write the derivative at the present state."""
+        step = np.zeros(len(self.lanes))
+        left = self.settings.until - self.memory[sh.T].max()
+        sh.first_step(
+            self.addresses,
+            self.state,
+            self.memory[sh.T : sh.T + 1],
+            self.parameters,
+            derivative,
+            self.work,
+            self.program.nq,
+            self.settings.tolerance,
+            self.scales,
+            error_order,
+            np.full(len(self.lanes), min(left, self.settings.largest_step)),
+            step,
+            self.lanes,
+        )
+        self.memory[sh.H] = step
+        self.counts[sh.EVALUATIONS] += 2
+
     def advance(self, budget: int = STEPS_PER_CHUNK, rows: int = BUFFER_ROWS) -> Chunk:
         """Run until done, a buffer is full, the budget of steps is used or an event is met."""
-        tableau, settings, W = self.settings.tableau, self.settings, len(self.lanes)
-        n = self.state.shape[0]
+        n, W = self.state.shape
         while True:
-            out_t, out_y = np.empty((rows, W)), np.empty((rows, n, W))
-            filled = np.zeros(W, dtype=np.int64)
-            rank_log, rank_rows = np.empty((RANK_ROWS, 2, W)), np.zeros(W, dtype=np.int64)
-            code = ex.advance(
-                self._addresses,
-                np.array(
-                    [self.program.nq, self.program.rows[0], self.program.rows[1], self.event_count]
-                ),
-                self.state,
-                self.parameters,
-                self.memory,
-                self.counts,
-                self.stages,
-                (tableau.A, tableau.B, tableau.C, tableau.E, tableau.P),
-                tableau.stages,
-                tableau.error_order,
-                settings.until,
-                settings.tolerance,
-                self.scales,
-                (self._smallest_step(), settings.largest_step, settings.step),
-                self._options,
-                self.times,
-                out_t,
-                out_y,
-                filled,
-                rank_log,
-                rank_rows,
-                self.event_values,
-                self.event_before,
-                self.previous,
-                self._work,
-                budget,
-                self.lanes,
-            )
-            if code == ex.FULL and not filled.any() and not rank_rows.any():
+            out = Output(rows, n, W)
+            code = self.run(out, budget)
+            if code == sh.FULL and not out.filled.any() and not out.rank_rows.any():
                 rows *= 4  # more save times within one step than the buffer holds
                 continue
-            return Chunk(
-                code,
-                [out_t[: filled[k], k].copy() for k in range(W)],
-                [out_y[: filled[k], :, k].copy() for k in range(W)],
-                [[(float(a), int(b)) for a, b in rank_log[: rank_rows[k], :, k]] for k in range(W)],
-            )
+            return out.chunk(code)
 
-    def _smallest_step(self) -> float:
-        """Below this, t + h is no longer told from t."""
-        return 16.0 * np.finfo(float).eps * max(abs(self.settings.until), 1e-6)
+    def work_done(self, lane: int = 0) -> tuple[int, ...]:
+        """Steps, rejected ones, evaluations, projections, Jacobians, factorisations."""
+        entries = (
+            sh.ACCEPTS,
+            sh.REJECTS,
+            sh.EVALUATIONS,
+            sh.PROJECTIONS,
+            sh.JACOBIANS,
+            sh.FACTORISATIONS,
+        )
+        return tuple(int(self.counts[k, lane]) for k in entries)
+
+    @property
+    def limits(self) -> tuple[float, float, float]:
+        """Smallest step, below which t + h is no longer told from t; largest; fixed or 0."""
+        smallest = 16.0 * np.finfo(float).eps * max(abs(self.settings.until), 1e-6)
+        return smallest, self.settings.largest_step, self.settings.step

@@ -7,12 +7,26 @@ from enum import StrEnum
 from typing import Any
 
 from zwang.errors import InputError, UnknownNameError
-from zwang.integrators.tableaus import ORDER_5, ORDER_8, Tableau
 
-__all__ = ["TABLEAUS", "Drift", "Settings"]
+__all__ = ["METHODS", "Drift", "Method", "Settings"]
 
-#: Explicit integrators by name.
-TABLEAUS: dict[str, Tableau] = {"order8": ORDER_8, "order5": ORDER_5}
+
+@dataclass(frozen=True)
+class Method:
+    """What must be known of an integrator before it begins.
+
+    Attributes
+    ----------
+    lanes : whether it runs several trajectories side by side.
+    fixed_step : whether it has no error control and must be given a step.
+    """
+
+    lanes: bool = False
+    fixed_step: bool = False
+
+
+#: Integrators by name.
+METHODS: dict[str, Method] = {"order8": Method(lanes=True), "order5": Method(lanes=True)}
 
 
 class Drift(StrEnum):
@@ -47,8 +61,8 @@ class Settings:
     largest_step: float = float("inf")
 
     def __post_init__(self) -> None:
-        if self.integrator not in TABLEAUS:
-            raise UnknownNameError("integrator", self.integrator, TABLEAUS)
+        if self.integrator not in METHODS:
+            raise UnknownNameError("integrator", self.integrator, METHODS)
         if not 1e-14 <= self.tolerance <= 1e-1:
             raise InputError(
                 "tolerance", found=repr(self.tolerance), expected="a number from 1e-14 to 0.1"
@@ -56,15 +70,21 @@ class Settings:
         for name in ("step", "baumgarte"):
             if not 0.0 <= getattr(self, name) < float("inf"):
                 raise InputError(name, found=repr(getattr(self, name)), expected="zero or positive")
+        if self.method.fixed_step and self.step == 0.0:
+            raise InputError(
+                "step",
+                found="none",
+                expected=f"a step in seconds, for {self.integrator!r} has no error control",
+            )
         if not self.largest_step > 0.0:
             raise InputError(
                 "largest_step", found=repr(self.largest_step), expected="a positive number"
             )
 
     @property
-    def tableau(self) -> Tableau:
-        """Coefficients of the method."""
-        return TABLEAUS[self.integrator]
+    def method(self) -> Method:
+        """What is known of the integrator."""
+        return METHODS[self.integrator]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for storage."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ORDER_5", "ORDER_8", "Tableau"]
+__all__ = ["ORDER_5", "ORDER_8", "TABLEAUS", "Tableau"]
 
 
 @dataclass(frozen=True)
@@ -338,3 +338,6 @@ def _interpolant_8() -> NDArray[np.float64]:
 
 ORDER_8 = Tableau(8, 8, 12, _A8, _A8[12, :12].copy(), _C8, _E8, _interpolant_8())
 ORDER_5 = Tableau(5, 5, 6, _A5, _A5[6, :6].copy(), _C5, _E5, _P5)
+
+#: Explicit integrators by name.
+TABLEAUS: dict[str, Tableau] = {"order8": ORDER_8, "order5": ORDER_5}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -42,20 +42,20 @@ class RankChange:
 
 @dataclass(frozen=True)
 class Counts:
-    """Work done: accepted and rejected steps, evaluations of v̇, projections."""
+    """Work done: accepted and rejected steps, evaluations of v̇, projections.
+
+    For implicit integrators also evaluations of the Jacobian and factorisations with it.
+    """
 
     steps: int = 0
     rejected: int = 0
     evaluations: int = 0
     projections: int = 0
+    jacobians: int = 0
+    factorisations: int = 0
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(
-            self.steps + other.steps,
-            self.rejected + other.rejected,
-            self.evaluations + other.evaluations,
-            self.projections + other.projections,
-        )
+        return Counts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zwang.integrators import explicit as ex
+from zwang.integrators import shared as sh
 from zwang.integrators.settings import Settings
 from zwang.run.run import Counts
 
@@ -12,9 +12,9 @@ __all__ = ["status_of"]
 def status_of(counts: Counts, t: float, code: int, settings: Settings) -> str:
     """How a simulation ended, as a sentence."""
     done = f"{counts.steps} steps, {counts.rejected} rejected, {counts.evaluations} evaluations"
-    if code == ex.DONE:
+    if code == sh.DONE:
         return f"reached t = {t:.6g} s: {done}"
-    if code == ex.NOT_FINITE:
+    if code == sh.NOT_FINITE:
         return (
             f"stopped at t = {t:.6g} s: the acceleration is not finite beyond it, a division by "
             f"zero, an overflow, or a non-ideal law without solution ({done})"

@@ -1,0 +1,61 @@
+"""The explicit methods behind the common interface of loops."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from zwang.integrators import explicit
+from zwang.integrators.loop import Loop, Output
+from zwang.integrators.tableaus import TABLEAUS
+
+__all__ = ["ExplicitLoop"]
+
+
+class ExplicitLoop(Loop):
+    """Runge–Kutta of order 8 or 5, in any number of lanes."""
+
+    REMEMBERED: ClassVar[tuple[str, ...]] = (*Loop.REMEMBERED, "stages")
+
+    def prepare(self) -> None:
+        """Coefficients and stages."""
+        self.tableau = TABLEAUS[self.settings.integrator]
+        self.stages = np.zeros((len(self.tableau.C), *self.state.shape))
+
+    def begin(self) -> None:
+        """The first stage, and a step."""
+        self.first_step(self.stages[0], self.tableau.error_order)
+
+    def run(self, out: Output, budget: int) -> int:
+        """Call the compiled loop."""
+        c, settings = self.tableau, self.settings
+        return explicit.advance(
+            self.addresses,
+            self.sizes,
+            self.state,
+            self.parameters,
+            self.memory,
+            self.counts,
+            self.stages,
+            (c.A, c.B, c.C, c.E, c.P),
+            c.stages,
+            c.error_order,
+            settings.until,
+            settings.tolerance,
+            self.scales,
+            self.limits,
+            self.options,
+            self.times,
+            out.t,
+            out.y,
+            out.filled,
+            out.ranks,
+            out.rank_rows,
+            self.event_values,
+            self.event_before,
+            self.previous,
+            self.work,
+            budget,
+            self.lanes,
+        )
