@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -21,10 +23,13 @@ from zwang.errors import InputError, ZwangError
 from zwang.formulations.rank import equilibrate, mass_spectrum
 from zwang.integrators import shared as sh
 from zwang.integrators.choose import start_loop
+from zwang.integrators.pace import Pace
 from zwang.integrators.settings import Settings
+from zwang.interrupt import Interrupt, postponed_interrupt
 from zwang.programs import program_of
+from zwang.progress import EnsembleProgress, Report, reporting
 from zwang.run.run import Counts, RankChange, Run, Segment
-from zwang.run.status import status_of
+from zwang.run.status import status_of, stopped_by_user
 from zwang.simulate import simulate
 from zwang.terms import FloatArray
 
@@ -109,20 +114,35 @@ def simulate_many(
     start: float = 0.0,
     parameters: Mapping[str, Any] | None = None,
     threads: int | None = None,
+    progress: bool | Report | None = None,
     **choices: Any,
 ) -> Runs:
     """Integrate many trajectories; `zwang.System.simulate_many` documents the arguments."""
-    q, v, values = _broadcast(system, q, v, parameters or {})
+    with postponed_interrupt() as interrupt, reporting(progress=progress) as report:
+        crew = _Crew(threads or os.cpu_count() or 1, interrupt, report)
+        return _simulate_many(system, q, v, until, start, parameters or {}, choices, crew)
+
+
+def _simulate_many(
+    system: System,
+    q: Any,
+    v: Any,
+    until: float,
+    start: float,
+    parameters: Mapping[str, Any],
+    choices: dict[str, Any],
+    crew: _Crew,
+) -> Runs:
+    q, v, values = _broadcast(system, q, v, parameters)
 
     def alone(i: int, **other: Any) -> Run:
         mine = {name: array[i] for name, array in values.items()}
-        chosen = {**choices, **other}
+        chosen = {**choices, **other, "progress": False}
         return simulate(system, q[i], v[i], until=until, start=start, parameters=mine, **chosen)
 
     def again(i: int, tolerance: float, times: FloatArray) -> Run:
         return alone(i, tolerance=tolerance, save=times)
 
-    workers = threads or os.cpu_count() or 1
     one_by_one = {"events", "inactive", "store", "store_every"} & {
         k for k, c in choices.items() if c
     }
@@ -137,12 +157,19 @@ def simulate_many(
     if not len(q):
         return Runs([])
     if one_by_one or not settings.method.lanes:
-        return Runs(_in_threads(lambda i: _caught(system, settings, alone, i), len(q), workers))
+        alone_each: list[Any] = [None] * len(q)
+
+        def work_alone(i: int) -> int:
+            alone_each[i] = _caught(system, settings, alone, i)
+            return 1
+
+        crew.share(work_alone, len(q), len(q))
+        return Runs(alone_each)
     program_of(  # refuses what cannot be compiled
         system, np.concatenate([q[0], v[0]]), start, system.parameter_vector(), settings, LANES
     )
     starts, regular = _prepare(system, q, v, start, values, again)
-    context = _Context(system, settings, times, scales, start, alone)
+    context = _Context(system, settings, times, scales, start, crew.interrupt)
     runs: list[Run | None] = [None] * len(starts)
     groups: dict[int, list[int]] = {}
     for i, s in enumerate(starts):
@@ -159,14 +186,15 @@ def simulate_many(
         for k in range(0, len(members), LANES)
     ]
 
-    def work(k: int) -> None:
+    def work(k: int) -> int:
         key, members = packs[k]
         for i, run in zip(
             members, _together(context, key, [starts[i] for i in members]), strict=True
         ):
             runs[i] = run if run is not None else _caught(system, settings, alone, i)
+        return len(members)
 
-    _in_threads(work, len(packs), workers)
+    crew.share(work, len(packs), sum(len(members) for _, members in packs))
     return Runs([run for run in runs if run is not None])
 
 
@@ -180,18 +208,46 @@ class _Context:
         times: FloatArray | None,
         scales: FloatArray,
         start: float,
-        alone: Callable[[int], Run],
+        interrupt: Interrupt,
     ) -> None:
         self.system, self.settings, self.times, self.scales = system, settings, times, scales
-        self.start, self.alone = start, alone
+        self.start, self.interrupt = start, interrupt
         self.programs: dict[int, Any] = {}
 
 
-def _in_threads(work: Callable[[int], Any], count: int, threads: int) -> list[Any]:
-    if threads == 1 or count <= 1:
-        return [work(k) for k in range(count)]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, range(count)))
+class _Crew:
+    """Threads that share work, and the thread that reports on them and hears Ctrl-C."""
+
+    #: Seconds after which the waiting thread looks up, for on some systems no signal wakes it.
+    NAP = 0.1
+
+    def __init__(self, threads: int, interrupt: Interrupt, report: Report) -> None:
+        self.threads, self.interrupt, self.report = threads, interrupt, report
+        self.began = monotonic()
+
+    def share(self, work: Callable[[int], int], parts: int, count: int) -> None:
+        """Do all parts of the work; each returns how many of the `count` trajectories it ended."""
+        done = 0
+        if self.threads == 1 or parts <= 1:
+            for k in range(parts):
+                done += work(k)
+                self._tell(done, count)
+            return
+        with ThreadPoolExecutor(self.threads) as pool:
+            # In a copy of the context the work hears of Ctrl-C, which reaches this thread alone.
+            waiting = {pool.submit(copy_context().run, work, k) for k in range(parts)}
+            try:
+                while waiting:
+                    ended, waiting = wait(waiting, self.NAP, FIRST_COMPLETED)
+                    done += sum(future.result() for future in ended)
+                    if ended:
+                        self._tell(done, count)
+            except BaseException:
+                self.interrupt.asked = True  # the others need not go on
+                raise
+
+    def _tell(self, done: int, count: int) -> None:
+        self.report(EnsembleProgress(done, count, monotonic() - self.began))
 
 
 def _plain(choices: Mapping[str, Any]) -> dict[str, Any]:
@@ -326,9 +382,9 @@ def _together(context: _Context, key: int, starts: list[_Start]) -> list[Run | N
         for k in range(count):
             t[k].append(np.array([context.start]))
             y[k].append(loop.state[:, k][None].copy())
-    code = sh.BUDGET
-    while code != sh.DONE:
-        chunk = loop.advance()
+    code, pace = sh.BUDGET, Pace()
+    while code != sh.DONE and not context.interrupt.asked:
+        chunk = pace.advance(loop)
         code = chunk.code
         if code not in (sh.DONE, sh.FULL, sh.BUDGET):
             return [None] * count  # whoever failed must not hold up the others: each alone
@@ -337,12 +393,13 @@ def _together(context: _Context, key: int, starts: list[_Start]) -> list[Run | N
             y[k].append(chunk.y[k])
             ranks[k] += [RankChange(a, b) for a, b in chunk.ranks[k]]
     runs: list[Run | None] = []
+    empty = np.zeros((0, len(context.scales)))
     for k, s in enumerate(starts):
         counts = Counts(*loop.work_done(k))
-        status = status_of(counts, float(loop.t[k]), sh.DONE, settings)
-        runs.append(
-            _run(context, s, np.concatenate(t[k]), np.concatenate(y[k]), status, counts, ranks[k])
-        )
+        end, finished = float(loop.t[k]), not loop.counts[sh.ACTIVE, k]
+        status = status_of(counts, end, sh.DONE, settings) if finished else stopped_by_user(end)
+        rows = np.concatenate([np.zeros(0), *t[k]]), np.concatenate([empty, *y[k]])
+        runs.append(_run(context, s, *rows, status, counts, ranks[k], finished=finished))
     return runs
 
 
@@ -354,6 +411,8 @@ def _run(
     status: str,
     counts: Counts | None = None,
     ranks: Sequence[RankChange] = (),
+    *,
+    finished: bool = False,
 ) -> Run:
     nq = len(context.system.coordinates)
     return Run(
@@ -362,7 +421,7 @@ def _run(
         y[:, :nq],
         y[:, nq:],
         status,
-        counts is not None,
+        finished,
         context.settings,
         (Segment(0, len(t), context.system, start.parameters),),
         counts or Counts(),

@@ -18,6 +18,7 @@ from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.functions.event import Event
+    from zwang.progress import Report
     from zwang.system import System
 
 __all__ = ["load", "resume", "verify"]
@@ -80,6 +81,7 @@ def resume(
     *,
     events: Mapping[str, Event] | None = None,
     store_every: float = 1.0,
+    progress: bool | Report | None = None,
 ) -> Run:
     """Go on with a stored run that was interrupted, from its last committed chunk.
 
@@ -92,6 +94,7 @@ def resume(
     system : the system that made it.
     events : those it was made with.
     store_every : seconds between commits.
+    progress : as in `zwang.System.simulate`.
 
     Raises
     ------
@@ -104,7 +107,7 @@ def resume(
     """
     from zwang.simulate import resume as go_on
 
-    return go_on(path, system, events=events, store_every=store_every)
+    return go_on(path, system, events=events, store_every=store_every, progress=progress)
 
 
 def verify(

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
 from os import PathLike
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,8 +23,12 @@ from zwang.functions.event import Bounce, Event, SetParameters, Switch
 from zwang.integrators import shared as sh
 from zwang.integrators.choose import start_loop
 from zwang.integrators.events import impulse
+from zwang.integrators.loop import Chunk
+from zwang.integrators.pace import Pace
 from zwang.integrators.settings import Settings
+from zwang.interrupt import postponed_interrupt
 from zwang.programs import program_of
+from zwang.progress import Progress, Report, reporting
 from zwang.run.keeper import Keeper
 from zwang.run.records import (
     StoredRun,
@@ -33,7 +38,7 @@ from zwang.run.records import (
     require_same_versions,
 )
 from zwang.run.run import Counts, EventRecord, RankChange, Run, Segment
-from zwang.run.status import status_of
+from zwang.run.status import status_of, stopped_by_user
 from zwang.run.store import Store, Stored, read_store
 from zwang.state import State
 from zwang.terms import FloatArray
@@ -70,6 +75,7 @@ def simulate(
     inactive: Iterable[str] = (),
     store: str | PathLike[str] | None = None,
     store_every: float = 1.0,
+    progress: bool | Report | None = None,
 ) -> Run:
     """Integrate a system; `zwang.System.simulate` documents the arguments."""
     if hasattr(q, "t"):
@@ -97,10 +103,11 @@ def simulate(
         {**system.parameters, **(parameters or {})},
     )
     q, v, _, _ = system.arguments(q, v, start, parameters)
-    simulation.begin(q, v, start)
-    if store is not None:
-        simulation.keep(store, store_every)
-    simulation.run()
+    with reporting(progress=progress) as report:
+        simulation.begin(q, v, start)
+        if store is not None:
+            simulation.keep(store, store_every)
+        simulation.run(report)
     return simulation.result()
 
 
@@ -110,6 +117,7 @@ def resume(
     *,
     events: Mapping[str, Event] | None = None,
     store_every: float = 1.0,
+    progress: bool | Report | None = None,
 ) -> Run:
     """Go on with a stored run that was interrupted; `zwang.resume` documents it."""
     stored = read_store(path)
@@ -120,7 +128,8 @@ def resume(
     require_same_versions(stored)
     require_same_events(stored, system, events or {})
     simulation = _Simulation.restored(stored, system, dict(events or {}), store_every)
-    simulation.run()
+    with reporting(progress=progress) as report:
+        simulation.run(report)
     return simulation.result()
 
 
@@ -219,35 +228,42 @@ class _Simulation:
         self.saved += len(t)
         self.segments[-1] = replace(self.segments[-1], last=self.saved)
 
-    def run(self) -> None:
-        """Integrate to the end, or as far as it goes."""
-        interrupted = False
-        while not self.status:
+    def run(self, report: Report | None = None) -> None:
+        """Integrate to the end, as far as it goes, or until the user stops it."""
+        pace, began, begun_at = Pace(), monotonic(), float(self.loop.t[0])
+        with postponed_interrupt() as interrupt:
+            while not self.status:
+                if interrupt.asked:
+                    path = None if self.keeper is None else str(self.keeper.store.path)
+                    self.status = stopped_by_user(self.loop.t[0], path)
+                    break
+                if self.keeper is not None:
+                    self.keeper.commit_if_due(self)
+                self._take(pace.advance(self.loop))
+                if report is not None:
+                    report(self._progress(monotonic() - began, begun_at))
             if self.keeper is not None:
-                self.keeper.commit_if_due(self)
-            try:
-                chunk = self.loop.advance()
-            except KeyboardInterrupt:
-                # The loop may be ahead of what was saved: nothing is committed from here.
-                self.status = f"stopped by the user at t = {self.loop.t[0]:.6g} s"
-                interrupted = True
-                break
-            self.ranks += [RankChange(a, b) for a, b in chunk.ranks[0]]
-            met = self._met() if chunk.code == sh.EVENT else None
-            if met is None:
-                self._save(chunk.t[0], chunk.y[0])
-            else:
-                before = chunk.t[0] <= met.t
-                self._save(chunk.t[0][before], chunk.y[0][before])
-                self._act(met)
-                continue
-            if chunk.code in (sh.FULL, sh.BUDGET, sh.EVENT):
-                continue
+                self.keeper.close(self)
+
+    def _take(self, chunk: Chunk) -> None:
+        """Keep what a chunk saved, and let happen what it met."""
+        self.ranks += [RankChange(a, b) for a, b in chunk.ranks[0]]
+        met = self._met() if chunk.code == sh.EVENT else None
+        if met is not None:
+            before = chunk.t[0] <= met.t
+            self._save(chunk.t[0][before], chunk.y[0][before])
+            self._act(met)
+            return
+        self._save(chunk.t[0], chunk.y[0])
+        if chunk.code not in (sh.FULL, sh.BUDGET, sh.EVENT):
             self.finished = chunk.code == sh.DONE
             self._close()
             self.status = status_of(self.counts, self.loop.t[0], chunk.code, self.settings)
-        if self.keeper is not None and not interrupted:
-            self.keeper.close(self)
+
+    def _progress(self, seconds: float, begun_at: float) -> Progress:
+        work = self.total()
+        t, until = float(self.loop.t[0]), self.settings.until
+        return Progress(t, self.start.t, until, work.steps, work.rejected, seconds, begun_at)
 
     def _close(self) -> None:
         """Add up the work of the stretch that ends."""

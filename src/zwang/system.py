@@ -537,6 +537,10 @@ class System:
         inactive : constraints that do not act at the start, to be switched on by events.
         store : path of a new folder to write the run to while it is made, see `zwang.resume`.
         store_every : seconds between commits to the store.
+        progress : a function that is given a `zwang.progress.Progress` about ten times a second;
+            True for a bar, False for none, None for one in terminals and notebooks after a second.
+
+        Ctrl-C ends the simulation early and returns what there is; a second one acts at once.
         """
         from zwang.simulate import simulate
 
@@ -564,6 +568,7 @@ class System:
         until : end of the simulations [s].
         parameters : name → values, shape (N, …), or one value for all.
         threads : how many run at once; one for each processor if not given.
+        progress : as in `simulate`, with a `zwang.progress.EnsembleProgress`.
         choices : all others of `simulate` but `store`.
 
         Returns

@@ -1,5 +1,6 @@
 """An interrupted run goes on to the same bits."""
 
+import itertools
 import random
 import signal
 import subprocess
@@ -14,6 +15,13 @@ import zwang as zw
 from zwang.run.store import Store
 
 SYSTEM = pendulum()
+
+
+def small_chunks(monkeypatch):
+    """At most 200 steps and 64 rows at a stretch, so that short runs have many chunks."""
+    limits = {"FIRST_STEPS": 200, "GROWTH": 1.0, "SMALLEST_ROWS": 64, "LARGEST_BUFFER": 4 * 64}
+    for name, value in limits.items():
+        monkeypatch.setattr(f"zwang.integrators.pace.{name}", value)
 
 
 def same_bits(run, other):
@@ -35,9 +43,8 @@ def test_a_run_that_dies_before_a_commit_goes_on_to_the_same_bits(
     case, chunk, tmp_path, monkeypatch
 ):
     choices, events = CASES[case]
-    # Small buffers, so that short runs have many chunks; they are the same in both runs.
-    monkeypatch.setattr("zwang.integrators.loop.Loop.advance.__defaults__", (200, 64))
     whole = SYSTEM.simulate(*START, **choices, events=events)
+    small_chunks(monkeypatch)
     commit = Store.commit
 
     def dying(self, *arguments):
@@ -58,27 +65,34 @@ def test_a_run_that_dies_before_a_commit_goes_on_to_the_same_bits(
     same_bits(zw.load(path, SYSTEM), whole)
 
 
-def test_ctrl_c_returns_what_there_is_and_the_store_goes_on(tmp_path, monkeypatch):
-    from zwang.integrators.loop import Loop
+def at(count):
+    """A function for `progress` that presses Ctrl-C when it is called for the count-th time."""
+    calls = itertools.count(1)
 
-    whole = SYSTEM.simulate(*START, until=400.0)
-    advance, calls = Loop.advance, []
+    def press(_):
+        if next(calls) == count:
+            signal.raise_signal(signal.SIGINT)
 
-    def interrupted(self):
-        calls.append(1)
-        if len(calls) == 2:
-            advance(self)
-            raise KeyboardInterrupt
-        return advance(self)
+    return press
 
-    with monkeypatch.context() as patch:
-        patch.setattr(Loop, "advance", interrupted)
-        part = SYSTEM.simulate(*START, until=400.0, store=tmp_path / "run")
-    assert "stopped by the user" in part.status
+
+@pytest.mark.parametrize("case", CASES)
+def test_ctrl_c_keeps_and_stores_everything(case, tmp_path, monkeypatch):
+    choices, events = CASES[case]
+    whole = SYSTEM.simulate(*START, **choices, events=events)
+    small_chunks(monkeypatch)
+    path = tmp_path / "run"
+    part = SYSTEM.simulate(*START, **choices, events=events, store=path, progress=at(3))
+    assert part.status.startswith("stopped by the user at t = ")
+    assert f"zw.resume({str(path)!r}, system)" in part.status
     assert not part.finished
     assert 0 < len(part) < len(whole)
     assert part.q.tobytes() == whole.q[: len(part)].tobytes()
-    same_bits(zw.resume(tmp_path / "run", SYSTEM), whole)
+    assert part.status == zw.load(path).status
+    again = zw.resume(path, SYSTEM, events=events, progress=at(2))
+    assert "stopped by the user" in again.status
+    assert len(again) > len(part)
+    same_bits(zw.resume(path, SYSTEM, events=events), whole)
 
 
 def test_other_events_are_refused(tmp_path, monkeypatch):

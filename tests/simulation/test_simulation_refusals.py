@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from zwang.integrators.loop import Loop
 
 
 @pytest.mark.parametrize(
@@ -26,6 +25,7 @@ from zwang.integrators.loop import Loop
         ({"parameters": {"l": 1.0}}, ["l", "L"]),
         ({"inactive": ["road"]}, ["road", "rod"]),
         ({"step": -0.1}, ["step"]),
+        ({"progress": "bar"}, ["progress", "function"]),
     ],
 )
 def test_bad_arguments_are_named(pendulum, arguments, words):
@@ -49,23 +49,6 @@ def test_motion_into_a_singularity_stops_with_what_it_has():
     assert abs(run.t[-1] - np.pi / (2 * np.sqrt(2.0))) < 1e-3  # time of free fall to the centre
     assert np.isfinite(run.q).all()
     assert "stopped at t" in run.status
-
-
-def test_interrupt_returns_what_there_is(pendulum, monkeypatch):
-    real = Loop.advance
-    calls = []
-
-    def advance(self, *args, **kwargs):
-        calls.append(1)
-        if len(calls) > 2:
-            raise KeyboardInterrupt
-        return real(self, budget=20)
-
-    monkeypatch.setattr(Loop, "advance", advance)
-    run = pendulum.simulate([1.0, 0.0], until=10.0)
-    assert "by the user" in run.status
-    assert len(run) == 41
-    assert not run.finished
 
 
 def test_painleve_situation_at_the_start_is_refused_as_by_solve():

@@ -182,7 +182,7 @@ def advance(
     last = np.empty(W, dtype=np.bool_)
     avoided = np.zeros(W, dtype=np.bool_)
     deficit = np.zeros(W, dtype=np.int64)
-    evaluations = np.empty(W, dtype=np.int64)
+    evaluations, projections = np.empty(W, dtype=np.int64), np.empty(W, dtype=np.int64)
     accepted = np.empty(W, dtype=np.bool_)
     buffers = (work, scratch, scratch2, pivots)
     extra = C.shape[0] - stages - 1
@@ -204,6 +204,7 @@ def advance(
                 if filled[lane] >= out_t.shape[0] or rank_rows[lane] >= rank_log.shape[0]:
                     return FULL
             evaluations[lane] = count[EVALUATIONS, lane]
+            projections[lane] = count[PROJECTIONS, lane]
         if not active:
             return DONE
         used += 1
@@ -376,6 +377,7 @@ def advance(
                 # No room for all of this step: leave, and take the same step again afterwards.
                 for other in range(W):
                     count[EVALUATIONS, other] = evaluations[other]
+                    count[PROJECTIONS, other] = projections[other]
                 return FULL
         if interpolate and extra > 0:
             for s in range(stages + 1, stages + 1 + extra):

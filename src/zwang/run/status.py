@@ -6,7 +6,7 @@ from zwang.integrators import shared as sh
 from zwang.integrators.settings import Settings
 from zwang.run.run import Counts
 
-__all__ = ["status_of"]
+__all__ = ["status_of", "stopped_by_user"]
 
 
 def status_of(counts: Counts, t: float, code: int, settings: Settings) -> str:
@@ -23,3 +23,11 @@ def status_of(counts: Counts, t: float, code: int, settings: Settings) -> str:
         f"stopped at t = {t:.6g} s: no step is small enough for tolerance "
         f"{settings.tolerance:g}; the motion may be singular there, or stiff ({done})"
     )
+
+
+def stopped_by_user(t: float, path: str | None = None) -> str:
+    """How a simulation ended that the user stopped, and how to go on with it."""
+    how = "simulate(run.at(run.t[-1]), until=…) goes on from the last saved state"
+    if path is not None:
+        how = f"zw.resume({path!r}, system) goes on"
+    return f"stopped by the user at t = {t:.6g} s; {how}"

@@ -1,0 +1,48 @@
+"""How many steps the compiled loop takes before it returns to Python."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from zwang.integrators import shared as sh
+
+if TYPE_CHECKING:
+    from zwang.integrators.loop import Chunk, Loop
+
+__all__ = ["Pace"]
+
+#: Seconds between returns: often enough for Ctrl-C and a moving bar, rarely enough to cost nothing.
+TARGET = 0.1
+#: Steps of the first chunk, which tells how fast the system is.
+FIRST_STEPS = 50
+#: Largest change of the number of steps from chunk to chunk.
+GROWTH = 8.0
+#: Rows of the output buffer at least, and numbers in it at most (32 MB).
+SMALLEST_ROWS, LARGEST_BUFFER = 4096, 4_000_000
+
+
+class Pace:
+    """Chunks of a loop that take about `TARGET` seconds each.
+
+    What the loop computes does not depend on where its chunks end.
+    """
+
+    def __init__(self) -> None:
+        self.steps = FIRST_STEPS
+
+    def advance(self, loop: Loop) -> Chunk:
+        """The next chunk."""
+        rows = max(SMALLEST_ROWS, min(self.steps, LARGEST_BUFFER // loop.state.size))
+        tried, began = _tried(loop), perf_counter()
+        chunk = loop.advance(self.steps, rows)
+        seconds, tried = perf_counter() - began, _tried(loop) - tried
+        # It may have returned before its steps were used up, at an event or with full buffers.
+        wanted = TARGET * tried / max(seconds, 1e-9)
+        self.steps = max(1, int(min(GROWTH * self.steps, wanted)))
+        return chunk
+
+
+def _tried(loop: Loop) -> int:
+    """Steps so far, accepted and rejected, of the lane that made most."""
+    return int((loop.counts[sh.ACCEPTS] + loop.counts[sh.REJECTS]).max())
