@@ -1,8 +1,8 @@
 """Ready-made systems: the worked examples of the literature, and some classics beside them.
 
 Each name is a function that builds a `zwang.System`; a system that was published in several forms
-takes ``form=``. `states` gives random states that satisfy the constraints. Nothing loads before it
-is asked for.
+takes ``form=``. `states` gives random states that satisfy the constraints, `start` the start of a
+problem that was published with one. Nothing loads before it is asked for.
 
     particles    spherical_pendulum  kepler_laws  kepler_ellipse  nonholonomic_particle
     speeds       constant_speed_particle  appell_hamel           nonlinear in the velocities
@@ -12,6 +12,7 @@ is asked for.
     disk         rolling_disk  sliding_disk                       in all of Blajer's forms
     body         rotating_body                                    in quaternions, all forms
     satellites   satellite_formation                              control by constraints
+    mechanisms   andrews_squeezer  car_axis  n_four_bar           published benchmarks
 
 Examples
 --------
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from zwang.library.chains import three_mass_chain, two_mass_chain
     from zwang.library.disk import rolling_disk, sliding_disk
     from zwang.library.friction import rough_wire_bead
+    from zwang.library.mechanisms import andrews_squeezer, car_axis, n_four_bar
     from zwang.library.particles import (
         kepler_ellipse,
         kepler_laws,
@@ -51,12 +53,15 @@ if TYPE_CHECKING:
     from zwang.system import State
 
 __all__ = [
+    "andrews_squeezer",
     "appell_hamel",
+    "car_axis",
     "chaplygin_sleigh",
     "constant_speed_particle",
     "kepler_ellipse",
     "kepler_laws",
     "knife_edge",
+    "n_four_bar",
     "names",
     "nonholonomic_particle",
     "rolling_disk",
@@ -66,6 +71,7 @@ __all__ = [
     "sliding_disk",
     "snakeboard",
     "spherical_pendulum",
+    "start",
     "states",
     "three_mass_chain",
     "two_mass_chain",
@@ -89,7 +95,13 @@ _MODULES = {
     "sliding_disk": "disk",
     "rotating_body": "body",
     "satellite_formation": "satellites",
+    "andrews_squeezer": "mechanisms",
+    "car_axis": "mechanisms",
+    "n_four_bar": "mechanisms",
 }
+
+#: Systems that were published with a start.
+_STARTED = ("andrews_squeezer", "car_axis", "n_four_bar")
 
 
 def names() -> tuple[str, ...]:
@@ -112,6 +124,20 @@ def states(name: str, rng: np.random.Generator, count: int, **options: Any) -> S
         raise UnknownNameError("library system", name, _MODULES)
     module = import_module(f"zwang.library.{_MODULES[name]}")
     return getattr(module, f"{name}_states")(rng, count, **options)
+
+
+def start(name: str, **options: Any) -> State:
+    """The published start of a benchmark problem, with the options the system was built with.
+
+    Examples
+    --------
+    >>> start("car_axis").v
+    array([-0.5,  0. , -0.5,  0. ])
+    """
+    if name not in _STARTED:
+        raise UnknownNameError("library system with a start", name, _STARTED)
+    module = import_module(f"zwang.library.{_MODULES[name]}")
+    return getattr(module, f"{name}_start")(**options)
 
 
 def __getattr__(name: str) -> Any:
