@@ -3,6 +3,8 @@
 Rolling disk, rotating body and rough wire have files of their own.
 """
 
+import itertools
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -16,8 +18,9 @@ from derived_by_sympy import (
 )
 
 from zwang import library
-from zwang.errors import UnknownNameError
+from zwang.errors import InputError, UnknownNameError
 from zwang.library.satellites import formation_program
+from zwang.state import State
 
 
 def half(mass, w):
@@ -89,6 +92,108 @@ def satellite_energy(q, w, t, p):
 def satellite_potential(q, t, p):
     place = in_space(q, t, p)
     return -p.mu * p.m / sp.sqrt(place.dot(place))
+
+
+def turned(angle, point):
+    """A point of a body that is turned by an angle."""
+    c, s = sp.cos(angle), sp.sin(angle)
+    return sp.Matrix([c * point[0] - s * point[1], s * point[0] + c * point[1]])
+
+
+def squeezer_bodies(q, p):
+    """Origin and angle of the seven bodies of Andrews' mechanism, pin by pin from the ground."""
+    beta, theta, gamma, phi, delta, omega, epsilon = q
+    A, B = sp.Matrix([p.xa, p.ya]), sp.Matrix([p.xb, p.yb])
+    return [
+        (sp.zeros(2, 1), beta),
+        (turned(beta, (p.rr, 0)), beta + theta),
+        (B, gamma),
+        (A + turned(delta, (p.zt, 0)), phi + delta),
+        (A, delta),
+        (A + turned(epsilon, (0, -p.u)), omega + epsilon),
+        (A, epsilon),
+    ]
+
+
+def squeezer_energy(q, w, t, p):
+    centres = [
+        *((p.ra, 0), (-p.da, 0), (p.sb, -p.sa), (0, p.ea - p.e)),
+        *((p.ta, p.tb), (p.zf - p.fa, 0), (-p.ub, -p.ua)),
+    ]
+    energy, rate = 0, sp.Matrix(w)
+    for k, ((origin, angle), centre) in enumerate(zip(squeezer_bodies(q, p), centres, strict=True)):
+        place = origin + turned(angle, centre)
+        turning = (sp.Matrix([angle]).jacobian(q) * rate)[0]
+        energy += half(getattr(p, f"m{k + 1}"), place.jacobian(q) * rate)
+        energy += getattr(p, f"I{k + 1}") * turning**2 / 2
+    return energy
+
+
+def squeezer_spring(q, t, p):
+    origin, angle = squeezer_bodies(q, p)[2]
+    spring = origin + turned(angle, (p.sd, -p.sc)) - sp.Matrix([p.xc, p.yc])
+    return p.c0 * (sp.sqrt(spring.dot(spring)) - p.l0) ** 2 / 2
+
+
+def squeezer_pin(body, point):
+    """The second body's point E against that of another."""
+
+    def phi(q, v, t, p):
+        places = squeezer_bodies(q, p)
+        (x, a), (y, b) = places[1], places[body]
+        return x + turned(a, (-p.d, 0)) - y - turned(b, point(p))
+
+    return ("position", phi)
+
+
+SQUEEZER = {
+    **library.andrews_squeezer().parameters,
+    **{f"m{k}": 0.01 * k + 0.003 for k in range(1, 8)},
+    **{f"I{k}": 1e-6 * (9 - k) for k in range(1, 8)},
+}
+
+
+def road(t, p):
+    y = p.r * sp.sin(p.w * t)
+    return sp.Matrix([sp.sqrt(p.L**2 - y**2), y])
+
+
+def axle_potential(q, t, p):
+    left, right = sp.Matrix(q[:2]), sp.Matrix(q[2:]) - road(t, p)
+    stretches = [sp.sqrt(x.dot(x)) - p.L0 for x in (left, right)]
+    return half(1, stretches) + p.M * p.eps**2 / 2 * p.g * (q[1] + q[3])
+
+
+def rods(count):
+    """Ends of the 2N + 1 rods of N four-bars."""
+
+    def ends(q, p):
+        tops = [sp.Matrix(q[2 * i : 2 * i + 2]) for i in range(count + 1)]
+        pins = [sp.Matrix([i * p.L, 0]) for i in range(count + 1)]
+        return [*zip(pins, tops, strict=True), *itertools.pairwise(tops)]
+
+    return ends
+
+
+def rod_energy(q, w, t, p):
+    """From the speed of every point of a rod, integrated along it."""
+    s, rate, energy = sp.Symbol("s"), sp.Matrix(w), 0
+    for a, b in rods(len(q) // 2 - 1)(q, p):
+        point = ((1 - s) * a + s * b).jacobian(q) * rate
+        energy += sp.integrate(sp.expand(half(p.m, point)), (s, 0, 1))
+    return energy
+
+
+def rod_potential(q, t, p):
+    return sum(p.m * p.g * (a[1] + b[1]) / 2 for a, b in rods(len(q) // 2 - 1)(q, p))
+
+
+def rod_length(count, index):
+    def phi(q, v, t, p):
+        a, b = rods(count)(q, p)[index]
+        return ((b - a).dot(b - a) - p.L**2) / 2
+
+    return ("position", phi)
 
 
 KEPT = [
@@ -230,6 +335,49 @@ SYSTEMS = {
         "T": satellite_energy,
         "V": satellite_potential,
     },
+    "andrews_squeezer": {
+        "parameters": SQUEEZER,
+        "size": 7,
+        "T": squeezer_energy,
+        "V": squeezer_spring,
+        "forces": lambda q, w, t, p: [p.mom, 0, 0, 0, 0, 0, 0],
+        "constraints": [
+            squeezer_pin(2, lambda p: (0, -p.ss)),
+            squeezer_pin(3, lambda p: (0, -p.e)),
+            squeezer_pin(5, lambda p: (p.zf, 0)),
+        ],
+    },
+    "car_axis": {
+        "parameters": {
+            "M": 7.0,
+            "eps": 0.1,
+            "L": 1.2,
+            "L0": 0.4,
+            "r": 0.2,
+            "w": 3.0,
+            "g": 0.8,
+        },
+        "states": {"L": 1.2, "r": 0.2, "w": 3.0},
+        "size": 4,
+        "T": lambda q, w, t, p: half(p.M * p.eps**2 / 2, w),
+        "V": axle_potential,
+        "constraints": [
+            ("position", lambda q, v, t, p: sp.Matrix(q[:2]).dot(road(t, p))),
+            (
+                "position",
+                lambda q, v, t, p: (q[0] - q[2]) ** 2 + (q[1] - q[3]) ** 2 - p.L**2,
+            ),
+        ],
+    },
+    "n_four_bar": {
+        "parameters": {"m": 1.7, "L": 0.8, "g": 8.3},
+        "build": {"n": 3},
+        "states": {"n": 3, "L": 0.8},
+        "size": 8,
+        "T": rod_energy,
+        "V": rod_potential,
+        "constraints": [rod_length(3, k) for k in range(7)],
+    },
 }
 
 
@@ -274,6 +422,22 @@ def test_unknown_names_and_forms_are_refused_with_the_known_ones():
     for name in ("rolling_disk", "rotating_body"):
         with pytest.raises(UnknownNameError, match="form of"):
             library.states(name, np.random.default_rng(0), 1, form="lagrangian")
+
+
+def test_starts_are_the_published_ones_and_consistent():
+    for name in ("andrews_squeezer", "car_axis", "n_four_bar"):
+        system, start = getattr(library, name)(), library.start(name)
+        assert_consistent(system, State(start.q[None], start.v[None], np.zeros(1)))
+    assert list(library.start("car_axis").v) == [-0.5, 0.0, -0.5, 0.0]
+    assert list(library.start("n_four_bar", n=1).v) == [1.0, 0.0, 1.0, 0.0]
+    # Test Set for IVP Solvers, "andrews": the accelerations at rest
+    first = library.andrews_squeezer().solve(library.start("andrews_squeezer")).acceleration
+    np.testing.assert_allclose(first[:2], [14222.4439199541138, -10666.8329399655854], rtol=1e-12)
+    assert np.abs(first[2:]).max() < 1e-8
+    with pytest.raises(UnknownNameError, match="andrews_squeezer"):
+        library.start("knife_edge")
+    with pytest.raises(InputError, match="at least one linkage"):
+        library.n_four_bar(0)
 
 
 # -------------------------------------------------------------- closed forms beside the derivations

@@ -22,9 +22,7 @@ XA, YA, XB, YB, XC, YC = (mpf(x) for x in (-0.06934, -0.00227, -0.03635, 0.03273
 D, E, RR, SS, U, ZF, ZT = (mpf(x) for x in (0.028, 0.02, 0.007, 0.035, 0.04, 0.02, 0.04))
 MOM, C0, L0 = mpf(0.033), mpf(4530.0), mpf(0.07785)
 MASSES = [mpf(x) for x in (0.04325, 0.00365, 0.02373, 0.00706, 0.0705, 0.00706, 0.05498)]
-INERTIAS = [
-    mpf(x) for x in (2.194e-6, 4.410e-7, 5.255e-6, 5.667e-7, 1.169e-5, 5.667e-7, 1.912e-5)
-]
+INERTIAS = [mpf(x) for x in (2.194e-6, 4.410e-7, 5.255e-6, 5.667e-7, 1.169e-5, 5.667e-7, 1.912e-5)]
 #: Mass centres in the body frames; bodies 4 and 6 are measured from the pin E in the test set.
 CENTRES = [
     (mpf(0.00092), mpf(0)),

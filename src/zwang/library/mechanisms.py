@@ -29,18 +29,26 @@ __all__ = [
 
 # --- Andrews' squeezer ----------------------------------------------------------------------------
 
-#: Masses [kg], moments of inertia [kg·m²], lengths [m], torque [N·m] and spring [N/m, m], with the
-#: letters of the source.
+#: Masses [kg] and moments of inertia [kg·m²] of the seven bodies.
+_MASSES = (0.04325, 0.00365, 0.02373, 0.00706, 0.07050, 0.00706, 0.05498)
+_INERTIAS = (2.194e-6, 4.410e-7, 5.255e-6, 5.667e-7, 1.169e-5, 5.667e-7, 1.912e-5)
+#: Points of the ground, lengths along the bodies and places of their mass centres [m].
+_POINTS = {"xa": -0.06934, "ya": -0.00227, "xb": -0.03635, "yb": 0.03273, "xc": 0.014, "yc": 0.072}
+_LENGTHS = {"d": 0.028, "e": 0.02, "rr": 0.007, "ss": 0.035, "u": 0.04, "zf": 0.02, "zt": 0.04}
+_CENTRES_1_TO_3 = {"ra": 0.00092, "da": 0.0115, "sa": 0.01874, "sb": 0.01043}
+_CENTRES_4_TO_5 = {"ea": 0.01421, "ta": 0.02308, "tb": 0.00916}
+_CENTRES_6_TO_7 = {"fa": 0.01421, "ua": 0.01228, "ub": 0.00449}
+#: End of the spring on the third body [m], its stiffness [N/m] and length [m]; the torque [N·m].
+_DRIVE = {"sc": 0.018, "sd": 0.02, "c0": 4530.0, "l0": 0.07785, "mom": 0.033}
 _SQUEEZER = {
-    **{"m1": 0.04325, "m2": 0.00365, "m3": 0.02373, "m4": 0.00706},
-    **{"m5": 0.07050, "m6": 0.00706, "m7": 0.05498},
-    **{"I1": 2.194e-6, "I2": 4.410e-7, "I3": 5.255e-6, "I4": 5.667e-7},
-    **{"I5": 1.169e-5, "I6": 5.667e-7, "I7": 1.912e-5},
-    **{"xa": -0.06934, "ya": -0.00227, "xb": -0.03635, "yb": 0.03273, "xc": 0.014, "yc": 0.072},
-    **{"d": 0.028, "da": 0.0115, "e": 0.02, "ea": 0.01421, "rr": 0.007, "ra": 0.00092},
-    **{"ss": 0.035, "sa": 0.01874, "sb": 0.01043, "sc": 0.018, "sd": 0.02},
-    **{"ta": 0.02308, "tb": 0.00916, "u": 0.04, "ua": 0.01228, "ub": 0.00449},
-    **{"zf": 0.02, "zt": 0.04, "fa": 0.01421, "mom": 0.033, "c0": 4530.0, "l0": 0.07785},
+    **{f"m{k}": m for k, m in enumerate(_MASSES, start=1)},
+    **{f"I{k}": inertia for k, inertia in enumerate(_INERTIAS, start=1)},
+    **_POINTS,
+    **_LENGTHS,
+    **_CENTRES_1_TO_3,
+    **_CENTRES_4_TO_5,
+    **_CENTRES_6_TO_7,
+    **_DRIVE,
 }
 
 
@@ -49,8 +57,8 @@ def andrews_squeezer() -> System:
 
     q = (beta, theta, gamma, phi, delta, omega, epsilon): the bodies have the angles β, β + Θ, γ,
     Φ + δ, δ, Ω + ε, ε. The crank turns about O and carries F = rr (cos β, sin β); the second body
-    leads from F to the point E, which three chains hold from the ground: ``B``, ``A`` and
-    ``A_below``,
+    leads from F to the pin E that it shares with bodies 3, 4 and 6, each part of a chain to the
+    ground: ``pin_3``, ``pin_4`` and ``pin_6``,
 
         E = F − d (cos, sin)(β + Θ) = B + ss (sin γ, −cos γ)
           = A + zt (cos δ, sin δ) + e (sin, −cos)(Φ + δ)
@@ -135,9 +143,9 @@ def _squeezer_loops() -> dict[str, Constraint]:
         ]
 
     return {
-        "B": position(over_third),
-        "A": position(over_fifth),
-        "A_below": position(over_seventh),
+        "pin_3": position(over_third),
+        "pin_4": position(over_fifth),
+        "pin_6": position(over_seventh),
     }
 
 
@@ -301,9 +309,7 @@ def n_four_bar(n: int = 2, *, m: float = 1.0, L: float = 1.0, g: float = 9.81) -
         return p.m * np.kron(rods, np.eye(2))
 
     def crank(i: int) -> Constraint:
-        return position(
-            lambda q, p: ((q[2 * i] - i * p.L) ** 2 + q[2 * i + 1] ** 2 - p.L**2) / 2
-        )
+        return position(lambda q, p: ((q[2 * i] - i * p.L) ** 2 + q[2 * i + 1] ** 2 - p.L**2) / 2)
 
     def coupler(i: int) -> Constraint:
         return position(
@@ -332,9 +338,7 @@ def n_four_bar_start(n: int = 2, *, L: float = 1.0) -> State:
     return State(q[0], v[0], 0.0)
 
 
-def n_four_bar_states(
-    rng: np.random.Generator, count: int, *, n: int = 2, L: float = 1.0
-) -> State:
+def n_four_bar_states(rng: np.random.Generator, count: int, *, n: int = 2, L: float = 1.0) -> State:
     """Parallelograms at any angle that is not near flat, at any speed."""
     angle = rng.uniform(-1.2, 1.2, count) + np.pi * rng.integers(0, 2, count)
     return draw.state(rng, *_parallelograms(angle, draw.normal(rng, count, 1)[:, 0], n, L))
