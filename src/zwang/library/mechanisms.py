@@ -75,7 +75,7 @@ def andrews_squeezer() -> System:
     --------
     >>> squeezer = andrews_squeezer()
     >>> squeezer.solve(andrews_squeezer_start()).acceleration[:2].round(6)
-    array([ 14222.44392 , -10666.83294 ])
+    array([ 14222.44392, -10666.83294])
     """
     return System.from_lagrangian(
         coordinates=["beta", "theta", "gamma", "phi", "delta", "omega", "epsilon"],
