@@ -96,6 +96,7 @@ def _expressions(system: System, *, singular: bool) -> Expressions:
             ],
             1,
         ),
+        levels=tuple(b.level for b in blocks for _ in range(b.A.shape[0])),
         singular_mass=singular,
         multipliers=model.multipliers if law is not None else None,
         law=law,

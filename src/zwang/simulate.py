@@ -68,6 +68,7 @@ def simulate(
     baumgarte: float = 20.0,
     step: float = 0.0,
     largest_step: float = float("inf"),
+    spectral_radius: float = 0.8,
     save: Any = None,
     scales: Mapping[str, float] | None = None,
     parameters: Mapping[str, Any] | None = None,
@@ -90,6 +91,7 @@ def simulate(
         baumgarte=baumgarte,
         step=step,
         largest_step=largest_step,
+        spectral_radius=spectral_radius,
         save=save,
         scales=scales,
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.functions.event import Event
+from zwang.integrators import shared as sh
 from zwang.integrators.choose import start_loop
 from zwang.integrators.events import crossing
 from zwang.integrators.loop import Loop
@@ -75,8 +76,9 @@ class Watch:
                     times=None,
                     scales=loop.scales,
                 )
-                while not trial.finished:
-                    trial.advance()
+                code = sh.BUDGET
+                while code in (sh.BUDGET, sh.FULL):
+                    code = trial.advance().code
                 states[t] = trial.state[:, 0].copy()
             return states[t]
 

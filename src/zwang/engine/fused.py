@@ -46,6 +46,7 @@ class Expressions:
     psi, A_rate : rates of position and velocity constraints and their rows ψ_v.
     value_of_row, rate_of_row : φ, and φ̇ or ½ψ, for each row of A, zero where its level has none;
         with them stabilisation adds 2 r rate + r² value.
+    levels : position, velocity or acceleration, for each row of A.
     singular_mass : whether M may be singular.
     multipliers, law : symbols λ and the non-ideal force C(q, v, t, p, λ) that depends on them, or
         None when `force` holds all of C.
@@ -67,6 +68,7 @@ class Expressions:
     A_rate: casadi.SX
     value_of_row: casadi.SX
     rate_of_row: casadi.SX
+    levels: tuple[str, ...]
     singular_mass: bool = False
     multipliers: casadi.SX | None = None
     law: casadi.SX | None = None

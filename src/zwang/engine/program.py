@@ -8,7 +8,7 @@ A `Program` hides where the equations came from. Its kernels share one form,
     forces       (q, v, t, p) → (v̇, λ)
     events       (q, v, t, p) → g
 
-with arrays laid out [entry][lane].
+with arrays laid out [entry][lane]. Fixed-step methods have stages, see `zwang.engine.discrete`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zwang.engine.discrete import METHODS, StageExpressions
 from zwang.engine.fused import Expressions, accelerate, project
 from zwang.kernels.element import Kernel
 from zwang.kernels.element import compile as compile_kernel
@@ -26,7 +27,37 @@ from zwang.kernels.element import compile as compile_kernel
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Program", "fuse"]
+__all__ = ["Program", "Stage", "fuse"]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A compiled stage of a fixed-step method, see `zwang.engine.discrete`.
+
+    Attributes
+    ----------
+    kernel : (q, v, m, x, s, p) → (q₁, v₁, m₁, r, entries of r_x).
+    rows, columns : where the entries belong.
+    """
+
+    kernel: Kernel
+    rows: np.ndarray
+    columns: np.ndarray
+
+    @classmethod
+    def of(cls, name: str, e: StageExpressions) -> Stage:
+        """Compile a stage."""
+        import casadi as ca
+
+        outputs = [*(ca.densify(x) for x in (e.q, e.v, e.m, e.residual)), e.jacobian]
+        kernel = compile_kernel(ca.Function(name, list(e.inputs), outputs), name=name)
+        rows, columns = e.jacobian.sparsity().get_triplet()
+        return cls(kernel, np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64))
+
+    @property
+    def unknowns(self) -> int:
+        """How many equations there are."""
+        return self.kernel.inputs[3].size
 
 
 @dataclass(frozen=True)
@@ -40,6 +71,7 @@ class Program:
     lanes : trajectories that run side by side.
     inputs : symbols of the kernels.
     outputs : name of a kernel → what writes its expressions down.
+    discrete : writes down the stages of a fixed-step method by its name.
     """
 
     nq: int
@@ -48,7 +80,9 @@ class Program:
     lanes: int
     inputs: Sequence[casadi.SX] = field(repr=False)
     outputs: Mapping[str, Callable[[], Sequence[casadi.SX]]] = field(repr=False)
+    discrete: Callable[[str], Sequence[StageExpressions]] = field(repr=False)
     _kernels: dict[str, Kernel] = field(default_factory=dict, repr=False)
+    _stages: dict[str, tuple[Stage, ...]] = field(default_factory=dict, repr=False)
 
     def kernel(self, name: str) -> Kernel:
         """A kernel, compiled when it is first asked for."""
@@ -59,6 +93,13 @@ class Program:
             function = ca.Function(name, list(self.inputs), outputs)
             self._kernels[name] = compile_kernel(function, lanes=self.lanes, name=name)
         return self._kernels[name]
+
+    def stages(self, method: str) -> tuple[Stage, ...]:
+        """The stages of a fixed-step method, compiled when they are first asked for."""
+        if method not in self._stages:
+            written = self.discrete(method)
+            self._stages[method] = tuple(Stage.of(f"{method}{k}", e) for k, e in enumerate(written))
+        return self._stages[method]
 
     def _used(self, events: Kernel | None, further: Sequence[str]) -> list[Kernel | None]:
         names = ("derivative", "project", "residual")
@@ -94,7 +135,10 @@ def fuse(e: Expressions, *, lanes: int = 1, stabilisation: float = 0.0) -> Progr
         outputs["project"] = lambda: project(e)
         outputs["residual"] = lambda: [_ratios(e)]
     rows = (e.phi.numel(), e.phi.numel() + e.psi.numel(), e.A.shape[0])
-    return Program(e.q.numel(), e.v.numel(), rows, lanes, [e.q, e.v, e.t, e.p], outputs)
+    inputs = [e.q, e.v, e.t, e.p]
+    return Program(
+        e.q.numel(), e.v.numel(), rows, lanes, inputs, outputs, lambda name: METHODS[name](e)
+    )
 
 
 def _stabilised(e: Expressions, r: float) -> Expressions:

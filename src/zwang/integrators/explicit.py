@@ -38,6 +38,7 @@ from zwang.integrators.shared import (
     NEXT,
     NOT_FINITE,
     PROJECTIONS,
+    RANK_PIVOT,
     REJECTED,
     REJECTS,
     SAVED,
@@ -61,7 +62,6 @@ AVOIDANCE = 0.7  # change of h when the new point would lie where the rows have 
 AVOIDANCES = 4  # how often in a row; then the loss is taken to be lasting
 STAGES_KEPT = 3  # accepted steps with projected stages after a rejection
 LARGEST_ERROR = 1e6  # above this the step is not looked at any further
-RANK_PIVOT = 1e-5  # relative pivots below this belong to dependent rows (1e5 times δ)
 
 
 @jit

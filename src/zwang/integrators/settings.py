@@ -26,7 +26,12 @@ class Method:
 
 
 #: Integrators by name.
-METHODS: dict[str, Method] = {"order8": Method(lanes=True), "order5": Method(lanes=True)}
+METHODS: dict[str, Method] = {
+    "order8": Method(lanes=True),
+    "order5": Method(lanes=True),
+    "generalized_alpha": Method(fixed_step=True),
+    "rattle": Method(fixed_step=True),
+}
 
 
 class Drift(StrEnum):
@@ -50,6 +55,7 @@ class Settings:
     baumgarte : rate of Baumgarte's stabilisation [1/s], if that is chosen.
     step : fixed step [s], or 0 for error control.
     largest_step : limit of the step [s].
+    spectral_radius : part of the fastest oscillations that generalized-α leaves after a step.
     """
 
     until: float
@@ -59,6 +65,7 @@ class Settings:
     baumgarte: float = 20.0
     step: float = 0.0
     largest_step: float = float("inf")
+    spectral_radius: float = 0.8
 
     def __post_init__(self) -> None:
         if self.integrator not in METHODS:
@@ -75,6 +82,16 @@ class Settings:
                 "step",
                 found="none",
                 expected=f"a step in seconds, for {self.integrator!r} has no error control",
+            )
+        if self.method.fixed_step and self.drift is Drift.BAUMGARTE:
+            raise InputError(
+                "drift",
+                found="'baumgarte'",
+                expected=f"'projection' or 'none', for {self.integrator!r} solves for positions",
+            )
+        if not 0.0 <= self.spectral_radius <= 1.0:
+            raise InputError(
+                "spectral_radius", found=repr(self.spectral_radius), expected="a number from 0 to 1"
             )
         if not self.largest_step > 0.0:
             raise InputError(

@@ -17,6 +17,7 @@ __all__ = [
     "EVENT",
     "FULL",
     "NOT_FINITE",
+    "NO_ROOT",
     "TOO_SMALL",
     "evaluate",
     "first_step",
@@ -24,7 +25,7 @@ __all__ = [
 ]
 
 # Why the loop returned.
-DONE, FULL, BUDGET, EVENT, TOO_SMALL, NOT_FINITE = 0, 1, 2, 3, 4, 5
+DONE, FULL, BUDGET, EVENT, TOO_SMALL, NOT_FINITE, NO_ROOT = 0, 1, 2, 3, 4, 5, 6
 
 # Real numbers the loop remembers for each lane.
 T, H, ERROR, SAVED = 0, 1, 2, 3
@@ -49,6 +50,7 @@ COUNTS = 13
 
 CONTRACTION = 0.25  # a Newton correction must be below this part of the one before
 RESIDUAL_LIMIT = 1e-13  # of a projected state, relative
+RANK_PIVOT = 1e-5  # relative pivots below this belong to dependent rows (1e5 times δ)
 
 
 @jit

@@ -19,6 +19,11 @@ def status_of(counts: Counts, t: float, code: int, settings: Settings) -> str:
             f"stopped at t = {t:.6g} s: the acceleration is not finite beyond it, a division by "
             f"zero, an overflow, or a non-ideal law without solution ({done})"
         )
+    if code == sh.NO_ROOT:
+        return (
+            f"stopped at t = {t:.6g} s: the equations of a step of {settings.step:g} s have no "
+            f"solution near the step before; take a smaller one ({done})"
+        )
     return (
         f"stopped at t = {t:.6g} s: no step is small enough for tolerance "
         f"{settings.tolerance:g}; the motion may be singular there, or stiff ({done})"

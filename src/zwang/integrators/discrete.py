@@ -1,0 +1,323 @@
+"""Fixed steps, each the root of discrete equations: the compiled time loop.
+
+One step of the loop:
+
+1.  the stages of the method, each a root of its residual by Newton's method;
+2.  where the method leaves velocities off the constraints, put the new state on them;
+3.  save what lies within the step from an interpolant, projected;
+4.  look for events, take the new state.
+
+All state of the loop lives in arrays, so that it may stop and go on anywhere with the same bits. It
+runs one trajectory; arrays have a last axis of one lane, as everywhere.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zwang.integrators.shared import (
+    ACCEPTS,
+    ACTIVE,
+    BUDGET,
+    DEFICIT,
+    DONE,
+    EVALUATIONS,
+    EVENT,
+    FACTORISATIONS,
+    FULL,
+    JACOBIANS,
+    NEXT,
+    NO_ROOT,
+    NOT_FINITE,
+    PROJECTIONS,
+    RANK_PIVOT,
+    T,
+    evaluate,
+    projected,
+)
+from zwang.kernels.call import call
+from zwang.kernels.jit import jit
+
+__all__ = ["advance", "root", "solve"]
+
+#: Newton corrections of a stage; from the step before, two to four are usual.
+CORRECTIONS = 15
+#: A change of the new state, relative, after which the next one is lost in rounding: Newton's
+#: method squares it, and the regularisation leaves 1e-10 of it.
+SETTLED = 1e-10
+#: Below this a change that no longer becomes smaller is rounding: φ is divided by h².
+ROUNDING = 1e-6
+#: A last step up to this much longer than the others takes the place of a tiny one after it.
+LONGEST = 1.001
+
+
+@jit
+def solve(K, x):
+    """Overwrite x with K⁻¹x, K (n, n) with its factors; False where K is singular.
+
+    Gaussian elimination; pivots are chosen by their size relative to their rows. Zeros are skipped.
+    """
+    n = K.shape[0]
+    size = np.zeros(n)
+    for i in range(n):
+        for j in range(n):
+            size[i] = max(size[i], abs(K[i, j]))
+    for k in range(n):
+        pivot, best = k, 0.0
+        for i in range(k, n):
+            if abs(K[i, k]) > best * size[i]:
+                pivot, best = i, abs(K[i, k]) / size[i]
+        if not 0.0 < best < np.inf:
+            return False
+        if pivot != k:
+            for j in range(n):
+                K[k, j], K[pivot, j] = K[pivot, j], K[k, j]
+            x[k, 0], x[pivot, 0] = x[pivot, 0], x[k, 0]
+            size[k], size[pivot] = size[pivot], size[k]
+        for i in range(k + 1, n):
+            if K[i, k] != 0.0:
+                factor = K[i, k] / K[k, k]
+                for j in range(k + 1, n):
+                    K[i, j] -= factor * K[k, j]
+                x[i, 0] -= factor * x[k, 0]
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            x[i, 0] -= K[i, j] * x[j, 0]
+        x[i, 0] /= K[i, i]
+    return True
+
+
+@jit
+def root(stage, q, v, m, s, p, new, m_new, x, scale, work):
+    """Find x with r(x) = 0 from x = 0, and with it the state and memory the stage leads to.
+
+    Parameters
+    ----------
+    stage : address of its kernel, rows and columns of the entries of its iteration matrix.
+
+    Returns
+    -------
+    Number of evaluations, or 0 if r is not finite where it begins, −1 if Newton's method fails.
+    """
+    address, rows, columns = stage
+    nq, n, size = q.shape[0], new.shape[0], x.shape[0]
+    before = np.empty_like(new)
+    r, entries, K = np.empty((size, 1)), np.empty((rows.shape[0], 1)), np.empty((size, size))
+    x[:] = 0.0
+    last = np.inf
+    for k in range(CORRECTIONS + 1):
+        call(address, q, v, m, x, s, p, new[:nq], new[nq:], m_new, r, entries, work)
+        change = 0.0
+        for i in range(n):
+            if k > 0:
+                difference = abs(new[i, 0] - before[i, 0])
+                change = max(change, difference / (scale[i] + abs(new[i, 0])))
+            before[i, 0] = new[i, 0]
+        finite = change < np.inf
+        for i in range(size):
+            finite = finite and abs(r[i, 0]) < np.inf
+        if not finite:
+            return 0 if k == 0 else -1
+        if k > 0 and (change <= SETTLED or (change < ROUNDING and change > 0.5 * last)):
+            return k + 1
+        last = change if k > 0 else np.inf
+        K[:] = 0.0
+        for i in range(rows.shape[0]):
+            K[rows[i], columns[i]] = entries[i, 0]
+        if not solve(K, r):
+            return -1
+        for i in range(size):
+            x[i, 0] -= r[i, 0]
+    return -1
+
+
+@jit
+def advance(
+    kernels,  # addresses: derivative, project, residual, events
+    stages,  # the stages of the method
+    sizes,  # nq, position rows, residual rows, event functions
+    y,  # state (n, 1)
+    m,  # what the method remembers
+    p,  # parameters
+    real,  # REALS × 1
+    count,  # COUNTS × 1
+    s,  # t, h and coefficients of the method
+    until,
+    step,
+    tolerance,
+    scale,  # size of each entry of y below which a change counts as absolute
+    options,  # project?, save every step?, look for events?
+    correct,  # whether the method leaves velocities off the constraints
+    times,  # times to save at
+    out_t,  # saved times (rows, 1)
+    out_y,  # saved states (rows, n, 1)
+    filled,  # rows filled
+    rank_log,  # (rows, 2, 1) time and deficit of each rank change
+    rank_rows,  # rows filled
+    event_values,  # g at y
+    event_before,  # g at the start of the last step
+    previous,  # time and state at the start of the last step
+    work,
+    budget,
+):
+    """Run until `until`, or until a buffer is full, the budget is used up or an event is met."""
+    lanes = (0,)
+    nq, events = sizes[0], sizes[3]
+    project, every_step, watch = options
+    n = y.shape[0]
+    start, new = np.empty_like(y), np.empty_like(y)
+    m_start, m_new = m.copy(), np.empty_like(m)
+    unknowns = 0
+    for stage in stages:
+        unknowns = max(unknowns, stage[3])
+    x = np.empty((unknowns, 1))
+    scratch, between = np.empty_like(y), np.empty_like(y)
+    rate, rate_new = np.empty_like(y), np.empty_like(y)
+    pivots, ratio = np.empty((max(sizes[1], 1), 1)), np.empty((max(sizes[2], 1), 1))
+    g_new = np.empty((max(events, 1), 1))
+    ok, settled, before = np.empty(1, np.bool_), np.empty(1, np.bool_), np.empty(1)
+    moment = np.empty((1, 1))
+    atol = tolerance * scale
+    for _ in range(budget):
+        if not count[ACTIVE, 0]:
+            return DONE
+        if filled[0] >= out_t.shape[0] or rank_rows[0] >= rank_log.shape[0]:
+            return FULL
+        t, h = real[T, 0], step
+        last = step * LONGEST >= until - t
+        if last:
+            h = until - t
+        t_new = until if last else t + h
+        s[0, 0], s[1, 0] = t, h
+
+        # stages
+        start[:], m_start[:] = y, m
+        evaluations = 0
+        for stage in stages:
+            found = root(
+                stage[:3],
+                start[:nq],
+                start[nq:],
+                m_start,
+                s,
+                p,
+                new,
+                m_new,
+                x[: stage[3]],
+                scale,
+                work,
+            )
+            if found <= 0:
+                return NOT_FINITE if found == 0 else NO_ROOT
+            evaluations += found
+            start[:], m_start[:] = new, m_new
+
+        # projection
+        corrections, deficit = 0, count[DEFICIT, 0]
+        moment[0, 0] = t_new
+        if project and correct:
+            corrections = projected(
+                kernels,
+                new,
+                moment,
+                p,
+                pivots,
+                ratio,
+                work,
+                nq,
+                atol,
+                ok,
+                before,
+                settled,
+                scratch,
+                lanes,
+            )
+            deficit = 0
+            for k in range(sizes[1]):
+                if pivots[k, 0] < RANK_PIVOT:
+                    deficit += 1
+
+        # states within the step
+        first = k = count[NEXT, 0]
+        while k < times.shape[0] and times[k] < t_new:
+            k += 1
+        if filled[0] + k - first >= out_t.shape[0]:
+            return FULL  # no room for all of this step: it is taken again afterwards
+        if k > first:
+            evaluate(kernels, new, moment, p, rate_new, work, nq)
+            moment[0, 0] = t
+            evaluate(kernels, y, moment, p, rate, work, nq)
+        for place in range(first, k):
+            moment[0, 0] = times[place]
+            interpolate(y, new, rate, rate_new, m_new, (times[place] - t) / h, h, nq, between)
+            if project:
+                projected(
+                    kernels,
+                    between,
+                    moment,
+                    p,
+                    pivots,
+                    ratio,
+                    work,
+                    nq,
+                    atol,
+                    ok,
+                    before,
+                    settled,
+                    scratch,
+                    lanes,
+                )
+            out_t[filled[0], 0] = times[place]
+            out_y[filled[0]] = between
+            filled[0] += 1
+
+        # acceptance
+        met = False
+        if watch:
+            moment[0, 0] = t_new
+            call(kernels[3], new[:nq], new[nq:], moment, p, g_new, work)
+            previous[0, 0, 0], previous[0, 1, 0] = t, h
+            previous[1, :n] = y
+            for i in range(events):
+                was, now = event_values[i, 0], g_new[i, 0]
+                met = met or was * now < 0.0 or (now == 0.0 and was != 0.0)
+                event_before[i, 0], event_values[i, 0] = was, now
+        y[:], m[:] = new, m_new
+        real[T, 0] = t_new
+        count[ACCEPTS, 0] += 1
+        count[EVALUATIONS, 0] += evaluations
+        count[JACOBIANS, 0] += evaluations
+        count[FACTORISATIONS, 0] += evaluations - len(stages)
+        count[PROJECTIONS, 0] += corrections
+        count[ACTIVE, 0] = 0 if last else 1
+        on_time = k < times.shape[0] and times[k] <= t_new
+        if every_step or on_time:
+            out_t[filled[0], 0] = t_new
+            out_y[filled[0]] = y
+            filled[0] += 1
+        count[NEXT, 0] = k + 1 if on_time else k
+        if deficit != count[DEFICIT, 0]:
+            count[DEFICIT, 0] = deficit
+            rank_log[rank_rows[0], 0, 0], rank_log[rank_rows[0], 1, 0] = t_new, deficit
+            rank_rows[0] += 1
+        if met:
+            return EVENT
+    return BUDGET
+
+
+@jit
+def interpolate(y, new, rate, rate_new, m, theta, h, nq, out):
+    """The state at t + θ h, to the order of the method.
+
+    q is Hermite's cubic. v is the quadratic through both ends whose mean is the mean velocity w of
+    the step, for q̇ = v the derivative of that cubic. Accelerations do not enter: they may be large
+    where the system is stiff.
+    """
+    a, b = 1.0 - theta, theta
+    for i in range(nq):
+        rise = new[i, 0] - y[i, 0]
+        slope = a * (h * rate[i, 0] - rise) - b * (h * rate_new[i, 0] - rise)
+        out[i, 0] = a * y[i, 0] + b * new[i, 0] + a * b * slope
+    for i in range(nq, y.shape[0]):
+        excess = m[i - nq, 0] - 0.5 * (y[i, 0] + new[i, 0])
+        out[i, 0] = a * y[i, 0] + b * new[i, 0] + 6.0 * a * b * excess
