@@ -22,7 +22,9 @@ step, and s = (t, h, α_m, α_f, β, γ). The root is found by Newton's method. 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from zwang.engine.fused import DELTA, MASS_SHIFT, Expressions
@@ -77,6 +79,8 @@ class _Equations:
         self.A = ca.Function("A", state, [e.A])
         self.b = ca.Function("b", state, [e.b])
         self.phi = ca.Function("phi", state, [e.value_of_row])
+        self.phi_position = ca.Function("phi_position", state, [e.phi])
+        self.A_position = ca.Function("A_position", state, [e.A_position])
         # `rate_of_row` holds ½ψ for velocity constraints.
         whole = ca.vertcat(*(1.0 if level == "position" else 2.0 for level in e.levels))
         self.psi = ca.Function("psi", state, [e.rate_of_row * whole])
@@ -106,65 +110,90 @@ class _Equations:
         N, n0 = self.kinematics(0.5 * (q + q1), middle, p)
         return q1, q1 - q - h * (ca.mtimes(N, w) + n0)
 
-    def regularised(
-        self, residual: casadi.SX, x: casadi.SX, M: casadi.SX, A: casadi.SX
-    ) -> casadi.SX:
-        """r_x with δ R for the rows, R = diag(Σⱼ a_ij²/d_j) and d_j the diagonal that x_j has."""
+    def masses(self, M: casadi.SX) -> casadi.SX:
+        """The diagonal of M, nowhere zero, shape (nv, 1)."""
         import casadi as ca
 
-        jacobian = ca.jacobian(residual, x)
-        n = self.nv
-        shift = MASS_SHIFT * ca.trace(M) / n if self.singular_mass else 0.0
-        diagonal = ca.vertcat(
-            *(ca.fmax(ca.fabs(jacobian[j, j]), ca.fabs(M[j, j]) + shift) for j in range(n))
-        )
-        size = ca.mtimes(A * A, 1.0 / diagonal)
-        rows = list(range(n, n + self.m))
-        regular = ca.SX(residual.numel(), x.numel())
-        for k, row in enumerate(rows):
-            # A row that vanishes gets no force.
-            regular[row, row] = DELTA * (size[k] + ca.if_else(size[k] == 0.0, 1.0, 0.0))
-        return jacobian + regular
+        shift = MASS_SHIFT * ca.trace(M) / self.nv if self.singular_mass else 0.0
+        return ca.densify(ca.diag(M)) + shift
 
 
-def generalized_alpha(e: Expressions) -> list[StageExpressions]:
-    """Generalized-α on the index-3 form (Arnold & Brüls 2007), with the increments of Brüls,
-    Cardona & Arnold (2012) for quasi-velocities.
+def row_sizes(A: casadi.SX, D: casadi.SX) -> casadi.SX:
+    """The size Σⱼ a_ij²/d_j of each row; 1 for a row that vanishes, which then gets no force."""
+    import casadi as ca
 
-    With accelerations-like a of its own, remembered beside v̇ and λ,
+    size = ca.densify(ca.mtimes(A * A, 1.0 / D))
+    return size + ca.if_else(size == 0.0, 1.0, 0.0)
+
+
+def regularised(jacobian: casadi.SX, first: int, R: casadi.SX) -> casadi.SX:
+    """r_x with δ R added to the diagonal of the rows of constraints, which begin at `first`."""
+    import casadi as ca
+
+    zeros = [ca.SX(k, k) for k in (first, jacobian.shape[0] - first - R.numel())]
+    return jacobian + ca.diagcat(zeros[0], ca.diag(DELTA * R), zeros[1])
+
+
+def generalized_alpha(e: Expressions, *, index: int = 2) -> list[StageExpressions]:
+    """Generalized-α with accelerations-like a of its own, remembered beside v̇ and λ.
 
         (1 − α_m) a₁ + α_m a₀ = (1 − α_f) v̇₁ + α_f v̇₀
         v₁ = v₀ + h ((1 − γ) a₀ + γ a₁),        w = v₀ + h ((½ − β) a₀ + β a₁)
 
-    and at the new point M v̇ = Q + C + Aᵀλ with φ = 0 for position rows, ψ = 0 for velocity rows
-    and A v̇ = b for acceleration rows. Unknowns are the changes of v̇ and λ.
+    and at the new point M v̇ = Q + C + Aᵀλ, with ψ = 0 for velocity rows and A v̇ = b for
+    acceleration rows. Unknowns are the changes of v̇ and λ. Position rows, by `index`:
+
+    3.  φ = 0 (Arnold & Brüls 2007). Velocities miss ψ = 0 by O(h²), and ρ near 1 is unstable.
+    2.  ψ = 0 and φ = 0, the latter through multipliers μ of their own that move the coordinates
+        (Gear, Gupta & Leimkuhler 1985; Arnold & Hante 2017): w gains h β D⁻¹Aᵀμ, D = diag M. As ψ
+        decides about λ, a stays v̇ at t + (α_m − α_f) h in all directions. Projecting the
+        velocities of index 3 does not leave it so, and changes the energy ten times as much.
+
+    Increments of quasi-velocities are those of Brüls, Cardona & Arnold (2012).
+
+    Parameters
+    ----------
+    index : 2 or 3.
     """
     import casadi as ca
 
     eq = _Equations(e)
     nq, nv, m = eq.nq, eq.nv, eq.m
-    free = 0 if eq.free_drift else nq
-    q0, v0, memory, x, s = eq.symbols(3 * nv + m, nv + m + free)
+    held = e.phi.numel() if index == 2 else 0
+    q0, v0, memory, x, s = eq.symbols(3 * nv + m, nv + m + held + (0 if eq.free_drift else nq))
     t, h, alpha_m, alpha_f, beta, gamma = ca.vertsplit(s)
     _, a0, v_dot0, lam0 = ca.vertsplit(memory, [0, nv, 2 * nv, 3 * nv, 3 * nv + m])
-    dv, dlam, z = ca.vertsplit(x, [0, nv, nv + m, nv + m + free])
+    dv, dlam, mu, z = ca.vertsplit(x, [0, nv, nv + m, nv + m + held, x.numel()])
     weight = (1.0 - alpha_f) / (1.0 - alpha_m)  # of v̇₁ in a₁
     by_position, by_velocity = h * h * beta * weight, h * gamma * weight
     v_dot, lam = v_dot0 + dv, lam0 + dlam
     a = ((1.0 - alpha_f) * v_dot + alpha_f * v_dot0 - alpha_m * a0) / (1.0 - alpha_m)
     v = v0 + h * ((1.0 - gamma) * a0 + gamma * a)
     w = v0 + h * ((0.5 - beta) * a0 + beta * a)
-    q, midpoint = eq.drift(q0, w, t, h, e.p, by_position * z)
+    before = (q0, v0, t, e.p)
+    A0 = eq.A_position(*before) if held else ca.SX(0, nv)
+    D = eq.masses(eq.M(*before))
+    moved = ca.mtimes(A0.T, mu) / D
+    q, midpoint = eq.drift(q0, w + by_position / h * moved, t, h, e.p, by_position * z)
     at = (q, v, t + h, e.p)
-    M, A = eq.M(*at), eq.A(*at)
+    M, A, phi, psi = eq.M(*at), eq.A(*at), eq.phi(*at), eq.psi(*at)
     dynamics = ca.mtimes(M, v_dot) - eq.force(*at, lam) - ca.mtimes(A.T, lam)
     by_level = {
-        "position": eq.phi(*at) / by_position,
-        "velocity": eq.psi(*at) / by_velocity,
+        "position": psi / by_velocity if index == 2 else phi / by_position,
+        "velocity": psi / by_velocity,
         "acceleration": ca.mtimes(A, v_dot) - eq.b(*at),
     }
     rows = [by_level[level][k] for k, level in enumerate(e.levels)]
-    residual = ca.vertcat(dynamics, *rows, midpoint / by_position)
+    residual = ca.vertcat(
+        dynamics,
+        *rows,
+        *([eq.phi_position(*at) / by_position] if held else []),
+        midpoint / by_position,
+    )
+    jacobian = ca.jacobian(residual, x)
+    # Where forces are stiff, they and not M are what A meets.
+    stiff = ca.vertcat(*(ca.fabs(jacobian[j, j]) for j in range(nv)))
+    R = ca.vertcat(row_sizes(A, ca.fmax(stiff, eq.masses(M))), row_sizes(A0, D))
     return [
         StageExpressions(
             (q0, v0, memory, x, s, e.p),
@@ -172,7 +201,7 @@ def generalized_alpha(e: Expressions) -> list[StageExpressions]:
             v,
             ca.vertcat(w, a, v_dot, lam),
             residual,
-            eq.regularised(residual, x, M, A),
+            regularised(jacobian, nv, R),
         )
     ]
 
@@ -242,9 +271,8 @@ def _first_half(e: Expressions, eq: _Equations) -> StageExpressions:
     rows = [by_level[level][k] for k, level in enumerate(e.levels)]
     carried = ca.mtimes(M1, u1) - ca.mtimes(M0, u0) if varying else ca.SX(0, 1)
     residual = ca.vertcat(kick, *rows, carried, midpoint / h)
-    return StageExpressions(
-        (q0, v0, memory, x, s, e.p), q, u1, w, residual, eq.regularised(residual, x, M0, A0)
-    )
+    jacobian = regularised(ca.jacobian(residual, x), nv, row_sizes(A0, eq.masses(M0)))
+    return StageExpressions((q0, v0, memory, x, s, e.p), q, u1, w, residual, jacobian)
 
 
 def _second_half(e: Expressions, eq: _Equations) -> StageExpressions:
@@ -259,10 +287,13 @@ def _second_half(e: Expressions, eq: _Equations) -> StageExpressions:
     M, A = eq.M(*at), eq.A(*at)
     kick = ca.mtimes(M, dv) - 0.5 * h * eq.momentum_rate(*at) - ca.mtimes(A.T, mu)
     residual = ca.vertcat(kick, eq.psi(q, u + dv, t, e.p))
-    return StageExpressions(
-        (q, u, memory, x, s, e.p), q, u + dv, memory, residual, eq.regularised(residual, x, M, A)
-    )
+    jacobian = regularised(ca.jacobian(residual, x), nv, row_sizes(A, eq.masses(M)))
+    return StageExpressions((q, u, memory, x, s, e.p), q, u + dv, memory, residual, jacobian)
 
 
 #: Fixed-step methods by name.
-METHODS = {"generalized_alpha": generalized_alpha, "rattle": rattle}
+METHODS: dict[str, Callable[[Expressions], list[StageExpressions]]] = {
+    "generalized_alpha": generalized_alpha,
+    "generalized_alpha_index_3": partial(generalized_alpha, index=3),
+    "rattle": rattle,
+}

@@ -3,9 +3,10 @@
 One step of the loop:
 
 1.  the stages of the method, each a root of its residual by Newton's method;
-2.  where the method leaves velocities off the constraints, put the new state on them;
-3.  save what lies within the step from an interpolant, projected;
-4.  look for events, take the new state.
+2.  save what lies within the step from an interpolant, projected;
+3.  look for events and changes of rank, take the new state.
+
+The new state is on the constraints as far as the method puts it there; it is not projected.
 
 All state of the loop lives in arrays, so that it may stop and go on anywhere with the same bits. It
 runs one trajectory; arrays have a last axis of one lane, as everywhere.
@@ -29,7 +30,6 @@ from zwang.integrators.shared import (
     NEXT,
     NO_ROOT,
     NOT_FINITE,
-    PROJECTIONS,
     RANK_PIVOT,
     T,
     evaluate,
@@ -147,7 +147,6 @@ def advance(
     tolerance,
     scale,  # size of each entry of y below which a change counts as absolute
     options,  # project?, save every step?, look for events?
-    correct,  # whether the method leaves velocities off the constraints
     times,  # times to save at
     out_t,  # saved times (rows, 1)
     out_y,  # saved states (rows, n, 1)
@@ -212,31 +211,6 @@ def advance(
             evaluations += found
             start[:], m_start[:] = new, m_new
 
-        # projection
-        corrections, deficit = 0, count[DEFICIT, 0]
-        moment[0, 0] = t_new
-        if project and correct:
-            corrections = projected(
-                kernels,
-                new,
-                moment,
-                p,
-                pivots,
-                ratio,
-                work,
-                nq,
-                atol,
-                ok,
-                before,
-                settled,
-                scratch,
-                lanes,
-            )
-            deficit = 0
-            for k in range(sizes[1]):
-                if pivots[k, 0] < RANK_PIVOT:
-                    deficit += 1
-
         # states within the step
         first = k = count[NEXT, 0]
         while k < times.shape[0] and times[k] < t_new:
@@ -244,6 +218,7 @@ def advance(
         if filled[0] + k - first >= out_t.shape[0]:
             return FULL  # no room for all of this step: it is taken again afterwards
         if k > first:
+            moment[0, 0] = t_new
             evaluate(kernels, new, moment, p, rate_new, work, nq)
             moment[0, 0] = t
             evaluate(kernels, y, moment, p, rate, work, nq)
@@ -273,8 +248,8 @@ def advance(
 
         # acceptance
         met = False
+        moment[0, 0] = t_new
         if watch:
-            moment[0, 0] = t_new
             call(kernels[3], new[:nq], new[nq:], moment, p, g_new, work)
             previous[0, 0, 0], previous[0, 1, 0] = t, h
             previous[1, :n] = y
@@ -288,7 +263,6 @@ def advance(
         count[EVALUATIONS, 0] += evaluations
         count[JACOBIANS, 0] += evaluations
         count[FACTORISATIONS, 0] += evaluations - len(stages)
-        count[PROJECTIONS, 0] += corrections
         count[ACTIVE, 0] = 0 if last else 1
         on_time = k < times.shape[0] and times[k] <= t_new
         if every_step or on_time:
@@ -296,10 +270,15 @@ def advance(
             out_y[filled[0]] = y
             filled[0] += 1
         count[NEXT, 0] = k + 1 if on_time else k
-        if deficit != count[DEFICIT, 0]:
-            count[DEFICIT, 0] = deficit
-            rank_log[rank_rows[0], 0, 0], rank_log[rank_rows[0], 1, 0] = t_new, deficit
-            rank_rows[0] += 1
+        if project:
+            call(kernels[1], y[:nq], y[nq:], moment, p, scratch[:nq], scratch[nq:], pivots, work)
+            deficit = 0
+            for i in range(sizes[1]):
+                deficit += pivots[i, 0] < RANK_PIVOT
+            if deficit != count[DEFICIT, 0]:
+                count[DEFICIT, 0] = deficit
+                rank_log[rank_rows[0], 0, 0], rank_log[rank_rows[0], 1, 0] = t_new, deficit
+                rank_rows[0] += 1
         if met:
             return EVENT
     return BUDGET

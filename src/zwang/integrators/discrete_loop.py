@@ -9,6 +9,7 @@ import numpy as np
 from zwang.integrators import discrete
 from zwang.integrators import shared as sh
 from zwang.integrators.loop import Loop, Output
+from zwang.integrators.settings import Drift
 from zwang.kernels.call import call
 from zwang.terms import FloatArray
 
@@ -19,12 +20,15 @@ class DiscreteLoop(Loop):
     """A method whose steps are roots of the equations in `zwang.engine.discrete`, in one lane."""
 
     REMEMBERED: ClassVar[tuple[str, ...]] = (*Loop.REMEMBERED, "remembered")
-    #: Whether a step leaves velocities off the constraints.
-    CORRECT: ClassVar[bool] = False
+
+    @property
+    def method(self) -> str:
+        """Name of the discrete equations."""
+        return self.settings.integrator
 
     def prepare(self) -> None:
         """The stages, and what the method remembers from step to step."""
-        stages = self.program.stages(self.settings.integrator)
+        stages = self.program.stages(self.method)
         self.stages = tuple((s.kernel.address, s.rows, s.columns, s.unknowns) for s in stages)
         self.remembered = np.zeros((stages[0].kernel.inputs[2].size, 1))
         largest = max(stages, key=lambda s: s.kernel.work_size)
@@ -53,7 +57,6 @@ class DiscreteLoop(Loop):
             self.settings.tolerance,
             self.scales,
             self.options,
-            self.CORRECT,
             self.times,
             out.t,
             out.y,
@@ -76,7 +79,12 @@ class GeneralizedAlphaLoop(DiscreteLoop):
     """Generalized-α; it remembers accelerations and multipliers."""
 
     KERNELS: ClassVar[tuple[str, ...]] = ("forces",)
-    CORRECT: ClassVar[bool] = True
+
+    @property
+    def method(self) -> str:
+        """Positions and velocities are held, or positions alone where drift is let be."""
+        held = self.settings.drift is Drift.PROJECTION
+        return "generalized_alpha" if held else "generalized_alpha_index_3"
 
     def prepare(self) -> None:
         """The stages, and the coefficients for the spectral radius ρ (Chung & Hulbert 1993).
