@@ -526,10 +526,14 @@ class System:
         until : end of the simulation [s].
         start : time of the start [s], unless the state knows it.
         tolerance : local error of a step, relative to the state and to `scales`.
-        integrator : ``"order8"`` or ``"order5"``.
+        integrator : ``"order8"`` or ``"order5"``, explicit with error control; or with a fixed step
+            ``"generalized_alpha"``, for stiff systems whose fast vibrations are to be damped away,
+            and ``"rattle"``, symmetric, for very long runs.
         drift : ``"projection"``, ``"baumgarte"`` (with the rate `baumgarte` [1/s]) or ``"none"``.
-        step : a fixed step [s] in place of error control.
+        step : a fixed step [s] in place of error control, needed by those that have none.
         largest_step : a limit of the step [s].
+        spectral_radius : ρ of generalized-α, what is left of the fastest vibrations after a step,
+            from 0 to 1.
         save : None for every accepted step, an interval [s], or the times.
         scales : name → size below which the error of a coordinate or velocity counts as absolute.
         parameters : name → value in place of the default; nothing is recompiled.

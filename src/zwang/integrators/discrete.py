@@ -52,6 +52,13 @@ LONGEST = 1.001
 
 
 @jit
+def copy(x, out):
+    """Write x (n, 1) to the first entries of out; slices would take seconds to compile."""
+    for i in range(x.shape[0]):
+        out[i, 0] = x[i, 0]
+
+
+@jit
 def solve(K, x):
     """Overwrite x with K⁻¹x, K (n, n) with its factors; False where K is singular.
 
@@ -103,7 +110,8 @@ def root(stage, q, v, m, s, p, new, m_new, x, scale, work):
     nq, n, size = q.shape[0], new.shape[0], x.shape[0]
     before = np.empty_like(new)
     r, entries, K = np.empty((size, 1)), np.empty((rows.shape[0], 1)), np.empty((size, size))
-    x[:] = 0.0
+    for i in range(size):
+        x[i, 0] = 0.0
     last = np.inf
     for k in range(CORRECTIONS + 1):
         call(address, q, v, m, x, s, p, new[:nq], new[nq:], m_new, r, entries, work)
@@ -121,7 +129,9 @@ def root(stage, q, v, m, s, p, new, m_new, x, scale, work):
         if k > 0 and (change <= SETTLED or (change < ROUNDING and change > 0.5 * last)):
             return k + 1
         last = change if k > 0 else np.inf
-        K[:] = 0.0
+        for i in range(size):
+            for j in range(size):
+                K[i, j] = 0.0
         for i in range(rows.shape[0]):
             K[rows[i], columns[i]] = entries[i, 0]
         if not solve(K, r):
@@ -134,7 +144,7 @@ def root(stage, q, v, m, s, p, new, m_new, x, scale, work):
 @jit
 def advance(
     kernels,  # addresses: derivative, project, residual, events
-    stages,  # the stages of the method
+    stages,  # two stages: address, rows, columns, unknowns; a second without unknowns is none
     sizes,  # nq, position rows, residual rows, event functions
     y,  # state (n, 1)
     m,  # what the method remembers
@@ -165,7 +175,7 @@ def advance(
     project, every_step, watch = options
     n = y.shape[0]
     start, new = np.empty_like(y), np.empty_like(y)
-    m_start, m_new = m.copy(), np.empty_like(m)
+    m_start, m_new = np.empty_like(m), np.empty_like(m)
     unknowns = 0
     for stage in stages:
         unknowns = max(unknowns, stage[3])
@@ -176,7 +186,9 @@ def advance(
     g_new = np.empty((max(events, 1), 1))
     ok, settled, before = np.empty(1, np.bool_), np.empty(1, np.bool_), np.empty(1)
     moment = np.empty((1, 1))
-    atol = tolerance * scale
+    atol = np.empty(n)
+    for i in range(n):
+        atol[i] = tolerance * scale[i]
     for _ in range(budget):
         if not count[ACTIVE, 0]:
             return DONE
@@ -190,9 +202,12 @@ def advance(
         s[0, 0], s[1, 0] = t, h
 
         # stages
-        start[:], m_start[:] = y, m
-        evaluations = 0
+        copy(y, start)
+        copy(m, m_start)
+        evaluations = factorisations = 0
         for stage in stages:
+            if stage[3] == 0:
+                continue
             found = root(
                 stage[:3],
                 start[:nq],
@@ -209,7 +224,9 @@ def advance(
             if found <= 0:
                 return NOT_FINITE if found == 0 else NO_ROOT
             evaluations += found
-            start[:], m_start[:] = new, m_new
+            factorisations += found - 1
+            copy(new, start)
+            copy(m_new, m_start)
 
         # states within the step
         first = k = count[NEXT, 0]
@@ -243,7 +260,7 @@ def advance(
                     lanes,
                 )
             out_t[filled[0], 0] = times[place]
-            out_y[filled[0]] = between
+            copy(between, out_y[filled[0]])
             filled[0] += 1
 
         # acceptance
@@ -252,22 +269,23 @@ def advance(
         if watch:
             call(kernels[3], new[:nq], new[nq:], moment, p, g_new, work)
             previous[0, 0, 0], previous[0, 1, 0] = t, h
-            previous[1, :n] = y
+            copy(y, previous[1])
             for i in range(events):
                 was, now = event_values[i, 0], g_new[i, 0]
                 met = met or was * now < 0.0 or (now == 0.0 and was != 0.0)
                 event_before[i, 0], event_values[i, 0] = was, now
-        y[:], m[:] = new, m_new
+        copy(new, y)
+        copy(m_new, m)
         real[T, 0] = t_new
         count[ACCEPTS, 0] += 1
         count[EVALUATIONS, 0] += evaluations
         count[JACOBIANS, 0] += evaluations
-        count[FACTORISATIONS, 0] += evaluations - len(stages)
+        count[FACTORISATIONS, 0] += factorisations
         count[ACTIVE, 0] = 0 if last else 1
         on_time = k < times.shape[0] and times[k] <= t_new
         if every_step or on_time:
             out_t[filled[0], 0] = t_new
-            out_y[filled[0]] = y
+            copy(y, out_y[filled[0]])
             filled[0] += 1
         count[NEXT, 0] = k + 1 if on_time else k
         if project:

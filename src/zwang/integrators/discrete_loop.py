@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from zwang.integrators import discrete
 from zwang.integrators import shared as sh
 from zwang.integrators.loop import Loop, Output
 from zwang.integrators.settings import Drift
 from zwang.kernels.call import call
-from zwang.terms import FloatArray
 
 __all__ = ["GeneralizedAlphaLoop", "RattleLoop"]
 
@@ -29,7 +29,9 @@ class DiscreteLoop(Loop):
     def prepare(self) -> None:
         """The stages, and what the method remembers from step to step."""
         stages = self.program.stages(self.method)
-        self.stages = tuple((s.kernel.address, s.rows, s.columns, s.unknowns) for s in stages)
+        none = (0, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), 0)
+        given = [(s.kernel.address, s.rows, s.columns, s.unknowns) for s in stages]
+        self.stages = (given[0], given[1] if len(given) > 1 else none)  # one type to compile for
         self.remembered = np.zeros((stages[0].kernel.inputs[2].size, 1))
         largest = max(stages, key=lambda s: s.kernel.work_size)
         if largest.kernel.work_size > len(self.work):
@@ -120,7 +122,7 @@ class GeneralizedAlphaLoop(DiscreteLoop):
             shift = self.scalars[2, 0] - self.scalars[3, 0]
             self.remembered[nv : 2 * nv] += shift * (after - acceleration)
 
-    def _trial(self, t: float, h: float) -> FloatArray | None:
+    def _trial(self, t: float, h: float) -> NDArray[np.float64] | None:
         """Where a step from here leads, or None."""
         nq = self.program.nq
         address, rows, columns, unknowns = self.stages[0]
