@@ -65,6 +65,6 @@ def propagate(
         if chunk.code not in (sh.FULL, sh.BUDGET):
             raise InputError(
                 "state between saved times",
-                found=status_of(Counts(), loop.t[0], chunk.code, settings),
+                found=status_of(Counts(), loop.t[0], chunk.code, settings, program.failure()),
                 expected="a motion that goes on",
             )

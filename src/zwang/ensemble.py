@@ -26,7 +26,7 @@ from zwang.integrators.choose import start_loop
 from zwang.integrators.pace import Pace
 from zwang.integrators.settings import Settings
 from zwang.interrupt import Interrupt, postponed_interrupt
-from zwang.programs import program_of
+from zwang.programs import in_python, program_of
 from zwang.progress import EnsembleProgress, Report, reporting
 from zwang.run.run import Counts, RankChange, Run, Segment
 from zwang.run.status import status_of, stopped_by_user
@@ -156,7 +156,7 @@ def _simulate_many(
     settings, times, scales = choices_of(system, until=until, start=start, **_plain(choices))
     if not len(q):
         return Runs([])
-    if one_by_one or not settings.method.lanes:
+    if one_by_one or not settings.method.lanes or in_python(system, settings):
         alone_each: list[Any] = [None] * len(q)
 
         def work_alone(i: int) -> int:
@@ -165,7 +165,7 @@ def _simulate_many(
 
         crew.share(work_alone, len(q), len(q))
         return Runs(alone_each)
-    program_of(  # refuses what cannot be compiled
+    program_of(  # compiled once, before threads ask for it
         system, np.concatenate([q[0], v[0]]), start, system.parameter_vector(), settings, LANES
     )
     starts, regular = _prepare(system, q, v, start, values, again)

@@ -8,15 +8,15 @@ import numpy as np
 
 from zwang.engine.fused import Expressions
 from zwang.engine.program import Program, fuse
-from zwang.errors import InputError
 from zwang.formulations.rank import equilibrate, mass_spectrum
 from zwang.integrators.settings import Drift, Settings
+from zwang.reference import reference_program
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.system import System
 
-__all__ = ["program_of"]
+__all__ = ["in_python", "program_of"]
 
 
 def program_of(
@@ -29,26 +29,55 @@ def program_of(
     *,
     singular: bool | None = None,
 ) -> Program:
-    """The compiled program of a system, kept with it; parameters are inputs, not part of it.
+    """The program of a system, kept with it; parameters are inputs, not part of it.
 
     Whether the mass matrix is `singular` is found at the state y, unless it is known.
     """
-    if system.model.opaque:
-        raise InputError(
-            "simulation",
-            found=f"functions called numerically: {', '.join(system.model.opaque)}",
-            expected="functions that can be traced and compiled",
-            advice="Write them with NumPy on the arguments in place of zw.opaque.",
-        )
     rate = settings.baumgarte if settings.drift is Drift.BAUMGARTE else 0.0
     if singular is None:
         singular = _singular_mass(system, y, t, p)
-    key = (lanes, rate, singular)
     programs = system.__dict__.setdefault("_programs", {})
+    if not in_python(system, settings):
+        key: Any = (lanes, rate, singular)
+        if key not in programs:
+            expressions = _expressions(system, singular=singular)
+            programs[key] = fuse(expressions, lanes=lanes, stabilisation=rate)
+        return programs[key]
+    redundant = _redundant_rows(system, y, t, p)
+    key = (settings.formulation, rate, singular, redundant)
     if key not in programs:
-        expressions = _expressions(system, singular=singular)
-        programs[key] = fuse(expressions, lanes=lanes, stabilisation=rate)
+        programs[key] = reference_program(
+            system,
+            _expressions(system, singular=singular),
+            settings.formulation,
+            redundant=redundant and settings.drift is Drift.PROJECTION,
+            rate=rate,
+        )
     return programs[key]
+
+
+def in_python(system: System, settings: Settings) -> str:
+    """Why the equations of a system are evaluated in Python, a note; empty if they are compiled."""
+    slower = "the equations of motion were evaluated in Python, which is slower"
+    if settings.formulation != "auto":
+        return f"accelerations are those of {settings.formulation!r}: {slower}"
+    if system.model.opaque:
+        return f"{', '.join(system.model.opaque)} cannot be traced: {slower}"
+    return ""
+
+
+#: Rows that are this near to dependence, relative, count as redundant: a start may be off its
+#: constraints by as much, and redundant rows are dependent on them alone.
+NEARLY_DEPENDENT = 1e-5
+
+
+def _redundant_rows(system: System, y: FloatArray, t: float, p: FloatArray) -> bool:
+    nq = len(system.coordinates)
+    (A,) = system.evaluator("rows", lambda m: {"A": m.A}, y[:nq], y[nq:], np.asarray(t), p)
+    A = A.reshape(-1, len(y) - nq)
+    length = np.linalg.norm(A, axis=1, keepdims=True)
+    A = np.divide(A, length, out=np.zeros_like(A), where=length > 0.0)
+    return bool(np.linalg.matrix_rank(A, tol=NEARLY_DEPENDENT) < len(A)) if A.size else False
 
 
 def _singular_mass(system: System, y: FloatArray, t: float, p: FloatArray) -> bool:

@@ -147,7 +147,7 @@ def verify(
     except InputError as error:
         return Verification(Verdict.TAMPERED, (str(error),))
     tolerance = max(run.settings.tolerance * CHECK_FACTOR, 1e-14)
-    settings = replace(run.settings, tolerance=tolerance, integrator="order8")
+    settings = replace(run.settings, tolerance=tolerance, integrator="order8", formulation="auto")
 
     def tightly(segment: Segment, t: float, y: FloatArray, times: FloatArray) -> FloatArray:
         return propagate(segment, settings, run.scales, t, np.asarray(y), times)

@@ -18,7 +18,7 @@ import numpy as np
 
 from zwang.between import states_between
 from zwang.choices import choices_of, require_law, require_start
-from zwang.errors import UnknownNameError
+from zwang.errors import UnknownNameError, ZwangError
 from zwang.functions.event import Bounce, Event, SetParameters, Switch
 from zwang.integrators import shared as sh
 from zwang.integrators.choose import start_loop
@@ -27,7 +27,7 @@ from zwang.integrators.loop import Chunk
 from zwang.integrators.pace import Pace
 from zwang.integrators.settings import Settings
 from zwang.interrupt import postponed_interrupt
-from zwang.programs import program_of
+from zwang.programs import in_python, program_of
 from zwang.progress import Progress, Report, reporting
 from zwang.run.keeper import Keeper
 from zwang.run.records import (
@@ -69,6 +69,7 @@ def simulate(
     step: float = 0.0,
     largest_step: float = float("inf"),
     spectral_radius: float = 0.8,
+    formulation: str = "auto",
     save: Any = None,
     scales: Mapping[str, float] | None = None,
     parameters: Mapping[str, Any] | None = None,
@@ -92,6 +93,7 @@ def simulate(
         step=step,
         largest_step=largest_step,
         spectral_radius=spectral_radius,
+        formulation=formulation,
         save=save,
         scales=scales,
     )
@@ -209,6 +211,15 @@ class _Simulation:
         nq = len(self.system.coordinates)
         require_law(self.active, y[:nq], y[nq:], t, self.parameters, self.notes)
         p = self.active.parameter_vector(self.parameters)
+        note = in_python(self.active, self.settings)
+        if note:
+            if note not in self.notes:
+                self.notes.append(note)
+            # Refuses what the formulation does not apply to, and errors of functions, by name.
+            formulation = self.settings.formulation
+            self.active.solve(
+                y[:nq], y[nq:], t, parameters=self.parameters, formulation=formulation
+            )
         program = program_of(self.active, y, t, p, self.settings)
         self.watch = Watch(self.active, self.events) if self.events else None
         self.loop = start_loop(
@@ -249,6 +260,7 @@ class _Simulation:
 
     def _take(self, chunk: Chunk) -> None:
         """Keep what a chunk saved, and let happen what it met."""
+        failure = self.loop.program.failure()
         self.ranks += [RankChange(a, b) for a, b in chunk.ranks[0]]
         met = self._met() if chunk.code == sh.EVENT else None
         if met is not None:
@@ -260,7 +272,8 @@ class _Simulation:
         if chunk.code not in (sh.FULL, sh.BUDGET, sh.EVENT):
             self.finished = chunk.code == sh.DONE
             self._close()
-            self.status = status_of(self.counts, self.loop.t[0], chunk.code, self.settings)
+            t, code = self.loop.t[0], chunk.code
+            self.status = status_of(self.counts, t, code, self.settings, failure)
 
     def _progress(self, seconds: float, begun_at: float) -> Progress:
         work = self.total()
@@ -422,7 +435,11 @@ class _Simulation:
         if self.times is None:
             self._save(np.array([met.t]), met.y[None])
         if not stop:
-            self._stretch(y, met.t)
+            try:
+                self._stretch(y, met.t)
+            except ZwangError as error:  # no motion goes on from here: keep what there is
+                self.status = f"stopped at t = {met.t:.6g} s by event {met.name!r}: {error}"
+                return
             self.loop.project()  # a constraint switched on takes away the velocity it forbids
             y = self.loop.state[:, 0].copy()
         self._record(met, y)

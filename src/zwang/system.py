@@ -217,9 +217,11 @@ class System:
 
         A non-ideal law that depends on its reaction is solved for it; see `solve`.
         """
-        q, v, t, p = self._arguments(q, v, t, parameters)
-        terms = self._ideal_terms(q, v, t, p)
-        return self._with_nonideal(terms, q, v, t, p)
+        return self.terms_at(*self.arguments(q, v, t, parameters))
+
+    def terms_at(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> EquationTerms:
+        """`terms` for what `arguments` returns."""
+        return self._with_nonideal(self._ideal_terms(q, v, t, p), q, v, t, p)
 
     def ideal_terms(
         self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
@@ -534,6 +536,8 @@ class System:
         largest_step : a limit of the step [s].
         spectral_radius : ρ of generalized-α, what is left of the fastest vibrations after a step,
             from 0 to 1.
+        formulation : ``"auto"`` for the compiled equations of motion, or a name in
+            `zwang.FORMULATIONS` to compute accelerations by it, in Python and slower.
         save : None for every accepted step, an interval [s], or the times.
         scales : name → size below which the error of a coordinate or velocity counts as absolute.
         parameters : name → value in place of the default; nothing is recompiled.

@@ -36,23 +36,19 @@ class Watch:
 
         from zwang.functions.derive import rate
         from zwang.functions.extra import trace_extra
-        from zwang.kernels.element import compile as compile_kernel
+        from zwang.functions.staged import staged
 
         self.system, self.events = system, events
         model, s = system.model, system.model.state
         values = [
             trace_extra(model, f"event {name!r}", e.function, 1) for name, e in events.items()
         ]
-        inputs = [s.q, s.v, s.t, s.p]
-        self.kernel = compile_kernel(
-            ca.Function("events", inputs, [ca.vertcat(*values)]), name="events"
-        )
+        inputs = {"q": s.q, "v": s.v, "t": s.t, "p": s.p}
+        self.kernel = staged("events", inputs, {"values": ca.vertcat(*values)}, s.calls)
         rates = [rate(g, s) for g in values]
         normals = [ca.densify(ca.jacobian(r, s.v)).T for r in rates]
-        self.rates = compile_kernel(
-            ca.Function("event_rates", inputs, [ca.vertcat(*rates), ca.horzcat(*normals)]),
-            name="event_rates",
-        )
+        outputs = {"rates": ca.vertcat(*rates), "normals": ca.horzcat(*normals)}
+        self.rates = staged("event_rates", inputs, outputs, s.calls)
 
     def value(self, loop: Loop, t: float, y: FloatArray) -> FloatArray:
         """All event functions at a state."""

@@ -21,6 +21,7 @@ import numpy as np
 
 from zwang.engine.discrete import METHODS, StageExpressions
 from zwang.engine.fused import Expressions, accelerate, project
+from zwang.errors import ZwangError
 from zwang.kernels.element import Kernel
 from zwang.kernels.element import compile as compile_kernel
 
@@ -100,6 +101,19 @@ class Program:
             written = self.discrete(method)
             self._stages[method] = tuple(Stage.of(f"{method}{k}", e) for k, e in enumerate(written))
         return self._stages[method]
+
+    def failure(self) -> ZwangError | None:
+        """Why a kernel that calls Python failed, since this was last asked; else None.
+
+        What is no error of this library, Ctrl-C for one, is raised.
+        """
+        found = None
+        for kernel in self._kernels.values():
+            if kernel.failure is not None:
+                found, kernel.failure = kernel.failure, None
+        if found is not None and not isinstance(found, ZwangError):
+            raise found
+        return found
 
     def _used(self, events: Kernel | None, further: Sequence[str]) -> list[Kernel | None]:
         names = ("derivative", "project", "residual")

@@ -211,7 +211,8 @@ def extrapolated(quotient: Quotient, scale: float, name: str) -> tuple[FloatArra
         # where the limit is zero or f is known to few digits, has none or is not confirmed.
         start *= 2.0**-LEVELS
         entry, doubt = _table(quotient, start)
-        better = doubt * np.abs(best) < error * np.abs(entry)
+        with np.errstate(over="ignore"):  # where one of them is lost
+            better = doubt * np.abs(best) < error * np.abs(entry)
         better &= (doubt < SENSIBLE * np.abs(entry)) & _confirmed(quotient, start, entry, doubt)
         better |= error == LOST
         best, error = np.where(better, entry, best), np.where(better, doubt, error)

@@ -10,7 +10,6 @@ contain are computed.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from zwang.functions.differences import differentiate
 from zwang.functions.opaque import Call
+from zwang.kernels.called import CalledKernel
 from zwang.kernels.element import Kernel
 from zwang.kernels.element import compile as compile_kernel
 from zwang.terms import FloatArray
@@ -137,24 +137,12 @@ class Report:
             self.error = max(self.error, error)
 
 
-class StagedKernel(Kernel):
-    """A kernel with numerical calls between its compiled parts; the same interface.
-
-    Its `address` is that of a callback, so that compiled loops can use it too. A call that fails
-    there leaves NaN in the outputs and the reason in `failure`.
-    """
+class StagedKernel(CalledKernel):
+    """A kernel with numerical calls between its compiled parts; the same interface."""
 
     def __init__(self, name: str, stages: tuple[Stage, ...], last: Kernel) -> None:
-        self.name = name
+        super().__init__(name, last.inputs[:-1], last.outputs)
         self.stages, self.last = stages, last
-        self.lanes = 1
-        self.inputs = last.inputs[:-1]
-        self.outputs = last.outputs
-        self.work_size = 0
-        self.compiled = False
-        self._function = self._callback()
-        self.address = ctypes.cast(self._function, ctypes.c_void_p).value or 0
-        self.failure: Exception | None = None
         self.reports: dict[str, Report] = {}
         self.reset()
 
@@ -179,28 +167,6 @@ class StagedKernel(Kernel):
                 start = stop
             known = np.concatenate(parts)
         return self.last(*arrays, known)
-
-    def _callback(self) -> Any:
-        sizes = [port.size for port in (*self.inputs, *self.outputs)]
-        types: list[Any] = [ctypes.c_double * size for size in sizes]
-        count = len(self.inputs)
-
-        def run(*pointers: int) -> None:
-            views = [
-                np.frombuffer(kind.from_address(pointer)) if size else np.zeros(0)
-                for pointer, size, kind in zip(pointers, sizes, types, strict=False)
-            ]
-            try:
-                results = self(*views[:count])
-            except Exception as error:  # noqa: BLE001 - nothing may cross the border to C
-                self.failure = error
-                for view in views[count:]:
-                    view[...] = np.nan
-                return
-            for view, result in zip(views[count:], results, strict=True):
-                view[...] = result
-
-        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(sizes) + 1))(run)
 
 
 def _compiled(

@@ -15,7 +15,7 @@ __all__ = ["Pace"]
 #: Seconds between returns: often enough for Ctrl-C and a moving bar, rarely enough to cost nothing.
 TARGET = 0.1
 #: Steps of the first chunk, which tells how fast the system is.
-FIRST_STEPS = 50
+FIRST_STEPS = 10
 #: Largest change of the number of steps from chunk to chunk.
 GROWTH = 8.0
 #: Rows of the output buffer at least, and numbers in it at most (32 MB).

@@ -56,6 +56,7 @@ class Settings:
     step : fixed step [s], or 0 for error control.
     largest_step : limit of the step [s].
     spectral_radius : part of the fastest oscillations that generalized-α leaves after a step.
+    formulation : what computes accelerations, "auto" for the compiled equations.
     """
 
     until: float
@@ -66,6 +67,7 @@ class Settings:
     step: float = 0.0
     largest_step: float = float("inf")
     spectral_radius: float = 0.8
+    formulation: str = "auto"
 
     def __post_init__(self) -> None:
         if self.integrator not in METHODS:

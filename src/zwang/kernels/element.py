@@ -73,6 +73,7 @@ class Kernel:
     lanes : lane width.
     work_size : length of the work array, all lanes counted.
     compiled : whether this is machine code.
+    failure : why the last call by address failed, for kernels that call Python; else None.
 
     Examples
     --------
@@ -82,6 +83,8 @@ class Kernel:
     >>> kernel([2.0, 3.0])
     (array([6.]), array([3., 4.]))
     """
+
+    failure: BaseException | None = None
 
     def __init__(self, name: str, expression: Expression, lanes: int, code: _Code) -> None:
         self.name = name

@@ -26,8 +26,13 @@ def describe_model(system: System) -> dict[str, Any]:
     m, s = system.model, system.model.state
     energies = [m.T] if m.V is None else [m.T, m.V]
     outputs = [m.M, m.Q, m.A, m.b, m.C, m.N, m.n0, m.position_values, m.rates, *energies]
+    # What an opaque function computes cannot be told, but where it stands and what it is given.
+    hidden = [x for call in s.calls for x in (call.values, call.jacobian, call.hessian)]
+    outputs += [call.arguments for call in s.calls]
     function = ca.Function(
-        "model", [s.q, s.v, s.t, s.p, m.multipliers], [ca.densify(x) for x in outputs]
+        "model",
+        [s.q, s.v, s.t, s.p, m.multipliers, *(ca.vec(x) for x in hidden)],
+        [ca.densify(x) for x in outputs],
     )
     names = {
         "coordinates": list(system.coordinates),
@@ -35,7 +40,7 @@ def describe_model(system: System) -> dict[str, Any]:
         "parameters": {k: list(v.shape) for k, v in system.definition.parameters.items()},
         "constraints": dict(system.levels),
     }
-    text = f"{read(function).digest} {names}"
+    text = f"{read(function).digest} {names} {[call.name for call in s.calls]}"
     return {**names, "digest": hashlib.sha256(text.encode()).hexdigest()}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from zwang.errors import ZwangError
 from zwang.integrators import shared as sh
 from zwang.integrators.settings import Settings
 from zwang.run.run import Counts
@@ -9,8 +10,17 @@ from zwang.run.run import Counts
 __all__ = ["status_of", "stopped_by_user"]
 
 
-def status_of(counts: Counts, t: float, code: int, settings: Settings) -> str:
-    """How a simulation ended, as a sentence."""
+def status_of(
+    counts: Counts, t: float, code: int, settings: Settings, failure: ZwangError | None = None
+) -> str:
+    """How a simulation ended, as a sentence.
+
+    Parameters
+    ----------
+    failure : why the last acceleration could not be computed, if that is known.
+    """
+    if failure is not None and code in (sh.NOT_FINITE, sh.TOO_SMALL):
+        return f"stopped at t = {t:.6g} s: {failure}"
     done = f"{counts.steps} steps, {counts.rejected} rejected, {counts.evaluations} evaluations"
     if code == sh.DONE:
         return f"reached t = {t:.6g} s: {done}"

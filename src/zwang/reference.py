@@ -1,0 +1,137 @@
+"""Equations of motion evaluated by a reference formulation, for the same compiled time loops.
+
+What a compiled program does in one kernel is done here in Python, call by call of the loop:
+
+    M, Q, A, b, C at (q, v, t)  →  formulation  →  v̇
+
+Some hundred times slower, and otherwise the same simulation: integrator, error control, projection,
+events and storage do not know the difference. It serves formulations asked for by name, and systems
+with functions that cannot be traced (`zwang.opaque`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from zwang.engine.fused import Expressions
+from zwang.engine.program import Program, fuse
+from zwang.errors import InputError
+from zwang.functions.staged import staged
+from zwang.kernels.called import CalledKernel
+from zwang.kernels.element import Kernel
+from zwang.kernels.expression import Port
+from zwang.solve import solve_terms
+
+if TYPE_CHECKING:
+    from zwang.functions.opaque import Call
+    from zwang.system import System
+
+__all__ = ["ReferenceProgram", "reference_program"]
+
+
+class _Derivative(CalledKernel):
+    """(q, v, t, p) → (q̇, v̇), the second by a formulation.
+
+    Attributes
+    ----------
+    project : a kernel that corrects (q, v) towards the constraints, or None. Redundant rows agree
+        on the constraints alone, and stages of a step lie beside them; so v̇ is taken at the
+        corrected state where rows are redundant.
+    rate : r of Baumgarte's stabilisation, b − 2 r ψ − r² φ in place of b.
+    """
+
+    def __init__(
+        self, system: System, e: Expressions, formulation: str, project: Kernel | None, rate: float
+    ) -> None:
+        ports = [Port(k, x.numel()) for k, x in zip("qvtp", (e.q, e.v, e.t, e.p), strict=True)]
+        super().__init__("derivative", tuple(ports), (ports[0], ports[1]))
+        self.system, self.e, self.formulation = system, e, formulation
+        self.project, self.rate = project, rate
+
+    def __call__(self, *inputs: Any) -> tuple[Any, ...]:
+        """Evaluate; see `Kernel`."""
+        q, v, t, p = self._checked(inputs)
+        evaluate, time = self.system.evaluator, t.reshape(())
+        (q_dot,) = evaluate("q_dot", lambda m: {"q_dot": m.state.q_dot}, q, v, time, p)
+        if self.project is not None:
+            for _ in range(2):  # the second takes the factor at the corrected position
+                q, v, *_ = self.project(q, v, t, p)
+        terms = self.system.terms_at(q, v, time, p)
+        if self.rate:
+            e, r = self.e, self.rate
+            rows = {"value": e.value_of_row, "rate": e.rate_of_row}
+            value, rate = evaluate("stabilisation", lambda _: rows, q, v, time, p)
+            b = terms.constraint_rhs - 2.0 * r * rate - r * r * value
+            terms = replace(terms, constraint_rhs=b)
+        return q_dot, solve_terms(terms, formulation=self.formulation).acceleration
+
+
+@dataclass(frozen=True)
+class ReferenceProgram(Program):
+    """A program whose derivative is computed in Python, and whose projection is compiled.
+
+    Attributes
+    ----------
+    derivative : makes the derivative, given the projection.
+    calls : opaque calls, which are made between the compiled parts of a kernel.
+    """
+
+    derivative: Callable[[Kernel | None], Kernel] = field(repr=False, kw_only=True)
+    calls: tuple[Call, ...] = field(default=(), repr=False)
+
+    def kernel(self, name: str) -> Kernel:
+        """A kernel, made when it is first asked for."""
+        if name not in self._kernels:
+            self._kernels[name] = self._made(name)
+        return self._kernels[name]
+
+    def _made(self, name: str) -> Kernel:
+        if name == "derivative":
+            return self.derivative(self.kernel("project") if "project" in self.outputs else None)
+        if name in ("project", "residual"):
+            inputs = dict(zip("qvtp", self.inputs, strict=True))
+            outputs = {f"{name}{k}": e for k, e in enumerate(self.outputs[name]())}
+            return staged(name, inputs, outputs, self.calls)
+        raise _needs_expressions(name)
+
+
+def _needs_expressions(what: str) -> InputError:
+    return InputError(
+        "integrator",
+        found=f"one that needs {what!r} as an expression",
+        expected="'order8' or 'order5', for accelerations are computed in Python",
+    )
+
+
+def reference_program(
+    system: System, e: Expressions, formulation: str, *, redundant: bool, rate: float
+) -> Program:
+    """The program of a system with v̇ by a formulation, or by the best one if it is "auto".
+
+    Parameters
+    ----------
+    e : its expressions.
+    redundant : whether constraint rows depend on each other.
+    rate : Baumgarte's rate [1/s], or 0.
+    """
+
+    def derivative(project: Kernel | None) -> Kernel:
+        return _Derivative(system, e, formulation, project if redundant else None, rate)
+
+    def discrete(method: str) -> NoReturn:
+        raise _needs_expressions(method)
+
+    fused = fuse(replace(e, law=None, multipliers=None))
+    return ReferenceProgram(
+        fused.nq,
+        fused.nv,
+        fused.rows,
+        1,
+        fused.inputs,
+        fused.outputs,
+        discrete,
+        derivative=derivative,
+        calls=tuple(system.model.state.calls),
+    )
