@@ -32,6 +32,7 @@ from zwang.functions.constraint import acceleration, constraint, position, veloc
 from zwang.functions.event import bounce, event, set_parameters, switch
 from zwang.functions.opaque import opaque
 from zwang.functions.symbol import where
+from zwang.mechanism import Mechanism
 from zwang.run.run import Run
 from zwang.runs import load, resume, verify
 from zwang.solution import Solution
@@ -49,6 +50,7 @@ __all__ = [
     "Explanation",
     "InconsistentConstraintsError",
     "InputError",
+    "Mechanism",
     "NotApplicableError",
     "NotUniqueError",
     "PainleveError",
@@ -89,8 +91,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load `zwang.library` and `zwang.rotation` when they are first asked for."""
+    """Load `zwang.library`, `zwang.rotation` and `zwang.inertia` when they are first asked for."""
     if name in {"library", "rotation"}:
         return import_module(f"zwang.{name}")
+    if name == "inertia":
+        return import_module("zwang.bodies.inertia")
     message = f"module 'zwang' has no attribute {name!r}"
     raise AttributeError(message)

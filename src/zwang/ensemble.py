@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, overload
@@ -28,6 +28,7 @@ from zwang.integrators.settings import Settings
 from zwang.interrupt import Interrupt, postponed_interrupt
 from zwang.programs import in_python, program_of
 from zwang.progress import EnsembleProgress, Report, reporting
+from zwang.redundancy import left_out_note
 from zwang.run.run import Counts, RankChange, Run, Segment
 from zwang.run.status import status_of, stopped_by_user
 from zwang.simulate import simulate
@@ -377,7 +378,9 @@ def _together(context: _Context, key: int, starts: list[_Start]) -> list[Run | N
     loop.project()
     t: list[list[FloatArray]] = [[] for _ in range(count)]
     y: list[list[FloatArray]] = [[] for _ in range(count)]
-    ranks: list[list[RankChange]] = [[] for _ in range(count)]
+    left_out = loop.program.left_out
+    always = [RankChange(context.start, len(left_out))] if left_out else []
+    ranks: list[list[RankChange]] = [list(always) for _ in range(count)]
     if context.times is None or (len(context.times) and context.times[0] == context.start):
         for k in range(count):
             t[k].append(np.array([context.start]))
@@ -391,7 +394,7 @@ def _together(context: _Context, key: int, starts: list[_Start]) -> list[Run | N
         for k in range(count):
             t[k].append(chunk.t[k])
             y[k].append(chunk.y[k])
-            ranks[k] += [RankChange(a, b) for a, b in chunk.ranks[k]]
+            ranks[k] += [RankChange(a, b + len(left_out)) for a, b in chunk.ranks[k]]
     runs: list[Run | None] = []
     empty = np.zeros((0, len(context.scales)))
     for k, s in enumerate(starts):
@@ -399,7 +402,10 @@ def _together(context: _Context, key: int, starts: list[_Start]) -> list[Run | N
         end, finished = float(loop.t[k]), not loop.counts[sh.ACTIVE, k]
         status = status_of(counts, end, sh.DONE, settings) if finished else stopped_by_user(end)
         rows = np.concatenate([np.zeros(0), *t[k]]), np.concatenate([empty, *y[k]])
-        runs.append(_run(context, s, *rows, status, counts, ranks[k], finished=finished))
+        run = _run(context, s, *rows, status, counts, ranks[k], finished=finished)
+        if left_out:
+            run = replace(run, notes=(*run.notes, left_out_note(context.system, left_out)))
+        runs.append(run)
     return runs
 
 

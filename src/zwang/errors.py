@@ -72,6 +72,15 @@ class ZwangError(Exception):
 class InputError(ZwangError):
     """An argument has the wrong shape, type or value."""
 
+    def about(self, owner: str) -> InputError:
+        """The same, told of the thing it belongs to."""
+        return InputError(
+            f"{self.what} of {owner}",
+            found=self.found,
+            expected=self.expected,
+            advice=self.advice,
+        )
+
 
 class UnknownNameError(InputError):
     """A name is not among the known ones; the message lists the near ones first."""

@@ -11,6 +11,7 @@ from zwang.engine.program import Program, fuse
 from zwang.formulations.rank import equilibrate, mass_spectrum
 from zwang.integrators.settings import Drift, Settings
 from zwang.reference import reference_program
+from zwang.redundancy import redundant_rows
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -38,17 +39,18 @@ def program_of(
         singular = _singular_mass(system, y, t, p)
     programs = system.__dict__.setdefault("_programs", {})
     if not in_python(system, settings):
-        key: Any = (lanes, rate, singular)
+        gone = _left_out(system, y, t, p, settings)
+        key: Any = (lanes, rate, singular, gone)
         if key not in programs:
-            expressions = _expressions(system, singular=singular)
-            programs[key] = fuse(expressions, lanes=lanes, stabilisation=rate)
+            expressions = _expressions(system, singular=singular, gone=frozenset(gone))
+            programs[key] = fuse(expressions, lanes=lanes, stabilisation=rate, left_out=gone)
         return programs[key]
     redundant = _redundant_rows(system, y, t, p)
     key = (settings.formulation, rate, singular, redundant)
     if key not in programs:
         programs[key] = reference_program(
             system,
-            _expressions(system, singular=singular),
+            _expressions(system, singular=singular, gone=frozenset()),
             settings.formulation,
             redundant=redundant and settings.drift is Drift.PROJECTION,
             rate=rate,
@@ -80,6 +82,15 @@ def _redundant_rows(system: System, y: FloatArray, t: float, p: FloatArray) -> b
     return bool(np.linalg.matrix_rank(A, tol=NEARLY_DEPENDENT) < len(A)) if A.size else False
 
 
+def _left_out(
+    system: System, y: FloatArray, t: float, p: FloatArray, settings: Settings
+) -> tuple[int, ...]:
+    """Numbers of the constraint rows that follow from others and do not act in the program."""
+    if system.model.reaction_dependent:
+        return ()  # a law may look at the multiplier of any row
+    return redundant_rows(system, y, t, p, settings.until - t)
+
+
 def _singular_mass(system: System, y: FloatArray, t: float, p: FloatArray) -> bool:
     nq = len(system.coordinates)
     (M,) = system.evaluator("mass", lambda m: {"M": m.M}, y[:nq], y[nq:], np.asarray(t), p)
@@ -88,19 +99,31 @@ def _singular_mass(system: System, y: FloatArray, t: float, p: FloatArray) -> bo
     return bool(mass_spectrum(M * d * d[:, None]).rank < M.shape[-1])
 
 
-def _expressions(system: System, *, singular: bool) -> Expressions:
+def _expressions(system: System, *, singular: bool, gone: frozenset[int]) -> Expressions:
+    """What the program of a system computes from; rows that are `gone` act no more."""
     import casadi as ca
 
     model, state = system.model, system.model.state
     nv = state.v.numel()
+    blocks = list(model.blocks.values())
+    levels = [b.level for b in blocks for _ in range(b.A.shape[0])]
 
-    def stack(parts: list[Any], columns: int) -> Any:
-        return ca.vertcat(*parts) if parts else ca.SX(0, columns)
+    def column(parts: list[Any]) -> Any:
+        return ca.vertcat(*parts) if parts else ca.SX(0, 1)
 
     def or_zero(part: Any, count: int) -> Any:
         return ca.SX.zeros(count, 1) if part is None else part
 
-    blocks = list(model.blocks.values())
+    def acting(*at: str) -> list[int]:
+        """Rows that act, of some levels."""
+        return [i for i, level in enumerate(levels) if i not in gone and level in at]
+
+    A, b = model.A, model.b
+    value = column([or_zero(b.value, b.A.shape[0]) for b in blocks])
+    rate = column([or_zero(b.rate, b.A.shape[0]) for b in blocks])
+    half = [0.5 if level == "velocity" else 1.0 for level in levels]
+    every = acting("position", "velocity", "acceleration")
+    placed, moving = acting("position"), acting("position", "velocity")
     law = model.C if model.reaction_dependent else None
     return Expressions(
         q=state.q,
@@ -111,22 +134,24 @@ def _expressions(system: System, *, singular: bool) -> Expressions:
         q_dot=state.q_dot,
         M=model.M,
         force=model.Q if law is not None else model.Q + model.C,
-        A=model.A,
-        b=model.b,
-        phi=model.position_values,
-        A_position=stack([b.A for b in blocks if b.value is not None], nv),
-        psi=model.rates,
-        A_rate=stack([b.A for b in blocks if b.rate is not None], nv),
-        value_of_row=stack([or_zero(b.value, b.A.shape[0]) for b in blocks], 1),
-        rate_of_row=stack(
-            [
-                or_zero(b.rate, b.A.shape[0]) * (1.0 if b.level == "position" else 0.5)
-                for b in blocks
-            ],
-            1,
-        ),
-        levels=tuple(b.level for b in blocks for _ in range(b.A.shape[0])),
+        A=_rows(A, every, nv),
+        b=_rows(b, every, 1),
+        phi=_rows(value, placed, 1),
+        A_position=_rows(A, placed, nv),
+        psi=_rows(rate, moving, 1),
+        A_rate=_rows(A, moving, nv),
+        value_of_row=_rows(value, every, 1),
+        rate_of_row=_rows(rate * ca.DM(half), every, 1),
+        levels=tuple(levels[i] for i in every),
+        checked=(model.position_values, model.rates),
+        unit=model.unit,
         singular_mass=singular,
         multipliers=model.multipliers if law is not None else None,
         law=law,
     )
+
+
+def _rows(matrix: Any, numbers: list[int], columns: int) -> Any:
+    import casadi as ca
+
+    return matrix[numbers, :] if numbers else ca.SX(0, columns)

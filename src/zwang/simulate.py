@@ -29,6 +29,7 @@ from zwang.integrators.settings import Settings
 from zwang.interrupt import postponed_interrupt
 from zwang.programs import in_python, program_of
 from zwang.progress import Progress, Report, reporting
+from zwang.redundancy import left_out_note
 from zwang.run.keeper import Keeper
 from zwang.run.records import (
     StoredRun,
@@ -221,6 +222,10 @@ class _Simulation:
                 y[:nq], y[nq:], t, parameters=self.parameters, formulation=formulation
             )
         program = program_of(self.active, y, t, p, self.settings)
+        if program.left_out:
+            note = left_out_note(self.active, program.left_out)
+            self.notes += [note] if note not in self.notes else []
+            self.ranks.append(RankChange(t, len(program.left_out)))
         self.watch = Watch(self.active, self.events) if self.events else None
         self.loop = start_loop(
             program,
@@ -261,7 +266,8 @@ class _Simulation:
     def _take(self, chunk: Chunk) -> None:
         """Keep what a chunk saved, and let happen what it met."""
         failure = self.loop.program.failure()
-        self.ranks += [RankChange(a, b) for a, b in chunk.ranks[0]]
+        dependent = len(self.loop.program.left_out)
+        self.ranks += [RankChange(a, b + dependent) for a, b in chunk.ranks[0]]
         met = self._met() if chunk.code == sh.EVENT else None
         if met is not None:
             before = chunk.t[0] <= met.t

@@ -179,6 +179,11 @@ class System:
         return tuple(self.definition.constraints)
 
     @property
+    def channels(self) -> tuple[str, ...]:
+        """Names of what a run gives besides coordinates and velocities; see `MechanismSystem`."""
+        return ()
+
+    @property
     def levels(self) -> dict[str, str]:
         """Constraint name → position, velocity or acceleration, as found."""
         return {name: block.level for name, block in self.model.blocks.items()}
@@ -511,7 +516,7 @@ class System:
         model = self._start_conditions
         request = Request.of(model, hold, prefer, weights, velocity, start)
         find = request.branches if branches else request.assemble
-        return find(model, _time(t), self.parameter_vector(parameters), _conflicting_rows)
+        return find(model, single_time(t), self.parameter_vector(parameters), conflicting_rows)
 
     @computed_once
     def _start_conditions(self) -> StartConditions:
@@ -1034,7 +1039,7 @@ class ReducedSystem(System):
         return self.origin.reduce(at=at, keep=keep, parameters=parameters)
 
 
-def _time(t: Any) -> float:
+def single_time(t: Any) -> float:
     """A single finite time."""
     time = np.asarray(t, dtype=float)
     if time.ndim or not np.isfinite(time):
@@ -1042,7 +1047,7 @@ def _time(t: Any) -> float:
     return float(time)
 
 
-def _conflicting_rows(A: FloatArray, b: FloatArray) -> tuple[int, ...] | None:
+def conflicting_rows(A: FloatArray, b: FloatArray) -> tuple[int, ...] | None:
     """An irreducible group of linear equations A x = b, rows of unit length, that contradict.
 
     Rows come from a point found by iteration, so that dependence is decided to 1e-6.

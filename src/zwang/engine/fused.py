@@ -47,6 +47,8 @@ class Expressions:
     value_of_row, rate_of_row : φ, and φ̇ or ½ψ, for each row of A, zero where its level has none;
         with them stabilisation adds 2 r rate + r² value.
     levels : position, velocity or acceleration, for each row of A.
+    checked : φ and ψ of all rows, those that do not act among them, whose size is told.
+    unit : groups of coordinates that have unit length together and keep it by q̇ = N v.
     singular_mass : whether M may be singular.
     multipliers, law : symbols λ and the non-ideal force C(q, v, t, p, λ) that depends on them, or
         None when `force` holds all of C.
@@ -69,6 +71,8 @@ class Expressions:
     value_of_row: casadi.SX
     rate_of_row: casadi.SX
     levels: tuple[str, ...]
+    checked: tuple[casadi.SX, casadi.SX]
+    unit: tuple[tuple[int, ...], ...] = ()
     singular_mass: bool = False
     multipliers: casadi.SX | None = None
     law: casadi.SX | None = None
@@ -227,25 +231,40 @@ def _with_law(e: Expressions, factor: Factor) -> tuple[casadi.SX, casadi.SX]:
     return ca.if_else(gap > LAW_TOLERANCE * size, ca.SX(float("nan")), a), caused
 
 
+def _of_unit_length(e: Expressions) -> casadi.SX:
+    """q with its unit groups scaled to unit length."""
+    import casadi as ca
+
+    q = ca.SX(e.q)
+    for group in e.unit:
+        entries = ca.vertcat(*(e.q[k] for k in group))
+        scale = 1.0 / ca.sqrt(ca.sumsqr(entries))
+        for k in group:
+            q[k] = e.q[k] * scale
+    return q
+
+
 def project(e: Expressions) -> tuple[casadi.SX, casadi.SX, casadi.SX]:
     """One mass-weighted correction of q and v, and the relative pivots of the position rows.
 
-    q ← q − N M⁻¹Aᵀ(A M⁻¹Aᵀ)⁺ φ, a Newton step; then v ← v − M⁻¹Aᵀ(A M⁻¹Aᵀ)⁺ ψ at the new q, with
-    the same factor when all constraints are position constraints. What is free stays untouched.
+    Groups of unit length are scaled to it. Then q ← q − N M⁻¹Aᵀ(A M⁻¹Aᵀ)⁺ φ, a Newton step; then
+    v ← v − M⁻¹Aᵀ(A M⁻¹Aᵀ)⁺ ψ at the new q, with the same factor when all constraints are position
+    constraints. What is free stays untouched.
     """
     import casadi as ca
 
     n = e.M.shape[0]
     zero = ca.SX.zeros(n, 1)
-    q, pivots, factor = e.q, ca.SX(0, 1), None
+    q, pivots, factor = _of_unit_length(e), ca.SX(0, 1), None
     if e.phi.numel():
         factor = Factor(e.M, e.A_position, singular_mass=e.singular_mass)
-        step, _ = factor.respond(zero, -e.phi, corrections=factor.corrections - 1)
-        q = e.q + ca.mtimes(e.N, step)
+        phi = ca.substitute(e.phi, e.q, q) if e.unit else e.phi
+        step, _ = factor.respond(zero, -phi, corrections=factor.corrections - 1)
+        q = q + ca.mtimes(e.N, step)
         pivots = factor.pivots
     v = e.v
     if e.psi.numel():
-        psi = ca.substitute(e.psi, e.q, q) if e.phi.numel() else e.psi
+        psi = ca.substitute(e.psi, e.q, q) if e.phi.numel() or e.unit else e.psi
         if factor is None or e.psi.numel() != e.phi.numel():
             factor = Factor(e.M, e.A_rate, singular_mass=e.singular_mass)
         dv, _ = factor.respond(zero, -psi)

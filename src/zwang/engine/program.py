@@ -73,6 +73,7 @@ class Program:
     inputs : symbols of the kernels.
     outputs : name of a kernel → what writes its expressions down.
     discrete : writes down the stages of a fixed-step method by its name.
+    left_out : numbers of the constraint rows that follow from others and do not act.
     """
 
     nq: int
@@ -82,6 +83,7 @@ class Program:
     inputs: Sequence[casadi.SX] = field(repr=False)
     outputs: Mapping[str, Callable[[], Sequence[casadi.SX]]] = field(repr=False)
     discrete: Callable[[str], Sequence[StageExpressions]] = field(repr=False)
+    left_out: tuple[int, ...] = ()
     _kernels: dict[str, Kernel] = field(default_factory=dict, repr=False)
     _stages: dict[str, tuple[Stage, ...]] = field(default_factory=dict, repr=False)
 
@@ -131,12 +133,19 @@ class Program:
         return max(used, key=lambda kernel: kernel.work_size).work()
 
 
-def fuse(e: Expressions, *, lanes: int = 1, stabilisation: float = 0.0) -> Program:
+def fuse(
+    e: Expressions,
+    *,
+    lanes: int = 1,
+    stabilisation: float = 0.0,
+    left_out: tuple[int, ...] = (),
+) -> Program:
     """A system as a whole, each kernel one expression.
 
     Parameters
     ----------
     stabilisation : Baumgarte's rate [1/s]; b is replaced by b − 2 r ψ − r² φ when it is not zero.
+    left_out : rows of the system that are not among those of `e`.
     """
     if stabilisation:
         e = _stabilised(e, stabilisation)
@@ -145,13 +154,21 @@ def fuse(e: Expressions, *, lanes: int = 1, stabilisation: float = 0.0) -> Progr
         "derivative": lambda: [e.q_dot, a],
         "forces": lambda: [a, lam],
     }
-    if e.psi.numel():
+    if e.psi.numel() or e.unit:
         outputs["project"] = lambda: project(e)
         outputs["residual"] = lambda: [_ratios(e)]
-    rows = (e.phi.numel(), e.phi.numel() + e.psi.numel(), e.A.shape[0])
+    kept = sum(values.numel() for values in e.checked) + len(e.unit)
+    rows = (e.phi.numel(), kept, e.A.shape[0])
     inputs = [e.q, e.v, e.t, e.p]
     return Program(
-        e.q.numel(), e.v.numel(), rows, lanes, inputs, outputs, lambda name: METHODS[name](e)
+        e.q.numel(),
+        e.v.numel(),
+        rows,
+        lanes,
+        inputs,
+        outputs,
+        lambda name: METHODS[name](e),
+        left_out,
     )
 
 
@@ -161,13 +178,15 @@ def _stabilised(e: Expressions, r: float) -> Expressions:
 
 
 def _ratios(e: Expressions) -> casadi.SX:
-    """φᵢ / max(1, |φ_q,ᵢ| |q|) and ψᵢ / max(1, |ψ_v,ᵢ| |v|), stacked."""
+    """φᵢ / max(1, |φ_q,ᵢ| |q|), ψᵢ / max(1, |ψ_v,ᵢ| |v|) and (|q_g|² − 1)/2 of unit groups."""
     import casadi as ca
 
     parts = []
-    for values, symbols in ((e.phi, e.q), (e.psi, e.v)):
+    for values, symbols in zip(e.checked, (e.q, e.v), strict=True):
         if values.numel():
             jacobian = ca.jacobian(values, symbols)
             lengths = ca.sqrt(ca.mtimes(jacobian * jacobian, ca.SX.ones(symbols.numel(), 1)))
             parts.append(values / ca.fmax(1.0, lengths * ca.norm_2(symbols)))
+    for group in e.unit:
+        parts.append(0.5 * (ca.sumsqr(ca.vertcat(*(e.q[k] for k in group))) - 1.0))
     return ca.vertcat(*parts)

@@ -90,6 +90,7 @@ class Model:
     blocks : name → traced constraint, in the order of the rows of A.
     multipliers : symbols λ, shape (m, 1), that C may depend on.
     C : non-ideal force, shape (nv, 1).
+    unit : groups of coordinates of unit length together, such as Euler parameters, kept by N.
     """
 
     definition: Definition
@@ -103,6 +104,7 @@ class Model:
     blocks: Mapping[str, Rows]
     multipliers: casadi.SX
     C: casadi.SX
+    unit: tuple[tuple[int, ...], ...] = ()
 
     @property
     def A(self) -> casadi.SX:

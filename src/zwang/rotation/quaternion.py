@@ -46,6 +46,7 @@ __all__ = [
     "energy_gradient",
     "force",
     "from_axis_angle",
+    "from_rotation_matrix",
     "kinetic_energy",
     "kinetic_energy_by_E_dot",
     "kinetic_energy_by_rate",
@@ -93,6 +94,27 @@ def from_axis_angle(axis: Any, angle: Any) -> FloatArray:
     parts = [np.cos(half)[..., None], e * np.sin(half)[..., None]]
     batch = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
     return np.concatenate([np.broadcast_to(p, (*batch, p.shape[-1])) for p in parts], axis=-1)
+
+
+def from_rotation_matrix(R: Any) -> FloatArray:
+    """The unit quaternion, first nonzero entry positive, of a rotation matrix (3, 3).
+
+    The largest of the four 4uᵢ² = 1 ± R₁₁ ± R₂₂ ± R₃₃ is taken, so that no digits are lost.
+    """
+    R = np.asarray(R, dtype=float)
+    a, b, c = np.diagonal(R)
+    k = int(np.argmax([a + b + c, a, b, c]))
+    if k == 0:
+        u = [1.0 + a + b + c, R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]
+    elif k == 1:
+        u = [R[2, 1] - R[1, 2], 1.0 + a - b - c, R[0, 1] + R[1, 0], R[0, 2] + R[2, 0]]
+    elif k == 2:
+        u = [R[0, 2] - R[2, 0], R[0, 1] + R[1, 0], 1.0 - a + b - c, R[1, 2] + R[2, 1]]
+    else:
+        u = [R[1, 0] - R[0, 1], R[0, 2] + R[2, 0], R[1, 2] + R[2, 1], 1.0 - a - b + c]
+    result = np.array(u) / np.linalg.norm(u)
+    first = result[np.flatnonzero(result)[0]]
+    return result if first > 0.0 else -result
 
 
 def square_norm(u: Any) -> FloatArray:

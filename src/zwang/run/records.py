@@ -159,6 +159,7 @@ class _AbsentSystem:
         self.coordinates = tuple(model["coordinates"])
         self.velocities = tuple(model["velocities"])
         self.constraints = tuple(model["constraints"])
+        self.channels = ()
         self.path = stored.path
 
     def __getattr__(self, name: str) -> Any:

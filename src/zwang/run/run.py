@@ -19,6 +19,7 @@ from zwang.state import Residuals, State
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
+    from zwang.run.bodies import BodyMotion, Reaction
     from zwang.run.ledger import Work
     from zwang.run.views import ErrorEstimate
     from zwang.system import System
@@ -170,8 +171,8 @@ class Run:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What ``run[name]`` knows: coordinates, then velocities."""
-        return self.system.coordinates + self.system.velocities
+        """What ``run[name]`` knows: coordinates, velocities, coordinates of joints."""
+        return (*self.system.coordinates, *self.system.velocities, *self.system.channels)
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -184,6 +185,10 @@ class Run:
             return self.q[:, self.system.coordinates.index(name)]
         if name in self.system.velocities:
             return self.v[:, self.system.velocities.index(name)]
+        if name in self.system.channels:
+            from zwang.run.bodies import channel
+
+            return channel(self, name)
         raise UnknownNameError("channel", name, self.names)
 
     def __len__(self) -> int:
@@ -274,6 +279,26 @@ class Run:
         if name not in groups:
             raise UnknownNameError("constraint", name, groups)
         return name
+
+    # --- mechanisms -------------------------------------------------------------------------------
+
+    def body(self, name: str) -> BodyMotion:
+        """Motion of a body of a mechanism: position, rotation, velocities over time."""
+        from zwang.run.bodies import body_motion
+
+        return body_motion(self, name)
+
+    def reaction(self, joint: str, axes: str = "world") -> Reaction:
+        """Force and moment that a joint exerts on its second body, at the joint's point.
+
+        Parameters
+        ----------
+        axes : ``"world"``, ``"body"`` (of the second body) or ``"joint"`` (of the joint's marker on
+            the first body, z along its axis).
+        """
+        from zwang.run.bodies import reaction
+
+        return reaction(self, joint, axes)
 
     # --- account ----------------------------------------------------------------------------------
 

@@ -1,0 +1,1 @@
+"""Rigid bodies, joints and forces as data and traced functions."""

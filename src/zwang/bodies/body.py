@@ -1,0 +1,97 @@
+"""A body of a mechanism: what it weighs, where it starts, what it moves in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from zwang.bodies.inertia import Inertia
+from zwang.bodies.pose import GROUND, SCALAR, Kind
+from zwang.terms import FloatArray
+
+__all__ = ["Body", "Placement"]
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A pose and its rates: origin and axes of a body in the world.
+
+    Attributes
+    ----------
+    position, velocity : of the body's origin, world axes.
+    rotation : from body to world axes, shape (3, 3).
+    omega : angular velocity in world axes.
+    """
+
+    position: FloatArray
+    rotation: FloatArray
+    velocity: FloatArray
+    omega: FloatArray
+
+    @classmethod
+    def at_rest(cls, position: FloatArray, rotation: FloatArray) -> Placement:
+        """A pose without motion."""
+        return cls(position, rotation, np.zeros(3), np.zeros(3))
+
+    def point(self, local: FloatArray) -> FloatArray:
+        """World position of a point of the body."""
+        return self.position + self.rotation @ local
+
+    def local_point(self, world: FloatArray) -> FloatArray:
+        """Where a world point is in the body."""
+        return self.rotation.T @ (world - self.position)
+
+    def point_velocity(self, local: FloatArray) -> FloatArray:
+        """World velocity of a point of the body."""
+        return self.velocity + np.cross(self.omega, self.rotation @ local)
+
+
+@dataclass(frozen=True)
+class Body:
+    """One body, or a further coordinate.
+
+    Attributes
+    ----------
+    name : the user's.
+    index : place among the bodies of the mechanism; −1 for the ground.
+    kind : what it moves in.
+    inertia : mass, centre and tensor in body axes; for a coordinate its mass alone counts.
+    placement : where it starts; for a coordinate value and rate are in its first components.
+    """
+
+    name: str
+    index: int
+    kind: Kind
+    inertia: Inertia
+    placement: Placement
+
+    @property
+    def is_ground(self) -> bool:
+        """Whether this is what does not move."""
+        return self.kind is GROUND
+
+    def coordinates(self) -> FloatArray:
+        """q at the start."""
+        if self.kind is SCALAR:
+            return self.placement.position[:1].copy()
+        center = self.placement.point(self.inertia.center)
+        R = self.placement.rotation
+        if self.kind.plane is None:
+            from zwang.rotation.quaternion import from_rotation_matrix
+
+            return np.concatenate([center, from_rotation_matrix(R)])
+        i, j, k = self.kind.plane
+        a, b = (k + 1) % 3, (k + 2) % 3
+        return np.array([center[i], center[j], R[a, a], R[b, a]])
+
+    def velocities(self) -> FloatArray:
+        """Velocities at the start."""
+        place = self.placement
+        if self.kind is SCALAR:
+            return place.velocity[:1].copy()
+        v = place.point_velocity(self.inertia.center)
+        if self.kind.plane is None:
+            return np.concatenate([v, place.rotation.T @ place.omega])
+        i, j, k = self.kind.plane
+        return np.array([v[i], v[j], place.omega[k]])

@@ -1,0 +1,442 @@
+"""The parts of a mechanism as they come in: names, places and markers, each checked at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from zwang.bodies.body import Body, Placement
+from zwang.bodies.element import Element, Law
+from zwang.bodies.forces.laws import Applied, between
+from zwang.bodies.handles import BodyHandle, MarkerHandle
+from zwang.bodies.inertia import Inertia, direction, point, principal, rotation, vector
+from zwang.bodies.inertia import tensor as inertia_tensor
+from zwang.bodies.joints.kind import JointKind
+from zwang.bodies.marker import Joint, Layout, Marker, layout_of, marker_axes
+from zwang.bodies.pose import GROUND, PLANES, SCALAR, SPATIAL, planar
+from zwang.errors import InputError, UnknownNameError, shown
+from zwang.functions.definition import check_name, parameter_value
+from zwang.terms import FloatArray
+
+__all__ = ["Builder", "checked_numbers"]
+
+
+class Builder:
+    """What has been described so far, and the checks that all descriptions pass."""
+
+    def __init__(
+        self,
+        gravity: Any = (0.0, 0.0, 0.0),
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        plane: str | None = None,
+    ) -> None:
+        if plane is not None and plane not in PLANES:
+            raise UnknownNameError("plane", plane, PLANES)
+        self._kind = SPATIAL if plane is None else planar(plane)
+        self._bodies: dict[str, Body] = {}
+        self._constraints: list[Element] = []
+        self._forces: list[Element] = []
+        self._friction: list[Element] = []
+        self._joints: dict[str, Joint] = {}
+        self._names: dict[str, str] = {"ground": "body", "gravity": "parameter"}
+        self._free: set[str] = set()
+        self._parameters: dict[str, np.ndarray] = {}
+        self.ground = BodyHandle("ground", self)
+        self._gravity = vector("gravity", self.in_space(gravity))
+        for name, value in (parameters or {}).items():
+            self._new_name("parameter", name)
+            self._parameters[name] = parameter_value(name, value)
+
+    def _changed(self) -> None:
+        """Called whenever a part comes in."""
+
+    def _new_name(self, kind: str, name: str) -> None:
+        check_name(kind, name)
+        if name in self._names:
+            raise InputError(
+                f"{kind} {name!r}",
+                found=f"a {self._names[name]} of the same name",
+                expected="distinct names",
+            )
+        self._names[name] = kind
+        self._changed()
+
+    def in_space(self, value: Any) -> Any:
+        """Two coordinates in the plane of a planar mechanism as three in space."""
+        plane = self._kind.plane
+        if plane is None or isinstance(value, str):
+            return value
+        given = np.asarray(value, dtype=float) if not np.isscalar(value) else None
+        if given is None or given.shape != (2,):
+            return value
+        result = np.zeros(3)
+        result[list(plane[:2])] = given
+        return result
+
+    def _inertia(self, mass: float | None, inertia: Any) -> Inertia:
+        plane = self._kind.plane
+        if isinstance(inertia, Inertia):
+            if mass is not None and abs(mass - inertia.mass) > 1e-12 * abs(inertia.mass):
+                raise InputError(
+                    "mass",
+                    found=f"{mass:g}, and {inertia.mass:g} in its inertia",
+                    expected="the same mass",
+                    advice="Leave out mass=; the inertia knows it.",
+                )
+            return inertia
+        m = 0.0 if mass is None else mass
+        if inertia is None:
+            return point(m)
+        given = np.asarray(inertia, dtype=float)
+        if plane is not None and given.ndim == 0:
+            moments = np.zeros(3)
+            moments[plane[2]] = float(given)
+            a, b = (k for k in range(3) if k != plane[2])
+            moments[a] = moments[b] = 0.5 * float(given)
+            return principal(m, moments)
+        return inertia_tensor(m, given)
+
+    def _rotation(self, orientation: Any, angle: float | None) -> FloatArray:
+        if angle is None:
+            return np.eye(3) if orientation is None else rotation(orientation)
+        plane = self._kind.plane
+        if orientation is not None or plane is None:
+            raise InputError(
+                "angle",
+                found="an angle " + ("in space" if plane is None else "and an orientation"),
+                expected="an orientation in space, an angle in a planar mechanism",
+            )
+        if not np.isscalar(angle) or not np.isfinite(angle):
+            raise InputError("angle", found=shown(angle), expected="a number")
+        from zwang.rotation.quaternion import from_axis_angle
+
+        return rotation(from_axis_angle(np.eye(3)[plane[2]], angle))
+
+    def _spin(self, value: Any) -> FloatArray:
+        plane = self._kind.plane
+        if plane is not None and np.isscalar(value):
+            return float(value) * np.eye(3)[plane[2]]
+        return vector("angular velocity", value)
+
+    def _require_in_plane(self, what: str, body: Body) -> None:
+        plane = body.kind.plane
+        if plane is None:
+            return
+        k = plane[2]
+        place = body.placement
+        normal = np.eye(3)[k]
+        off = max(
+            abs(place.velocity[k]),
+            float(np.abs(place.rotation @ normal - normal).max()),
+            float(np.abs(place.omega - place.omega[k] * normal).max()),
+        )
+        if off > 1e-9:
+            raise InputError(
+                what,
+                found="a pose or velocity out of the plane",
+                expected=f"motion in the plane {body.kind.name}",
+            )
+
+    def _body_of(self, what: str, handle: Any) -> Body | None:
+        """The body of a handle; None for the ground."""
+        if isinstance(handle, str):
+            if handle == "ground":
+                return None
+            if handle in self._bodies:
+                return self._bodies[handle]
+            raise UnknownNameError(f"{what}, body", handle, ["ground", *self._bodies])
+        if not isinstance(handle, BodyHandle):
+            raise InputError(
+                what, found=shown(handle), expected="a body of the mechanism, or its name"
+            )
+        if handle.owner is not self:
+            raise InputError(
+                what,
+                found=f"body {handle.name!r} of another mechanism",
+                expected="bodies of this one",
+            )
+        return None if handle.name == "ground" else self._bodies[handle.name]
+
+    def _bodies_of(self, what: str, handles: Any) -> list[Body]:
+        if isinstance(handles, BodyHandle | str):
+            handles = [handles]
+        bodies = [self._body_of(what, h) for h in handles]
+        if not bodies or any(b is None for b in bodies):
+            raise InputError(
+                what,
+                found="the ground among its bodies" if bodies else "no bodies",
+                expected="bodies that move; the ground does not",
+            )
+        return [b for b in bodies if b is not None]
+
+    def _require_pair(self, what: str, a: Any, b: Any) -> None:
+        first, second = self._body_of(what, a), self._body_of(what, b)
+        if first is second:
+            name = "the ground" if first is None else repr(first.name)
+            raise InputError(what, found=f"{name} on both sides", expected="two different bodies")
+        for body in (first, second):
+            if body is not None and body.kind is SCALAR:
+                raise InputError(
+                    what,
+                    found=f"the coordinate {body.name!r}",
+                    expected="a body",
+                    advice="Tie coordinates by m.constraint.",
+                )
+
+    def _require_connected(self) -> None:
+        if not self._joints and not self._forces:
+            return
+        touched = {i for j in self._joints.values() for i in j.bodies}
+        touched |= {i for e in self._forces for i in e.bodies}
+        for body in self._bodies.values():
+            if body.index not in touched and body.name not in self._free:
+                raise InputError(
+                    f"body {body.name!r}",
+                    found="no joint or force on it",
+                    expected="a connection to the rest of the mechanism",
+                    advice="free=True says that it is meant to move by itself.",
+                )
+
+    def _placement_of(self, body: Body | None) -> Placement:
+        return Placement.at_rest(np.zeros(3), np.eye(3)) if body is None else body.placement
+
+    def _frame_of(self, handle: BodyHandle | MarkerHandle) -> Placement:
+        if isinstance(handle, MarkerHandle):
+            place = self._placement_of(self._body_of("relative_to", handle.body))
+            axes = np.eye(3) if handle.axes is None else handle.axes
+            return Placement.at_rest(place.point(handle.at), place.rotation @ axes)
+        return self._placement_of(self._body_of("relative_to", handle))
+
+    def _markers(
+        self,
+        what: str,
+        a: Any,
+        b: Any,
+        at: Any,
+        *,
+        axis: Any = None,
+        axis_b: Any = None,
+        reference: Any = None,
+        needs_axis: bool = False,
+    ) -> tuple[Marker, Marker, Layout]:
+        """The two markers of a joint, and how their numbers are laid out."""
+        bodies = (self._body_of(what, a), self._body_of(what, b))
+        points = self._points(what, (a, b), at)
+        z = None if axis is None else direction(f"axis of {what}", self.in_space(axis))
+        given = [isinstance(x, MarkerHandle) and x.axes is not None for x in points]
+        if needs_axis and z is None and not all(given):
+            raise InputError(
+                what, found="no axis", expected="axis=, a direction in the world or 'x', 'y', 'z'"
+            )
+        x = None
+        if reference is not None:
+            x = direction(f"reference of {what}", self.in_space(reference))
+        second = z
+        if axis_b is not None:
+            second = direction(f"second axis of {what}", self.in_space(axis_b))
+        layout = layout_of(what, self._kind, z)
+        if axis_b is not None and layout_of(what, self._kind, second) != layout:
+            layout = None
+        markers = []
+        try:
+            across = _common_normal(z, second) if x is None and axis_b is not None else x
+            frames = [marker_axes(self._kind, s, across) for s in (z, second)]
+        except InputError as error:
+            raise error.about(what) from None
+        for body, where, axes in zip(bodies, points, frames, strict=True):
+            place = self._placement_of(body)
+            center = np.zeros(3) if body is None else body.inertia.center
+            if isinstance(where, MarkerHandle):
+                local = where.at
+                own = where.axes if where.axes is not None else place.rotation.T @ axes
+            else:
+                local, own = place.local_point(where), place.rotation.T @ axes
+            markers.append(Marker(-1 if body is None else body.index, local - center, own))
+        if layout is None:
+            raise InputError(
+                f"axes of {what}",
+                found="one in the plane and one across it",
+                expected="both alike in a planar mechanism",
+            )
+        return markers[0], markers[1], layout
+
+    def _points(self, what: str, handles: tuple[Any, Any], at: Any) -> tuple[Any, Any]:
+        """One place for each body: world points, or markers."""
+        if isinstance(at, MarkerHandle):
+            return self._points(what, handles, (at, at))
+        pair = (
+            not isinstance(at, np.ndarray) and len(at) == 2 and not all(np.isscalar(x) for x in at)
+        )
+        if not pair:
+            world = vector(f"point of {what}", self.in_space(at))
+            return world, world
+        places: list[Any] = []
+        for handle, where in zip(handles, at, strict=True):
+            if isinstance(where, MarkerHandle):
+                own, wanted = self._body_of(what, where.body), self._body_of(what, handle)
+                if own is not wanted:
+                    # A marker of the other body as placed: the same world point.
+                    place = self._placement_of(own)
+                    places.append(place.point(where.at))
+                else:
+                    places.append(where)
+            else:
+                places.append(vector(f"point of {what}", self.in_space(where)))
+        return places[0], places[1]
+
+    def _world_points(self, a: Any, b: Any, at: Any) -> tuple[FloatArray, FloatArray]:
+        points = []
+        for where in self._points("points", (a, b), at):
+            if isinstance(where, MarkerHandle):
+                points.append(
+                    self._placement_of(self._body_of("marker", where.body)).point(where.at)
+                )
+            else:
+                points.append(where)
+        return points[0], points[1]
+
+    def _length(self, a: Any, b: Any, where: dict[str, Any]) -> dict[str, Any]:
+        """The length between two points as placed, unless it is given."""
+        if "length" in where:
+            return where
+        P, Q = self._world_points(a, b, where.get("at", (0.0, 0.0, 0.0)))
+        length = float(np.linalg.norm(Q - P))
+        if length == 0.0:
+            raise InputError(
+                "length", found="two points at the same place", expected="points apart, or length="
+            )
+        return {**where, "length": length}
+
+    def _normal_axis(self, where: dict[str, Any]) -> dict[str, Any]:
+        """The plane's normal where no axis is given."""
+        if self._kind.plane is None or "axis" in where:
+            return where
+        return {**where, "axis": np.eye(3)[self._kind.plane[2]]}
+
+    def _add_joint(
+        self,
+        name: str,
+        kind: JointKind,
+        a: Marker,
+        b: Marker,
+        layout: Layout,
+        values: Mapping[str, np.ndarray],
+    ) -> None:
+        bodies = (a.body, b.body)
+        kinds = tuple(GROUND if i < 0 else self._kind for i in bodies)
+        numbers = {**layout.numbers(a, b), **values}
+        shapes = {key: np.shape(value) for key, value in numbers.items()}
+        elements = []
+        both = kind.position is not None and kind.velocity is not None
+        for level, equations in (("position", kind.position), ("velocity", kind.velocity)):
+            if equations is None:
+                continue
+            element = f"{name}.rolling" if both and level == "velocity" else name
+            law = Law(
+                (kind.name, level, kinds, layout),
+                f"{kind.name} joint",
+                kinds,
+                shapes,
+                level,
+                _of_frames(layout, equations),
+            )
+            self._constraints.append(Element(element, law, bodies, numbers))
+            elements.append(element)
+        self._joints[name] = Joint(name, kind, bodies, a, b, layout, tuple(elements), values)
+        self._changed()
+
+    def _between(
+        self,
+        kind: str,
+        name: str,
+        a: BodyHandle,
+        b: BodyHandle,
+        law: Applied,
+        values: Mapping[str, Any],
+        *,
+        own: Callable[..., Any] | None,
+        **where: Any,
+    ) -> None:
+        """Add a force element between two markers."""
+        self._new_name("force", name)
+        what = f"{kind} {name!r}"
+        self._require_pair(what, a, b)
+        checked = {}
+        for key, value in values.items():
+            checked[key] = np.asarray(value, dtype=float)
+            if not np.isfinite(checked[key]).all():
+                raise InputError(f"{key} of {what}", found=shown(value), expected="finite numbers")
+        ma, mb, layout = self._markers(
+            what, a, b, where.get("at", (0.0, 0.0, 0.0)), axis=where.get("axis")
+        )
+        kinds = tuple(GROUND if m.body < 0 else self._kind for m in (ma, mb))
+        numbers = {**layout.numbers(ma, mb), **checked}
+
+        def function(poses: Any, data: Any) -> Any:
+            frames = [
+                layout.frame(pose, data, side) for pose, side in zip(poses, "ab", strict=True)
+            ]
+            return between(kinds, frames[0], frames[1], law, data)
+
+        key = (kind, kinds, layout, *(() if own is None else (name,)))
+        shapes = {k: np.shape(x) for k, x in numbers.items()}
+        self._forces.append(
+            Element(
+                name, Law(key, kind, kinds, shapes, "force", function), (ma.body, mb.body), numbers
+            )
+        )
+        self._changed()
+
+    def _joint_coordinates(self) -> list[str]:
+        """Names of all joint coordinates."""
+        return [
+            f"{joint.name}.{coordinate}"
+            for joint in self._joints.values()
+            if joint.kind is not None
+            for coordinate in joint.kind.coordinates
+        ]
+
+    def _element_of(self, joint: Joint) -> Element:
+        return next(e for e in self._constraints if e.name == joint.elements[0])
+
+
+def _of_frames(layout: Layout, equations: Any) -> Callable[..., Any]:
+    def function(poses: Any, data: Any) -> Any:
+        a, b = (layout.frame(pose, data, side) for pose, side in zip(poses, "ab", strict=True))
+        return equations(a, b, data)
+
+    return function
+
+
+def _common_normal(z: FloatArray | None, other: FloatArray | None) -> FloatArray | None:
+    """A direction across both axes, from which angles count alike; None if they are parallel."""
+    if z is None or other is None:
+        return None
+    normal = np.cross(z, other)
+    length = float(np.linalg.norm(normal))
+    return normal / length if length > 1e-9 else None
+
+
+def checked_numbers(
+    what: str, names: Sequence[str], given: Mapping[str, Any]
+) -> dict[str, np.ndarray]:
+    """The numbers a kind of joint is described by, all of them and no others."""
+    for name in given:
+        if name not in names:
+            raise UnknownNameError(f"{what}, argument", name, [*names, "at", "axis", "reference"])
+    result = {}
+    for name in names:
+        if name not in given:
+            raise InputError(what, found=f"no {name}", expected=f"{name}=")
+        value = np.asarray(given[name], dtype=float)
+        if value.ndim or not np.isfinite(value):
+            raise InputError(f"{name} of {what}", found=shown(given[name]), expected="a number")
+        if name in ("length", "radius") and not value > 0.0:
+            raise InputError(
+                f"{name} of {what}", found=f"{float(value):g}", expected="a positive number"
+            )
+        result[name] = value
+    return result

@@ -1,0 +1,1 @@
+"""Forces on bodies and between them."""

@@ -1,0 +1,87 @@
+"""Force elements as functions of frames: springs, dampers, bushings, forces and torques.
+
+A law returns the potential and, for each body, the world force and the world moment about its
+centre of mass, turned into generalized forces by `wrench`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from zwang.bodies.pose import Frame, Kind, cross, generalized, zeros
+
+__all__ = ["Applied", "between", "bushing", "spring_damper", "torsion_spring", "wrench"]
+
+#: A law of a force element: (frame a, frame b, numbers) → (potential, force on b, moment on b), in
+#: the world, at the origin of b; a gets the opposite.
+Applied = Callable[[Frame, Frame, Any], tuple[Any, Any, Any]]
+
+
+def wrench(kind: Kind, f: Frame, point: Any, force: Any, moment: Any) -> list[Any]:
+    """Generalized force of a force at a point and a moment on the body of a frame."""
+    about = moment + cross(point - f.pose.position, force)
+    return generalized(kind, f.pose, force, about)
+
+
+def between(kinds: tuple[Kind, ...], a: Frame, b: Frame, law: Applied, data: Any) -> list[Any]:
+    """Potential and generalized forces of a law that acts and reacts, at the origin of b."""
+    V, force, moment = law(a, b, data)
+    return [
+        V,
+        wrench(kinds[0], a, b.origin, -force, -moment),
+        wrench(kinds[1], b, b.origin, force, moment),
+    ]
+
+
+def spring_damper(own: Callable[..., Any] | None) -> Applied:
+    """Tension k (l − l₀) + c l̇ + own(l, l̇, t, p) along the line of two points."""
+
+    def law(a: Frame, b: Frame, data: Any) -> tuple[Any, Any, Any]:
+        d = b.origin - a.origin
+        length = np.sqrt(d @ d)
+        rate = d @ (b.velocity - a.velocity) / length
+        stretch = length - data.length
+        tension = data.stiffness * stretch + data.damping * rate
+        if own is not None:
+            tension = tension + own(length, rate, data.t, data.p)
+        return 0.5 * data.stiffness * stretch * stretch, -tension * d / length, zeros(3)
+
+    return law
+
+
+def torsion_spring(own: Callable[..., Any] | None) -> Applied:
+    """Moment −k (θ − θ₀) − c θ̇ − own(θ, θ̇, t, p) about the common axis z, θ within half a turn."""
+
+    def law(a: Frame, b: Frame, data: Any) -> tuple[Any, Any, Any]:
+        sine, cosine = a.y @ b.x - a.x @ b.y, a.x @ b.x + a.y @ b.y
+        rate = a.z @ (b.angular_velocity - a.angular_velocity)
+        # The angle against the rest angle, so that half a turn to each side of it is free of jumps.
+        s = sine * np.cos(data.angle) - cosine * np.sin(data.angle)
+        c = cosine * np.cos(data.angle) + sine * np.sin(data.angle)
+        twist = np.arctan2(s, c)
+        moment = data.stiffness * twist + data.damping * rate
+        if own is not None:
+            moment = moment + own(twist, rate, data.t, data.p)
+        return 0.5 * data.stiffness * twist * twist, zeros(3), -moment * a.z
+
+    return law
+
+
+def bushing(a: Frame, b: Frame, data: Any) -> tuple[Any, Any, Any]:
+    """Elastic bed: forces −k d − c ḋ in the axes of a, and moments for small turns alike."""
+    d = b.origin - a.origin
+    slip = b.velocity - a.velocity - cross(a.angular_velocity, d)
+    turn = 0.5 * (cross(a.x, b.x) + cross(a.y, b.y) + cross(a.z, b.z))
+    spin = b.angular_velocity - a.angular_velocity
+    force, moment, V = zeros(3), zeros(3), 0.0
+    for k, axis in enumerate((a.x, a.y, a.z)):
+        force = force - (data.stiffness[k] * (axis @ d) + data.damping[k] * (axis @ slip)) * axis
+        moment = (
+            moment
+            - (data.turn_stiffness[k] * (axis @ turn) + data.turn_damping[k] * (axis @ spin)) * axis
+        )
+        V = V + 0.5 * data.stiffness[k] * (axis @ d) ** 2
+    return V, force, moment

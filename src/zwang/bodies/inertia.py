@@ -1,0 +1,318 @@
+"""Mass, centre and inertia tensor of rigid bodies, from shapes or from numbers.
+
+An `Inertia` is given in the axes of its body: its centre of mass and the tensor about it. Parts add
+up (`+`, `composite`), move and turn. The shape it came from stays with it, for drawings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from zwang.errors import InputError, shown
+from zwang.terms import FloatArray
+
+__all__ = [
+    "Inertia",
+    "Shape",
+    "box",
+    "composite",
+    "cylinder",
+    "massless",
+    "plate",
+    "point",
+    "principal",
+    "rod",
+    "sphere",
+    "tensor",
+    "tube",
+]
+
+#: A body may miss the triangle inequality of its principal moments by this, relative: data are
+#: often rounded to a few digits, and a flat plate meets it with equality.
+TRIANGLE = 1e-6
+
+AXES = {"x": 0, "y": 1, "z": 2}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a body looks like: a kind, its sizes [m], and where it is in the body.
+
+    Attributes
+    ----------
+    kind : rod, box, cylinder, sphere, tube or plate.
+    size : by kind: (length,), (x, y, z), (radius, length), (radius,), (inner, outer, length) or
+        (side, side); long shapes lie along their z axis, plates are normal to it.
+    center, axes : pose in the body, axes as columns.
+    """
+
+    kind: str
+    size: tuple[float, ...]
+    center: FloatArray
+    axes: FloatArray
+
+
+@dataclass(frozen=True)
+class Inertia:
+    """Mass [kg], centre [m] and tensor about the centre [kg m²], in the axes of the body."""
+
+    mass: float
+    center: FloatArray
+    tensor: FloatArray
+    shapes: tuple[Shape, ...] = ()
+
+    def __post_init__(self) -> None:
+        mass = _number("mass", self.mass)
+        if mass < 0.0:
+            raise InputError("mass", found=f"{mass:g}", expected="zero or a positive number")
+        object.__setattr__(self, "mass", mass)
+        object.__setattr__(self, "center", vector("centre of mass", self.center))
+        object.__setattr__(self, "tensor", _checked_tensor(self.tensor))
+
+    def at(self, position: Any, orientation: Any = None) -> Inertia:
+        """The same part placed elsewhere in the body: moved to `position`, turned before."""
+        R = np.eye(3) if orientation is None else rotation(orientation)
+        where = vector("position", position)
+        shapes = tuple(
+            replace(s, center=where + R @ s.center, axes=R @ s.axes) for s in self.shapes
+        )
+        return Inertia(self.mass, where + R @ self.center, R @ self.tensor @ R.T, shapes)
+
+    def about(self, position: Any) -> FloatArray:
+        """Tensor about another point of the body, by Steiner's theorem."""
+        return self.tensor + _steiner(self.mass, vector("point", position) - self.center)
+
+    def __add__(self, other: Inertia) -> Inertia:
+        mass = self.mass + other.mass
+        if mass > 0.0:
+            center = (self.mass * self.center + other.mass * other.center) / mass
+        else:
+            center = 0.5 * (self.center + other.center)
+        return Inertia(
+            mass, center, self.about(center) + other.about(center), self.shapes + other.shapes
+        )
+
+
+def rod(mass: float, length: float, axis: Any = "x") -> Inertia:
+    """A thin uniform rod along an axis, centre at the origin."""
+    z = _positive("length", length)
+    return _turned(mass, (z**2 / 12.0, z**2 / 12.0, 0.0), axis, "rod", (z,))
+
+
+def box(mass: float, size: Any) -> Inertia:
+    """A uniform box with edges of lengths `size` along x, y, z."""
+    x, y, z = (_positive("size", s) for s in vector("size", size))
+    moments = (y**2 + z**2, x**2 + z**2, x**2 + y**2)
+    return _turned(mass, tuple(m / 12.0 for m in moments), "z", "box", (x, y, z))
+
+
+def cylinder(mass: float, radius: float, length: float, axis: Any = "z") -> Inertia:
+    """A uniform solid cylinder."""
+    r, h = _positive("radius", radius), _positive("length", length)
+    across = r**2 / 4.0 + h**2 / 12.0
+    return _turned(mass, (across, across, r**2 / 2.0), axis, "cylinder", (r, h))
+
+
+def tube(mass: float, inner: float, outer: float, length: float, axis: Any = "z") -> Inertia:
+    """A uniform hollow cylinder."""
+    a, b, h = (
+        _positive(what, value)
+        for what, value in (("inner radius", inner), ("outer radius", outer), ("length", length))
+    )
+    if not a < b:
+        raise InputError("inner radius", found=f"{a:g}", expected=f"less than the outer one, {b:g}")
+    across = (a**2 + b**2) / 4.0 + h**2 / 12.0
+    return _turned(mass, (across, across, (a**2 + b**2) / 2.0), axis, "tube", (a, b, h))
+
+
+def sphere(mass: float, radius: float) -> Inertia:
+    """A uniform solid sphere."""
+    r = _positive("radius", radius)
+    return _turned(mass, (0.4 * r**2,) * 3, "z", "sphere", (r,))
+
+
+def plate(mass: float, sides: Any, normal: Any = "z") -> Inertia:
+    """A thin uniform rectangular plate; its sides lie along the other two axes in turn."""
+    a, b = (_positive("side", s) for s in sides)
+    moments = (b**2 / 12.0, a**2 / 12.0, (a**2 + b**2) / 12.0)
+    return _turned(mass, moments, normal, "plate", (a, b))
+
+
+def point(mass: float, at: Any = (0.0, 0.0, 0.0)) -> Inertia:
+    """A point mass."""
+    return Inertia(mass, np.asarray(at, dtype=float), np.zeros((3, 3)))
+
+
+def massless() -> Inertia:
+    """Nothing: a body that only transmits."""
+    return point(0.0)
+
+
+def principal(mass: float, moments: Any) -> Inertia:
+    """Principal moments of inertia about the centre, along the body's axes."""
+    return Inertia(mass, np.zeros(3), np.diag(vector("moments of inertia", moments)))
+
+
+def tensor(
+    mass: float, inertia: Any, *, center: Any = (0.0, 0.0, 0.0), about: Any = None, axes: Any = None
+) -> Inertia:
+    """A full tensor, about any point and in any axes.
+
+    Parameters
+    ----------
+    inertia : the tensor, shape (3, 3); products of inertia with their sign as matrix entries.
+    center : centre of mass in the body.
+    about : point of the body that the tensor refers to; the centre of mass by default.
+    axes : rotation from the axes of the tensor to those of the body (quaternion or matrix).
+    """
+    J, c = _matrix(inertia), vector("centre of mass", center)
+    if axes is not None:
+        R = rotation(axes)
+        J = R @ J @ R.T
+    if about is not None:
+        J = J - _steiner(_number("mass", mass), vector("point", about) - c)
+    return Inertia(mass, c, J)
+
+
+def composite(*parts: Inertia) -> Inertia:
+    """Several parts as one rigid body."""
+    if not parts:
+        raise InputError("composite inertia", found="no parts", expected="at least one")
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
+# --- checking ------------------------------------------------------------------------------------
+
+
+def vector(what: str, value: Any) -> FloatArray:
+    """Three finite numbers."""
+    try:
+        result = np.array(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(what, found=shown(value), expected="three numbers") from error
+    if result.shape != (3,) or not np.isfinite(result).all():
+        raise InputError(what, found=shown(value), expected="three finite numbers")
+    return result
+
+
+def direction(what: str, value: Any) -> FloatArray:
+    """A unit vector from a letter or from three numbers that are not all zero."""
+    if isinstance(value, str):
+        letter = value.lstrip("-")
+        if letter not in AXES:
+            raise InputError(what, found=repr(value), expected="'x', 'y', 'z' or three numbers")
+        sign = -1.0 if value.startswith("-") else 1.0
+        return sign * np.eye(3)[AXES[letter]]
+    result = vector(what, value)
+    length = float(np.linalg.norm(result))
+    if length == 0.0:
+        raise InputError(what, found="the zero vector", expected="a direction")
+    return result / length
+
+
+def rotation(value: Any) -> FloatArray:
+    """A rotation matrix from a matrix, or from a quaternion (w, x, y, z)."""
+    from zwang.rotation.quaternion import rotation_matrix
+
+    try:
+        given = np.array(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError("orientation", found=shown(value), expected="numbers") from error
+    if given.shape == (4,) and np.isfinite(given).all() and np.linalg.norm(given) > 0.0:
+        return rotation_matrix(given / np.linalg.norm(given))
+    if given.shape == (3, 3) and np.allclose(given @ given.T, np.eye(3), atol=1e-9):
+        if np.linalg.det(given) > 0.0:
+            return given
+        raise InputError("orientation", found="a reflection", expected="a rotation")
+    raise InputError(
+        "orientation",
+        found=shown(value),
+        expected="a rotation matrix or a quaternion (w, x, y, z) that is not zero",
+    )
+
+
+def axes_along(z: FloatArray, x: FloatArray | None = None) -> FloatArray:
+    """Axes as columns with the third along z; the first along x as far as that can be."""
+    wanted = np.eye(3)[int(np.argmin(np.abs(z)))] if x is None else x
+    first = wanted - (wanted @ z) * z
+    length = float(np.linalg.norm(first))
+    if length < 1e-9:
+        raise InputError("reference direction", found="one along the axis", expected="one across")
+    first = first / length
+    return np.column_stack([first, np.cross(z, first), z])
+
+
+def _turned(
+    mass: float, radii: tuple[float, ...], axis: Any, kind: str, size: tuple[float, ...]
+) -> Inertia:
+    """Inertia m·diag(radii) of a shape whose z axis lies along `axis`."""
+    m = _number("mass", mass)
+    z = direction("axis", axis)
+    cyclic = isinstance(axis, str) and not axis.startswith("-")
+    R = np.roll(np.eye(3), AXES[axis] - 2, axis=0) if cyclic else axes_along(z)
+    return Inertia(
+        m, np.zeros(3), m * (R @ np.diag(radii) @ R.T), (Shape(kind, size, np.zeros(3), R),)
+    )
+
+
+def _steiner(mass: float, d: FloatArray) -> FloatArray:
+    return mass * ((d @ d) * np.eye(3) - np.outer(d, d))
+
+
+def _number(what: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(what, found=shown(value), expected="a number") from error
+    if not np.isfinite(number):
+        raise InputError(what, found=shown(value), expected="a finite number")
+    return number
+
+
+def _positive(what: str, value: Any) -> float:
+    number = _number(what, value)
+    if not number > 0.0:
+        raise InputError(what, found=f"{number:g}", expected="a positive number")
+    return number
+
+
+def _matrix(value: Any) -> FloatArray:
+    try:
+        J = np.array(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError("inertia", found=shown(value), expected="numbers") from error
+    if J.shape == (3,):
+        J = np.diag(J)
+    if J.shape != (3, 3) or not np.isfinite(J).all():
+        raise InputError(
+            "inertia", found=shown(value), expected="three moments or a (3, 3) tensor, finite"
+        )
+    return J
+
+
+def _checked_tensor(value: Any) -> FloatArray:
+    """A symmetric tensor whose principal moments some mass distribution has."""
+    J = _matrix(value)
+    size = float(np.abs(J).max(initial=0.0))
+    if np.abs(J - J.T).max() > 1e-9 * size:
+        raise InputError("inertia", found="a tensor that is not symmetric", expected="J = Jᵀ")
+    J = 0.5 * (J + J.T)
+    a, b, c = np.linalg.eigvalsh(J)
+    if a < -1e-12 * size:
+        raise InputError(
+            "inertia", found=f"a principal moment of {a:g}", expected="none below zero"
+        )
+    if c > (a + b) * (1.0 + TRIANGLE) + 1e-300:
+        raise InputError(
+            "inertia",
+            found=f"principal moments {a:g}, {b:g} and {c:g}",
+            expected="that the largest is at most the sum of the others (no mass distribution has "
+            "other moments)",
+        )
+    return J

@@ -1,0 +1,14 @@
+"""Joints between bodies."""
+
+from zwang.bodies.joints import contacts, couplings, lower_pairs
+from zwang.bodies.joints.kind import JointKind
+
+__all__ = ["KINDS"]
+
+#: Name → kind of joint.
+KINDS: dict[str, JointKind] = {
+    kind.name: kind
+    for module in (lower_pairs, couplings, contacts)
+    for kind in vars(module).values()
+    if isinstance(kind, JointKind)
+}

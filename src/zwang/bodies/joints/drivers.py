@@ -1,0 +1,133 @@
+"""Prescribed motions, and ties between joint coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from zwang.bodies.element import Element, Law
+from zwang.bodies.marker import Joint
+from zwang.bodies.pose import Kind, frame, identity
+from zwang.errors import InputError, shown
+from zwang.functions.symbol import Symbol, SymbolArray
+from zwang.functions.trace import call
+from zwang.rotation.quaternion import rotation_matrix
+
+__all__ = ["coupler_law", "driver_law"]
+
+
+def driver_law(
+    name: str,
+    joint: Joint | None,
+    kinds: tuple[Kind, ...],
+    quantity: str,
+    value: Callable[..., Any],
+    arm: Any = None,
+) -> Law:
+    """The equation that a coordinate has a given value.
+
+    An angle θ is held at f(t) by sin(θ − f) = 0, which knows no full turns and is regular.
+    """
+    what = f"driver {name!r}"
+
+    def given(data: Any) -> Any:
+        return call(what, value, {"t": data.t, "p": data.p})
+
+    def of_joint(poses: Any, data: Any) -> list[Any]:
+        assert joint is not None
+        assert joint.kind is not None
+        assert joint.layout is not None
+        a, b = (joint.layout.frame(pose, data, s) for pose, s in zip(poses, "ab", strict=True))
+        state, wanted = joint.kind.coordinates[quantity](a, b, data), _single(what, given(data))
+        if len(state) == 2:  # value and rate
+            return [state[0] - wanted]
+        sine, cosine = state[0], state[1]
+        return [sine * np.cos(wanted) - cosine * np.sin(wanted)]
+
+    def of_position(poses: Any, data: Any) -> list[Any]:
+        wanted = _three(what, given(data))
+        place = poses[0].position + poses[0].rotation @ arm
+        return [place[k] - wanted[k] for k in range(3)]
+
+    def of_orientation(poses: Any, data: Any) -> list[Any]:
+        wanted = _rotation(what, given(data))
+        own = frame(poses[0], np.zeros(3), identity())
+        x, y, z = (wanted[:, k] for k in range(3))
+        return [y @ own.z, z @ own.x, x @ own.y]
+
+    functions = {"position": of_position, "orientation": of_orientation}
+    if joint is None:
+        return Law(("drive", name), "driver", kinds, {}, "position", functions[quantity])
+    assert joint.layout is not None
+    shapes = {
+        **joint.layout.shapes,
+        **{k: np.shape(v) for k, v in joint.numbers.items()},
+    }
+    return Law(("drive", name), "driver", kinds, shapes, "position", of_joint)
+
+
+def coupler_law(
+    name: str, joints: list[tuple[Joint, Element, str]], ratio: float
+) -> tuple[Law, dict[str, Any]]:
+    """Rate of the first coordinate − ratio × rate of the second = 0."""
+    numbers: dict[str, Any] = {"ratio": np.asarray(ratio, dtype=float)}
+    if numbers["ratio"].ndim or not np.isfinite(ratio):
+        raise InputError(f"ratio of coupler {name!r}", found=shown(ratio), expected="a number")
+    for k, (_, element, _) in enumerate(joints):
+        numbers |= {f"{key}_{k}": value for key, value in element.numbers.items()}
+    kinds = tuple(kind for _, element, _ in joints for kind in element.law.kinds)
+
+    def function(poses: Any, data: Any) -> list[Any]:
+        rates = []
+        for k, (joint, element, quantity) in enumerate(joints):
+            assert joint.kind is not None
+            assert joint.layout is not None
+            own = _Own({key: getattr(data, f"{key}_{k}") for key in element.numbers})
+            pair = poses[2 * k : 2 * k + 2]
+            a, b = (joint.layout.frame(pose, own, s) for pose, s in zip(pair, "ab", strict=True))
+            rates.append(joint.kind.coordinates[quantity](a, b, own)[-1])
+        return [rates[0] - data.ratio * rates[1]]
+
+    key = (
+        "coupler",
+        kinds,
+        *((joint.kind.name if joint.kind else "", joint.layout, q) for joint, _, q in joints),
+    )
+    shapes = {key: np.shape(value) for key, value in numbers.items()}
+    return Law(key, "coupler", kinds, shapes, "velocity", function), numbers
+
+
+class _Own:
+    """Numbers of one joint among those of a coupler."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.__dict__.update(values)
+
+
+def _single(what: str, value: Any) -> Any:
+    if isinstance(value, Symbol | int | float | np.number):
+        return value
+    entries = np.ravel(value)
+    if entries.size != 1:
+        raise InputError(what, found=f"{entries.size} values", expected="one")
+    return entries[0]
+
+
+def _three(what: str, value: Any) -> Any:
+    entries = list(value) if not isinstance(value, Symbol) else [value]
+    if len(entries) != 3:
+        raise InputError(what, found=f"{len(entries)} values", expected="three")
+    return entries
+
+
+def _rotation(what: str, value: Any) -> Any:
+    array = np.asarray(value, dtype=object) if not isinstance(value, np.ndarray) else value
+    if array.shape == (4,):
+        array = rotation_matrix(array)
+    if array.shape != (3, 3):
+        raise InputError(
+            what, found=f"shape {array.shape}", expected="a rotation matrix or a quaternion"
+        )
+    return array.view(SymbolArray) if array.dtype == object else array

@@ -1,0 +1,241 @@
+"""From the parts of a mechanism to the terms of its equations, element by element.
+
+    M = diag(m I, J′),   Q = (m g, −ω′ × J′ω′) + forces,   q̇ = N v,   A v̇ = b
+
+in the velocities ṙ and ω′ of Formulation III (Nikravesh 11.28 ff.). Each element is traced and
+differentiated once for its kind; here its function is placed on the bodies it acts on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+from zwang.bodies.element import Element, Traced, trace_constraint, trace_force
+from zwang.bodies.parts import Parts
+from zwang.bodies.pose import SCALAR, config_of, kinematics
+from zwang.functions.constraint import Constraint, Level
+from zwang.functions.derive import Rows, State
+from zwang.functions.model import Definition, Model
+
+if TYPE_CHECKING:
+    import casadi
+
+__all__ = ["Symbols", "model_of", "traced_elements"]
+
+
+def traced_elements(parts: Parts) -> dict[Any, Traced]:
+    """Law key → its traced function; one for all elements of a kind."""
+    found: dict[Any, Traced] = {}
+    for element in parts.constraints + parts.forces:
+        key = element.law.key
+        if key not in found:
+            trace = trace_force if element.law.level == "force" else trace_constraint
+            found[key] = trace(element.law, element.name, parts.parameters)
+    return found
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """The state of a mechanism as symbols, and what its elements are functions of."""
+
+    parts: Parts
+    q: casadi.SX
+    v: casadi.SX
+    t: casadi.SX
+    p: casadi.SX
+
+    @classmethod
+    def of(cls, parts: Parts) -> Symbols:
+        """Fresh symbols for a mechanism."""
+        import casadi as ca
+
+        count = sum(value.size for value in parts.all_parameters.values())
+        return cls(
+            parts,
+            ca.SX.sym("q", len(parts.coordinates)),
+            ca.SX.sym("v", len(parts.velocities)),
+            ca.SX.sym("t"),
+            ca.SX.sym("p", count),
+        )
+
+    @cached_property
+    def slots(self) -> dict[str, tuple[int, int]]:
+        """Parameter name → its place in p."""
+        result, start = {}, 0
+        for name, value in self.parts.all_parameters.items():
+            result[name] = (start, start + value.size)
+            start += value.size
+        return result
+
+    @cached_property
+    def configs(self) -> list[casadi.SX]:
+        """Configuration of each body."""
+        starts, _ = self.parts.places
+        return [
+            config_of(b.kind, self.q[starts[i] : starts[i] + b.kind.nq])
+            for i, b in enumerate(self.parts.bodies)
+        ]
+
+    def parameter(self, name: str) -> casadi.SX:
+        """Symbols of a parameter, flat."""
+        start, end = self.slots[name]
+        return self.p[start:end]
+
+    def numbers(self, element: Element) -> casadi.SX:
+        """Symbols of an element's numbers, flat."""
+        import casadi as ca
+
+        parts = [self.parameter(f"{element.name}.{n}") for n in element.law.shapes]
+        return ca.vertcat(*parts) if parts else ca.SX(0, 1)
+
+    def columns(self, element: Element) -> list[casadi.SX]:
+        """Arguments of an element's traced function at its bodies."""
+        import casadi as ca
+
+        nothing = ca.SX(0, 1)
+        _, starts = self.parts.places
+        configs = [nothing if i < 0 else self.configs[i] for i in element.bodies]
+        velocities = [
+            nothing if i < 0 else self.v[starts[i] : starts[i + 1]] for i in element.bodies
+        ]
+        user = sum(x.size for x in self.parts.parameters.values())
+        return [*configs, *velocities, self.t, self.numbers(element), self.p[:user]]
+
+
+def model_of(parts: Parts) -> Model:
+    """The terms of a mechanism as expressions of its state."""
+    import casadi as ca
+
+    s = Symbols.of(parts)
+    traced = traced_elements(parts)
+    q_starts, v_starts = parts.places
+    nq, nv = len(parts.coordinates), len(parts.velocities)
+    N, M, Q, V = ca.SX(nq, nv), ca.SX(nv, nv), ca.SX.zeros(nv, 1), ca.SX(0)
+    gravity = s.parameter("gravity")
+    for i, body in enumerate(parts.bodies):
+        rows, columns = slice(q_starts[i], q_starts[i + 1]), slice(v_starts[i], v_starts[i + 1])
+        N[rows, columns] = kinematics(body.kind, s.q[rows])
+        block, force, potential = _body_terms(s, i, gravity)
+        M[columns, columns] = block
+        Q[columns] += force
+        V = V + potential
+    for element in parts.forces:
+        potential, *forces = traced[element.law.key].function.call(s.columns(element))
+        V = V + potential
+        for i, force in zip(element.bodies, forces, strict=True):
+            if i >= 0:
+                Q[v_starts[i] : v_starts[i + 1]] += force
+    blocks = {e.name: _rows(s, e, traced[e.law.key]) for e in parts.constraints}
+    multipliers = ca.SX.sym("lambda", sum(block.A.shape[0] for block in blocks.values()))
+    state = State(s.q, s.v, s.t, s.p, ca.mtimes(N, s.v))
+    T = 0.5 * ca.mtimes([s.v.T, M, s.v])
+    C = _friction(parts, s, traced, blocks, multipliers)
+    return Model(
+        _definition(parts, blocks),
+        state,
+        N,
+        ca.SX.zeros(nq, 1),
+        M,
+        Q,
+        T,
+        V,
+        blocks,
+        multipliers,
+        C,
+        unit=_unit_groups(parts),
+    )
+
+
+def _body_terms(s: Symbols, i: int, gravity: casadi.SX) -> tuple[casadi.SX, casadi.SX, casadi.SX]:
+    """Mass block, weight with gyroscopic moment, and potential of one body."""
+    import casadi as ca
+
+    body = s.parts.bodies[i]
+    _, starts = s.parts.places
+    mass = s.parameter(f"{body.name}.mass")
+    if body.kind is SCALAR:
+        return mass, ca.SX(0), ca.SX(0)
+    position = s.configs[i][:3]
+    if body.kind.plane is not None:
+        a, b, _ = body.kind.plane
+        g = ca.vertcat(gravity[a], gravity[b])
+        J = s.parameter(f"{body.name}.inertia")
+        block = ca.diagcat(mass, mass, J)
+        force = ca.vertcat(mass * g, 0)
+        return block, force, -mass * ca.dot(g, position[:2])
+    entries = s.parameter(f"{body.name}.inertia")
+    J = ca.diag(entries)
+    if entries.numel() == 9:
+        # The tensor is symmetric: its upper half serves both.
+        J = ca.SX(3, 3)
+        for row in range(3):
+            for column in range(3):
+                J[row, column] = entries[3 * min(row, column) + max(row, column)]
+    omega = s.v[starts[i] + 3 : starts[i] + 6]
+    spin = ca.cross(omega, ca.mtimes(J, omega))
+    block = ca.diagcat(mass * ca.SX.eye(3), J)
+    return block, ca.vertcat(mass * gravity, -spin), -mass * ca.dot(gravity, position)
+
+
+def _rows(s: Symbols, element: Element, traced: Traced) -> Rows:
+    """An element's equations with its blocks of A placed at the velocities of its bodies."""
+    import casadi as ca
+
+    phi, psi, b, *blocks = traced.function.call(s.columns(element))
+    _, starts = s.parts.places
+    A = ca.SX(traced.rows, s.v.numel())
+    for i, block in zip(element.bodies, blocks, strict=True):
+        if i >= 0:
+            A[:, starts[i] : starts[i + 1]] += block
+    value = phi if traced.level == "position" else None
+    return Rows(traced.level, value, psi, A, b)
+
+
+def _unit_groups(parts: Parts) -> tuple[tuple[int, ...], ...]:
+    starts, _ = parts.places
+    return tuple(
+        tuple(starts[i] + k for k in body.kind.unit)
+        for i, body in enumerate(parts.bodies)
+        if body.kind.unit
+    )
+
+
+def _friction(
+    parts: Parts,
+    s: Symbols,
+    traced: Mapping[Any, Traced],
+    blocks: Mapping[str, Rows],
+    multipliers: casadi.SX,
+) -> casadi.SX:
+    """C: forces of friction, which depend on the reactions of the joints they act in."""
+    import casadi as ca
+
+    C = ca.SX.zeros(s.v.numel(), 1)
+    if not parts.friction:
+        return C
+    from zwang.bodies.forces.friction import friction_force
+
+    return friction_force(parts, s, traced, blocks, multipliers, C)
+
+
+def _definition(parts: Parts, blocks: Mapping[str, Rows]) -> Definition:
+    """Names and parameters; the functions of a mechanism are its elements."""
+    return Definition(
+        coordinates=parts.coordinates,
+        velocities=parts.velocities,
+        parameters=parts.all_parameters,
+        mass=None,
+        force=None,
+        constraints={
+            name: Constraint(cast("Level", b.level), (_by_elements,)) for name, b in blocks.items()
+        },
+        kinematics=(_by_elements, None),
+    )
+
+
+def _by_elements() -> None:
+    message = "a mechanism is not traced from functions"
+    raise AssertionError(message)

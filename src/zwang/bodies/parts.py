@@ -1,0 +1,110 @@
+"""A mechanism as data: bodies, elements, parameters. What a `Mechanism` freezes into."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from zwang.bodies.body import Body
+from zwang.bodies.element import Element
+from zwang.bodies.marker import Joint
+from zwang.bodies.pose import GROUND, SCALAR, Kind
+
+__all__ = ["Parts"]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """All of a mechanism, in the order in which it was described.
+
+    Attributes
+    ----------
+    kind : what its bodies move in.
+    bodies : without the ground.
+    constraints, forces : elements.
+    friction : elements whose force depends on the reaction of a constraint element.
+    joints : name → joint, for reactions, joint coordinates and drawings.
+    parameters : the user's, name → value.
+    gravity : acceleration [m/s²], shape (3,).
+    """
+
+    kind: Kind
+    bodies: tuple[Body, ...]
+    constraints: tuple[Element, ...]
+    forces: tuple[Element, ...]
+    friction: tuple[Element, ...]
+    joints: Mapping[str, Joint]
+    parameters: Mapping[str, np.ndarray]
+    gravity: np.ndarray = field(default_factory=lambda: np.zeros(3))
+
+    @property
+    def elements(self) -> tuple[Element, ...]:
+        """Constraints, forces and friction."""
+        return self.constraints + self.forces + self.friction
+
+    @cached_property
+    def all_parameters(self) -> dict[str, np.ndarray]:
+        """The user's parameters, gravity, then the numbers of bodies and elements by name."""
+        values = dict(self.parameters)
+        values["gravity"] = self.gravity
+        for body in self.bodies:
+            values[f"{body.name}.mass"] = np.array(body.inertia.mass)
+            if body.kind.plane is not None:
+                k = body.kind.plane[2]
+                values[f"{body.name}.inertia"] = np.array(body.inertia.tensor[k, k])
+            elif body.kind is not SCALAR:
+                # A diagonal tensor stays one: its zeros are not carried along.
+                J = body.inertia.tensor
+                diagonal = np.diag(J)
+                values[f"{body.name}.inertia"] = (
+                    diagonal.copy() if np.array_equal(J, np.diag(diagonal)) else J
+                )
+        for element in self.elements:
+            for number, value in element.numbers.items():
+                values[f"{element.name}.{number}"] = np.asarray(value, dtype=float)
+        return values
+
+    @cached_property
+    def places(self) -> tuple[list[int], list[int]]:
+        """Where the coordinates and the velocities of each body begin."""
+        q, v = [0], [0]
+        for body in self.bodies:
+            q.append(q[-1] + body.kind.nq)
+            v.append(v[-1] + body.kind.nv)
+        return q, v
+
+    @cached_property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of q: ``crank.x``, or the name of a further coordinate alone."""
+        return tuple(_joined(b.name, end) for b in self.bodies for end in b.kind.q)
+
+    @cached_property
+    def velocities(self) -> tuple[str, ...]:
+        """Names of v."""
+        return tuple(_joined(b.name, end) for b in self.bodies for end in b.kind.v)
+
+    @cached_property
+    def start(self) -> tuple[np.ndarray, np.ndarray]:
+        """q and v as placed, not yet assembled."""
+        q = [np.zeros(0), *(b.coordinates() for b in self.bodies)]
+        v = [np.zeros(0), *(b.velocities() for b in self.bodies)]
+        return np.concatenate(q), np.concatenate(v)
+
+    def kind_of(self, index: int) -> Kind:
+        """What a body moves in; −1 is the ground."""
+        return GROUND if index < 0 else self.bodies[index].kind
+
+    def without(self, names: frozenset[str]) -> Parts:
+        """The same without some constraints and the friction in them."""
+        return replace(
+            self,
+            constraints=tuple(e for e in self.constraints if e.name not in names),
+            friction=tuple(e for e in self.friction if e.name.split(".")[0] not in names),
+        )
+
+
+def _joined(name: str, ending: str) -> str:
+    return f"{name}.{ending}" if ending else name

@@ -1,0 +1,106 @@
+"""Putting a mechanism together: a configuration near its placement that meets all conditions.
+
+Gauss–Newton on the conditions g(q) = 0, constraints and held coordinates alike, in increments δ of
+the velocities' kind (translations and rotations of the bodies):
+
+    δ = −W⁻¹ Gᵀ (G W⁻¹ Gᵀ)⁺ g,    q ← q ⊕ δ
+
+with rotations counted by a length of the mechanism, so that metres and radians compare. A step that
+does not bring the conditions down is halved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from zwang.terms import FloatArray
+
+__all__ = ["Conditions", "Placed", "place", "set_velocities"]
+
+ITERATIONS = 60
+HALVINGS = 12
+#: Conditions count as met below this, relative to the size of the mechanism.
+MET = 1e-12
+#: Directions that are this much weaker than the strongest are not used.
+WEAK = 1e-9
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What has to be met.
+
+    Attributes
+    ----------
+    values : q → (g, G): values and their derivatives by increments, shapes (m,) and (m, nv).
+    move : (q, δ) → q ⊕ δ.
+    weights : of the increments, shape (nv,); large where little change is wanted.
+    size : of the mechanism [m].
+    """
+
+    values: Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+    move: Callable[[FloatArray, FloatArray], FloatArray]
+    weights: FloatArray
+    size: float
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Where the search ended: q, values and slopes there, steps taken, and whether they are met."""
+
+    q: FloatArray
+    values: FloatArray
+    slopes: FloatArray
+    iterations: int
+    met: bool
+
+
+def place(c: Conditions, q: FloatArray) -> Placed:
+    """The nearest configuration that the search finds."""
+    g, G = c.values(q)
+    limit = MET * max(1.0, c.size)
+    best = float(np.linalg.norm(g))
+    steps, polish = 0, 2  # two further steps take the last digits
+    while steps < ITERATIONS:
+        if np.abs(g).max(initial=0.0) <= limit:
+            if not polish:
+                break
+            polish -= 1
+        step = least_change(G, -g, c.weights)
+        # A turn of more than half a radian is no small change.
+        largest = float(np.abs(step).max(initial=0.0)) / max(c.size, 1e-300)
+        step = step / max(1.0, 2.0 * largest)
+        for _ in range(HALVINGS):
+            trial = c.move(q, step)
+            g_new, G_new = c.values(trial)
+            size = float(np.linalg.norm(g_new))
+            if size < best or size <= limit:
+                break
+            step = 0.5 * step
+        else:
+            break
+        q, g, G, best, steps = trial, g_new, G_new, size, steps + 1
+    return Placed(q, g, G, steps, bool(np.abs(g).max(initial=0.0) <= limit))
+
+
+def least_change(G: FloatArray, rhs: FloatArray, weights: FloatArray) -> FloatArray:
+    """The δ of least weighted length with G δ = rhs, in the sense of least squares."""
+    if not len(rhs):
+        return np.zeros(G.shape[1])
+    root = 1.0 / np.sqrt(weights)
+    return root * np.linalg.lstsq(G * root, rhs, rcond=WEAK)[0]
+
+
+def set_velocities(
+    rates: Callable[[FloatArray], tuple[FloatArray, FloatArray]], v: FloatArray, weights: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Velocities nearest to v with ψ = 0, and ψ and ψ_v there; a few steps for nonlinear ψ."""
+    for _ in range(8):
+        psi, slopes = rates(v)
+        if np.abs(psi).max(initial=0.0) <= 1e-14 * max(1.0, float(np.abs(v).max(initial=0.0))):
+            break
+        v = v + least_change(slopes, -psi, weights)
+    psi, slopes = rates(v)
+    return v, psi, slopes

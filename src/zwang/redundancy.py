@@ -1,0 +1,190 @@
+"""Constraint rows that follow from the others wherever the system can go.
+
+At a state on its constraints a redundant row does no harm: the regularised solve shares its force
+out. The stages of an integrator, however, lie a little off, and there the row says something of its
+own: in Bricard's loop of six hinges the thirtieth equation, empty on the constraints, becomes a
+constraint against the motion as soon as a stage misses them by 1e-5. So rows that depend on others
+at *all* states near by are left out of the accelerations and of the corrections; their residuals
+are still computed, and the reactions are shared out among all rows as before.
+
+Which rows: with Z a basis of null(Aᵀ) at several states, a set of rows may go when Z restricted to
+it is regular at each of them. Rows are taken in turn, the one with the largest least share first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from zwang.errors import ZwangError
+from zwang.formulations.rank import equilibrate
+from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    from zwang.system import System
+
+__all__ = ["left_out_note", "redundant_rows"]
+
+#: Singular values of rows of unit length below this belong to dependent rows; states are on the
+#: constraints to 1e-13, and close to a singular position values are still above it.
+DEPENDENT = 1e-9
+#: States that are looked at, and how far they lie from each other in scaled velocities' units.
+STATES = 5
+STEP = 0.15
+NEWTON_STEPS = 12
+#: A row with a smaller share than this in the dependency at some state stays.
+LEAST_SHARE = 1e-3
+
+
+def redundant_rows(
+    system: System, y: FloatArray, t: float, p: FloatArray, span: float
+) -> tuple[int, ...]:
+    """Numbers of the rows of A that can be left out, in order; none for most systems.
+
+    Parameters
+    ----------
+    y, t : a state on the constraints, or close to them.
+    span : length of the simulation, over which prescribed motions are looked at [s].
+    """
+    nq = len(system.coordinates)
+    view = _View(system, p)
+    if not system.model.blocks:
+        return ()
+    q = view.moved(y[:nq], t, np.zeros(view.nv))
+    if q is None or _deficit(view.scaled(q, y[nq:], t)) == 0:
+        return ()
+    cache = system.__dict__.setdefault("_redundant_rows", {})
+    key = (p.tobytes(), y.tobytes(), t, span)
+    if key not in cache:
+        cache[key] = _choose(view, _states(view, q, t, span), system)
+    return cache[key]
+
+
+def left_out_note(system: System, rows: tuple[int, ...]) -> str:
+    """Which rows do not act because they follow from others, as a sentence."""
+    names = system.model.row_names
+    listed = ", ".join(names[i] for i in rows[:6]) + (", …" if len(rows) > 6 else "")
+    return (
+        f"{len(rows)} of {len(names)} constraint rows follow from the others and were left out of "
+        f"the accelerations, their residuals still watched: {listed}"
+    )
+
+
+class _View:
+    """Rows, values and kinematics of a system at a state."""
+
+    def __init__(self, system: System, p: FloatArray) -> None:
+        self.system, self.p = system, p
+        self.nv = len(system.velocities)
+
+    def rows(self, q: FloatArray, v: FloatArray, t: float) -> tuple[FloatArray, ...]:
+        """A, φ, the rows of φ, M and N."""
+        nq, nv = len(q), self.nv
+        A, phi, M, N = self.system.evaluator(
+            "redundancy",
+            lambda m: {"A": m.A, "phi": m.position_values, "M": m.M, "N": m.N},
+            q,
+            v,
+            np.asarray(t),
+            self.p,
+        )
+        A = A.reshape(-1, nv)
+        levels = [b.level for b in self.system.model.blocks.values() for _ in range(b.A.shape[0])]
+        at_position = np.array([level == "position" for level in levels], dtype=bool)
+        return A, np.atleast_1d(phi), A[at_position], M.reshape(nv, nv), N.reshape(nq, nv)
+
+    def scaled(self, q: FloatArray, v: FloatArray, t: float) -> FloatArray:
+        """A with velocities and rows scaled, rows that vanish left as zero."""
+        A, _, _, M, _ = self.rows(q, v, t)
+        d, e = equilibrate(M, A)
+        return A * d * np.where(np.isfinite(e), e, 0.0)[:, None]
+
+    def moved(self, q: FloatArray, t: float, step: FloatArray) -> FloatArray | None:
+        """A configuration a step away, put back on φ = 0; None where that fails."""
+        rest = np.zeros(self.nv)
+        _, _, _, _, N = self.rows(q, rest, t)
+        q = self._normal(q + N @ step)
+        for _ in range(NEWTON_STEPS):
+            _, phi, G, M, N = self.rows(q, rest, t)
+            if not np.isfinite(phi).all():
+                return None
+            if np.abs(phi).max(initial=0.0) < 1e-13 * max(1.0, float(np.abs(q).max())):
+                return q
+            d, _ = equilibrate(M, G)
+            q = self._normal(q + N @ (d * np.linalg.lstsq(G * d, -phi, rcond=1e-7)[0]))
+        _, phi, _, _, _ = self.rows(q, rest, t)
+        return q if np.abs(phi).max(initial=0.0) < 1e-11 * max(1.0, np.abs(q).max()) else None
+
+    def _normal(self, q: FloatArray) -> FloatArray:
+        for group in self.system.model.unit:
+            q[list(group)] /= np.linalg.norm(q[list(group)])
+        return q
+
+
+def _deficit(rows: FloatArray) -> int:
+    if not rows.size:
+        return 0
+    return len(rows) - int(np.sum(np.linalg.svd(rows, compute_uv=False) > DEPENDENT))
+
+
+def _states(
+    view: _View, q: FloatArray, t: float, span: float
+) -> list[tuple[FloatArray, FloatArray, float]]:
+    """The state and some near by: along free motions, and later in time."""
+    generator = np.random.default_rng(0)
+    states: list[tuple[FloatArray, FloatArray, float]] = [(q, np.zeros(view.nv), t)]
+    for k in range(1, STATES):
+        start, _, _ = states[-1]
+        later = t + 1e-3 * span * k
+        rows = view.scaled(start, np.zeros(view.nv), later)
+        _, s, Vt = np.linalg.svd(rows)
+        free = Vt[int(np.sum(s > DEPENDENT)) :].T
+        A, _, _, M, _ = view.rows(start, np.zeros(view.nv), later)
+        d, _ = equilibrate(M, A)
+        direction = d * (free @ generator.standard_normal(free.shape[1]))
+        size = float(np.abs(direction).max(initial=0.0))
+        step = STEP * direction / size if size > 0.0 else direction
+        for _ in range(4):
+            found = view.moved(start, later, step)
+            if found is not None:
+                states.append((found, np.zeros(view.nv), later))
+                break
+            step = 0.3 * step
+    return states
+
+
+def _choose(
+    view: _View, states: list[tuple[FloatArray, FloatArray, float]], system: System
+) -> tuple[int, ...]:
+    """Rows that may go at all states alike."""
+    try:
+        matrices = [view.scaled(*state) for state in states]
+    except ZwangError:
+        return ()
+    deficits = [_deficit(rows) for rows in matrices]
+    wanted = min(deficits)
+    bases = []
+    for rows, deficit in zip(matrices, deficits, strict=True):
+        if deficit == wanted:
+            U, _, _ = np.linalg.svd(rows)
+            bases.append(U[:, len(rows) - wanted :])
+    levels = [b.level for b in system.model.blocks.values() for _ in range(b.A.shape[0])]
+    # What acts on accelerations alone leaves no residual by which a contradiction would show.
+    may_go = np.array([level != "acceleration" for level in levels], dtype=bool)
+    gone: list[int] = []
+    for _ in range(wanted):
+        shares = np.min([np.linalg.norm(Z, axis=1) for Z in bases], axis=0) * may_go
+        row = len(shares) - 1 - int(np.argmax(np.round(shares[::-1], 6)))
+        if shares[row] < LEAST_SHARE:
+            break
+        gone.append(row)
+        may_go[row] = False
+        bases = [_without(Z, row) for Z in bases]
+    return tuple(sorted(gone))
+
+
+def _without(Z: FloatArray, row: int) -> FloatArray:
+    """A basis of the dependencies that do not contain a row."""
+    Q, _ = np.linalg.qr(Z[row][:, None], mode="complete")
+    return Z @ Q[:, 1:]

@@ -1,0 +1,214 @@
+"""Runs of mechanisms: motion of bodies, coordinates of joints, reactions at their points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.bodies.pose import SCALAR
+from zwang.diagnosis.passport import Status
+from zwang.errors import InputError, UnknownNameError
+from zwang.formulations.lazy import computed_once
+from zwang.rotation.quaternion import from_rotation_matrix, rotation_matrix
+from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    from zwang.bodies.body import Body
+    from zwang.bodies.marker import Joint, Marker
+    from zwang.run.run import Run
+
+__all__ = ["BodyMotion", "Reaction", "body_motion", "channel", "mechanism_of", "reaction"]
+
+
+@dataclass(frozen=True)
+class BodyMotion:
+    """Where a body was at the saved times.
+
+    Attributes
+    ----------
+    name : of the body.
+    position, velocity : of its origin, world axes, shape (nt, 3).
+    center : centre of mass, shape (nt, 3).
+    rotation : from body to world axes, shape (nt, 3, 3).
+    angular_velocity : world axes, shape (nt, 3).
+    """
+
+    name: str
+    position: FloatArray
+    velocity: FloatArray
+    center: FloatArray
+    rotation: FloatArray
+    angular_velocity: FloatArray
+
+    @computed_once
+    def quaternion(self) -> FloatArray:
+        """Orientation (w, x, y, z), continuous in time, shape (nt, 4)."""
+        u = np.array([from_rotation_matrix(R) for R in self.rotation]).reshape(-1, 4)
+        turns = np.sign(np.sum(u[1:] * u[:-1], axis=1))
+        turns[turns == 0.0] = 1.0
+        return u * np.concatenate([np.ones(min(1, len(u))), np.cumprod(turns)])[:, None]
+
+    def point(self, local: Any) -> FloatArray:
+        """World positions of a point given in the body's frame, shape (nt, 3)."""
+        return self.position + self.rotation @ np.asarray(local, dtype=float)
+
+
+@dataclass(frozen=True)
+class Reaction:
+    """What a joint exerts on its second body, at the joint's point on that body.
+
+    Attributes
+    ----------
+    joint : name.
+    force, moment : shape (nt, 3), in the axes asked for; the moment is about `point`.
+    point : in the world, shape (nt, 3).
+    """
+
+    joint: str
+    force: FloatArray
+    moment: FloatArray
+    point: FloatArray
+    _run: Run = field(repr=False)
+    _elements: tuple[str, ...] = field(repr=False)
+
+    @computed_once
+    def determinate(self) -> FloatArray:
+        """Whether force and moment follow from the motion at each saved time, shape (nt,)."""
+        known = [_determinate(self._run, self._elements, i) for i in range(len(self._run.t))]
+        return np.array(known, dtype=bool)
+
+
+def mechanism_of(run: Run) -> Any:
+    """The mechanism's system behind a run."""
+    if not hasattr(run.system, "parts"):
+        raise InputError(
+            "run", found="a system of functions", expected="a mechanism of bodies and joints"
+        )
+    return run.system
+
+
+def body_motion(run: Run, name: str) -> BodyMotion:
+    """Motion of one body."""
+    parts = mechanism_of(run).parts
+    bodies = {b.name: b for b in parts.bodies if b.kind is not SCALAR}
+    if name not in bodies:
+        raise UnknownNameError("body", name, bodies)
+    body = bodies[name]
+    center, R, v, omega = poses(run, body)
+    arm = R @ -body.inertia.center
+    return BodyMotion(name, center + arm, v + np.cross(omega, arm), center, R, omega)
+
+
+def poses(run: Run, body: Body) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Centre of mass, rotation, velocity and angular velocity in world axes of one body."""
+    q_starts, v_starts = run.system.parts.places  # type: ignore[attr-defined]
+    i = body.index
+    q, v = run.q[:, q_starts[i] : q_starts[i + 1]], run.v[:, v_starts[i] : v_starts[i + 1]]
+    if body.kind.plane is None:
+        R = rotation_matrix(q[:, 3:])
+        return q[:, :3], R, v[:, :3], (R @ v[:, 3:, None])[..., 0]
+    a, b, k = body.kind.plane
+    center, velocity, omega = (np.zeros((len(q), 3)) for _ in range(3))
+    # What the plane leaves alone stays where the body was placed.
+    center[:, k] = body.placement.point(body.inertia.center)[k]
+    center[:, [a, b]], velocity[:, [a, b]], omega[:, k] = q[:, :2], v[:, :2], v[:, 2]
+    R = np.broadcast_to(np.eye(3), (len(q), 3, 3)).copy()
+    first, second = (k + 1) % 3, (k + 2) % 3
+    R[:, first, first] = R[:, second, second] = q[:, 2]
+    R[:, second, first], R[:, first, second] = q[:, 3], -q[:, 3]
+    return center, R, velocity, omega
+
+
+def channel(run: Run, name: str) -> FloatArray:
+    """A joint's coordinate or rate over time; angles go on beyond full turns."""
+    system = mechanism_of(run)
+    parts = [
+        s.system.joint_states(  # type: ignore[attr-defined]
+            name,
+            run.q[s.first : s.last],
+            run.v[s.first : s.last],
+            run.t[s.first : s.last],
+            parameters=s.parameters,
+        )
+        for s in run.segments
+        if s.last > s.first
+    ]
+    value, rate = (np.concatenate([p[k] for p in parts]) for k in range(2))
+    if name.endswith("_rate"):
+        return rate
+    return unwrapped(run.t, value, rate) if system.is_angle(name) else value
+
+
+def unwrapped(t: FloatArray, angle: FloatArray, rate: FloatArray) -> FloatArray:
+    """Angles without jumps: each step turns by what is nearest to its mean rate times its time."""
+    step = np.diff(angle)
+    expected = 0.5 * (rate[1:] + rate[:-1]) * np.diff(t)
+    turns = np.round((expected - step) / (2.0 * np.pi))
+    return angle + 2.0 * np.pi * np.concatenate([np.zeros(min(1, len(angle))), np.cumsum(turns)])
+
+
+def reaction(run: Run, name: str, axes: str = "world") -> Reaction:
+    """Force and moment that a joint exerts on its second body."""
+    parts = mechanism_of(run).parts
+    if name not in parts.joints:
+        raise UnknownNameError("joint", name, parts.joints)
+    joint: Joint = parts.joints[name]
+    if axes not in ("world", "body", "joint"):
+        raise UnknownNameError("axes of a reaction", axes, ["world", "body", "joint"])
+    if joint.a is None or joint.b is None:
+        raise InputError(
+            f"reaction of {name!r}",
+            found="a constraint of your own, which acts at no point",
+            expected="a joint",
+            advice="run.constraint_force gives its generalized force.",
+        )
+    total = np.sum([run.constraint_force(e) for e in joint.elements], axis=0)
+    # On the second body, or what the first one gets, reversed.
+    marker, sign = (joint.b, 1.0) if joint.b.body >= 0 else (joint.a, -1.0)
+    body = parts.bodies[marker.body]
+    center, R, _, _ = poses(run, body)
+    force, about_center = _spatial(total, body, parts.places[1][body.index], R)
+    arm = R @ marker.arm
+    point = center + arm
+    moment = about_center - np.cross(arm, force)
+    if sign < 0.0 or axes == "world":
+        force, moment = sign * force, sign * moment
+    if axes != "world":
+        seen = _axes(run, parts, joint.a if axes == "joint" else joint.b, own=axes == "joint")
+        force, moment = (np.einsum("tji,tj->ti", seen, x) for x in (force, moment))
+    return Reaction(name, force, moment, point, run, joint.elements)
+
+
+def _axes(run: Run, parts: Any, marker: Marker, *, own: bool) -> FloatArray:
+    """Axes, as columns, of a marker or of its body, shape (nt, 3, 3)."""
+    R = (
+        np.broadcast_to(np.eye(3), (len(run.t), 3, 3))
+        if marker.body < 0
+        else poses(run, parts.bodies[marker.body])[1]
+    )
+    return R @ marker.axes if own else R
+
+
+def _spatial(
+    generalized: FloatArray, body: Body, start: int, R: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """World force, and world moment about the centre of mass, of a generalized force."""
+    own = generalized[:, start : start + body.kind.nv]
+    if body.kind.plane is None:
+        return own[:, :3], (R @ own[:, 3:, None])[..., 0]
+    a, b, k = body.kind.plane
+    force, moment = np.zeros((len(own), 3)), np.zeros((len(own), 3))
+    force[:, [a, b]], moment[:, k] = own[:, :2], own[:, 2]
+    return force, moment
+
+
+def _determinate(run: Run, elements: tuple[str, ...], i: int) -> bool:
+    segment = next(s for s in run.segments if s.first <= i < s.last)
+    if not all(e in segment.system.model.groups for e in elements):
+        return True  # switched off: no force
+    passport = segment.system.passport(
+        run.q[i], run.v[i], float(run.t[i]), parameters=segment.parameters
+    )
+    return all(passport.groups[e].status is Status.DETERMINATE for e in elements)
