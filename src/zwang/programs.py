@@ -10,8 +10,8 @@ from zwang.engine.fused import Expressions
 from zwang.engine.program import Program, fuse
 from zwang.formulations.rank import equilibrate, mass_spectrum
 from zwang.integrators.settings import Drift, Settings
-from zwang.reference import reference_program
 from zwang.redundancy import redundant_rows
+from zwang.reference import reference_program
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
