@@ -170,6 +170,35 @@ def test_order_2_at_times_between_steps(pendulum, integrator):
     require_order_2(np.array(errors))
 
 
+@both
+def test_between_steps_lies_the_cubic_through_both_ends(integrator):
+    h = 0.1
+    choices = {"until": 1.0, "integrator": integrator, "step": h, "parameters": {"w": 2.0}}
+    ends = oscillator().simulate([1.0], **choices)
+    run = oscillator().simulate([1.0], **choices, save=h * (np.arange(10) + 0.5))
+    q, v = ends.q, ends.v
+    assert np.abs(run.q - (q[:-1] + q[1:]) / 2 - h * (v[:-1] - v[1:]) / 8).max() < ROUNDING
+    assert np.abs(run.v - 1.5 * (q[1:] - q[:-1]) / h + (v[:-1] + v[1:]) / 4).max() < ROUNDING
+
+
+@pytest.mark.parametrize(
+    ("integrator", "choices"),
+    [("rattle", {}), ("generalized_alpha", {}), ("generalized_alpha", {"spectral_radius": 0.0})],
+)
+def test_a_single_step_has_an_error_of_order_3(pendulum, integrator, choices):
+    # Events and states between saved ones are reached by single steps from a fresh start.
+    q0, _ = pendulum_state(0.4)
+    start = (q0, pendulum_state(0.4)[1] * np.array([q0[1], -q0[0]]))
+    errors = []
+    for h in (0.02, 0.01, 0.005):
+        run = pendulum.simulate(*start, until=h, integrator=integrator, step=h, **choices)
+        exact, speed = pendulum_state(0.4 + h)
+        off = run.v[-1] - speed * np.array([exact[1], -exact[0]])
+        errors.append([np.abs(run.q[-1] - exact).max(), np.abs(off).max()])
+    for column in np.array(errors).T:
+        assert slope_of(column) > ORDER + 1.0 - ORDER_TOLERANCE
+
+
 # --- constraints ----------------------------------------------------------------------------------
 
 
@@ -217,9 +246,12 @@ def test_index_3_leaves_velocities_off_by_the_square_of_the_step(pendulum):
     assert abs(slope_of(missed) - ORDER) < ORDER_TOLERANCE
 
 
-def test_small_steps_do_not_spoil_the_equations(pendulum):
-    # Unscaled, the equations of the positions would have the condition 1/h² = 1e12.
-    run = pendulum.simulate([1.0, 0.0], until=1e-3, integrator="generalized_alpha", step=1e-6)
+@pytest.mark.parametrize("drift", ["projection", "none"])
+def test_small_steps_do_not_spoil_the_equations(pendulum, drift):
+    # Unscaled, the rows of the positions would be of size h² = 1e-12, below the regularisation.
+    run = pendulum.simulate(
+        [1.0, 0.0], until=1e-3, integrator="generalized_alpha", step=1e-6, drift=drift
+    )
     fallen = np.arcsin(-run["y"][-1])
     assert run.finished
     assert abs(fallen - 9.81 * 1e-6 / 2) < 1e-12
