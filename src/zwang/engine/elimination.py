@@ -1,8 +1,10 @@
 """A fixed elimination order for [[M, Aᵀ], [A, −R]], found once from the pattern of its entries.
 
-Velocities come first, then constraint rows, so that the pivots of the rows are those of the Schur
-complement A M⁻¹ Aᵀ + R and never a small regularisation R alone. Within each part the next pivot is
-one of least degree, which gives no fill on trees and little on loops.
+A constraint row comes after the velocities it acts on, so that its pivot is one of A M⁻¹ Aᵀ + R,
+with M of the velocities so far, and never a small regularisation R alone; it is as small as R only
+when the row depends on rows before it. It need not wait for all other velocities: where M couples
+them, A M⁻¹ Aᵀ as a whole is full. Of all that may come next, a pivot of least degree does, which
+gives no fill on trees and little on loops.
 """
 
 from __future__ import annotations
@@ -50,22 +52,30 @@ def analyse(
     for row, j in constraint:
         neighbours[n + row].add(j)
         neighbours[j].add(n + row)
+    acts_on = {row: set(neighbours[row]) for row in range(n, n + m)}
+    rows_on = [[row for row in neighbours[j] if row >= n] for j in range(n)]
+    waiting = _Buckets({k: len(neighbours[k]) for k in range(n)})
+    for row, velocities in acts_on.items():
+        if not velocities:
+            waiting.add(row, 0)
     order: list[int] = []
     below: list[tuple[int, ...]] = []
-    for part in (range(n), range(n, n + m)):
-        waiting = _Buckets({k: len(neighbours[k]) for k in part})
-        while waiting:
-            pivot = waiting.pop()
-            column = neighbours[pivot]
-            order.append(pivot)
-            below.append(tuple(sorted(column)))
-            for i in column:
-                neighbours[i].discard(pivot)
-                neighbours[i] |= column
-                neighbours[i].discard(i)
-            for i in column:
-                waiting.update(i, len(neighbours[i]))
-            neighbours[pivot] = set()
+    while waiting:
+        pivot = waiting.pop()
+        column = neighbours[pivot]
+        order.append(pivot)
+        below.append(tuple(sorted(column)))
+        for i in column:
+            neighbours[i].discard(pivot)
+            neighbours[i] |= column
+            neighbours[i].discard(i)
+        for i in column:
+            waiting.update(i, len(neighbours[i]))
+        neighbours[pivot] = set()
+        for row in sorted(rows_on[pivot]) if pivot < n else ():
+            acts_on[row].discard(pivot)
+            if not acts_on[row]:
+                waiting.add(row, len(neighbours[row]))
     rank = {index: place for place, index in enumerate(order)}
     return Elimination(
         tuple(order), tuple(tuple(sorted(column, key=rank.__getitem__)) for column in below)
@@ -83,6 +93,11 @@ class _Buckets:
 
     def __bool__(self) -> bool:
         return bool(self.degree)
+
+    def add(self, index: int, degree: int) -> None:
+        """Let an index take part from now on."""
+        self.degree[index] = degree
+        self.buckets.setdefault(degree, []).append(index)
 
     def update(self, index: int, degree: int) -> None:
         """Record a changed degree; stale entries are skipped when popped."""

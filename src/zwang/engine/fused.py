@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["DELTA", "MASS_SHIFT", "Expressions", "Factor", "accelerate", "project"]
 
-#: Regularisation of the rows. From 1e-8 to 1e-12 only the number of corrections changes; smaller
-#: lets the rounding of stages make redundant rows look independent.
-DELTA = 1e-10
+#: Regularisation of the rows. One correction leaves a relative error of (δ/p)² where the pivots are
+#: down to p, so a small δ lets stages come near a singular position: a distance σ from it, p is
+#: about σ². Much smaller, and rounding decides whether redundant rows look independent.
+DELTA = 1e-12
 
 #: Mass given to every velocity where M is singular, relative to the mean of its diagonal.
 MASS_SHIFT = 1e-6
