@@ -263,7 +263,7 @@ class System:
     def _with_nonideal(
         self, terms: EquationTerms, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
     ) -> EquationTerms:
-        if not self.definition.nonideal:
+        if self.model.ideal:
             return terms
         if self.model.reaction_dependent:
             from zwang.functions.nonideal import solve_reaction_law

@@ -145,6 +145,11 @@ class Model:
         return tuple(names)
 
     @cached_property
+    def ideal(self) -> bool:
+        """Whether C vanishes whatever the state."""
+        return bool(self.C.is_zero())
+
+    @cached_property
     def reaction_dependent(self) -> bool:
         """Whether C depends on the reactions."""
         return bool(self.multipliers.numel()) and depends_on(self.C, self.multipliers, self.state)
