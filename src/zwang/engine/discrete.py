@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 
 __all__ = ["METHODS", "StageExpressions", "generalized_alpha", "rattle"]
 
+#: Mass, relative to the mean of the diagonal of a singular M, that velocities have in the iteration
+#: alone: what neither mass, force nor constraint decides about, the spin of a thin rod between two
+#: spherical joints, then stays as it is. Smaller, and rounding would turn it; larger, and massless
+#: coordinates held by springs would take many iterations at small steps.
+IDLE_MASS = 1e-9
+
 
 @dataclass(frozen=True)
 class StageExpressions:
@@ -117,6 +123,16 @@ class _Equations:
         shift = MASS_SHIFT * ca.trace(M) / self.nv if self.singular_mass else 0.0
         return ca.densify(ca.diag(M)) + shift
 
+    def regularised(self, jacobian: casadi.SX, M: casadi.SX, R: casadi.SX) -> casadi.SX:
+        """r_x with δ R for the rows, after the velocities, and a mass for what has none."""
+        import casadi as ca
+
+        idle = ca.SX(self.nv, self.nv)
+        if self.singular_mass:
+            idle = IDLE_MASS * ca.trace(M) / self.nv * ca.SX.eye(self.nv)
+        rest = jacobian.shape[0] - self.nv - R.numel()
+        return jacobian + ca.diagcat(idle, ca.diag(DELTA * R), ca.SX(rest, rest))
+
 
 def row_sizes(A: casadi.SX, D: casadi.SX) -> casadi.SX:
     """The size Σⱼ a_ij²/d_j of each row; 1 for a row that vanishes, which then gets no force."""
@@ -124,14 +140,6 @@ def row_sizes(A: casadi.SX, D: casadi.SX) -> casadi.SX:
 
     size = ca.densify(ca.mtimes(A * A, 1.0 / D))
     return size + ca.if_else(size == 0.0, 1.0, 0.0)
-
-
-def regularised(jacobian: casadi.SX, first: int, R: casadi.SX) -> casadi.SX:
-    """r_x with δ R added to the diagonal of the rows of constraints, which begin at `first`."""
-    import casadi as ca
-
-    zeros = [ca.SX(k, k) for k in (first, jacobian.shape[0] - first - R.numel())]
-    return jacobian + ca.diagcat(zeros[0], ca.diag(DELTA * R), zeros[1])
 
 
 def generalized_alpha(e: Expressions, *, index: int = 2) -> list[StageExpressions]:
@@ -201,7 +209,7 @@ def generalized_alpha(e: Expressions, *, index: int = 2) -> list[StageExpression
             v,
             ca.vertcat(w, a, v_dot, lam),
             residual,
-            regularised(jacobian, nv, R),
+            eq.regularised(jacobian, M, R),
         )
     ]
 
@@ -271,7 +279,7 @@ def _first_half(e: Expressions, eq: _Equations) -> StageExpressions:
     rows = [by_level[level][k] for k, level in enumerate(e.levels)]
     carried = ca.mtimes(M1, u1) - ca.mtimes(M0, u0) if varying else ca.SX(0, 1)
     residual = ca.vertcat(kick, *rows, carried, midpoint / h)
-    jacobian = regularised(ca.jacobian(residual, x), nv, row_sizes(A0, eq.masses(M0)))
+    jacobian = eq.regularised(ca.jacobian(residual, x), M0, row_sizes(A0, eq.masses(M0)))
     return StageExpressions((q0, v0, memory, x, s, e.p), q, u1, w, residual, jacobian)
 
 
@@ -287,7 +295,7 @@ def _second_half(e: Expressions, eq: _Equations) -> StageExpressions:
     M, A = eq.M(*at), eq.A(*at)
     kick = ca.mtimes(M, dv) - 0.5 * h * eq.momentum_rate(*at) - ca.mtimes(A.T, mu)
     residual = ca.vertcat(kick, eq.psi(q, u + dv, t, e.p))
-    jacobian = regularised(ca.jacobian(residual, x), nv, row_sizes(A, eq.masses(M)))
+    jacobian = eq.regularised(ca.jacobian(residual, x), M, row_sizes(A, eq.masses(M)))
     return StageExpressions((q, u, memory, x, s, e.p), q, u + dv, memory, residual, jacobian)
 
 
