@@ -297,6 +297,26 @@ def test_massless_coordinates_are_carried_along():
         require_order_2(errors_at_end(chain, exact(0.0), exact, 2.0, integrator))
 
 
+@both
+def test_a_thin_rod_in_a_ball_joint_swings_though_nothing_decides_about_its_spin(integrator):
+    m = zw.Mechanism(gravity=(0.0, 0.0, -9.81))
+    rod = m.body(
+        "rod",
+        mass=1.0,
+        inertia=zw.inertia.rod(mass=1.0, length=1.0, axis="x"),
+        position=(0.5, 0.0, 0.0),
+    )
+    m.spherical("ball", m.ground, rod, at=(0.0, 0.0, 0.0))
+    angle = pendulum_angle(0.5, np.pi / 2, length=2.0 / 3.0)  # the rod's equivalent length
+    exact = 0.5 * np.array([np.sin(angle), 0.0, -np.cos(angle)])
+    errors = []
+    for n in (50, 100, 200):
+        run = m.simulate(until=0.5, integrator=integrator, step=0.5 / n)
+        errors.append(np.abs(run.body("rod").position[-1] - exact).max())
+        assert np.abs(run.v[:, 3]).max() < 1e-6  # the spin about its own axis: rounding alone
+    assert abs(slope_of(errors) - ORDER) < ORDER_TOLERANCE
+
+
 # --- damping --------------------------------------------------------------------------------------
 
 

@@ -43,7 +43,7 @@ __all__ = ["advance", "root", "solve"]
 #: Newton corrections of a stage; from the step before, two to four are usual.
 CORRECTIONS = 15
 #: A change of the new state, relative, after which the next one is lost in rounding: Newton's
-#: method squares it, and the regularisation leaves 1e-10 of it.
+#: method squares it, and the regularisation leaves the part δ of it.
 SETTLED = 1e-10
 #: Below this a change that no longer becomes smaller is rounding: φ is divided by h².
 ROUNDING = 1e-6
