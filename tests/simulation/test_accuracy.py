@@ -91,10 +91,13 @@ def slope(tolerances, errors):
     return np.polyfit(np.log(tolerances), np.log(errors), 1)[0]
 
 
-def assert_estimate_holds(name, run):
+def estimated_error(name, run):
     estimate = run.error_estimate()
-    estimated = np.abs(np.concatenate([estimate.q[-1], estimate.v[-1]]) / sizes(name)).max()
-    actual = error(name, run)
+    return np.abs(np.concatenate([estimate.q[-1], estimate.v[-1]]) / sizes(name)).max()
+
+
+def assert_estimate_holds(name, run):
+    estimated, actual = estimated_error(name, run), error(name, run)
     assert actual / ESTIMATE_FACTOR < estimated < actual * ESTIMATE_FACTOR
 
 
@@ -126,6 +129,12 @@ def test_final_state_is_accurate_at_the_stated_tolerance(name):
     run = simulate(name, TOLERANCES[name])
     assert error(name, run) <= ACCURATE
     assert_estimate_holds(name, run)
+
+
+@pytest.mark.parametrize("tolerance", [1e-12, 1e-13, 1e-14])
+def test_error_is_not_underestimated_where_rounding_decides(tolerance):
+    run = simulate("knife_edge", tolerance)
+    assert estimated_error("knife_edge", run) > error("knife_edge", run) / ESTIMATE_FACTOR
 
 
 @pytest.mark.parametrize("name", TOLERANCES)

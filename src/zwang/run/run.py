@@ -161,7 +161,8 @@ class Run:
         """Estimate of the global error at the saved states.
 
         The difference to a second run at a hundredth of the tolerance, which costs about twice
-        what the run did.
+        what the run did; at a tenth, or for the least tolerances at ten times as much, where
+        rounding would decide.
         """
         from zwang.run.views import error_estimate
 

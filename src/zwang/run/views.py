@@ -18,6 +18,10 @@ __all__ = ["ErrorEstimate", "error_estimate", "plot", "to_xarray"]
 #: The second run of an estimate takes this part of the tolerance, so that its own error is small
 #: beside that of the first.
 TIGHTER = 0.01
+#: Below this rounding takes over from the tolerance, and a tenth must do.
+ROUNDING = 1e-12
+#: Least tolerance of a simulation.
+LEAST = 1e-14
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class ErrorEstimate:
 
 
 def error_estimate(run: Run) -> ErrorEstimate:
-    """Difference to a second run at a hundredth of the tolerance."""
+    """Difference to a second run at another tolerance."""
     if run.again is None:
         raise InputError(
             "error estimate",
@@ -57,16 +61,25 @@ def error_estimate(run: Run) -> ErrorEstimate:
     # compare states at. They get the estimate of the row before.
     times, first, count = np.unique(run.t, return_index=True, return_counts=True)
     plain = count == 1
-    tighter = run.again(max(run.settings.tolerance * TIGHTER, 1e-14), times[plain])
-    if len(tighter) < np.count_nonzero(plain):
+    second = run.again(_other_tolerance(run.settings.tolerance), times[plain])
+    if len(second) < np.count_nonzero(plain):
         raise InputError(
             "error estimate",
-            found=f"a second run that {tighter.status}",
+            found=f"a second run that {second.status}",
             expected="one that gets as far as the first",
         )
     rows = first[plain]
     at = np.clip(np.searchsorted(rows, np.arange(len(run.t)), side="right") - 1, 0, None)
-    return ErrorEstimate((tighter.q - run.q[rows])[at], (tighter.v - run.v[rows])[at])
+    return ErrorEstimate((second.q - run.q[rows])[at], (second.v - run.v[rows])[at])
+
+
+def _other_tolerance(tolerance: float) -> float:
+    """A hundredth, or a tenth near rounding; ten times as much where no less is possible.
+
+    The difference is then the error of the second run, more than that of the first.
+    """
+    tighter = max(TIGHTER * tolerance, min(0.1 * tolerance, ROUNDING))
+    return tighter if tighter >= LEAST else 10.0 * tolerance
 
 
 def to_xarray(run: Run) -> Any:
