@@ -32,7 +32,8 @@ def status_of(
     if code == sh.NO_ROOT:
         return (
             f"stopped at t = {t:.6g} s: the equations of a step of {settings.step:g} s have no "
-            f"solution near the step before; take a smaller one ({done})"
+            f"solution near the step before; take a smaller one, or smooth a force that jumps "
+            f"({done})"
         )
     return (
         f"stopped at t = {t:.6g} s: no step is small enough for tolerance "
