@@ -23,7 +23,7 @@ from zwang.engine.elimination import Elimination, analyse
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["DELTA", "MASS_SHIFT", "Expressions", "Factor", "accelerate", "project"]
+__all__ = ["DELTA", "MASS_SHIFT", "Expressions", "Factor", "accelerate", "jacobian", "project"]
 
 #: Regularisation of the rows. One correction leaves a relative error of (δ/p)² where the pivots are
 #: down to p, so a small δ lets stages come near a singular position: a distance σ from it, p is
@@ -184,14 +184,52 @@ class Factor:
         return a, lam
 
 
-def accelerate(e: Expressions) -> tuple[casadi.SX, casadi.SX, casadi.SX]:
-    """v̇, λ and the relative pivots of the rows."""
+def accelerate(e: Expressions) -> tuple[casadi.SX, casadi.SX, Factor]:
+    """v̇ and λ, and the factor they were found with."""
     factor = Factor(e.M, e.A, singular_mass=e.singular_mass)
     if e.law is None:
         a, lam = factor.respond(e.force, e.b)
     else:
         a, lam = _with_law(e, factor)
-    return a, lam, factor.pivots
+    return a, lam, factor
+
+
+def jacobian(e: Expressions) -> casadi.SX:
+    """∂(q̇, v̇)/∂(q, v), shape (nq + nv, nq + nv).
+
+    What v̇ solves is differentiated, not the way to its solution: with x any entry of (q, v), and v̇
+    and λ held on the right,
+
+        M ∂v̇ − Aᵀ ∂λ = ∂(Q + C + Aᵀλ − M v̇)/∂x + (∂C/∂λ) ∂λ,     A ∂v̇ = ∂(b − A v̇)/∂x,
+
+    one solve with the factor of v̇ for each x.
+    """
+    import casadi as ca
+
+    a, lam, factor = accelerate(e)
+    n, m, y = factor.n, factor.m, ca.vertcat(e.q, e.v)
+    held_a = ca.SX.sym("a", n)
+    held_lam = ca.SX.sym("lam", m) if e.multipliers is None else e.multipliers
+    force = e.force if e.law is None else e.force + e.law
+    residual = ca.vertcat(
+        force + ca.mtimes(e.A.T, held_lam) - ca.mtimes(e.M, held_a), e.b - ca.mtimes(e.A, held_a)
+    )
+    held, values = ca.vertcat(held_a, held_lam), ca.vertcat(a, lam)
+    right = ca.substitute(ca.jacobian(residual, y), held, values)
+    corrections = factor.corrections - 1  # what δ leaves out is far below what Newton asks for
+    sides = [(right[:n, k], right[n:, k]) for k in range(y.numel())]
+    columns = [factor.respond(f, b, corrections) for f, b in sides]
+    if e.law is not None:
+        seen = _seen(e.law, held_lam)
+        dC = ca.substitute(ca.jacobian(e.law, held_lam[seen]), held, values)
+        slope = _law_slope(factor, dC, seen)
+        forces = [ca.mtimes(dC, ca.solve(slope, dlam[seen])) for _, dlam in columns]
+        columns = [
+            factor.respond(f + more, b, corrections)
+            for (f, b), more in zip(sides, forces, strict=True)
+        ]
+    rows = ca.horzcat(*(da for da, _ in columns))
+    return ca.vertcat(ca.jacobian(e.q_dot, y), rows)
 
 
 #: Newton steps for a law that depends on its reaction. Coulomb's is linear on each side of zero, so
@@ -213,17 +251,14 @@ def _with_law(e: Expressions, factor: Factor) -> tuple[casadi.SX, casadi.SX]:
     assert e.law is not None
     assert e.multipliers is not None
     symbols, law = e.multipliers, e.law
-    seen = [i for i in range(symbols.numel()) if ca.depends_on(law, symbols[i])]
+    seen = _seen(law, symbols)
     slopes = ca.jacobian(law, symbols[seen])
-    none = ca.SX.zeros(e.b.shape)
     _, ideal = factor.respond(e.force, e.b)
     lam = ideal
     for _ in range(LAW_STEPS):
         C, dC = (ca.substitute(x, symbols, lam) for x in (law, slopes))
         _, caused = factor.respond(e.force + C, e.b)
-        columns = [factor.respond(dC[:, k], none)[1][seen] for k in range(len(seen))]
-        slope = ca.SX.eye(len(seen)) - ca.horzcat(*columns)
-        better = lam[seen] - ca.solve(slope, lam[seen] - caused[seen])
+        better = lam[seen] - ca.solve(_law_slope(factor, dC, seen), lam[seen] - caused[seen])
         lam = ca.SX(caused)
         lam[seen] = better
     a, caused = factor.respond(e.force + ca.substitute(law, symbols, lam), e.b)
@@ -243,6 +278,22 @@ def _of_unit_length(e: Expressions) -> casadi.SX:
         for k in group:
             q[k] = e.q[k] * scale
     return q
+
+
+def _seen(law: casadi.SX, symbols: casadi.SX) -> list[int]:
+    """Multipliers that the law looks at."""
+    import casadi as ca
+
+    return [i for i in range(symbols.numel()) if ca.depends_on(law, symbols[i])]
+
+
+def _law_slope(factor: Factor, dC: casadi.SX, seen: list[int]) -> casadi.SX:
+    """∂g/∂λ of g(λ) = λ − λ(C(λ)), for the multipliers seen."""
+    import casadi as ca
+
+    none = ca.SX.zeros(factor.m, 1)
+    columns = [factor.respond(dC[:, k], none)[1][seen] for k in range(len(seen))]
+    return ca.SX.eye(len(seen)) - ca.horzcat(*columns)
 
 
 def project(e: Expressions) -> tuple[casadi.SX, casadi.SX, casadi.SX]:

@@ -7,6 +7,7 @@ A `Program` hides where the equations came from. Its kernels share one form,
     residual     (q, v, t, p) → ratios              φ and ψ relative to the size of their terms
     forces       (q, v, t, p) → (v̇, λ)
     events       (q, v, t, p) → g
+    jacobian     (q, v, t, p) → ∂(q̇, v̇)/∂(q, v)   column by column
 
 with arrays laid out [entry][lane]. Fixed-step methods have stages, see `zwang.engine.discrete`.
 """
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zwang.engine.discrete import METHODS, StageExpressions
-from zwang.engine.fused import Expressions, accelerate, project
+from zwang.engine.fused import Expressions, accelerate, jacobian, project
 from zwang.errors import ZwangError
 from zwang.kernels.element import Kernel
 from zwang.kernels.element import compile as compile_kernel
@@ -153,6 +154,7 @@ def fuse(
     outputs: dict[str, Callable[[], Sequence[casadi.SX]]] = {
         "derivative": lambda: [e.q_dot, a],
         "forces": lambda: [a, lam],
+        "jacobian": lambda: [jacobian(e)],
     }
     if e.psi.numel() or e.unit:
         outputs["project"] = lambda: project(e)

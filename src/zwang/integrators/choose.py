@@ -8,6 +8,7 @@ from zwang.engine.program import Program
 from zwang.integrators.discrete_loop import GeneralizedAlphaLoop, RattleLoop
 from zwang.integrators.explicit_loop import ExplicitLoop
 from zwang.integrators.loop import Loop
+from zwang.integrators.radau_loop import RadauLoop
 from zwang.integrators.settings import Settings
 
 __all__ = ["LOOPS", "start_loop"]
@@ -16,6 +17,7 @@ __all__ = ["LOOPS", "start_loop"]
 LOOPS: dict[str, type[Loop]] = {
     "order8": ExplicitLoop,
     "order5": ExplicitLoop,
+    "radau5": RadauLoop,
     "generalized_alpha": GeneralizedAlphaLoop,
     "rattle": RattleLoop,
 }

@@ -26,6 +26,8 @@ import numpy as np
 from zwang.integrators.shared import (
     ACCEPTS,
     ACTIVE,
+    AVOIDANCE,
+    AVOIDANCES,
     AVOIDED,
     BUDGET,
     DEFICIT,
@@ -33,6 +35,7 @@ from zwang.integrators.shared import (
     ERROR,
     EVALUATIONS,
     EVENT,
+    FAILED_PROJECTION,
     FULL,
     NEAR,
     NEXT,
@@ -57,9 +60,6 @@ __all__ = ["advance"]
 PI_BETA = 0.05  # weight of the previous error in step control
 SAFETY = 0.9
 GROWTH, SHRINK = 6.0, 0.2  # largest and smallest change of h in a step
-FAILED_PROJECTION = 0.6  # change of h after a projection that did not contract
-AVOIDANCE = 0.7  # change of h when the new point would lie where the rows have just lost rank
-AVOIDANCES = 4  # how often in a row; then the loss is taken to be lasting
 STAGES_KEPT = 3  # accepted steps with projected stages after a rejection
 LARGEST_ERROR = 1e6  # above this the step is not looked at any further
 

@@ -29,6 +29,7 @@ class Method:
 METHODS: dict[str, Method] = {
     "order8": Method(lanes=True),
     "order5": Method(lanes=True),
+    "radau5": Method(),
     "generalized_alpha": Method(fixed_step=True),
     "rattle": Method(fixed_step=True),
 }

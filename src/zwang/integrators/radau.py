@@ -1,0 +1,496 @@
+"""Radau IIA of order 5 with error control, interpolation and projection: the compiled time loop.
+
+Hairer & Wanner, Solving Ordinary Differential Equations II, section IV.8 (their code RADAU5), on
+the ordinary equations ẏ = f(t, y), y = (q, v), that the derivative kernel gives. One step:
+
+1.  the stages Zᵢ = Y(t + cᵢh) − y solve Z = h (A ⊗ I) F(Z). With A⁻¹ = T Λ T⁻¹ and W = (T⁻¹ ⊗ I) Z
+    Newton's method with the Jacobian J of an earlier point needs one real factor of γ/h − J and one
+    complex factor of (α + iβ)/h − J. It starts from the polynomial of the last step;
+2.  Newton does not converge, or the error is too large: reject, with a smaller h;
+3.  project y + Z₃ onto φ = 0 and ψ = 0; no contraction: reject;
+4.  save what lies within the step from the interpolant, projected;
+5.  take the new point; the next h comes from the last two errors and steps (Gustafsson's predictive
+    control). J is computed anew only when Newton got slow, factors only when h changes much.
+
+The error estimate e = (γ/h − J)⁻¹ (f(t, y) − u′(t)), with u the collocation polynomial, is of order
+3. It also tells how u misses the motion between the stages: u′ − f(u) vanishes at t + cᵢh, so it is
+near M(θ)/M(0) times its value at t, M(θ) = (θ−c₁)(θ−c₂)(θ−1). Its integral, a multiple of e, is
+added to u, which makes the interpolant of order 4; e is bounded however stiff f is.
+
+One trajectory at a time; all state is in arrays, [entry][0] as everywhere.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zwang.integrators.lu import factorise, substitute
+from zwang.integrators.shared import (
+    ACCEPTS,
+    ACTIVE,
+    AVOIDANCE,
+    AVOIDANCES,
+    AVOIDED,
+    BUDGET,
+    DEFICIT,
+    DONE,
+    ERROR,
+    EVALUATIONS,
+    EVENT,
+    FACTORISATIONS,
+    FAILED_PROJECTION,
+    FULL,
+    JACOBIANS,
+    NEXT,
+    NO_ROOT,
+    NOT_FINITE,
+    PROJECTIONS,
+    RANK_PIVOT,
+    REJECTED,
+    REJECTS,
+    SAVED,
+    TOO_SMALL,
+    H,
+    T,
+    evaluate,
+    projected,
+)
+from zwang.kernels.call import call
+from zwang.kernels.jit import jit
+
+__all__ = ["ERROR_ORDER", "NEWTON", "advance"]
+
+ROOT = np.sqrt(6.0)
+C1, C2 = (4.0 - ROOT) / 10.0, (4.0 + ROOT) / 10.0
+#: f(t, y) − u′(t) = f(t, y) + Σ DEFECT_i Z_i / h.
+DEFECT = np.array([-(13.0 + 7.0 * ROOT) / 3.0, (-13.0 + 7.0 * ROOT) / 3.0, -1.0 / 3.0])
+#: Eigenvalues of A⁻¹: γ and α ± iβ.
+CUBE = 3.0 ** (1.0 / 3.0)
+GAMMA = 3.0 + CUBE**2 - CUBE
+ALPHA_BETA = complex(3.0 - 0.5 * (CUBE**2 - CUBE), -0.5 * CUBE**0.5 * (CUBE**2 + CUBE**3))
+#: Z = T W, and W = T_INVERSE Z; W₂ + iW₃ belongs to α + iβ.
+T_MATRIX = np.array(
+    [
+        [0.09443876248897524, -0.14125529502095421, 0.03002919410514742],
+        [0.25021312296533332, 0.20412935229379994, -0.38294211275726192],
+        [1.0, 1.0, 0.0],
+    ]
+)
+T_INVERSE = np.array(
+    [
+        [4.17871859155190428, 0.32768282076106237, 0.52337644549944951],
+        [-4.17871859155190428, -0.32768282076106237, 0.47662355450055044],
+        [0.50287263494578682, -2.57192694985560522, 0.59603920482822492],
+    ]
+)
+
+# The error of the estimate is of order 4 in h, that of an interpolated state of order 5. So that
+# all saved states keep to the tolerance, and not the estimate only, it may be as large as this
+# power of the tolerance times a factor; with the factor 0.5 the interpolant misses the motion by
+# less than a tolerance in pendulums, orbits and relaxation oscillations, the steps by far less.
+ERROR_ORDER, ERROR_POWER, ERROR_FACTOR = 4, 0.8, 0.5
+
+# What Newton's method remembers between steps.
+FACTORED_H = 0  # step the factors are for, 0 if there are none
+LAST_H = 1  # last accepted step, 0 if its stages are no use
+RATE = 2  # θ/(1 − θ) at the end of the last iteration
+SLOW = 3  # θ, how much each iteration left of the change before
+FRESH = 4  # whether J belongs to the present point
+NEWTON = 5
+
+ITERATIONS = 10
+SLOW_RATE = 1e-3  # J is kept while θ is below: an evaluation more costs less than J and factors
+KEPT_STEPS = 1.0, 1.2  # h and its factors are kept for changes in between
+SAFETY = 0.9
+GROWTH, SHRINK = 8.0, 0.2  # largest and smallest change of h in a step
+DIVERGED = 0.5  # change of h when Newton diverges
+# How Newton ended.
+CONVERGED, DIVERGENT, UNDEFINED = 0, 1, 2
+
+
+@jit
+def weights(theta, out):
+    """Values at θ of the polynomials that are 1 at c₁, c₂ or 1, and 0 at the others and at 0."""
+    out[0] = theta * (theta - C2) * (theta - 1.0) / (C1 * (C1 - C2) * (C1 - 1.0))
+    out[1] = theta * (theta - C1) * (theta - 1.0) / (C2 * (C2 - C1) * (C2 - 1.0))
+    out[2] = theta * (theta - C1) * (theta - C2) / ((1.0 - C1) * (1.0 - C2))
+
+
+@jit
+def norm(x, size):
+    """Root mean square of x relative to size."""
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += (x[i] / size[i]) ** 2
+    return np.sqrt(total / x.shape[0])
+
+
+@jit
+def factorise_both(J, h, real, complex_, exchanged):
+    """Factors of γ/h − J and (α + iβ)/h − J; J holds its columns one after the other."""
+    n = real.shape[0]
+    for i in range(n):
+        for j in range(n):
+            entry = -J[j * n + i, 0]
+            real[i, j], complex_[i, j] = entry, entry
+        real[i, i] += GAMMA / h
+        complex_[i, i] += ALPHA_BETA / h
+    factorise(real, exchanged[0])
+    factorise(complex_, exchanged[1])
+
+
+@jit
+def solve_stages(kernels, y, t, p, h, Z, newton, goal, size, factors, buffers, work, nq, fixed):
+    """Newton's method for the stages Z, from the given ones on.
+
+    Returns how it ended, the number of evaluations and by how much the step should change.
+    """
+    real, complex_, exchanged = factors
+    Y, F, W, x, z = buffers
+    n = y.shape[0]
+    ts = np.empty((1, 1))
+    c = (C1, C2, 1.0)
+    for i in range(n):
+        for k in range(3):
+            W[k, i] = (
+                T_INVERSE[k, 0] * Z[0, i, 0]
+                + T_INVERSE[k, 1] * Z[1, i, 0]
+                + T_INVERSE[k, 2] * Z[2, i, 0]
+            )
+    # Before there are two changes to compare, the rate of the last step must do.
+    rate = max(newton[RATE], 1e-16) ** 0.8
+    before, quotient = 0.0, 0.0
+    newton[SLOW] = 1.0
+    for iteration in range(ITERATIONS):
+        for k in range(3):
+            ts[0, 0] = t[0, 0] + c[k] * h
+            for i in range(n):
+                Y[i, 0] = y[i, 0] + Z[k, i, 0]
+            evaluate(kernels, Y, ts, p, F[k], work, nq)
+        for i in range(n):
+            f0, f1, f2 = F[0, i, 0], F[1, i, 0], F[2, i, 0]
+            x[i] = (
+                T_INVERSE[0, 0] * f0 + T_INVERSE[0, 1] * f1 + T_INVERSE[0, 2] * f2
+            ) - GAMMA / h * W[0, i]
+            z[i] = complex(
+                T_INVERSE[1, 0] * f0 + T_INVERSE[1, 1] * f1 + T_INVERSE[1, 2] * f2,
+                T_INVERSE[2, 0] * f0 + T_INVERSE[2, 1] * f1 + T_INVERSE[2, 2] * f2,
+            ) - ALPHA_BETA / h * complex(W[1, i], W[2, i])
+        substitute(real, exchanged[0], x)
+        substitute(complex_, exchanged[1], z)
+        change = 0.0
+        for i in range(n):
+            change += (x[i] ** 2 + z[i].real ** 2 + z[i].imag ** 2) / size[i] ** 2
+        change = np.sqrt(change / (3 * n))
+        done = 3 * (iteration + 1)
+        if not change < np.inf:
+            return UNDEFINED, done, DIVERGED
+        if iteration > 0:
+            last = quotient
+            quotient = change / before
+            slow = quotient if iteration == 1 else np.sqrt(quotient * last)
+            newton[SLOW] = slow
+            if not slow < 0.99:
+                return DIVERGENT, done, DIVERGED
+            rate = slow / (1.0 - slow)
+            left = ITERATIONS - 1 - iteration
+            ahead = rate * change * slow**left / goal
+            if ahead >= 1.0 and not fixed:
+                excess = max(1e-4, min(20.0, ahead))
+                return DIVERGENT, done, 0.8 * excess ** (-1.0 / (4.0 + left))
+        before = max(change, 1e-300)
+        for i in range(n):
+            W[0, i] += x[i]
+            W[1, i] += z[i].real
+            W[2, i] += z[i].imag
+            for k in range(3):
+                Z[k, i, 0] = (
+                    T_MATRIX[k, 0] * W[0, i] + T_MATRIX[k, 1] * W[1, i] + T_MATRIX[k, 2] * W[2, i]
+                )
+        if rate * change <= goal:
+            newton[RATE] = rate
+            if iteration == 0:
+                newton[SLOW] = 0.0
+            return CONVERGED, done, 1.0
+    return DIVERGENT, 3 * ITERATIONS, DIVERGED
+
+
+@jit
+def advance(
+    kernels,  # addresses: derivative, project, residual, events, jacobian
+    sizes,  # nq, position rows, residual rows, event functions
+    y,  # state (n, 1)
+    p,  # parameters (np, 1)
+    real,  # REALS × 1
+    count,  # COUNTS × 1
+    f,  # derivative at y (n, 1)
+    Z,  # stages of the last accepted step (3, n, 1)
+    J,  # Jacobian, column by column (n², 1)
+    newton,  # NEWTON
+    until,
+    tolerance,
+    scale,  # size of each entry of y below which its error is absolute
+    limits,  # smallest h, largest h, fixed h or 0
+    options,  # project?, save every step?, look for events?
+    times,  # times to save at
+    out_t,  # saved times (rows, 1)
+    out_y,  # saved states (rows, n, 1)
+    filled,  # rows filled (1,)
+    rank_log,  # (rows, 2, 1) time and deficit of each rank change
+    rank_rows,  # rows filled (1,)
+    event_values,  # g at y (events, 1)
+    event_before,  # g at the start of the last step
+    previous,  # time and state at the start of the last step, for events
+    work,
+    budget,
+    lanes,
+):
+    """Run until `until`, or until a buffer is full, the budget is used up or an event is met."""
+    n, nq, events = y.shape[0], sizes[0], sizes[3]
+    project, every_step, watch = options
+    h_min, h_max, h_fixed = limits
+    fixed = h_fixed > 0.0
+    factors = (np.empty((n, n)), np.empty((n, n), dtype=np.complex128), np.empty((2, n), np.int64))
+    stages, trial = np.empty((3, n, 1)), np.empty((n, 1))
+    buffers = (
+        trial,
+        np.empty((3, n, 1)),
+        np.empty((3, n)),
+        np.empty(n),
+        np.empty(n, dtype=np.complex128),
+    )
+    new, state, scratch = np.empty((n, 1)), np.empty((n, 1)), np.empty((n, 1))
+    error_vector, defect, size, atol = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    pivots, ratio = np.empty((max(sizes[1], 1), 1)), np.empty((max(sizes[2], 1), 1))
+    g_new = np.empty((max(events, 1), 1))
+    ok, before, settled = np.empty(1, np.bool_), np.empty(1), np.empty(1, np.bool_)
+    t, ts, w = np.empty((1, 1)), np.empty((1, 1)), np.empty(3)
+    allowed = ERROR_FACTOR * tolerance**ERROR_POWER
+    # How well Newton must solve: to the error of the step, which is smaller than its estimate.
+    goal = max(10.0 * 2.2e-16 / allowed, min(0.03, np.sqrt(allowed)))
+    for i in range(n):
+        atol[i] = tolerance * max(scale[i], 1e-300)
+    if newton[FACTORED_H] > 0.0:  # the factors are not stored, what they are made of is
+        factorise_both(J, newton[FACTORED_H], factors[0], factors[1], factors[2])
+    for _ in range(budget):
+        if not count[ACTIVE, 0]:
+            return DONE
+        t[0, 0] = real[T, 0]
+        left = until - real[T, 0]
+        h = h_fixed if fixed else min(real[H, 0], h_max)
+        last = h * 1.0000001 >= left
+        if last:
+            h = left
+        ts[0, 0] = until if last else t[0, 0] + h
+        k = count[NEXT, 0]
+        while k < times.shape[0] and times[k] <= ts[0, 0]:
+            k += 1
+        room = out_t.shape[0] - filled[0]
+        if k - count[NEXT, 0] + 1 > room or rank_rows[0] >= rank_log.shape[0]:
+            return FULL
+
+        # Jacobian and factors
+        if not newton[FRESH] and (newton[FACTORED_H] == 0.0 or newton[SLOW] > SLOW_RATE):
+            call(kernels[4], y[:nq], y[nq:], t, p, J, work)
+            count[JACOBIANS, 0] += 1
+            newton[FRESH], newton[FACTORED_H] = 1.0, 0.0
+        if newton[FACTORED_H] != h:
+            factorise_both(J, h, factors[0], factors[1], factors[2])
+            count[FACTORISATIONS, 0] += 1
+            newton[FACTORED_H] = h
+
+        # stages
+        for i in range(n):
+            size[i] = allowed * (scale[i] + abs(y[i, 0]))
+        for k in range(3):
+            if newton[LAST_H] > 0.0:
+                c = C1 if k == 0 else C2 if k == 1 else 1.0
+                weights(1.0 + c * h / newton[LAST_H], w)
+                for i in range(n):
+                    stages[k, i, 0] = (
+                        w[0] * Z[0, i, 0] + w[1] * Z[1, i, 0] + (w[2] - 1.0) * Z[2, i, 0]
+                    )
+            else:
+                for i in range(n):
+                    stages[k, i, 0] = 0.0
+        outcome, done, change = solve_stages(
+            kernels, y, t, p, h, stages, newton, goal, size, factors, buffers, work, nq, fixed
+        )
+        count[EVALUATIONS, 0] += done
+        if outcome != CONVERGED:
+            newton[LAST_H] = 0.0  # the extrapolation may have been what led astray
+            newton[SLOW] = 1.0
+            if not newton[FRESH]:
+                continue  # the same step with a new Jacobian
+            if fixed:
+                return NOT_FINITE if outcome == UNDEFINED else NO_ROOT
+            count[REJECTS, 0] += 1
+            count[REJECTED, 0] = 1
+            real[H, 0] = h * change
+            if not real[H, 0] > h_min:
+                return NOT_FINITE if outcome == UNDEFINED else TOO_SMALL
+            continue
+
+        # error
+        for i in range(n):
+            new[i, 0] = y[i, 0] + stages[2, i, 0]
+            defect[i] = (
+                DEFECT[0] * stages[0, i, 0]
+                + DEFECT[1] * stages[1, i, 0]
+                + DEFECT[2] * stages[2, i, 0]
+            ) / h
+            error_vector[i] = defect[i] + f[i, 0]
+            size[i] = allowed * (scale[i] + max(abs(y[i, 0]), abs(new[i, 0])))
+        substitute(factors[0], factors[2][0], error_vector)
+        error = norm(error_vector, size)
+        if not error < 1.0 and (newton[LAST_H] == 0.0 or count[REJECTED, 0]) and not fixed:
+            # At a first step f may be far larger than along the motion; once more at y + e.
+            for i in range(n):
+                trial[i, 0] = y[i, 0] + error_vector[i]
+            evaluate(kernels, trial, t, p, scratch, work, nq)
+            count[EVALUATIONS, 0] += 1
+            for i in range(n):
+                error_vector[i] = defect[i] + scratch[i, 0]
+            substitute(factors[0], factors[2][0], error_vector)
+            error = norm(error_vector, size)
+        if fixed and not error < np.inf:
+            return NOT_FINITE
+        # Many iterations are a sign of a step too long for Newton: be more careful.
+        factor = SAFETY * (2.0 * ITERATIONS + 1.0) / (2.0 * ITERATIONS + done // 3)
+        error = max(error, 1e-10)
+        change = factor * error ** (-1.0 / ERROR_ORDER) if error < np.inf else SHRINK
+        change = min(GROWTH, max(SHRINK, change))
+        accepted = fixed or error < 1.0
+
+        # projection
+        for i in range(n):
+            state[i, 0] = new[i, 0]
+        deficit = count[DEFICIT, 0]
+        if accepted and project:
+            count[PROJECTIONS, 0] += projected(
+                kernels,
+                state,
+                ts,
+                p,
+                pivots,
+                ratio,
+                work,
+                nq,
+                atol,
+                ok,
+                before,
+                settled,
+                scratch,
+                lanes,
+            )
+            deficit = 0
+            for k in range(sizes[1]):
+                if pivots[k, 0] < RANK_PIVOT:
+                    deficit += 1
+            if not fixed and not ok[0]:
+                accepted, change = False, FAILED_PROJECTION
+            elif not fixed and deficit > count[DEFICIT, 0] and not last:
+                # A singular position is passed in a step, not stopped at, as in `explicit`.
+                if count[AVOIDED, 0] < AVOIDANCES:
+                    count[AVOIDED, 0] += 1
+                    accepted, change = False, AVOIDANCE
+        if not accepted:
+            count[REJECTS, 0] += 1
+            count[REJECTED, 0] = 1
+            real[H, 0] = h * change
+            if not real[H, 0] > h_min:
+                return TOO_SMALL if error < np.inf else NOT_FINITE
+            continue
+
+        # interpolated states
+        k = count[NEXT, 0]
+        while k < times.shape[0] and times[k] < ts[0, 0]:
+            theta = (times[k] - t[0, 0]) / h
+            weights(theta, w)
+            # γ ∫ M(s)/M(0) ds from 0 to θ; it vanishes at 0 and 1.
+            g = GAMMA * theta * (1.0 - theta * (4.5 - theta * (6.0 - theta * 2.5)))
+            for i in range(n):
+                trial[i, 0] = (
+                    y[i, 0]
+                    + w[0] * stages[0, i, 0]
+                    + w[1] * stages[1, i, 0]
+                    + w[2] * stages[2, i, 0]
+                    + g * error_vector[i]
+                )
+            if project:
+                real[SAVED, 0] = times[k]
+                projected(
+                    kernels,
+                    trial,
+                    real[SAVED : SAVED + 1],
+                    p,
+                    pivots,
+                    ratio,
+                    work,
+                    nq,
+                    atol,
+                    ok,
+                    before,
+                    settled,
+                    scratch,
+                    lanes,
+                )
+            row = filled[0]
+            out_t[row, 0] = times[k]
+            for i in range(n):
+                out_y[row, i, 0] = trial[i, 0]
+            filled[0] += 1
+            k += 1
+        count[NEXT, 0] = k
+
+        # acceptance
+        met = False
+        if watch:
+            call(kernels[3], state[:nq], state[nq:], ts, p, g_new, work)
+            previous[0, 0, 0] = t[0, 0]
+            for i in range(n):
+                previous[1, i, 0] = y[i, 0]
+            for k in range(events):
+                g, g1 = event_values[k, 0], g_new[k, 0]
+                met = met or g * g1 < 0.0 or (g1 == 0.0 and g != 0.0)
+                event_before[k, 0], event_values[k, 0] = g, g1
+        if newton[LAST_H] > 0.0:
+            predicted = SAFETY * h / newton[LAST_H] * (real[ERROR, 0] / error**2) ** 0.25
+            change = min(change, max(SHRINK, predicted))
+        if count[REJECTED, 0]:
+            change = min(change, 1.0)
+        real[ERROR, 0] = max(error, 1e-2)
+        count[REJECTED, 0] = count[AVOIDED, 0] = 0
+        count[ACCEPTS, 0] += 1
+        newton[LAST_H], newton[FRESH] = h, 0.0
+        for i in range(n):
+            y[i, 0] = state[i, 0]
+            for k in range(3):
+                Z[k, i, 0] = stages[k, i, 0]
+        real[T, 0] = ts[0, 0]
+        if newton[SLOW] <= SLOW_RATE and KEPT_STEPS[0] <= change <= KEPT_STEPS[1]:
+            change = 1.0
+        if not last or change < 1.0:
+            real[H, 0] = h * change
+        if last:
+            count[ACTIVE, 0] = 0
+        evaluate(kernels, y, ts, p, f, work, nq)
+        count[EVALUATIONS, 0] += 1
+        k = count[NEXT, 0]
+        on_time = k < times.shape[0] and times[k] <= real[T, 0]
+        if every_step or on_time:
+            row = filled[0]
+            out_t[row, 0] = real[T, 0]
+            for i in range(n):
+                out_y[row, i, 0] = y[i, 0]
+            filled[0] += 1
+            if on_time:
+                count[NEXT, 0] = k + 1
+        if deficit != count[DEFICIT, 0]:
+            count[DEFICIT, 0] = deficit
+            row = rank_rows[0]
+            rank_log[row, 0, 0], rank_log[row, 1, 0] = real[T, 0], deficit
+            rank_rows[0] += 1
+        if met:
+            return EVENT
+    return BUDGET

@@ -1,0 +1,69 @@
+"""Radau IIA behind the common interface of loops."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from zwang.integrators import radau
+from zwang.integrators.loop import Loop, Output
+
+__all__ = ["RadauLoop"]
+
+
+class RadauLoop(Loop):
+    """Radau IIA of order 5, for stiff systems; one lane."""
+
+    REMEMBERED: ClassVar[tuple[str, ...]] = (
+        *Loop.REMEMBERED,
+        "derivative",
+        "stages",
+        "jacobian",
+        "newton",
+    )
+    KERNELS: ClassVar[tuple[str, ...]] = ("jacobian",)
+
+    def prepare(self) -> None:
+        """Derivative, stages, Jacobian, and what Newton's method remembers."""
+        n = len(self.state)
+        self.derivative, self.stages = np.zeros((n, 1)), np.zeros((3, n, 1))
+        self.jacobian, self.newton = np.zeros((n * n, 1)), np.zeros(radau.NEWTON)
+
+    def begin(self) -> None:
+        """Derivative and step at the present state, nothing known of earlier ones."""
+        self.newton[...] = 0.0
+        self.newton[[radau.RATE, radau.SLOW]] = 1.0
+        self.first_step(self.derivative, radau.ERROR_ORDER)
+
+    def run(self, out: Output, budget: int) -> int:
+        """Call the compiled loop."""
+        return radau.advance(
+            self.addresses,
+            self.sizes,
+            self.state,
+            self.parameters,
+            self.memory,
+            self.counts,
+            self.derivative,
+            self.stages,
+            self.jacobian,
+            self.newton,
+            self.settings.until,
+            self.settings.tolerance,
+            self.scales,
+            self.limits,
+            self.options,
+            self.times,
+            out.t,
+            out.y,
+            out.filled,
+            out.ranks,
+            out.rank_rows,
+            self.event_values,
+            self.event_before,
+            self.previous,
+            self.work,
+            budget,
+            self.lanes,
+        )
