@@ -400,7 +400,11 @@ def _together(context: _Context, key: int, starts: list[_Start]) -> list[Run | N
     for k, s in enumerate(starts):
         counts = Counts(*loop.work_done(k))
         end, finished = float(loop.t[k]), not loop.counts[sh.ACTIVE, k]
-        status = status_of(counts, end, sh.DONE, settings) if finished else stopped_by_user(end)
+        status = (
+            status_of(counts, end, sh.DONE, settings, held_back=loop.held_back(k))
+            if finished
+            else stopped_by_user(end)
+        )
         rows = np.concatenate([np.zeros(0), *t[k]]), np.concatenate([empty, *y[k]])
         run = _run(context, s, *rows, status, counts, ranks[k], finished=finished)
         if left_out:

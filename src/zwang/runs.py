@@ -147,7 +147,11 @@ def verify(
     except InputError as error:
         return Verification(Verdict.TAMPERED, (str(error),))
     tolerance = max(run.settings.tolerance * CHECK_FACTOR, 1e-14)
-    settings = replace(run.settings, tolerance=tolerance, integrator="order8", formulation="auto")
+    # The most accurate method that is fit for the motion.
+    method = "radau5" if run.settings.integrator == "radau5" else "order8"
+    settings = replace(
+        run.settings, tolerance=tolerance, integrator=method, formulation="auto"
+    )
 
     def tightly(segment: Segment, t: float, y: FloatArray, times: FloatArray) -> FloatArray:
         return propagate(segment, settings, run.scales, t, np.asarray(y), times)

@@ -279,7 +279,10 @@ class _Simulation:
             self.finished = chunk.code == sh.DONE
             self._close()
             t, code = self.loop.t[0], chunk.code
-            self.status = status_of(self.counts, t, code, self.settings, failure)
+            stiff = self.loop.held_back()
+            self.status = status_of(
+                self.counts, t, code, self.settings, failure, held_back=stiff
+            )
 
     def _progress(self, seconds: float, begun_at: float) -> Progress:
         work = self.total()

@@ -200,6 +200,51 @@ KEPT = [
     ("position", lambda q, v, t, p: (q[1] ** 2 + q[2] ** 2 - p.rho**2) / 2),
     ("position", lambda q, v, t, p: q[2] - 2 * q[0]),
 ]
+
+
+def governor_energy(q, w, t, p):
+    """Places of all masses in axes that do not turn; ½ tr(Ṙ J Ṙᵀ) for the rods' rotation."""
+    along = sp.diag(p.transverse - p.axial / 2, p.axial / 2, p.axial / 2)
+
+    def rate(x):
+        return x.applyfunc(lambda e: sum(e.diff(a) * b for a, b in zip(q, w, strict=True)))
+
+    energy = (p.inertia * w[0] ** 2 + p.slider * w[1] ** 2) / 2
+    for k, turned in ((2, 0), (5, sp.pi)):
+        R = sp.rot_axis3(-q[0] - turned) * sp.rot_axis2(-q[k + 2])
+        centre = sp.rot_axis3(-q[0] - turned) * sp.Matrix([q[k], 0, q[k + 1]])
+        ball = centre + R * sp.Matrix([p.length / 2, 0, 0])
+        energy += half(p.rod, rate(centre)) + half(p.ball, rate(ball))
+        energy += (rate(R) * along * rate(R).T).trace() / 2
+    return energy
+
+
+def governor_springs(q, p):
+    return [sp.sqrt((q[k] - p.arm) ** 2 + (q[k + 1] - q[1]) ** 2) for k in (2, 5)]
+
+
+def governor_potential(q, t, p):
+    ends = [q[k] - p.length / 2 * sp.sin(q[k + 1]) for k in (3, 6)]
+    weight = p.slider * q[1] + p.rod * (q[3] + q[6]) + p.ball * sum(ends)
+    return p.g * weight + p.stiffness / 2 * sum((d - p.rest) ** 2 for d in governor_springs(q, p))
+
+
+def governor_dampers(q, w, t, p):
+    lengths = governor_springs(q, p)
+    rates = [sum(d.diff(a) * b for a, b in zip(q, w, strict=True)) for d in lengths]
+    return [-sum(p.damping * r * d.diff(x) for d, r in zip(lengths, rates, strict=True)) for x in q]
+
+
+GOVERNOR_HINGES = [
+    (
+        "position",
+        lambda q, v, t, p, k=k: [
+            q[k] - p.length / 2 * sp.cos(q[k + 2]) - p.arm,
+            q[k + 1] + p.length / 2 * sp.sin(q[k + 2]) - p.height,
+        ],
+    )
+    for k in (2, 5)
+]
 MASSES = {"m1": 1.3, "m2": 0.7, "m3": 2.1, "k1": 11.0, "k2": 17.0, "k3": 5.0}
 
 # name → parameters to use, options of the states, the derivation's T, V, forces, constraints,
@@ -327,6 +372,29 @@ SYSTEMS = {
         "V": satellite_potential,
         "constraints": KEPT,
     },
+    "flyball_governor": {
+        "parameters": {
+            "slider": 2.7,
+            "rod": 0.4,
+            "ball": 4.1,
+            "inertia": 0.3,
+            "axial": 0.02,
+            "transverse": 0.05,
+            "arm": 0.07,
+            "height": 1.1,
+            "length": 0.9,
+            "stiffness": 300.0,
+            "damping": 20.0,
+            "rest": 0.6,
+            "g": 8.3,
+        },
+        "states": {"arm": 0.07, "height": 1.1, "length": 0.9},
+        "size": 8,
+        "T": governor_energy,
+        "V": governor_potential,
+        "forces": governor_dampers,
+        "constraints": GOVERNOR_HINGES,
+    },
     "satellite_formation, free": {
         "parameters": {"m": 1.3, "mu": 1.1, "R": 0.9, "rho": 0.4},
         "build": {"kept": False},
@@ -381,7 +449,14 @@ SYSTEMS = {
 }
 
 
-@pytest.mark.parametrize("case", SYSTEMS)
+# SymPy takes many seconds over these; their motion has a test of its own in each run of the suite.
+LONG = {"flyball_governor"}
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=[pytest.mark.campaign] * (case in LONG)) for case in SYSTEMS],
+)
 def test_terms_and_motion_equal_those_derived_by_sympy(case):
     given, name = SYSTEMS[case], case.partition(",")[0]
     parameters = given["parameters"]

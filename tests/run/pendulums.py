@@ -43,6 +43,7 @@ CASES = {
     "times": ({"until": 60.0, "save": 0.001}, {}),
     "events": ({"until": 20.0}, EVENTS),
     "events and times": ({"until": 20.0, "save": 0.01}, EVENTS),
+    "implicit": ({"until": 4.0, "save": 0.01, "integrator": "radau5"}, EVENTS),
 }
 
 #: A run of a second or so, with many chunks.

@@ -75,6 +75,7 @@ class Program:
     outputs : name of a kernel → what writes its expressions down.
     discrete : writes down the stages of a fixed-step method by its name.
     left_out : numbers of the constraint rows that follow from others and do not act.
+    compiled : name → kernel, of those that were asked for.
     """
 
     nq: int
@@ -85,18 +86,18 @@ class Program:
     outputs: Mapping[str, Callable[[], Sequence[casadi.SX]]] = field(repr=False)
     discrete: Callable[[str], Sequence[StageExpressions]] = field(repr=False)
     left_out: tuple[int, ...] = ()
-    _kernels: dict[str, Kernel] = field(default_factory=dict, repr=False)
+    compiled: dict[str, Kernel] = field(default_factory=dict, repr=False)
     _stages: dict[str, tuple[Stage, ...]] = field(default_factory=dict, repr=False)
 
     def kernel(self, name: str) -> Kernel:
         """A kernel, compiled when it is first asked for."""
         import casadi as ca
 
-        if name not in self._kernels:
+        if name not in self.compiled:
             outputs = [ca.densify(x) for x in self.outputs[name]()]
             function = ca.Function(name, list(self.inputs), outputs)
-            self._kernels[name] = compile_kernel(function, lanes=self.lanes, name=name)
-        return self._kernels[name]
+            self.compiled[name] = compile_kernel(function, lanes=self.lanes, name=name)
+        return self.compiled[name]
 
     def stages(self, method: str) -> tuple[Stage, ...]:
         """The stages of a fixed-step method, compiled when they are first asked for."""
@@ -111,7 +112,7 @@ class Program:
         What is no error of this library, Ctrl-C for one, is raised.
         """
         found = None
-        for kernel in self._kernels.values():
+        for kernel in self.compiled.values():
             if kernel.failure is not None:
                 found, kernel.failure = kernel.failure, None
         if found is not None and not isinstance(found, ZwangError):

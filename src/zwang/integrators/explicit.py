@@ -26,6 +26,7 @@ import numpy as np
 from zwang.integrators.shared import (
     ACCEPTS,
     ACTIVE,
+    AT_STABILITY,
     AVOIDANCE,
     AVOIDANCES,
     AVOIDED,
@@ -55,12 +56,13 @@ from zwang.integrators.shared import (
 from zwang.kernels.call import call
 from zwang.kernels.jit import jit
 
-__all__ = ["advance"]
+__all__ = ["SAMPLE", "advance"]
 
 PI_BETA = 0.05  # weight of the previous error in step control
 SAFETY = 0.9
 GROWTH, SHRINK = 6.0, 0.2  # largest and smallest change of h in a step
 STAGES_KEPT = 3  # accepted steps with projected stages after a rejection
+SAMPLE = 32  # steps between looks at stability
 LARGEST_ERROR = 1e6  # above this the step is not looked at any further
 
 
@@ -129,6 +131,24 @@ def tangential_error(
 
 
 @jit
+def at_stability(h, K, A, B, stages, limit, lane):
+    """Whether h is about as long as stability allows (Hairer & Wanner, section IV.2).
+
+    The last stage and the new point have the same time; what f changes between them, relative to
+    the distance, is a lower bound of the size of its Jacobian.
+    """
+    n = K.shape[1]
+    moved = changed = 0.0
+    for i in range(n):
+        distance = 0.0
+        for j in range(stages):
+            distance += (A[stages - 1, j] - B[j]) * K[j, i, lane]
+        moved += (h * distance) ** 2
+        changed += (K[stages - 1, i, lane] - K[stages, i, lane]) ** 2
+    return h * h * changed > limit * limit * moved > 0.0
+
+
+@jit
 def advance(
     kernels,  # addresses: derivative, project, residual, events
     sizes,  # nq, position rows, residual rows, event functions
@@ -138,6 +158,7 @@ def advance(
     count,  # COUNTS × lanes
     K,  # stages (all stages, n, lanes)
     tableau,  # A, B, C, E, P
+    stability,  # h times the size of the Jacobian must stay below
     stages,
     order,
     until,
@@ -471,6 +492,9 @@ def advance(
             count[REJECTED, lane] = 0
             count[AVOIDED, lane] = 0
             count[ACCEPTS, lane] += 1
+            if count[ACCEPTS, lane] % SAMPLE == 0 and not near[lane]:
+                if at_stability(h[lane], K, A, B, stages, stability, lane):
+                    count[AT_STABILITY, lane] += 1
             if count[NEAR, lane] > 0:
                 count[NEAR, lane] -= 1
             moved = False

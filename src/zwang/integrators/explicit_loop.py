@@ -7,10 +7,14 @@ from typing import ClassVar
 import numpy as np
 
 from zwang.integrators import explicit
+from zwang.integrators import shared as sh
 from zwang.integrators.loop import Loop, Output
 from zwang.integrators.tableaus import TABLEAUS
 
 __all__ = ["ExplicitLoop"]
+
+#: Looks at stability, one in `explicit.SAMPLE` steps, below which an implicit method saves nothing.
+MANY_LOOKS = 30
 
 
 class ExplicitLoop(Loop):
@@ -27,6 +31,11 @@ class ExplicitLoop(Loop):
         """The first stage, and a step."""
         self.first_step(self.stages[0], self.tableau.error_order)
 
+    def held_back(self, lane: int = 0) -> bool:
+        """Whether most of many steps were as long as stability allows: the motion is stiff."""
+        looks = self.counts[sh.ACCEPTS, lane] // explicit.SAMPLE
+        return bool(looks >= MANY_LOOKS and self.counts[sh.AT_STABILITY, lane] > 0.5 * looks)
+
     def run(self, out: Output, budget: int) -> int:
         """Call the compiled loop."""
         c, settings = self.tableau, self.settings
@@ -39,6 +48,7 @@ class ExplicitLoop(Loop):
             self.counts,
             self.stages,
             (c.A, c.B, c.C, c.E, c.P),
+            c.stability,
             c.stages,
             c.error_order,
             settings.until,

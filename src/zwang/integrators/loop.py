@@ -256,6 +256,10 @@ class Loop(ABC):
         )
         return tuple(int(self.counts[k, lane]) for k in entries)
 
+    def held_back(self, lane: int = 0) -> bool:  # noqa: ARG002 - methods may know better
+        """Whether stability and not accuracy decided the step, so that another method would do."""
+        return False
+
     @property
     def limits(self) -> tuple[float, float, float]:
         """Smallest step, below which t + h is no longer told from t; largest; fixed or 0."""

@@ -84,22 +84,24 @@ T_INVERSE = np.array(
     ]
 )
 
-# The error of the estimate is of order 4 in h, that of an interpolated state of order 5. So that
-# all saved states keep to the tolerance, and not the estimate only, it may be as large as this
-# power of the tolerance times a factor; with the factor 0.5 the interpolant misses the motion by
-# less than a tolerance in pendulums, orbits and relaxation oscillations, the steps by far less.
-ERROR_ORDER, ERROR_POWER, ERROR_FACTOR = 4, 0.8, 0.5
+# The estimate is of order 4 in h, the error of interpolated states of order 5, that of steps of
+# order 6; in stiff components all lose order and are near the estimate. Limiting the estimate to
+# this power of the tolerance times a factor keeps saved states within a few tolerances, stiff or
+# not: pendulums, orbits, the flyball governor.
+ERROR_ORDER, ERROR_POWER, ERROR_FACTOR = 4, 0.9, 0.5
 
 # What Newton's method remembers between steps.
 FACTORED_H = 0  # step the factors are for, 0 if there are none
 LAST_H = 1  # last accepted step, 0 if its stages are no use
-RATE = 2  # θ/(1 − θ) at the end of the last iteration
-SLOW = 3  # θ, how much each iteration left of the change before
-FRESH = 4  # whether J belongs to the present point
-NEWTON = 5
+SLOW = 2  # θ, the part of a change that the next one was, when Newton ended
+FRESH = 3  # whether J belongs to the present point
+NEWTON = 4
 
+NEWTON_PART = 0.03  # of the tolerance, for the error of Newton's method
+SUPPOSED_RATE = 0.1  # of convergence, at least, while it is not known
 ITERATIONS = 10
 SLOW_RATE = 1e-3  # J is kept while θ is below: an evaluation more costs less than J and factors
+WANTED_RATE = 0.4  # θ grows like h; beyond this steps are lost to Newton (Gustafsson & Söderlind)
 KEPT_STEPS = 1.0, 1.2  # h and its factors are kept for changes in between
 SAFETY = 0.9
 GROWTH, SHRINK = 8.0, 0.2  # largest and smallest change of h in a step
@@ -157,8 +159,9 @@ def solve_stages(kernels, y, t, p, h, Z, newton, goal, size, factors, buffers, w
                 + T_INVERSE[k, 1] * Z[1, i, 0]
                 + T_INVERSE[k, 2] * Z[2, i, 0]
             )
-    # Before there are two changes to compare, the rate of the last step must do.
-    rate = max(newton[RATE], 1e-16) ** 0.8
+    # θ/(1 − θ) times a change bounds all changes that would follow. Before there are two changes to
+    # compare, the θ of the last step must do; but nothing vouches for a small one.
+    rate = max(newton[SLOW] / (1.0 - min(newton[SLOW], 0.5)), SUPPOSED_RATE)
     before, quotient = 0.0, 0.0
     newton[SLOW] = 1.0
     for iteration in range(ITERATIONS):
@@ -195,7 +198,8 @@ def solve_stages(kernels, y, t, p, h, Z, newton, goal, size, factors, buffers, w
             rate = slow / (1.0 - slow)
             left = ITERATIONS - 1 - iteration
             ahead = rate * change * slow**left / goal
-            if ahead >= 1.0 and not fixed:
+            # The first quotient still holds what the extrapolated start was off by.
+            if iteration > 1 and ahead >= 1.0 and not fixed:
                 excess = max(1e-4, min(20.0, ahead))
                 return DIVERGENT, done, 0.8 * excess ** (-1.0 / (4.0 + left))
         before = max(change, 1e-300)
@@ -208,7 +212,6 @@ def solve_stages(kernels, y, t, p, h, Z, newton, goal, size, factors, buffers, w
                     T_MATRIX[k, 0] * W[0, i] + T_MATRIX[k, 1] * W[1, i] + T_MATRIX[k, 2] * W[2, i]
                 )
         if rate * change <= goal:
-            newton[RATE] = rate
             if iteration == 0:
                 newton[SLOW] = 0.0
             return CONVERGED, done, 1.0
@@ -266,8 +269,8 @@ def advance(
     ok, before, settled = np.empty(1, np.bool_), np.empty(1), np.empty(1, np.bool_)
     t, ts, w = np.empty((1, 1)), np.empty((1, 1)), np.empty(3)
     allowed = ERROR_FACTOR * tolerance**ERROR_POWER
-    # How well Newton must solve: to the error of the step, which is smaller than its estimate.
-    goal = max(10.0 * 2.2e-16 / allowed, min(0.03, np.sqrt(allowed)))
+    # How well Newton must solve: its error is one of the step, and of the states within it.
+    goal = max(10.0 * 2.2e-16, NEWTON_PART * tolerance) / allowed
     for i in range(n):
         atol[i] = tolerance * max(scale[i], 1e-300)
     if newton[FACTORED_H] > 0.0:  # the factors are not stored, what they are made of is
@@ -457,6 +460,7 @@ def advance(
         if newton[LAST_H] > 0.0:
             predicted = SAFETY * h / newton[LAST_H] * (real[ERROR, 0] / error**2) ** 0.25
             change = min(change, max(SHRINK, predicted))
+        change = min(change, WANTED_RATE / max(newton[SLOW], 1e-3))
         if count[REJECTED, 0]:
             change = min(change, 1.0)
         real[ERROR, 0] = max(error, 1e-2)

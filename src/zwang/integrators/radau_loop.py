@@ -33,7 +33,7 @@ class RadauLoop(Loop):
     def begin(self) -> None:
         """Derivative and step at the present state, nothing known of earlier ones."""
         self.newton[...] = 0.0
-        self.newton[[radau.RATE, radau.SLOW]] = 1.0
+        self.newton[radau.SLOW] = 1.0
         self.first_step(self.derivative, radau.ERROR_ORDER)
 
     def run(self, out: Output, budget: int) -> int:

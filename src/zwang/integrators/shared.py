@@ -45,8 +45,9 @@ REALS = 4
     AVOIDED,
     JACOBIANS,
     FACTORISATIONS,
-) = range(13)
-COUNTS = 13
+    AT_STABILITY,
+) = range(14)
+COUNTS = 14
 
 CONTRACTION = 0.25  # a Newton correction must be below this part of the one before
 RESIDUAL_LIMIT = 1e-13  # of a projected state, relative

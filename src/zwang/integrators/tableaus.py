@@ -28,6 +28,7 @@ class Tableau:
     B : weights of the solution, shape (stages,).
     E : weights of one or two error estimates, shape (2, stages + 1); the second row may be zero.
     P : interpolant y(t + θh) = y + h Σ_s K_s Σ_j P[s, j] θ^(j+1), shape (all stages, degree).
+    stability : largest h times the size of the Jacobian on the negative real axis, roughly.
     """
 
     order: int
@@ -38,6 +39,7 @@ class Tableau:
     C: NDArray[np.float64]
     E: NDArray[np.float64]
     P: NDArray[np.float64]
+    stability: float
 
     @property
     def extra(self) -> int:
@@ -336,8 +338,8 @@ def _interpolant_8() -> NDArray[np.float64]:
     return P[:, 1:]
 
 
-ORDER_8 = Tableau(8, 8, 12, _A8, _A8[12, :12].copy(), _C8, _E8, _interpolant_8())
-ORDER_5 = Tableau(5, 5, 6, _A5, _A5[6, :6].copy(), _C5, _E5, _P5)
+ORDER_8 = Tableau(8, 8, 12, _A8, _A8[12, :12].copy(), _C8, _E8, _interpolant_8(), 6.1)
+ORDER_5 = Tableau(5, 5, 6, _A5, _A5[6, :6].copy(), _C5, _E5, _P5, 3.25)
 
 #: Explicit integrators by name.
 TABLEAUS: dict[str, Tableau] = {"order8": ORDER_8, "order5": ORDER_5}

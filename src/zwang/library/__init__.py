@@ -8,6 +8,7 @@ problem that was published with one. Nothing loads before it is asked for.
     speeds       constant_speed_particle  appell_hamel           nonlinear in the velocities
     skates       knife_edge  chaplygin_sleigh  snakeboard
     friction     rough_wire_bead                                  a reaction-dependent law
+    governor     flyball_governor                                 stiff springs and dampers
     chains       two_mass_chain  three_mass_chain                 singular mass matrices
     disk         rolling_disk  sliding_disk                       in all of Blajer's forms
     body         rotating_body                                    in quaternions, all forms
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from zwang.library.chains import three_mass_chain, two_mass_chain
     from zwang.library.disk import rolling_disk, sliding_disk
     from zwang.library.friction import rough_wire_bead
+    from zwang.library.governor import flyball_governor
     from zwang.library.mechanisms import andrews_squeezer, car_axis, n_four_bar
     from zwang.library.particles import (
         kepler_ellipse,
@@ -58,6 +60,7 @@ __all__ = [
     "car_axis",
     "chaplygin_sleigh",
     "constant_speed_particle",
+    "flyball_governor",
     "kepler_ellipse",
     "kepler_laws",
     "knife_edge",
@@ -89,6 +92,7 @@ _MODULES = {
     "chaplygin_sleigh": "skates",
     "snakeboard": "skates",
     "rough_wire_bead": "friction",
+    "flyball_governor": "governor",
     "two_mass_chain": "chains",
     "three_mass_chain": "chains",
     "rolling_disk": "disk",

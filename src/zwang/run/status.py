@@ -11,17 +11,26 @@ __all__ = ["status_of", "stopped_by_user"]
 
 
 def status_of(
-    counts: Counts, t: float, code: int, settings: Settings, failure: ZwangError | None = None
+    counts: Counts,
+    t: float,
+    code: int,
+    settings: Settings,
+    failure: ZwangError | None = None,
+    *,
+    held_back: bool = False,
 ) -> str:
     """How a simulation ended, as a sentence.
 
     Parameters
     ----------
     failure : why the last acceleration could not be computed, if that is known.
+    held_back : whether stability and not accuracy decided the length of the steps.
     """
     if failure is not None and code in (sh.NOT_FINITE, sh.TOO_SMALL):
         return f"stopped at t = {t:.6g} s: {failure}"
     done = f"{counts.steps} steps, {counts.rejected} rejected, {counts.evaluations} evaluations"
+    if held_back:
+        done += '; stiff, the steps are as short as stability asks: integrator="radau5" needs fewer'
     if code == sh.DONE:
         return f"reached t = {t:.6g} s: {done}"
     if code == sh.NOT_FINITE:
