@@ -83,9 +83,9 @@ class ReferenceProgram(Program):
 
     def kernel(self, name: str) -> Kernel:
         """A kernel, made when it is first asked for."""
-        if name not in self._kernels:
-            self._kernels[name] = self._made(name)
-        return self._kernels[name]
+        if name not in self.compiled:
+            self.compiled[name] = self._made(name)
+        return self.compiled[name]
 
     def _made(self, name: str) -> Kernel:
         if name == "derivative":

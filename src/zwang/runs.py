@@ -149,9 +149,7 @@ def verify(
     tolerance = max(run.settings.tolerance * CHECK_FACTOR, 1e-14)
     # The most accurate method that is fit for the motion.
     method = "radau5" if run.settings.integrator == "radau5" else "order8"
-    settings = replace(
-        run.settings, tolerance=tolerance, integrator=method, formulation="auto"
-    )
+    settings = replace(run.settings, tolerance=tolerance, integrator=method, formulation="auto")
 
     def tightly(segment: Segment, t: float, y: FloatArray, times: FloatArray) -> FloatArray:
         return propagate(segment, settings, run.scales, t, np.asarray(y), times)

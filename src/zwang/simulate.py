@@ -280,9 +280,7 @@ class _Simulation:
             self._close()
             t, code = self.loop.t[0], chunk.code
             stiff = self.loop.held_back()
-            self.status = status_of(
-                self.counts, t, code, self.settings, failure, held_back=stiff
-            )
+            self.status = status_of(self.counts, t, code, self.settings, failure, held_back=stiff)
 
     def _progress(self, seconds: float, begun_at: float) -> Progress:
         work = self.total()

@@ -533,7 +533,8 @@ class System:
         until : end of the simulation [s].
         start : time of the start [s], unless the state knows it.
         tolerance : local error of a step, relative to the state and to `scales`.
-        integrator : ``"order8"`` or ``"order5"``, explicit with error control; or with a fixed step
+        integrator : ``"order8"`` or ``"order5"``, explicit with error control;
+            ``"radau5"``, implicit with error control, for stiff systems; or with a fixed step
             ``"generalized_alpha"``, for stiff systems whose fast vibrations are to be damped away,
             and ``"rattle"``, symmetric, for very long runs.
         drift : ``"projection"``, ``"baumgarte"`` (with the rate `baumgarte` [1/s]) or ``"none"``.

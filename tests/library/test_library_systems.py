@@ -500,7 +500,7 @@ def test_unknown_names_and_forms_are_refused_with_the_known_ones():
 
 
 def test_starts_are_the_published_ones_and_consistent():
-    for name in ("andrews_squeezer", "car_axis", "n_four_bar"):
+    for name in ("andrews_squeezer", "car_axis", "n_four_bar", "flyball_governor"):
         system, start = getattr(library, name)(), library.start(name)
         assert_consistent(system, State(start.q[None], start.v[None], np.zeros(1)))
     assert list(library.start("car_axis").v) == [-0.5, 0.0, -0.5, 0.0]

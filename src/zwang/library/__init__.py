@@ -105,7 +105,7 @@ _MODULES = {
 }
 
 #: Systems that were published with a start.
-_STARTED = ("andrews_squeezer", "car_axis", "n_four_bar")
+_STARTED = ("andrews_squeezer", "car_axis", "n_four_bar", "flyball_governor")
 
 
 def names() -> tuple[str, ...]:
