@@ -53,7 +53,7 @@ class Certificate:
     answers : the answers of all formulations that apply, as published, unrefined.
     not_applicable : formulation → why it does not apply.
     spread : largest difference between any two formulations, relative, for each quantity.
-    gauss_residual : how far the answer is from Gauss's minimum, relative.
+    gauss_residual : how far the answer is from Gauss's minimum, relative, per system.
     error_estimate : estimated relative error of the returned numbers, for exact input.
     """
 
@@ -61,7 +61,7 @@ class Certificate:
     answers: dict[str, Solution]
     not_applicable: dict[str, str]
     spread: Errors
-    gauss_residual: float
+    gauss_residual: float | FloatArray
     error_estimate: Errors
 
     def differences(self, name: str) -> Errors:
@@ -86,7 +86,7 @@ class Certificate:
             f"{worst(e.multipliers):>12}"
         )
         lines.append(
-            f"Gauss residual {self.gauss_residual:.1e}; returned {self.solution.formulation}, "
+            f"Gauss residual {worst(self.gauss_residual)}; returned {self.solution.formulation}, "
             "refined"
         )
         return "\n".join(lines)
@@ -185,13 +185,14 @@ def _sizes(s: Solution, d: FloatArray, e: FloatArray) -> tuple[FloatArray, Float
     )
 
 
-def _gauss_residual(solution: Solution, system: ScaledSystem) -> float:
+def _gauss_residual(solution: Solution, system: ScaledSystem) -> float | FloatArray:
     a = solution.acceleration.reshape(system.velocity_scale.shape) / system.velocity_scale
-    worst = 0.0
+    residuals = np.empty(np.shape(system.constraint_ranks))
     for group in system.groups():
         where = ... if group.index is None else group.index
-        worst = max(worst, certificate(group.terms, a[where], group.geometry).residual)
-    return worst
+        found = certificate(group.terms, a[where], group.geometry)
+        residuals[where] = np.maximum(found.gradient, found.constraint)
+    return _plain(residuals.reshape(solution.terms.batch_shape))
 
 
 def _error_estimate(solution: Solution, system: ScaledSystem) -> Errors:

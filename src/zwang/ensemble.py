@@ -29,6 +29,7 @@ from zwang.interrupt import Interrupt, postponed_interrupt
 from zwang.programs import in_python, program_of
 from zwang.progress import EnsembleProgress, Report, reporting
 from zwang.redundancy import left_out_note
+from zwang.run.certificate import certified, interval_of
 from zwang.run.run import Counts, RankChange, Run, Segment
 from zwang.run.status import status_of, stopped_by_user
 from zwang.simulate import simulate
@@ -116,12 +117,15 @@ def simulate_many(
     parameters: Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: bool | Report | None = None,
+    certify: bool | float = False,
     **choices: Any,
 ) -> Runs:
     """Integrate many trajectories; `zwang.System.simulate_many` documents the arguments."""
+    interval = interval_of(certify)
     with postponed_interrupt() as interrupt, reporting(progress=progress) as report:
         crew = _Crew(threads or os.cpu_count() or 1, interrupt, report)
-        return _simulate_many(system, q, v, until, start, parameters or {}, choices, crew)
+        runs = _simulate_many(system, q, v, until, start, parameters or {}, choices, crew)
+    return Runs([certified(run, interval) for run in runs])
 
 
 def _simulate_many(

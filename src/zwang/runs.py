@@ -82,6 +82,7 @@ def resume(
     events: Mapping[str, Event] | None = None,
     store_every: float = 1.0,
     progress: bool | Report | None = None,
+    certify: bool | float = False,
 ) -> Run:
     """Go on with a stored run that was interrupted, from its last committed chunk.
 
@@ -94,7 +95,7 @@ def resume(
     system : the system that made it.
     events : those it was made with.
     store_every : seconds between commits.
-    progress : as in `zwang.System.simulate`.
+    progress, certify : as in `zwang.System.simulate`.
 
     Raises
     ------
@@ -107,7 +108,9 @@ def resume(
     """
     from zwang.simulate import resume as go_on
 
-    return go_on(path, system, events=events, store_every=store_every, progress=progress)
+    return go_on(
+        path, system, events=events, store_every=store_every, progress=progress, certify=certify
+    )
 
 
 def verify(

@@ -30,6 +30,7 @@ from zwang.interrupt import postponed_interrupt
 from zwang.programs import in_python, program_of
 from zwang.progress import Progress, Report, reporting
 from zwang.redundancy import left_out_note
+from zwang.run.certificate import RunCertificate, certificate_and_note, interval_of
 from zwang.run.keeper import Keeper
 from zwang.run.records import (
     StoredRun,
@@ -79,6 +80,7 @@ def simulate(
     store: str | PathLike[str] | None = None,
     store_every: float = 1.0,
     progress: bool | Report | None = None,
+    certify: bool | float = False,
 ) -> Run:
     """Integrate a system; `zwang.System.simulate` documents the arguments."""
     if hasattr(q, "t"):
@@ -107,6 +109,7 @@ def simulate(
         set(inactive),
         {**system.parameters, **(parameters or {})},
     )
+    simulation.certify_every = interval_of(certify)
     q, v, _, _ = system.arguments(q, v, start, parameters)
     with reporting(progress=progress) as report:
         simulation.begin(q, v, start)
@@ -123,6 +126,7 @@ def resume(
     events: Mapping[str, Event] | None = None,
     store_every: float = 1.0,
     progress: bool | Report | None = None,
+    certify: bool | float = False,
 ) -> Run:
     """Go on with a stored run that was interrupted; `zwang.resume` documents it."""
     stored = read_store(path)
@@ -133,6 +137,7 @@ def resume(
     require_same_versions(stored)
     require_same_events(stored, system, events or {})
     simulation = _Simulation.restored(stored, system, dict(events or {}), store_every)
+    simulation.certify_every = interval_of(certify)
     with reporting(progress=progress) as report:
         simulation.run(report)
     return simulation.result()
@@ -192,6 +197,8 @@ class _Simulation:
         self.status, self.finished = "", False
         self.open = False  # whether the work of the present stretch is still to be added
         self.keeper: Keeper | None = None
+        self.certify_every: float | None = None
+        self.certificate: RunCertificate | None = None
 
     def begin(self, q: FloatArray, v: FloatArray, t: float) -> None:
         """Check the start, put it on the constraints and set up the first stretch."""
@@ -260,8 +267,21 @@ class _Simulation:
                 self._take(pace.advance(self.loop))
                 if report is not None:
                     report(self._progress(monotonic() - began, begun_at))
+            else:
+                self._certify()
             if self.keeper is not None:
                 self.keeper.close(self)
+
+    def _certify(self) -> None:
+        """Certify the run, all of which is committed first if it has a store."""
+        if self.certify_every is None or not self.saved:
+            return
+        run: Run = self.so_far()
+        if self.keeper is not None:
+            self.keeper.commit(self)
+            run = StoredRun.of(self.keeper.stored(), self.system, states_between)
+        self.certificate, note = certificate_and_note(run, self.certify_every)
+        self.notes.append(note)
 
     def _take(self, chunk: Chunk) -> None:
         """Keep what a chunk saved, and let happen what it met."""
@@ -391,6 +411,7 @@ class _Simulation:
             tuple(self.notes),
             self.scales,
             self.again,
+            self.certificate,
         )
 
     # --- events -----------------------------------------------------------------------------------

@@ -553,6 +553,8 @@ class System:
         store_every : seconds between commits to the store.
         progress : a function that is given a `zwang.progress.Progress` about ten times a second;
             True for a bar, False for none, None for one in terminals and notebooks after a second.
+        certify : True to solve a sample of saved states by every formulation at the end, a number
+            for states as many seconds apart; ``run.certificate`` holds the worst.
 
         Ctrl-C ends the simulation early and returns what there is; a second one acts at once.
         """

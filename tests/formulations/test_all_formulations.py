@@ -81,7 +81,8 @@ def test_certify_tables_the_differences(given):
     for spread in (c.spread.acceleration, c.spread.constraint_force, c.spread.multipliers):
         assert np.shape(spread) == given.batch
         assert np.all(np.asarray(spread) < 1e-10)
-    assert c.gauss_residual < 1e-12
+    assert np.shape(c.gauss_residual) == given.batch
+    assert np.all(np.asarray(c.gauss_residual) < 1e-12)
     table = str(c)
     for name in FORMULATIONS:
         assert name in table

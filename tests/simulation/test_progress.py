@@ -116,9 +116,9 @@ def test_ctrl_c_in_an_ensemble_keeps_what_is_finished(pendulum, threads, choices
         **choices,
     )
     assert isinstance(records[0], EnsembleProgress)
-    assert records[0].done in (1, 4)
+    assert 1 <= records[0].done <= 4
     assert records[0].count == 12
-    assert runs.finished[0]
+    assert runs.finished.sum() >= records[0].done
     assert not runs.finished[4:].any()
     assert all("stopped by the user" in status for status in runs.status[4:])
 

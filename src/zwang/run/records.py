@@ -11,6 +11,7 @@ import numpy as np
 
 from zwang.errors import InputError, StoreError
 from zwang.integrators.settings import Drift, Settings
+from zwang.run.certificate import RunCertificate
 from zwang.run.describe import describe_events, describe_model, versions
 from zwang.run.run import Counts, EventRecord, RankChange, Run, Segment
 from zwang.run.store import Store, Stored
@@ -65,6 +66,7 @@ def news_of(run: Run, known: Mapping[str, int]) -> dict[str, Any]:
         "finished": run.finished,
         "counts": asdict(run.counts),
         "notes": list(run.notes),
+        "certificate": None if run.certificate is None else run.certificate.to_dict(),
         "segments": {"from": first, "new": [_segment(run, s) for s in run.segments[first:]]},
         "events": [asdict(e) for e in run.events[known["events"] :]],
         "ranks": [asdict(r) for r in run.ranks[known["ranks"] :]],
@@ -126,6 +128,7 @@ class StoredRun(Run):
             ),
             "ranks": tuple(RankChange(**r) for commit in commits for r in commit["ranks"]),
             "notes": tuple(last["notes"]),
+            "certificate": RunCertificate.of(found) if (found := last.get("certificate")) else None,
         }
         for name, value in fields.items():
             object.__setattr__(run, name, value)

@@ -20,6 +20,7 @@ from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.run.bodies import BodyMotion, Reaction
+    from zwang.run.certificate import RunCertificate
     from zwang.run.ledger import Work
     from zwang.run.views import ErrorEstimate
     from zwang.system import System
@@ -114,6 +115,7 @@ class Run:
     notes : sentences on anything approximated or doubtful.
     scales : size of each coordinate and velocity below which its error is absolute, (nq + nv,).
     again : makes the run once more with another tolerance and other times, for `error_estimate`.
+    certificate : grounds to trust accelerations and forces, if ``simulate(certify=…)`` asked.
     """
 
     system: System = field(repr=False)
@@ -131,6 +133,7 @@ class Run:
     notes: tuple[str, ...] = ()
     scales: FloatArray | None = field(default=None, repr=False)
     again: Callable[[float, FloatArray], Run] | None = field(default=None, repr=False)
+    certificate: RunCertificate | None = None
 
     # --- keeping ----------------------------------------------------------------------------------
 
@@ -156,6 +159,17 @@ class Run:
         from zwang.run.views import plot
 
         return plot(self, names)
+
+    def certify(self, interval: float | None = None) -> RunCertificate:
+        """Solve saved states by every formulation, and return the worst that was found.
+
+        Parameters
+        ----------
+        interval : seconds between the states that are taken; a sample of 200 if not given.
+        """
+        from zwang.run.certificate import certify_run, interval_of
+
+        return certify_run(self, interval_of(True if interval is None else interval) or 0.0)
 
     def error_estimate(self) -> ErrorEstimate:
         """Estimate of the global error at the saved states.
