@@ -54,7 +54,7 @@ RESIDUAL_LIMIT = 1e-13  # of a projected state, relative
 FAILED_PROJECTION = 0.6  # change of h after a projection that did not contract
 AVOIDANCE = 0.7  # change of h when the new point would lie where the rows have just lost rank
 AVOIDANCES = 4  # how often in a row; then the loss is taken to be lasting
-RANK_PIVOT = 1e-5  # relative pivots below this belong to dependent rows (1e5 times δ)
+RANK_PIVOT = 1e-5  # relative pivots below this belong to dependent rows (1e7 times δ)
 
 
 @jit
