@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from zwang.integrators.lu import factorise, substitute
 from zwang.integrators.shared import (
     ACCEPTS,
     ACTIVE,
@@ -60,38 +61,28 @@ def copy(x, out):
 
 @jit
 def solve(K, x):
-    """Overwrite x with K⁻¹x, K (n, n) with its factors; False where K is singular.
+    """Overwrite x (n,) with K⁻¹x, and K (n, n) with factors; False where K is singular.
 
-    Gaussian elimination; pivots are chosen by their size relative to their rows. Zeros are skipped.
+    Rows are brought to the same size first, so that pivots are chosen fairly: dynamics and
+    constraints have different units.
     """
     n = K.shape[0]
-    size = np.zeros(n)
     for i in range(n):
+        size = 0.0
         for j in range(n):
-            size[i] = max(size[i], abs(K[i, j]))
-    for k in range(n):
-        pivot, best = k, 0.0
-        for i in range(k, n):
-            if abs(K[i, k]) > best * size[i]:
-                pivot, best = i, abs(K[i, k]) / size[i]
-        if not 0.0 < best < np.inf:
+            size = max(size, abs(K[i, j]))
+        if not 0.0 < size < np.inf:
             return False
-        if pivot != k:
-            for j in range(n):
-                K[k, j], K[pivot, j] = K[pivot, j], K[k, j]
-            x[k, 0], x[pivot, 0] = x[pivot, 0], x[k, 0]
-            size[k], size[pivot] = size[pivot], size[k]
-        for i in range(k + 1, n):
-            if K[i, k] != 0.0:
-                factor = K[i, k] / K[k, k]
-                for j in range(k + 1, n):
-                    K[i, j] -= factor * K[k, j]
-                x[i, 0] -= factor * x[k, 0]
-    for i in range(n - 1, -1, -1):
-        for j in range(i + 1, n):
-            x[i, 0] -= K[i, j] * x[j, 0]
-        x[i, 0] /= K[i, i]
-    return True
+        for j in range(n):
+            K[i, j] /= size
+        x[i] /= size
+    exchanged = np.empty(n, np.int64)
+    factorise(K, exchanged)
+    substitute(K, exchanged, x)
+    finite = True
+    for i in range(n):
+        finite = finite and abs(x[i]) < np.inf
+    return finite
 
 
 @jit
@@ -109,7 +100,7 @@ def root(stage, q, v, m, s, p, new, m_new, x, scale, work):
     address, rows, columns = stage
     nq, n, size = q.shape[0], new.shape[0], x.shape[0]
     before = np.empty_like(new)
-    r, entries, K = np.empty((size, 1)), np.empty((rows.shape[0], 1)), np.empty((size, size))
+    r, entries, K = np.empty(size), np.empty((rows.shape[0], 1)), np.empty((size, size))
     for i in range(size):
         x[i, 0] = 0.0
     last = np.inf
@@ -123,7 +114,7 @@ def root(stage, q, v, m, s, p, new, m_new, x, scale, work):
             before[i, 0] = new[i, 0]
         finite = change < np.inf
         for i in range(size):
-            finite = finite and abs(r[i, 0]) < np.inf
+            finite = finite and abs(r[i]) < np.inf
         if not finite:
             return 0 if k == 0 else -1
         if k > 0 and (change <= SETTLED or (change < ROUNDING and change > 0.5 * last)):
@@ -137,7 +128,7 @@ def root(stage, q, v, m, s, p, new, m_new, x, scale, work):
         if not solve(K, r):
             return -1
         for i in range(size):
-            x[i, 0] -= r[i, 0]
+            x[i, 0] -= r[i]
     return -1
 
 
