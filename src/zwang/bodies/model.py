@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from zwang.bodies.element import Element, Traced, trace_constraint, trace_force
 from zwang.bodies.parts import Parts
-from zwang.bodies.pose import SCALAR, config_of, kinematics
+from zwang.bodies.pose import SCALAR, Kind, config_of, kinematics
 from zwang.functions.constraint import Constraint, Level
 from zwang.functions.derive import Rows, State
 from zwang.functions.model import Definition, Model
@@ -23,7 +23,7 @@ from zwang.functions.model import Definition, Model
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Symbols", "model_of", "traced_elements"]
+__all__ = ["Symbols", "body_slots", "body_terms", "model_of", "traced_elements"]
 
 
 def traced_elements(parts: Parts) -> dict[Any, Traced]:
@@ -64,11 +64,7 @@ class Symbols:
     @cached_property
     def slots(self) -> dict[str, tuple[int, int]]:
         """Parameter name → its place in p."""
-        result, start = {}, 0
-        for name, value in self.parts.all_parameters.items():
-            result[name] = (start, start + value.size)
-            start += value.size
-        return result
+        return self.parts.slots
 
     @cached_property
     def configs(self) -> list[casadi.SX]:
@@ -82,6 +78,11 @@ class Symbols:
     def parameter(self, name: str) -> casadi.SX:
         """Symbols of a parameter, flat."""
         start, end = self.slots[name]
+        return self.p[start:end]
+
+    def body_numbers(self, name: str) -> casadi.SX:
+        """Symbols of a body's mass and inertia, flat."""
+        start, end = body_slots(self.slots, name)
         return self.p[start:end]
 
     def numbers(self, element: Element) -> casadi.SX:
@@ -105,6 +106,12 @@ class Symbols:
         return [*configs, *velocities, self.t, self.numbers(element), self.p[:user]]
 
 
+def body_slots(slots: Mapping[str, tuple[int, int]], name: str) -> tuple[int, int]:
+    """Where the mass and, right after it, the inertia of a body are in p."""
+    start, end = slots[f"{name}.mass"]
+    return start, slots.get(f"{name}.inertia", (start, end))[1]
+
+
 def model_of(parts: Parts) -> Model:
     """The terms of a mechanism as expressions of its state."""
     import casadi as ca
@@ -118,7 +125,10 @@ def model_of(parts: Parts) -> Model:
     for i, body in enumerate(parts.bodies):
         rows, columns = slice(q_starts[i], q_starts[i + 1]), slice(v_starts[i], v_starts[i + 1])
         N[rows, columns] = kinematics(body.kind, s.q[rows])
-        block, force, potential = _body_terms(s, i, gravity)
+        numbers = s.body_numbers(body.name)
+        block, force, potential = body_terms(
+            body.kind, s.configs[i], s.v[columns], numbers, gravity
+        )
         M[columns, columns] = block
         Q[columns] += force
         V = V + potential
@@ -149,35 +159,35 @@ def model_of(parts: Parts) -> Model:
     )
 
 
-def _body_terms(s: Symbols, i: int, gravity: casadi.SX) -> tuple[casadi.SX, casadi.SX, casadi.SX]:
-    """Mass block, weight with gyroscopic moment, and potential of one body."""
+def body_terms(
+    kind: Kind, config: casadi.SX, v: casadi.SX, numbers: casadi.SX, gravity: casadi.SX
+) -> tuple[casadi.SX, casadi.SX, casadi.SX]:
+    """Mass block, weight with gyroscopic moment, and potential of one body.
+
+    Parameters
+    ----------
+    numbers : mass, then its inertia: one moment in a plane, three or nine entries in space.
+    """
     import casadi as ca
 
-    body = s.parts.bodies[i]
-    _, starts = s.parts.places
-    mass = s.parameter(f"{body.name}.mass")
-    if body.kind is SCALAR:
+    mass, inertia = numbers[0], numbers[1:]
+    if kind is SCALAR:
         return mass, ca.SX(0), ca.SX(0)
-    position = s.configs[i][:3]
-    if body.kind.plane is not None:
-        a, b, _ = body.kind.plane
+    if kind.plane is not None:
+        a, b, _ = kind.plane
         g = ca.vertcat(gravity[a], gravity[b])
-        J = s.parameter(f"{body.name}.inertia")
-        block = ca.diagcat(mass, mass, J)
-        force = ca.vertcat(mass * g, 0)
-        return block, force, -mass * ca.dot(g, position[:2])
-    entries = s.parameter(f"{body.name}.inertia")
-    J = ca.diag(entries)
-    if entries.numel() == 9:
+        block = ca.diagcat(mass, mass, inertia)
+        return block, ca.vertcat(mass * g, 0), -mass * ca.dot(g, config[:2])
+    J = ca.diag(inertia)
+    if inertia.numel() == 9:
         # The tensor is symmetric: its upper half serves both.
         J = ca.SX(3, 3)
         for row in range(3):
             for column in range(3):
-                J[row, column] = entries[3 * min(row, column) + max(row, column)]
-    omega = s.v[starts[i] + 3 : starts[i] + 6]
-    spin = ca.cross(omega, ca.mtimes(J, omega))
+                J[row, column] = inertia[3 * min(row, column) + max(row, column)]
+    spin = ca.cross(v[3:], ca.mtimes(J, v[3:]))
     block = ca.diagcat(mass * ca.SX.eye(3), J)
-    return block, ca.vertcat(mass * gravity, -spin), -mass * ca.dot(gravity, position)
+    return block, ca.vertcat(mass * gravity, -spin), -mass * ca.dot(gravity, config[:3])
 
 
 def _rows(s: Symbols, element: Element, traced: Traced) -> Rows:

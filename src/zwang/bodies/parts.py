@@ -68,6 +68,15 @@ class Parts:
         return values
 
     @cached_property
+    def slots(self) -> dict[str, tuple[int, int]]:
+        """Parameter name → its place in p."""
+        result, start = {}, 0
+        for name, value in self.all_parameters.items():
+            result[name] = (start, start + value.size)
+            start += value.size
+        return result
+
+    @cached_property
     def places(self) -> tuple[list[int], list[int]]:
         """Where the coordinates and the velocities of each body begin."""
         q, v = [0], [0]

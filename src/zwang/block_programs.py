@@ -1,0 +1,87 @@
+"""From the parts of a mechanism to the block program of the engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from zwang.bodies.model import body_slots, body_terms, traced_elements
+from zwang.bodies.parts import Parts
+from zwang.bodies.pose import Kind, config_of, kinematics
+from zwang.engine.blocks.structure import Element, ElementType, Node, NodeType, Structure
+
+if TYPE_CHECKING:
+    from zwang.bodies.element import Element as Part
+
+__all__ = ["structure_of"]
+
+
+def structure_of(parts: Parts, left_out: frozenset[int] = frozenset()) -> Structure:
+    """The mechanism as nodes and elements; rows that are left out do not act.
+
+    Parameters
+    ----------
+    left_out : numbers of rows among all rows of the mechanism.
+    """
+    slots = parts.slots
+    traced = traced_elements(parts)
+    node_types: dict[tuple[Kind, int], NodeType] = {}
+    nodes = []
+    for body in parts.bodies:
+        place = body_slots(slots, body.name)
+        key = (body.kind, place[1] - place[0])
+        if key not in node_types:
+            node_types[key] = _node_type(*key)
+        nodes.append(Node(node_types[key], place))
+    element_types: dict[object, ElementType] = {}
+
+    def element(part: Part, row: int, kept: tuple[int, ...] | None) -> Element:
+        kinds = tuple(None if i < 0 else nodes[i].type for i in part.bodies)
+        key = (part.law.key, tuple(id(kind) for kind in kinds), kept)
+        if key not in element_types:
+            found = traced[part.law.key]
+            function = found.function if kept is None else _some_rows(found.function, kept)
+            rows = found.rows if kept is None else len(kept)
+            element_types[key] = ElementType(function, rows, found.level == "position", kinds)
+        numbers = [slots[f"{part.name}.{n}"] for n in part.law.shapes]
+        place = (numbers[0][0], numbers[-1][1]) if numbers else (0, 0)
+        return Element(element_types[key], part.bodies, place, row)
+
+    constraints, row, full_row = [], 0, 0
+    for part in parts.constraints:
+        count = traced[part.law.key].rows
+        kept = tuple(i for i in range(count) if full_row + i not in left_out)
+        full_row += count
+        if kept:
+            constraints.append(element(part, row, None if len(kept) == count else kept))
+            row += len(kept)
+    user = sum(value.size for value in parts.parameters.values())
+    return Structure(
+        nodes,
+        constraints,
+        [element(part, 0, None) for part in parts.forces],
+        (0, user),
+        slots["gravity"],
+        sum(value.size for value in parts.all_parameters.values()),
+    )
+
+
+def _node_type(kind: Kind, numbers: int) -> NodeType:
+    import casadi as ca
+
+    q, v = ca.SX.sym("q", kind.nq), ca.SX.sym("v", kind.nv)
+    data, gravity = ca.SX.sym("data", numbers), ca.SX.sym("gravity", 3)
+    config = config_of(kind, q)
+    M, force, _ = body_terms(kind, config, v, data, gravity)
+    terms = ca.Function("body", [q, v, data, gravity], [config, kinematics(kind, q), M, force])
+    return NodeType(kind.nq, kind.nv, kind.config, terms, kind.unit)
+
+
+def _some_rows(function: object, kept: tuple[int, ...]) -> object:
+    """A constraint with some of its equations only."""
+    import casadi as ca
+
+    assert isinstance(function, ca.Function)
+    inputs = [ca.SX.sym(f"i{k}", function.sparsity_in(k)) for k in range(function.n_in())]
+    rows = list(kept)
+    outputs = [x[rows, :] if x.shape[0] else x for x in function.call(inputs)]
+    return ca.Function("constraint", inputs, outputs)

@@ -1,0 +1,121 @@
+"""What the engine is told of a large system: kinds of bodies and elements, and their instances.
+
+Nothing here knows what a body or a joint is. A *node* carries coordinates, velocities and a mass
+block; an *element* is a function of the configurations of a few nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import casadi
+
+__all__ = ["Element", "ElementType", "Node", "NodeType", "Structure"]
+
+
+@dataclass(frozen=True, eq=False)
+class NodeType:
+    """A kind of node.
+
+    Attributes
+    ----------
+    nq, nv, config : numbers of coordinates, velocities and entries of the configuration.
+    terms : (q, v, data, shared) → (config, N, M, force).
+    unit : coordinates of unit length together.
+    memo : what was made from it.
+    """
+
+    nq: int
+    nv: int
+    config: int
+    terms: casadi.Function
+    unit: tuple[int, ...] = ()
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class ElementType:
+    """A kind of element between nodes.
+
+    Attributes
+    ----------
+    terms : (config…, v…, t, numbers, shared) → (φ, ψ, b, A…) for a constraint, where φ is empty at
+        the level of velocities, or → (V, force…) for a force.
+    rows : number of equations; 0 for a force.
+    position : whether the equations are of positions.
+    kinds : node type of each of its nodes, None for the ground.
+    memo : what was made from it.
+    """
+
+    terms: casadi.Function
+    rows: int
+    position: bool
+    kinds: tuple[NodeType | None, ...]
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class Node:
+    """An instance of a node type: where its numbers are in p."""
+
+    type: NodeType
+    data: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Element:
+    """An instance of an element type.
+
+    Attributes
+    ----------
+    nodes : indices of its nodes, −1 for the ground.
+    numbers : where its numbers are in p.
+    row : number of its first equation among all rows of the system.
+    """
+
+    type: ElementType
+    nodes: tuple[int, ...]
+    numbers: tuple[int, int]
+    row: int = 0
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A large system.
+
+    Attributes
+    ----------
+    shared, node_shared : where the numbers that all elements, and all nodes, use are in p.
+    parameters : length of p.
+    """
+
+    nodes: list[Node]
+    constraints: list[Element]
+    forces: list[Element]
+    shared: tuple[int, int]
+    node_shared: tuple[int, int]
+    parameters: int
+
+    @property
+    def q_starts(self) -> list[int]:
+        """Where the coordinates of each node begin."""
+        return _starts([node.type.nq for node in self.nodes])
+
+    @property
+    def v_starts(self) -> list[int]:
+        """Where the velocities of each node begin."""
+        return _starts([node.type.nv for node in self.nodes])
+
+    @property
+    def rows(self) -> int:
+        """Number of equations."""
+        return sum(element.type.rows for element in self.constraints)
+
+
+def _starts(sizes: list[int]) -> list[int]:
+    result = [0]
+    for size in sizes:
+        result.append(result[-1] + size)
+    return result
