@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zwang.bodies.model import body_slots, body_terms, traced_elements
+from zwang.bodies.model import body_slots, body_terms
 from zwang.bodies.parts import Parts
 from zwang.bodies.pose import Kind, config_of, kinematics
 from zwang.engine.blocks.structure import Element, ElementType, Node, NodeType, Structure
@@ -23,7 +23,7 @@ def structure_of(parts: Parts, left_out: frozenset[int] = frozenset()) -> Struct
     left_out : numbers of rows among all rows of the mechanism.
     """
     slots = parts.slots
-    traced = traced_elements(parts)
+    traced = parts.traced
     node_types: dict[tuple[Kind, int], NodeType] = {}
     nodes = []
     for body in parts.bodies:

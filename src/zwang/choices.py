@@ -126,7 +126,7 @@ def require_law(
     notes: list[str],
 ) -> None:
     """Refuse a state at which a law that depends on its reaction has no solution, or several."""
-    if system.model.reaction_dependent:
+    if system.reaction_dependent:
         system.terms(q, v, t, parameters=parameters)
         if LAW_NOTE not in notes:
             notes.append(LAW_NOTE)

@@ -25,6 +25,7 @@ from zwang.bodies.marker import Joint
 from zwang.bodies.parts import Parts
 from zwang.bodies.pose import SCALAR, SPATIAL, Pose
 from zwang.errors import InputError, UnknownNameError
+from zwang.large_mechanism import mechanism_system
 from zwang.mechanism_system import MechanismSystem
 from zwang.terms import FloatArray
 
@@ -545,7 +546,7 @@ class Mechanism(Builder):
     def system(self) -> MechanismSystem:
         """The frozen copy as a system, with everything a `zwang.System` can do."""
         if self._system is None:
-            self._system = MechanismSystem.of_parts(self.parts)
+            self._system = mechanism_system(self.parts)
         return self._system
 
     _system: MechanismSystem | None = None

@@ -58,7 +58,7 @@ class MechanismSystem(System):
             for name in removed:
                 if name not in self.definition.constraints:
                     raise UnknownNameError("constraint", name, self.definition.constraints)
-            cache[removed] = MechanismSystem.of_parts(self.parts.without(removed))
+            cache[removed] = type(self).of_parts(self.parts.without(removed))
         return cache[removed]
 
     def __repr__(self) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.engine.fused import Expressions
-from zwang.engine.program import Program, fuse
+from zwang.engine.program import fuse
 from zwang.formulations.rank import equilibrate, mass_spectrum
 from zwang.integrators.settings import Drift, Settings
 from zwang.redundancy import redundant_rows
@@ -29,11 +29,14 @@ def program_of(
     lanes: int = 1,
     *,
     singular: bool | None = None,
-) -> Program:
+) -> Any:
     """The program of a system, kept with it; parameters are inputs, not part of it.
 
     Whether the mass matrix is `singular` is found at the state y, unless it is known.
     """
+    own = system.own_program(y, t, p, settings, lanes)
+    if own is not None:
+        return own
     rate = settings.baumgarte if settings.drift is Drift.BAUMGARTE else 0.0
     if singular is None:
         singular = _singular_mass(system, y, t, p)
@@ -63,8 +66,8 @@ def in_python(system: System, settings: Settings) -> str:
     slower = "the equations of motion were evaluated in Python, which is slower"
     if settings.formulation != "auto":
         return f"accelerations are those of {settings.formulation!r}: {slower}"
-    if system.model.opaque:
-        return f"{', '.join(system.model.opaque)} cannot be traced: {slower}"
+    if system.opaque:
+        return f"{', '.join(system.opaque)} cannot be traced: {slower}"
     return ""
 
 
@@ -86,7 +89,7 @@ def _left_out(
     system: System, y: FloatArray, t: float, p: FloatArray, settings: Settings
 ) -> tuple[int, ...]:
     """Numbers of the constraint rows that follow from others and do not act in the program."""
-    if system.model.reaction_dependent:
+    if system.reaction_dependent:
         return ()  # a law may look at the multiplier of any row
     return redundant_rows(system, y, t, p, settings.until - t)
 

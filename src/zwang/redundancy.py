@@ -63,7 +63,7 @@ def redundant_rows(
 
 def left_out_note(system: System, rows: tuple[int, ...]) -> str:
     """Which rows do not act because they follow from others, as a sentence."""
-    names = system.model.row_names
+    names = system.row_names
     listed = ", ".join(names[i] for i in rows[:6]) + (", …" if len(rows) > 6 else "")
     return (
         f"{len(rows)} of {len(names)} constraint rows follow from the others and were left out of "

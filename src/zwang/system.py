@@ -189,6 +189,21 @@ class System:
         return {name: block.level for name, block in self.model.blocks.items()}
 
     @property
+    def groups(self) -> dict[str, list[int]]:
+        """Constraint name → its row numbers in A."""
+        return self.model.groups
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """``rod`` for a single row, ``pin[0]``, ``pin[1]`` for several."""
+        return self._row_names
+
+    @property
+    def reaction_dependent(self) -> bool:
+        """Whether a non-ideal law depends on its reaction."""
+        return self.model.reaction_dependent
+
+    @property
     def opaque(self) -> tuple[str, ...]:
         """Names of the functions that are called numerically, see `zwang.opaque`."""
         return self.model.opaque
@@ -346,7 +361,7 @@ class System:
     ) -> Passport:
         """Which reactions are determinate at a state; the groups are the named constraints."""
         terms = self.terms(q, v, t, parameters=parameters)
-        return passport_terms(terms, groups=self.model.groups)
+        return passport_terms(terms, groups=self.groups)
 
     def residuals(
         self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
@@ -597,6 +612,10 @@ class System:
         return simulate_many(
             self, q, v, until=until, parameters=parameters, threads=threads, **choices
         )
+
+    def own_program(self, *_: Any) -> Any:
+        """A program that the system makes itself in place of one compiled as a whole, or None."""
+        return None
 
     # --- control ----------------------------------------------------------------------------------
 

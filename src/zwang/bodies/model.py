@@ -11,30 +11,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from zwang.bodies.element import Element, Traced, trace_constraint, trace_force
+from zwang.bodies.element import Element, Traced
 from zwang.bodies.parts import Parts
 from zwang.bodies.pose import SCALAR, Kind, config_of, kinematics
-from zwang.functions.constraint import Constraint, Level
+from zwang.functions.constraint import Constraint
 from zwang.functions.derive import Rows, State
 from zwang.functions.model import Definition, Model
 
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Symbols", "body_slots", "body_terms", "model_of", "traced_elements"]
-
-
-def traced_elements(parts: Parts) -> dict[Any, Traced]:
-    """Law key → its traced function; one for all elements of a kind."""
-    found: dict[Any, Traced] = {}
-    for element in parts.constraints + parts.forces:
-        key = element.law.key
-        if key not in found:
-            trace = trace_force if element.law.level == "force" else trace_constraint
-            found[key] = trace(element.law, element.name, parts.parameters)
-    return found
+__all__ = ["Symbols", "body_slots", "body_terms", "definition_of", "model_of"]
 
 
 @dataclass(frozen=True)
@@ -117,7 +106,7 @@ def model_of(parts: Parts) -> Model:
     import casadi as ca
 
     s = Symbols.of(parts)
-    traced = traced_elements(parts)
+    traced = parts.traced
     q_starts, v_starts = parts.places
     nq, nv = len(parts.coordinates), len(parts.velocities)
     N, M, Q, V = ca.SX(nq, nv), ca.SX(nv, nv), ca.SX.zeros(nv, 1), ca.SX(0)
@@ -144,7 +133,7 @@ def model_of(parts: Parts) -> Model:
     T = 0.5 * ca.mtimes([s.v.T, M, s.v])
     C = _friction(parts, s, traced, blocks, multipliers)
     return Model(
-        _definition(parts, blocks),
+        definition_of(parts),
         state,
         N,
         ca.SX.zeros(nq, 1),
@@ -231,7 +220,7 @@ def _friction(
     return friction_force(parts, s, traced, blocks, multipliers, C)
 
 
-def _definition(parts: Parts, blocks: Mapping[str, Rows]) -> Definition:
+def definition_of(parts: Parts) -> Definition:
     """Names and parameters; the functions of a mechanism are its elements."""
     return Definition(
         coordinates=parts.coordinates,
@@ -240,7 +229,8 @@ def _definition(parts: Parts, blocks: Mapping[str, Rows]) -> Definition:
         mass=None,
         force=None,
         constraints={
-            name: Constraint(cast("Level", b.level), (_by_elements,)) for name, b in blocks.items()
+            e.name: Constraint(parts.traced[e.law.key].level, (_by_elements,))
+            for e in parts.constraints
         },
         kinematics=(_by_elements, None),
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from zwang.bodies.body import Body
-from zwang.bodies.element import Element
+from zwang.bodies.element import Element, Traced, trace_constraint, trace_force
 from zwang.bodies.marker import Joint
 from zwang.bodies.pose import GROUND, SCALAR, Kind
 
@@ -66,6 +67,25 @@ class Parts:
             for number, value in element.numbers.items():
                 values[f"{element.name}.{number}"] = np.asarray(value, dtype=float)
         return values
+
+    @cached_property
+    def traced(self) -> dict[Any, Traced]:
+        """Law key → its traced function; one for all elements of a kind."""
+        found: dict[Any, Traced] = {}
+        for element in self.constraints + self.forces:
+            key = element.law.key
+            if key not in found:
+                trace = trace_force if element.law.level == "force" else trace_constraint
+                found[key] = trace(element.law, element.name, self.parameters)
+        return found
+
+    @cached_property
+    def row_starts(self) -> list[int]:
+        """Where the rows of each constraint begin, and their number at the end."""
+        starts = [0]
+        for element in self.constraints:
+            starts.append(starts[-1] + self.traced[element.law.key].rows)
+        return starts
 
     @cached_property
     def slots(self) -> dict[str, tuple[int, int]]:

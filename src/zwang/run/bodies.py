@@ -206,7 +206,7 @@ def _spatial(
 
 def _determinate(run: Run, elements: tuple[str, ...], i: int) -> bool:
     segment = next(s for s in run.segments if s.first <= i < s.last)
-    if not all(e in segment.system.model.groups for e in elements):
+    if not all(e in segment.system.groups for e in elements):
         return True  # switched off: no force
     passport = segment.system.passport(
         run.q[i], run.v[i], float(run.t[i]), parameters=segment.parameters

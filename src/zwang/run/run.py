@@ -252,20 +252,35 @@ class Run:
         return tuple(self._each("solve"))
 
     @computed_once
+    def _by_blocks(self) -> tuple[FloatArray, FloatArray] | None:
+        """Accelerations and multipliers of a large mechanism from its block program, else None."""
+        if not hasattr(self.system, "fast_forces") or len(self.segments) > 1:
+            return None
+        start = np.concatenate([self.q[0], self.v[0]])
+        p = self.system.parameter_vector(self.parameters)
+        program = self.system.own_program(start, float(self.t[0]), p, self.settings, 1)
+        left_out = () if program is None else program.left_out
+        return self.system.fast_forces(self.q, self.v, self.t, self.parameters, left_out)  # type: ignore[attr-defined]
+
+    @computed_once
     def acceleration(self) -> FloatArray:
         """v̇ at the saved states, shape (nt, nv)."""
+        if self._by_blocks is not None:
+            return self._by_blocks[0]
         return np.concatenate([s.acceleration for s in self.solutions])
 
     def multipliers(self, name: str | None = None) -> FloatArray:
         """λ of one constraint, or of all rows, shape (nt, rows); zero while it does not act."""
-        groups = self.system.model.groups
+        groups = self.system.groups
         names = list(groups) if name is None else [self._known(name)]
         return np.concatenate([self._multipliers_of(n, len(groups[n])) for n in names], axis=1)
 
     def _multipliers_of(self, name: str, count: int) -> FloatArray:
+        if self._by_blocks is not None:
+            return self._by_blocks[1][:, self.system.groups[name]]
         parts = []
         for segment, solution in self._solved():
-            rows = segment.system.model.groups.get(name)
+            rows = segment.system.groups.get(name)
             size = segment.last - segment.first
             parts.append(np.zeros((size, count)) if rows is None else solution.multipliers[:, rows])
         return np.concatenate(parts)
@@ -275,9 +290,13 @@ class Run:
         if name is None:
             return np.concatenate([s.constraint_force for s in self.solutions])
         self._known(name)
+        if self._by_blocks is not None:
+            return self.system.group_force(  # type: ignore[attr-defined]
+                name, self.q, self.v, self.t, self.multipliers(name), self.parameters
+            )
         parts = []
         for segment, solution in self._solved():
-            rows = segment.system.model.groups.get(name)
+            rows = segment.system.groups.get(name)
             if rows is None:
                 parts.append(np.zeros((segment.last - segment.first, self.v.shape[1])))
             else:
@@ -290,7 +309,7 @@ class Run:
         return list(zip(occupied, self.solutions, strict=True))
 
     def _known(self, name: str) -> str:
-        groups = self.system.model.groups
+        groups = self.system.groups
         if name not in groups:
             raise UnknownNameError("constraint", name, groups)
         return name

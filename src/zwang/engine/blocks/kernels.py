@@ -169,9 +169,7 @@ def placed_node(kind: NodeType) -> casadi.Function:
         for k in kind.unit:
             q[k] = t["q"][k] * scale
     config = ca.substitute(t["config"], t["q"], q)
-    return ca.Function(
-        "placed_node", [t["q"], t["v"], t["data"], t["shared"]], [q, config, t["W"]]
-    )
+    return ca.Function("placed_node", [t["q"], t["v"], t["data"], t["shared"]], [q, config, t["W"]])
 
 
 @remembered
@@ -318,7 +316,7 @@ def rates(kind: ElementType) -> casadi.Function:
 
 @remembered
 def residual(kind: ElementType) -> casadi.Function:
-    """φᵢ/max(1, |Aᵢ| |q|), at position level, and ψᵢ/max(1, |Aᵢ| |v|), with q, v of its own nodes."""
+    """φᵢ/max(1, |Aᵢ| |q|), at position level, and ψᵢ/max(1, |Aᵢ| |v|), of its own nodes."""
     import casadi as ca
 
     phi, psi, _, *blocks = _element(kind)
@@ -343,9 +341,7 @@ def effort(kind: ElementType) -> casadi.Function:
     patterns = block_patterns(kind)
     blocks = [ca.SX.sym(f"A{k}", patterns[k]) for k in _moving(kind)]
     lam = ca.SX.sym("lam", kind.rows)
-    return ca.Function(
-        "effort", [*blocks, lam], [ca.densify(ca.mtimes(A.T, lam)) for A in blocks]
-    )
+    return ca.Function("effort", [*blocks, lam], [ca.densify(ca.mtimes(A.T, lam)) for A in blocks])
 
 
 @remembered

@@ -26,7 +26,7 @@ from zwang.kernels.element import Kernel
 from zwang.kernels.expression import Port
 
 if TYPE_CHECKING:
-    import casadi
+    pass
 
 __all__ = ["BlockProgram", "block_program"]
 
@@ -87,9 +87,7 @@ def block_program(
     m = structure.rows
     position = sum(e.type.rows for e in structure.constraints if e.type.position)
     unit = sum(1 for node in structure.nodes if node.type.unit)
-    return BlockProgram(
-        nq, nv, (m, position + m + unit, m), lanes, structure, layout, left_out
-    )
+    return BlockProgram(nq, nv, (m, position + m + unit, m), lanes, structure, layout, left_out)
 
 
 class _Layout:
@@ -112,15 +110,19 @@ class _Layout:
         self.A: list[list[Place]] = []
         self.effort: list[list[Place]] = []
         self.S, self.c, self.b, self.y, self.x, self.low, self.d, self.pivot, self.other = (
-            [take(n) for n in sizes]
-            for sizes in zip(
-                *(
-                    (r * r, r, r, r, r, r * (r - 1) // 2, r, r, r * r)
-                    for r in (e.type.rows for e in s.constraints)
-                ),
-                strict=True,
+            (
+                [take(n) for n in sizes]
+                for sizes in zip(
+                    *(
+                        (r * r, r, r, r, r, r * (r - 1) // 2, r, r, r * r)
+                        for r in (e.type.rows for e in s.constraints)
+                    ),
+                    strict=True,
+                )
             )
-        ) if s.constraints else ([] for _ in range(9))
+            if s.constraints
+            else ([] for _ in range(9))
+        )
         self.size = [take(e.type.rows) for e in s.constraints]
         self.more = [(take(e.type.rows), take(e.type.rows)) for e in s.constraints]
         for e in s.constraints:
@@ -128,9 +130,7 @@ class _Layout:
             moving = [i for i, node in enumerate(e.nodes) if node >= 0]
             self.A.append([take(patterns[i].nnz()) for i in moving])
             self.effort.append([take(s.nodes[e.nodes[i]].type.nv) for i in moving])
-        self.applied = [
-            [take(s.nodes[n].type.nv) for n in e.nodes if n >= 0] for e in s.forces
-        ]
+        self.applied = [[take(s.nodes[n].type.nv) for n in e.nodes if n >= 0] for e in s.forces]
         self._couple()
         self.scratch = 0
 
@@ -248,14 +248,10 @@ class _Layout:
         self._efforts(tape, self.x)
         for n in range(len(s.nodes)):
             efforts = self._on_node(tape, n)
-            tape.call(
-                k.freely(s.nodes[n].type, len(efforts)), f[n], self.W[n], *efforts, self.a[n]
-            )
+            tape.call(k.freely(s.nodes[n].type, len(efforts)), f[n], self.W[n], *efforts, self.a[n])
         self._correct(tape, self.b, self.a, v_dot)
 
-    def _correct(
-        self, tape: Tape, b: list[Place], a: list[Place], result: list[Place]
-    ) -> None:
+    def _correct(self, tape: Tape, b: list[Place], a: list[Place], result: list[Place]) -> None:
         """One correction from what the rows still miss; leaves Δλ in `more`."""
         s = self.s
         for kind, members in _by_type(s.constraints):
@@ -319,9 +315,7 @@ class _Layout:
         v_out = [Place(OUT + 1, i) for i in s.v_starts[:-1]]
         for n in range(len(s.nodes)):
             efforts = self._on_node(tape, n)
-            tape.call(
-                k.reduce_sum(s.nodes[n].type.nv, len(efforts)), *efforts, self.f[n]
-            )
+            tape.call(k.reduce_sum(s.nodes[n].type.nv, len(efforts)), *efforts, self.f[n])
         for n in range(len(s.nodes)):
             tape.call(k.freely(s.nodes[n].type, 0), self.f[n], self.W[n], self.a[n])
         self._correct(tape, self.b, self.a, [pair[0] for pair in self.spare])
@@ -344,9 +338,7 @@ class _Layout:
             if e.type.position:
                 outputs.insert(0, Place(OUT, phi))
                 phi += e.type.rows
-            tape.call(
-                k.residual(e.type), *self._arguments(e, self.config, self.v), *outputs
-            )
+            tape.call(k.residual(e.type), *self._arguments(e, self.config, self.v), *outputs)
         for n, node in enumerate(s.nodes):
             if node.type.unit:
                 tape.call(k.unit_miss(node.type), self.q[n], Place(OUT, psi))
@@ -354,9 +346,7 @@ class _Layout:
 
     # --- pieces -----------------------------------------------------------------------------------
 
-    def _arguments(
-        self, element: Element, config: list[Place], v: list[Place]
-    ) -> list[Place]:
+    def _arguments(self, element: Element, config: list[Place], v: list[Place]) -> list[Place]:
         """What an element's function takes, with any place for the ground."""
         nothing = self.t
         return [
@@ -388,9 +378,7 @@ class _Layout:
                 result.append(self.f[n])
         return result
 
-    def _sum(
-        self, tape: Tape, size: int, parts: list[Place], spare: tuple[Place, Place]
-    ) -> Place:
+    def _sum(self, tape: Tape, size: int, parts: list[Place], spare: tuple[Place, Place]) -> Place:
         """Sum of many vectors, a few at a time, back and forth between two places."""
         while len(parts) > 1:
             now, parts = parts[:SUMMANDS], parts[SUMMANDS:]
@@ -450,7 +438,9 @@ class _Layout:
                     X = self.block[column, j][2]
                     F = self.block[row, j][3]
                     if row == column:
-                        place = self.other[column] if at is not self.other[column] else self.S[column]
+                        place = (
+                            self.other[column] if at is not self.other[column] else self.S[column]
+                        )
                     else:
                         two = self.block[row, column]
                         place = two[1] if at is not two[1] else two[0]

@@ -18,7 +18,7 @@ from zwang.kernels.element import compile as compile_kernel
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Q", "OUT", "P", "Place", "T", "Tape", "V", "WORK", "Work"]
+__all__ = ["OUT", "WORK", "P", "Place", "Q", "T", "Tape", "V", "Work"]
 
 #: Spaces: the arguments q, v, t, p of a program, its outputs, its work array.
 Q, V, T, P, OUT, WORK = 0, 1, 2, 3, 4, 7

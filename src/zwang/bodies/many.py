@@ -1,0 +1,274 @@
+"""Elements evaluated in bulk: all instances of a kind, at one state or many, kernel by kernel.
+
+For mechanisms too large to be written down as one expression.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.bodies.element import Element
+from zwang.bodies.model import body_slots, body_terms
+from zwang.bodies.parts import Parts
+from zwang.bodies.pose import Kind, config_of
+from zwang.kernels.element import Kernel
+from zwang.kernels.element import compile as compile_kernel
+from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    import casadi
+
+__all__ = ["Bulk", "bulk_rows"]
+
+
+@dataclass(frozen=True)
+class BulkRows:
+    """All constraints of a mechanism at B states.
+
+    Attributes
+    ----------
+    value : φ of position rows, shape (B, mp).
+    rate : ψ of all rows, shape (B, m).
+    b : right sides, shape (B, m).
+    rows, columns, entries : A by entries, shapes (k,), (k,) and (B, k).
+    """
+
+    value: FloatArray
+    rate: FloatArray
+    b: FloatArray
+    rows: np.ndarray
+    columns: np.ndarray
+    entries: FloatArray
+
+
+class Bulk:
+    """Evaluates the elements of a mechanism kind by kind."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self._kernels: dict[Any, Kernel] = {}
+
+    def _kernel(self, key: Any, function: casadi.Function) -> Kernel:
+        if key not in self._kernels:
+            self._kernels[key] = compile_kernel(_dense(function))
+        return self._kernels[key]
+
+    @cached_property
+    def _groups(self) -> dict[Any, list[int]]:
+        """Elements, by number among constraints, forces and friction, of each law."""
+        groups: dict[Any, list[int]] = {}
+        for i, element in enumerate(self.parts.elements):
+            groups.setdefault(element.law.key, []).append(i)
+        return groups
+
+    def configs(self, q: FloatArray) -> list[FloatArray]:
+        """Configuration of each body at B states, shapes (B, 12) or less."""
+        starts, _ = self.parts.places
+        found: dict[int, FloatArray] = {}
+        kinds: dict[Kind, list[int]] = {}
+        for i, body in enumerate(self.parts.bodies):
+            kinds.setdefault(body.kind, []).append(i)
+        for kind, members in kinds.items():
+            kernel = self._kernel(("config", kind), _config_function(kind))
+            stacked = np.concatenate([q[:, starts[i] : starts[i] + kind.nq] for i in members])
+            (values,) = _mapped(kernel, [stacked], [])
+            found.update(zip(members, np.split(values, len(members)), strict=True))
+        return [found[i] for i in range(len(self.parts.bodies))]
+
+    def evaluate(
+        self,
+        key: Any,
+        function: casadi.Function,
+        members: Sequence[Element],
+        state: tuple[FloatArray, FloatArray, FloatArray],
+        p: FloatArray,
+        configs: list[FloatArray],
+    ) -> list[FloatArray]:
+        """Outputs of one function for all its instances, shapes (instances, B, size)."""
+        _, v, t = state
+        _, starts = self.parts.places
+        count = len(v)
+        slots = self.parts.slots
+        nodes = len(members[0].bodies)
+        columns: list[FloatArray] = []
+        for k in range(nodes):
+            rows = [
+                np.zeros((count, 0)) if e.bodies[k] < 0 else configs[e.bodies[k]] for e in members
+            ]
+            columns.append(np.concatenate(rows))
+        for k in range(nodes):
+            rows = [
+                np.zeros((count, 0))
+                if e.bodies[k] < 0
+                else v[:, starts[e.bodies[k]] : starts[e.bodies[k] + 1]]
+                for e in members
+            ]
+            columns.append(np.concatenate(rows))
+        columns.append(np.tile(t[:, None], (len(members), 1)))
+        numbers = [
+            np.concatenate(
+                [np.zeros(0), *(p[slice(*slots[f"{e.name}.{n}"])] for n in e.law.shapes)]
+            )
+            for e in members
+        ]
+        columns.append(np.repeat(np.array(numbers).reshape(len(members), -1), count, axis=0))
+        user = sum(value.size for value in self.parts.parameters.values())
+        kernel = self._kernel(key, function)
+        results = _mapped(kernel, columns, [p[:user]])
+        return [x.reshape(len(members), count, -1) for x in results]
+
+    def rows(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> BulkRows:
+        """Values, rates, right sides and matrix entries of all constraints at B states."""
+        parts, count = self.parts, len(q)
+        traced, configs = parts.traced, self.configs(q)
+        first = parts.row_starts
+        at_position, position_starts = 0, []
+        for element in parts.constraints:
+            position_starts.append(at_position)
+            if traced[element.law.key].level == "position":
+                at_position += traced[element.law.key].rows
+        value, rate = np.empty((count, at_position)), np.empty((count, first[-1]))
+        b = np.empty((count, first[-1]))
+        rows: list[np.ndarray] = []
+        columns: list[np.ndarray] = []
+        entries: list[FloatArray] = []
+        _, v_starts = parts.places
+        for key, every in self._groups.items():
+            indices = [i for i in every if i < len(parts.constraints)]
+            if not indices:
+                continue
+            found, members = traced[key], [parts.constraints[i] for i in indices]
+            phi, psi, right, *blocks = self.evaluate(
+                key, found.function, members, (q, v, t), p, configs
+            )
+            r = found.rows
+            for k, i in enumerate(indices):
+                here = slice(first[i], first[i] + r)
+                if found.level == "position":
+                    value[:, position_starts[i] : position_starts[i] + r] = phi[k]
+                rate[:, here], b[:, here] = psi[k], right[k]
+                for side, body in enumerate(members[k].bodies):
+                    if body < 0:
+                        continue
+                    n = parts.bodies[body].kind.nv
+                    rows.append(np.tile(np.arange(first[i], first[i] + r), n))
+                    columns.append(np.repeat(np.arange(v_starts[body], v_starts[body] + n), r))
+                    entries.append(blocks[side][k])
+        none = np.zeros(0, dtype=int)
+        return BulkRows(
+            value,
+            rate,
+            b,
+            np.concatenate([none, *rows]),
+            np.concatenate([none, *columns]),
+            np.concatenate([np.zeros((count, 0)), *entries], axis=1),
+        )
+
+    def bodies(
+        self, q: FloatArray, v: FloatArray, p: FloatArray
+    ) -> tuple[list[FloatArray], FloatArray, FloatArray, FloatArray]:
+        """Mass blocks (B, nv, nv) of each body, their forces (B, nv), T and V (B,)."""
+        parts, count = self.parts, len(q)
+        q_starts, v_starts = parts.places
+        gravity = p[slice(*parts.slots["gravity"])]
+        force, V, T = np.zeros(v.shape), np.zeros(count), np.zeros(count)
+        masses: list[FloatArray] = []
+        for i, body in enumerate(parts.bodies):
+            place = body_slots(parts.slots, body.name)
+            kernel = self._kernel(
+                ("body", body.kind, place[1] - place[0]),
+                _body_function(body.kind, place[1] - place[0]),
+            )
+            here = slice(v_starts[i], v_starts[i + 1])
+            own = [q[:, q_starts[i] : q_starts[i + 1]], v[:, here]]
+            M, f, potential, kinetic = _mapped(kernel, own, [p[slice(*place)], gravity])
+            masses.append(np.swapaxes(M.reshape(count, body.kind.nv, body.kind.nv), 1, 2))
+            force[:, here] = f
+            V += potential[:, 0]
+            T += kinetic[:, 0]
+        return masses, force, T, V
+
+    def forces(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Generalized forces (B, nv) and potentials (B,) of the force elements."""
+        parts = self.parts
+        configs = self.configs(q)
+        total, V = np.zeros(v.shape), np.zeros(len(q))
+        _, starts = parts.places
+        offset = len(parts.constraints)
+        for key, indices in self._groups.items():
+            own = [i - offset for i in indices if 0 <= i - offset < len(parts.forces)]
+            if not own:
+                continue
+            members = [parts.forces[i] for i in own]
+            potential, *efforts = self.evaluate(
+                key, parts.traced[key].function, members, (q, v, t), p, configs
+            )
+            V += potential[:, :, 0].sum(axis=0)
+            for k, element in enumerate(members):
+                for side, body in enumerate(element.bodies):
+                    if body >= 0:
+                        total[:, starts[body] : starts[body + 1]] += efforts[side][k]
+        return total, V
+
+
+def bulk_rows(found: BulkRows, state: int, shape: tuple[int, int]) -> FloatArray:
+    """A of one state as a dense matrix."""
+    A = np.zeros(shape)
+    np.add.at(A, (found.rows, found.columns), found.entries[state])
+    return A
+
+
+def _dense(function: casadi.Function) -> casadi.Function:
+    import casadi as ca
+
+    inputs = [ca.SX.sym(f"i{k}", function.sparsity_in(k)) for k in range(function.n_in())]
+    return ca.Function(function.name(), inputs, [ca.densify(x) for x in function.call(inputs)])
+
+
+def _config_function(kind: Kind) -> casadi.Function:
+    import casadi as ca
+
+    q = ca.SX.sym("q", kind.nq)
+    return ca.Function("config", [q], [config_of(kind, q)])
+
+
+def _body_function(kind: Kind, numbers: int) -> casadi.Function:
+    import casadi as ca
+
+    q, v = ca.SX.sym("q", kind.nq), ca.SX.sym("v", kind.nv)
+    data, gravity = ca.SX.sym("data", numbers), ca.SX.sym("gravity", 3)
+    M, force, V = body_terms(kind, config_of(kind, q), v, data, gravity)
+    T = 0.5 * ca.mtimes([v.T, M, v])
+    return ca.Function("body", [q, v, data, gravity], [M, force, V, T])
+
+
+def _mapped(
+    kernel: Kernel, varying: list[FloatArray], shared: list[FloatArray]
+) -> list[FloatArray]:
+    """Call a kernel for every row of its varying inputs."""
+    count = len(varying[0])
+    arrays = [np.ascontiguousarray(a, dtype=float) for a in varying]
+    fixed = [np.ascontiguousarray(np.append(a, 0.0), dtype=float) for a in shared]
+    results: list[FloatArray] = [np.empty((count, max(port.size, 1))) for port in kernel.outputs]
+    work = kernel.work()
+    pointers = len(arrays) + len(fixed) + len(results) + 1
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * pointers)(kernel.address)
+    starts = [(a.ctypes.data, a.strides[0] if a.size else 0) for a in arrays]
+    ends = [(a.ctypes.data, a.strides[0]) for a in results]
+    constant = [a.ctypes.data for a in fixed]
+    for i in range(count):
+        function(
+            *(start + i * stride for start, stride in starts),
+            *constant,
+            *(start + i * stride for start, stride in ends),
+            work.ctypes.data,
+        )
+    return [x if port.size else x[:, :0] for x, port in zip(results, kernel.outputs, strict=True)]

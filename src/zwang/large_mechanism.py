@@ -1,0 +1,320 @@
+"""Mechanisms too large for one expression: the same system, evaluated element by element.
+
+Terms, residuals and energies come from all instances of a kind at once; accelerations, multipliers
+and corrections from the engine's block program, whose cost grows with the number of elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from zwang.block_programs import structure_of
+from zwang.bodies.many import Bulk, bulk_rows
+from zwang.bodies.model import definition_of, model_of
+from zwang.bodies.parts import Parts
+from zwang.engine.blocks.program import BlockProgram, block_program
+from zwang.errors import AssemblyError
+from zwang.functions.assembly.result import Assembly
+from zwang.functions.model import Model
+from zwang.integrators.settings import Drift, Settings
+from zwang.mechanism_system import MechanismSystem
+from zwang.state import Residuals
+from zwang.system import single_time
+from zwang.terms import EquationTerms, FloatArray
+
+__all__ = ["LargeMechanismSystem", "is_large", "mechanism_system"]
+
+#: Velocities plus constraint rows from which a mechanism is carried by blocks. Measured: in space
+#: blocks win from 10 bodies on (110 here); in a plane the single expression is still ahead there,
+#: but its build time grows faster than its size.
+LARGE = 110
+#: Corrections when a mechanism is put together, and the residual at which it is.
+CORRECTIONS = 60
+CLOSED = 1e-13
+#: States at which dependent rows are looked for, and how far apart they are.
+STATES = 4
+STEP = 0.05
+#: Relative pivots below this belong to dependent rows: 1e5 times the regularisation.
+PIVOT = 1e-5
+
+
+def is_large(parts: Parts) -> bool:
+    """Whether a mechanism is carried by blocks rather than as one expression."""
+    if parts.friction or any(b.kind.nv > 1 and _singular(b.inertia) for b in parts.bodies):
+        return False  # not by blocks yet: laws of the reaction, and bodies without inertia
+    return parts.row_starts[-1] + len(parts.velocities) >= LARGE
+
+
+def _singular(inertia: Any) -> bool:
+    return inertia.mass == 0.0 or float(np.linalg.eigvalsh(inertia.tensor)[0]) <= 0.0
+
+
+def mechanism_system(parts: Parts) -> MechanismSystem:
+    """The system of a mechanism, by blocks if it is large."""
+    kind = LargeMechanismSystem if is_large(parts) else MechanismSystem
+    return kind.of_parts(parts)
+
+
+class LargeMechanismSystem(MechanismSystem):
+    """A mechanism that is evaluated element by element."""
+
+    @classmethod
+    def of_parts(cls, parts: Parts) -> LargeMechanismSystem:
+        """The system of a mechanism's parts; nothing is written down as a whole."""
+        system = cls.__new__(cls)
+        system.parts, system.definition = parts, definition_of(parts)
+        system.bulk = Bulk(parts)
+        return system
+
+    bulk: Bulk
+
+    @cached_property
+    def model(self) -> Model:  # type: ignore[override]
+        """All terms as one expression: slow to make for what is large, and seldom needed."""
+        return model_of(self.parts)
+
+    # --- names, without the model -----------------------------------------------------------------
+
+    @property
+    def opaque(self) -> tuple[str, ...]:
+        """None: elements are traced."""
+        return ()
+
+    @property
+    def reaction_dependent(self) -> bool:
+        """Never: such mechanisms are carried as one expression."""
+        return False
+
+    @cached_property
+    def groups(self) -> dict[str, list[int]]:
+        """Constraint name → its row numbers."""
+        starts = self.parts.row_starts
+        return {
+            e.name: list(range(starts[i], starts[i + 1]))
+            for i, e in enumerate(self.parts.constraints)
+        }
+
+    @cached_property
+    def row_names(self) -> tuple[str, ...]:
+        """``rod`` for a single row, ``pin[0]``, ``pin[1]`` for several."""
+        names: list[str] = []
+        for name, rows in self.groups.items():
+            names += [name] if len(rows) == 1 else [f"{name}[{k}]" for k in range(len(rows))]
+        return tuple(names)
+
+    @property
+    def levels(self) -> dict[str, str]:
+        """Constraint name → position or velocity."""
+        return {e.name: self.parts.traced[e.law.key].level for e in self.parts.constraints}
+
+    def _row_levels(self) -> list[str]:
+        levels = self.levels
+        return [levels[name] for name, rows in self.groups.items() for _ in rows]
+
+    # --- terms ------------------------------------------------------------------------------------
+
+    def _ideal_terms(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
+    ) -> EquationTerms:
+        batch, nv = q.shape[:-1], len(self.velocities)
+        flat = _flat(q, v, t)
+        masses, force, _, _ = self.bulk.bodies(flat[0], flat[1], p)
+        force = force + self.bulk.forces(*flat, p)[0]
+        found = self.bulk.rows(*flat, p)
+        count, m = len(force), self.parts.row_starts[-1]
+        M = np.zeros((count, nv, nv))
+        _, starts = self.parts.places
+        for i, block in enumerate(masses):
+            here = slice(starts[i], starts[i + 1])
+            M[:, here, here] = block
+        A = np.array([bulk_rows(found, k, (m, nv)) for k in range(count)]).reshape(count, m, nv)
+        return EquationTerms.of(
+            M.reshape(*batch, nv, nv),
+            force.reshape(*batch, nv),
+            A.reshape(*batch, m, nv),
+            found.b.reshape(*batch, m),
+            names=self.row_names,
+            coordinates=self.velocities,
+        )
+
+    def _with_nonideal(self, terms: EquationTerms, *_: Any) -> EquationTerms:
+        return terms
+
+    def residuals(
+        self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
+    ) -> Residuals:
+        """φ, φ̇ and ψ at a state, or at many."""
+        q, v, t, p = self.arguments(q, v, t, parameters)
+        found = self.bulk.rows(*_flat(q, v, t), p)
+        names = list(zip(self.row_names, self._row_levels(), strict=True))
+        return Residuals(
+            found.value.reshape(*q.shape[:-1], -1),
+            found.rate.reshape(*q.shape[:-1], -1),
+            tuple(name for name, level in names if level == "position"),
+            self.row_names,
+        )
+
+    def energy(
+        self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
+    ) -> tuple[FloatArray, FloatArray | None]:
+        """Kinetic and potential energy, shape (…)."""
+        q, v, t, p = self.arguments(q, v, t, parameters)
+        flat = _flat(q, v, t)
+        _, _, T, V = self.bulk.bodies(flat[0], flat[1], p)
+        V = V + self.bulk.forces(*flat, p)[1]
+        return T.reshape(q.shape[:-1]), V.reshape(q.shape[:-1])
+
+    # --- the engine -------------------------------------------------------------------------------
+
+    def block_program(self, left_out: tuple[int, ...] = (), lanes: int = 1) -> BlockProgram:
+        """The compiled program; rows that are left out do not act."""
+        cache: dict[Any, BlockProgram] = self.__dict__.setdefault("_blocks", {})
+        if (left_out, lanes) not in cache:
+            structure = structure_of(self.parts, frozenset(left_out))
+            cache[left_out, lanes] = block_program(structure, lanes=lanes, left_out=left_out)
+        return cache[left_out, lanes]
+
+    def fast_forces(
+        self,
+        q: FloatArray,
+        v: FloatArray,
+        t: FloatArray,
+        parameters: Mapping[str, Any],
+        left_out: tuple[int, ...] = (),
+    ) -> tuple[FloatArray, FloatArray]:
+        """Accelerations (nt, nv) and multipliers (nt, m) at many states, by the block program."""
+        p = self.parameter_vector(parameters)
+        program = self.block_program(left_out)
+        kernel = program.kernel("forces")
+        acting = np.setdiff1d(np.arange(self.parts.row_starts[-1]), left_out)
+        a, lam = np.empty_like(v), np.zeros((len(q), self.parts.row_starts[-1]))
+        for i in range(len(q)):
+            a[i], lam[i, acting] = kernel(q[i], v[i], [t[i]], p)
+        return a, lam
+
+    def group_force(
+        self,
+        name: str,
+        q: FloatArray,
+        v: FloatArray,
+        t: FloatArray,
+        multipliers: FloatArray,
+        parameters: Mapping[str, Any],
+    ) -> FloatArray:
+        """Generalized force A_gᵀ λ_g of one constraint at many states, shape (nt, nv)."""
+        i = next(k for k, e in enumerate(self.parts.constraints) if e.name == name)
+        element = self.parts.constraints[i]
+        p = self.parameter_vector(parameters)
+        found = self.parts.traced[element.law.key]
+        _, _, _, *blocks = self.bulk.evaluate(
+            element.law.key, found.function, [element], (q, v, t), p, self.bulk.configs(q)
+        )
+        total, (_, starts) = np.zeros_like(v), self.parts.places
+        for body, block in zip(element.bodies, blocks, strict=True):
+            if body >= 0:
+                n = self.parts.bodies[body].kind.nv
+                A = np.swapaxes(block[0].reshape(len(q), n, found.rows), 1, 2)
+                total[:, starts[body] : starts[body + 1]] += np.einsum("trn,tr->tn", A, multipliers)
+        return total
+
+    def own_program(
+        self, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int
+    ) -> BlockProgram | None:
+        """The block program, for explicit integration with projection or without anything."""
+        explicit = settings.method.lanes and settings.drift is not Drift.BAUMGARTE
+        if not explicit or settings.formulation != "auto":
+            return None
+        nq = len(self.coordinates)
+        return self.block_program(self._left_out(y[:nq], t, p), lanes)
+
+    def _left_out(self, q: FloatArray, t: float, p: FloatArray) -> tuple[int, ...]:
+        """Rows that depend on others at all of some states near by, by their pivots.
+
+        What `zwang.redundancy` does with singular values, here with one factorisation a state; the
+        later row in the order of elimination goes.
+        """
+        program = self.block_program()
+        project, rates = program.kernel("project"), program.kernel("derivative")
+        m, nv = self.parts.row_starts[-1], len(self.velocities)
+        if m == 0:
+            return ()
+        generator, found = np.random.default_rng(0), np.ones(m, dtype=bool)
+        for _ in range(STATES):
+            for _ in range(3):  # back onto the constraints
+                q, _, pivots = project(q, np.zeros(nv), [t], p)
+            found &= pivots[:m] < PIVOT
+            if not found.any():
+                return ()
+            _, v, _ = project(q, generator.standard_normal(nv), [t], p)
+            q_dot, _ = rates(q, v, [t], p)
+            q = q + STEP / max(1e-300, float(np.abs(q_dot).max())) * q_dot
+        return tuple(int(i) for i in np.flatnonzero(found))
+
+    def assemble(  # type: ignore[override]
+        self,
+        hold: Mapping[str, Any] | None = None,
+        prefer: Mapping[str, Any] | None = None,
+        *,
+        velocity: Mapping[str, Mapping[str, float]] | None = None,
+        t: float = 0.0,
+        parameters: Mapping[str, Any] | None = None,
+        start: Any = None,
+    ) -> Assembly:
+        """A state near the placement that satisfies all joints; see `MechanismSystem.assemble`.
+
+        Held and preferred values need all equations written down at once, which takes a while.
+        """
+        if hold or prefer or velocity:
+            return super().assemble(
+                hold, prefer, velocity=velocity, t=t, parameters=parameters, start=start
+            )
+        time, p = single_time(t), self.parameter_vector(parameters)
+        q, v = self.parts.start
+        if start is not None:
+            q, v, _, _ = self.arguments(start, None if hasattr(start, "q") else v, t, parameters)
+        first = np.array(q)
+        program = self.block_program()
+        project, residual = program.kernel("project"), program.kernel("residual")
+        steps, worst = 0, np.inf
+        while steps < CORRECTIONS:
+            (ratios,) = residual(q, v, [time], p)
+            worst = float(np.abs(ratios).max(initial=0.0))
+            if worst <= CLOSED or not np.isfinite(worst):
+                break
+            q, v, _ = project(q, v, [time], p)
+            steps += 1
+        if not worst <= 1e3 * CLOSED:
+            raise self._gap(q, v, time, parameters)
+        moved = q - first
+        named = dict(zip(self.coordinates, moved.tolist(), strict=True))
+        return Assembly(q, v, time, named, float(np.linalg.norm(moved)), steps)
+
+    def _gap(
+        self, q: FloatArray, v: FloatArray, t: float, parameters: Mapping[str, Any] | None
+    ) -> AssemblyError:
+        values = self.residuals(q, v, t, parameters=parameters)
+        worst = int(np.nanargmax(np.abs(values.position)))
+        name = values.position_names[worst]
+        return AssemblyError(
+            "assembly, configuration",
+            nearest=Assembly(q, v, t),
+            gap=float(np.linalg.norm(values.position)),
+            group=(name.split("[")[0],),
+            found=f"no configuration near the placement that closes all joints; "
+            f"{name} is left open by {abs(values.position[worst]):.3g}",
+            expected="placements that can be closed",
+            advice="Move bodies nearer to where they belong; .nearest of this error shows the gap.",
+        )
+
+
+def _flat(q: FloatArray, v: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """States as arrays of rows."""
+    return (
+        np.ascontiguousarray(q.reshape(-1, q.shape[-1])),
+        np.ascontiguousarray(v.reshape(-1, v.shape[-1])),
+        np.ascontiguousarray(np.asarray(t).reshape(-1)),
+    )

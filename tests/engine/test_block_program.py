@@ -1,0 +1,175 @@
+"""Large mechanisms by blocks: the same numbers as the single expression, at any lane width."""
+
+import numpy as np
+import pytest
+
+import zwang as zw
+from zwang.engine.blocks.order import block_order
+from zwang.integrators.settings import Settings
+from zwang.large_mechanism import LargeMechanismSystem
+from zwang.mechanism_system import MechanismSystem
+from zwang.programs import program_of
+
+#: Two ways to add up the same numbers; more for the loops, whose blocks are less well conditioned.
+SAME = 1e-10
+
+
+def chain(n, plane=None, axis="y"):
+    """Rods on pins, the last one tied to the first by a spring."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81), plane=plane)
+    bodies = [m.ground]
+    for i in range(n):
+        inertia = zw.inertia.tensor(1.0 + 0.1 * i, [[0.1, 0.01, 0], [0.01, 0.2, 0], [0, 0, 0.25]])
+        bodies.append(m.body(f"b{i}", inertia=inertia, position=(i + 0.5, 0, 0)))
+        m.revolute(f"j{i}", bodies[-2], bodies[-1], at=(i, 0, 0), axis=axis)
+    m.spring_damper(
+        "spring",
+        bodies[1],
+        bodies[-1],
+        at=((0.3, 0, 0), (n - 0.2, 0, 0)),
+        stiffness=3.0,
+        damping=0.5,
+    )
+    return m
+
+
+def net():
+    """A loop of rods with balls, a driver, a rolling ball, a screw, a constraint of one's own."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81), parameters={"rate": 2.0})
+    corners = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]
+    rods = []
+    for i in range(4):
+        a, b = np.array(corners[i], float), np.array(corners[(i + 1) % 4], float)
+        rods.append(m.body(f"rod{i}", mass=1.0, inertia=(0.1, 0.12, 0.09), position=(a + b) / 2))
+    for i in range(4):
+        m.spherical(f"ball{i}", rods[i], rods[(i + 1) % 4], at=corners[(i + 1) % 4])
+    wheel = m.body("wheel", mass=2.0, inertia=(0.3, 0.3, 0.4), position=(3, 0, 0))
+    m.revolute("shaft", m.ground, wheel, at=(3, 0, 0), axis="z")
+    m.drive("motor", "shaft.angle", lambda t, p: p.rate * t)
+    nut = m.body("nut", mass=0.5, inertia=(0.02, 0.02, 0.03), position=(3, 0, 1))
+    m.screw("thread", m.ground, nut, at=(3, 0, 1), axis="z", pitch=0.1)
+    ball = m.body("ball", mass=1.0, inertia=(0.1, 0.1, 0.1), position=(5, 0, 0.5))
+    m.rolling_sphere("floor", m.ground, ball, at=((0, 0, 0), (5, 0, 0.5)), axis="z", radius=0.5)
+    m.constraint(
+        "tie", [rods[0], ball], lambda bodies: bodies[0].position[2] - bodies[1].position[0] + 5
+    )
+    return m
+
+
+def states(parts, count=3, off=0.01):
+    """States off the constraints: the programs need not agree on them only."""
+    rng = np.random.default_rng(1)
+    q, v = parts.start
+    for _ in range(count):
+        yield q + off * rng.standard_normal(q.shape), rng.standard_normal(v.shape)
+
+
+MECHANISMS = {
+    "chain": chain(6),
+    "skew chain": chain(5, axis=(0.3, 0.8, 0.5)),
+    "planar chain": chain(8, plane="xz"),
+    "net": net(),
+}
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_blocks_give_what_the_whole_expression_gives(name):
+    parts = MECHANISMS[name].parts
+    whole, blocks = MechanismSystem.of_parts(parts), LargeMechanismSystem.of_parts(parts)
+    p = whole.parameter_vector()
+    program = blocks.block_program()
+    for q, v in states(parts):
+        t = [0.3]
+        y = np.concatenate([q, v])
+        other = program_of(whole, y, 0.3, p, Settings(until=1.0))
+        mine, theirs = (x.kernel("derivative")(q, v, t, p) for x in (program, other))
+        for a, b in zip(mine, theirs, strict=True):
+            assert np.abs(a - b).max() <= SAME * max(1.0, np.abs(b).max())
+        a, lam = program.kernel("forces")(q, v, t, p)
+        terms = whole.ideal_terms(q, v, 0.3)
+        balance = terms.mass_matrix @ a - terms.applied_force - terms.constraint_matrix.T @ lam
+        assert np.abs(balance).max() < SAME * max(1.0, np.abs(lam).max())
+        assert np.abs(terms.constraint_matrix @ a - terms.constraint_rhs).max() < 1e-9
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_corrections_agree_to_first_order(name):
+    # Where rows are evaluated differs, before or after unit lengths are restored: second order.
+    parts = MECHANISMS[name].parts
+    whole, blocks = MechanismSystem.of_parts(parts), LargeMechanismSystem.of_parts(parts)
+    p = whole.parameter_vector()
+    for q, v in states(parts, off=1e-6):
+        other = program_of(whole, np.concatenate([q, v]), 0.0, p, Settings(until=1.0))
+        mine = blocks.block_program().kernel("project")(q, v, [0.0], p)
+        theirs = other.kernel("project")(q, v, [0.0], p)
+        # By blocks corrections of positions also keep to the velocity constraints.
+        assert np.abs(mine[0] - theirs[0]).max() < (1e-5 if name == "net" else 1e-10)
+        assert np.abs(mine[1] - theirs[1]).max() < 1e-4
+        (ratios,) = blocks.block_program().kernel("residual")(*mine[:2], [0.0], p)
+        assert np.abs(ratios).max() < 1e-4
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_terms_residuals_and_energy_agree(name):
+    parts = MECHANISMS[name].parts
+    whole, blocks = MechanismSystem.of_parts(parts), LargeMechanismSystem.of_parts(parts)
+    q, v = (np.array(x) for x in zip(*states(parts), strict=True))
+    t = np.array([0.1, 0.2, 0.3])
+    mine, theirs = blocks.terms(q, v, t), whole.terms(q, v, t)
+    for field in ("mass_matrix", "applied_force", "constraint_matrix", "constraint_rhs"):
+        assert np.abs(getattr(mine, field) - getattr(theirs, field)).max() < 1e-12
+    assert mine.names == theirs.names
+    one, two = blocks.residuals(q, v, t), whole.residuals(q, v, t)
+    assert np.abs(one.position - two.position).max() < 1e-13
+    assert np.abs(one.velocity - two.velocity).max() < 1e-13
+    assert one.position_names == two.position_names
+    for a, b in zip(blocks.energy(q, v, t), whole.energy(q, v, t), strict=True):
+        assert np.abs(a - b).max() < 1e-12
+
+
+def test_lanes_give_the_same_bits():
+    parts = MECHANISMS["net"].parts
+    system = LargeMechanismSystem.of_parts(parts)
+    p = system.parameter_vector()
+    alone, together = (system.block_program(lanes=w).kernel("derivative") for w in (1, 4))
+    some = list(states(parts, 4))
+    q, v = np.stack([q for q, _ in some], axis=1), np.stack([v for _, v in some], axis=1)
+    result = together(q, v, np.full((1, 4), 0.3), np.repeat(p[:, None], 4, axis=1))
+    for k, (qk, vk) in enumerate(some):
+        for a, b in zip(result, alone(qk, vk, [0.3], p), strict=True):
+            assert np.array_equal(a[:, k], b)
+
+
+def test_a_large_mechanism_moves_like_its_small_description():
+    m = chain(12)
+    assert isinstance(m.system, LargeMechanismSystem)
+    run = m.simulate(until=0.5, tolerance=1e-9, save=0.1)
+    small = MechanismSystem.of_parts(m.parts)
+    other = small.simulate(small.assemble(), until=0.5, tolerance=1e-9, save=0.1)
+    assert np.abs(run.q - other.q).max() < 1e-9
+    assert np.abs(run.reaction("j0").force - other.reaction("j0").force).max() < 1e-7
+    assert np.abs(run.energy - other.energy).max() < 1e-9
+    assert run.worst_residual < 1e-12
+
+
+def test_doubled_joints_of_a_large_mechanism_change_nothing():
+    def doubled(copies):
+        m = zw.Mechanism(gravity=(0, 0, -9.81))
+        previous = m.ground
+        for i in range(10):
+            body = m.body(f"b{i}", mass=1.0, inertia=(0.1, 0.1, 0.1), position=(i + 0.5, 0, 0))
+            for c in range(copies):
+                m.revolute(f"j{i}_{c}", previous, body, at=(i, 0, 0), axis="y")
+            previous = body
+        return m
+
+    once, twice = (doubled(k).simulate(until=0.5, tolerance=1e-10, save=0.1) for k in (1, 2))
+    assert np.abs(once.q - twice.q).max() < 1e-9
+    assert any("50 of 100" in note for note in twice.notes)
+    wrench = twice.reaction("j0_0").force + twice.reaction("j0_1").force
+    assert np.abs(wrench - once.reaction("j0_0").force).max() < 1e-6
+
+
+def test_order_of_a_chain_has_no_fill():
+    order = block_order([5] * 50, [(i, i + 1) for i in range(49)])
+    assert max(len(below) for below in order.below.values()) == 1
