@@ -1,8 +1,11 @@
-"""Ready-made systems: the worked examples of the literature, and some classics beside them.
+"""Ready-made systems and mechanisms: worked examples, published benchmarks, classics.
 
-Each name is a function that builds a `zwang.System`; a system that was published in several forms
-takes ``form=``. `states` gives random states that satisfy the constraints, `start` the start of a
-problem that was published with one. Nothing loads before it is asked for.
+Each name is a function that builds a `zwang.System` from functions, or a `zwang.Mechanism` from
+bodies and joints; a system that was published in several forms takes ``form=``. `states` gives
+random states that satisfy the constraints, `start` the start of a problem that was published with
+one; mechanisms are placed at theirs. Nothing loads before it is asked for.
+
+Systems:
 
     particles    spherical_pendulum  kepler_laws  kepler_ellipse  nonholonomic_particle
     speeds       constant_speed_particle  appell_hamel           nonlinear in the velocities
@@ -13,7 +16,16 @@ problem that was published with one. Nothing loads before it is asked for.
     disk         rolling_disk  sliding_disk                       in all of Blajer's forms
     body         rotating_body                                    in quaternions, all forms
     satellites   satellite_formation                              control by constraints
-    mechanisms   andrews_squeezer  car_axis  n_four_bar           published benchmarks
+    benchmarks   andrews_squeezer  car_axis  n_four_bar           published benchmarks
+
+Mechanisms, in the package `mechanisms`:
+
+    linkages     four_bar  four_bars  parallelogram  slider_crank  theo_jansen_leg
+    andrews      andrews                                          seven bodies in the plane
+    loops        bricard  door  stewart_platform  double_wishbone  universal_joint_shaft
+    spinning     spinning_top  rolling_coin  gyroscope  flyball_governor  satellite
+    nets         chain  net                                       of any size
+    bicycle      whipple_bicycle
 
 Examples
 --------
@@ -37,12 +49,36 @@ from zwang.errors import UnknownNameError
 if TYPE_CHECKING:
     import numpy as np
 
+    from zwang.library.benchmarks import andrews_squeezer, car_axis, n_four_bar
     from zwang.library.body import rotating_body
     from zwang.library.chains import three_mass_chain, two_mass_chain
     from zwang.library.disk import rolling_disk, sliding_disk
     from zwang.library.friction import rough_wire_bead
     from zwang.library.governor import flyball_governor
-    from zwang.library.mechanisms import andrews_squeezer, car_axis, n_four_bar
+    from zwang.library.mechanisms.andrews import andrews
+    from zwang.library.mechanisms.bicycle import whipple_bicycle
+    from zwang.library.mechanisms.linkages import (
+        four_bar,
+        four_bars,
+        parallelogram,
+        slider_crank,
+        theo_jansen_leg,
+    )
+    from zwang.library.mechanisms.loops import (
+        bricard,
+        door,
+        double_wishbone,
+        stewart_platform,
+        universal_joint_shaft,
+    )
+    from zwang.library.mechanisms.nets import chain, net
+    from zwang.library.mechanisms.spinning import (
+        flyball_governor,
+        gyroscope,
+        rolling_coin,
+        satellite,
+        spinning_top,
+    )
     from zwang.library.particles import (
         kepler_ellipse,
         kepler_laws,
@@ -55,29 +91,48 @@ if TYPE_CHECKING:
     from zwang.system import State
 
 __all__ = [
+    "andrews",
     "andrews_squeezer",
     "appell_hamel",
+    "bricard",
     "car_axis",
+    "chain",
     "chaplygin_sleigh",
     "constant_speed_particle",
+    "door",
+    "double_wishbone",
     "flyball_governor",
+    "four_bar",
+    "four_bars",
+    "gyroscope",
     "kepler_ellipse",
     "kepler_laws",
     "knife_edge",
+    "mechanism_names",
     "n_four_bar",
     "names",
+    "net",
     "nonholonomic_particle",
+    "parallelogram",
+    "rolling_coin",
     "rolling_disk",
     "rotating_body",
     "rough_wire_bead",
+    "satellite",
     "satellite_formation",
+    "slider_crank",
     "sliding_disk",
     "snakeboard",
     "spherical_pendulum",
+    "spinning_top",
     "start",
     "states",
+    "stewart_platform",
+    "theo_jansen_leg",
     "three_mass_chain",
     "two_mass_chain",
+    "universal_joint_shaft",
+    "whipple_bicycle",
 ]
 
 #: Name of a system → the module that builds it.
@@ -99,9 +154,32 @@ _MODULES = {
     "sliding_disk": "disk",
     "rotating_body": "body",
     "satellite_formation": "satellites",
-    "andrews_squeezer": "mechanisms",
-    "car_axis": "mechanisms",
-    "n_four_bar": "mechanisms",
+    "andrews_squeezer": "benchmarks",
+    "car_axis": "benchmarks",
+    "n_four_bar": "benchmarks",
+}
+
+#: Name of a mechanism → the module that builds it.
+_MECHANISMS = {
+    "four_bar": "linkages",
+    "four_bars": "linkages",
+    "parallelogram": "linkages",
+    "slider_crank": "linkages",
+    "theo_jansen_leg": "linkages",
+    "andrews": "andrews",
+    "bricard": "loops",
+    "door": "loops",
+    "stewart_platform": "loops",
+    "double_wishbone": "loops",
+    "universal_joint_shaft": "loops",
+    "spinning_top": "spinning",
+    "rolling_coin": "spinning",
+    "gyroscope": "spinning",
+    "flyball_governor": "spinning",
+    "satellite": "spinning",
+    "chain": "nets",
+    "net": "nets",
+    "whipple_bicycle": "bicycle",
 }
 
 #: Systems that were published with a start.
@@ -109,8 +187,13 @@ _STARTED = ("andrews_squeezer", "car_axis", "n_four_bar", "flyball_governor")
 
 
 def names() -> tuple[str, ...]:
-    """Names of all systems in the library."""
+    """Names of all systems of functions in the library."""
     return tuple(_MODULES)
+
+
+def mechanism_names() -> tuple[str, ...]:
+    """Names of all mechanisms in the library."""
+    return tuple(_MECHANISMS)
 
 
 def states(name: str, rng: np.random.Generator, count: int, **options: Any) -> State:
@@ -118,14 +201,18 @@ def states(name: str, rng: np.random.Generator, count: int, **options: Any) -> S
 
     Parameters
     ----------
-    name : which system.
+    name : which system or mechanism.
     rng : where the random numbers come from.
     count : how many states; q, v, t have shapes (count, nq), (count, nv), (count,).
     options : the options the system was built with, where its states depend on them: ``form=``,
         lengths and the like.
     """
+    if name in _MECHANISMS:
+        from zwang.library.mechanisms.states import mechanism_states
+
+        return mechanism_states(_builder(name)(**options), rng, count)
     if name not in _MODULES:
-        raise UnknownNameError("library system", name, _MODULES)
+        raise UnknownNameError("library system", name, [*_MODULES, *_MECHANISMS])
     module = import_module(f"zwang.library.{_MODULES[name]}")
     return getattr(module, f"{name}_states")(rng, count, **options)
 
@@ -144,10 +231,17 @@ def start(name: str, **options: Any) -> State:
     return getattr(module, f"{name}_start")(**options)
 
 
+def _builder(name: str) -> Any:
+    """The function of a name."""
+    where = f"mechanisms.{_MECHANISMS[name]}" if name in _MECHANISMS else _MODULES[name]
+    return getattr(import_module(f"zwang.library.{where}"), name)
+
+
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(import_module(f"zwang.library.{_MODULES[name]}"), name)
-    message = f"module 'zwang.library' has no attribute {name!r}; it has {', '.join(_MODULES)}"
+    if name in _MODULES or name in _MECHANISMS:
+        return _builder(name)
+    known = ", ".join([*_MODULES, *_MECHANISMS])
+    message = f"module 'zwang.library' has no attribute {name!r}; it has {known}"
     raise AttributeError(message)
 
 

@@ -16,6 +16,7 @@ from zwang.library import draw
 from zwang.system import State, System
 
 __all__ = [
+    "SQUEEZER",
     "andrews_squeezer",
     "andrews_squeezer_start",
     "andrews_squeezer_states",
@@ -40,7 +41,8 @@ _CENTRES_4_TO_5 = {"ea": 0.01421, "ta": 0.02308, "tb": 0.00916}
 _CENTRES_6_TO_7 = {"fa": 0.01421, "ua": 0.01228, "ub": 0.00449}
 #: End of the spring on the third body [m], its stiffness [N/m] and length [m]; the torque [N·m].
 _DRIVE = {"sc": 0.018, "sd": 0.02, "c0": 4530.0, "l0": 0.07785, "mom": 0.033}
-_SQUEEZER = {
+#: All of the squeezer's, by the letters of the source.
+SQUEEZER = {
     **{f"m{k}": m for k, m in enumerate(_MASSES, start=1)},
     **{f"I{k}": inertia for k, inertia in enumerate(_INERTIAS, start=1)},
     **_POINTS,
@@ -79,7 +81,7 @@ def andrews_squeezer() -> System:
     """
     return System.from_lagrangian(
         coordinates=["beta", "theta", "gamma", "phi", "delta", "omega", "epsilon"],
-        parameters=_SQUEEZER,
+        parameters=SQUEEZER,
         T=lambda q, v, p: v @ np.array(_squeezer_mass(q, p)) @ v / 2,
         V=_squeezer_potential,
         constraints=_squeezer_loops(),
@@ -165,7 +167,7 @@ def andrews_squeezer_start() -> State:
 
 def andrews_squeezer_states(rng: np.random.Generator, count: int) -> State:
     """Any crank angle, any speed; the loops closed as at the start."""
-    p = _SQUEEZER
+    p = SQUEEZER
     beta, rate = rng.uniform(0.0, 2 * np.pi, count), 100.0 * draw.normal(rng, count, 1)
     A, B = complex(p["xa"], p["ya"]), complex(p["xb"], p["yb"])
     F = p["rr"] * np.exp(1j * beta)

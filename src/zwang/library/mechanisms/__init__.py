@@ -1,0 +1,1 @@
+"""Ready-made mechanisms of bodies and joints."""
