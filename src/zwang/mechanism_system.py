@@ -249,7 +249,7 @@ class MechanismSystem(System):
             )
 
         def move(q: FloatArray, step: FloatArray) -> FloatArray:
-            (N,) = self._evaluate("kinematics", lambda m: {"N": m.N}, q, rest, time, p)
+            (N,) = self._evaluate("N", lambda m: {"N": m.N}, q, rest, time, p)
             return self.on_unit_length(q + N.reshape(nq, nv) @ step)
 
         size = self._size
@@ -308,7 +308,7 @@ class MechanismSystem(System):
             index = np.arange(q_starts[i], q_starts[i + 1])
 
             def of_body(q: FloatArray, t: FloatArray, p: FloatArray) -> Any:
-                (N,) = self._evaluate("kinematics", lambda m: {"N": m.N}, q, rest, t, p)
+                (N,) = self._evaluate("N", lambda m: {"N": m.N}, q, rest, t, p)
                 columns = slice(v_starts[i], v_starts[i + 1])
                 block = N.reshape(nq, nv)[index, columns]
                 G = np.zeros((columns.stop - columns.start, nv))
@@ -319,7 +319,7 @@ class MechanismSystem(System):
         k = self.coordinates.index(name)
 
         def of_coordinate(q: FloatArray, t: FloatArray, p: FloatArray) -> Any:
-            (N,) = self._evaluate("kinematics", lambda m: {"N": m.N}, q, rest, t, p)
+            (N,) = self._evaluate("N", lambda m: {"N": m.N}, q, rest, t, p)
             return q[k] - value, N.reshape(nq, nv)[k]
 
         return of_coordinate

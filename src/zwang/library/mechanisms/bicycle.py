@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from zwang.bodies import inertia
@@ -18,14 +20,14 @@ WHEEL_BASE, TRAIL, TILT = 1.02, 0.08, np.pi / 10.0
 REAR_RADIUS, FRONT_RADIUS = 0.3, 0.35
 
 
-def whipple_bicycle(*, speed: float = 5.0, g: float = 9.81) -> Mechanism:
+def whipple_bicycle(*, speed: float = 5.0, lean_rate: float = 0.0, g: float = 9.81) -> Mechanism:
     """Whipple's bicycle: a frame with its rider, a fork, two thin wheels that roll.
 
     Wheels roll without slipping on the plane z = 0. The axis of the fork crosses the ground ahead
     of the front contact by the trail. ``frame`` and ``rear_wheel`` meet at ``rear_hub``, ``frame``
-    and ``fork`` at ``head``, ``fork`` and ``front_wheel`` at ``front_hub``. 21 equations for 24 velocities:
-    three freedoms of velocity (lean, steer, speed), seven of position. It starts upright, straight
-    ahead along x.
+    and ``fork`` at ``head``, ``fork`` and ``front_wheel`` at ``front_hub``. 21
+    equations for 24 velocities: three freedoms of velocity (lean, steer, speed), seven of position.
+    It starts upright, straight ahead along x.
 
     Source: J. P. Meijaard, J. M. Papadopoulos, A. Ruina, A. L. Schwab: Linearized dynamics
     equations for the balance and steer of a bicycle: a benchmark and review, Proceedings of the
@@ -34,6 +36,7 @@ def whipple_bicycle(*, speed: float = 5.0, g: float = 9.81) -> Mechanism:
     Parameters
     ----------
     speed : forward [m/s].
+    lean_rate : of the whole about the line between the contacts, to the right [rad/s].
     g : gravity [m/s²].
 
     Examples
@@ -42,21 +45,29 @@ def whipple_bicycle(*, speed: float = 5.0, g: float = 9.81) -> Mechanism:
     3
     """
     m = Mechanism(gravity=(0.0, 0.0, -g))
-    forward = np.array([speed, 0.0, 0.0])
+    lean = np.array([lean_rate, 0.0, 0.0])
+
+    def motion(at: Any, spin: float = 0.0) -> dict[str, Any]:
+        forward = np.array([speed, 0.0, 0.0])
+        return {
+            "position": np.asarray(at, dtype=float),
+            "velocity": forward + np.cross(lean, at),
+            "angular_velocity": lean + np.array([0.0, spin, 0.0]),
+        }
 
     def body(name: str, mass: float, at: FloatArray, J: list[list[float]]) -> BodyHandle:
         made = inertia.tensor(mass, J, axes=TURN)
-        return m.body(name, inertia=made, position=at, velocity=forward)
+        return m.body(name, inertia=made, **motion(at))
 
-    def wheel(name: str, mass: float, x: float, radius: float, moments: tuple[float, float]) -> BodyHandle:
+    def wheel(
+        name: str, mass: float, x: float, radius: float, moments: tuple[float, float]
+    ) -> BodyHandle:
         across, about = moments
         return m.body(
             name,
             mass=mass,
             inertia=(across, about, across),
-            position=(x, 0.0, radius),
-            velocity=forward,
-            angular_velocity=(0.0, speed / radius, 0.0),
+            **motion((x, 0.0, radius), speed / radius),
         )
 
     rear = wheel("rear_wheel", 2.0, 0.0, REAR_RADIUS, (0.0603, 0.12))

@@ -247,10 +247,10 @@ def theo_jansen_leg(
 ) -> Mechanism:
     """A leg of Theo Jansen's beach animals: eight links, one crank, the foot walks level.
 
-    The crank ``m`` turns about the origin; its pin drives the rods ``j`` and ``k``. ``upper`` is the
-    triangle b–d–e about the fixed pivot at (−a, −l), ``c`` hangs from the same pivot, ``f`` joins
-    the outer corner of ``upper`` to ``lower``, the triangle g–h–i with the foot, which turns about
-    the end of ``c``. One freedom; in the plane 20 equations for 21 velocities, in space 50 for
+    The crank ``m`` turns about the origin; its pin drives the rods ``j`` and ``k``. ``upper`` is
+    the triangle b–d–e about the fixed pivot at (−a, −l), ``c`` hangs from the same pivot, ``f``
+    joins the outer corner of ``upper`` to ``lower``, the triangle g–h–i with the foot, which turns
+    about the end of ``c``. One freedom; in the plane 20 equations for 21 velocities, in space 50 for
     42, of which 9 are redundant.
 
     Source: T. Jansen, The Great Pretender (2007), the "holy numbers".

@@ -203,7 +203,9 @@ def double_wishbone(
 
     lower = wishbone("lower", inner_low, outer_low, 3.0)
     upper = wishbone("upper", inner_high, outer_high, 2.0)
-    carrier = m.body("upright", inertia=inertia.box(5.0, (0.1, 0.08, 0.3)), position=(0, 0.72, 0.33))
+    carrier = m.body(
+        "upright", inertia=inertia.box(5.0, (0.1, 0.08, 0.3)), position=(0, 0.72, 0.33)
+    )
     tyre = inertia.tube(15.0, 0.2, 0.31, 0.2, axis="y")
     wheel = m.body("wheel", inertia=tyre, position=hub, angular_velocity=(0.0, speed, 0.0))
     m.revolute("lower_axis", m.ground, lower, at=inner_low, axis="x")
@@ -235,8 +237,8 @@ def universal_joint_shaft(
 
     The first shaft lies along x, the second is bent by `bend` towards y. At a steady speed of the
     first the second runs unevenly: tan φ₂ = cos(bend) tan φ₁, φ₁ counted from where the arm of
-    the cross on the first shaft is normal to both, as at the start. One freedom; 14 equations for 12 velocities, of which
-    3 are redundant: the bearings alone hold the shafts in place.
+    the cross on the first shaft is normal to both, as at the start. One freedom; 14 equations
+    for 12 velocities, of which 3 are redundant: the bearings alone hold the shafts in place.
 
     Parameters
     ----------

@@ -55,11 +55,12 @@ def chain(
 
 def net(
     n: int = 3,
-    m: int = 3,
+    m: int = 4,
     *,
     mesh: float = 0.1,
     mass: float = 0.1,
     fold: float = 0.5,
+    lean: float = 0.3,
     g: float = 9.81,
     planar: bool = True,
 ) -> Mechanism:
@@ -70,37 +71,38 @@ def net(
         ●─●─●─●
 
     The bars of a row go up and down by the angle `fold`, so that the net can give; those of a
-    column hang straight down. Each mesh is a loop. At a knot all bars are joined to one of them,
-    by pins in the plane: n + m − 4 freedoms; by balls in space: 3nm − 6 freedoms, of which one for
-    each of the n(m − 1) + (n − 1)m bars is a spin about itself.
+    column hang down at the angle `lean`. Each mesh is a loop. At a knot all bars are joined
+    to one of them, by pins in the plane: n + m − 4 freedoms; by balls in space: 3nm − 6 freedoms,
+    of which one for each of the n(m − 1) + (n − 1)m bars is a spin about itself.
 
     Parameters
     ----------
     n, m : numbers of rows and columns of knots, at least 2.
     mesh, mass : length and mass of each bar [m, kg].
-    fold : of the rows at the start [rad].
+    fold, lean : of rows and columns at the start [rad].
     g : gravity [m/s²].
     planar : in the plane xz, or in space.
 
     Examples
     --------
-    >>> net(3, 4).explain().degrees_of_freedom
+    >>> net().explain().degrees_of_freedom
     3
     """
     rows, columns = require_count("n of net", n, least=2), require_count("m of net", m, least=2)
     built = vertical(planar=planar, g=g)
     width, rise = mesh * np.cos(fold), mesh * np.sin(fold)
+    aside, drop = mesh * np.sin(lean), mesh * np.cos(lean)
     knots = {
-        (i, j): fixed(j * width, -i * mesh + rise * (j % 2))
+        (i, j): fixed(j * width + i * aside, rise * (j % 2) - i * drop)
         for i in range(rows)
         for j in range(columns)
     }
     # Bars that end at a knot, in the order in which they come.
-    ends: dict[tuple[int, int], list[BodyHandle]] = {knot: [] for knot in knots}
-    for i, j in knots:
+    ends: dict[tuple[int, int], list[BodyHandle]] = {where: [] for where in knots}
+    for (i, j), knot in knots.items():
         for name, other in ((f"row{i}_{j}", (i, j + 1)), (f"column{i}_{j}", (i + 1, j))):
             if other in knots:
-                link = rod(built, name, knots[i, j], knots[other], mass)
+                link = rod(built, name, knot, knots[other], mass)
                 ends[i, j].append(link)
                 ends[other].append(link)
     for corner in ((0, 0), (0, columns - 1)):
@@ -111,7 +113,9 @@ def net(
     return built
 
 
-def _join(m: Mechanism, name: str, pair: tuple[BodyHandle, BodyHandle], at: Point, *, planar: bool) -> None:
+def _join(
+    m: Mechanism, name: str, pair: tuple[BodyHandle, BodyHandle], at: Point, *, planar: bool
+) -> None:
     if planar:
         m.revolute(name, *pair, at=at.at, axis="y")
     else:

@@ -104,8 +104,10 @@ def rod(m: Mechanism, name: str, start: Point, end: Point, mass: float | None = 
     )
 
 
-def plate(m: Mechanism, name: str, corners: tuple[Point, Point, Point], density: float = 1.0) -> Any:
-    """A triangle of three bars [kg/m], with axes of the world and its origin at the first corner."""
+def plate(
+    m: Mechanism, name: str, corners: tuple[Point, Point, Point], density: float = 1.0
+) -> BodyHandle:
+    """A triangle of bars [kg/m], axes as those of the world, origin at the first corner."""
     first, second, third = corners
     sides = [(first, second), (second, third), (third, first)]
     bars = []

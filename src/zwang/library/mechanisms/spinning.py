@@ -6,6 +6,7 @@ z is upwards.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -148,9 +149,7 @@ def gyroscope(
     loaded = inertia.principal(0.4, (1.0e-3, 1.5e-3, 1.0e-3)) + inertia.point(load, (0.1, 0.0, 0.0))
     inner = m.body("inner", inertia=loaded, orientation=pose, angular_velocity=omega)
     wheel = inertia.cylinder(1.0, 0.06, 0.02, axis="x")
-    rotor = m.body(
-        "rotor", inertia=wheel, orientation=pose, angular_velocity=omega + spin * axis
-    )
+    rotor = m.body("rotor", inertia=wheel, orientation=pose, angular_velocity=omega + spin * axis)
     m.revolute("bearing", m.ground, outer, axis="z")
     m.revolute("gimbal", outer, inner, axis="-y")
     m.revolute("spindle", inner, rotor, axis=axis)
@@ -186,11 +185,10 @@ def flyball_governor(
     """
     m = Mechanism(gravity=(0.0, 0.0, -g))
     omega = np.array([0.0, 0.0, speed])
-    spin = {"angular_velocity": omega}
     column = inertia.box(0.3, (0.01, 0.01, 1.0)).at((0.0, 0.0, 0.5))
-    shaft = m.body("shaft", inertia=column, **spin)
+    shaft = m.body("shaft", inertia=column, angular_velocity=omega)
     block = inertia.box(3.0, (0.1, 0.1, 0.1))
-    slider = m.body("slider", inertia=block, position=(0.0, 0.0, 0.5), **spin)
+    slider = m.body("slider", inertia=block, position=(0.0, 0.0, 0.5), angular_velocity=omega)
     m.revolute("base", m.ground, shaft, axis="z")
     m.prismatic("slide", shaft, slider, at=(0.0, 0.0, 0.0), axis="z")
     for name, side in (("right", 1.0), ("left", -1.0)):
@@ -203,7 +201,7 @@ def flyball_governor(
             position=hinge,
             orientation=np.column_stack([down, [0.0, 1.0, 0.0], np.cross(down, [0.0, 1.0, 0.0])]),
             velocity=np.cross(omega, hinge),
-            **spin,
+            angular_velocity=omega,
         )
         m.revolute(f"{name}_hinge", shaft, arm, at=hinge, axis=(0.0, side, 0.0))
         m.spring_damper(
@@ -225,7 +223,7 @@ def satellite(
     wheel: float = 0.02,
     spin: tuple[float, float, float] = (0.02, -0.01, 0.03),
     speeds: tuple[float, float, float] = (100.0, 0.0, -50.0),
-    torques: tuple[Callable[..., object] | None, ...] = (None, None, None),
+    torques: tuple[Callable[..., Any] | None, ...] = (None, None, None),
 ) -> Mechanism:
     """A satellite with three reaction wheels along its axes, free in space.
 
@@ -264,12 +262,14 @@ def satellite(
         m.revolute(f"spindle_{axis}", hull, rotor, at=at, axis=axis)
         motor = torques[k]
         if motor is not None:
-            m.torsion_spring(
-                f"motor_{axis}", hull, rotor, at=at, axis=axis, moment=_against(motor)
-            )
+            m.torsion_spring(f"motor_{axis}", hull, rotor, at=at, axis=axis, moment=_against(motor))
     return m
 
 
-def _against(motor: Callable[..., object]) -> Callable[..., object]:
+def _against(motor: Callable[..., Any]) -> Callable[..., Any]:
     """A motor's torque as a moment against the turn."""
-    return lambda twist, rate, t, p: -motor(t, p)  # type: ignore[operator]
+
+    def moment(_twist: Any, _rate: Any, t: Any, p: Any) -> Any:
+        return -motor(t, p)
+
+    return moment
