@@ -71,7 +71,7 @@ CASES = [
     Case("spinning_top", 3, 6, 3, until=0.1, quick=True),
     Case("rolling_coin", 3, 6, 3, quick=True),
     Case("gyroscope", 15, 18, 3, until=0.1),
-    Case("flyball_governor", 20, 24, 4, until=0.02, lossless={"damping": 0.0}),
+    Case("ball_governor", 20, 24, 4, until=0.02, lossless={"damping": 0.0}),
     Case("satellite", 15, 24, 9),
     Case("chain", 10, 15, 5, {"n": 5}),
     Case("chain", 15, 30, 15, {"n": 5, **SPACE}),

@@ -167,6 +167,16 @@ def test_coin_moves_as_the_system_of_functions():
 
 
 @pytest.mark.campaign
+def test_governor_moves_as_the_system_of_functions():
+    functions, start = library.flyball_governor(), library.start("flyball_governor")
+    choices = {"until": 0.5, "tolerance": 1e-9, "save": 0.05, "integrator": "radau5"}
+    expected = functions.simulate(start, **choices)
+    run = library.ball_governor().simulate(**choices)
+    assert np.abs(run.body("slider").position[:, 2] - expected["s"]).max() < 1e-7
+    assert np.abs(run["base.angle"] - expected["psi"]).max() < 1e-6
+
+
+@pytest.mark.campaign
 def test_universal_joint_runs_unevenly():
     bend = 0.7
     run = library.universal_joint_shaft(bend=bend).simulate(until=2.0, tolerance=1e-11, save=0.05)

@@ -23,7 +23,7 @@ Mechanisms, in the package `mechanisms`:
     linkages     four_bar  four_bars  parallelogram  slider_crank  theo_jansen_leg
     andrews      andrews                                          seven bodies in the plane
     loops        bricard  door  stewart_platform  double_wishbone  universal_joint_shaft
-    spinning     spinning_top  rolling_coin  gyroscope  flyball_governor  satellite
+    spinning     spinning_top  rolling_coin  gyroscope  ball_governor  satellite
     nets         chain  net                                       of any size
     bicycle      whipple_bicycle
 
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     )
     from zwang.library.mechanisms.nets import chain, net
     from zwang.library.mechanisms.spinning import (
-        flyball_governor,
+        ball_governor,
         gyroscope,
         rolling_coin,
         satellite,
@@ -94,6 +94,7 @@ __all__ = [
     "andrews",
     "andrews_squeezer",
     "appell_hamel",
+    "ball_governor",
     "bricard",
     "car_axis",
     "chain",
@@ -175,7 +176,7 @@ _MECHANISMS = {
     "spinning_top": "spinning",
     "rolling_coin": "spinning",
     "gyroscope": "spinning",
-    "flyball_governor": "spinning",
+    "ball_governor": "spinning",
     "satellite": "spinning",
     "chain": "nets",
     "net": "nets",

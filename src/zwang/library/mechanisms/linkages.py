@@ -105,7 +105,7 @@ def four_bars(
 
     Examples
     --------
-    >>> four_bars(2).assemble().v[:3]  # the middle of the first crank
+    >>> four_bars(2).assemble().v[:3].round(12) + 0.0  # the middle of the first crank
     array([0.5, 0. , 1. ])
     """
     count = require_count("n of four_bars", n)
@@ -250,8 +250,8 @@ def theo_jansen_leg(
     The crank ``m`` turns about the origin; its pin drives the rods ``j`` and ``k``. ``upper`` is
     the triangle b–d–e about the fixed pivot at (−a, −l), ``c`` hangs from the same pivot, ``f``
     joins the outer corner of ``upper`` to ``lower``, the triangle g–h–i with the foot, which turns
-    about the end of ``c``. One freedom; in the plane 20 equations for 21 velocities, in space 50 for
-    42, of which 9 are redundant.
+    about the end of ``c``. One freedom; in the plane 20 equations for 21 velocities, in space 50
+    for 42, of which 9 are redundant.
 
     Source: T. Jansen, The Great Pretender (2007), the "holy numbers".
 

@@ -14,7 +14,7 @@ from zwang.bodies import inertia
 from zwang.mechanism import Mechanism
 from zwang.rotation.quaternion import from_axis_angle
 
-__all__ = ["flyball_governor", "gyroscope", "rolling_coin", "satellite", "spinning_top"]
+__all__ = ["ball_governor", "gyroscope", "rolling_coin", "satellite", "spinning_top"]
 
 
 def spinning_top(
@@ -156,7 +156,7 @@ def gyroscope(
     return m
 
 
-def flyball_governor(
+def ball_governor(
     *,
     stiffness: float = 8.0e5,
     damping: float = 4.0e4,
@@ -167,7 +167,9 @@ def flyball_governor(
 
     The shaft turns about z; the arms are hinged to it at its upper end, the block slides on it
     without turning, springs and dampers lead from the block to the middle of each arm. Four
-    freedoms: the shaft, the block and the two arms; 20 equations for 24 velocities.
+    freedoms: the shaft, the block and the two arms; 20 equations for 24 velocities. Stiff: let
+    ``integrator="radau5"`` simulate it. `zwang.library.flyball_governor` is the same as a system of
+    functions.
 
     Source: IFToMM library of computational benchmark problems, A05, "flyball governor"; at the
     start the arms are 30° below the horizontal and all turns as one body.
@@ -180,7 +182,7 @@ def flyball_governor(
 
     Examples
     --------
-    >>> flyball_governor().explain().degrees_of_freedom
+    >>> ball_governor().explain().degrees_of_freedom
     4
     """
     m = Mechanism(gravity=(0.0, 0.0, -g))
