@@ -85,7 +85,7 @@ def right_hand_side(
     y = np.concatenate([q, v])
     p = system.parameter_vector()
     program = program_of(system, y, 0.0, p, Settings(until=1.0))
-    kernel = program.kernels["derivative"]
+    kernel = program.kernel("derivative")
     state, out, moment, work = np.empty_like(y), np.empty_like(y), np.empty(1), kernel.work()
     p = np.ascontiguousarray(np.append(p, 0.0))
     size = 8 * len(q)

@@ -68,6 +68,19 @@ class _Derivative(CalledKernel):
         return q_dot, solve_terms(terms, formulation=self.formulation).acceleration
 
 
+class _Arrival(CalledKernel):
+    """(q, v, t, p) → (q̇, v̇, ratios): the derivative, and the residuals if there are any."""
+
+    def __init__(self, derivative: Kernel, residual: Kernel | None) -> None:
+        self.parts = [derivative] if residual is None else [derivative, residual]
+        outputs = tuple(port for part in self.parts for port in part.outputs)
+        super().__init__("arrival", derivative.inputs, outputs)
+
+    def __call__(self, *inputs: Any) -> tuple[Any, ...]:
+        """Evaluate; see `Kernel`."""
+        return tuple(result for part in self.parts for result in part(*inputs))
+
+
 @dataclass(frozen=True)
 class ReferenceProgram(Program):
     """A program whose derivative is computed in Python, and whose projection is compiled.
@@ -90,6 +103,9 @@ class ReferenceProgram(Program):
     def _made(self, name: str) -> Kernel:
         if name == "derivative":
             return self.derivative(self.kernel("project") if "project" in self.outputs else None)
+        if name == "arrival":
+            residual = self.kernel("residual") if "residual" in self.outputs else None
+            return _Arrival(self.kernel("derivative"), residual)
         if name in ("project", "residual"):
             inputs = dict(zip("qvtp", self.inputs, strict=True))
             outputs = {f"{name}{k}": e for k, e in enumerate(self.outputs[name]())}

@@ -8,15 +8,16 @@ The recipe, for M v̇ = f + Aᵀλ, A v̇ = b with rows of any rank:
 1.  M̃ = M, or M + ε·mean(diag M)·I where M is singular.
 2.  K = [[M̃, Aᵀ], [A, −δ R]] with R = diag(Σⱼ a_ij²/M̃_jj), the size each row has in A M⁻¹ Aᵀ; it is
     quasi-definite, so that K = L D Lᵀ exists in any order, without pivoting.
-3.  Solve, then correct by the residual of the unregularised system: once for regular M, three
-    times for singular M. The answer has the Moore–Penrose acceleration to rounding; dependent rows
-    share their force.
+3.  Solve, and correct once for δ, whose effect is known. For singular M, correct three times
+    by the residual of the unregularised system. The answer has the Moore–Penrose acceleration
+    to rounding; dependent rows share their force.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from zwang.engine.elimination import Elimination, analyse
 
@@ -93,20 +94,18 @@ class Factor:
 
         self.M, self.A = M, A
         self.n, self.m = M.shape[0], A.shape[0]
-        self.corrections = 3 if singular_mass else 1
+        self.corrections = 3 if singular_mass else 0
         n = self.n
         shift = MASS_SHIFT * ca.trace(M) / n if singular_mass else ca.SX(0)
-        diagonal = [M[i, i] + shift for i in range(n)]
-        entries: dict[tuple[int, int], casadi.SX] = {}
-        for i, j in zip(*M.sparsity().get_triplet(), strict=True):
-            if i > j:
-                entries[i, j] = M[i, j]
-        size: list[casadi.SX] = [ca.SX(0) for _ in range(self.m)]
-        for row, j in zip(*A.sparsity().get_triplet(), strict=True):
-            entries[n + row, j] = A[row, j]
-            size[row] = size[row] + A[row, j] * A[row, j] / diagonal[j]
+        diagonal = [value + shift for value in _entries(ca.diag(M))]
+        inverse_mass = [1.0 / d for d in diagonal]
+        entries = {(i, j): value for i, j, value in _triplets(M) if i > j}
+        size: list[casadi.SX] = [ca.SX(0)] * self.m
+        for row, j, value in _triplets(A):
+            entries[n + row, j] = value
+            size[row] = size[row] + value * value * inverse_mass[j]
         # A row that vanishes keeps the pivot −δ and gets no force.
-        self.row_size = [s + ca.if_else(s == 0.0, 1.0, 0.0) for s in size]
+        self.row_size = [s + (s == 0.0) for s in size]
         diagonal += [-DELTA * s for s in self.row_size]
         self.plan: Elimination = analyse(
             n,
@@ -115,73 +114,94 @@ class Factor:
             [(i - n, j) for i, j in entries if i >= n],
         )
         self._eliminate(diagonal, entries)
+        relative = [-d / s for d, s in zip(diagonal[n:], self.row_size, strict=True)]
+        self.pivots = ca.vertcat(*relative) if self.m else ca.SX(0, 1)
 
     def _eliminate(
         self, diagonal: list[casadi.SX], entries: dict[tuple[int, int], casadi.SX]
     ) -> None:
-        import casadi as ca
-
-        def get(i: int, j: int) -> casadi.SX | None:
-            return entries.get((i, j) if i > j else (j, i))
-
+        """D on the diagonal, and the columns of L in the order of elimination."""
         self.inverse: dict[int, casadi.SX] = {}
-        self.lower: dict[tuple[int, int], casadi.SX] = {}
-        pivots: dict[int, casadi.SX] = {}
+        self.columns: list[tuple[int, list[tuple[int, casadi.SX]]]] = []
         for k, below in zip(self.plan.order, self.plan.below, strict=True):
             inverse = self.inverse[k] = 1.0 / diagonal[k]
-            pivots[k] = diagonal[k]
-            couplings = [(i, get(i, k)) for i in below]
-            for place, (i, a_ik) in enumerate(couplings):
-                if a_ik is None:
-                    continue
-                factor = self.lower[i, k] = a_ik * inverse
-                diagonal[i] = diagonal[i] - factor * a_ik
+            couplings = [
+                (i, a) for i in below if (a := entries.get((i, k) if i > k else (k, i))) is not None
+            ]
+            column = [(i, a_ik * inverse) for i, a_ik in couplings]
+            self.columns.append((k, column))
+            for place, (i, factor) in enumerate(column):
+                diagonal[i] = diagonal[i] - factor * couplings[place][1]
                 for j, a_jk in couplings[place + 1 :]:
-                    if a_jk is not None:
-                        key = (i, j) if i > j else (j, i)
-                        change = factor * a_jk
-                        entries[key] = entries[key] - change if key in entries else -change
-        n = self.n
-        self.pivots = (
-            ca.vertcat(*(-pivots[n + i] / self.row_size[i] for i in range(self.m)))
-            if self.m
-            else ca.SX(0, 1)
-        )
+                    key = (i, j) if i > j else (j, i)
+                    change = factor * a_jk
+                    entries[key] = entries[key] - change if key in entries else -change
+
+    def _forward(self, x: list[casadi.SX]) -> list[casadi.SX]:
+        """L⁻¹ x."""
+        x = list(x)
+        for k, column in self.columns:
+            for i, factor in column:
+                x[i] = x[i] - factor * x[k]
+        return x
+
+    def _back(self, x: list[casadi.SX]) -> list[casadi.SX]:
+        """L⁻ᵀ D⁻¹ x."""
+        x = [value * self.inverse[k] for k, value in enumerate(x)]
+        for k, column in reversed(self.columns):
+            for i, factor in column:
+                x[k] = x[k] - factor * x[i]
+        return x
 
     def solve(self, force: casadi.SX, rhs: casadi.SX) -> tuple[casadi.SX, casadi.SX]:
-        """Regularised (v̇, λ) under force (n, 1) and right side (m, 1)."""
+        """(v̇, λ) of M̃ v̇ = force + Aᵀλ, A v̇ = rhs; shapes (n, 1) and (m, 1).
+
+        With μ = −λ the regularised rows say A v̇ = rhs + δRμ, and nothing else is off. So the
+        correction has the right side −δRμ in the rows and zero in the velocities. It joins the
+        first right side half way: of the first way back only what μ needs is computed.
+        """
         import casadi as ca
 
-        n, m = self.n, self.m
-        x = [force[i] for i in range(n)] + [rhs[i] for i in range(m)]
-        for k, below in zip(self.plan.order, self.plan.below, strict=True):
-            for i in below:
-                if (i, k) in self.lower:
-                    x[i] = x[i] - self.lower[i, k] * x[k]
-        for k in self.plan.order:
-            x[k] = x[k] * self.inverse[k]
-        for k, below in zip(reversed(self.plan.order), reversed(self.plan.below), strict=True):
-            for i in below:
-                if (i, k) in self.lower:
-                    x[k] = x[k] - self.lower[i, k] * x[i]
-        lam = ca.vertcat(*(-x[n + i] for i in range(m))) if m else ca.SX(0, 1)
+        n = self.n
+        x = self._forward(_entries(force) + _entries(rhs))
+        if self.m:
+            mu = self._back(x)[n:]
+            missing = [-DELTA * s * y for s, y in zip(self.row_size, mu, strict=True)]
+            change = self._forward([ca.SX(0)] * n + missing)
+            x = [first + second for first, second in zip(x, change, strict=True)]
+        x = self._back(x)
+        lam = ca.vertcat(*(-y for y in x[n:])) if self.m else ca.SX(0, 1)
         return ca.vertcat(*x[:n]), lam
 
-    def respond(
-        self, force: casadi.SX, rhs: casadi.SX, corrections: int | None = None
-    ) -> tuple[casadi.SX, casadi.SX]:
-        """(v̇, λ) of the unregularised system, by correction from the residual."""
+    def respond(self, force: casadi.SX, rhs: casadi.SX) -> tuple[casadi.SX, casadi.SX]:
+        """(v̇, λ) with M itself: where M̃ differs, corrected by the residual."""
         import casadi as ca
 
         a, lam = self.solve(force, rhs)
-        if self.m == 0 and self.corrections == 1:
-            return a, lam
-        for _ in range(self.corrections if corrections is None else corrections):
+        for _ in range(self.corrections):
             r1 = force + ca.mtimes(self.A.T, lam) - ca.mtimes(self.M, a)
             r2 = rhs - ca.mtimes(self.A, a)
             da, dlam = self.solve(r1, r2)
             a, lam = a + da, lam + dlam
         return a, lam
+
+
+def _triplets(x: casadi.SX) -> Iterator[tuple[int, int, casadi.SX]]:
+    """Row, column and value of each structural nonzero."""
+    rows, columns = x.sparsity().get_triplet()
+    return zip(rows, columns, _values(x), strict=True)
+
+
+def _entries(x: casadi.SX) -> list[casadi.SX]:
+    """The entries of a column, zeros too; indexing an SX one by one is slow."""
+    import casadi as ca
+
+    return _values(ca.densify(x))
+
+
+def _values(x: casadi.SX) -> list[casadi.SX]:
+    # CasADi's annotations name another type than the one it returns.
+    return cast("list[casadi.SX]", x.nonzeros())
 
 
 def accelerate(e: Expressions) -> tuple[casadi.SX, casadi.SX, Factor]:
@@ -216,18 +236,14 @@ def jacobian(e: Expressions) -> casadi.SX:
     )
     held, values = ca.vertcat(held_a, held_lam), ca.vertcat(a, lam)
     right = ca.substitute(ca.jacobian(residual, y), held, values)
-    corrections = factor.corrections - 1  # what δ leaves out is far below what Newton asks for
     sides = [(right[:n, k], right[n:, k]) for k in range(y.numel())]
-    columns = [factor.respond(f, b, corrections) for f, b in sides]
+    columns = [factor.respond(f, b) for f, b in sides]
     if e.law is not None:
         seen = _seen(e.law, held_lam)
         dC = ca.substitute(ca.jacobian(e.law, held_lam[seen]), held, values)
         slope = _law_slope(factor, dC, seen)
         forces = [ca.mtimes(dC, ca.solve(slope, dlam[seen])) for _, dlam in columns]
-        columns = [
-            factor.respond(f + more, b, corrections)
-            for (f, b), more in zip(sides, forces, strict=True)
-        ]
+        columns = [factor.respond(f + more, b) for (f, b), more in zip(sides, forces, strict=True)]
     rows = ca.horzcat(*(da for da, _ in columns))
     return ca.vertcat(ca.jacobian(e.q_dot, y), rows)
 
@@ -311,7 +327,7 @@ def project(e: Expressions) -> tuple[casadi.SX, casadi.SX, casadi.SX]:
     if e.phi.numel():
         factor = Factor(e.M, e.A_position, singular_mass=e.singular_mass)
         phi = ca.substitute(e.phi, e.q, q) if e.unit else e.phi
-        step, _ = factor.respond(zero, -phi, corrections=factor.corrections - 1)
+        step, _ = factor.respond(zero, -phi)
         q = q + ca.mtimes(e.N, step)
         pivots = factor.pivots
     v = e.v

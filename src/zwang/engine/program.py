@@ -5,6 +5,7 @@ A `Program` hides where the equations came from. Its kernels share one form,
     derivative   (q, v, t, p) → (q̇, v̇)
     project      (q, v, t, p) → (q, v, pivots)     one correction onto φ = 0 and ψ = 0
     residual     (q, v, t, p) → ratios              φ and ψ relative to the size of their terms
+    arrival      (q, v, t, p) → (q̇, v̇, ratios)      derivative and residual in one
     forces       (q, v, t, p) → (v̇, λ)
     events       (q, v, t, p) → g
     jacobian     (q, v, t, p) → ∂(q̇, v̇)/∂(q, v)   column by column
@@ -154,6 +155,7 @@ def fuse(
     a, lam, _ = accelerate(e)
     outputs: dict[str, Callable[[], Sequence[casadi.SX]]] = {
         "derivative": lambda: [e.q_dot, a],
+        "arrival": lambda: [e.q_dot, a, _ratios(e)],
         "forces": lambda: [a, lam],
         "jacobian": lambda: [jacobian(e)],
     }

@@ -5,14 +5,16 @@ One step of the loop, for each lane by itself:
 1.  stages from y at t, the solution and its error estimate;
 2.  error too large: reject, with a smaller h;
 3.  project the new point onto φ = 0 and ψ = 0; a correction that does not contract means that the
-    step went past where the constraints can be linearised: reject;
+    step went past where the constraints can be linearised: reject. The derivative there, the first
+    stage of the next step, comes from the same call of a kernel as the residuals;
 4.  save what lies within the step from the interpolant, projected;
 5.  take the new point, and a new h from the error (proportional and integral control).
 
 Near positions where the constraints lose rank two things go wrong otherwise: drift turns the path
 onto another branch, and the error of stages off the constraints enters v̇ divided by the distance.
-So every step is projected, and after a rejection all stages of the following steps are evaluated
-at projected states, until three steps were accepted; raw and projected stages are never mixed.
+So every step is projected, and after a rejection for such an error all stages of the following
+steps are evaluated at projected states, until three steps were accepted; raw and projected stages
+are never mixed.
 
 All state of the loop lives in arrays, so that it may stop and go on anywhere with the same bits.
 The same source serves one trajectory and several lanes: arrays are [entry][lane], and the number of
@@ -31,6 +33,7 @@ from zwang.integrators.shared import (
     AVOIDANCES,
     AVOIDED,
     BUDGET,
+    CORRECTIONS,
     DEFICIT,
     DONE,
     ERROR,
@@ -46,17 +49,20 @@ from zwang.integrators.shared import (
     REJECTED,
     REJECTS,
     SAVED,
-    STAGE_READY,
     TOO_SMALL,
     H,
     T,
+    contract,
     evaluate,
     projected,
+    settle,
 )
+from zwang.integrators.sums import estimates_of, interpolation_of, stages_of
+from zwang.integrators.tableaus import ORDER_5, ORDER_8
 from zwang.kernels.call import call
-from zwang.kernels.jit import jit
+from zwang.kernels.jit import loop
 
-__all__ = ["SAMPLE", "advance"]
+__all__ = ["INTEGERS", "MARKS", "NUMBERS", "SAMPLE", "VECTORS", "advance"]
 
 PI_BETA = 0.05  # weight of the previous error in step control
 SAFETY = 0.9
@@ -64,73 +70,137 @@ GROWTH, SHRINK = 6.0, 0.2  # largest and smallest change of h in a step
 STAGES_KEPT = 3  # accepted steps with projected stages after a rejection
 SAMPLE = 32  # steps between looks at stability
 LARGEST_ERROR = 1e6  # above this the step is not looked at any further
+ALONG = 0.1  # an error is one along the constraints if projecting leaves this part of it
+
+# Vectors like y that the loop works with: the stage or the projected point, the new point before
+# it is projected, and two for whatever comes.
+POINT, NEW, FIRST, SECOND = 0, 1, 2, 3
+VECTORS = 4
+# Rows of the other arrays that it works with.
+NUMBERS, MARKS, INTEGERS = 5, 7, 3
 
 
-@jit
-def stage(kernels, w, t, p, out, buffers, nq, near, lanes):
-    """Derivative at a stage; where `near`, v̇ is taken at the projected state and q̇ at the raw."""
-    work, scratch, scratch2, pivots = buffers[0], buffers[1], buffers[2], buffers[3]
-    W = len(lanes)
+@loop
+def near_stage(kernels, x, row, t, p, out, pivots, work, nq, near, lanes):
+    """Derivative at x[row]; where `near`, v̇ is taken at the projected state and q̇ at the raw.
+
+    Returns how many evaluations that took.
+    """
+    w, first, second = x[row], x[FIRST], x[SECOND]
     evaluate(kernels, w, t, p, out, work, nq)
-    any_near = False
-    for lane in range(W):
-        any_near = any_near or near[lane]
-    if not any_near:
-        return 1
-    n = w.shape[0]
     # A stage may be far off; the second correction takes the factor at the corrected position.
-    call(kernels[1], w[:nq], w[nq:], t, p, scratch2[:nq], scratch2[nq:], pivots, work)
-    call(kernels[1], scratch2[:nq], scratch2[nq:], t, p, scratch[:nq], scratch[nq:], pivots, work)
-    evaluate(kernels, scratch, t, p, scratch2, work, nq)
-    for lane in range(W):
+    call(kernels[1], w[:nq], w[nq:], t, p, second[:nq], second[nq:], pivots, work)
+    call(kernels[1], second[:nq], second[nq:], t, p, first[:nq], first[nq:], pivots, work)
+    evaluate(kernels, first, t, p, second, work, nq)
+    for lane in range(len(lanes)):
         if near[lane]:
-            for i in range(nq, n):
-                out[i, lane] = scratch2[i, lane]
+            for i in range(nq, w.shape[0]):
+                out[i, lane] = second[i, lane]
     return 4
 
 
-@jit
+@loop
+def stage(out, ts, x, p, near, any_near, pivots, kernels, nq, work, lanes):
+    """Derivative at x[POINT]; how many evaluations that took."""
+    if any_near:
+        return near_stage(kernels, x, POINT, ts, p, out, pivots, work, nq, near, lanes)
+    evaluate(kernels, x[POINT], ts, p, out, work, nq)
+    return 1
+
+
+EIGHT = ORDER_8.stages
+stages_8, stages_5 = stages_of(ORDER_8, stage), stages_of(ORDER_5, stage)
+estimates_8, estimates_5 = estimates_of(ORDER_8), estimates_of(ORDER_5)
+interpolation_8 = interpolation_of(ORDER_8)  # that of order 5 needs no further stages
+
+
+@loop
+def estimates(stages, K, i, lane):
+    """Both error estimates of an entry, divided by h; a tableau is told by its stages."""
+    if stages == EIGHT:
+        return estimates_8(K, i, lane)
+    return estimates_5(K, i, lane)
+
+
+@loop
 def tangential_error(
-    kernels, y, new, h, K, E, stages, t, p, error, tolerance, scale, nq, buffers, base, lanes
+    kernels,
+    y,
+    x,
+    h,
+    K,
+    stages,
+    t,
+    p,
+    error,
+    across,
+    tolerance,
+    scale,
+    nq,
+    pivots,
+    sums,
+    work,
+    lanes,
 ):
     """Replace an error above one by that of the projected solution, per lane.
 
     Near a singular position the stages carry a large error across the constraints, along which
     the motion is hardly held there. At the end of the step it is held again, and the projection
-    takes that error away; only what lies along the constraints counts.
+    takes that error away; only what lies along the constraints counts. `across` tells where most of
+    the error was of that kind.
     """
     W = len(lanes)
     n = y.shape[0]
-    work, scratch, scratch2, pivots = buffers[0], buffers[1], buffers[2], buffers[3]
     wanted = False
     for lane in range(W):
+        across[lane] = True
         wanted = wanted or 1.0 <= error[lane] < LARGEST_ERROR
     if not wanted:
         return
+    base, new, first, second = x[POINT], x[NEW], x[FIRST], x[SECOND]
     call(kernels[1], new[:nq], new[nq:], t, p, base[:nq], base[nq:], pivots, work)
-    sums = np.zeros((2, W))
     for k in range(2):
+        for lane in range(W):
+            sums[k, lane] = 0.0
         for i in range(n):
             for lane in range(W):
-                total = 0.0
-                for j in range(stages + 1):
-                    total += E[k, j] * K[j, i, lane]
-                scratch[i, lane] = new[i, lane] + h[lane] * total
-        call(
-            kernels[1], scratch[:nq], scratch[nq:], t, p, scratch2[:nq], scratch2[nq:], pivots, work
-        )
+                a5, a3 = estimates(stages, K, i, lane)
+                first[i, lane] = new[i, lane] + h[lane] * (a5 if k == 0 else a3)
+        call(kernels[1], first[:nq], first[nq:], t, p, second[:nq], second[nq:], pivots, work)
         for i in range(n):
             for lane in range(W):
                 sc = tolerance * (scale[i] + max(abs(y[i, lane]), abs(new[i, lane])))
-                sums[k, lane] += ((scratch2[i, lane] - base[i, lane]) / sc) ** 2
+                sums[k, lane] += ((second[i, lane] - base[i, lane]) / sc) ** 2
     for lane in range(W):
         if 1.0 <= error[lane] < LARGEST_ERROR:
             e5, e3 = sums[0, lane], sums[1, lane]
             along = 0.0 if e5 == 0.0 else e5 / np.sqrt((e5 + 0.01 * e3) * n)
+            across[lane] = not along > ALONG * error[lane]
             error[lane] = min(error[lane], along)
 
 
-@jit
+@loop
+def arrive(
+    kernels, y, t, p, out, pivots, ratio, work, nq, atol, ok, before, settled, scratch, lanes
+):
+    """As `projected`, with the derivative at the projected state in out."""
+    W = len(lanes)
+    for lane in range(W):
+        ok[lane], settled[lane], before[lane] = True, False, np.inf
+    corrections = 0
+    finished = False
+    while corrections < CORRECTIONS and not finished:
+        call(kernels[1], y[:nq], y[nq:], t, p, scratch[:nq], scratch[nq:], pivots, work)
+        corrections += 1
+        for lane in range(W):
+            if not settled[lane]:  # a lane in company takes no more corrections than alone
+                contract(y, scratch, nq, atol, ok, before, settled, lane)
+        call(kernels[4], y[:nq], y[nq:], t, p, out[:nq], out[nq:], ratio, work)
+        finished = settle(ratio, settled, lanes)
+    return corrections
+
+
+@loop
 def at_stability(h, K, A, B, stages, limit, lane):
     """Whether h is about as long as stability allows (Hairer & Wanner, section IV.2).
 
@@ -148,16 +218,16 @@ def at_stability(h, K, A, B, stages, limit, lane):
     return h * h * changed > limit * limit * moved > 0.0
 
 
-@jit
+@loop
 def advance(
-    kernels,  # addresses: derivative, project, residual, events
+    kernels,  # addresses: derivative, project, residual, events, arrival
     sizes,  # nq, position rows, residual rows, event functions
     y,  # state (n, lanes)
     p,  # parameters (np, lanes)
     real,  # REALS × lanes
     count,  # COUNTS × lanes
     K,  # stages (all stages, n, lanes)
-    tableau,  # A, B, C, E, P
+    tableau,  # A, B, C, P
     stability,  # h times the size of the Jacobian must stay below
     stages,
     order,
@@ -175,45 +245,41 @@ def advance(
     event_values,  # g at y (events, lanes)
     event_before,  # g at the start of the last step
     previous,  # state and K at the start of the last step, for events
+    x,  # VECTORS like y to work with
+    moments,  # (2, lanes): times at the start of a step and of a stage
+    pivots,  # of the position rows (rows, lanes)
+    ratio,  # relative residuals (rows, lanes)
+    g_new,  # g at the new point (events, lanes)
+    atol,  # absolute part of the tolerance (n,)
+    numbers,  # NUMBERS × lanes, marks and integers to work with
+    marks,
+    integers,
     work,
     budget,
     lanes,
 ):
     """Run until `until`, or until a buffer is full, the budget is used up or an event is met."""
     W = len(lanes)
-    A, B, C, E, P = tableau
+    A, B, C, P = tableau
     nq, events = sizes[0], sizes[3]
     project, every_step, watch = options[0], options[1], options[2]
     h_min, h_max, h_fixed = limits
     n = y.shape[0]
-    two_estimates = np.any(E[1] != 0.0)
-    w, new, err5, err3 = np.empty_like(y), np.empty_like(y), np.empty(W), np.empty(W)
-    scratch, scratch2 = np.empty_like(y), np.empty_like(y)
-    pivots = np.empty((max(sizes[1], 1), W))
-    ratio = np.empty((max(sizes[2], 1), W))
-    g_new = np.empty((max(events, 1), W))
-    atol = np.empty(n)
-    for i in range(n):
-        atol[i] = tolerance * max(scale[i], 1e-300)
-    t, ts = np.empty((1, W)), np.empty((1, W))
-    h = np.empty(W)
-    ok = np.empty(W, dtype=np.bool_)
-    before, settled = np.empty(W), np.empty(W, dtype=np.bool_)
-    near = np.empty(W, dtype=np.bool_)
-    last = np.empty(W, dtype=np.bool_)
-    avoided = np.zeros(W, dtype=np.bool_)
-    deficit = np.zeros(W, dtype=np.int64)
-    evaluations, projections = np.empty(W, dtype=np.int64), np.empty(W, dtype=np.int64)
-    accepted = np.empty(W, dtype=np.bool_)
-    buffers = (work, scratch, scratch2, pivots)
-    extra = C.shape[0] - stages - 1
+    two_estimates = stages == EIGHT
+    t, ts = moments[0:1], moments[1:2]
+    point, new, scratch, scratch2 = x[POINT], x[NEW], x[FIRST], x[SECOND]
+    h, err, before, sums = numbers[0], numbers[1], numbers[2], numbers[3:]
+    ok, settled, near, last = marks[0], marks[1], marks[2], marks[3]
+    across, avoided, accepted = marks[4], marks[5], marks[6]
+    deficit, evaluations, projections = integers[0], integers[1], integers[2]
     used = 0
     while used < budget:
-        active = False
+        active, any_near = False, False
         for lane in range(W):
             t[0, lane] = real[T, lane]
             h[lane] = 0.0
             near[lane] = count[NEAR, lane] > 0
+            any_near = any_near or near[lane]
             last[lane] = False
             if count[ACTIVE, lane]:
                 active = True
@@ -229,126 +295,128 @@ def advance(
         if not active:
             return DONE
         used += 1
-        any_near = False
-        for lane in range(W):
-            any_near = any_near or near[lane]
 
         # stages
-        for s in range(1, stages):
-            for lane in range(W):
-                ts[0, lane] = t[0, lane] + C[s] * h[lane]
-            for i in range(n):
-                for lane in range(W):
-                    w[i, lane] = A[s, 0] * K[0, i, lane]
-            for j in range(1, s):
-                a = A[s, j]
-                if a != 0.0:
-                    for i in range(n):
-                        for lane in range(W):
-                            w[i, lane] += a * K[j, i, lane]
-            for i in range(n):
-                for lane in range(W):
-                    w[i, lane] = y[i, lane] + h[lane] * w[i, lane]
-            if any_near:
-                done = stage(kernels, w, ts, p, K[s], buffers, nq, near, lanes)
-            else:
-                call(kernels[0], w[:nq], w[nq:], ts, p, K[s, :nq], K[s, nq:], work)
-                done = 1
-            for lane in range(W):
-                count[EVALUATIONS, lane] += done
-        for i in range(n):
-            for lane in range(W):
-                w[i, lane] = B[0] * K[0, i, lane]
-        for j in range(1, stages):
-            b = B[j]
-            if b != 0.0:
-                for i in range(n):
-                    for lane in range(W):
-                        w[i, lane] += b * K[j, i, lane]
-        for i in range(n):
-            for lane in range(W):
-                new[i, lane] = y[i, lane] + h[lane] * w[i, lane]
+        if stages == EIGHT:
+            done = stages_8(
+                y,
+                t,
+                h,
+                K,
+                POINT,
+                NEW,
+                ts,
+                x,
+                p,
+                near,
+                any_near,
+                pivots,
+                kernels,
+                nq,
+                work,
+                lanes,
+            )
+        else:
+            done = stages_5(
+                y,
+                t,
+                h,
+                K,
+                POINT,
+                NEW,
+                ts,
+                x,
+                p,
+                near,
+                any_near,
+                pivots,
+                kernels,
+                nq,
+                work,
+                lanes,
+            )
         for lane in range(W):
             ts[0, lane] = until if last[lane] else t[0, lane] + h[lane]
-        if any_near:
-            done = stage(kernels, new, ts, p, K[stages], buffers, nq, near, lanes)
-        else:
-            call(kernels[0], new[:nq], new[nq:], ts, p, K[stages, :nq], K[stages, nq:], work)
-            done = 1
-        for lane in range(W):
-            count[EVALUATIONS, lane] += done
+        if not two_estimates:  # that of order 4 looks at the derivative at the new point
+            if any_near:
+                done += near_stage(kernels, x, NEW, ts, p, K[stages], pivots, work, nq, near, lanes)
+            else:
+                evaluate(kernels, new, ts, p, K[stages], work, nq)
+                done += 1
 
         # error
         for lane in range(W):
-            err5[lane] = err3[lane] = 0.0
-        for i in range(n):
-            for lane in range(W):
-                sc = tolerance * (scale[i] + max(abs(y[i, lane]), abs(new[i, lane])))
-                a5 = a3 = 0.0
-                for j in range(stages + 1):
-                    a5 += E[0, j] * K[j, i, lane]
-                    if two_estimates:
-                        a3 += E[1, j] * K[j, i, lane]
-                err5[lane] += (a5 / sc) ** 2
-                err3[lane] += (a3 / sc) ** 2
-        any_accepted = False
-        for lane in range(W):
-            avoided[lane] = False
-            e5, e3 = err5[lane], err3[lane]
+            e5 = e3 = 0.0
+            for i in range(n):
+                sc = 1.0 / (tolerance * (scale[i] + max(abs(y[i, lane]), abs(new[i, lane]))))
+                a5, a3 = estimates(stages, K, i, lane)
+                e5 += (a5 * sc) ** 2
+                e3 += (a3 * sc) ** 2
             if two_estimates:
-                error = 0.0 if e5 == 0.0 else h[lane] * e5 / np.sqrt((e5 + 0.01 * e3) * n)
+                err[lane] = 0.0 if e5 == 0.0 else h[lane] * e5 / np.sqrt((e5 + 0.01 * e3) * n)
             else:
-                error = h[lane] * np.sqrt(e5 / n)
-            err5[lane] = error
-            if h_fixed > 0.0 and not error < np.inf:
+                err[lane] = h[lane] * np.sqrt(e5 / n)
+            if h_fixed > 0.0 and not err[lane] < np.inf:
                 return NOT_FINITE
         if project and h_fixed == 0.0:
             tangential_error(
                 kernels,
                 y,
-                new,
+                x,
                 h,
                 K,
-                E,
                 stages,
                 ts,
                 p,
-                err5,
+                err,
+                across,
                 tolerance,
                 scale,
                 nq,
-                buffers,
-                w,
+                pivots,
+                sums,
+                work,
                 lanes,
             )
+        any_accepted = False
         for lane in range(W):
-            error = err5[lane]
-            accepted[lane] = count[ACTIVE, lane] != 0 and (error < 1.0 or h_fixed > 0.0)
+            avoided[lane] = False
+            accepted[lane] = count[ACTIVE, lane] != 0 and (err[lane] < 1.0 or h_fixed > 0.0)
             any_accepted = any_accepted or accepted[lane]
 
-        # projection
-        for i in range(n):
-            for lane in range(W):
-                w[i, lane] = new[i, lane]
+        # the new point: projection, derivative, rank
+        if any_accepted:
+            for i in range(n):
+                for lane in range(W):
+                    point[i, lane] = new[i, lane]
+            if project:
+                corrections = arrive(
+                    kernels,
+                    point,
+                    ts,
+                    p,
+                    K[stages],
+                    pivots,
+                    ratio,
+                    work,
+                    nq,
+                    atol,
+                    ok,
+                    before,
+                    settled,
+                    scratch,
+                    lanes,
+                )
+                done += corrections
+                for lane in range(W):
+                    count[PROJECTIONS, lane] += corrections
+            elif two_estimates:
+                evaluate(kernels, new, ts, p, K[stages], work, nq)
+                done += 1
+        for lane in range(W):
+            count[EVALUATIONS, lane] += done
         if project and any_accepted:
-            done = projected(
-                kernels,
-                w,
-                ts,
-                p,
-                pivots,
-                ratio,
-                work,
-                nq,
-                atol,
-                ok,
-                before,
-                settled,
-                scratch,
-                lanes,
-            )
             for lane in range(W):
-                count[PROJECTIONS, lane] += done
                 if not ok[lane] and h_fixed == 0.0:
                     accepted[lane] = False
                 deficit[lane] = 0
@@ -372,7 +440,7 @@ def advance(
         for lane in range(W):
             if not count[ACTIVE, lane] or accepted[lane]:
                 continue
-            error = err5[lane]
+            error = err[lane]
             count[REJECTS, lane] += 1
             count[REJECTED, lane] = 1
             if avoided[lane]:
@@ -380,9 +448,10 @@ def advance(
             factor = FAILED_PROJECTION
             if not error < 1.0:
                 factor = max(SHRINK, SAFETY * error ** (-1.0 / order)) if error < np.inf else SHRINK
-            if project and count[NEAR, lane] == 0:
-                factor = max(factor, 0.5)
-            count[NEAR, lane] = STAGES_KEPT if project else 0
+            if project and across[lane]:
+                if count[NEAR, lane] == 0:
+                    factor = max(factor, 0.5)
+                count[NEAR, lane] = STAGES_KEPT
             real[H, lane] = h[lane] * factor
             if not real[H, lane] > h_min:
                 return NOT_FINITE if not error < np.inf else TOO_SMALL
@@ -400,21 +469,14 @@ def advance(
                     count[EVALUATIONS, other] = evaluations[other]
                     count[PROJECTIONS, other] = projections[other]
                 return FULL
-        if interpolate and extra > 0:
-            for s in range(stages + 1, stages + 1 + extra):
-                for i in range(n):
-                    for lane in range(W):
-                        total = 0.0
-                        for j in range(s):
-                            total += A[s, j] * K[j, i, lane]
-                        scratch2[i, lane] = y[i, lane] + h[lane] * total
+        if interpolate:
+            for s in range(stages + 1, C.shape[0]):
+                interpolation_8(s, K, y, h, x, SECOND, lanes)
                 for lane in range(W):
                     real[SAVED, lane] = t[0, lane] + C[s] * h[lane]
-                call_t = real[SAVED : SAVED + 1]
-                evaluate(kernels, scratch2, call_t, p, K[s], work, nq)
+                evaluate(kernels, scratch2, real[SAVED : SAVED + 1], p, K[s], work, nq)
                 for lane in range(W):
                     count[EVALUATIONS, lane] += 1
-        if interpolate:
             for lane in range(W):
                 if not accepted[lane]:
                     continue
@@ -433,11 +495,10 @@ def advance(
                     if project:
                         for other in range(W):
                             real[SAVED, other] = times[k]
-                        call_t = real[SAVED : SAVED + 1]
                         projected(
                             kernels,
                             scratch2,
-                            call_t,
+                            real[SAVED : SAVED + 1],
                             p,
                             pivots,
                             ratio,
@@ -461,7 +522,7 @@ def advance(
         # acceptance
         met = False
         if watch and any_accepted:
-            call(kernels[3], w[:nq], w[nq:], ts, p, g_new, work)
+            call(kernels[3], point[:nq], point[nq:], ts, p, g_new, work)
             for lane in range(W):
                 if accepted[lane]:
                     for k in range(events):
@@ -472,9 +533,10 @@ def advance(
         for lane in range(W):
             if not accepted[lane]:
                 continue
-            error = max(err5[lane], 1e-9)
-            factor = (
-                SAFETY * error ** (-1.0 / order + 0.75 * PI_BETA) * real[ERROR, lane] ** PI_BETA
+            # SAFETY error^(0.75 β − 1/order) before^β
+            slope = 0.75 * PI_BETA - 1.0 / order
+            factor = SAFETY * np.exp(
+                slope * np.log(max(err[lane], 1e-9)) + PI_BETA * np.log(real[ERROR, lane])
             )
             factor = min(GROWTH, max(SHRINK, factor))
             if count[REJECTED, lane]:
@@ -488,7 +550,7 @@ def advance(
                 for k in range(events):
                     event_before[k, lane] = event_values[k, lane]
                     event_values[k, lane] = g_new[k, lane]
-            real[ERROR, lane] = max(err5[lane], 1e-4)
+            real[ERROR, lane] = max(err[lane], 1e-4)
             count[REJECTED, lane] = 0
             count[AVOIDED, lane] = 0
             count[ACCEPTS, lane] += 1
@@ -497,18 +559,11 @@ def advance(
                     count[AT_STABILITY, lane] += 1
             if count[NEAR, lane] > 0:
                 count[NEAR, lane] -= 1
-            moved = False
             for i in range(n):
-                if abs(w[i, lane] - new[i, lane]) > 1e-3 * (atol[i] + tolerance * abs(w[i, lane])):
-                    moved = True
-                y[i, lane] = w[i, lane]
-            count[STAGE_READY, lane] = 0 if moved else 1
-            for i in range(n):
+                y[i, lane] = point[i, lane]
                 K[0, i, lane] = K[stages, i, lane]
             real[T, lane] = ts[0, lane]
-            if not last[lane]:
-                real[H, lane] = h[lane] * factor
-            elif factor < 1.0:
+            if not last[lane] or factor < 1.0:
                 real[H, lane] = h[lane] * factor
             if last[lane]:
                 count[ACTIVE, lane] = 0
@@ -529,18 +584,6 @@ def advance(
                     rank_log[row, 0, lane] = real[T, lane]
                     rank_log[row, 1, lane] = deficit[lane]
                     rank_rows[lane] += 1
-        again = False
-        for lane in range(W):
-            again = again or (accepted[lane] and count[STAGE_READY, lane] == 0)
-        if again:
-            for lane in range(W):
-                t[0, lane] = real[T, lane]
-            evaluate(kernels, y, t, p, scratch, work, nq)
-            for lane in range(W):
-                if accepted[lane] and count[STAGE_READY, lane] == 0:
-                    count[EVALUATIONS, lane] += 1
-                    for i in range(n):
-                        K[0, i, lane] = scratch[i, lane]
         if met:
             return EVENT
     return BUDGET

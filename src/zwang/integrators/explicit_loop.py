@@ -21,11 +21,24 @@ class ExplicitLoop(Loop):
     """Runge–Kutta of order 8 or 5, in any number of lanes."""
 
     REMEMBERED: ClassVar[tuple[str, ...]] = (*Loop.REMEMBERED, "stages")
+    KERNELS: ClassVar[tuple[str, ...]] = ("arrival",)
 
     def prepare(self) -> None:
         """Coefficients and stages."""
         self.tableau = TABLEAUS[self.settings.integrator]
-        self.stages = np.zeros((len(self.tableau.C), *self.state.shape))
+        n, W = self.state.shape
+        self.stages = np.zeros((len(self.tableau.C), n, W))
+        self.space = (
+            np.empty((explicit.VECTORS, n, W)),
+            np.empty((2, W)),
+            np.empty((max(self.sizes[1], 1), W)),
+            np.empty((max(self.sizes[2], 1), W)),
+            np.empty((max(self.event_count, 1), W)),
+            self.settings.tolerance * np.maximum(self.scales, 1e-300),
+            np.zeros((explicit.NUMBERS, W)),
+            np.zeros((explicit.MARKS, W), dtype=bool),
+            np.zeros((explicit.INTEGERS, W), dtype=np.int64),
+        )
 
     def begin(self) -> None:
         """The first stage, and a step."""
@@ -47,7 +60,7 @@ class ExplicitLoop(Loop):
             self.memory,
             self.counts,
             self.stages,
-            (c.A, c.B, c.C, c.E, c.P),
+            (c.A, c.B, c.C, c.P),
             c.stability,
             c.stages,
             c.error_order,
@@ -65,6 +78,7 @@ class ExplicitLoop(Loop):
             self.event_values,
             self.event_before,
             self.previous,
+            *self.space,
             self.work,
             budget,
             self.lanes,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from zwang.kernels.call import call
-from zwang.kernels.jit import jit
+from zwang.kernels.jit import jit, loop
 
 __all__ = [
     "BUDGET",
@@ -19,9 +19,11 @@ __all__ = [
     "NOT_FINITE",
     "NO_ROOT",
     "TOO_SMALL",
+    "contract",
     "evaluate",
     "first_step",
     "projected",
+    "settle",
 ]
 
 # Why the loop returned.
@@ -41,14 +43,14 @@ REALS = 4
     NEXT,
     DEFICIT,
     ACTIVE,
-    STAGE_READY,
     AVOIDED,
     JACOBIANS,
     FACTORISATIONS,
     AT_STABILITY,
-) = range(14)
-COUNTS = 14
+) = range(13)
+COUNTS = 13
 
+CORRECTIONS = 4  # of a projection, at most
 CONTRACTION = 0.25  # a Newton correction must be below this part of the one before
 RESIDUAL_LIMIT = 1e-13  # of a projected state, relative
 FAILED_PROJECTION = 0.6  # change of h after a projection that did not contract
@@ -57,48 +59,58 @@ AVOIDANCES = 4  # how often in a row; then the loss is taken to be lasting
 RANK_PIVOT = 1e-5  # relative pivots below this belong to dependent rows (1e7 times δ)
 
 
-@jit
+@loop
 def evaluate(kernels, y, t, p, out, work, nq):
     """Out = (q̇, v̇) at y = (q, v), all lanes."""
     call(kernels[0], y[:nq], y[nq:], t, p, out[:nq], out[nq:], work)
 
 
-@jit
+@loop
+def contract(y, corrected, nq, atol, ok, before, settled, lane):
+    """Take the correction of a lane; one that does not contract settles it as not ok."""
+    size = 0.0
+    for i in range(nq):
+        size = max(size, abs(corrected[i, lane] - y[i, lane]) / atol[i])
+    if not size < np.inf or (size > CONTRACTION * before[lane] and size > 0.01):
+        ok[lane], settled[lane] = False, True
+    before[lane] = size
+    for i in range(y.shape[0]):
+        y[i, lane] = corrected[i, lane]
+
+
+@loop
+def settle(ratio, settled, lanes):
+    """Settle the lanes whose residuals are within the limit; whether all are settled."""
+    finished = True
+    for lane in range(len(lanes)):
+        worst = 0.0
+        for k in range(ratio.shape[0]):
+            worst = max(worst, abs(ratio[k, lane]))
+        if worst <= RESIDUAL_LIMIT:
+            settled[lane] = True
+        finished = finished and settled[lane]
+    return finished
+
+
+@loop
 def projected(kernels, y, t, p, pivots, ratio, work, nq, atol, ok, before, settled, scratch, lanes):
     """Project y onto the constraints in place, all lanes; ok[lane] tells whether it contracted.
 
     Returns the number of corrections.
     """
     W = len(lanes)
-    n = y.shape[0]
     for lane in range(W):
         ok[lane], settled[lane], before[lane] = True, False, np.inf
     corrections = 0
-    for _ in range(4):
+    finished = False
+    while corrections < CORRECTIONS and not finished:
         call(kernels[1], y[:nq], y[nq:], t, p, scratch[:nq], scratch[nq:], pivots, work)
         corrections += 1
         for lane in range(W):
-            if settled[lane]:
-                continue  # a lane in company takes no more corrections than alone
-            size = 0.0
-            for i in range(nq):
-                size = max(size, abs(scratch[i, lane] - y[i, lane]) / atol[i])
-            if not size < np.inf or (size > CONTRACTION * before[lane] and size > 0.01):
-                ok[lane], settled[lane] = False, True
-            before[lane] = size
-            for i in range(n):
-                y[i, lane] = scratch[i, lane]
+            if not settled[lane]:  # a lane in company takes no more corrections than alone
+                contract(y, scratch, nq, atol, ok, before, settled, lane)
         call(kernels[2], y[:nq], y[nq:], t, p, ratio, work)
-        finished = True
-        for lane in range(W):
-            worst = 0.0
-            for k in range(ratio.shape[0]):
-                worst = max(worst, abs(ratio[k, lane]))
-            if worst <= RESIDUAL_LIMIT:
-                settled[lane] = True
-            finished = finished and settled[lane]
-        if finished:
-            break
+        finished = settle(ratio, settled, lanes)
     return corrections
 
 

@@ -19,7 +19,7 @@ from zwang.kernels import cache as disk
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["jit"]
+__all__ = ["jit", "loop"]
 
 _LOG = logging.getLogger("zwang.kernels")
 _PACKAGE = Path(__file__).parents[1]
@@ -59,6 +59,15 @@ def jit(function: Any = None, /, **options: Any) -> Any:
     if hasattr(dispatcher, "_cache"):  # not with NUMBA_DISABLE_JIT, which leaves functions alone
         dispatcher._cache = _Cache(function, options)  # noqa: SLF001 - there is no public way
     return dispatcher
+
+
+def loop(function: Function, /) -> Function:
+    """`jit` for time loops, without reference counts: they may allocate no array.
+
+    Numba counts the references to every array that is passed on or looked at in part. In a loop
+    whose arrays all belong to its caller that is needless, and it took longer than the arithmetic.
+    """
+    return jit(_nrt=False)(function)
 
 
 class _Cache:
