@@ -169,7 +169,7 @@ def test_explicit_runs_compile_no_jacobian():
     system.simulate(start, until=1e-3)
     y = np.concatenate([start.q, start.v])
     program = program_of(system, y, 0.0, system.parameter_vector(), Settings(until=1.0))
-    assert set(program.compiled) == {"derivative", "project", "residual"}
+    assert set(program.compiled) == {"derivative", "project", "residual", "arrival"}
 
 
 def test_many_runs_are_the_runs_alone(pendulum):
