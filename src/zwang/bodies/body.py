@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zwang.bodies.inertia import Inertia
+from zwang.bodies.inertia import Inertia, cross
 from zwang.bodies.pose import GROUND, SCALAR, Kind
 from zwang.terms import FloatArray
 
@@ -44,7 +44,7 @@ class Placement:
 
     def point_velocity(self, local: FloatArray) -> FloatArray:
         """World velocity of a point of the body."""
-        return self.velocity + np.cross(self.omega, self.rotation @ local)
+        return self.velocity + cross(self.omega, self.rotation @ local)
 
 
 @dataclass(frozen=True)
