@@ -9,7 +9,6 @@ import numpy as np
 
 from zwang.errors import InputError, UnknownNameError
 from zwang.integrators.settings import Drift, Settings
-from zwang.solve import FORMULATIONS
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -44,8 +43,8 @@ def choices_of(
     except ValueError:
         raise UnknownNameError("drift", drift, [d.value for d in Drift]) from None
     settings = Settings(until=float(until), drift=kept, **choices)
-    if settings.formulation != "auto" and settings.formulation not in FORMULATIONS:
-        raise UnknownNameError("formulation", settings.formulation, ["auto", *FORMULATIONS])
+    if settings.formulation not in ("auto", *system.formulations):
+        raise UnknownNameError("formulation", settings.formulation, ["auto", *system.formulations])
     if not settings.until >= start:
         raise InputError(
             "until", found=repr(until), expected=f"a time not before the start, {start:g}"

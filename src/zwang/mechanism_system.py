@@ -13,10 +13,12 @@ from zwang.bodies.model import Symbols, model_of
 from zwang.bodies.parts import Parts
 from zwang.bodies.place import Conditions, place, set_velocities
 from zwang.bodies.pose import SCALAR, pose_of
-from zwang.errors import AssemblyError, UnknownNameError
+from zwang.errors import AssemblyError, InputError, UnknownNameError
+from zwang.euler_parameter_system import OF_BODIES, EulerParameterSystem, solve_by
 from zwang.functions.assembly.result import Assembly
 from zwang.functions.symbol import SymbolArray, symbols_of
 from zwang.functions.trace import vector
+from zwang.solution import Solution
 from zwang.system import System, conflicting_rows, single_time
 from zwang.terms import FloatArray
 
@@ -66,6 +68,43 @@ class MechanismSystem(System):
             f"<MechanismSystem of {len(self.parts.bodies)} bodies and "
             f"{len(self.parts.joints)} joints>"
         )
+
+    # --- formulations of bodies -------------------------------------------------------------------
+
+    def in_euler_parameters(self) -> EulerParameterSystem:
+        """The same mechanism with v = q̇ = (ṙ, ṗ): singular mass, and norms as constraints."""
+        if "_in_euler_parameters" not in self.__dict__:
+            self.__dict__["_in_euler_parameters"] = EulerParameterSystem.of_mechanism(self)
+        return self.__dict__["_in_euler_parameters"]
+
+    @property
+    def formulations(self) -> tuple[str, ...]:
+        """Names that `solve` and `simulate` take: those of `zwang.FORMULATIONS`, and of bodies."""
+        return (*super().formulations, *OF_BODIES)
+
+    def solve_at(
+        self,
+        q: FloatArray,
+        v: FloatArray,
+        t: FloatArray,
+        p: FloatArray,
+        *,
+        formulation: str = "auto",
+        family: bool = False,
+        shift: FloatArray | None = None,
+    ) -> Solution:
+        """`solve` for what `arguments` returns; see `zwang.System.solve_at`."""
+        if formulation != "auto" and formulation not in self.formulations:
+            raise UnknownNameError("formulation", str(formulation), ["auto", *self.formulations])
+        if formulation not in OF_BODIES:
+            return super().solve_at(q, v, t, p, formulation=formulation, family=family, shift=shift)
+        if family:
+            raise InputError(
+                "family=True",
+                found=f"formulation {formulation!r}",
+                expected="'auto', for which accelerations need not be unique",
+            )
+        return solve_by(formulation, self, q, v, t, p, shift)
 
     # --- joint coordinates ------------------------------------------------------------------------
 

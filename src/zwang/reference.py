@@ -22,7 +22,6 @@ from zwang.functions.staged import staged
 from zwang.kernels.called import CalledKernel
 from zwang.kernels.element import Kernel
 from zwang.kernels.expression import Port
-from zwang.solve import solve_terms
 
 if TYPE_CHECKING:
     from zwang.functions.opaque import Call
@@ -58,14 +57,14 @@ class _Derivative(CalledKernel):
         if self.project is not None:
             for _ in range(2):  # the second takes the factor at the corrected position
                 q, v, *_ = self.project(q, v, t, p)
-        terms = self.system.terms_at(q, v, time, p)
+        shift = None
         if self.rate:
             e, r = self.e, self.rate
             rows = {"value": e.value_of_row, "rate": e.rate_of_row}
             value, rate = evaluate("stabilisation", lambda _: rows, q, v, time, p)
-            b = terms.constraint_rhs - 2.0 * r * rate - r * r * value
-            terms = replace(terms, constraint_rhs=b)
-        return q_dot, solve_terms(terms, formulation=self.formulation).acceleration
+            shift = -2.0 * r * rate - r * r * value
+        solution = self.system.solve_at(q, v, time, p, formulation=self.formulation, shift=shift)
+        return q_dot, solution.acceleration
 
 
 class _Arrival(CalledKernel):

@@ -26,7 +26,7 @@ from zwang.functions.definition import (
 from zwang.functions.model import Definition, Lagrangian, Model, trace
 from zwang.functions.trace import counted
 from zwang.solution import Solution
-from zwang.solve import solve_terms
+from zwang.solve import FORMULATIONS, solve_terms
 from zwang.state import Residuals, State
 from zwang.terms import EquationTerms, FloatArray
 
@@ -239,19 +239,25 @@ class System:
         """
         return self.terms_at(*self.arguments(q, v, t, parameters))
 
+    @property
+    def formulations(self) -> tuple[str, ...]:
+        """Names that `solve` and `simulate` take for ``formulation``, besides ``"auto"``."""
+        return tuple(FORMULATIONS)
+
     def terms_at(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> EquationTerms:
         """`terms` for what `arguments` returns."""
-        return self._with_nonideal(self._ideal_terms(q, v, t, p), q, v, t, p)
+        return self._with_nonideal(self.ideal_terms_at(q, v, t, p), q, v, t, p)
 
     def ideal_terms(
         self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
     ) -> EquationTerms:
         """M, Q, A, b at a state, or at many, with C = 0 even if laws are given."""
-        return self._ideal_terms(*self.arguments(q, v, t, parameters))
+        return self.ideal_terms_at(*self.arguments(q, v, t, parameters))
 
-    def _ideal_terms(
+    def ideal_terms_at(
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
     ) -> EquationTerms:
+        """`ideal_terms` for what `arguments` returns."""
         M, Q, A, b = self._evaluate(
             "terms", lambda m: {"M": m.M, "Q": m.Q, "A": m.A, "b": m.b}, q, v, t, p
         )
@@ -301,8 +307,36 @@ class System:
         formulation: str = "auto",
         family: bool = False,
     ) -> Solution:
-        """Acceleration, constraint force and multipliers at a state, or at many."""
-        terms = self.terms(q, v, t, parameters=parameters)
+        """Acceleration, constraint force and multipliers at a state, or at many.
+
+        Parameters
+        ----------
+        formulation : ``"auto"`` or one of `formulations`.
+        family : where accelerations are not unique, return all of them instead of refusing.
+        """
+        arguments = self.arguments(q, v, t, parameters)
+        return self.solve_at(*arguments, formulation=formulation, family=family)
+
+    def solve_at(
+        self,
+        q: FloatArray,
+        v: FloatArray,
+        t: FloatArray,
+        p: FloatArray,
+        *,
+        formulation: str = "auto",
+        family: bool = False,
+        shift: FloatArray | None = None,
+    ) -> Solution:
+        """`solve` for what `arguments` returns.
+
+        Parameters
+        ----------
+        shift : added to the right sides of the constraints, shape (…, m).
+        """
+        terms = self.terms_at(q, v, t, p)
+        if shift is not None:
+            terms = replace(terms, constraint_rhs=terms.constraint_rhs + shift)
         return solve_terms(terms, formulation=formulation, family=family)
 
     def reaction_solutions(
@@ -314,7 +348,7 @@ class System:
         `PainleveError`, there are none or several; the largest reaction comes first.
         """
         q, v, time, p = self.arguments(q, v, t, parameters)
-        terms = self._ideal_terms(q, v, time, p)
+        terms = self.ideal_terms_at(q, v, time, p)
         if not self.model.reaction_dependent:
             return [solve_terms(self._with_nonideal(terms, q, v, time, p))]
         if terms.batch_shape:

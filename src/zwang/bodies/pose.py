@@ -231,6 +231,17 @@ def kinematics(kind: Kind, q: casadi.SX) -> casadi.SX:
     return N
 
 
+def rates(kind: Kind, q: casadi.SX) -> casadi.SX:
+    """W of v = W q̇ for one body: identity for positions, 2 L for Euler parameters.
+
+    W N = I for coordinates of unit length, and Ẇ q̇ = 0, so that v̇ = W q̈.
+    """
+    W = kinematics(kind, q).T
+    if kind is SPATIAL:
+        W[3:, 3:] *= 4  # from ½ L to 2 L
+    return W
+
+
 def generalized(kind: Kind, pose: Pose, force: Any, moment: Any) -> list[Any]:
     """Force on the velocities of a body of a world force and a world moment about its centre."""
     if kind is GROUND:

@@ -1,0 +1,233 @@
+"""Every formulation of every joint: the same accelerations and reactions at consistent states."""
+
+import numpy as np
+import pytest
+from test_every_joint import ON_GROUND, pair
+
+import zwang as zw
+from zwang.bodies import nikravesh as nk
+from zwang.bodies.joints import KINDS
+from zwang.bodies.nikravesh import Bodies
+from zwang.errors import UnknownNameError
+from zwang.euler_parameter_system import OF_BODIES
+
+#: Relative to the largest number of a state; the systems are well conditioned, reached is 1e-13.
+AGREEMENT = 1e-10
+
+
+def random_states(system, count=2, seed=1, spread=0.3):
+    """Consistent states near the placement, some half a radian away."""
+    rng = np.random.default_rng(seed)
+    q, v = system.parts.start
+    found = []
+    for _ in range(count):
+        start = system.on_unit_length(q + spread * rng.standard_normal(len(q)))
+        rates = v + rng.standard_normal(len(v))
+        found.append(system.assemble(start=zw.State(start, rates, 0.0)))
+    return np.array([s.q for s in found]), np.array([s.v for s in found])
+
+
+def assert_agreement(system, q, v, names=None):
+    """All formulations against the default one, in accelerations, multipliers and forces."""
+    expected = system.solve(q, v)
+    for name in names or system.formulations:
+        found = system.solve(q, v, formulation=name)
+        for what in ("acceleration", "multipliers", "constraint_force"):
+            a, b = getattr(found, what), getattr(expected, what)
+            size = np.maximum(1.0, np.abs(b).max(axis=-1, keepdims=True, initial=0.0))
+            assert (np.abs(a - b) / size).max(initial=0.0) < AGREEMENT, (name, what)
+        assert found.formulation == name
+
+
+@pytest.mark.inventory("NI-14", "NI-24", "NI-25", "NI-28", "NI-47", "XX-04")
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_formulations_agree_for_every_kind_of_joint(kind):
+    system = wheels(kind).system if kind in ON_GROUND else pair(kind).system
+    q, v = random_states(system, spread=0.3 if kind not in ON_GROUND else 0.05)
+    assert_agreement(system, q, v)
+
+
+def wheels(kind):
+    """A gear, or a rack with its pinion, whose shafts have bearings of their own."""
+    m = zw.Mechanism()
+    a = m.body("a", mass=1.0, inertia=(0.1, 0.1, 0.2))
+    b = m.body("b", mass=1.0, inertia=(0.1, 0.1, 0.05), position=(0.3, 0, 0))
+    m.revolute("left", m.ground, a, at=(0, 0, 0), axis="z")
+    if kind == "gear":
+        m.revolute("right", m.ground, b, at=(0.3, 0, 0), axis="z")
+        m.gear("joint", a, b, axis="z", radius_a=0.2, radius_b=0.1)
+    else:
+        m.prismatic("right", m.ground, b, axis="x", at=(0.3, 0, 0))
+        m.rack_and_pinion("joint", a, b, axis="z", axis_b="x", radius=0.1)
+    m.force("motor", a, torque=(0, 0, 1.0))
+    return m
+
+
+def door():
+    """Three hinges where one would do: ten of fifteen rows are redundant."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    leaf = m.body(
+        "leaf", inertia=zw.inertia.box(mass=20.0, size=(0.8, 0.04, 2.0)), position=(0.4, 0, 1.0)
+    )
+    for k, z in enumerate((0.2, 1.0, 1.8)):
+        m.revolute(f"hinge{k}", m.ground, leaf, at=(0, 0, z), axis="z")
+    return m
+
+
+def planar():
+    """Two bars in a plane, a spring, and a further coordinate tied to the second bar."""
+    m = zw.Mechanism(gravity=(0, -9.81), plane="xz")
+    a = m.body("crank", mass=1.0, inertia=0.1, position=(0.5, 0))
+    b = m.body("coupler", mass=2.0, inertia=0.4, position=(1.0, 1.0), angle=0.3)
+    u = m.coordinate("u", 0.7, value=0.2, rate=0.1)
+    m.revolute("A", m.ground, a, at=(0, 0))
+    m.revolute("B", a, b, at=(1.0, 0))
+    m.spring_damper(
+        "spring", m.ground, b, at=((0, 1), (1, 2)), stiffness=30.0, damping=0.4, length=0.5
+    )
+    m.constraint("tie", [b, u], lambda bodies: bodies[0].position[0] - 0.8 - bodies[1].value)
+    return m
+
+
+def massless_coupler():
+    """A four-bar in space whose coupler weighs nothing: M is singular in (ṙ, ω′) already."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    a = m.body("a", mass=1.0, inertia=(0.1, 0.2, 0.3), position=(0.5, 0, 0))
+    c = m.body("c", position=(1.0, 0, 0.5))
+    b = m.body("b", mass=1.5, inertia=(0.3, 0.2, 0.3), position=(1.5, 0, 1.0))
+    m.revolute("A", m.ground, a, at=(0, 0, 0), axis="y")
+    m.revolute("B", a, c, at=(1, 0, 0), axis="y")
+    m.revolute("C", c, b, at=(1, 0, 1), axis="y")
+    m.revolute("D", b, m.ground, at=(2, 0, 1), axis="y")
+    return m
+
+
+def driven():
+    m = planar()
+    m.drive("motor", "A.angle", lambda t: 2.0 * t + 0.3 * t**2)
+    return m
+
+
+def rubbing():
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    rod = m.body("rod", mass=1.0, inertia=(0.02, 0.1, 0.1), position=(0.5, 0, 0))
+    m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
+    m.friction("pin", coefficient=0.3, radius=0.1)
+    return m
+
+
+@pytest.mark.inventory("NI-47", "XX-04")
+@pytest.mark.parametrize("make", [door, planar, massless_coupler, driven, rubbing])
+def test_formulations_agree_for_redundant_massless_driven_and_rubbing_joints(make):
+    system = make().system
+    singular = make is massless_coupler
+    names = [n for n in system.formulations if not (singular and n == "udwadia_kalaba")]
+    for q, v in zip(*random_states(system, spread=0.02), strict=True):
+        assert_agreement(system, q, v, names)
+
+
+def test_formulations_agree_where_a_parameter_vanishes():
+    # At p = (1, ε, ε, ε) a diagonal entry of 4LᵀJL is of the size ε², which must scale nothing.
+    system = door().system
+    for tiny in (0.0, 1e-17, 1e-12, 1e-8, 1e-4):
+        start = zw.State(system.parts.start[0].copy(), np.zeros(6), 0.0)
+        start.q[6] = tiny
+        state = system.assemble(start=start, velocity={"hold": {"hinge0.angle_rate": 1.3}})
+        assert_agreement(system, state.q, state.v)
+
+
+def test_terms_in_euler_parameters_are_those_of_the_book():
+    # M*, g* − b*, P, c, Φ_q and γ traced, against NumPy: (11.26)–(11.32), (11.46), (11.48)
+    system = pair("universal").system
+    rates = system.in_euler_parameters()
+    q, v = random_states(system)
+    state = rates.way_in(q, v)
+    terms, own = rates.singular_terms(state), system.terms(q, v)
+    p, p_dot = (x.reshape(-1, 2, 7)[..., 3:] for x in (state.q, state.v))
+    mass, J = [2.0, 1.0], [np.diag([0.5, 0.6, 0.7]), np.diag([0.2, 0.3, 0.25])]
+    zero = np.zeros((*p.shape[:-1], 3))
+    book = Bodies(mass, J, p, p_dot, zero, zero)
+    m = own.constraint_count
+    B, gamma = terms.constraint_matrix[:, :m], terms.constraint_rhs[:, :m]
+    for found, expected in (
+        (terms.mass_matrix, book.M_star),
+        (terms.applied_force, book.g_star - book.b_star),
+        (terms.constraint_matrix[:, m:], book.P),
+        (terms.constraint_rhs[:, m:], -book.c),
+        (own.mass_matrix, np.broadcast_to(book.M, own.mass_matrix.shape)),
+        (own.applied_force, book.g - book.b),
+        (own.constraint_matrix, nk.modified_jacobian(p, B)),
+        (own.constraint_rhs, nk.modified_rhs(p, p_dot, B, gamma)),
+    ):
+        assert np.abs(found - expected).max() < 1e-13
+    # The book's own A(p): rows have a part along p, and γ is not γ#.
+    assert np.abs(gamma - own.constraint_rhs).max() > 1e-3
+    assert np.abs(rates.way_back(state).v - v).max() < 1e-14
+
+
+@pytest.mark.inventory("XX-03", "XX-06")
+@pytest.mark.parametrize("make", [lambda: pair("spherical"), planar, door])
+def test_motion_in_rates_of_euler_parameters_is_the_same(make):
+    m = make()
+    rates = m.system.in_euler_parameters()
+    start = m.assemble()
+    until, tolerance = 0.3, 1e-10
+    own = m.simulate(start, until=until, tolerance=tolerance)
+    run = rates.simulate(rates.way_in(start), until=until, tolerance=tolerance)
+    assert np.abs(run.q[-1] - own.q[-1]).max() < 1e-8
+    assert np.abs(run.energy[-1] - own.energy[-1]) < 1e-8
+    assert run.worst_residual < 1e-12
+
+
+@pytest.mark.parametrize("formulation", OF_BODIES)
+def test_simulate_by_name(formulation):
+    m = planar()
+    start = m.assemble(velocity={"prefer": {"A.angle_rate": 1.7}})
+    compiled = m.simulate(start, until=0.05, tolerance=1e-10)
+    for choices in ({}, {"drift": "baumgarte", "baumgarte": 10.0}):
+        run = m.simulate(start, until=0.05, tolerance=1e-10, formulation=formulation, **choices)
+        assert np.abs(run.q[-1] - compiled.q[-1]).max() < 1e-9
+    assert formulation in run.notes[0]
+
+
+def test_energy_and_momentum_by_formulations_of_bodies():
+    from test_every_joint import momenta
+
+    m = pair("spherical")
+    for formulation in OF_BODIES:
+        run = m.simulate(until=0.1, tolerance=1e-9, save=0.05, formulation=formulation)
+        assert np.ptp(run.energy) < 1e-8
+        assert np.ptp(momenta(run), axis=0).max() < 1e-8
+
+
+def test_unknown_names_and_families_are_refused_in_a_sentence():
+    m = door()
+    for ask in (m.solve, lambda **c: m.simulate(until=0.1, **c)):
+        with pytest.raises(UnknownNameError, match="nikravesh_3") as error:
+            ask(formulation="nikravesh_4")
+        assert "nikravesh_1" in str(error.value)
+    with pytest.raises(zw.InputError, match="family"):
+        m.solve(formulation="nikravesh_1", family=True)
+
+
+def test_what_has_no_motion_is_refused_by_every_formulation():
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    ghost = m.body("ghost", position=(0.5, 0, 0))
+    m.spherical("ball", m.ground, ghost, at=(0, 0, 0))
+    for formulation in OF_BODIES:
+        with pytest.raises(zw.NotUniqueError, match="ghost"):
+            m.solve(formulation=formulation)
+
+
+def test_leaving_out_a_joint_keeps_the_norms():
+    rates = planar().system.in_euler_parameters()
+    less = rates.without(["tie"])
+    assert less.constraints == ("A", "B", "crank.norm", "coupler.norm")
+    assert rates.without([]) is rates
+
+
+def test_rates_of_coordinates_after_an_assembly():
+    # Both ask for kinematics, one for N and one for N v.
+    system = planar().system
+    state = system.assemble(prefer={"crank.x": 0.4})
+    assert system.position_rate(state).shape == (len(system.coordinates),)
