@@ -3,7 +3,7 @@
     T = ½ q̇ᵀ Wᵀ M W q̇,   v = W q̇,   ω′ = 2 L ṗ
 
 gives by Lagrange's equations the singular mass matrix diag(N, 4LᵀJ′L) of Nikravesh's Formulation I,
-(11.26), and of Udwadia & Schutte's quaternion form, (91). The joints' constraints are differentiated
+(11.26), and of Udwadia & Schutte's quaternion form, (91). Constraints of joints are differentiated
 anew, by all seven coordinates of a body and with the book's A(p): Φ_q q̈ = γ, (11.41). A planar body
 has (cos, sin) in place of p.
 """

@@ -71,17 +71,20 @@ def torsion_spring(own: Callable[..., Any] | None) -> Applied:
 
 
 def bushing(a: Frame, b: Frame, data: Any) -> tuple[Any, Any, Any]:
-    """Elastic bed: forces −k d − c ḋ in the axes of a, and moments for small turns alike."""
+    """Elastic bed: forces −k d − c ḋ in the axes of a, and moments for small turns alike.
+
+    The potential Σ κᵢ (1 − aᵢᵀbᵢ) of the axes of both gives the moment −Σ κᵢ aᵢ × bᵢ, whatever the
+    turn. A small turn about axis i meets the stiffness κⱼ + κₖ, so κᵢ = ½(kⱼ + kₖ − kᵢ).
+    """
     d = b.origin - a.origin
     slip = b.velocity - a.velocity - cross(a.angular_velocity, d)
-    turn = 0.5 * (cross(a.x, b.x) + cross(a.y, b.y) + cross(a.z, b.z))
     spin = b.angular_velocity - a.angular_velocity
+    k = data.turn_stiffness
     force, moment, V = zeros(3), zeros(3), 0.0
-    for k, axis in enumerate((a.x, a.y, a.z)):
-        force = force - (data.stiffness[k] * (axis @ d) + data.damping[k] * (axis @ slip)) * axis
-        moment = (
-            moment
-            - (data.turn_stiffness[k] * (axis @ turn) + data.turn_damping[k] * (axis @ spin)) * axis
-        )
-        V = V + 0.5 * data.stiffness[k] * (axis @ d) ** 2
+    for i, (axis, other) in enumerate(zip((a.x, a.y, a.z), (b.x, b.y, b.z), strict=True)):
+        stretch = axis @ d
+        force = force - (data.stiffness[i] * stretch + data.damping[i] * (axis @ slip)) * axis
+        kappa = 0.5 * (k[0] + k[1] + k[2]) - k[i]
+        moment = moment - kappa * cross(axis, other) - data.turn_damping[i] * (axis @ spin) * axis
+        V = V + 0.5 * data.stiffness[i] * stretch**2 + kappa * (1.0 - axis @ other)
     return V, force, moment
