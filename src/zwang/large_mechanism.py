@@ -117,9 +117,10 @@ class LargeMechanismSystem(MechanismSystem):
 
     # --- terms ------------------------------------------------------------------------------------
 
-    def _ideal_terms(
+    def ideal_terms_at(
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
     ) -> EquationTerms:
+        """M, Q, A, b for what `arguments` returns."""
         batch, nv = q.shape[:-1], len(self.velocities)
         flat = _flat(q, v, t)
         masses, force, _, _ = self.bulk.bodies(flat[0], flat[1], p)

@@ -10,6 +10,7 @@ from zwang.bodies.joints import KINDS
 from zwang.bodies.nikravesh import Bodies
 from zwang.errors import UnknownNameError
 from zwang.euler_parameter_system import OF_BODIES
+from zwang.rotation.quaternion import rotation_matrix
 
 #: Relative to the largest number of a state; the systems are well conditioned, reached is 1e-13.
 AGREEMENT = 1e-10
@@ -102,6 +103,17 @@ def massless_coupler():
     return m
 
 
+def large_chain():
+    """Twelve links in space, carried by blocks elsewhere."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    last, inertia = m.ground, zw.inertia.cylinder(mass=1.0, radius=0.1, length=1.0, axis="x")
+    for k in range(12):
+        link = m.body(f"link{k}", inertia=inertia, position=(k + 0.5, 0, 0))
+        m.revolute(f"pin{k}", last, link, at=(k, 0, 0), axis="y" if k % 2 else "z")
+        last = link
+    return m
+
+
 def driven():
     m = planar()
     m.drive("motor", "A.angle", lambda t: 2.0 * t + 0.3 * t**2)
@@ -117,13 +129,85 @@ def rubbing():
 
 
 @pytest.mark.inventory("NI-47", "XX-04")
-@pytest.mark.parametrize("make", [door, planar, massless_coupler, driven, rubbing])
-def test_formulations_agree_for_redundant_massless_driven_and_rubbing_joints(make):
+@pytest.mark.parametrize(
+    "make",
+    [
+        door,
+        planar,
+        massless_coupler,
+        driven,
+        rubbing,
+        pytest.param(large_chain, marks=pytest.mark.campaign),
+    ],
+)
+def test_formulations_agree_for_redundant_massless_driven_rubbing_and_large_ones(make):
     system = make().system
     singular = make is massless_coupler
     names = [n for n in system.formulations if not (singular and n == "udwadia_kalaba")]
-    for q, v in zip(*random_states(system, spread=0.02), strict=True):
-        assert_agreement(system, q, v, names)
+    q, v = random_states(system, spread=0.02)
+    assert_agreement(system, q, v, names)
+
+
+@pytest.mark.inventory("XX-04")
+def test_minimal_equations_of_a_loop_give_the_same():
+    # Blajer (4.10): v = D u + …, and Dᵀ M D u̇ = Dᵀ (Q − M A⁺b), with D a basis of the null space
+    system = massless_coupler().system
+    state = system.assemble(velocity={"hold": {"A.angle_rate": 1.7}})
+    M, Q, A, b = (
+        getattr(system.terms(state), name)
+        for name in ("mass_matrix", "applied_force", "constraint_matrix", "constraint_rhs")
+    )
+    _, sizes, Vt = np.linalg.svd(A)
+    rank = int((sizes > 1e-10).sum())
+    D, given = Vt[rank:].T, np.linalg.lstsq(A, b, rcond=1e-10)[0]
+    assert D.shape[1] == 1
+    u_dot = np.linalg.solve(D.T @ M @ D, D.T @ (Q - M @ given))
+    expected = given + D @ u_dot
+    for name in ("nikravesh_1", "nikravesh_2", "nikravesh_3", "singular_mass", "projection"):
+        found = system.solve(state, formulation=name).acceleration
+        assert np.abs(found - expected).max() < AGREEMENT * np.abs(expected).max()
+
+
+@pytest.mark.inventory("NI-45")
+def test_problem_11_7():
+    # Two bodies, a spherical joint at P, gravity, a moment on each and a force along y on the first
+    mass, g, f = (3.0, 2.0), 9.81, np.array([0.0, 25.0, 0.0])
+    n = np.array([[1.0, 2.0, -1.0], [0.5, -3.0, 2.0]])  # world axes
+    J = [np.diag([0.3, 0.4, 0.5]), np.diag([0.2, 0.25, 0.1])]
+    m = zw.Mechanism(gravity=(0, 0, -g))
+    P = np.array([0.6, 0.2, 0.1])
+    one = m.body("one", mass=mass[0], inertia=J[0], angular_velocity=(0.4, -1.0, 0.7))
+    two = m.body("two", mass=mass[1], inertia=J[1], position=(1.1, 0.5, -0.3))
+    m.spherical("P", one, two, at=P)
+    m.force("f1", one, f, torque=n[0])
+    m.force("n2", two, torque=n[1])
+    state = m.assemble()
+    centers, R = (
+        state.q.reshape(2, 7)[:, :3],
+        np.array([rotation_matrix(x) for x in quaternions(state.q)]),
+    )
+    omega = state.v.reshape(2, 6)[:, 3:]
+    # (11.36) and (11.40): f + weight and n′ − ω̃′J′ω′ of each body
+    force = [f + [0, 0, -mass[0] * g], [0, 0, -mass[1] * g]]
+    moments = [r.T @ x - np.cross(w, j @ w) for r, x, w, j in zip(R, n, omega, J, strict=True)]
+    expected = np.concatenate([force[0], moments[0], force[1], moments[1]])
+    assert np.abs(m.terms(state).applied_force - expected).max() < 1e-12
+    for formulation in m.system.formulations:
+        s = m.solve(state, formulation=formulation)
+        acceleration = s.acceleration.reshape(2, 6)
+        # The reaction from Newton's law of the first body; at P on the second it is the opposite.
+        reaction = mass[0] * acceleration[0, :3] - force[0]
+        assert np.abs(mass[1] * acceleration[1, :3] - force[1] + reaction).max() < 1e-12
+        for i, sign in enumerate((1.0, -1.0)):
+            arm = R[i].T @ (P - centers[i])
+            turning = np.cross(arm, R[i].T @ (sign * reaction))  # s̃′Aᵀλ
+            assert np.abs(J[i] @ acceleration[i, 3:] - moments[i] - turning).max() < 1e-12
+        # Row by row the multipliers are that force; the joint counts from the first to the second.
+        assert np.abs(s.multipliers + reaction).max() < 1e-12
+
+
+def quaternions(q):
+    return q.reshape(-1, 7)[:, 3:]
 
 
 def test_formulations_agree_where_a_parameter_vanishes():
