@@ -203,7 +203,11 @@ class Mechanism(Builder):
         self.joint("fixed", name, a, b, **where)
 
     def universal(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
-        """Hooke's joint at `at`; the shafts are `axis` and `axis_b`."""
+        """Hooke's joint at `at`; the shafts are `axis` and `axis_b`.
+
+        Its cross turns by ``angle_a`` about the fork of the first body, and the second body by
+        ``angle_b`` about the other arm.
+        """
         self.joint("universal", name, a, b, **where)
 
     def constant_velocity(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:

@@ -85,6 +85,32 @@ def test_a_joint_does_no_work(kind):
     assert abs(s.constraint_force @ state.v) < 1e-12
 
 
+#: Central differences over a millisecond of motions with rates of about one.
+DIFFERENCE = 1e-5
+
+
+@pytest.mark.parametrize("kind", [k for k in sorted(KINDS) if KINDS[k].coordinates])
+def test_rates_of_joint_coordinates_are_their_derivatives(kind):
+    run = pair(kind).simulate(until=0.5, tolerance=TOLERANCE, save=1e-3)
+    for coordinate in KINDS[kind].coordinates:
+        value, rate = run[f"joint.{coordinate}"], run[f"joint.{coordinate}_rate"]
+        slope = (value[2:] - value[:-2]) / (run.t[2:] - run.t[:-2])
+        assert np.abs(slope - rate[1:-1]).max() < DIFFERENCE
+
+
+def test_angles_of_a_universal_joint_compose_to_its_rotation():
+    run = pair("universal").simulate(until=1.0, tolerance=TOLERANCE, save=0.1)
+    marker_a, marker_b = (getattr(run.system.parts.joints["joint"], s).axes for s in "ab")
+    alpha, beta = run["joint.angle_a"], run["joint.angle_b"]
+    for R_a, R_b, x, y in zip(
+        run.body("a").rotation, run.body("b").rotation, alpha, beta, strict=True
+    ):
+        X = [[1, 0, 0], [0, np.cos(x), -np.sin(x)], [0, np.sin(x), np.cos(x)]]
+        Y = [[np.cos(y), 0, np.sin(y)], [0, 1, 0], [-np.sin(y), 0, np.cos(y)]]
+        found = (R_a @ marker_a).T @ R_b @ marker_b
+        assert np.abs(found - np.array(X) @ np.array(Y)).max() < 1e-11
+
+
 def test_gear_ties_the_rates():
     m = zw.Mechanism()
     a = m.body("a", mass=1.0, inertia=(0.1, 0.1, 0.2))

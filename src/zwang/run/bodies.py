@@ -173,8 +173,7 @@ def reaction(run: Run, name: str, axes: str = "world") -> Reaction:
     arm = R @ marker.arm
     point = center + arm
     moment = about_center - np.cross(arm, force)
-    if sign < 0.0 or axes == "world":
-        force, moment = sign * force, sign * moment
+    force, moment = sign * force, sign * moment
     if axes != "world":
         seen = _axes(run, parts, joint.a if axes == "joint" else joint.b, own=axes == "joint")
         force, moment = (np.einsum("tji,tj->ti", seen, x) for x in (force, moment))

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from zwang.bodies.joints.kind import JointKind
-from zwang.bodies.joints.lower_pairs import angle
 from zwang.bodies.joints.primitives import coincident, distance, perpendicular
 from zwang.bodies.pose import Frame
 
@@ -21,11 +20,23 @@ __all__ = [
     "UNIVERSAL",
 ]
 
-#: The cross of a universal joint: its arms are x of the first marker and y of the second.
+
+def _bend_of_cross(a: Frame, b: Frame, _: Any) -> list[Any]:
+    """Sine, cosine and rate of the turn of the cross against the first body, about x of a."""
+    return [a.z @ b.y, a.y @ b.y, a.x @ (b.angular_velocity - a.angular_velocity)]
+
+
+def _bend_on_cross(a: Frame, b: Frame, _: Any) -> list[Any]:
+    """Sine, cosine and rate of the turn of the second body against the cross, about y of b."""
+    return [a.x @ b.z, a.x @ b.x, b.y @ (b.angular_velocity - a.angular_velocity)]
+
+
+#: The cross of a universal joint: its arms are x of the first marker and y of the second, about
+#: which the bodies turn against it; the relative angular velocity is α̇ x_a + β̇ y_b.
 UNIVERSAL = JointKind(
     "universal",
     lambda a, b, _: [*coincident(a.origin, b.origin), *perpendicular(a.x, b.y)],
-    coordinates={"angle": angle},
+    coordinates={"angle_a": _bend_of_cross, "angle_b": _bend_on_cross},
 )
 
 #: Both shafts turn alike however the joint is bent: y_a·x_b = x_a·y_b.
