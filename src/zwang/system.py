@@ -391,11 +391,21 @@ class System:
         return explain_terms(self.ideal_terms(q, v, t, parameters=parameters))
 
     def passport(
-        self, q: Any, v: Any = None, t: float = 0.0, *, parameters: Mapping[str, Any] | None = None
+        self,
+        q: Any,
+        v: Any = None,
+        t: float = 0.0,
+        *,
+        groups: Mapping[str, Iterable[int | str] | str] | None = None,
+        parameters: Mapping[str, Any] | None = None,
     ) -> Passport:
-        """Which reactions are determinate at a state; the groups are the named constraints."""
+        """Which reactions are determinate at a state.
+
+        The groups are the named constraints, or yours: ``{"both": ["rod", "strap"]}`` asks for what
+        two constraints exert together.
+        """
         terms = self.terms(q, v, t, parameters=parameters)
-        return passport_terms(terms, groups=self.groups)
+        return passport_terms(terms, groups=self.groups if groups is None else groups)
 
     def residuals(
         self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None

@@ -1,0 +1,36 @@
+"""Joints given twice: each copy's reaction is open, what a pair carries is not."""
+
+import numpy as np
+
+import zwang as zw
+from zwang.diagnosis.passport import Status
+
+#: Reactions of about ten newtons.
+SAME = 1e-9
+
+
+def pendulums(copies):
+    """Two rods, each hinge made of coaxial copies."""
+    m = zw.Mechanism(gravity=(0.0, 0.0, -9.81))
+    rods = [
+        m.body(
+            f"rod{k}", inertia=zw.inertia.rod(mass=1.0 + k, length=1.0), position=(k + 0.5, 0, 0)
+        )
+        for k in range(2)
+    ]
+    for k, (a, b) in enumerate(((m.ground, rods[0]), (rods[0], rods[1]))):
+        for copy in range(copies):
+            m.revolute(f"pin{k}_{copy}", a, b, at=(k, 0.1 * copy, 0), axis="y")
+    return m
+
+
+def test_a_pair_of_copies_carries_what_the_one_joint_did():
+    single, double = pendulums(1), pendulums(2)
+    pairs = {f"pin{k}": [f"pin{k}_0", f"pin{k}_1"] for k in range(2)}
+    alone, together = single.passport(), double.passport(groups=pairs)
+    for k in range(2):
+        assert together.groups[f"pin{k}"].status is Status.DETERMINATE
+        difference = together.groups[f"pin{k}"].force - alone.groups[f"pin{k}_0"].force
+        assert np.abs(difference).max() < SAME
+    copies = double.passport().groups
+    assert all(group.status is not Status.DETERMINATE for group in copies.values())
