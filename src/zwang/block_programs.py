@@ -62,6 +62,7 @@ def structure_of(parts: Parts, left_out: frozenset[int] = frozenset()) -> Struct
         (0, user),
         slots["gravity"],
         sum(value.size for value in parts.all_parameters.values()),
+        parts.is_forest,
     )
 
 

@@ -88,6 +88,30 @@ class Parts:
         return starts
 
     @cached_property
+    def is_forest(self) -> bool:
+        """Whether joints close no loop and nothing else constrains: all rows are independent."""
+        if any(joint.kind is None for joint in self.joints.values()):
+            return False
+        names = {name for joint in self.joints.values() for name in joint.elements}
+        acting = {element.name for element in self.constraints}
+        root = list(range(len(self.bodies) + 1))  # the ground is the last
+
+        def find(i: int) -> int:
+            while root[i] != i:
+                root[i] = root[root[i]]
+                i = root[i]
+            return i
+
+        for joint in self.joints.values():
+            if not acting & set(joint.elements):
+                continue
+            a, b = (find(i) for i in joint.bodies)
+            if a == b:
+                return False
+            root[a] = b
+        return acting <= names
+
+    @cached_property
     def slots(self) -> dict[str, tuple[int, int]]:
         """Parameter name → its place in p."""
         result, start = {}, 0

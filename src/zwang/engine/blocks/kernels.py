@@ -35,7 +35,6 @@ __all__ = [
     "placed_node",
     "reduce_sum",
     "residual",
-    "rows_left",
     "shifted_node",
     "update",
 ]
@@ -301,8 +300,6 @@ def constraint(kind: ElementType, purpose: str) -> casadi.Function:
             more.append(f)
             c = c - ca.mtimes(AW, f)
     outputs = [*(blocks[k] for k in moving), ca.densify(S), ca.densify(c)]
-    if purpose == "accelerate":
-        outputs.append(ca.densify(b))
     return ca.Function("constraint", [*_inputs_of(kind), *more], outputs)
 
 
@@ -345,23 +342,6 @@ def effort(kind: ElementType) -> casadi.Function:
 
 
 @remembered
-def rows_left(kind: ElementType) -> casadi.Function:
-    """(A…, a…, b) → b − Σ A a."""
-    import casadi as ca
-
-    patterns = block_patterns(kind)
-    moving = _moving(kind)
-    blocks = [ca.SX.sym(f"A{k}", patterns[k]) for k in moving]
-    sizes = [node_.nv for node_ in kind.kinds if node_ is not None]
-    a = [ca.SX.sym(f"a{k}", n) for k, n in enumerate(sizes)]
-    b = ca.SX.sym("b", kind.rows)
-    rest = b
-    for A, x in zip(blocks, a, strict=True):
-        rest = rest - ca.mtimes(A, x)
-    return ca.Function("rows_left", [*blocks, *a, b], [ca.densify(rest)])
-
-
-@remembered
 def pair(first: ElementType, i: int, second: ElementType, j: int) -> casadi.Function:
     """(A of the first, W, A of the second) → A₂ W A₁ᵀ, their coupling through a common node."""
     import casadi as ca
@@ -377,17 +357,31 @@ def pair(first: ElementType, i: int, second: ElementType, j: int) -> casadi.Func
 # --- block algebra -------------------------------------------------------------------------------
 
 
+def _safe(size: casadi.SX) -> casadi.SX:
+    """Sizes of rows, 1 for a row that vanishes: it keeps the pivot δ and gets no force."""
+    return size + (size == 0.0)
+
+
 @cache
-def factor(r: int) -> casadi.Function:
+def missing(r: int) -> casadi.Function:
+    """(λ, size) → δR λ: what the regularised solution misses."""
+    import casadi as ca
+
+    lam, size = ca.SX.sym("lam", r), ca.SX.sym("size", r)
+    return ca.Function("missing", [lam, size], [ca.densify(DELTA * _safe(size) * lam)])
+
+
+@cache
+def factor(r: int, *, regular: bool) -> casadi.Function:
     """(S, size) → L below its diagonal, 1/D, D/size; size the diagonal before any update.
 
-    The regularisation δ·size is added here; a row that vanishes has the pivot δ.
+    The regularisation δ·size is added here, unless the rows are known to be independent.
     """
     import casadi as ca
 
     S, size = ca.SX.sym("S", r, r), ca.SX.sym("size", r)
-    safe = ca.vertcat(*(size[i] + ca.if_else(size[i] == 0.0, 1.0, 0.0) for i in range(r)))
-    L, d = _ldl(S + DELTA * ca.diag(safe))
+    safe = _safe(size)
+    L, d = _ldl(S if regular else S + DELTA * ca.diag(safe))
     low = [L[i, j] for j in range(r) for i in range(j + 1, r)]
     return ca.Function(
         "factor", [S, size], [ca.vertcat(*low) if low else ca.SX(0, 1), 1.0 / d, d / safe]

@@ -1,8 +1,9 @@
 """The program of a large system: tapes for derivative, projection, residual and forces.
 
-    derivative   nodes → forces → constraints (A, S, c) → couplings → factor → λ → v̇, corrected once
+    derivative   nodes → forces → constraints (A, S, c) → couplings → factor → λ, corrected → v̇
     project      nodes of unit length → φ, A, S → factor → q; ψ there → same factor → v, corrected
     residual     φ and ψ of all rows, and lengths of unit groups
+    arrival      derivative and residual in one
     forces       as derivative, with λ
 
 All share one layout of the work array. The cost is that of the kernels, in proportion to the
@@ -105,7 +106,6 @@ class _Layout:
         self.unit_q = [take(kind.nq) for kind in types]
         self.W = [take(k.inverse_pattern(kind).nnz()) for kind in types]
         self.f = [take(kind.nv) for kind in types]
-        self.a = [take(kind.nv) for kind in types]
         self.spare = [(take(kind.nv), take(kind.nv)) for kind in types]
         self.A: list[list[Place]] = []
         self.effort: list[list[Place]] = []
@@ -124,6 +124,7 @@ class _Layout:
             else ([] for _ in range(9))
         )
         self.size = [take(e.type.rows) for e in s.constraints]
+        self.lam = [take(e.type.rows) for e in s.constraints]
         self.more = [(take(e.type.rows), take(e.type.rows)) for e in s.constraints]
         for e in s.constraints:
             patterns = k.block_patterns(e.type)
@@ -175,6 +176,7 @@ class _Layout:
         nq, nv, m = self.s.q_starts[-1], self.s.v_starts[-1], self.s.rows
         outputs = {
             "derivative": (Port("q_dot", nq), Port("v_dot", nv)),
+            "arrival": (Port("q_dot", nq), Port("v_dot", nv), Port("ratios", self._checked_rows())),
             "forces": (Port("v_dot", nv), Port("multipliers", m)),
             "project": (Port("q", nq), Port("v", nv), Port("pivots", max(m, 1))),
             "residual": (Port("ratios", self._checked_rows()),),
@@ -192,25 +194,24 @@ class _Layout:
 
     def _derivative(self, tape: Tape) -> None:
         """(q̇, v̇)."""
-        starts_q, starts_v = self.s.q_starts, self.s.v_starts
-        q_dot = [Place(OUT, i) for i in starts_q[:-1]]
-        v_dot = [Place(OUT + 1, i) for i in starts_v[:-1]]
+        q_dot = [Place(OUT, i) for i in self.s.q_starts[:-1]]
+        v_dot = [Place(OUT + 1, i) for i in self.s.v_starts[:-1]]
         self._accelerate(tape, q_dot, v_dot)
+
+    def _arrival(self, tape: Tape) -> None:
+        """(q̇, v̇) and the ratios of `_residual`."""
+        self._derivative(tape)
+        self._ratios(tape, OUT + 2)
 
     def _forces(self, tape: Tape) -> None:
         """(v̇, λ)."""
-        q_dot = self.unit_q
         v_dot = [Place(OUT, i) for i in self.s.v_starts[:-1]]
-        self._accelerate(tape, q_dot, v_dot)
+        lam = self._accelerate(tape, self.unit_q, v_dot)
         for e, element in enumerate(self.s.constraints):
-            tape.call(
-                k.reduce_sum(element.type.rows, 2),
-                self.x[e],
-                self.more[e][0],
-                Place(OUT + 1, element.row),
-            )
+            tape.call(k.reduce_sum(element.type.rows, 1), lam[e], Place(OUT + 1, element.row))
 
-    def _accelerate(self, tape: Tape, q_dot: list[Place], v_dot: list[Place]) -> None:
+    def _accelerate(self, tape: Tape, q_dot: list[Place], v_dot: list[Place]) -> list[Place]:
+        """q̇ and v̇; returns where λ is."""
         s = self.s
         for kind, members in _by_type(s.nodes):
             function = k.node(kind)
@@ -241,31 +242,32 @@ class _Layout:
                     *self.A[e],
                     self.S[e],
                     self.c[e],
-                    self.b[e],
                 )
         self._factor(tape, pivots=False)
-        self._solve(tape, self.c, self.x)
-        self._efforts(tape, self.x)
-        for n in range(len(s.nodes)):
+        lam = self._multipliers(tape, self.c)
+        self._efforts(tape, lam)
+        for n, node in enumerate(s.nodes):
             efforts = self._on_node(tape, n)
-            tape.call(k.freely(s.nodes[n].type, len(efforts)), f[n], self.W[n], *efforts, self.a[n])
-        self._correct(tape, self.b, self.a, v_dot)
+            function = k.freely(node.type, len(efforts))
+            tape.call(function, f[n], self.W[n], *efforts, v_dot[n])
+        return lam
 
-    def _correct(self, tape: Tape, b: list[Place], a: list[Place], result: list[Place]) -> None:
-        """One correction from what the rows still miss; leaves Δλ in `more`."""
-        s = self.s
-        for kind, members in _by_type(s.constraints):
-            function = k.rows_left(kind)
-            for e in members:
-                nodes = [n for n in s.constraints[e].nodes if n >= 0]
-                tape.call(function, *self.A[e], *(a[n] for n in nodes), b[e], self.c[e])
+    def _multipliers(self, tape: Tape, c: list[Place]) -> list[Place]:
+        """λ of S λ = c. Where rows may depend on each other, the first answer is corrected.
+
+        It solves (S + δR) λ₁ = c, so that c − S λ₁ = δR λ₁ is what it misses.
+        """
+        self._solve(tape, c, self.x)
+        if self.s.independent:
+            return self.x
+        sizes = [e.type.rows for e in self.s.constraints]
+        for e, r in enumerate(sizes):
+            tape.call(k.missing(r), self.x[e], self.size[e], self.b[e])
         more = [place for place, _ in self.more]
-        self._solve(tape, self.c, more)
-        self._efforts(tape, more)
-        for n in range(len(s.nodes)):
-            efforts = self._on_node(tape, n)
-            function = k.accelerate(s.nodes[n].type, len(efforts))
-            tape.call(function, a[n], self.W[n], *efforts, result[n])
+        self._solve(tape, self.b, more)
+        for e, r in enumerate(sizes):
+            tape.call(k.reduce_sum(r, 2), self.x[e], more[e], self.lam[e])
+        return self.lam
 
     def _project(self, tape: Tape) -> None:
         """(q, v, pivots)."""
@@ -295,10 +297,10 @@ class _Layout:
         self._solve(tape, self.c, self.x)
         self._efforts(tape, self.x)
         q_out = [Place(OUT, i) for i in s.q_starts[:-1]]
-        for n in range(len(s.nodes)):
+        for n, node in enumerate(s.nodes):
             efforts = self._on_node(tape, n)
             tape.call(
-                k.shifted_node(s.nodes[n].type, len(efforts)),
+                k.shifted_node(node.type, len(efforts)),
                 self.unit_q[n],
                 self.W[n],
                 *efforts,
@@ -309,39 +311,37 @@ class _Layout:
             function = k.rates(kind)
             for e in members:
                 arguments = self._arguments(s.constraints[e], self.config, self.v)
-                tape.call(function, *arguments, self.b[e])
-        self._solve(tape, self.b, self.x)
-        self._efforts(tape, self.x)
-        v_out = [Place(OUT + 1, i) for i in s.v_starts[:-1]]
-        for n in range(len(s.nodes)):
+                tape.call(function, *arguments, self.c[e])
+        lam = self._multipliers(tape, self.c)
+        self._efforts(tape, lam)
+        for n, node in enumerate(s.nodes):
             efforts = self._on_node(tape, n)
-            tape.call(k.reduce_sum(s.nodes[n].type.nv, len(efforts)), *efforts, self.f[n])
-        for n in range(len(s.nodes)):
-            tape.call(k.freely(s.nodes[n].type, 0), self.f[n], self.W[n], self.a[n])
-        self._correct(tape, self.b, self.a, [pair[0] for pair in self.spare])
-        for n in range(len(s.nodes)):
-            function = k.reduce_sum(s.nodes[n].type.nv, 2)
-            tape.call(function, self.v[n], self.spare[n][0], v_out[n])
+            function = k.accelerate(node.type, len(efforts))
+            tape.call(function, self.v[n], self.W[n], *efforts, Place(OUT + 1, s.v_starts[n]))
 
     def _residual(self, tape: Tape) -> None:
         """Ratios: φ of position rows, ψ of all rows, lengths of unit groups."""
-        s = self.s
-        for kind, members in _by_type(s.nodes):
+        for kind, members in _by_type(self.s.nodes):
             function = k.placed_config(kind)
             for n in members:
                 tape.call(function, self.q[n], self.config[n])
+        self._ratios(tape, OUT)
+
+    def _ratios(self, tape: Tape, space: int) -> None:
+        """Residuals from the configurations at hand."""
+        s = self.s
         position = sum(e.type.rows for e in s.constraints if e.type.position)
         phi, psi = 0, position
         for e in s.constraints:
-            outputs = [Place(OUT, psi)]
+            outputs = [Place(space, psi)]
             psi += e.type.rows
             if e.type.position:
-                outputs.insert(0, Place(OUT, phi))
+                outputs.insert(0, Place(space, phi))
                 phi += e.type.rows
             tape.call(k.residual(e.type), *self._arguments(e, self.config, self.v), *outputs)
         for n, node in enumerate(s.nodes):
             if node.type.unit:
-                tape.call(k.unit_miss(node.type), self.q[n], Place(OUT, psi))
+                tape.call(k.unit_miss(node.type), self.q[n], Place(space, psi))
                 psi += 1
 
     # --- pieces -----------------------------------------------------------------------------------
@@ -431,7 +431,6 @@ class _Layout:
             rows = [column, *self.order.below[column]]
             for row in rows:
                 at = self.S[column] if row == column else current.get((row, column))
-                target = self.other[column] if row == column else None
                 for j in reach.get(column, []):
                     if row != column and (row, j) not in self.block:
                         continue
@@ -449,11 +448,10 @@ class _Layout:
                     else:
                         tape.call(k.update(sizes[row], r, sizes[j]), at, F, X, place)
                     at = place
-                _ = target
                 if row == column:
                     pivot = Place(OUT + 2, s.constraints[column].row) if pivots else None
                     tape.call(
-                        k.factor(r),
+                        k.factor(r, regular=s.independent),
                         at,
                         self.size[column],
                         self.low[column],

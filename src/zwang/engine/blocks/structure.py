@@ -89,6 +89,7 @@ class Structure:
     ----------
     shared, node_shared : where the numbers that all elements, and all nodes, use are in p.
     parameters : length of p.
+    independent : whether no row can depend on others, as in trees; then nothing is regularised.
     """
 
     nodes: list[Node]
@@ -97,6 +98,7 @@ class Structure:
     shared: tuple[int, int]
     node_shared: tuple[int, int]
     parameters: int
+    independent: bool = False
 
     @property
     def q_starts(self) -> list[int]:
