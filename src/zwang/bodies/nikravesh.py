@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from zwang.rotation.arrays import array, dot, matvec, tilde, transpose
+from zwang.rotation.arrays import array, dot, matvec, solve, tilde, transpose
 from zwang.rotation.euler_parameters import euler_inertia, euler_moment, matrix_H, matrix_L
 from zwang.rotation.quaternion import angular_velocity
 from zwang.terms import FloatArray
@@ -361,24 +361,32 @@ def solve_3(
 
 
 def _solved(matrix: FloatArray, right: FloatArray, dependent: Any) -> FloatArray:
-    """The solution by singular values, of which the smallest `dependent` are zero.
+    """The solution; where rows are dependent, by singular values without the smallest so many.
 
-    How many are is known, not guessed from their size. Rows and columns are brought to similar
+    How many are zero is known, not guessed from their size. Rows and columns are brought to similar
     size first, by powers of two, and rounding is corrected by the residual.
     """
     rows, columns = _scales(matrix)
-    U, s, Vt = np.linalg.svd(matrix * rows[..., None] * columns[..., None, :])
-    size = s.shape[-1]
-    kept = np.arange(size) < size - np.asarray(dependent)[..., None]
-    inverse = np.divide(1.0, s, out=np.zeros_like(s), where=np.broadcast_to(kept, s.shape))
+    scaled = matrix * rows[..., None] * columns[..., None, :]
+    inverse = _pseudoinverse(scaled, dependent) if np.any(dependent) else None
 
     def respond(b: FloatArray) -> FloatArray:
-        return columns * matvec(transpose(Vt), inverse * matvec(transpose(U), rows * b))
+        b = rows * b
+        return columns * (solve(scaled, b) if inverse is None else matvec(inverse, b))
 
     x = respond(right)
     for _ in range(2):
         x = x + respond(right - matvec(matrix, x))
     return x
+
+
+def _pseudoinverse(matrix: FloatArray, dependent: Any) -> FloatArray:
+    """The Moore–Penrose inverse of square matrices that lack `dependent` of their full rank."""
+    U, s, Vt = np.linalg.svd(matrix)
+    size = s.shape[-1]
+    kept = np.broadcast_to(np.arange(size) < size - np.asarray(dependent)[..., None], s.shape)
+    reciprocal = np.divide(1.0, s, out=np.zeros_like(s), where=kept)
+    return (transpose(Vt) * reciprocal[..., None, :]) @ transpose(U)
 
 
 def _scales(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
