@@ -34,3 +34,13 @@ def test_a_pair_of_copies_carries_what_the_one_joint_did():
         assert np.abs(difference).max() < SAME
     copies = double.passport().groups
     assert all(group.status is not Status.DETERMINATE for group in copies.values())
+
+
+def test_what_is_determinate_in_part_does_not_depend_on_the_force_just_now():
+    """A wheel in a hinge and on a stop that share the force along the axis, and nothing else."""
+    m = zw.Mechanism(gravity=(0.0, 0.0, -9.81))
+    wheel = m.body("wheel", inertia=zw.inertia.cylinder(1.0, 0.2, 0.1, axis="y"))
+    m.revolute("left", m.ground, wheel, at=(0, -0.1, 0), axis="y")
+    m.point_on_plane("stop", m.ground, wheel, at=(0, 0.1, 0), axis="y")
+    lines = {line.split()[0]: line for line in str(m.passport()).splitlines()}
+    assert "determinate along wheel.vx, wheel.vz, wheel.omega1 and wheel.omega3" in lines["left"]

@@ -39,6 +39,10 @@ class Status(StrEnum):
     INDETERMINATE = "indeterminate"
 
 
+#: A unit direction acts along a coordinate when its component there exceeds this.
+ACTS = 1e-9
+
+
 @dataclass(frozen=True)
 class GroupPassport:
     """The generalized force A_gᵀ λ_g of a group of rows, such as the wrench of a joint.
@@ -132,7 +136,8 @@ class Passport:
     def _group_line(self, group: GroupPassport, width: int) -> str:
         line = f"{group.name:<{width}}  {np.linalg.norm(group.force):>14.6g}  {group.status}"
         if group.status is Status.PARTLY:
-            acts = np.any(group.basis != 0.0, axis=1) | (group.force != 0.0)
+            # Whether it acts along a coordinate, be the force just now zero or not.
+            acts = np.any(np.abs(group.determinate_directions) > ACTS, axis=1)
             sure = [
                 name
                 for name, known, used in zip(
