@@ -106,6 +106,11 @@ class MechanismSystem(System):
             )
         return solve_by(formulation, self, q, v, t, p, shift)
 
+    @property
+    def rows_independent(self) -> bool:
+        """Whether joints close no loop and nothing else constrains."""
+        return self.parts.is_forest
+
     # --- joint coordinates ------------------------------------------------------------------------
 
     @property

@@ -148,6 +148,7 @@ def _expressions(system: System, *, singular: bool, gone: frozenset[int]) -> Exp
         levels=tuple(levels[i] for i in every),
         checked=(model.position_values, model.rates),
         unit=model.unit,
+        independent=system.rows_independent,
         singular_mass=singular,
         multipliers=model.multipliers if law is not None else None,
         law=law,

@@ -199,6 +199,11 @@ class System:
         return self._row_names
 
     @property
+    def rows_independent(self) -> bool:
+        """Whether no constraint can ever depend on others; of functions that is not known."""
+        return False
+
+    @property
     def reaction_dependent(self) -> bool:
         """Whether a non-ideal law depends on its reaction."""
         return self.model.reaction_dependent

@@ -51,6 +51,7 @@ class Expressions:
     levels : position, velocity or acceleration, for each row of A.
     checked : φ and ψ of all rows, those that do not act among them, whose size is told.
     unit : groups of coordinates that have unit length together and keep it by q̇ = N v.
+    independent : whether no row can depend on others; then nothing is regularised.
     singular_mass : whether M may be singular.
     multipliers, law : symbols λ and the non-ideal force C(q, v, t, p, λ) that depends on them, or
         None when `force` holds all of C.
@@ -75,6 +76,7 @@ class Expressions:
     levels: tuple[str, ...]
     checked: tuple[casadi.SX, casadi.SX]
     unit: tuple[tuple[int, ...], ...] = ()
+    independent: bool = False
     singular_mass: bool = False
     multipliers: casadi.SX | None = None
     law: casadi.SX | None = None
@@ -89,14 +91,16 @@ class Factor:
         that depends on rows eliminated before it.
     """
 
-    def __init__(self, M: casadi.SX, A: casadi.SX, *, singular_mass: bool) -> None:
+    def __init__(self, e: Expressions, A: casadi.SX) -> None:
         import casadi as ca
 
+        M = e.M
         self.M, self.A = M, A
         self.n, self.m = M.shape[0], A.shape[0]
-        self.corrections = 3 if singular_mass else 0
+        self.corrections = 3 if e.singular_mass else 0
+        self.delta = 0.0 if e.independent and not e.singular_mass else DELTA
         n = self.n
-        shift = MASS_SHIFT * ca.trace(M) / n if singular_mass else ca.SX(0)
+        shift = MASS_SHIFT * ca.trace(M) / n if e.singular_mass else ca.SX(0)
         diagonal = [value + shift for value in _entries(ca.diag(M))]
         inverse_mass = [1.0 / d for d in diagonal]
         entries = {(i, j): value for i, j, value in _triplets(M) if i > j}
@@ -106,7 +110,7 @@ class Factor:
             size[row] = size[row] + value * value * inverse_mass[j]
         # A row that vanishes keeps the pivot −δ and gets no force.
         self.row_size = [s + (s == 0.0) for s in size]
-        diagonal += [-DELTA * s for s in self.row_size]
+        diagonal += [-self.delta * s for s in self.row_size]
         self.plan: Elimination = analyse(
             n,
             self.m,
@@ -164,9 +168,9 @@ class Factor:
 
         n = self.n
         x = self._forward(_entries(force) + _entries(rhs))
-        if self.m:
+        if self.m and self.delta:
             mu = self._back(x)[n:]
-            missing = [-DELTA * s * y for s, y in zip(self.row_size, mu, strict=True)]
+            missing = [-self.delta * s * y for s, y in zip(self.row_size, mu, strict=True)]
             change = self._forward([ca.SX(0)] * n + missing)
             x = [first + second for first, second in zip(x, change, strict=True)]
         x = self._back(x)
@@ -206,7 +210,7 @@ def _values(x: casadi.SX) -> list[casadi.SX]:
 
 def accelerate(e: Expressions) -> tuple[casadi.SX, casadi.SX, Factor]:
     """v̇ and λ, and the factor they were found with."""
-    factor = Factor(e.M, e.A, singular_mass=e.singular_mass)
+    factor = Factor(e, e.A)
     if e.law is None:
         a, lam = factor.respond(e.force, e.b)
     else:
@@ -325,7 +329,7 @@ def project(e: Expressions) -> tuple[casadi.SX, casadi.SX, casadi.SX]:
     zero = ca.SX.zeros(n, 1)
     q, pivots, factor = _of_unit_length(e), ca.SX(0, 1), None
     if e.phi.numel():
-        factor = Factor(e.M, e.A_position, singular_mass=e.singular_mass)
+        factor = Factor(e, e.A_position)
         phi = ca.substitute(e.phi, e.q, q) if e.unit else e.phi
         step, _ = factor.respond(zero, -phi)
         q = q + ca.mtimes(e.N, step)
@@ -334,7 +338,7 @@ def project(e: Expressions) -> tuple[casadi.SX, casadi.SX, casadi.SX]:
     if e.psi.numel():
         psi = ca.substitute(e.psi, e.q, q) if e.phi.numel() or e.unit else e.psi
         if factor is None or e.psi.numel() != e.phi.numel():
-            factor = Factor(e.M, e.A_rate, singular_mass=e.singular_mass)
+            factor = Factor(e, e.A_rate)
         dv, _ = factor.respond(zero, -psi)
         v = e.v + dv
     return q, v, pivots
