@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_every_joint import ON_GROUND, pair
+from test_every_joint import ON_GROUND, momenta, pair
 
 import zwang as zw
 from zwang.bodies import nikravesh as nk
@@ -14,6 +14,8 @@ from zwang.rotation.quaternion import rotation_matrix
 
 #: Relative to the largest number of a state; the systems are well conditioned, reached is 1e-13.
 AGREEMENT = 1e-10
+#: Energy and momenta, of size about one, over a short motion at a local tolerance of 1e-9.
+INVARIANT = 1e-8
 
 
 def random_states(system, count=2, seed=1, spread=0.3):
@@ -274,14 +276,38 @@ def test_simulate_by_name(formulation):
     assert formulation in run.notes[0]
 
 
-def test_energy_and_momentum_by_formulations_of_bodies():
-    from test_every_joint import momenta
+def by_every_formulation():
+    """Every kind of joint with every formulation; with each change only one kind."""
+    system = pair("spherical").system
+    for kind in sorted(set(KINDS) - ON_GROUND):
+        for formulation in system.formulations:
+            quick = kind == "spherical" and formulation in OF_BODIES
+            marks = [] if quick else [pytest.mark.campaign]
+            yield pytest.param(kind, formulation, marks=marks)
 
-    m = pair("spherical")
-    for formulation in OF_BODIES:
-        run = m.simulate(until=0.1, tolerance=1e-9, save=0.05, formulation=formulation)
-        assert np.ptp(run.energy) < 1e-8
-        assert np.ptp(momenta(run), axis=0).max() < 1e-8
+
+@pytest.mark.inventory("NI-47", "XX-06")
+@pytest.mark.parametrize(("kind", "formulation"), list(by_every_formulation()))
+def test_energy_and_momentum_are_kept_by_every_formulation(kind, formulation):
+    # On: two bodies in space, a joint, spin. Off: gravity, springs, ground.
+    run = pair(kind).simulate(until=0.1, tolerance=1e-9, save=0.05, formulation=formulation)
+    assert run.finished
+    assert np.ptp(run.energy) < INVARIANT
+    assert np.ptp(momenta(run), axis=0).max() < INVARIANT
+    assert run.worst_residual < 1e-12
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - ON_GROUND))
+def test_motion_in_rates_of_euler_parameters_keeps_energy_for_every_joint(kind):
+    m = pair(kind)
+    rates = m.system.in_euler_parameters()
+    start = m.assemble()
+    own = m.simulate(start, until=1.0, tolerance=1e-10)
+    run = rates.simulate(rates.way_in(start), until=1.0, tolerance=1e-10)
+    assert np.ptp(run.energy) < INVARIANT
+    assert np.abs(run.q[-1] - own.q[-1]).max() < 1e-8
+    assert run.worst_residual < 1e-12
 
 
 def test_unknown_names_and_families_are_refused_in_a_sentence():
