@@ -265,9 +265,9 @@ class Mechanism(Builder):
         ----------
         bodies : the bodies it is about.
         f : f(bodies, t, p), or of some of these by name; each body has ``point(local)``,
-            ``vector(local)``, ``point_velocity(local)``, ``position``, ``rotation``, ``velocity``,
-            ``angular_velocity``, and a further coordinate ``value`` and ``rate``. A function that
-            uses velocities is a velocity constraint.
+            ``vector(local)``, ``point_velocity(local)``, ``position`` and ``velocity`` of its
+            origin, ``rotation``, ``angular_velocity``, and a further coordinate ``value`` and
+            ``rate``. A function that uses velocities is a velocity constraint.
         """
         self._new_name("constraint", name)
         what = f"constraint {name!r}"

@@ -81,23 +81,23 @@ def planar(plane: str) -> Kind:
 class Pose:
     """Where a body is and how it moves.
 
+    Functions of yours see the body's origin, where `position` of `Mechanism.body` and of runs is;
+    joints and forces count from the centre of mass.
+
     Attributes
     ----------
-    position, velocity : of the body's centre of mass, world axes, shape (3,).
+    position, velocity : of the origin, world axes, shape (3,).
     rotation : from body to world axes, shape (3, 3).
     omega : angular velocity in body axes, shape (3,).
     """
 
-    def __init__(
-        self, position: Any, rotation: Any, velocity: Any, omega: Any, center: Any = None
-    ) -> None:
+    def __init__(self, position: Any, rotation: Any, velocity: Any, omega: Any) -> None:
         self.position, self.rotation = position, rotation
         self.velocity, self.omega = velocity, omega
-        self._center = np.zeros(3) if center is None else center
 
     def about(self, center: Any) -> Pose:
-        """The same pose, with points counted from an origin whose centre of mass is `center`."""
-        return Pose(self.position, self.rotation, self.velocity, self.omega, center)
+        """The same body seen from its origin, in whose frame the centre of mass is at `center`."""
+        return Pose(self.point(-center), self.rotation, self.point_velocity(-center), self.omega)
 
     @property
     def angular_velocity(self) -> Any:
@@ -106,7 +106,7 @@ class Pose:
 
     def point(self, local: Any) -> Any:
         """World position of a point given in the body's frame."""
-        return self.position + self.rotation @ (_array(local) - self._center)
+        return self.position + self.rotation @ _array(local)
 
     def vector(self, local: Any) -> Any:
         """World components of a vector given in the body's axes."""
@@ -114,8 +114,7 @@ class Pose:
 
     def point_velocity(self, local: Any) -> Any:
         """Velocity of a point of the body."""
-        arm = _array(local) - self._center
-        return self.velocity + self.rotation @ cross(self.omega, arm)
+        return self.velocity + self.rotation @ cross(self.omega, _array(local))
 
 
 @dataclass(frozen=True)
