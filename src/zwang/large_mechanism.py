@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 from zwang.block_programs import structure_of
+from zwang.bodies.loops import loops
 from zwang.bodies.many import Bulk, bulk_rows
 from zwang.bodies.model import definition_of, model_of
 from zwang.bodies.parts import Parts
+from zwang.diagnosis.wording import listing
 from zwang.engine.blocks.program import BlockProgram, block_program
 from zwang.errors import AssemblyError
 from zwang.functions.assembly.result import Assembly
@@ -144,6 +146,12 @@ class LargeMechanismSystem(MechanismSystem):
 
     def _with_nonideal(self, terms: EquationTerms, *_: Any) -> EquationTerms:
         return terms
+
+    def require_unique(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> None:
+        """Nothing to refuse: every body here has mass and inertia."""
+
+    def require_agreement(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> None:
+        """Left to the residuals of rows that do not act: the equations are too many to compare."""
 
     def residuals(
         self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
@@ -298,15 +306,22 @@ class LargeMechanismSystem(MechanismSystem):
         self, q: FloatArray, v: FloatArray, t: float, parameters: Mapping[str, Any] | None
     ) -> AssemblyError:
         values = self.residuals(q, v, t, parameters=parameters)
-        worst = int(np.nanargmax(np.abs(values.position)))
-        name = values.position_names[worst]
+        gaps: dict[str, float] = {}
+        for name, value in zip(values.position_names, values.position, strict=True):
+            owner = self.parts.owner(name.split("[")[0])
+            gaps[owner] = float(np.hypot(gaps.get(owner, 0.0), value))
+        worst = max(gaps, key=lambda name: gaps[name])
+        loop = min(
+            (x for x in loops(self.parts.joints.values()) if worst in x), key=len, default=()
+        )
+        where = f"the loop of joints {listing(loop)}" if loop else self.parts.described(worst)
         return AssemblyError(
             "assembly, configuration",
             nearest=Assembly(q, v, t),
-            gap=float(np.linalg.norm(values.position)),
-            group=(name.split("[")[0],),
-            found=f"no configuration near the placement that closes all joints; "
-            f"{name} is left open by {abs(values.position[worst]):.3g}",
+            gap=sum(gaps.values()),
+            group=loop or (worst,),
+            found=f"no configuration near the placement that closes {where}; the largest gap, "
+            f"{gaps[worst]:.3g} m, is left in {worst}",
             expected="placements that can be closed",
             advice="Move bodies nearer to where they belong; .nearest of this error shows the gap.",
         )

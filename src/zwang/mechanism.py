@@ -19,12 +19,12 @@ from zwang.bodies.builder import Builder, checked_numbers
 from zwang.bodies.element import Element, Law
 from zwang.bodies.forces.laws import bushing, spring_damper, torsion_spring
 from zwang.bodies.handles import BodyHandle, MarkerHandle
-from zwang.bodies.inertia import point, vector
+from zwang.bodies.inertia import number, point, vector
 from zwang.bodies.joints import KINDS
 from zwang.bodies.marker import Joint
 from zwang.bodies.parts import Parts
 from zwang.bodies.pose import SCALAR, SPATIAL, Pose
-from zwang.errors import InputError, UnknownNameError
+from zwang.errors import InputError, UnknownNameError, shown
 from zwang.large_mechanism import mechanism_system
 from zwang.mechanism_system import MechanismSystem
 from zwang.terms import FloatArray
@@ -103,12 +103,14 @@ class Mechanism(Builder):
         except InputError as error:
             raise error.about(what) from None
         if relative_to is not None:
-            base = self._frame_of(relative_to)
+            base = self._frame_of(f"relative_to of {what}", relative_to)
             p, R = base.point(p), base.rotation @ R
-        self._bodies[name] = Body(name, len(self._bodies), self._kind, made, Placement(p, R, v, w))
+        body = Body(name, len(self._bodies), self._kind, made, Placement(p, R, v, w))
+        self._require_in_plane(what, body)
+        self._bodies[name] = body
         if free:
             self._free.add(name)
-        self._require_in_plane(what, self._bodies[name])
+        self._accept("body", name)
         return BodyHandle(name, self)
 
     def coordinate(
@@ -117,14 +119,19 @@ class Mechanism(Builder):
         """Add a further generalized coordinate with a mass of its own, for constraints of yours."""
         self._new_name("coordinate", name)
         first = np.array([1.0, 0.0, 0.0])
+        try:
+            made, x, u = point(mass), number("value", value), number("rate", rate)
+        except InputError as error:
+            raise error.about(f"coordinate {name!r}") from None
         self._bodies[name] = Body(
             name,
             len(self._bodies),
             SCALAR,
-            point(mass),
-            Placement(float(value) * first, np.eye(3), float(rate) * first, np.zeros(3)),
+            made,
+            Placement(x * first, np.eye(3), u * first, np.zeros(3)),
         )
         self._free.add(name)
+        self._accept("coordinate", name)
         return BodyHandle(name, self)
 
     # --- joints -----------------------------------------------------------------------------------
@@ -224,13 +231,19 @@ class Mechanism(Builder):
 
     def spherical_link(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
         """A massless rod between balls at a pair of points; `length` as placed by default."""
-        self.joint("spherical_link", name, a, b, **self._length(a, b, where))
+        self._link("spherical_link", name, a, b, where)
 
     def revolute_spherical_link(
         self, name: str, a: BodyHandle, b: BodyHandle, **where: Any
     ) -> None:
         """A massless rod with a pin about `axis` on the first body and a ball on the second."""
-        self.joint("revolute_spherical_link", name, a, b, **self._length(a, b, where))
+        self._link("revolute_spherical_link", name, a, b, where)
+
+    def _link(
+        self, kind: str, name: str, a: BodyHandle, b: BodyHandle, where: dict[str, Any]
+    ) -> None:
+        self._require_pair(f"{kind} joint {name!r}", a, b)
+        self.joint(kind, name, a, b, **self._length(f"{kind} joint {name!r}", a, b, where))
 
     def point_on_line(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
         """A point of b stays on a line of a along `axis`."""
@@ -250,8 +263,19 @@ class Mechanism(Builder):
     def rolling_disk(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
         """A thin disk b of `radius` about `axis_b` rolls on a plane of a with normal `axis`.
 
-        `at` is a pair: a point of the plane, and the centre of the disk.
+        `at` is a pair: a point of the plane, and the centre of the disk. In a planar mechanism the
+        disk's axis is the plane's normal, and it rolls as a ball does.
         """
+        if self._kind.plane is not None:
+            where.pop("axis_b", None)
+            self.joint("rolling_sphere", name, a, b, **where)
+            return
+        if "axis_b" not in where:
+            raise InputError(
+                f"rolling_disk joint {name!r}",
+                found="no axis_b",
+                expected="axis_b=, the axis of the disk, besides axis=, the normal of the plane",
+            )
         self.joint("rolling_disk", name, a, b, **where)
 
     def knife_edge(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
@@ -278,12 +302,12 @@ class Mechanism(Builder):
             tuple(b.kind for b in own),
             {},
             "detect",
-            _of_bodies(f, [b.inertia.center for b in own]),
+            _of_bodies(what, f, [b.inertia.center for b in own]),
         )
         indices = tuple(b.index for b in own)
         self._constraints.append(Element(name, law, indices, {}))
         self._joints[name] = Joint(name, None, indices, None, None, None, (name,))
-        self._changed()
+        self._accept("constraint", name)
 
     # --- drivers ----------------------------------------------------------------------------------
 
@@ -301,6 +325,12 @@ class Mechanism(Builder):
         from zwang.bodies.joints.drivers import driver_law
 
         self._new_name("driver", name)
+        if not isinstance(what, str):
+            raise InputError(
+                f"coordinate of driver {name!r}",
+                found=shown(what),
+                expected="a name such as 'pin.angle' or 'crank.position'",
+            )
         owner, _, quantity = what.partition(".")
         given = value if callable(value) else (lambda: value)
         if owner in self._joints and self._joints[owner].kind is not None:
@@ -328,7 +358,7 @@ class Mechanism(Builder):
             ]
             known += [f"{b}.position" for b in self._bodies]
             raise UnknownNameError(f"driver {name!r}, coordinate", what, known)
-        self._changed()
+        self._accept("driver", name)
 
     def couple(self, name: str, first: str, second: str, ratio: float) -> None:
         """Tie the rates of two joint coordinates: the first is `ratio` times the second."""
@@ -347,7 +377,7 @@ class Mechanism(Builder):
         bodies = joints[0][0].bodies + joints[1][0].bodies
         self._constraints.append(Element(name, law, bodies, numbers))
         self._joints[name] = Joint(name, None, bodies, None, None, None, (name,))
-        self._changed()
+        self._accept("coupler", name)
 
     # --- forces -----------------------------------------------------------------------------------
 
@@ -371,14 +401,19 @@ class Mechanism(Builder):
         stiffness, damping, length : of the linear part, free length as placed by default.
         force : a further tension f(length, rate, t, p) of your own, for nonlinear laws.
         """
-        numbers = self._length(a, b, {"at": at, **({} if length is None else {"length": length})})
+        what = f"spring_damper {name!r}"
+        self._require_pair(what, a, b)
+        given = {} if length is None else {"length": number(f"length of {what}", length)}
+        free = self._length(what, a, b, {"at": at, **given})["length"]
+        if free < 0.0:
+            raise InputError(f"length of {what}", found=f"{free:g}", expected="zero or positive")
         self._between(
             "spring_damper",
             name,
             a,
             b,
-            spring_damper(force),
-            {"stiffness": stiffness, "damping": damping, "length": numbers["length"]},
+            spring_damper(what, force),
+            {"stiffness": stiffness, "damping": damping, "length": free},
             own=force,
             at=at,
         )
@@ -401,12 +436,18 @@ class Mechanism(Builder):
         A law of your own adds a moment f(twist, rate, t, p) against the turn.
         """
         where = self._normal_axis({"at": at, "axis": axis} if axis is not None else {"at": at})
+        if "axis" not in where:
+            raise InputError(
+                f"torsion_spring {name!r}",
+                found="no axis",
+                expected="axis=, a direction in the world or 'x', 'y', 'z'",
+            )
         self._between(
             "torsion_spring",
             name,
             a,
             b,
-            torsion_spring(moment),
+            torsion_spring(f"torsion_spring {name!r}", moment),
             {"stiffness": stiffness, "damping": damping, "angle": angle},
             own=moment,
             **where,
@@ -472,12 +513,19 @@ class Mechanism(Builder):
         if force is None and torque is None:
             raise InputError(what, found="neither force nor torque", expected="one or both")
         (own,) = self._bodies_of(what, [body])
+        if own.kind is SCALAR:
+            raise InputError(
+                what,
+                found=f"the coordinate {own.name!r}",
+                expected="a body",
+                advice="m.user_force acts on coordinates.",
+            )
         local = vector(f"point of {what}", self.in_space(at))
         from zwang.bodies.forces.applied import applied_law
 
         law = applied_law(name, own, force, torque, local, turning=axes == "body")
         self._forces.append(Element(name, law, (own.index,), {}))
-        self._changed()
+        self._accept("force", name)
 
     def user_force(self, name: str, bodies: Sequence[BodyHandle], f: Callable[..., Any]) -> None:
         """Forces of your own on several bodies.
@@ -492,7 +540,7 @@ class Mechanism(Builder):
 
         law = user_law(name, own, f)
         self._forces.append(Element(name, law, tuple(b.index for b in own), {}))
-        self._changed()
+        self._accept("force", name)
 
     def friction(
         self,
@@ -517,7 +565,12 @@ class Mechanism(Builder):
 
         if joint not in self._joints:
             raise UnknownNameError("joint with friction", joint, self._joints)
-        self._new_name("friction", f"{joint}_friction")
+        if f"{joint}_friction" in self._names:
+            raise InputError(
+                f"friction in {joint!r}",
+                found="friction that it has already",
+                expected="one law for each joint",
+            )
         numbers = {
             "coefficient": coefficient,
             "radius": radius,
@@ -527,7 +580,7 @@ class Mechanism(Builder):
         self._friction.append(
             friction_element(self._joints[joint], self._element_of(self._joints[joint]), numbers)
         )
-        self._changed()
+        self._accept("friction", f"{joint}_friction")
 
     # --- use --------------------------------------------------------------------------------------
 
@@ -599,7 +652,7 @@ class Mechanism(Builder):
         )
 
 
-def _of_bodies(f: Callable[..., Any], centers: list[FloatArray]) -> Callable[..., Any]:
+def _of_bodies(what: str, f: Callable[..., Any], centers: list[FloatArray]) -> Callable[..., Any]:
     """A user's function of bodies as a law."""
     from zwang.functions.trace import call
 
@@ -608,6 +661,6 @@ def _of_bodies(f: Callable[..., Any], centers: list[FloatArray]) -> Callable[...
             pose.about(center) if isinstance(pose, Pose) else pose
             for pose, center in zip(poses, centers, strict=True)
         ]
-        return call("own constraint", f, {"bodies": placed, "t": data.t, "p": data.p})
+        return call(what, f, {"bodies": placed, "t": data.t, "p": data.p})
 
     return function

@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.bodies.inertia import number
 from zwang.bodies.joints.kind import JointKind
+from zwang.bodies.loops import is_loop
 from zwang.bodies.marker import Joint
 from zwang.bodies.model import Symbols, model_of
-from zwang.bodies.parts import Parts
+from zwang.bodies.motions import spins_in_place, undetermined_error
+from zwang.bodies.parts import Parts, require_inertia
 from zwang.bodies.place import Conditions, place, set_velocities
 from zwang.bodies.pose import SCALAR, pose_of
-from zwang.errors import AssemblyError, InputError, UnknownNameError
+from zwang.diagnosis.wording import listing
+from zwang.errors import AssemblyError, InputError, NotUniqueError, UnknownNameError, shown
 from zwang.euler_parameter_system import OF_BODIES, EulerParameterSystem, solve_by
 from zwang.functions.assembly.result import Assembly
 from zwang.functions.symbol import SymbolArray, symbols_of
@@ -24,6 +28,8 @@ from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     import casadi
+
+    from zwang.solution import Solution
 
 __all__ = ["MechanismSystem"]
 
@@ -97,7 +103,12 @@ class MechanismSystem(System):
         if formulation != "auto" and formulation not in self.formulations:
             raise UnknownNameError("formulation", str(formulation), ["auto", *self.formulations])
         if formulation not in OF_BODIES:
-            return super().solve_at(q, v, t, p, formulation=formulation, family=family, shift=shift)
+            try:
+                return super().solve_at(
+                    q, v, t, p, formulation=formulation, family=family, shift=shift
+                )
+            except NotUniqueError as error:
+                raise self._in_words(error, q) from None
         if family:
             raise InputError(
                 "family=True",
@@ -110,6 +121,43 @@ class MechanismSystem(System):
     def rows_independent(self) -> bool:
         """Whether joints close no loop and nothing else constrains."""
         return self.parts.is_forest
+
+    # --- refusals ---------------------------------------------------------------------------------
+
+    def parameter_vector(self, parameters: Mapping[str, Any] | None = None) -> FloatArray:
+        """All parameters as one flat array; masses and inertias no body can have are refused."""
+        result = super().parameter_vector(parameters)
+        if not parameters:
+            return result
+        defaults = self.definition.parameters
+        for body in self.parts.bodies:
+            names = [
+                n
+                for n in (f"{body.name}.mass", f"{body.name}.inertia")
+                if n in parameters and not np.array_equal(parameters[n], defaults[n])
+            ]
+            if names:
+                require_inertia(body, names, parameters)
+        return result
+
+    def require_unique(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> None:
+        """Refuse a state at which the motion of some body is not determined, by name.
+
+        What spins about its own centre without inertia, a thin rod or a point mass on a ball, may
+        go on: nothing else notices.
+        """
+        try:
+            super().require_unique(q, v, t, p)
+        except NotUniqueError as error:
+            directions = np.asarray(error.directions)
+            noticed = [d for d in directions.T if not spins_in_place(self.parts, d)]
+            if noticed:
+                raise undetermined_error(self.parts, q, np.array(noticed).T) from None
+
+    def _in_words(self, error: NotUniqueError, q: FloatArray) -> NotUniqueError:
+        if q.ndim > 1 or error.directions is None:
+            return error
+        return undetermined_error(self.parts, q, np.asarray(error.directions))
 
     # --- joint coordinates ------------------------------------------------------------------------
 
@@ -152,9 +200,9 @@ class MechanismSystem(System):
         kinds = element.law.kinds
         poses = [pose_of(k, c, v) for k, c, v in zip(kinds, columns[:2], columns[2:4], strict=True)]
         data = _Numbers()
-        for number, shape in element.law.shapes.items():
-            entries = symbols_of(s.parameter(f"{element.name}.{number}"))
-            setattr(data, number, entries.reshape(shape).view(SymbolArray) if shape else entries[0])
+        for name, shape in element.law.shapes.items():
+            entries = symbols_of(s.parameter(f"{element.name}.{name}"))
+            setattr(data, name, entries.reshape(shape).view(SymbolArray) if shape else entries[0])
         assert isinstance(joint.kind, JointKind)
         assert joint.layout is not None
         a, b = (joint.layout.frame(pose, data, x) for pose, x in zip(poses, "ab", strict=True))
@@ -262,7 +310,23 @@ class MechanismSystem(System):
         for name in given or {}:
             if name not in known or name.endswith("_rate"):
                 raise UnknownNameError(what, name, [k for k in known if not k.endswith("_rate")])
-        return dict(given or {})
+        return {name: self._wished(what, name, value) for name, value in (given or {}).items()}
+
+    def _wished(self, what: str, name: str, value: Any) -> Any:
+        """A value for a coordinate; a body is held as it was placed."""
+        if name in self.channels or name in self.coordinates:
+            return number(f"{what} {name!r}", value)
+        if value is not True:
+            raise InputError(
+                f"{what} {name!r}",
+                found=shown(value),
+                expected="True: a body is held as it was placed",
+                advice=f"Coordinates such as {self._first_coordinate(name)!r} take values.",
+            )
+        return value
+
+    def _first_coordinate(self, body: str) -> str:
+        return next(name for name in self.coordinates if name.startswith(f"{body}."))
 
     def _rows(self, name: str) -> range:
         """As many rows as a held thing has conditions."""
@@ -280,7 +344,7 @@ class MechanismSystem(System):
         def values(q: FloatArray) -> tuple[FloatArray, FloatArray]:
             phi, A = self._evaluate(
                 "placing",
-                lambda m: {"phi": m.position_values, "A": _position_rows(m, nv)},
+                lambda m: {"position": m.position_values, "A": _position_rows(m, nv)},
                 q,
                 rest,
                 time,
@@ -388,11 +452,12 @@ class MechanismSystem(System):
                 raise UnknownNameError("velocity", key, ["hold", "prefer"])
         nv, time = len(self.velocities), np.asarray(t)
         known = [*(c for c in self.channels if c.endswith("_rate")), *self.velocities]
-        held = dict(wishes.get("hold", {}))
-        preferred = dict(wishes.get("prefer", {}))
-        for name in (*held, *preferred):
-            if name not in known:
-                raise UnknownNameError("velocity", name, known)
+        held, preferred = dict(wishes.get("hold", {})), dict(wishes.get("prefer", {}))
+        for key, given in (("hold", held), ("prefer", preferred)):
+            for name, value in given.items():
+                if name not in known:
+                    raise UnknownNameError(f"{key} velocity", name, known)
+                given[name] = number(f"{key} velocity {name!r}", value)
 
         def row(name: str) -> tuple[FloatArray, FloatArray]:
             """The rate at rest and its derivative by v."""
@@ -418,7 +483,7 @@ class MechanismSystem(System):
         size = max(1.0, float(np.abs(v).max(initial=0.0)))
         if np.abs(psi).max(initial=0.0) > 1e-9 * size:
             names = [*self._rate_names, *(f"hold {name}" for name in held)]
-            raise _impossible("velocity", Assembly(q, v, t), psi, slopes, names)
+            raise self._impossible("velocity", Assembly(q, v, t), psi, slopes, names)
         return v
 
     def _rates(
@@ -429,7 +494,7 @@ class MechanismSystem(System):
 
         def rates(v: FloatArray) -> tuple[FloatArray, FloatArray]:
             psi, A = self._evaluate(
-                "rates", lambda m: {"psi": m.rates, "A": _rate_rows(m, nv)}, q, v, t, p
+                "rates", lambda m: {"velocity": m.rates, "A": _rate_rows(m, nv)}, q, v, t, p
             )
             psi, A = np.atleast_1d(psi), A.reshape(-1, nv)
             more = [rest + slope @ v - value for (rest, slope), value in lines]
@@ -450,32 +515,52 @@ class MechanismSystem(System):
         v: FloatArray,
         t: float,
     ) -> AssemblyError:
-        return _impossible("configuration", Assembly(q, v, t), values, slopes, names)
+        return self._impossible("configuration", Assembly(q, v, t), values, slopes, names)
 
-
-def _impossible(
-    what: str, nearest: Assembly, values: FloatArray, slopes: FloatArray, names: list[str]
-) -> AssemblyError:
-    """The error of joints that cannot be closed, or of drivers and held values that contradict."""
-    lengths = np.linalg.norm(slopes, axis=1)
-    scale = np.where(lengths > 1e-12, 1.0 / np.where(lengths > 1e-12, lengths, 1.0), 1.0)
-    rows = conflicting_rows(slopes * scale[:, None], -values * scale)
-    if rows is None:
-        share = np.abs(values)
-        rows = tuple(int(i) for i in np.flatnonzero(share > 1e-3 * share.max(initial=0.0)))
-    group = tuple(dict.fromkeys(names[i].split("[")[0] for i in rows))
-    worst = int(np.argmax(np.abs(values)))
-    return AssemblyError(
-        f"assembly, {what}",
-        nearest=nearest,
-        gap=float(np.linalg.norm(values)),
-        group=group,
-        found=f"that {', '.join(group)} cannot hold together; the nearest {what} leaves a gap of "
-        f"{abs(values[worst]):.3g} in {names[worst]}",
-        expected="placements, held values and drivers that agree",
-        advice="Move a body or a joint's point, or let go of a held value; .nearest of this error "
-        "is the nearest state.",
-    )
+    def _impossible(
+        self,
+        what: str,
+        nearest: Assembly,
+        values: FloatArray,
+        slopes: FloatArray,
+        names: list[str],
+    ) -> AssemblyError:
+        """The error of joints that cannot be closed, or of drivers and held values that clash."""
+        lengths = np.linalg.norm(slopes, axis=1)
+        scale = np.where(lengths > 1e-12, 1.0 / np.where(lengths > 1e-12, lengths, 1.0), 1.0)
+        rows = conflicting_rows(slopes * scale[:, None], -values * scale)
+        if rows is None:
+            share = np.abs(values)
+            rows = tuple(int(i) for i in np.flatnonzero(share > 1e-3 * share.max(initial=0.0)))
+        owners = [self.parts.owner(name.split("[")[0]) for name in names]
+        group = tuple(dict.fromkeys(owners[i] for i in rows))
+        gaps = {
+            name: float(
+                np.linalg.norm([x for x, o in zip(values, owners, strict=True) if o == name])
+            )
+            for name in group
+        }
+        worst = max(gaps, key=lambda name: gaps[name])
+        joints = [self.parts.joints[name] for name in group if name in self.parts.joints]
+        unit = ""
+        if what == "configuration" and len(joints) == len(group) and is_loop(joints):
+            unit = " m"
+            found = f"that the loop of joints {listing(group)} cannot be closed"
+            advice = "Move a body or a joint's point, or change a length"
+        else:
+            found = f"that {listing([self.parts.described(name) for name in group])} contradict "
+            found += "each other" if len(group) > 1 else "the placement"
+            advice = "Let go of one of these, or change its value"
+        return AssemblyError(
+            f"assembly, {what}",
+            nearest=nearest,
+            gap=sum(gaps.values()),
+            group=group,
+            found=f"{found}; at the nearest {what} the gaps add up to {sum(gaps.values()):.3g}"
+            f"{unit}, the largest {gaps[worst]:.3g}{unit} in {worst}",
+            expected="placements, held values and drivers that agree",
+            advice=f"{advice}; .nearest of this error is the nearest state.",
+        )
 
 
 class _Numbers:

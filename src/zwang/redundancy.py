@@ -13,7 +13,8 @@ it is regular at each of them. Rows are taken in turn, the one with the largest 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.system import System
 
-__all__ = ["left_out_note", "redundant_rows"]
+__all__ = ["broken_row", "left_out_note", "redundant_rows"]
 
 #: Singular values of rows of unit length below this belong to dependent rows; states are on the
 #: constraints to 1e-13, and close to a singular position values are still above it.
@@ -33,6 +34,9 @@ DEPENDENT = 1e-9
 STATES = 5
 STEP = 0.15
 NEWTON_STEPS = 12
+#: Rows left out whose residual exceeds this, relative, contradict the others: projection holds
+#: what follows from the others to 1e-12.
+BROKEN = 1e-6
 #: A row with a smaller share than this in the dependency at some state stays.
 LEAST_SHARE = 1e-3
 
@@ -69,6 +73,37 @@ def left_out_note(system: System, rows: tuple[int, ...]) -> str:
         f"{len(rows)} of {len(names)} constraint rows follow from the others and were left out of "
         f"the accelerations, their residuals still watched: {listed}"
     )
+
+
+def broken_row(
+    system: System,
+    rows: tuple[int, ...],
+    q: FloatArray,
+    v: FloatArray,
+    t: FloatArray,
+    parameters: Mapping[str, Any],
+) -> str:
+    """Which of the rows left out is not met by a motion (nt, …), as a status; empty if all are.
+
+    Rows that depend on others follow from them only as long as their right sides agree: two drivers
+    of one angle may part at any time.
+    """
+    found = system.residuals(q, v, t, parameters=parameters)
+    left_out = {system.row_names[i] for i in rows}
+    for values, names, size in (
+        (found.position, found.position_names, q),
+        (found.velocity, found.velocity_names, v),
+    ):
+        limit = BROKEN * max(1.0, float(np.abs(size).max(initial=0.0)))
+        for k, name in enumerate(names):
+            off = np.flatnonzero(np.abs(values[:, k]) > limit)
+            if name in left_out and off.size:
+                first = int(off[0])
+                return (
+                    f"stopped at t = {t[-1]:.6g} s by constraints that contradict each other: "
+                    f"{name!r} is missed by {values[first, k]:.3g} at t = {t[first]:.6g} s"
+                )
+    return ""
 
 
 class _View:

@@ -25,11 +25,11 @@ from zwang.integrators.choose import start_loop
 from zwang.integrators.events import impulse
 from zwang.integrators.loop import Chunk
 from zwang.integrators.pace import Pace
-from zwang.integrators.settings import Settings
+from zwang.integrators.settings import Drift, Settings
 from zwang.interrupt import postponed_interrupt
 from zwang.programs import in_python, program_of
 from zwang.progress import Progress, Report, reporting
-from zwang.redundancy import left_out_note
+from zwang.redundancy import broken_row, left_out_note
 from zwang.run.certificate import RunCertificate, certificate_and_note, interval_of
 from zwang.run.keeper import Keeper
 from zwang.run.records import (
@@ -207,6 +207,10 @@ class _Simulation:
         require_start(active, q, v, t, self.parameters, self.notes)
         self._stretch(np.concatenate([q, v]), t)
         self.loop.project()
+        if self.loop.program.left_out:
+            nq, y = len(q), self.loop.state[:, 0]
+            p = active.parameter_vector(self.parameters)
+            active.require_agreement(y[:nq], y[nq:], np.asarray(t), p)
         if self.times is None or (len(self.times) and self.times[0] == t):
             self._save(np.array([t]), self.loop.state[:, 0][None])
 
@@ -228,6 +232,7 @@ class _Simulation:
             self.active.solve(
                 y[:nq], y[nq:], t, parameters=self.parameters, formulation=formulation
             )
+        self.active.require_unique(y[:nq], y[nq:], np.asarray(t), p)
         program = program_of(self.active, y, t, p, self.settings)
         if program.left_out:
             note = left_out_note(self.active, program.left_out)
@@ -295,12 +300,27 @@ class _Simulation:
             self._act(met)
             return
         self._save(chunk.t[0], chunk.y[0])
-        if chunk.code not in (sh.FULL, sh.BUDGET, sh.EVENT):
+        broken = self._contradiction(chunk)
+        if broken:
+            self._close()
+            self.status = broken
+        elif chunk.code not in (sh.FULL, sh.BUDGET, sh.EVENT):
             self.finished = chunk.code == sh.DONE
             self._close()
             t, code = self.loop.t[0], chunk.code
             stiff = self.loop.held_back()
             self.status = status_of(self.counts, t, code, self.settings, failure, held_back=stiff)
+
+    def _contradiction(self, chunk: Chunk) -> str:
+        """Which row that was left out is not met after all, and since when; empty if all are."""
+        if not self.loop.program.left_out or self.settings.drift is not Drift.PROJECTION:
+            return ""  # without projection all rows are missed a little more with time
+        nq = len(self.system.coordinates)
+        t = np.append(chunk.t[0], self.loop.t[0])
+        y = np.concatenate([chunk.y[0], self.loop.state[:, 0][None]])
+        return broken_row(
+            self.active, self.loop.program.left_out, y[:, :nq], y[:, nq:], t, self.parameters
+        )
 
     def _progress(self, seconds: float, begun_at: float) -> Progress:
         work = self.total()

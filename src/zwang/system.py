@@ -10,10 +10,12 @@ import numpy as np
 
 from zwang.certify import Certificate, certify_terms
 from zwang.diagnosis.conflicts import minimal_conflict
-from zwang.diagnosis.explain import Explanation, explain_terms
+from zwang.diagnosis.explain import Explanation, explain_terms, not_unique_error
 from zwang.diagnosis.passport import Passport, passport_terms
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.formulations.lazy import computed_once
+from zwang.formulations.rank import DEFAULT_TOLERANCES
+from zwang.formulations.scaled import ScaledSystem
 from zwang.functions.constraint import Constraint
 from zwang.functions.culprit import culprit
 from zwang.functions.definition import (
@@ -43,6 +45,9 @@ if TYPE_CHECKING:
     from zwang.run.run import Run
 
 __all__ = ["ReducedSystem", "Residuals", "State", "System"]
+
+#: Right sides of dependent rows that miss each other by more than this, relative, contradict.
+DISAGREEMENT = 1e-6
 
 
 class System:
@@ -343,6 +348,24 @@ class System:
         if shift is not None:
             terms = replace(terms, constraint_rhs=terms.constraint_rhs + shift)
         return solve_terms(terms, formulation=formulation, family=family)
+
+    def require_unique(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> None:
+        """Refuse a state whose acceleration is not determined, by name; for one state."""
+        (M,) = self.evaluator("mass", lambda m: {"M": m.M}, q, v, t, p)
+        try:
+            np.linalg.cholesky(M.reshape(len(v), len(v)))
+        except np.linalg.LinAlgError:
+            scaled = ScaledSystem.of(self._ideal_terms(q, v, t, p), DEFAULT_TOLERANCES)
+            if not scaled.unique:
+                raise not_unique_error(scaled) from None
+
+    def require_agreement(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> None:
+        """Refuse accelerations that dependent constraints contradict each other about, by name."""
+        terms = self._ideal_terms(q, v, t, p)
+        A, b = terms.constraint_matrix, terms.constraint_rhs
+        miss = b - A @ np.linalg.lstsq(A, b, rcond=None)[0]
+        if np.abs(miss).max(initial=0.0) > DISAGREEMENT * max(1.0, np.abs(b).max(initial=0.0)):
+            solve_terms(terms)  # which tells the group that contradicts itself
 
     def reaction_solutions(
         self, q: Any, v: Any = None, t: float = 0.0, *, parameters: Mapping[str, Any] | None = None

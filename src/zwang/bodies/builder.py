@@ -11,16 +11,27 @@ from zwang.bodies.body import Body, Placement
 from zwang.bodies.element import Element, Law
 from zwang.bodies.forces.laws import Applied, between
 from zwang.bodies.handles import BodyHandle, MarkerHandle
-from zwang.bodies.inertia import Inertia, direction, point, principal, rotation, vector
+from zwang.bodies.inertia import (
+    Inertia,
+    direction,
+    number,
+    point,
+    principal,
+    rotation,
+    vector,
+)
 from zwang.bodies.inertia import tensor as inertia_tensor
 from zwang.bodies.joints.kind import JointKind
-from zwang.bodies.marker import Joint, Layout, Marker, layout_of, marker_axes
+from zwang.bodies.marker import IN_PLANE, Joint, Layout, Marker, layout_of, marker_axes
 from zwang.bodies.pose import GROUND, PLANES, SCALAR, SPATIAL, planar
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.functions.definition import check_name, parameter_value
 from zwang.terms import FloatArray
 
 __all__ = ["Builder", "checked_numbers"]
+
+#: Arguments that say where a joint is.
+WHERE = ("at", "axis", "axis_b", "reference")
 
 
 class Builder:
@@ -34,7 +45,7 @@ class Builder:
         plane: str | None = None,
     ) -> None:
         if plane is not None and plane not in PLANES:
-            raise UnknownNameError("plane", plane, PLANES)
+            raise UnknownNameError("plane", str(plane), PLANES)
         self._kind = SPATIAL if plane is None else planar(plane)
         self._bodies: dict[str, Body] = {}
         self._constraints: list[Element] = []
@@ -49,18 +60,24 @@ class Builder:
         for name, value in (parameters or {}).items():
             self._new_name("parameter", name)
             self._parameters[name] = parameter_value(name, value)
+            self._accept("parameter", name)
 
     def _changed(self) -> None:
         """Called whenever a part comes in."""
 
     def _new_name(self, kind: str, name: str) -> None:
+        """Refuse a name that is no word, or is taken."""
         check_name(kind, name)
         if name in self._names:
             raise InputError(
                 f"{kind} {name!r}",
                 found=f"a {self._names[name]} of the same name",
                 expected="distinct names",
+                advice="Give it another name.",
             )
+
+    def _accept(self, kind: str, name: str) -> None:
+        """Take a part whose description was in order; what was refused leaves its name free."""
         self._names[name] = kind
         self._changed()
 
@@ -69,8 +86,11 @@ class Builder:
         plane = self._kind.plane
         if plane is None or isinstance(value, str):
             return value
-        given = np.asarray(value, dtype=float) if not np.isscalar(value) else None
-        if given is None or given.shape != (2,):
+        try:
+            given = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            return value  # whoever asked refuses it by name
+        if given.shape != (2,):
             return value
         result = np.zeros(3)
         result[list(plane[:2])] = given
@@ -79,10 +99,11 @@ class Builder:
     def _inertia(self, mass: float | None, inertia: Any) -> Inertia:
         plane = self._kind.plane
         if isinstance(inertia, Inertia):
-            if mass is not None and abs(mass - inertia.mass) > 1e-12 * abs(inertia.mass):
+            given = inertia.mass if mass is None else number("mass", mass)
+            if abs(given - inertia.mass) > 1e-12 * abs(inertia.mass):
                 raise InputError(
                     "mass",
-                    found=f"{mass:g}, and {inertia.mass:g} in its inertia",
+                    found=f"{given:g}, and {inertia.mass:g} in its inertia",
                     expected="the same mass",
                     advice="Leave out mass=; the inertia knows it.",
                 )
@@ -90,14 +111,12 @@ class Builder:
         m = 0.0 if mass is None else mass
         if inertia is None:
             return point(m)
-        given = np.asarray(inertia, dtype=float)
-        if plane is not None and given.ndim == 0:
-            moments = np.zeros(3)
-            moments[plane[2]] = float(given)
-            a, b = (k for k in range(3) if k != plane[2])
-            moments[a] = moments[b] = 0.5 * float(given)
+        if plane is not None and np.ndim(inertia) == 0:
+            moment = number("inertia", inertia)
+            moments = np.full(3, 0.5 * moment)
+            moments[plane[2]] = moment
             return principal(m, moments)
-        return inertia_tensor(m, given)
+        return inertia_tensor(m, inertia)
 
     def _rotation(self, orientation: Any, angle: float | None) -> FloatArray:
         if angle is None:
@@ -109,16 +128,14 @@ class Builder:
                 found="an angle " + ("in space" if plane is None else "and an orientation"),
                 expected="an orientation in space, an angle in a planar mechanism",
             )
-        if not np.isscalar(angle) or not np.isfinite(angle):
-            raise InputError("angle", found=shown(angle), expected="a number")
         from zwang.rotation.quaternion import from_axis_angle
 
-        return rotation(from_axis_angle(np.eye(3)[plane[2]], angle))
+        return rotation(from_axis_angle(np.eye(3)[plane[2]], number("angle", angle)))
 
     def _spin(self, value: Any) -> FloatArray:
         plane = self._kind.plane
         if plane is not None and np.isscalar(value):
-            return float(value) * np.eye(3)[plane[2]]
+            return number("angular velocity", value) * np.eye(3)[plane[2]]
         return vector("angular velocity", value)
 
     def _require_in_plane(self, what: str, body: Body) -> None:
@@ -128,17 +145,21 @@ class Builder:
         k = plane[2]
         place = body.placement
         normal = np.eye(3)[k]
-        off = max(
-            abs(place.velocity[k]),
-            float(np.abs(place.rotation @ normal - normal).max()),
-            float(np.abs(place.omega - place.omega[k] * normal).max()),
-        )
-        if off > 1e-9:
-            raise InputError(
-                what,
-                found="a pose or velocity out of the plane",
-                expected=f"motion in the plane {body.kind.name}",
-            )
+        parts = {
+            "a velocity of {:g} across it": place.velocity[k],
+            "axes turned out of it by {:g}": np.abs(place.rotation @ normal - normal).max(),
+            "an angular velocity of {:g} in it": np.abs(
+                place.omega - place.omega[k] * normal
+            ).max(),
+        }
+        for found, off in parts.items():
+            if abs(off) > IN_PLANE:
+                raise InputError(
+                    what,
+                    found=found.format(off),
+                    expected=f"a body that moves in the plane {body.kind.name}",
+                    advice="Leave plane= out for motion in space.",
+                )
 
     def _body_of(self, what: str, handle: Any) -> Body | None:
         """The body of a handle; None for the ground."""
@@ -163,6 +184,8 @@ class Builder:
     def _bodies_of(self, what: str, handles: Any) -> list[Body]:
         if isinstance(handles, BodyHandle | str):
             handles = [handles]
+        if not isinstance(handles, Sequence):
+            raise InputError(what, found=shown(handles), expected="a list of bodies")
         bodies = [self._body_of(what, h) for h in handles]
         if not bodies or any(b is None for b in bodies):
             raise InputError(
@@ -187,6 +210,10 @@ class Builder:
                 )
 
     def _require_connected(self) -> None:
+        if not self._bodies:
+            raise InputError(
+                "mechanism", found="no bodies", expected="at least one", advice="Add one by m.body."
+            )
         if not self._joints and not self._forces:
             return
         touched = {i for j in self._joints.values() for i in j.bodies}
@@ -203,12 +230,12 @@ class Builder:
     def _placement_of(self, body: Body | None) -> Placement:
         return Placement.at_rest(np.zeros(3), np.eye(3)) if body is None else body.placement
 
-    def _frame_of(self, handle: BodyHandle | MarkerHandle) -> Placement:
+    def _frame_of(self, what: str, handle: BodyHandle | MarkerHandle) -> Placement:
         if isinstance(handle, MarkerHandle):
-            place = self._placement_of(self._body_of("relative_to", handle.body))
+            place = self._placement_of(self._body_of(what, handle.body))
             axes = np.eye(3) if handle.axes is None else handle.axes
             return Placement.at_rest(place.point(handle.at), place.rotation @ axes)
-        return self._placement_of(self._body_of("relative_to", handle))
+        return self._placement_of(self._body_of(what, handle))
 
     def _markers(
         self,
@@ -267,6 +294,10 @@ class Builder:
         """One place for each body: world points, or markers."""
         if isinstance(at, MarkerHandle):
             return self._points(what, handles, (at, at))
+        if not isinstance(at, Sequence | np.ndarray) or isinstance(at, str):
+            raise InputError(
+                f"point of {what}", found=shown(at), expected="a point, a marker or a pair of these"
+            )
         pair = (
             not isinstance(at, np.ndarray) and len(at) == 2 and not all(np.isscalar(x) for x in at)
         )
@@ -287,9 +318,9 @@ class Builder:
                 places.append(vector(f"point of {what}", self.in_space(where)))
         return places[0], places[1]
 
-    def _world_points(self, a: Any, b: Any, at: Any) -> tuple[FloatArray, FloatArray]:
+    def _world_points(self, what: str, a: Any, b: Any, at: Any) -> tuple[FloatArray, FloatArray]:
         points = []
-        for where in self._points("points", (a, b), at):
+        for where in self._points(what, (a, b), at):
             if isinstance(where, MarkerHandle):
                 points.append(
                     self._placement_of(self._body_of("marker", where.body)).point(where.at)
@@ -298,17 +329,18 @@ class Builder:
                 points.append(where)
         return points[0], points[1]
 
-    def _length(self, a: Any, b: Any, where: dict[str, Any]) -> dict[str, Any]:
+    def _length(self, what: str, a: Any, b: Any, where: dict[str, Any]) -> dict[str, Any]:
         """The length between two points as placed, unless it is given."""
-        if "length" in where:
-            return where
-        P, Q = self._world_points(a, b, where.get("at", (0.0, 0.0, 0.0)))
+        P, Q = self._world_points(what, a, b, where.get("at", (0.0, 0.0, 0.0)))
         length = float(np.linalg.norm(Q - P))
         if length == 0.0:
             raise InputError(
-                "length", found="two points at the same place", expected="points apart, or length="
+                f"points of {what}",
+                found=f"both at {tuple(P.tolist())}",
+                expected="two points apart, since the line between them is its direction",
+                advice="Give at= a pair of points, one for each body.",
             )
-        return {**where, "length": length}
+        return {"length": length, **where}
 
     def _normal_axis(self, where: dict[str, Any]) -> dict[str, Any]:
         """The plane's normal where no axis is given."""
@@ -346,7 +378,7 @@ class Builder:
             self._constraints.append(Element(element, law, bodies, numbers))
             elements.append(element)
         self._joints[name] = Joint(name, kind, bodies, a, b, layout, tuple(elements), values)
-        self._changed()
+        self._accept("joint", name)
 
     def _between(
         self,
@@ -364,11 +396,12 @@ class Builder:
         self._new_name("force", name)
         what = f"{kind} {name!r}"
         self._require_pair(what, a, b)
-        checked = {}
-        for key, value in values.items():
-            checked[key] = np.asarray(value, dtype=float)
-            if not np.isfinite(checked[key]).all():
-                raise InputError(f"{key} of {what}", found=shown(value), expected="finite numbers")
+        checked = {
+            key: value
+            if isinstance(value, np.ndarray)
+            else np.asarray(number(f"{key} of {what}", value))
+            for key, value in values.items()
+        }
         ma, mb, layout = self._markers(
             what, a, b, where.get("at", (0.0, 0.0, 0.0)), axis=where.get("axis")
         )
@@ -388,7 +421,7 @@ class Builder:
                 name, Law(key, kind, kinds, shapes, "force", function), (ma.body, mb.body), numbers
             )
         )
-        self._changed()
+        self._accept("force", name)
 
     def _joint_coordinates(self) -> list[str]:
         """Names of all joint coordinates."""
@@ -426,17 +459,17 @@ def checked_numbers(
     """The numbers a kind of joint is described by, all of them and no others."""
     for name in given:
         if name not in names:
-            raise UnknownNameError(f"{what}, argument", name, [*names, "at", "axis", "reference"])
+            raise UnknownNameError(f"{what}, argument", name, [*names, *WHERE])
     result = {}
     for name in names:
         if name not in given:
-            raise InputError(what, found=f"no {name}", expected=f"{name}=")
-        value = np.asarray(given[name], dtype=float)
-        if value.ndim or not np.isfinite(value):
-            raise InputError(f"{name} of {what}", found=shown(given[name]), expected="a number")
+            raise InputError(what, found=f"no {name}", expected=f"{name}=, a number")
+        value = number(f"{name} of {what}", given[name])
         if name in ("length", "radius") and not value > 0.0:
+            raise InputError(f"{name} of {what}", found=f"{value:g}", expected="a positive number")
+        if name in ("radius_a", "radius_b") and value == 0.0:
             raise InputError(
-                f"{name} of {what}", found=f"{float(value):g}", expected="a positive number"
+                f"{name} of {what}", found="0", expected="a radius, negative for a ring gear"
             )
-        result[name] = value
+        result[name] = np.asarray(value)
     return result

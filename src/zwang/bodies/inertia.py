@@ -65,7 +65,7 @@ class Inertia:
     shapes: tuple[Shape, ...] = ()
 
     def __post_init__(self) -> None:
-        mass = _number("mass", self.mass)
+        mass = number("mass", self.mass)
         if mass < 0.0:
             raise InputError("mass", found=f"{mass:g}", expected="zero or a positive number")
         object.__setattr__(self, "mass", mass)
@@ -98,20 +98,20 @@ class Inertia:
 
 def rod(mass: float, length: float, axis: Any = "x") -> Inertia:
     """A thin uniform rod along an axis, centre at the origin."""
-    z = _positive("length", length)
+    z = positive("length", length)
     return _turned(mass, (z**2 / 12.0, z**2 / 12.0, 0.0), axis, "rod", (z,))
 
 
 def box(mass: float, size: Any) -> Inertia:
     """A uniform box with edges of lengths `size` along x, y, z."""
-    x, y, z = (_positive("size", s) for s in vector("size", size))
+    x, y, z = (positive("size", s) for s in vector("size", size))
     moments = (y**2 + z**2, x**2 + z**2, x**2 + y**2)
     return _turned(mass, tuple(m / 12.0 for m in moments), "z", "box", (x, y, z))
 
 
 def cylinder(mass: float, radius: float, length: float, axis: Any = "z") -> Inertia:
     """A uniform solid cylinder."""
-    r, h = _positive("radius", radius), _positive("length", length)
+    r, h = positive("radius", radius), positive("length", length)
     across = r**2 / 4.0 + h**2 / 12.0
     return _turned(mass, (across, across, r**2 / 2.0), axis, "cylinder", (r, h))
 
@@ -119,7 +119,7 @@ def cylinder(mass: float, radius: float, length: float, axis: Any = "z") -> Iner
 def tube(mass: float, inner: float, outer: float, length: float, axis: Any = "z") -> Inertia:
     """A uniform hollow cylinder."""
     a, b, h = (
-        _positive(what, value)
+        positive(what, value)
         for what, value in (("inner radius", inner), ("outer radius", outer), ("length", length))
     )
     if not a < b:
@@ -130,13 +130,15 @@ def tube(mass: float, inner: float, outer: float, length: float, axis: Any = "z"
 
 def sphere(mass: float, radius: float) -> Inertia:
     """A uniform solid sphere."""
-    r = _positive("radius", radius)
+    r = positive("radius", radius)
     return _turned(mass, (0.4 * r**2,) * 3, "z", "sphere", (r,))
 
 
 def plate(mass: float, sides: Any, normal: Any = "z") -> Inertia:
     """A thin uniform rectangular plate; its sides lie along the other two axes in turn."""
-    a, b = (_positive("side", s) for s in sides)
+    if np.shape(sides) != (2,):
+        raise InputError("sides of plate", found=shown(sides), expected="two lengths")
+    a, b = (positive("side", s) for s in sides)
     moments = (b**2 / 12.0, a**2 / 12.0, (a**2 + b**2) / 12.0)
     return _turned(mass, moments, normal, "plate", (a, b))
 
@@ -173,7 +175,7 @@ def tensor(
         R = rotation(axes)
         J = R @ J @ R.T
     if about is not None:
-        J = J - _steiner(_number("mass", mass), vector("point", about) - c)
+        J = J - _steiner(number("mass", mass), vector("point", about) - c)
     return Inertia(mass, c, J)
 
 
@@ -181,6 +183,11 @@ def composite(*parts: Inertia) -> Inertia:
     """Several parts as one rigid body."""
     if not parts:
         raise InputError("composite inertia", found="no parts", expected="at least one")
+    for part in parts:
+        if not isinstance(part, Inertia):
+            raise InputError(
+                "composite inertia", found=shown(part), expected="zwang.inertia shapes"
+            )
     total = parts[0]
     for part in parts[1:]:
         total = total + part
@@ -194,8 +201,8 @@ def vector(what: str, value: Any) -> FloatArray:
     """Three finite numbers."""
     try:
         result = np.array(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InputError(what, found=shown(value), expected="three numbers") from error
+    except (TypeError, ValueError):
+        raise InputError(what, found=shown(value), expected="three numbers") from None
     if result.shape != (3,) or not np.isfinite(result).all():
         raise InputError(what, found=shown(value), expected="three finite numbers")
     return result
@@ -212,7 +219,12 @@ def direction(what: str, value: Any) -> FloatArray:
     result = vector(what, value)
     length = float(np.linalg.norm(result))
     if length == 0.0:
-        raise InputError(what, found="the zero vector", expected="a direction")
+        raise InputError(
+            what,
+            found="the zero vector",
+            expected="a direction",
+            advice="Give 'x', 'y', 'z' or three numbers.",
+        )
     return result / length
 
 
@@ -222,8 +234,12 @@ def rotation(value: Any) -> FloatArray:
 
     try:
         given = np.array(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InputError("orientation", found=shown(value), expected="numbers") from error
+    except (TypeError, ValueError):
+        raise InputError(
+            "orientation",
+            found=shown(value),
+            expected="numbers: a rotation matrix or a quaternion (w, x, y, z)",
+        ) from None
     if given.shape == (4,) and np.isfinite(given).all() and np.linalg.norm(given) > 0.0:
         return rotation_matrix(given / np.linalg.norm(given))
     if given.shape == (3, 3) and np.allclose(given @ given.T, np.eye(3), atol=1e-9):
@@ -259,7 +275,7 @@ def _turned(
     mass: float, radii: tuple[float, ...], axis: Any, kind: str, size: tuple[float, ...]
 ) -> Inertia:
     """Inertia m·diag(radii) of a shape whose z axis lies along `axis`."""
-    m = _number("mass", mass)
+    m = number("mass", mass)
     z = direction("axis", axis)
     cyclic = isinstance(axis, str) and not axis.startswith("-")
     R = np.roll(np.eye(3), AXES[axis] - 2, axis=0) if cyclic else axes_along(z)
@@ -272,28 +288,34 @@ def _steiner(mass: float, d: FloatArray) -> FloatArray:
     return mass * ((d @ d) * np.eye(3) - np.outer(d, d))
 
 
-def _number(what: str, value: Any) -> float:
+def number(what: str, value: Any) -> float:
+    """One finite number."""
     try:
-        number = float(value)
-    except (TypeError, ValueError) as error:
-        raise InputError(what, found=shown(value), expected="a number") from error
-    if not np.isfinite(number):
+        given = float(value)
+    except (TypeError, ValueError):
+        raise InputError(what, found=shown(value), expected="a number") from None
+    if not np.isfinite(given):
         raise InputError(what, found=shown(value), expected="a finite number")
-    return number
+    return given
 
 
-def _positive(what: str, value: Any) -> float:
-    number = _number(what, value)
-    if not number > 0.0:
-        raise InputError(what, found=f"{number:g}", expected="a positive number")
-    return number
+def positive(what: str, value: Any) -> float:
+    """One positive number."""
+    given = number(what, value)
+    if not given > 0.0:
+        raise InputError(what, found=f"{given:g}", expected="a positive number")
+    return given
 
 
 def _matrix(value: Any) -> FloatArray:
     try:
         J = np.array(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InputError("inertia", found=shown(value), expected="numbers") from error
+    except (TypeError, ValueError):
+        raise InputError(
+            "inertia",
+            found=shown(value),
+            expected="a zwang.inertia shape, three moments or a (3, 3) tensor",
+        ) from None
     if J.shape == (3,):
         J = np.diag(J)
     if J.shape != (3, 3) or not np.isfinite(J).all():
@@ -308,7 +330,12 @@ def _checked_tensor(value: Any) -> FloatArray:
     J = _matrix(value)
     size = float(np.abs(J).max(initial=0.0))
     if np.abs(J - J.T).max() > 1e-9 * size:
-        raise InputError("inertia", found="a tensor that is not symmetric", expected="J = Jᵀ")
+        i, j = np.unravel_index(int(np.argmax(np.abs(J - J.T))), J.shape)
+        raise InputError(
+            "inertia",
+            found=f"a tensor that is not symmetric, {J[i, j]:g} against {J[j, i]:g}",
+            expected="J = Jᵀ",
+        )
     J = 0.5 * (J + J.T)
     a, b, c = np.linalg.eigvalsh(J)
     if a < -1e-12 * size:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -11,10 +11,12 @@ import numpy as np
 
 from zwang.bodies.body import Body
 from zwang.bodies.element import Element, Traced, trace_constraint, trace_force
+from zwang.bodies.inertia import Inertia
 from zwang.bodies.marker import Joint
 from zwang.bodies.pose import GROUND, SCALAR, Kind
+from zwang.errors import InputError
 
-__all__ = ["Parts"]
+__all__ = ["Parts", "require_inertia"]
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,19 @@ class Parts:
         """What a body moves in; −1 is the ground."""
         return GROUND if index < 0 else self.bodies[index].kind
 
+    @cached_property
+    def _owners(self) -> dict[str, str]:
+        return {e: joint.name for joint in self.joints.values() for e in joint.elements}
+
+    def owner(self, element: str) -> str:
+        """Name of the joint that a constraint element belongs to."""
+        return self._owners.get(element, element)
+
+    def described(self, name: str) -> str:
+        """``revolute joint pin``, ``driver motor``: a joint or constraint with what it is."""
+        element = next((e for e in self.constraints if self.owner(e.name) == name), None)
+        return name if element is None else f"{element.law.what} {name}"
+
     def without(self, names: frozenset[str]) -> Parts:
         """The same without some constraints and the friction in them."""
         return replace(
@@ -157,6 +172,20 @@ class Parts:
             constraints=tuple(e for e in self.constraints if e.name not in names),
             friction=tuple(e for e in self.friction if e.name.split(".")[0] not in names),
         )
+
+
+def require_inertia(body: Body, names: Sequence[str], values: Mapping[str, Any]) -> None:
+    """Refuse a mass or inertia given as a parameter that no body can have."""
+    mass = values.get(f"{body.name}.mass", body.inertia.mass)
+    tensor = np.asarray(values.get(f"{body.name}.inertia", body.inertia.tensor), dtype=float)
+    if body.kind.plane is not None and tensor.ndim == 0:
+        moments = np.full(3, 0.5 * float(tensor))
+        moments[body.kind.plane[2]] = float(tensor)
+        tensor = np.diag(moments)
+    try:
+        Inertia(mass, body.inertia.center, tensor)
+    except InputError as error:
+        raise error.about(f"body {body.name!r}, parameter {' and '.join(names)}") from None
 
 
 def _joined(name: str, ending: str) -> str:

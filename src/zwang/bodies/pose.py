@@ -11,11 +11,13 @@ cases the rates of the configuration are linear in the velocities,
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.errors import shown
 from zwang.functions.symbol import Symbol, SymbolArray, symbols_of
 
 if TYPE_CHECKING:
@@ -91,13 +93,34 @@ class Pose:
     omega : angular velocity in body axes, shape (3,).
     """
 
-    def __init__(self, position: Any, rotation: Any, velocity: Any, omega: Any) -> None:
+    def __init__(
+        self,
+        position: Any,
+        rotation: Any,
+        velocity: Any,
+        omega: Any,
+        plane: tuple[int, int, int] | None = None,
+    ) -> None:
         self.position, self.rotation = position, rotation
         self.velocity, self.omega = velocity, omega
+        self._plane = plane
 
     def about(self, center: Any) -> Pose:
         """The same body seen from its origin, in whose frame the centre of mass is at `center`."""
-        return Pose(self.point(-center), self.rotation, self.point_velocity(-center), self.omega)
+        origin, velocity = self.point(-center), self.point_velocity(-center)
+        return Pose(origin, self.rotation, velocity, self.omega, self._plane)
+
+    def _local(self, value: Any) -> Any:
+        """Three numbers or symbols in body axes; two are those in the plane of a planar body."""
+        given = _array(value)
+        if given.shape == (2,) and self._plane is not None:
+            placed = zeros(3)
+            placed[list(self._plane[:2])] = given
+            return placed
+        if given.shape != (3,):
+            message = f"a point or vector of a body takes three numbers, not {shown(value)}"
+            raise ValueError(message)
+        return given
 
     @property
     def angular_velocity(self) -> Any:
@@ -106,15 +129,15 @@ class Pose:
 
     def point(self, local: Any) -> Any:
         """World position of a point given in the body's frame."""
-        return self.position + self.rotation @ _array(local)
+        return self.position + self.rotation @ self._local(local)
 
     def vector(self, local: Any) -> Any:
         """World components of a vector given in the body's axes."""
-        return self.rotation @ _array(local)
+        return self.rotation @ self._local(local)
 
     def point_velocity(self, local: Any) -> Any:
         """Velocity of a point of the body."""
-        return self.velocity + self.rotation @ cross(self.omega, _array(local))
+        return self.velocity + self.rotation @ cross(self.omega, self._local(local))
 
 
 @dataclass(frozen=True)
@@ -176,7 +199,7 @@ def pose_of(kind: Kind, config: casadi.SX, v: casadi.SX) -> Any:
     # Positive about the normal: the axis after it turns towards the one before.
     a, b = (k + 1) % 3, (k + 2) % 3
     R[a, a], R[b, b], R[a, b], R[b, a] = c[2], c[2], -c[3], c[3]
-    return Pose(position, R, velocity, omega)
+    return Pose(position, R, velocity, omega, kind.plane)
 
 
 def config_rate(kind: Kind, config: casadi.SX, v: casadi.SX) -> casadi.SX:
@@ -280,7 +303,7 @@ def _array(value: Any) -> Any:
         return value
     if isinstance(value, np.ndarray) and value.dtype != object:
         return value
-    parts = list(value)
+    parts = list(value) if isinstance(value, Iterable) else [value]
     if any(isinstance(x, Symbol) for x in parts):
         result = np.empty(len(parts), dtype=object)
         result[:] = parts

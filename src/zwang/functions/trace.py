@@ -29,6 +29,7 @@ __all__ = ["ParameterSymbols", "call", "counted", "matrix", "parameter_symbols",
 
 _HERE = Path(__file__).parent
 _OURS = {str(_HERE / name) for name in ("trace.py", "symbol.py", "derive.py", "opaque.py")}
+_BODIES = str(_HERE.parent / "bodies")
 
 
 class ParameterSymbols:
@@ -48,11 +49,15 @@ class ParameterSymbols:
     def __getitem__(self, name: str) -> Any:
         values = self.__dict__["_values"]
         if name not in values:
-            raise UnknownNameError("parameter", name, values)
+            raise _UnknownParameterError("parameter", name, values)
         return values[name]
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise ValueNeededError(f"an assignment to {name!r}, a parameter", "Parameters are read.")
+
+
+class _UnknownParameterError(UnknownNameError):
+    """A parameter that is not there, not yet told of the function that asked for it."""
 
 
 def call(what: str, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
@@ -71,7 +76,7 @@ def call(what: str, function: Callable[..., Any], arguments: Mapping[str, Any]) 
             )
     except ValueNeededError as error:
         raise _failure(what, error, str(error), error.advice) from error
-    except UnknownNameError as error:
+    except _UnknownParameterError as error:
         where = _place(error.__traceback__)
         raise UnknownNameError(
             f"{what}{_at(where)}, {error.what}", error.name, error.known
@@ -247,6 +252,7 @@ def _place(trail: TracebackType | None) -> traceback.FrameSummary | None:
         frame
         for frame in frames
         if frame.filename not in _OURS
+        and not frame.filename.startswith(_BODIES)
         and "site-packages" not in frame.filename
         and not frame.filename.endswith(("functools.py", "inspect.py"))
     ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.bodies.inertia import vector
 from zwang.bodies.pose import SCALAR
 from zwang.diagnosis.passport import Status
 from zwang.errors import InputError, UnknownNameError
@@ -52,7 +53,7 @@ class BodyMotion:
 
     def point(self, local: Any) -> FloatArray:
         """World positions of a point given in the body's frame, shape (nt, 3)."""
-        return self.position + self.rotation @ np.asarray(local, dtype=float)
+        return self.position + self.rotation @ vector(f"point of body {self.name!r}", local)
 
 
 @dataclass(frozen=True)

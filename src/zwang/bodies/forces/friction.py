@@ -18,6 +18,7 @@ import numpy as np
 
 from zwang.bodies.element import Element, Law
 from zwang.bodies.forces.laws import wrench
+from zwang.bodies.inertia import number
 from zwang.bodies.marker import Joint
 from zwang.bodies.parts import Parts
 from zwang.bodies.pose import pose_of, zeros
@@ -43,13 +44,15 @@ def friction_element(joint: Joint, element: Element, given: Mapping[str, float])
     what = f"friction in {joint.name!r}"
     if joint.kind is None or joint.kind.name not in WITH_FRICTION:
         found = "a constraint of your own" if joint.kind is None else f"a {joint.kind.name} joint"
-        raise InputError(what, found=found, expected=" or ".join(WITH_FRICTION))
+        raise InputError(what, found=found, expected="a revolute, prismatic or cylindrical joint")
     numbers = {}
     for name, value in given.items():
-        number = np.asarray(value, dtype=float)
-        if number.ndim or not np.isfinite(number) or number < 0.0:
-            raise InputError(f"{name} of {what}", found=f"{value}", expected="zero or positive")
-        numbers[name] = number
+        given_number = number(f"{name} of {what}", value)
+        if given_number < 0.0:
+            raise InputError(
+                f"{name} of {what}", found=f"{given_number:g}", expected="zero or a positive number"
+            )
+        numbers[name] = np.asarray(given_number)
     if not numbers["velocity"] > 0.0:
         raise InputError(f"velocity of {what}", found="0", expected="a positive number")
     kinds = element.law.kinds
@@ -118,7 +121,7 @@ def _joint_friction(
     plane = kinds[side].plane
     for k, axis in enumerate((0, 1, 2) if plane is None else plane[:2]):
         force[axis] = sign * symbols_of(push)[k]
-    number = {n: _of(s, f"{friction.name}.{n}", ()) for n in friction.law.shapes}
+    own_number = {n: _of(s, f"{friction.name}.{n}", ()) for n in friction.law.shapes}
     along = force @ a.z
     across = force - along * a.z
     normal = np.sqrt(across @ across + 1e-30)  # smooth where nothing presses
@@ -126,12 +129,16 @@ def _joint_friction(
     assert joint.kind is not None
     if "angle" in joint.kind.coordinates:
         rate = joint.kind.coordinates["angle"](a, b, data)[-1]
-        size = number["coefficient"] * number["radius"] * normal
-        moment_b = -(size * np.tanh(rate / number["velocity"]) + number["viscous"] * rate) * a.z
+        size = own_number["coefficient"] * own_number["radius"] * normal
+        moment_b = (
+            -(size * np.tanh(rate / own_number["velocity"]) + own_number["viscous"] * rate) * a.z
+        )
     if "displacement" in joint.kind.coordinates:
         rate = joint.kind.coordinates["displacement"](a, b, data)[-1]
-        size = number["coefficient"] * normal
-        force_b = -(size * np.tanh(rate / number["velocity"]) + number["viscous"] * rate) * a.z
+        size = own_number["coefficient"] * normal
+        force_b = (
+            -(size * np.tanh(rate / own_number["velocity"]) + own_number["viscous"] * rate) * a.z
+        )
     pairs = ((a, -force_b, -moment_b), (b, force_b, moment_b))
     return [
         vector("friction", wrench(kind, f, b.origin, F, n)) if kind.nv else ca.SX(0, 1)

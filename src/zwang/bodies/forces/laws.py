@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from zwang.bodies.pose import Frame, Kind, cross, generalized, zeros
+from zwang.bodies.results import single
+from zwang.functions.trace import call
 
 __all__ = ["Applied", "between", "bushing", "spring_damper", "torsion_spring", "wrench"]
 
@@ -36,7 +38,7 @@ def between(kinds: tuple[Kind, ...], a: Frame, b: Frame, law: Applied, data: Any
     ]
 
 
-def spring_damper(own: Callable[..., Any] | None) -> Applied:
+def spring_damper(what: str, own: Callable[..., Any] | None) -> Applied:
     """Tension k (l − l₀) + c l̇ + own(l, l̇, t, p) along the line of two points."""
 
     def law(a: Frame, b: Frame, data: Any) -> tuple[Any, Any, Any]:
@@ -46,13 +48,13 @@ def spring_damper(own: Callable[..., Any] | None) -> Applied:
         stretch = length - data.length
         tension = data.stiffness * stretch + data.damping * rate
         if own is not None:
-            tension = tension + own(length, rate, data.t, data.p)
+            tension = tension + _own(what, own, data, length=length, rate=rate)
         return 0.5 * data.stiffness * stretch * stretch, -tension * d / length, zeros(3)
 
     return law
 
 
-def torsion_spring(own: Callable[..., Any] | None) -> Applied:
+def torsion_spring(what: str, own: Callable[..., Any] | None) -> Applied:
     """Moment −k (θ − θ₀) − c θ̇ − own(θ, θ̇, t, p) about the common axis z, θ within half a turn."""
 
     def law(a: Frame, b: Frame, data: Any) -> tuple[Any, Any, Any]:
@@ -64,10 +66,15 @@ def torsion_spring(own: Callable[..., Any] | None) -> Applied:
         twist = np.arctan2(s, c)
         moment = data.stiffness * twist + data.damping * rate
         if own is not None:
-            moment = moment + own(twist, rate, data.t, data.p)
+            moment = moment + _own(what, own, data, twist=twist, rate=rate)
         return 0.5 * data.stiffness * twist * twist, zeros(3), -moment * a.z
 
     return law
+
+
+def _own(what: str, law: Callable[..., Any], data: Any, **motion: Any) -> Any:
+    """What a law of the user's gives: one value."""
+    return single(what, call(what, law, {**motion, "t": data.t, "p": data.p}))
 
 
 def bushing(a: Frame, b: Frame, data: Any) -> tuple[Any, Any, Any]:

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from zwang.bodies.element import Element, Law
+from zwang.bodies.inertia import number
 from zwang.bodies.marker import Joint
 from zwang.bodies.pose import Kind, frame, identity
-from zwang.errors import InputError, shown
-from zwang.functions.symbol import Symbol, SymbolArray
+from zwang.bodies.results import rotation, single, three
 from zwang.functions.trace import call
-from zwang.rotation.quaternion import rotation_matrix
 
 __all__ = ["coupler_law", "driver_law"]
 
@@ -40,19 +39,19 @@ def driver_law(
         assert joint.kind is not None
         assert joint.layout is not None
         a, b = (joint.layout.frame(pose, data, s) for pose, s in zip(poses, "ab", strict=True))
-        state, wanted = joint.kind.coordinates[quantity](a, b, data), _single(what, given(data))
+        state, wanted = joint.kind.coordinates[quantity](a, b, data), single(what, given(data))
         if len(state) == 2:  # value and rate
             return [state[0] - wanted]
         sine, cosine = state[0], state[1]
         return [sine * np.cos(wanted) - cosine * np.sin(wanted)]
 
     def of_position(poses: Any, data: Any) -> list[Any]:
-        wanted = _three(what, given(data))
+        wanted = three(what, given(data), None if kinds[0].plane is None else kinds[0].plane[:2])
         place = poses[0].position + poses[0].rotation @ arm
         return [place[k] - wanted[k] for k in range(3)]
 
     def of_orientation(poses: Any, data: Any) -> list[Any]:
-        wanted = _rotation(what, given(data))
+        wanted = rotation(what, given(data))
         own = frame(poses[0], np.zeros(3), identity())
         x, y, z = (wanted[:, k] for k in range(3))
         return [y @ own.z, z @ own.x, x @ own.y]
@@ -72,9 +71,7 @@ def coupler_law(
     name: str, joints: list[tuple[Joint, Element, str]], ratio: float
 ) -> tuple[Law, dict[str, Any]]:
     """Rate of the first coordinate − ratio × rate of the second = 0."""
-    numbers: dict[str, Any] = {"ratio": np.asarray(ratio, dtype=float)}
-    if numbers["ratio"].ndim or not np.isfinite(ratio):
-        raise InputError(f"ratio of coupler {name!r}", found=shown(ratio), expected="a number")
+    numbers: dict[str, Any] = {"ratio": np.asarray(number(f"ratio of coupler {name!r}", ratio))}
     for k, (_, element, _) in enumerate(joints):
         numbers |= {f"{key}_{k}": value for key, value in element.numbers.items()}
     kinds = tuple(kind for _, element, _ in joints for kind in element.law.kinds)
@@ -104,30 +101,3 @@ class _Own:
 
     def __init__(self, values: dict[str, Any]) -> None:
         self.__dict__.update(values)
-
-
-def _single(what: str, value: Any) -> Any:
-    if isinstance(value, Symbol | int | float | np.number):
-        return value
-    entries = np.ravel(value)
-    if entries.size != 1:
-        raise InputError(what, found=f"{entries.size} values", expected="one")
-    return entries[0]
-
-
-def _three(what: str, value: Any) -> Any:
-    entries = list(value) if not isinstance(value, Symbol) else [value]
-    if len(entries) != 3:
-        raise InputError(what, found=f"{len(entries)} values", expected="three")
-    return entries
-
-
-def _rotation(what: str, value: Any) -> Any:
-    array = np.asarray(value, dtype=object) if not isinstance(value, np.ndarray) else value
-    if array.shape == (4,):
-        array = rotation_matrix(array)
-    if array.shape != (3, 3):
-        raise InputError(
-            what, found=f"shape {array.shape}", expected="a rotation matrix or a quaternion"
-        )
-    return array.view(SymbolArray) if array.dtype == object else array
