@@ -355,13 +355,13 @@ class System:
         try:
             np.linalg.cholesky(M.reshape(len(v), len(v)))
         except np.linalg.LinAlgError:
-            scaled = ScaledSystem.of(self._ideal_terms(q, v, t, p), DEFAULT_TOLERANCES)
+            scaled = ScaledSystem.of(self.ideal_terms_at(q, v, t, p), DEFAULT_TOLERANCES)
             if not scaled.unique:
                 raise not_unique_error(scaled) from None
 
     def require_agreement(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> None:
         """Refuse accelerations that dependent constraints contradict each other about, by name."""
-        terms = self._ideal_terms(q, v, t, p)
+        terms = self.ideal_terms_at(q, v, t, p)
         A, b = terms.constraint_matrix, terms.constraint_rhs
         miss = b - A @ np.linalg.lstsq(A, b, rcond=None)[0]
         if np.abs(miss).max(initial=0.0) > DISAGREEMENT * max(1.0, np.abs(b).max(initial=0.0)):

@@ -411,9 +411,7 @@ def driver_of_an_orientation_with_three_values():
     driven((1.0, 0.0, 0.0), "rod.orientation")
 
 
-@planted(
-    "driver 'motor': found a function that returns None; expected one value. Is a 'return'"
-)
+@planted("driver 'motor': found a function that returns None; expected one value. Is a 'return'")
 def driver_that_returns_nothing():
     driven(lambda t: None)
 
