@@ -643,3 +643,23 @@ def test_batches_of_several_axes_without_constraints_are_solved():
     solution = zw.solve(M, Q)
     assert np.array_equal(solution.acceleration, Q / 2.0)
     assert solution.multipliers.shape == (2, 4, 0)
+
+
+def test_a_mass_next_to_nothing_does_not_hide_constraints():
+    # A body in Euler parameters at p = (1, ε, ε, ε): 4LᵀJL has the entry ε² for the first, by whose
+    # scale the three rows below, all with a part in it, would look like one.
+    p = np.array([1.0, 1e-17, 2e-17, -1e-17])
+    L = np.array(
+        [[-p[1], p[0], p[3], -p[2]], [-p[2], -p[3], p[0], p[1]], [-p[3], p[2], -p[1], p[0]]]
+    )
+    M = 4.0 * L.T @ np.diag([1.0, 2.0, 3.0]) @ L
+    M = 0.5 * (M + M.T)
+    A = np.array([p, [1.0, 0.5, 0.2, 0.1], [2.0, -0.3, 0.7, 0.4]])
+    Q, b = np.array([0.1, 1.0, -2.0, 0.5]), np.array([-0.3, 0.8, 0.2])
+    with pytest.raises(zw.InputError, match="masses: found one below 1e-15"):
+        zw.solve(M, Q, A, b)
+    # With the mass of the constraints' own directions added, as the error advises:
+    s = zw.solve(M + A.T @ A, Q + A.T @ b, A, b)
+    v = np.linalg.svd(A)[2][3]  # the only direction left free
+    assert np.abs(A @ s.acceleration - b).max() < 1e-12
+    assert abs(v @ (M @ s.acceleration - Q)) < 1e-12

@@ -159,7 +159,8 @@ def _solve_terms(
     system = ScaledSystem.of(terms, tolerances)
     _require_range(system)
     _require_semidefinite(system)
-    notes = [*terms.notes, *_doubtful_masses(system)]
+    doubts = _doubtful_masses(system)
+    notes = [*terms.notes, *doubts]
     loose = _undetermined(system) if family else np.zeros((terms.coordinate_count, 0))
     if not loose.shape[-1] and not system.unique:
         raise _in_batch(system, system.stacked_ranks < terms.coordinate_count, not_unique_error)
@@ -199,6 +200,8 @@ def _solve_terms(
     multipliers = answer.multipliers
     if not (finite(multipliers) and finite(acceleration)):
         raise out_of_range(terms)
+    if doubts:
+        _require_constraints_as_given(system, answer.acceleration)
     ranks = (system.constraint_ranks, system.mass.rank, system.stacked_ranks)
     batch = terms.batch_shape
     if not batch:
@@ -352,6 +355,30 @@ def _require_constraints(
         expected=f"at most {system.tolerances.consistency:.0e}",
         advice="The terms are too badly conditioned for it: use formulation='auto', or units in "
         "which masses, forces and constraints are of similar size.",
+    )
+
+
+def _require_constraints_as_given(system: ScaledSystem, acceleration: FloatArray) -> None:
+    """Constraints must be met in the given units too where a mass is next to nothing.
+
+    A velocity is scaled by its mass. Where that is only what a zero happens to be at some state, a
+    diagonal entry of 4LᵀJL for one, its column swallows the rows it stands in, and these look
+    dependent.
+    """
+    A, b, e = system.scaled.constraint_matrix, system.scaled.constraint_rhs, system.row_scale
+    miss = np.abs(b - matvec(A, acceleration)) / e
+    size = (np.abs(b) + matvec(np.abs(A), np.abs(acceleration))) / e
+    if (
+        miss <= system.tolerances.consistency * size.max(axis=-1, keepdims=True, initial=0.0)
+    ).all():
+        return
+    raise InputError(
+        "masses",
+        found="one below 1e-15 of the largest, by whose scale constraints look dependent that are "
+        "not",
+        expected="masses of similar size where constraints act",
+        advice="If it is zero but for the state or for rounding, give its direction mass in which "
+        "the constraints prescribe the motion: M + α²AᵀA and Q + α²Aᵀb have the same answer.",
     )
 
 
