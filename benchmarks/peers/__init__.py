@@ -1,0 +1,1 @@
+"""The same works by several engines in one run."""
