@@ -116,6 +116,14 @@ def large_chain():
     return m
 
 
+def free_bodies():
+    """No joints at all: (11.25), (11.33), (11.37)."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    for name in "ab":
+        m.body(name, mass=2.0, inertia=(0.3, 0.4, 0.5), free=True, angular_velocity=(1, 2, 3))
+    return m
+
+
 def driven():
     m = planar()
     m.drive("motor", "A.angle", lambda t: 2.0 * t + 0.3 * t**2)
@@ -134,6 +142,7 @@ def rubbing():
 @pytest.mark.parametrize(
     "make",
     [
+        free_bodies,
         door,
         planar,
         massless_coupler,

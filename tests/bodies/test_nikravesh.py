@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from zwang.bodies import nikravesh as nk
+from zwang.errors import InputError
 from zwang.rotation import euler_parameters as ep
 from zwang.rotation import quaternion as qt
 
@@ -297,3 +298,32 @@ def test_dependent_rows_leave_the_motion_alone(formulation):
     assert_close(answer.acceleration, single.acceleration)
     joint = answer.multipliers[:, :3] + 3.0 * answer.multipliers[:, 4:]
     assert_close(joint, single.multipliers[:, :3])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"mass": 1.0}, "mass of the bodies"),
+        ({"J": np.eye(3)}, "J of the bodies"),
+        ({"p": np.ones((3, 4))}, "p of the bodies"),
+        ({"moment": np.ones((2, 4))}, "moment of the bodies"),
+    ],
+)
+def test_wrong_shapes_are_refused_by_name(wrong, named):
+    given = {
+        "mass": [1.0, 2.0],
+        "J": np.broadcast_to(np.eye(3), (2, 3, 3)),
+        "p": np.ones((2, 4)) / 2.0,
+        "p_dot": np.zeros((2, 4)),
+        "force": np.zeros((2, 3)),
+        "moment": np.zeros((2, 3)),
+    }
+    with pytest.raises(InputError, match=named):
+        nk.Bodies(**{**given, **wrong})
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS, ids=["I", "II", "III"])
+def test_rows_that_do_not_fit_are_refused(formulation):
+    for rows, gamma in ((B[..., :12], GAMMA), (B, GAMMA[..., :3]), (B, None)):
+        with pytest.raises(InputError, match="seven columns a body"):
+            formulation(GIVEN, rows, gamma)

@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from zwang.errors import InputError
 from zwang.rotation.arrays import array, dot, matvec, solve, tilde, transpose
 from zwang.rotation.euler_parameters import euler_inertia, euler_moment, matrix_H, matrix_L
 from zwang.rotation.quaternion import angular_velocity
@@ -98,6 +99,10 @@ def rotation_3(
 # --- b bodies, 11.4 -------------------------------------------------------------------------------
 
 
+#: What each body has of each.
+_SHAPES = {"mass": (), "J": (3, 3), "p": (4,), "p_dot": (4,), "force": (3,), "moment": (3,)}
+
+
 @dataclass(frozen=True)
 class Bodies:
     """b bodies at a state, or at many, and all that the formulations need of them.
@@ -119,8 +124,17 @@ class Bodies:
     moment: Any
 
     def __post_init__(self) -> None:
-        for name in ("mass", "J", "p", "p_dot", "force", "moment"):
+        for name, own in _SHAPES.items():
             object.__setattr__(self, name, array(getattr(self, name)))
+            count = (len(self.mass) if self.mass.ndim == 1 else -1, *own)
+            found = getattr(self, name).shape
+            if found[-len(count) :] != count:
+                expected = ", ".join(["b", *map(str, own)])
+                raise InputError(
+                    f"{name} of the bodies",
+                    found=f"shape {found}",
+                    expected=f"({expected},) with b = {count[0]}" if count[0] >= 0 else "(b,)",
+                )
 
     @property
     def omega(self) -> FloatArray:
@@ -412,7 +426,14 @@ def _rows(B: Any, gamma: Any, columns: int) -> tuple[FloatArray, FloatArray]:
     """The constraint rows, or none."""
     if B is None:
         return np.zeros((0, columns)), np.zeros(0)
-    return array(B), array(gamma)
+    B, gamma = array(B), array(gamma)
+    if B.ndim < 2 or B.shape[-1] != columns or gamma.shape[-1:] != B.shape[-2:-1]:
+        raise InputError(
+            "constraint rows",
+            found=f"B of shape {B.shape} and gamma of shape {gamma.shape}",
+            expected=f"(…, m, {columns}) and (…, m), seven columns a body",
+        )
+    return B, gamma
 
 
 def _by_body(B: Any) -> tuple[FloatArray, FloatArray]:
