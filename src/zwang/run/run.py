@@ -149,16 +149,61 @@ class Run:
 
         return to_xarray(self)
 
-    def plot(self, *names: str) -> Any:
+    # --- seeing -----------------------------------------------------------------------------------
+
+    def plot(self, *names: str, against: str | None = None) -> Any:
         """Channels over time as a Matplotlib figure (extra `plot`); all coordinates by default.
 
         Parameters
         ----------
-        names : of coordinates and velocities, or ``"energy"``.
+        names : of `names`, ``"energy"``, ``"kinetic_energy"``, ``"potential_energy"``, or of
+            reactions: ``"pin.force"``, ``"pin.moment"`` and their parts as ``"pin.force.x"``.
+        against : another of these names for a phase plot; of vectors the size is taken.
         """
-        from zwang.run.views import plot
+        from zwang.view.plots import plot
 
-        return plot(self, names)
+        return plot(self, names, against)
+
+    def draw(self, t: float | None = None, **drawing: Any) -> Any:
+        """A still of a mechanism at a time, the start by default, as a Matplotlib figure.
+
+        Parameters
+        ----------
+        drawing : ``axes=`` of a figure to draw into; ``traces=`` bodies that leave a trace, or body
+            → point of it; ``forces=True`` for arrows of reactions and applied forces; ``azimuth=``
+            and ``elevation=`` of the eye [rad].
+        """
+        from zwang.view.plots import draw
+
+        return draw(self, t, **drawing)
+
+    def animate(self, path: str | PathLike[str], **drawing: Any) -> Any:
+        """Write a video, ``.mp4`` or ``.gif`` (extra `plot`), and return its path.
+
+        Parameters
+        ----------
+        drawing : ``fps=30``, ``speed=1.0`` of time, ``size=(720, 720)`` in pixels, and what `draw`
+            takes.
+        """
+        from zwang.view.plots import animate
+
+        return animate(self, path, **drawing)
+
+    def report(self, path: str | PathLike[str], **drawing: Any) -> Any:
+        """Write one HTML file with the motion to play and the account of the run; gives its path.
+
+        It needs no extra and no network: it opens from disk.
+
+        Parameters
+        ----------
+        drawing : ``title=``, ``frames=`` of the animation, ``start=`` and ``end=`` of it [s],
+            ``traces=`` as for `draw`.
+        """
+        from zwang.view.report import report
+
+        return report(self, path, **drawing)
+
+    # --- trust ------------------------------------------------------------------------------------
 
     def certify(self, interval: float | None = None) -> RunCertificate:
         """Solve saved states by every formulation, and return the worst that was found.

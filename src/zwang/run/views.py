@@ -1,4 +1,4 @@
-"""A run in other forms: labelled arrays, a figure, an estimate of its error."""
+"""A run in other forms: labelled arrays, an estimate of its error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.run.run import Run
 
-__all__ = ["ErrorEstimate", "error_estimate", "plot", "to_xarray"]
+__all__ = ["ErrorEstimate", "error_estimate", "to_xarray"]
 
 #: The second run of an estimate takes this part of the tolerance, so that its own error is small
 #: beside that of the first.
@@ -97,24 +97,3 @@ def to_xarray(run: Run) -> Any:
         "notes": list(run.notes),
     }
     return xr.Dataset(channels, coords={"time": run.t}, attrs=attributes)
-
-
-def plot(run: Run, names: tuple[str, ...]) -> Any:
-    """Channels over time, one below the other, as a Matplotlib figure."""
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError as error:
-        raise MissingExtraError("run.plot", "matplotlib", "plot") from error
-    names = names or run.system.coordinates
-    values = [run.energy if name == "energy" else run[name] for name in names]
-    figure, axes = plt.subplots(
-        len(names), 1, sharex=True, squeeze=False, figsize=(7.0, 1.0 + 1.6 * len(names))
-    )
-    for axis, name, value in zip(axes[:, 0], names, values, strict=True):
-        axis.plot(run.t, value)
-        axis.set_ylabel(name)
-        for e in run.events:
-            axis.axvline(e.t, color="0.8", linewidth=0.8, zorder=0)
-    axes[-1, 0].set_xlabel("t [s]")
-    figure.tight_layout()
-    return figure

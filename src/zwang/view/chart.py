@@ -1,0 +1,132 @@
+"""Line charts as inline SVG, for pages that must open without any package or network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+
+import numpy as np
+
+from zwang.terms import FloatArray
+
+__all__ = ["chart", "ticks"]
+
+WIDTH, HEIGHT = 560.0, 190.0
+LEFT, RIGHT, TOP, BOTTOM = 64.0, 10.0, 22.0, 26.0
+COLORS = ("#3b7dbd", "#e08a2c", "#2f9e83", "#b8579b", "#7a6bb8", "#8c8f3a", "#c2524a", "#4aa3c7")
+#: Least span of an axis relative to its values: below it rounding would fill the chart.
+LEAST_SPAN = 1e-9
+
+
+def ticks(low: float, high: float, count: int = 5) -> list[float]:
+    """Round numbers 1, 2 or 5 times a power of ten, within low … high."""
+    span = high - low
+    raw = span / count
+    power = 10.0 ** np.floor(np.log10(raw))
+    step = power * next(m for m in (1.0, 2.0, 5.0, 10.0) if m * power >= raw * (1.0 - 1e-9))
+    first = int(np.ceil(low / step - 1e-9))
+    last = int(np.floor(high / step + 1e-9))
+    return [k * step for k in range(first, last + 1)]
+
+
+def chart(
+    title: str,
+    t: FloatArray,
+    series: Mapping[str, FloatArray],
+    *,
+    unit: str = "",
+    log: bool = False,
+) -> str:
+    """Quantities over time; `log` draws their decimal logarithms, zeros as the least value."""
+    drawn = {name: np.asarray(y, dtype=float) for name, y in series.items()}
+    if log:
+        floor = min((float(y[y > 0].min()) for y in drawn.values() if np.any(y > 0)), default=1e-16)
+        drawn = {name: np.log10(np.maximum(y, floor)) for name, y in drawn.items()}
+    values = np.concatenate([np.zeros(0), *(y[np.isfinite(y)] for y in drawn.values())])
+    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
+    least = LEAST_SPAN * max(abs(low), abs(high)) or 1.0
+    if high - low < least:
+        low, high = low - least, high + least
+    margin = 0.06 * (high - low)
+    low, high = low - margin, high + margin
+    start, end = float(t[0]), float(t[-1])
+    if end == start:
+        end = start + 1.0
+
+    def x(time: FloatArray | float) -> FloatArray | float:
+        return LEFT + (time - start) / (end - start) * (WIDTH - LEFT - RIGHT)
+
+    def y(value: FloatArray | float) -> FloatArray | float:
+        return TOP + (high - value) / (high - low) * (HEIGHT - TOP - BOTTOM)
+
+    opening = (
+        f'<svg class="chart" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" '
+        f'data-start="{start!r}" data-end="{end!r}" data-left="{LEFT:g}" '
+        f'data-right="{WIDTH - RIGHT:g}"><title>{escape(title)}</title>'
+    )
+    parts = [opening]
+    head = f"{title} [{unit}]" if unit else title
+    parts.append(f'<text class="head" x="{LEFT:g}" y="13">{escape(head)}</text>')
+    for value in ticks(low, high, 6):
+        if log and value != round(value):
+            continue
+        height = y(value)
+        label = _power(value) if log else _number(value, high - low)
+        parts.append(
+            f'<line class="grid" x1="{LEFT:g}" x2="{WIDTH - RIGHT:g}" y1="{height:.1f}" '
+            f'y2="{height:.1f}"/><text class="tick" x="{LEFT - 5:g}" y="{height + 3.5:.1f}" '
+            f'text-anchor="end">{label}</text>'
+        )
+    for value in ticks(start, end, 8):
+        place = x(value)
+        parts.append(
+            f'<line class="grid" y1="{TOP:g}" y2="{HEIGHT - BOTTOM:g}" x1="{place:.1f}" '
+            f'x2="{place:.1f}"/><text class="tick" x="{place:.1f}" y="{HEIGHT - 9:g}" '
+            f'text-anchor="middle">{_number(value, end - start)}</text>'
+        )
+    parts.append(
+        f'<text class="tick" x="{LEFT - 18:g}" y="{HEIGHT - 9:g}" text-anchor="end">t [s]</text>'
+    )
+    for k, (name, line) in enumerate(drawn.items()):
+        color = COLORS[k % len(COLORS)]
+        path = _path(np.asarray(x(t)), np.asarray(y(line)))
+        parts.append(f'<path d="{path}" stroke="{color}"><title>{escape(name)}</title></path>')
+    parts.append(f'<line class="cursor" y1="{TOP:g}" y2="{HEIGHT - BOTTOM:g}" x1="-9" x2="-9"/>')
+    return "".join([*parts, "</svg>", _legend(list(drawn))])
+
+
+def _legend(names: list[str]) -> str:
+    if len(names) < 2:
+        return ""
+    keys = "".join(
+        f'<span><i style="background:{COLORS[k % len(COLORS)]}"></i>{escape(name)}</span>'
+        for k, name in enumerate(names)
+    )
+    return f'<div class="legend">{keys}</div>'
+
+
+def _path(x: FloatArray, y: FloatArray) -> str:
+    """Points as a path; it breaks where a value is not finite."""
+    pieces, begun = [], False
+    for u, w in zip(x.tolist(), y.tolist(), strict=True):
+        if np.isfinite(w):
+            pieces.append(f"{'L' if begun else 'M'}{u:.1f} {w:.1f}")
+            begun = True
+        else:
+            begun = False
+    return "".join(pieces)
+
+
+def _number(value: float, span: float) -> str:
+    """A tick in as many digits as tell it from its neighbours."""
+    if abs(value) < 1e-9 * span:
+        return "0"
+    digits = int(np.ceil(np.log10(max(abs(value) / span, 1e-300)))) + 3
+    text = f"{value:.{max(min(digits, 9), 2)}g}"
+    return text.replace("-", "−").replace("e−0", "e−").replace("e+0", "e")
+
+
+def _power(value: float) -> str:
+    if value == 0.0:
+        return "1"
+    return f'10<tspan dy="-4" font-size="8">{f"{value:g}".replace("-", "−")}</tspan>'

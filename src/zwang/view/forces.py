@@ -1,0 +1,86 @@
+"""Applied forces of a mechanism's elements along a run, element by element."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from zwang.bodies.element import Element
+from zwang.bodies.many import Bulk
+from zwang.bodies.parts import Parts
+from zwang.bodies.pose import SCALAR
+from zwang.run.run import Run
+from zwang.terms import FloatArray
+
+__all__ = ["Applied", "applied_forces"]
+
+
+@dataclass(frozen=True)
+class Applied:
+    """The force of an element on its last body.
+
+    Attributes
+    ----------
+    point : where it acts, shape (nt, 3); the centre of mass where the element names no point.
+    force : world axes, shape (nt, 3); None if it was not asked for.
+    start : the other end of a spring, shape (nt, 3), else None.
+    """
+
+    name: str
+    point: FloatArray
+    force: FloatArray | None
+    start: FloatArray | None
+
+
+def applied_forces(run: Run, parts: Parts, *, evaluate: bool = True) -> list[Applied]:
+    """Forces of springs, dampers and of the user, without gravity."""
+    found = []
+    bulk = Bulk(parts)
+    configs = bulk.configs(run.q) if evaluate else []
+    for element in parts.forces:
+        i = element.bodies[-1]
+        if i < 0:  # what the ground gets, its partner gets reversed
+            i = next((k for k in element.bodies if k >= 0), -1)
+        if i < 0 or parts.bodies[i].kind is SCALAR:
+            continue
+        point = _end(run, parts, element, "b" if i == element.bodies[-1] else "a")
+        start = _end(run, parts, element, "a") if element.law.what == "spring_damper" else None
+        force = _force(run, parts, bulk, configs, element, i) if evaluate else None
+        center = run.body(parts.bodies[i].name).center
+        found.append(Applied(element.name, center if point is None else point, force, start))
+    return found
+
+
+def _force(
+    run: Run, parts: Parts, bulk: Bulk, configs: list[FloatArray], element: Element, body: int
+) -> FloatArray:
+    """World force on one of the element's bodies, shape (nt, 3)."""
+    total = np.zeros((len(run.t), 3))
+    function = parts.traced[element.law.key].function
+    for s in run.segments:
+        rows = slice(s.first, s.last)
+        p = run.system.parameter_vector(s.parameters)
+        state = (run.q[rows], run.v[rows], run.t[rows])
+        here = [c[rows] for c in configs]
+        _, *efforts = bulk.evaluate(element.law.key, function, [element], state, p, here)
+        effort = efforts[element.bodies.index(body)][0]
+        plane = parts.bodies[body].kind.plane
+        axes = [0, 1, 2] if plane is None else list(plane[:2])
+        total[rows, axes] = effort[:, : len(axes)]
+    return total
+
+
+def _end(run: Run, parts: Parts, element: Element, side: str) -> FloatArray | None:
+    """World positions of an element's marker, or None if it has none."""
+    if f"at_{side}" not in element.numbers:
+        return None
+    at = run.parameters[f"{element.name}.at_{side}"]
+    i = element.bodies["ab".index(side)]
+    arm = np.asarray(at, dtype=float)
+    if arm.size == 2 and parts.kind.plane is not None:
+        arm = np.insert(arm, parts.kind.plane[2], 0.0)
+    if i < 0:
+        return np.broadcast_to(arm, (len(run.t), 3))
+    motion = run.body(parts.bodies[i].name)
+    return motion.center + motion.rotation @ arm

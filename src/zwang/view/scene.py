@@ -1,0 +1,472 @@
+"""A run of a mechanism as something to draw: solids that move, lines, arrows and traces.
+
+All pictures are made from a `Scene`: stills, videos, the report and the page. It holds the poses of
+the bodies at evenly spaced times, solids in their axes, and forces at points, in plain arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from zwang.bodies.body import Body
+from zwang.bodies.inertia import cross
+from zwang.bodies.marker import Joint, Marker
+from zwang.bodies.parts import Parts
+from zwang.bodies.pose import SCALAR
+from zwang.diagnosis.passport import Status
+from zwang.errors import InputError, UnknownNameError, ZwangError, shown
+from zwang.run.bodies import mechanism_of
+from zwang.run.run import Run
+from zwang.terms import FloatArray
+from zwang.view.forces import Applied, applied_forces
+from zwang.view.joints import joint_solids
+from zwang.view.meshes import Mesh, ball, join, of_shape, rod
+
+__all__ = ["Arrow", "Line", "Scene", "Solid", "Trace", "Track", "sampled", "scene_of", "statuses"]
+
+#: Frames of an animation unless asked otherwise: ten seconds at 24 a second.
+FRAMES = 241
+#: Thickness of thin things against the size of the mechanism.
+THIN = 0.014
+#: The largest arrow against the size of the mechanism, and which force that is: a share of the
+#: forces may stick out, so that a blow does not make all others vanish.
+ARROW, ARROW_SHARE = 0.3, 0.95
+#: Constraint rows beyond which the passport, which decomposes dense matrices, is not asked for.
+PASSPORT_ROWS = 400
+
+#: Colours of bodies in turn, told apart by all eyes (after Okabe and Ito).
+COLORS = ("#3b7dbd", "#e08a2c", "#2f9e83", "#b8579b", "#7a6bb8", "#8c8f3a", "#c2524a", "#4aa3c7")
+REACTION_COLOR, OPEN_COLOR, APPLIED_COLOR = "#b5303c", "#d08a1e", "#3d8f4d"
+JOINT_COLOR, GROUND_COLOR = "#3c4650", "#8b95a1"
+
+
+@dataclass(frozen=True)
+class Track:
+    """A frame that moves: origin (nf, 3) and axes as columns (nf, 3, 3)."""
+
+    name: str
+    position: FloatArray
+    rotation: FloatArray
+
+    def points(self, local: FloatArray) -> FloatArray:
+        """World positions of a point of the frame, shape (nf, 3)."""
+        return self.position + self.rotation @ local
+
+
+@dataclass(frozen=True)
+class Solid:
+    """Something rigid: a mesh in the axes of the track that carries it.
+
+    Attributes
+    ----------
+    role : body, joint or ground.
+    track : number of the track.
+    """
+
+    name: str
+    role: str
+    track: int
+    mesh: Mesh
+    color: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """A straight line between two moving points, shapes (nf, 3): a link, or a spring."""
+
+    name: str
+    role: str
+    start: FloatArray
+    end: FloatArray
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """A force [N] at a moving point, shapes (nf, 3).
+
+    Attributes
+    ----------
+    role : reaction or applied.
+    status : whether the motion determines it, by `zwang.passport`; None where that is not known.
+    """
+
+    name: str
+    role: str
+    point: FloatArray
+    force: FloatArray
+    status: Status | None = Status.DETERMINATE
+
+    @property
+    def open(self) -> bool:
+        """Whether the force, or part of it, does not follow from the motion."""
+        return self.status in (Status.PARTLY, Status.INDETERMINATE)
+
+    @property
+    def color(self) -> str:
+        """By what it stands for."""
+        if self.role == "applied":
+            return APPLIED_COLOR
+        return OPEN_COLOR if self.open else REACTION_COLOR
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The path of a point, shape (nf, 3)."""
+
+    name: str
+    points: FloatArray
+    color: str
+
+
+@dataclass(frozen=True)
+class Scene:
+    """All there is to draw of a run.
+
+    Attributes
+    ----------
+    times : of the frames, evenly spaced, shape (nf,).
+    tracks : the ground, then the bodies.
+    up : direction that is upwards, against gravity.
+    normal : of the plane of a planar mechanism, else None.
+    size : length of the mechanism at the start [m].
+    run : the run, saved at the times of the frames.
+    notes : sentences on what could not be drawn.
+    """
+
+    times: FloatArray
+    tracks: tuple[Track, ...]
+    solids: tuple[Solid, ...]
+    lines: tuple[Line, ...]
+    arrows: tuple[Arrow, ...]
+    traces: tuple[Trace, ...]
+    up: FloatArray
+    normal: FloatArray | None
+    size: float
+    run: Run = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def cloud(self) -> FloatArray:
+        """Points that a picture should hold: corners of what encloses each solid, all frames."""
+        points = [np.zeros((0, 3))]
+        for solid in self.solids:
+            track = self.tracks[solid.track]
+            low, high = solid.mesh.vertices.min(axis=0), solid.mesh.vertices.max(axis=0)
+            corners = np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, 8)
+            points += [track.points(c) for c in corners.T]
+        points += [end for line in self.lines for end in (line.start, line.end)]
+        every = np.concatenate(points)
+        return every if len(every) else 0.5 * np.array([[-1.0, -1.0, -1.0], [1.0, 1.0, 1.0]])
+
+    @cached_property
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Lowest and highest corner of the space that the mechanism goes through."""
+        return self.cloud.min(axis=0), self.cloud.max(axis=0)
+
+    @property
+    def center(self) -> FloatArray:
+        """Middle of the bounds."""
+        return 0.5 * (self.bounds[0] + self.bounds[1])
+
+    @property
+    def radius(self) -> float:
+        """Half the diagonal of the bounds."""
+        low, high = self.bounds
+        return float(0.5 * np.linalg.norm(high - low)) or 0.5
+
+    @cached_property
+    def newton(self) -> float:
+        """Length of an arrow for a force of one newton [m/N]."""
+        sizes = [np.linalg.norm(a.force, axis=1) for a in self.arrows]
+        every = np.concatenate([np.zeros(0), *sizes])
+        largest = float(np.quantile(every, ARROW_SHARE)) if every.size else 0.0
+        return ARROW * self.size / largest if largest > 0.0 else 1.0
+
+
+def sampled(run: Run, times: FloatArray) -> Run:
+    """The same run as if it had been saved at other times, with all that follows from states."""
+    state = run.at(times)
+    before = np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(run.t) - 1)
+    segments = []
+    for s in run.segments:
+        own = np.flatnonzero((before >= s.first) & (before < s.last))
+        if own.size:
+            segments.append(replace(s, first=int(own[0]), last=int(own[-1]) + 1))
+    kept = {f.name: getattr(run, f.name) for f in fields(Run) if f.init}
+    return Run(**{**kept, "t": times, "q": state.q, "v": state.v, "segments": tuple(segments)})
+
+
+def frame_times(run: Run, frames: int | None, start: float | None, end: float | None) -> FloatArray:
+    """Evenly spaced times within a run."""
+    if not len(run):
+        raise InputError("run", found="no saved state", expected="at least one, to be drawn")
+    count = FRAMES if frames is None else frames
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+        raise InputError("frames", found=shown(frames), expected="a positive whole number")
+    first = float(run.t[0]) if start is None else float(start)
+    last = float(run.t[-1]) if end is None else float(end)
+    if not run.t[0] <= first <= last <= run.t[-1]:
+        raise InputError(
+            "times to draw",
+            found=f"{first:g} to {last:g} s",
+            expected=f"times from {run.t[0]:g} to {run.t[-1]:g}, as simulated",
+        )
+    return np.linspace(first, last, count if last > first else 1)
+
+
+def scene_of(
+    run: Run,
+    *,
+    frames: int | None = None,
+    start: float | None = None,
+    end: float | None = None,
+    traces: Sequence[str] | Mapping[str, Any] | None = None,
+    forces: bool = True,
+) -> Scene:
+    """The drawing data of a run of a mechanism.
+
+    Parameters
+    ----------
+    frames : how many, evenly spaced from `start` to `end`, by default from begin to end of the run.
+    traces : bodies whose centre of mass leaves a trace, or body → point of it; none by default.
+    forces : whether reactions and applied forces are computed.
+    """
+    parts = as_simulated(run)
+    moving = sampled(run, frame_times(run, frames, start, end))
+    count = len(moving.t)
+    still = np.broadcast_to(np.eye(3), (count, 3, 3))
+    tracks = [Track("ground", np.zeros((count, 3)), still)]
+    for body in parts.bodies:
+        if body.kind is SCALAR:
+            tracks.append(Track(body.name, np.zeros((count, 3)), still))
+        else:
+            motion = moving.body(body.name)
+            tracks.append(Track(body.name, motion.position, motion.rotation))
+    size = _size(parts)
+    applied = applied_forces(moving, parts, evaluate=forces)
+    lines = [*_links(parts, tracks), *_springs(applied)]
+    arrows, notes = _applied(applied), ()
+    if forces:
+        try:
+            arrows += _reactions(moving, parts)
+        except ZwangError as error:
+            notes = (f"reactions are not drawn: {error}",)
+    g = parts.gravity
+    plane = parts.kind.plane
+    normal = None if plane is None else np.eye(3)[plane[2]]
+    up = -g / np.linalg.norm(g) if np.any(g) else np.eye(3)[2 if plane is None else plane[1]]
+    return Scene(
+        moving.t,
+        tuple(tracks),
+        tuple(_solids(parts, size)),
+        tuple(lines),
+        tuple(arrows),
+        tuple(_traces(parts, tracks, traces)),
+        up,
+        _towards_viewer(parts, normal),
+        size,
+        moving,
+        notes,
+    )
+
+
+def as_simulated(run: Run) -> Parts:
+    """The mechanism of a run, its joints where the parameters of the run have them."""
+    parts: Parts = mechanism_of(run).parts
+    joints = {}
+    for name, joint in parts.joints.items():
+        moved = joint
+        for side in "ab":
+            marker: Marker | None = getattr(joint, side)
+            at = run.parameters.get(f"{joint.elements[0]}.at_{side}")
+            if marker is not None and at is not None:
+                arm = marker.arm.copy()
+                arm[list(range(3) if parts.kind.plane is None else parts.kind.plane[:2])] = at
+                moved = replace(moved, **{side: replace(marker, arm=arm)})
+        joints[name] = moved
+    return replace(parts, joints=joints)
+
+
+def _towards_viewer(parts: Parts, normal: FloatArray | None) -> FloatArray | None:
+    """The normal on the side from which the plane's first axis points to the right."""
+    if normal is None or parts.kind.plane is None:
+        return None
+    a, b, _ = parts.kind.plane
+    right, upwards = np.eye(3)[a], np.eye(3)[b]
+    return cross(right, upwards)
+
+
+def in_body(parts: Parts, marker: Marker) -> FloatArray:
+    """A marker's place in the axes of its body, from the body's origin."""
+    return marker.arm if marker.body < 0 else parts.bodies[marker.body].inertia.center + marker.arm
+
+
+# --- solids ---------------------------------------------------------------------------------------
+
+
+def _size(parts: Parts) -> float:
+    """How far the mechanism spreads as placed: the diagonal of its joints, bodies and shapes."""
+    points = []
+    for body in parts.bodies:
+        if body.kind is SCALAR:
+            continue
+        points.append(body.placement.point(body.inertia.center))
+        for s in body.inertia.shapes:
+            reach = 0.5 * max(s.size) * (2.0 if s.kind in ("sphere", "tube") else 1.0)
+            middle = body.placement.point(s.center)
+            points += [middle - reach, middle + reach]
+    for joint in parts.joints.values():
+        for marker in (joint.a, joint.b):
+            if marker is None:
+                continue
+            local = in_body(parts, marker)
+            on_ground = marker.body < 0
+            place = None if on_ground else parts.bodies[marker.body].placement
+            points.append(local if place is None else place.point(local))
+    if not points:
+        return 1.0
+    every = np.array(points)
+    return float(np.linalg.norm(every.max(axis=0) - every.min(axis=0))) or 1.0
+
+
+def _solids(parts: Parts, size: float) -> list[Solid]:
+    thin = THIN * size
+    places = _joint_points(parts)
+    solids = []
+    for body in parts.bodies:
+        if body.kind is SCALAR:
+            continue
+        color = COLORS[body.index % len(COLORS)]
+        mesh = _body_mesh(body, places.get(body.index, []), thin)
+        solids.append(Solid(body.name, "body", body.index + 1, mesh, color))
+    for joint in parts.joints.values():
+        for marker, mesh in joint_solids(joint, thin, size):
+            placed = mesh.placed(in_body(parts, marker), marker.axes)
+            ground = marker.body < 0
+            color, role = (GROUND_COLOR, "ground") if ground else (JOINT_COLOR, "joint")
+            solids.append(Solid(joint.name, role, marker.body + 1, placed, color))
+    return solids
+
+
+def _body_mesh(body: Body, points: list[FloatArray], thin: float) -> Mesh:
+    """The shapes of a body, or rods between its joints and a ball for its mass."""
+    if body.inertia.shapes:
+        return join([of_shape(s, thin) for s in body.inertia.shapes])
+    center = body.inertia.center
+    pairs = list(pairwise(points))
+    if len(points) > 2:
+        pairs.append((points[-1], points[0]))
+    if points:
+        pairs.append((center, min(points, key=lambda p: float(np.linalg.norm(p - center)))))
+    heavy = ball(2.0 * thin).placed(center, np.eye(3))
+    return join([*(rod(a, b, 0.8 * thin) for a, b in pairs), heavy])
+
+
+def _joint_points(parts: Parts) -> dict[int, list[FloatArray]]:
+    """Body → its joints' points in its axes, each place once."""
+    found: dict[int, list[FloatArray]] = {}
+    for joint in parts.joints.values():
+        for marker in (joint.a, joint.b):
+            if marker is not None and marker.body >= 0:
+                own = found.setdefault(marker.body, [])
+                point = in_body(parts, marker)
+                if not any(np.allclose(point, other) for other in own):
+                    own.append(point)
+    return found
+
+
+# --- lines, arrows, traces ------------------------------------------------------------------------
+
+
+def _links(parts: Parts, tracks: list[Track]) -> list[Line]:
+    """Massless links, which are joints with a length."""
+    links = []
+    for joint in parts.joints.values():
+        if joint.kind is None or not joint.kind.name.endswith("link"):
+            continue
+        if joint.a is not None and joint.b is not None:
+            ends = [tracks[m.body + 1].points(in_body(parts, m)) for m in (joint.a, joint.b)]
+            links.append(Line(joint.name, "link", ends[0], ends[1]))
+    return links
+
+
+def _springs(applied: Sequence[Applied]) -> list[Line]:
+    return [Line(a.name, "spring", a.start, a.point) for a in applied if a.start is not None]
+
+
+def _applied(applied: Sequence[Applied]) -> list[Arrow]:
+    return [
+        Arrow(a.name, "applied", a.point, a.force)
+        for a in applied
+        if a.force is not None and np.any(a.force)
+    ]
+
+
+def _reactions(run: Run, parts: Parts) -> list[Arrow]:
+    known = statuses(run)
+    arrows = []
+    for joint in parts.joints.values():
+        if joint.a is None or joint.b is None:
+            continue
+        reaction = run.reaction(joint.name)
+        if np.any(reaction.force):
+            arrows.append(
+                Arrow(joint.name, "reaction", reaction.point, reaction.force, known[joint.name])
+            )
+    return arrows
+
+
+def statuses(run: Run) -> dict[str, Status | None]:
+    """Joint → how much of its reaction the motion determines, at its worst.
+
+    Asked at the begin of each stretch between events and in the middle of the run: rank, and with
+    it determinacy, changes at singular configurations alone. None where the mechanism is too large.
+    """
+    joints: Mapping[str, Joint] = mechanism_of(run).parts.joints
+    rows = sum(len(rows) for rows in run.system.groups.values())
+    if rows > PASSPORT_ROWS:
+        return dict.fromkeys(joints)
+    order = [Status.DETERMINATE, Status.PARTLY, Status.INDETERMINATE]
+    worst = dict.fromkeys(joints, 0)
+    for i in sorted({s.first for s in run.segments} | {len(run.t) // 2}):
+        segment = next(s for s in run.segments if s.first <= i < s.last)
+        try:
+            passport = segment.system.passport(
+                run.q[i], run.v[i], float(run.t[i]), parameters=segment.parameters
+            )
+        except ZwangError:
+            return dict.fromkeys(joints)  # no unique motion there: nothing is known
+        for joint in joints.values():
+            own = [passport.groups[e].status for e in joint.elements if e in passport.groups]
+            worst[joint.name] = max([worst[joint.name], *(order.index(s) for s in own)])
+    return {name: order[k] for name, k in worst.items()}
+
+
+def _traces(
+    parts: Parts, tracks: list[Track], wanted: Sequence[str] | Mapping[str, Any] | None
+) -> list[Trace]:
+    bodies = {b.name: b for b in parts.bodies if b.kind is not SCALAR}
+    chosen = {} if wanted is None else wanted
+    if isinstance(chosen, str):
+        chosen = [chosen]
+    if not isinstance(chosen, Mapping):
+        chosen = dict.fromkeys(chosen)
+    found = []
+    for name, local in chosen.items():
+        if name not in bodies:
+            raise UnknownNameError("trace, body", name, bodies)
+        body = bodies[name]
+        point = body.inertia.center if local is None else np.asarray(local, dtype=float)
+        if point.shape != (3,) or not np.isfinite(point).all():
+            raise InputError(
+                f"trace of {name!r}", found=shown(local), expected="a point, three numbers"
+            )
+        color = COLORS[body.index % len(COLORS)]
+        found.append(Trace(name, tracks[body.index + 1].points(point), color))
+    return found

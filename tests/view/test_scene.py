@@ -1,0 +1,145 @@
+"""What is drawn of a run is where the mechanics has it."""
+
+import numpy as np
+import pytest
+
+import zwang as zw
+from zwang.diagnosis.passport import Status
+from zwang.view.camera import camera_of, painted
+from zwang.view.channels import channel_names, channel_of
+from zwang.view.scene import sampled, scene_of
+
+#: States at other times come from the integrator: they agree to the tolerance of the runs.
+TOLERANCE = 1e-8
+
+
+def swing(**choices):
+    """A rod of 1 m in a pin, released at rest from the horizontal, a spring to the ground."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    rod = m.body("rod", inertia=zw.inertia.rod(1.0, 1.0, "x"), position=(0.5, 0, 0))
+    m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
+    m.spring_damper("spring", m.ground, rod, at=((1, 0, 1), (1, 0, 0)), stiffness=10.0, length=0.4)
+    return m.simulate(m.assemble(), until=1.0, tolerance=TOLERANCE, **choices)
+
+
+@pytest.fixture(scope="module")
+def run():
+    return swing()
+
+
+@pytest.fixture(scope="module")
+def scene(run):
+    return scene_of(run, frames=11, traces=["rod"])
+
+
+def test_frames_are_evenly_spaced_states_of_the_motion(run, scene):
+    assert np.allclose(scene.times, np.linspace(0.0, 1.0, 11))
+    angle = np.array([run.system.joint_coordinate("pin.angle", run.at(t).q) for t in scene.times])
+    end = scene.tracks[1].points(np.array([0.5, 0.0, 0.0]))
+    # Right-handed about y: x turns towards −z.
+    expected = np.stack([np.cos(angle), np.zeros(11), -np.sin(angle)], axis=1)
+    assert np.abs(end - expected).max() < 100 * TOLERANCE
+
+
+def test_a_sampled_run_gives_what_the_run_gives(run):
+    times = run.t[[0, len(run) // 2, -1]]
+    few = sampled(run, times)
+    rows = np.searchsorted(run.t, times)
+    assert np.allclose(few["pin.angle"], run["pin.angle"][rows], atol=1e-12)
+    assert np.allclose(few.reaction("pin").force, run.reaction("pin").force[rows], atol=1e-9)
+
+
+def test_a_sampled_run_keeps_the_parameters_of_each_stretch():
+    m = zw.System(
+        coordinates=["x"],
+        parameters={"g": -1.0},
+        mass=lambda q, t, p: [[1.0]],
+        force=lambda q, v, t, p: [p.g],
+    )
+    turn = zw.event(lambda q, v, t, p: t - 0.5, zw.set_parameters(g=1.0))
+    run = m.simulate([0.0], [0.0], until=1.0, events={"turn": turn})
+    few = sampled(run, np.linspace(0.0, 1.0, 9))
+    assert np.allclose(few.acceleration[:, 0], [-1, -1, -1, -1, 1, 1, 1, 1, 1])
+
+
+def test_arrows_are_the_reactions_and_the_tension_of_the_spring(scene):
+    arrows = {a.name: a for a in scene.arrows}
+    assert arrows["pin"].role == "reaction"
+    assert arrows["pin"].status is Status.DETERMINATE
+    assert np.allclose(arrows["pin"].point, 0.0, atol=1e-9)
+    assert np.allclose(arrows["pin"].force, scene.run.reaction("pin").force)
+    d = np.array([1.0, 0.0, 1.0]) - arrows["spring"].point
+    length = np.linalg.norm(d, axis=1, keepdims=True)
+    assert np.allclose(arrows["spring"].force, 10.0 * (length - 0.4) * d / length)
+    (line,) = scene.lines
+    assert (line.role, line.name) == ("spring", "spring")
+    assert np.allclose(line.start, [1.0, 0.0, 1.0])
+
+
+def test_redundant_hinges_are_drawn_as_open():
+    m = zw.library.door(2)
+    scene = scene_of(m.simulate(m.assemble(), until=0.1), frames=3)
+    assert all(a.open for a in scene.arrows)
+    assert {a.status for a in scene.arrows} <= {Status.PARTLY, Status.INDETERMINATE}
+
+
+def test_a_parameter_of_a_joint_moves_its_drawing():
+    m = zw.Mechanism()
+    rod = m.body("rod", inertia=zw.inertia.rod(1.0, 1.0, "x"), position=(0.5, 0, 0))
+    m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
+    moved = {"pin.at_a": np.array([0.0, 0.0, 2.0])}
+    run = m.simulate(m.assemble(parameters=moved), until=0.1, parameters=moved)
+    ground = next(s for s in scene_of(run, frames=2).solids if s.role == "ground")
+    corners = ground.mesh.vertices.min(axis=0), ground.mesh.vertices.max(axis=0)
+    assert np.allclose(np.mean(corners, axis=0), [0.0, 0.0, 2.0], atol=1e-9)
+
+
+def test_pictures_show_faces_towards_the_eye_within_the_frame(scene):
+    camera = camera_of(scene)
+    faces = painted(scene, camera, 3)
+    corners = np.concatenate([f.corners for f in faces])
+    assert np.abs(corners).max() < 1.1
+    assert 0.2 < len(faces) / sum(len(s.mesh.faces) for s in scene.solids) < 0.8
+    assert np.allclose(camera.axes @ camera.axes.T, np.eye(3))
+    assert np.linalg.det(camera.axes) > 0.0
+
+
+def test_a_planar_mechanism_is_seen_along_its_normal():
+    m = zw.library.four_bar(planar=True)
+    scene = scene_of(m.simulate(m.assemble(), until=0.1), frames=2, forces=False)
+    axes = camera_of(scene).axes
+    assert np.allclose(axes[1], [0, 0, 1])  # against gravity
+    assert np.allclose(axes[0], [1, 0, 0])  # x to the right
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"frames": 0}, "frames: found 0"),
+        ({"end": 9.0}, "times to draw"),
+        ({"traces": ["rood"]}, "Did you mean 'rod'"),
+        ({"traces": {"rod": (1, 2)}}, "three numbers"),
+    ],
+)
+def test_wrong_choices_are_told(run, choices, message):
+    with pytest.raises(zw.ZwangError, match=message):
+        scene_of(run, **choices)
+
+
+def test_systems_of_functions_have_no_bodies_to_draw():
+    system = zw.library.spherical_pendulum()
+    run = system.simulate(system.assemble(hold={"x": 0.3}), until=0.1)
+    with pytest.raises(zw.InputError, match="expected a mechanism"):
+        scene_of(run)
+
+
+def test_channels_are_the_quantities_of_the_run(run):
+    names = channel_names(run)
+    assert {"pin.angle", "pin.force", "pin.moment.z", "energy"} <= set(names)
+    force = run.reaction("pin").force
+    assert np.allclose(channel_of(run, "pin.force").values[:, :3], force)
+    assert np.allclose(channel_of(run, "pin.force").values[:, 3], np.linalg.norm(force, axis=1))
+    assert np.array_equal(channel_of(run, "pin.force.z").values[:, 0], force[:, 2])
+    assert channel_of(run, "pin.angle_rate").label == "pin.angle_rate [rad/s]"
+    with pytest.raises(zw.ZwangError, match=r"Did you mean 'pin\.force"):
+        channel_of(run, "pin.forc")
