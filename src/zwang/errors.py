@@ -16,6 +16,7 @@ __all__ = [
     "InconsistentConstraintsError",
     "InputError",
     "MissingExtraError",
+    "ModelError",
     "NotApplicableError",
     "NotUniqueError",
     "PainleveError",
@@ -94,6 +95,31 @@ class UnknownNameError(InputError):
         listed = ", ".join(names) if names else "(there are none)"
         super().__init__(what, found=repr(name), expected=f"one of {listed}", advice=advice)
         self.name, self.known = name, names
+
+
+class ModelError(InputError):
+    """A model file says something that cannot be meant; the message begins with the place.
+
+    Attributes
+    ----------
+    file, line, key : where: path of the file, line from 1 (0 if it is not known), dotted key.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        line: int,
+        key: str,
+        *,
+        about: str = "",
+        found: str | None = None,
+        expected: str | None = None,
+        advice: str | None = None,
+    ) -> None:
+        place = [file, *([f"line {line}"] if line else []), *([f"key {key}"] if key else [])]
+        what = ", ".join(place) + (f": {about}" if about else "")
+        super().__init__(what, found=found, expected=expected, advice=advice)
+        self.file, self.line, self.key, self.subject = file, line, key, about
 
 
 class NotApplicableError(ZwangError):

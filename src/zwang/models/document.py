@@ -1,0 +1,351 @@
+"""A TOML file as data that knows its lines.
+
+The standard parser reads the values, and `line_index` finds in the text, which is known to be valid
+by then, the line that each key and each entry of a list stands on.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zwang.errors import InputError, ModelError, shown
+
+__all__ = ["Document", "Item", "Key", "line_index", "parse", "read_text"]
+
+#: Way to a value: keys of tables and places in lists.
+Key = tuple[str | int, ...]
+
+#: A file longer than this is no model: a chain of 10,000 bodies has some 5 million characters.
+LONGEST_FILE = 20_000_000
+
+
+@dataclass(frozen=True)
+class Document:
+    """A parsed file: its name for messages, its values, and the line of each."""
+
+    file: str
+    values: dict[str, Any]
+    lines: dict[Key, int]
+
+    @property
+    def root(self) -> Item:
+        """The whole."""
+        return Item(self.values, (), self)
+
+    def line(self, key: Key) -> int:
+        """Line of a value, or of the nearest thing around it that is written out."""
+        while key and key not in self.lines:
+            key = key[:-1]
+        return self.lines.get(key, 1)
+
+
+@dataclass(frozen=True)
+class Item:
+    """A value of a file and its place."""
+
+    value: Any
+    key: Key
+    document: Document
+
+    @property
+    def line(self) -> int:
+        """Line it stands on, from 1."""
+        return self.document.line(self.key)
+
+    @property
+    def name(self) -> str:
+        """Last part of the key."""
+        return str(self.key[-1]) if self.key else ""
+
+    @property
+    def dotted(self) -> str:
+        """The key as it is written, ``body.crank.position[2]``."""
+        text = ""
+        for part in self.key:
+            text += f"[{part}]" if isinstance(part, int) else f"{'.' if text else ''}{part}"
+        return text
+
+    def __getitem__(self, part: str | int) -> Item:
+        return Item(self.value[part], (*self.key, part), self.document)
+
+    def __contains__(self, part: str) -> bool:
+        return isinstance(self.value, dict) and part in self.value
+
+    def __iter__(self) -> Iterator[Item]:
+        parts = self.value if isinstance(self.value, dict) else range(len(self.value))
+        return (self[part] for part in parts)
+
+    def error(
+        self,
+        found: str | None = None,
+        expected: str | None = None,
+        advice: str | None = None,
+        *,
+        about: str = "",
+    ) -> ModelError:
+        """What is wrong here; the value itself is what was found unless told otherwise."""
+        return ModelError(
+            self.document.file,
+            self.line,
+            self.dotted,
+            about=about,
+            found=shown(self.value) if found is None else found,
+            expected=expected,
+            advice=advice,
+        )
+
+    def unknown(self, name: str, known: Iterable[str], what: str) -> ModelError:
+        """A name that is not among the known ones, with the near ones."""
+        names = list(known)
+        near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+        advice = f"Did you mean {' or '.join(repr(n) for n in near)}?" if near else None
+        listed = ", ".join(names) if names else "(there are none)"
+        return self.error(repr(name), f"{what}: {listed}", advice)
+
+    def blamed(self, error: InputError) -> ModelError:
+        """An error of the library told of this table, or of the key in it that it is about."""
+        if isinstance(error, ModelError):
+            return error
+        item = self
+        if isinstance(self.value, dict):
+            words = error.what.replace("second axis", "axis_b").replace("point of", "at of").split()
+            found = f"{error.found} {error.expected}"
+            item = next((self[w] for w in words if w in self), self)
+            if item is self:
+                mentioned = (k for k in self.value if f"'{k}'" in found or f"no {k}" in found)
+                item = next((self[k] for k in mentioned), self)
+        return item.error(
+            error.found or "an error", error.expected, error.advice, about=error.what
+        )
+
+
+def parse(text: str, file: str) -> Document:
+    """The values of a TOML text with their lines; what is not TOML is refused with its line."""
+    import tomllib
+
+    if len(text) > LONGEST_FILE:
+        raise ModelError(
+            file, 0, "", found=f"{len(text)} characters", expected=f"at most {LONGEST_FILE}"
+        )
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _syntax_error(file, text, str(error)) from None
+    except RecursionError:
+        raise ModelError(
+            file, 0, "", found="lists in lists without end", expected="a few levels"
+        ) from None
+    except ValueError as error:  # a number of thousands of digits
+        raise ModelError(file, 0, "", found=shown(str(error)), expected="valid TOML") from None
+    return Document(file, values, line_index(text))
+
+
+def _syntax_error(file: str, text: str, message: str) -> ModelError:
+    """A complaint of the standard parser, whose place is at its end in parentheses."""
+    import re
+
+    what, _, place = message.rpartition(" (at ")
+    match = re.match(r"line (\d+)", place)
+    last = text.rstrip().count("\n") + 1
+    line = int(match[1]) if match else last
+    lines = text.splitlines()
+    written = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+    return ModelError(
+        file,
+        line,
+        _key_of(written),
+        found=shown(written) if written else "the end of the file",
+        expected=f"valid TOML ({(what or message)[:1].lower()}{(what or message)[1:]})",
+        advice="Text needs quotation marks; expressions and numbers with units are text.",
+    )
+
+
+def _key_of(line: str) -> str:
+    """The key that a line of text begins with, as far as it has one."""
+    head = line.partition("=")[0].strip(" []\"'")
+    return head if len(head) <= 60 and "#" not in head else ""
+
+
+def read_text(path: Path) -> str:
+    """Text of a file, refused with its name where it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ModelError(
+            str(path), 0, "", found="bytes that are no text", expected="a text file in UTF-8"
+        ) from error
+    except OSError as error:
+        near = [p.name for p in path.parent.glob("*.toml")] if path.parent.is_dir() else []
+        close = difflib.get_close_matches(path.name, near, n=1)
+        raise ModelError(
+            str(path),
+            0,
+            "",
+            found=(error.strerror or str(error)).lower(),
+            expected="a model file that can be read",
+            advice=f"Did you mean {close[0]!r}?" if close else None,
+        ) from error
+
+
+# --- lines ---------------------------------------------------------------------------------------
+
+
+def line_index(text: str) -> dict[Key, int]:
+    """Line of each key, table and list entry of a valid TOML text."""
+    return _Scanner(text).scan()
+
+
+class _Scanner:
+    """Walks through valid TOML; it looks for keys and line ends and understands nothing else."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at, self.line = text, 0, 1
+        self.lines: dict[Key, int] = {}
+        self._counts: dict[Key, int] = {}  # entries so far of each array of tables
+
+    def scan(self) -> dict[Key, int]:
+        table: Key = ()
+        while True:
+            self._blank(newlines=True)
+            if self.at >= len(self.text):
+                return self.lines
+            if self.text[self.at] == "[":
+                table = self._header()
+            else:
+                self._assignment(table)
+
+    def _note(self, key: Key) -> None:
+        self.lines.setdefault(key, self.line)
+
+    def _blank(self, *, newlines: bool) -> None:
+        """Skip spaces and comments."""
+        text = self.text
+        while self.at < len(text):
+            c = text[self.at]
+            if c == "#":
+                end = text.find("\n", self.at)
+                self.at = len(text) if end < 0 else end
+            elif c == "\n" and newlines:
+                self.line += 1
+                self.at += 1
+            elif c in " \t\r":
+                self.at += 1
+            else:
+                return
+
+    def _header(self) -> Key:
+        many = self.text.startswith("[[", self.at)
+        self.at += 2 if many else 1
+        parts = self._keys()
+        self.at += 2 if many else 1
+        key: Key = ()
+        for part in parts[:-1]:
+            key = self._last((*key, part))
+            self._note(key)
+        key = (*key, parts[-1])
+        self._note(key)
+        if many:
+            self._counts[key] = self._counts.get(key, 0) + 1
+            key = self._last(key)
+            self.lines[key] = self.line
+        return key
+
+    def _last(self, key: Key) -> Key:
+        """The key, or its last entry if it is an array of tables."""
+        return (*key, self._counts[key] - 1) if key in self._counts else key
+
+    def _assignment(self, table: Key) -> None:
+        key = table
+        for part in self._keys():
+            key = (*key, part)
+            self._note(key)
+        self.at += 1  # =
+        self._blank(newlines=False)
+        self._value(key)
+
+    def _keys(self) -> list[str]:
+        """A dotted key."""
+        parts = []
+        while True:
+            self._blank(newlines=False)
+            c = self.text[self.at]
+            if c in "\"'":
+                start = self.at
+                self._string()
+                parts.append(_unquoted(self.text[start : self.at]))
+            else:
+                start = self.at
+                while self.text[self.at] not in " \t.=]":
+                    self.at += 1
+                parts.append(self.text[start : self.at])
+            self._blank(newlines=False)
+            if self.text[self.at] != ".":
+                return parts
+            self.at += 1
+
+    def _value(self, key: Key) -> None:
+        # Nesting is no deeper than the standard parser could follow.
+        c = self.text[self.at]
+        if c in "\"'":
+            self._string()
+        elif c == "[":
+            self._list(key)
+        elif c == "{":
+            self._inline_table(key)
+        else:
+            while self.at < len(self.text) and self.text[self.at] not in ",]}#\n":
+                self.at += 1
+
+    def _list(self, key: Key) -> None:
+        self.at += 1
+        place = 0
+        while True:
+            self._blank(newlines=True)
+            c = self.text[self.at]
+            if c == "]":
+                self.at += 1
+                return
+            if c == ",":
+                self.at += 1
+                continue
+            self._note((*key, place))
+            self._value((*key, place))
+            place += 1
+
+    def _inline_table(self, key: Key) -> None:
+        self.at += 1
+        while True:
+            self._blank(newlines=True)
+            c = self.text[self.at]
+            if c == "}":
+                self.at += 1
+                return
+            if c == ",":
+                self.at += 1
+                continue
+            self._assignment(key)
+
+    def _string(self) -> None:
+        quote = self.text[self.at]
+        long = self.text.startswith(quote * 3, self.at)
+        end = quote * 3 if long else quote
+        self.at += len(end)
+        while not self.text.startswith(end, self.at):
+            size = 2 if quote == '"' and self.text[self.at] == "\\" else 1
+            self.line += self.text.count("\n", self.at, self.at + size)
+            self.at += size
+        self.at += len(end)
+        # Up to two quotation marks may stand before the closing three.
+        while long and self.at < len(self.text) and self.text[self.at] == quote:
+            self.at += 1
+
+
+def _unquoted(text: str) -> str:
+    """A quoted key as the standard parser reads it."""
+    import tomllib
+
+    return next(iter(tomllib.loads(f"{text} = 0")))

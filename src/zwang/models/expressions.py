@@ -1,0 +1,346 @@
+"""Expressions in model files: a small language that can compute and nothing else.
+
+    expression  =  test { ("and" | "or") test }
+    test        =  ["not"] sum [ ("<" | "<=" | ">" | ">=" | "==" | "!=") sum ]
+    sum         =  product { ("+" | "-") product }
+    product     =  factor { ("*" | "/") factor }
+    factor      =  ("-" | "+") factor  |  operand [ ("^" | "**") factor ]
+    operand     =  number | list | name | call | "(" expression ")", then { "[" integer "]" | "." name }
+
+A text becomes a tree of the classes below, and a tree is evaluated for numbers or symbols that are
+given by name. No Python code is made on the way, and the lengths of text and nesting are limited, so
+that neither reading nor evaluating can take long.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from zwang.models.arithmetic import (
+    CONSTANTS,
+    FUNCTIONS,
+    ExpressionError,
+    add,
+    both,
+    compare,
+    entry,
+    listed,
+    multiply,
+    negated,
+    power,
+)
+
+__all__ = ["ExpressionError", "Node", "evaluate", "names_in", "parse_expression"]
+
+#: Characters of an expression, and levels of brackets: far more than a formula has that a person
+#: wrote, and little enough to be read in milliseconds.
+LONGEST_TEXT = 50_000
+DEEPEST_NESTING = 40
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[^\W\d]\w*)"
+    r"|(?P<sign>\*\*|<=|>=|==|!=|[-+*/^()\[\],.<>]))"
+)
+_COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
+_WORDS = ("and", "or", "not")
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name, or several joined by dots: ``x``, ``crank.position``."""
+
+    parts: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """As it is written."""
+        return ".".join(self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of the fixed list, called."""
+
+    function: str
+    arguments: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Operands joined by operations of the same rank, from left to right."""
+
+    first: Node
+    rest: tuple[tuple[str, Node], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """``-`` or ``not`` before an operand."""
+
+    sign: str
+    operand: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of a vector."""
+
+    base: Node
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    """A vector, or rows of a matrix."""
+
+    entries: tuple[Node, ...]
+
+
+Node = Number | Name | Call | Chain | Prefix | Entry | List
+
+
+def parse_expression(text: str) -> Node:
+    """The tree of an expression.
+
+    Raises
+    ------
+    ExpressionError
+        The text is no expression.
+    """
+    if len(text) > LONGEST_TEXT:
+        raise ExpressionError(f"{len(text)} characters", f"at most {LONGEST_TEXT}")
+    return _Parser(text).whole()
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.tokens: list[tuple[str, str, int]] = []
+        at = 0
+        while text[at:].strip():
+            match = _TOKEN.match(text, at)
+            if match is None:
+                rest = text[at:].lstrip()
+                raise ExpressionError(
+                    f"{rest[0]!r} at character {len(text) - len(rest) + 1}",
+                    "numbers, names, + - * / ^, brackets and commas",
+                    _hint(rest[0]),
+                )
+            kind = match.lastgroup or ""
+            self.tokens.append((kind, match[kind], match.start(kind) + 1))
+            at = match.end()
+        self.at, self.depth = 0, 0
+
+    # --- tokens -----------------------------------------------------------------------------------
+
+    @property
+    def token(self) -> str:
+        """The present token, empty at the end."""
+        return self.tokens[self.at][1] if self.at < len(self.tokens) else ""
+
+    @property
+    def kind(self) -> str:
+        return self.tokens[self.at][0] if self.at < len(self.tokens) else ""
+
+    def take(self) -> str:
+        token = self.token
+        self.at += 1
+        return token
+
+    def accept(self, *tokens: str) -> str:
+        return self.take() if self.token in tokens and self.token else ""
+
+    def expect(self, token: str) -> None:
+        if not self.accept(token):
+            raise self.wrong(f"{token!r}")
+
+    def wrong(self, expected: str, advice: str | None = None) -> ExpressionError:
+        found = "the end of the expression"
+        if self.token:
+            found = f"{self.token!r} at character {self.tokens[self.at][2]}"
+        return ExpressionError(found, expected, advice)
+
+    # --- grammar ----------------------------------------------------------------------------------
+
+    def whole(self) -> Node:
+        if not self.tokens:
+            raise ExpressionError("nothing", "an expression")
+        tree = self.expression()
+        if self.token:
+            forgotten = self.kind in ("name", "number") or self.token == "("
+            raise self.wrong("an operation", "Write * for a product." if forgotten else None)
+        return tree
+
+    def expression(self) -> Node:
+        self.depth += 1
+        if self.depth > DEEPEST_NESTING:
+            raise ExpressionError(
+                f"brackets nested more than {DEEPEST_NESTING} deep", "fewer levels"
+            )
+        tree = self._chain(self._test, "and", "or")
+        self.depth -= 1
+        return tree
+
+    def _chain(self, operand: Any, *signs: str) -> Node:
+        first, rest = operand(), []
+        while sign := self.accept(*signs):
+            rest.append((sign, operand()))
+        return Chain(first, tuple(rest)) if rest else first
+
+    def _test(self) -> Node:
+        if self.accept("not"):
+            return Prefix("not", self._test_operand())
+        return self._test_operand()
+
+    def _test_operand(self) -> Node:
+        first = self._sum()
+        if sign := self.accept(*_COMPARISONS):
+            tree = Chain(first, ((sign, self._sum()),))
+            if self.token in _COMPARISONS:
+                raise self.wrong("one comparison", "Join two by 'and'.")
+            return tree
+        return first
+
+    def _sum(self) -> Node:
+        return self._chain(self._product, "+", "-")
+
+    def _product(self) -> Node:
+        return self._chain(self._factor, "*", "/")
+
+    def _factor(self) -> Node:
+        minus = 0
+        while sign := self.accept("-", "+"):
+            minus += sign == "-"
+        tree = self._operand()
+        if self.accept("^", "**"):
+            self.depth += 1
+            if self.depth > DEEPEST_NESTING:
+                raise ExpressionError("powers of powers without end", "a few")
+            tree = Chain(tree, (("^", self._factor()),))
+            self.depth -= 1
+        return Prefix("-", tree) if minus % 2 else tree
+
+    def _operand(self) -> Node:
+        if self.kind == "number":
+            tree: Node = Number(float(self.take()))
+        elif self.kind == "name" and self.token not in _WORDS:
+            tree = self._name()
+        elif self.accept("("):
+            tree = self.expression()
+            self.expect(")")
+        elif self.accept("["):
+            tree = List(self._arguments("]"))
+        else:
+            raise self.wrong("a number, a name or a bracket")
+        while self.accept("["):
+            sign = self.accept("-")
+            if self.kind != "number" or not self.token.isdigit():
+                raise self.wrong("a whole number, counted from 0")
+            place = int(self.take()) if len(self.token) < 8 else 10**7
+            tree = Entry(tree, -place if sign else place)
+            self.expect("]")
+        if self.token == "." and not isinstance(tree, Name):
+            raise self.wrong("an operation", "Only a name may be followed by a dot.")
+        return tree
+
+    def _name(self) -> Node:
+        parts = [self.take()]
+        while self.accept("."):
+            if self.kind != "name":
+                raise self.wrong("a name")
+            parts.append(self.take())
+        if not self.accept("("):
+            return Name(tuple(parts))
+        name = ".".join(parts)
+        if name not in FUNCTIONS:
+            raise ExpressionError(
+                f"the function {name!r}", f"one of {', '.join(FUNCTIONS)}", near=(name, FUNCTIONS)
+            )
+        arguments = self._arguments(")")
+        low, high = FUNCTIONS[name].counts
+        if not low <= len(arguments) <= high:
+            wanted = f"{low}" if low == high else f"{low} to {high}"
+            raise ExpressionError(
+                f"{name} of {len(arguments)} arguments", f"{wanted}: {FUNCTIONS[name].usage}"
+            )
+        return Call(name, arguments)
+
+    def _arguments(self, end: str) -> tuple[Node, ...]:
+        entries = []
+        if self.accept(end):
+            return ()
+        while True:
+            entries.append(self.expression())
+            if self.accept(end):
+                return tuple(entries)
+            if not self.accept(","):
+                raise self.wrong(f"',' or {end!r}")
+            if self.accept(end):
+                return tuple(entries)
+
+
+def _hint(character: str) -> str | None:
+    if character in "\"'":
+        return "Names are written without quotation marks."
+    if character == "=":
+        return "Write an expression that is zero, a - b for a = b; == compares."
+    return None
+
+
+def names_in(tree: Node) -> Iterator[Name]:
+    """All names of a tree."""
+    if isinstance(tree, Name):
+        yield tree
+        return
+    parts: tuple[Node, ...] = ()
+    if isinstance(tree, Call):
+        parts = tree.arguments
+    elif isinstance(tree, List):
+        parts = tree.entries
+    elif isinstance(tree, Chain):
+        parts = (tree.first, *(node for _, node in tree.rest))
+    elif isinstance(tree, Prefix):
+        parts = (tree.operand,)
+    elif isinstance(tree, Entry):
+        parts = (tree.base,)
+    for part in parts:
+        yield from names_in(part)
+
+
+def evaluate(tree: Node, values: Mapping[str, Any]) -> Any:
+    """Value of a tree for values by (dotted) name, numbers or symbols."""
+    if isinstance(tree, Number):
+        return tree.value
+    if isinstance(tree, Name):
+        return CONSTANTS[tree.text] if tree.text in CONSTANTS else values[tree.text]
+    if isinstance(tree, Call):
+        return FUNCTIONS[tree.function].apply(*(evaluate(a, values) for a in tree.arguments))
+    if isinstance(tree, List):
+        return listed([evaluate(e, values) for e in tree.entries])
+    if isinstance(tree, Entry):
+        return entry(evaluate(tree.base, values), tree.place)
+    if isinstance(tree, Prefix):
+        return negated(tree.sign, evaluate(tree.operand, values))
+    result = evaluate(tree.first, values)
+    for sign, node in tree.rest:
+        other = evaluate(node, values)
+        if sign in "+-":
+            result = add(result, other, minus=sign == "-")
+        elif sign in "*/":
+            result = multiply(result, other, divide=sign == "/")
+        elif sign == "^":
+            result = power(result, other)
+        elif sign in _COMPARISONS:
+            result = compare(sign, result, other)
+        else:
+            result = both(sign, result, other)
+    return result
