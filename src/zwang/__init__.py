@@ -18,6 +18,7 @@ from zwang.errors import (
     DamageError,
     InconsistentConstraintsError,
     InputError,
+    ModelError,
     NotApplicableError,
     NotUniqueError,
     PainleveError,
@@ -33,6 +34,7 @@ from zwang.functions.event import bounce, event, set_parameters, switch
 from zwang.functions.opaque import opaque
 from zwang.functions.symbol import where
 from zwang.mechanism import Mechanism
+from zwang.models.model import Model, read_model, write_model
 from zwang.run.run import Run
 from zwang.runs import load, resume, verify
 from zwang.solution import Solution
@@ -51,6 +53,8 @@ __all__ = [
     "InconsistentConstraintsError",
     "InputError",
     "Mechanism",
+    "Model",
+    "ModelError",
     "NotApplicableError",
     "NotUniqueError",
     "PainleveError",
@@ -79,6 +83,7 @@ __all__ = [
     "passport",
     "portrait",
     "position",
+    "read_model",
     "resume",
     "set_parameters",
     "solve",
@@ -87,6 +92,7 @@ __all__ = [
     "velocity",
     "verify",
     "where",
+    "write_model",
 ]
 
 

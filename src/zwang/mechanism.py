@@ -16,6 +16,7 @@ import numpy as np
 
 from zwang.bodies.body import Body, Placement
 from zwang.bodies.builder import Builder, checked_numbers
+from zwang.bodies.described import described
 from zwang.bodies.element import Element, Law
 from zwang.bodies.forces.laws import bushing, spring_damper, torsion_spring
 from zwang.bodies.handles import BodyHandle, MarkerHandle
@@ -64,6 +65,7 @@ class Mechanism(Builder):
 
     # --- bodies -----------------------------------------------------------------------------------
 
+    @described
     def body(
         self,
         name: str,
@@ -113,6 +115,7 @@ class Mechanism(Builder):
         self._accept("body", name)
         return BodyHandle(name, self)
 
+    @described
     def coordinate(
         self, name: str, mass: float = 0.0, *, value: float = 0.0, rate: float = 0.0
     ) -> BodyHandle:
@@ -136,6 +139,7 @@ class Mechanism(Builder):
 
     # --- joints -----------------------------------------------------------------------------------
 
+    @described
     def joint(
         self,
         kind: str,
@@ -282,6 +286,7 @@ class Mechanism(Builder):
         """A blade of b along `reference` moves only along itself in a plane with normal `axis`."""
         self.joint("knife_edge", name, a, b, **where)
 
+    @described
     def constraint(self, name: str, bodies: Sequence[BodyHandle], f: Callable[..., Any]) -> None:
         """A condition of your own, zero when it holds.
 
@@ -311,6 +316,7 @@ class Mechanism(Builder):
 
     # --- drivers ----------------------------------------------------------------------------------
 
+    @described
     def drive(self, name: str, what: str, value: Any, *, at: Any = None) -> None:
         """Prescribe a motion.
 
@@ -360,6 +366,7 @@ class Mechanism(Builder):
             raise UnknownNameError(f"driver {name!r}, coordinate", what, known)
         self._accept("driver", name)
 
+    @described
     def couple(self, name: str, first: str, second: str, ratio: float) -> None:
         """Tie the rates of two joint coordinates: the first is `ratio` times the second."""
         from zwang.bodies.joints.drivers import coupler_law
@@ -381,6 +388,7 @@ class Mechanism(Builder):
 
     # --- forces -----------------------------------------------------------------------------------
 
+    @described
     def spring_damper(
         self,
         name: str,
@@ -418,6 +426,7 @@ class Mechanism(Builder):
             at=at,
         )
 
+    @described
     def torsion_spring(
         self,
         name: str,
@@ -453,6 +462,7 @@ class Mechanism(Builder):
             **where,
         )
 
+    @described
     def bushing(
         self,
         name: str,
@@ -488,6 +498,7 @@ class Mechanism(Builder):
             **({} if axis is None else {"axis": axis}),
         )
 
+    @described
     def force(
         self,
         name: str,
@@ -527,6 +538,7 @@ class Mechanism(Builder):
         self._forces.append(Element(name, law, (own.index,), {}))
         self._accept("force", name)
 
+    @described
     def user_force(self, name: str, bodies: Sequence[BodyHandle], f: Callable[..., Any]) -> None:
         """Forces of your own on several bodies.
 
@@ -542,6 +554,7 @@ class Mechanism(Builder):
         self._forces.append(Element(name, law, tuple(b.index for b in own), {}))
         self._accept("force", name)
 
+    @described
     def friction(
         self,
         joint: str,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from zwang.bodies.body import Body, Placement
+from zwang.bodies.described import Call
 from zwang.bodies.element import Element, Law
 from zwang.bodies.forces.laws import Applied, between
 from zwang.bodies.handles import BodyHandle, MarkerHandle
@@ -35,7 +36,13 @@ WHERE = ("at", "axis", "axis_b", "reference")
 
 
 class Builder:
-    """What has been described so far, and the checks that all descriptions pass."""
+    """What has been described so far, and the checks that all descriptions pass.
+
+    Attributes
+    ----------
+    ground : the body that does not move.
+    description : the calls that described the rest, in order.
+    """
 
     def __init__(
         self,
@@ -55,6 +62,7 @@ class Builder:
         self._names: dict[str, str] = {"ground": "body", "gravity": "parameter"}
         self._free: set[str] = set()
         self._parameters: dict[str, np.ndarray] = {}
+        self.description: list[Call] = []
         self.ground = BodyHandle("ground", self)
         self._gravity = vector("gravity", self.in_space(gravity))
         for name, value in (parameters or {}).items():

@@ -99,7 +99,9 @@ def multiply(a: Any, b: Any, *, divide: bool = False) -> Any:
     if isinstance(b, np.ndarray) and (divide or isinstance(a, np.ndarray)):
         sign = "divided by" if divide else "times"
         raise ExpressionError(
-            f"{_kind(a)} {sign} {_kind(b)}", "a number", "dot(a, b) and cross(a, b) multiply vectors."
+            f"{_kind(a)} {sign} {_kind(b)}",
+            "a number",
+            "dot(a, b) and cross(a, b) multiply vectors.",
         )
     f = operator.truediv if divide else operator.mul
     if isinstance(a, float) and isinstance(b, float):
@@ -111,7 +113,8 @@ def multiply(a: Any, b: Any, *, divide: bool = False) -> Any:
 
 def power(a: Any, b: Any) -> Any:
     """a^b of numbers."""
-    _number(a, "a power"), _number(b, "a power")
+    _number(a, "a power")
+    _number(b, "a power")
     if isinstance(a, float) and isinstance(b, float):
         return _safe("a power", math.pow, a, b)
     if isinstance(b, float) and b.is_integer():
@@ -123,7 +126,8 @@ def power(a: Any, b: Any) -> Any:
 
 def compare(sign: str, a: Any, b: Any) -> Any:
     """1 or 0."""
-    _number(a, "a comparison"), _number(b, "a comparison")
+    _number(a, "a comparison")
+    _number(b, "a comparison")
     signs = {
         "<": operator.lt,
         "<=": operator.le,
@@ -138,7 +142,8 @@ def compare(sign: str, a: Any, b: Any) -> Any:
 
 def both(sign: str, a: Any, b: Any) -> Any:
     """1 if both or one of two conditions holds, else 0."""
-    _number(a, f"{sign!r}"), _number(b, f"{sign!r}")
+    _number(a, f"{sign!r}")
+    _number(b, f"{sign!r}")
     if isinstance(a, float) and isinstance(b, float):
         return float(bool(a) and bool(b)) if sign == "and" else float(bool(a) or bool(b))
     f = np.logical_and if sign == "and" else np.logical_or
@@ -307,7 +312,7 @@ FUNCTIONS: dict[str, Function] = {
     },
     "atan2": _scalar("atan2", math.atan2, "atan2(y, x)", np.arctan2),
     "hypot": _scalar("hypot", math.hypot, "hypot(x, y)", np.hypot),
-    "abs": _scalar("abs", abs, "abs(x)", np.fabs),
+    "abs": _scalar("abs", math.fabs, "abs(x)", np.fabs),
     "sign": _scalar("sign", _sign, "sign(x)", np.sign),
     "min": _scalar("min", min, "min(x, y)", np.minimum),
     "max": _scalar("max", max, "max(x, y)", np.maximum),

@@ -72,6 +72,12 @@ class Item:
     def __getitem__(self, part: str | int) -> Item:
         return Item(self.value[part], (*self.key, part), self.document)
 
+    def under(self, part: str) -> Item:
+        """What stands at a key, or this where there is no such key."""
+        if part not in self:
+            return self
+        return self[part]
+
     def __contains__(self, part: str) -> bool:
         return isinstance(self.value, dict) and part in self.value
 
@@ -118,9 +124,7 @@ class Item:
             if item is self:
                 mentioned = (k for k in self.value if f"'{k}'" in found or f"no {k}" in found)
                 item = next((self[k] for k in mentioned), self)
-        return item.error(
-            error.found or "an error", error.expected, error.advice, about=error.what
-        )
+        return item.error(error.found or "an error", error.expected, error.advice, about=error.what)
 
 
 def parse(text: str, file: str) -> Document:

@@ -1,15 +1,17 @@
 """Expressions in model files: a small language that can compute and nothing else.
 
-    expression  =  test { ("and" | "or") test }
+    expression  =  conjunction { "or" conjunction }
+    conjunction =  test { "and" test }
     test        =  ["not"] sum [ ("<" | "<=" | ">" | ">=" | "==" | "!=") sum ]
     sum         =  product { ("+" | "-") product }
     product     =  factor { ("*" | "/") factor }
     factor      =  ("-" | "+") factor  |  operand [ ("^" | "**") factor ]
-    operand     =  number | list | name | call | "(" expression ")", then { "[" integer "]" | "." name }
+    operand     =  value { "[" integer "]" | "." name }
+    value       =  number | list | name | call | "(" expression ")"
 
 A text becomes a tree of the classes below, and a tree is evaluated for numbers or symbols that are
-given by name. No Python code is made on the way, and the lengths of text and nesting are limited, so
-that neither reading nor evaluating can take long.
+given by name. No Python code is made on the way, and the lengths of text and nesting are limited,
+so that neither reading nor evaluating can take long.
 """
 
 from __future__ import annotations
@@ -125,8 +127,8 @@ def parse_expression(text: str) -> Node:
 class _Parser:
     def __init__(self, text: str) -> None:
         self.tokens: list[tuple[str, str, int]] = []
-        at = 0
-        while text[at:].strip():
+        text, at = text.rstrip(), 0
+        while at < len(text):
             match = _TOKEN.match(text, at)
             if match is None:
                 rest = text[at:].lstrip()
@@ -143,7 +145,7 @@ class _Parser:
     # --- tokens -----------------------------------------------------------------------------------
 
     @property
-    def token(self) -> str:
+    def text(self) -> str:
         """The present token, empty at the end."""
         return self.tokens[self.at][1] if self.at < len(self.tokens) else ""
 
@@ -152,12 +154,12 @@ class _Parser:
         return self.tokens[self.at][0] if self.at < len(self.tokens) else ""
 
     def take(self) -> str:
-        token = self.token
+        token = self.text
         self.at += 1
         return token
 
     def accept(self, *tokens: str) -> str:
-        return self.take() if self.token in tokens and self.token else ""
+        return self.take() if self.text and self.text in tokens else ""
 
     def expect(self, token: str) -> None:
         if not self.accept(token):
@@ -165,8 +167,8 @@ class _Parser:
 
     def wrong(self, expected: str, advice: str | None = None) -> ExpressionError:
         found = "the end of the expression"
-        if self.token:
-            found = f"{self.token!r} at character {self.tokens[self.at][2]}"
+        if self.text:
+            found = f"{self.text!r} at character {self.tokens[self.at][2]}"
         return ExpressionError(found, expected, advice)
 
     # --- grammar ----------------------------------------------------------------------------------
@@ -175,8 +177,8 @@ class _Parser:
         if not self.tokens:
             raise ExpressionError("nothing", "an expression")
         tree = self.expression()
-        if self.token:
-            forgotten = self.kind in ("name", "number") or self.token == "("
+        if self.text:
+            forgotten = self.kind in ("name", "number") or self.text == "("
             raise self.wrong("an operation", "Write * for a product." if forgotten else None)
         return tree
 
@@ -186,7 +188,7 @@ class _Parser:
             raise ExpressionError(
                 f"brackets nested more than {DEEPEST_NESTING} deep", "fewer levels"
             )
-        tree = self._chain(self._test, "and", "or")
+        tree = self._chain(self._conjunction, "or")
         self.depth -= 1
         return tree
 
@@ -195,6 +197,9 @@ class _Parser:
         while sign := self.accept(*signs):
             rest.append((sign, operand()))
         return Chain(first, tuple(rest)) if rest else first
+
+    def _conjunction(self) -> Node:
+        return self._chain(self._test, "and")
 
     def _test(self) -> Node:
         if self.accept("not"):
@@ -205,7 +210,7 @@ class _Parser:
         first = self._sum()
         if sign := self.accept(*_COMPARISONS):
             tree = Chain(first, ((sign, self._sum()),))
-            if self.token in _COMPARISONS:
+            if self.text in _COMPARISONS:
                 raise self.wrong("one comparison", "Join two by 'and'.")
             return tree
         return first
@@ -232,7 +237,7 @@ class _Parser:
     def _operand(self) -> Node:
         if self.kind == "number":
             tree: Node = Number(float(self.take()))
-        elif self.kind == "name" and self.token not in _WORDS:
+        elif self.kind == "name" and self.text not in _WORDS:
             tree = self._name()
         elif self.accept("("):
             tree = self.expression()
@@ -243,12 +248,12 @@ class _Parser:
             raise self.wrong("a number, a name or a bracket")
         while self.accept("["):
             sign = self.accept("-")
-            if self.kind != "number" or not self.token.isdigit():
+            if self.kind != "number" or not self.text.isdigit():
                 raise self.wrong("a whole number, counted from 0")
-            place = int(self.take()) if len(self.token) < 8 else 10**7
+            place = int(self.take()) if len(self.text) < 8 else 10**7
             tree = Entry(tree, -place if sign else place)
             self.expect("]")
-        if self.token == "." and not isinstance(tree, Name):
+        if self.text == "." and not isinstance(tree, Name):
             raise self.wrong("an operation", "Only a name may be followed by a dot.")
         return tree
 

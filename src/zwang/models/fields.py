@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zwang.errors import ModelError
+from zwang.models.arithmetic import CONSTANTS
 from zwang.models.document import Item
-from zwang.models.expressions import ExpressionError, evaluate, names_in, parse_expression
+from zwang.models.expressions import ExpressionError, Node, evaluate, names_in, parse_expression
 from zwang.models.units import is_quantity, quantity
 
 __all__ = [
@@ -74,6 +75,7 @@ class Number(Kind):
     least: float | None = None
 
     def read(self, item: Item, constants: Constants) -> float:
+        """The value, checked."""
         value = item.value
         if isinstance(value, str):
             value = self._of_text(item, constants)
@@ -95,20 +97,23 @@ class Number(Kind):
             if is_quantity(item.value):
                 return quantity(item.value, self.unit)
             tree = parse_expression(item.value)
-            for name in names_in(tree):
-                if name.text not in constants and name.text != "pi":
-                    raise ExpressionError(
-                        f"the name {name.text!r} in {item.value!r}",
-                        f"{self.words}, or an expression of constants: "
-                        f"{', '.join(constants) or '(there are none)'}",
-                        near=(name.text, constants),
-                    )
+            self._require_constants(item.value, tree, constants)
             value = evaluate(tree, constants)
         except ExpressionError as error:
             raise expression_error(item, error) from None
         if not isinstance(value, float):
             raise item.error(expected=self.words)
         return value
+
+    def _require_constants(self, text: str, tree: Node, constants: Constants) -> None:
+        for name in names_in(tree):
+            if name.text not in constants and name.text not in CONSTANTS:
+                raise ExpressionError(
+                    f"the name {name.text!r} in {text!r}",
+                    f"{self.words}, or an expression of constants: "
+                    f"{', '.join(constants) or '(there are none)'}",
+                    near=(name.text, constants),
+                )
 
     @property
     def words(self) -> str:
@@ -118,6 +123,7 @@ class Number(Kind):
         return "a number"
 
     def schema(self) -> dict[str, Any]:
+        """Its JSON schema."""
         note = f" [{self.unit}]" if self.unit else ""
         number: dict[str, Any] = {"type": "number"}
         if self.least is not None:
@@ -132,15 +138,16 @@ class Numbers(Kind):
 
     Attributes
     ----------
-    shapes : those allowed; ``()`` is a number; (0,) a list of any length.
+    shapes : those allowed; ``()`` is a number, 0 stands for any length.
     """
 
     unit: str | None
     shapes: tuple[tuple[int, ...], ...]
 
     def read(self, item: Item, constants: Constants) -> Any:
+        """The value, checked."""
         value, shape = self._nested(item, constants)
-        if shape not in self.shapes and not (len(shape) == 1 and (0,) in self.shapes):
+        if not any(_fits(shape, allowed) for allowed in self.shapes):
             raise item.error(expected=self.words)
         return value
 
@@ -162,6 +169,7 @@ class Numbers(Kind):
         names = {
             (): "a number",
             (0,): "a list of numbers",
+            (0, 0): "rows of numbers",
             (2,): "two numbers",
             (3,): "three numbers",
             (4,): "four numbers",
@@ -171,6 +179,8 @@ class Numbers(Kind):
         return " or ".join(names[shape] for shape in self.shapes) + unit
 
     def schema(self) -> dict[str, Any]:
+        """Its JSON schema."""
+
         def of(shape: tuple[int, ...]) -> dict[str, Any]:
             if not shape:
                 return {"$ref": "#/$defs/number"}
@@ -181,12 +191,19 @@ class Numbers(Kind):
         return options[0] if len(options) == 1 else {"anyOf": options}
 
 
+def _fits(shape: tuple[int, ...], allowed: tuple[int, ...]) -> bool:
+    return len(shape) == len(allowed) and all(
+        n == wanted or (wanted == 0 and n > 0) for n, wanted in zip(shape, allowed, strict=True)
+    )
+
+
 class Direction(Kind):
     """``"x"``, ``"-z"`` or numbers."""
 
     NAMES = ("x", "y", "z", "-x", "-y", "-z")
 
     def read(self, item: Item, constants: Constants) -> Any:
+        """The value, checked."""
         if isinstance(item.value, str) and item.value in self.NAMES:
             return item.value
         if not isinstance(item.value, list):
@@ -194,6 +211,7 @@ class Direction(Kind):
         return Numbers("", ((2,), (3,))).read(item, constants)
 
     def schema(self) -> dict[str, Any]:
+        """Its JSON schema."""
         return {"anyOf": [{"enum": list(self.NAMES)}, Numbers("", ((2,), (3,))).schema()]}
 
 
@@ -211,6 +229,7 @@ class Orientation(Kind):
         )
 
     def read(self, item: Item, constants: Constants) -> Any:
+        """The value, checked."""
         if isinstance(item.value, dict):
             return self.turn.read(item, constants)
         if not isinstance(item.value, list):
@@ -221,6 +240,7 @@ class Orientation(Kind):
         return Numbers("", ((4,), (3, 3))).read(item, constants)
 
     def schema(self) -> dict[str, Any]:
+        """Its JSON schema."""
         return {"anyOf": [Numbers("", ((4,), (3, 3))).schema(), self.turn.schema()]}
 
 
@@ -244,6 +264,7 @@ class Places(Kind):
         )
 
     def read(self, item: Item, constants: Constants) -> Any:
+        """The value, checked."""
         expected = "a point of two or three numbers [m]"
         if self.pair:
             expected += ", a marker { body = …, at = … }, or a pair of these"
@@ -259,6 +280,7 @@ class Places(Kind):
         return _POINT.read(item, constants)
 
     def schema(self) -> dict[str, Any]:
+        """Its JSON schema."""
         one = {"anyOf": [_POINT.schema(), self.marker.schema()]}
         if not self.pair:
             return one
@@ -274,11 +296,13 @@ class Text(Kind):
     """A text that is not empty."""
 
     def read(self, item: Item, constants: Constants) -> str:  # noqa: ARG002 - one signature
+        """The value, checked."""
         if not isinstance(item.value, str) or not item.value:
             raise item.error(expected="text in quotation marks")
         return item.value
 
     def schema(self) -> dict[str, Any]:
+        """Its JSON schema."""
         return {"type": "string"}
 
 
@@ -289,6 +313,7 @@ class Choice(Kind):
     options: tuple[str, ...]
 
     def read(self, item: Item, constants: Constants) -> str:  # noqa: ARG002
+        """The value, checked."""
         if not isinstance(item.value, str):
             raise item.error(expected=f"one of {', '.join(self.options)}, in quotation marks")
         if item.value not in self.options:
@@ -296,6 +321,7 @@ class Choice(Kind):
         return item.value
 
     def schema(self) -> dict[str, Any]:
+        """Its JSON schema."""
         return {"enum": list(self.options)}
 
 
@@ -304,11 +330,13 @@ class Flag(Kind):
     """true or false."""
 
     def read(self, item: Item, constants: Constants) -> bool:  # noqa: ARG002
+        """The value, checked."""
         if not isinstance(item.value, bool):
             raise item.error(expected="true or false")
         return item.value
 
     def schema(self) -> dict[str, Any]:
+        """Its JSON schema."""
         return {"type": "boolean"}
 
 
@@ -319,6 +347,7 @@ class Names(Kind):
     count: int | None = None
 
     def read(self, item: Item, constants: Constants) -> list[str]:
+        """The value, checked."""
         value = item.value
         right = isinstance(value, list) and value and all(isinstance(x, str) for x in value)
         if not right or (self.count is not None and len(value) != self.count):
@@ -327,6 +356,7 @@ class Names(Kind):
         return [Text().read(entry, constants) for entry in item]
 
     def schema(self) -> dict[str, Any]:
+        """Its JSON schema."""
         size = {} if self.count is None else {"minItems": self.count, "maxItems": self.count}
         return {"type": "array", "items": {"type": "string"}, **size}
 
@@ -343,6 +373,7 @@ class Formulas(Kind):
     depth: int = 1
 
     def read(self, item: Item, constants: Constants) -> Item:  # noqa: ARG002
+        """The value, checked."""
         self._check(item, self.depth)
         return item
 
@@ -356,6 +387,7 @@ class Formulas(Kind):
             raise item.error(expected=f"an expression in quotation marks or a number{more}")
 
     def schema(self) -> dict[str, Any]:
+        """Its JSON schema."""
         options: list[dict[str, Any]] = [{"type": ["string", "number"]}]
         for _ in range(self.depth):
             options.append({"type": "array", "items": options[-1], "minItems": 1})
@@ -370,9 +402,11 @@ class OneOf(Kind):
     other: Kind
 
     def read(self, item: Item, constants: Constants) -> Any:
+        """The value, checked."""
         return (self.table if isinstance(item.value, dict) else self.other).read(item, constants)
 
     def schema(self) -> dict[str, Any]:
+        """Its JSON schema."""
         return {"anyOf": [self.table.schema(), self.other.schema()]}
 
 
@@ -400,6 +434,7 @@ class Table(Kind):
     help: str = ""
 
     def read(self, item: Item, constants: Constants) -> dict[str, Any]:
+        """The value, checked."""
         if not isinstance(item.value, dict):
             raise item.error(expected=f"a table with keys of {', '.join(self.fields)}")
         for key in item.value:
@@ -412,6 +447,7 @@ class Table(Kind):
         return {key: self.fields[key].kind.read(item[key], constants) for key in item.value}
 
     def schema(self) -> dict[str, Any]:
+        """Its JSON schema."""
         properties = {
             name: {"description": entry.help, **entry.kind.schema()}
             for name, entry in self.fields.items()
@@ -434,9 +470,11 @@ class Map(Kind):
     kind: Kind
 
     def read(self, item: Item, constants: Constants) -> dict[str, Any]:
+        """The value, checked."""
         if not isinstance(item.value, dict):
             raise item.error(expected="a table of names and values")
         return {entry.name: self.kind.read(entry, constants) for entry in item}
 
     def schema(self) -> dict[str, Any]:
+        """Its JSON schema."""
         return {"type": "object", "additionalProperties": self.kind.schema()}

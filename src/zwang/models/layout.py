@@ -238,6 +238,7 @@ FORCES: dict[str, Table] = {
     ),
 }
 
+
 class _Force(Kind):
     """A force: the keys that its type has."""
 
@@ -322,7 +323,7 @@ _SIMULATION = Table(
         "formulation": Field(Text(), "auto, or a name in zwang.FORMULATIONS"),
         "save": Field(Numbers("s", ((), (0,))), "interval between saved states, or their times"),
         "scales": Field(_VALUES, "coordinate or velocity → size"),
-        "parameters": Field(Map(Numbers(None, ((), (0,), (3, 3)))), "values in place of defaults"),
+        "parameters": Field(Map(Numbers(None, ((), (0,), (0, 0)))), "values in place of defaults"),
         "inactive": Field(Names(), "constraints that do not act at the start"),
         "certify": Field(Flag(), "solve a sample of states by every formulation"),
     }
@@ -356,7 +357,7 @@ FILE = Table(
         ),
         "constants": Field(Map(Number()), "numbers to be used in numbers and expressions"),
         "parameters": Field(
-            Map(Numbers(None, ((), (0,), (3, 3)))), "numbers that can be changed at a run"
+            Map(Numbers(None, ((), (0,), (0, 0)))), "numbers that can be changed at a run"
         ),
         "define": Field(Map(Formulas(2)), "names for expressions, used in others"),
         "mechanism": Field(_MECHANISM, "a mechanism from bodies and joints"),

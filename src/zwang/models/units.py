@@ -15,7 +15,9 @@ _QUANTITY = re.compile(
     r"\s*(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(?P<unit>[A-Za-zµμΩ°%].*?)\s*"
 )
 #: Products and quotients of units with small powers. Longer texts are none.
-_UNIT = re.compile(r"[A-Za-zµμΩ°%]+(?:(?:\^|\*\*)-?\d)?(?:\s*[*/·]\s*[A-Za-zµμΩ°%]+(?:(?:\^|\*\*)-?\d)?)*")
+_UNIT = re.compile(
+    r"[A-Za-zµμΩ°%]+(?:(?:\^|\*\*)-?\d)?(?:\s*[*/·]\s*[A-Za-zµμΩ°%]+(?:(?:\^|\*\*)-?\d)?)*"
+)
 LONGEST_UNIT = 40
 
 

@@ -1,0 +1,59 @@
+"""A mechanism's description as it was given: the calls that built it, in order.
+
+Whoever repeats the calls builds the same mechanism; model files are written from them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+
+__all__ = ["Call", "described"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+S = TypeVar("S")
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a builder's method.
+
+    Attributes
+    ----------
+    method : its name.
+    arguments : what was given, by name; defaults are left out.
+    """
+
+    method: str
+    arguments: Mapping[str, Any]
+
+
+def described(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
+    """Let a method of a builder note its successful calls in ``self.description``."""
+    signature = inspect.signature(method)
+
+    @wraps(method)
+    def noting(self: S, *args: P.args, **kwargs: P.kwargs) -> R:
+        result = method(self, *args, **kwargs)
+        given = dict(signature.bind(self, *args, **kwargs).arguments)
+        del given["self"]
+        call = Call(method.__name__, {name: _kept(value) for name, value in given.items()})
+        self.description.append(call)  # type: ignore[attr-defined]
+        return result
+
+    return noting
+
+
+def _kept(value: Any) -> Any:
+    """A value that later changes of the caller's arrays do not reach."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, list | tuple):
+        return type(value)(_kept(entry) for entry in value)
+    return value

@@ -1,0 +1,1 @@
+"""The command line: thin commands around what a script would call."""

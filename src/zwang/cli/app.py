@@ -1,0 +1,174 @@
+"""Commands of ``zwang``: parse, call the function a script would call, print.
+
+Everything beyond the parser loads inside the commands, so that ``zwang --help`` answers at once.
+Exit codes: 0 success, 1 failure, 2 wrong use of the command line, 130 stopped by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zwang.cli.output import Output, guarded
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="zwang",
+    help="Motion and forces of constrained mechanical systems.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL.toml", help="Model file.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+
+
+def _version(*, wanted: bool) -> None:
+    if wanted:
+        from zwang import __version__
+
+        typer.echo(f"zwang {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=lambda wanted: _version(wanted=wanted),
+            help="Version.",
+            is_eager=True,
+        ),
+    ] = False,
+) -> None:
+    """Motion and forces of constrained mechanical systems."""
+
+
+@app.command()
+def run(
+    model: ModelFile,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Folder of the run; a new one.")
+    ] = None,
+    *,
+    until: Annotated[float | None, typer.Option(help="End [s].")] = None,
+    tolerance: Annotated[float | None, typer.Option(help="Local error of a step.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a stopped run.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Simulate a model and keep the run in a folder."""
+    from zwang.cli.running import simulate
+
+    out = Output(as_json=as_json)
+    with guarded(out):
+        simulate(out, model, output, until=until, tolerance=tolerance, resume=resume)
+
+
+@app.command()
+def check(model: ModelFile, *, as_json: AsJson = False) -> None:
+    """Read a model, assemble its start, and say what it consists of."""
+    from zwang.cli.looking import check as look
+
+    out = Output(as_json=as_json)
+    with guarded(out):
+        look(out, model)
+
+
+@app.command()
+def explain(model: ModelFile, *, as_json: AsJson = False) -> None:
+    """Freedoms, redundant and contradictory constraints, and which reactions are determinate."""
+    from zwang.cli.looking import explain as look
+
+    out = Output(as_json=as_json)
+    with guarded(out):
+        look(out, model)
+
+
+@app.command()
+def verify(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
+    model: Annotated[
+        Path | None, typer.Option("--model", help="Its model, unless the folder has it.")
+    ] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Check that a stored run is what was written, and a motion of its model."""
+    from zwang.cli.looking import verify as look
+
+    out = Output(as_json=as_json)
+    with guarded(out):
+        look(out, folder, model)
+
+
+@app.command()
+def derive(
+    model: ModelFile,
+    *,
+    terms: Annotated[bool, typer.Option("--terms", help="M, Q, A, b, C alone.")] = False,
+    latex: Annotated[bool, typer.Option("--latex", help="As LaTeX.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Equations of motion in closed form (needs the extra 'symbolic')."""
+    from zwang.cli.looking import derive as look
+
+    out = Output(as_json=as_json)
+    with guarded(out):
+        look(out, model, terms=terms, latex=latex)
+
+
+@app.command()
+def examples(
+    name: Annotated[str | None, typer.Argument(help="Example to write as NAME.toml.")] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """List the example models, or write one to the present folder."""
+    from zwang.cli.files import examples as list_or_write
+
+    out = Output(as_json=as_json)
+    with guarded(out):
+        list_or_write(out, name)
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(help="Writes NAME.toml.")],
+    *,
+    system: Annotated[
+        bool, typer.Option("--system", help="A system of functions, not bodies.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a commented model to start from."""
+    from zwang.cli.files import new as write
+
+    out = Output(as_json=as_json)
+    with guarded(out):
+        write(out, name, system=system)
+
+
+@app.command()
+def info(*, as_json: AsJson = False) -> None:
+    """Versions, processor and folders."""
+    from zwang.cli.looking import info as look
+
+    out = Output(as_json=as_json)
+    with guarded(out):
+        look(out)
+
+
+def main() -> None:
+    """Entry point of the command ``zwang``."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

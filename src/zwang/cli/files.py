@@ -1,0 +1,48 @@
+"""Commands that write a model file to start from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from zwang.cli.output import Output
+from zwang.errors import InputError
+from zwang.models.examples import example_names, example_path
+from zwang.models.starter import starter
+
+__all__ = ["examples", "new"]
+
+
+def examples(out: Output, name: str | None) -> None:
+    """List the examples, or write one."""
+    if name is not None:
+        text = example_path(name).read_text(encoding="utf-8")
+        _write(out, Path(f"{name}.toml"), text)
+        return
+    first = {n: _first_comment(example_path(n)) for n in example_names()}
+    out.result({"examples": first})
+    out.table("Examples", first)
+    out.say("zwang examples NAME writes one to the present folder.")
+
+
+def _first_comment(path: Path) -> str:
+    with path.open(encoding="utf-8") as file:
+        return file.readline().lstrip("# ").strip()
+
+
+def new(out: Output, name: str, *, system: bool) -> None:
+    """Write a commented model."""
+    path = Path(name if name.endswith(".toml") else f"{name}.toml")
+    _write(out, path, starter(path.stem, kind="system" if system else "mechanism"))
+
+
+def _write(out: Output, path: Path, text: str) -> None:
+    if path.exists():
+        raise InputError(
+            f"file '{path}'",
+            found="one that exists",
+            expected="a new one",
+            advice="Choose another name, or remove it.",
+        )
+    path.write_text(text, encoding="utf-8")
+    out.result({"file": str(path)})
+    out.say(f"Wrote {path}. Simulate it with: zwang run {path}")

@@ -1,0 +1,99 @@
+"""What commands print: tables for people, JSON for machines, one sentence for an error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+
+__all__ = ["FAILURE", "STOPPED", "Output", "guarded"]
+
+FAILURE, STOPPED = 1, 130
+
+
+class Output:
+    """Prints for people or for machines."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self.as_json = as_json
+
+    def result(self, data: Mapping[str, Any]) -> None:
+        """One JSON object, where JSON is wanted."""
+        if self.as_json:
+            import json
+
+            typer.echo(json.dumps(data, indent=2, ensure_ascii=False, default=_plain))
+
+    def say(self, text: str) -> None:
+        """A line or several for people."""
+        if not self.as_json:
+            typer.echo(text)
+
+    def table(self, title: str, rows: Mapping[str, str]) -> None:
+        """Names and values for people."""
+        if self.as_json:
+            return
+        from rich import box
+        from rich.console import Console
+        from rich.table import Table
+
+        table = Table(title=title, box=box.SIMPLE, show_header=False, title_justify="left")
+        table.add_column(style="bold", no_wrap=True)
+        table.add_column(overflow="fold")
+        for name, value in rows.items():
+            table.add_row(name, value)
+        Console(markup=False, highlight=False).print(table)
+
+    def error(self, error: BaseException) -> None:
+        """What went wrong, in one sentence."""
+        names = ("file", "line", "key", "found", "expected", "advice")
+        facts = {n: getattr(error, n) for n in names if getattr(error, n, None) is not None}
+        kind = type(error).__name__
+        self.result({"error": {"kind": kind, "message": str(error), **facts}})
+        typer.echo(f"Error: {error}", err=True)
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers and arrays for JSON."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+@contextmanager
+def guarded(out: Output) -> Iterator[None]:
+    """Turn every error into a sentence and an exit code."""
+    from zwang.errors import ZwangError
+
+    try:
+        yield
+    except (typer.Exit, typer.Abort):
+        raise
+    except ZwangError as error:
+        out.error(error)
+        raise typer.Exit(FAILURE) from None
+    except KeyboardInterrupt:
+        typer.echo("Stopped before there was a result.", err=True)
+        raise typer.Exit(STOPPED) from None
+    except BrokenPipeError:
+        # Whoever read the output has gone; what is still in the buffer has no reader either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(FAILURE) from None
+    except OSError as error:
+        out.error(error)
+        raise typer.Exit(FAILURE) from None
+    except Exception as error:
+        if os.environ.get("ZWANG_TRACEBACK"):
+            raise
+        kind = f"{type(error).__name__}: {error}"
+        out.error(
+            ZwangError(
+                "zwang itself",
+                found=kind,
+                expected="no such error: this is a mistake in the program",
+                advice="Please report it; ZWANG_TRACEBACK=1 shows where it happens.",
+            )
+        )
+        raise typer.Exit(FAILURE) from None

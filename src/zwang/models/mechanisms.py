@@ -1,0 +1,362 @@
+"""Tables of a model file → a `zwang.Mechanism`, by the calls that Python would make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from zwang.bodies import inertia as shapes
+from zwang.bodies.handles import BodyHandle, MarkerHandle
+from zwang.bodies.inertia import Inertia, Shape, direction, rotation
+from zwang.errors import InputError
+from zwang.mechanism import Mechanism
+from zwang.models.document import Item
+from zwang.models.formulas import Definitions, Formula, Scope, UserForces
+from zwang.models.layout import ORDERED, SHAPES
+from zwang.rotation.quaternion import from_axis_angle
+
+__all__ = ["blaming", "mechanism_of"]
+
+
+@contextmanager
+def blaming(item: Item) -> Iterator[None]:
+    """Tell errors of the library of their place in the file."""
+    try:
+        yield
+    except InputError as error:
+        raise item.blamed(error) from None
+
+
+def mechanism_of(root: Item, values: Mapping[str, Any], definitions: Definitions) -> Mechanism:
+    """The mechanism of a file.
+
+    Parameters
+    ----------
+    values : what `FILE` has read.
+    """
+    settings = values.get("mechanism", {})
+    with blaming(root.under("parameters")):
+        m = Mechanism(
+            settings.get("gravity", (0.0, 0.0, 0.0)),
+            parameters=values.get("parameters"),
+            plane=settings.get("plane"),
+        )
+    build = _Building(m, root, values, definitions)
+    for kind, name in _in_order(root, ("body", "coordinate")):
+        with blaming(root[kind][name]):
+            getattr(build, kind)(name, values[kind][name])
+    for kind, name in _after_their_joints(_in_order(root, ORDERED), values):
+        with blaming(root[kind][name]):
+            getattr(build, kind)(name, values[kind][name])
+    for kind, name in _in_order(root, ("force", "friction")):
+        with blaming(root[kind][name]):
+            getattr(build, kind)(name, values[kind][name])
+    _require_connected(m, root)
+    return m
+
+
+def _in_order(root: Item, kinds: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Entries of several tables in the order of their lines."""
+    found = [
+        (entry.line, kind, entry.name) for kind in kinds if kind in root for entry in root[kind]
+    ]
+    return [(kind, name) for _, kind, name in sorted(found, key=lambda x: x[0])]
+
+
+def _after_their_joints(
+    entries: list[tuple[str, str]], values: Mapping[str, Any]
+) -> list[tuple[str, str]]:
+    """Drivers and ties follow the joints they are about, wherever those stand in the file."""
+    place = {name: i for i, (kind, name) in enumerate(entries) if kind == "joint"}
+
+    def when(i: int) -> tuple[int, int]:
+        kind, name = entries[i]
+        told = [values[kind][name].get(key, "") for key in ("of", "first", "second")]
+        joints = [place.get(text.partition(".")[0], -1) for text in told]
+        return max([i, *joints]), i
+
+    return [entries[i] for i in sorted(range(len(entries)), key=when)]
+
+
+def _require_connected(m: Mechanism, root: Item) -> None:
+    try:
+        _ = m.parts
+    except InputError as error:
+        name = error.what.partition("'")[2].rpartition("'")[0]
+        item = root["body"][name] if "body" in root and name in root["body"] else root
+        raise item.blamed(error) from None
+
+
+class _Building:
+    """One method for each table of the file."""
+
+    def __init__(
+        self, m: Mechanism, root: Item, values: Mapping[str, Any], definitions: Definitions
+    ) -> None:
+        self.m, self.root, self.definitions = m, root, definitions
+        self.parameters = tuple(values.get("parameters", {}))
+        self.bodies = tuple(values.get("body", {}))
+        self.coordinates = tuple(values.get("coordinate", {}))
+
+    # --- bodies -----------------------------------------------------------------------------------
+
+    def body(self, name: str, given: dict[str, Any]) -> None:
+        item = self.root["body"][name]
+        place = {
+            key: given[key]
+            for key in ("position", "angle", "velocity", "angular_velocity", "free")
+            if key in given
+        }
+        if "orientation" in given:
+            place["orientation"] = _orientation(given["orientation"])
+        if "relative_to" in given:
+            place["relative_to"] = self._frame(item["relative_to"], given["relative_to"])
+        self.m.body(name, *self._inertia(item, given), **place)
+
+    def _inertia(self, item: Item, given: dict[str, Any]) -> tuple[Any, Any]:
+        """Mass and inertia as `Mechanism.body` takes them."""
+        mass = given.get("mass")
+        if "shape" in given:
+            for key in ("inertia", "center", "drawn"):
+                if key in given:
+                    raise item[key].error(f"'{key}' beside 'shape'", "one of them")
+            return None, self._shapes(item["shape"], given["shape"], mass)
+        if "center" not in given and "drawn" not in given:
+            return mass, given.get("inertia")
+        drawn = tuple(
+            Shape(s["kind"], tuple(s["size"]), np.array(s["center"]), np.array(s["axes"]))
+            for s in given.get("drawn", ())
+        )
+        J = np.array(given.get("inertia", np.zeros(3)))
+        if J.ndim != 2:
+            J = np.diag(np.broadcast_to(J, (3,)))
+        center = self.m.in_space(given.get("center", (0.0, 0.0, 0.0)))
+        return None, Inertia(0.0 if mass is None else mass, np.array(center), J, drawn)
+
+    def _shapes(self, item: Item, given: list[dict[str, Any]], mass: float | None) -> Inertia:
+        items = list(item) if isinstance(item.value, list) else [item]
+        parts = []
+        for where, part in zip(items, given, strict=True):
+            own = part.get("mass", mass if len(given) == 1 else None)
+            if own is None:
+                raise where.error("no mass", "mass = …, of the body or of each of its shapes")
+            with blaming(where):
+                parts.append(_shape(where, part, own))
+        total = shapes.composite(*parts) if len(parts) > 1 else parts[0]
+        if mass is not None and abs(mass - total.mass) > 1e-12 * abs(total.mass):
+            raise item.error(
+                f"a mass of {mass:g}, and {total.mass:g} in its shapes", "the same mass"
+            )
+        return total
+
+    def _frame(self, item: Item, given: Any) -> BodyHandle | MarkerHandle:
+        if isinstance(given, str):
+            return self._handle(item, given)
+        if isinstance(given, dict):
+            return self._marker(item, given)
+        raise item.error(expected="a body, or a marker { body = …, at = … }")
+
+    def _handle(self, item: Item, name: str) -> BodyHandle:
+        if name == "ground":
+            return self.m.ground
+        if name not in self.bodies:
+            raise item.unknown(name, ["ground", *self.bodies], "a body")
+        return BodyHandle(name, self.m)
+
+    def _marker(self, item: Item, given: dict[str, Any]) -> MarkerHandle:
+        body = self._handle(item["body"], given["body"])
+        at = given.get("at", (0.0, 0.0, 0.0))
+        if "axes" in given:
+            with blaming(item):
+                axes = rotation(given["axes"])
+            return MarkerHandle(body, np.array(self.m.in_space(at), dtype=float), axes)
+        return body.marker(at, given.get("axis"), given.get("reference"))
+
+    def coordinate(self, name: str, given: dict[str, Any]) -> None:
+        self.m.coordinate(name, **given)
+
+    # --- joints -----------------------------------------------------------------------------------
+
+    def joint(self, name: str, given: dict[str, Any]) -> None:
+        item = self.root["joint"][name]
+        kind, rest = given["type"], {k: v for k, v in given.items() if k not in ("type", "bodies")}
+        a, b = self._pair(item["bodies"], given["bodies"])
+        getattr(self.m, kind)(name, a, b, **self._placed(item, rest))
+
+    def _pair(self, item: Item, names: list[str]) -> list[BodyHandle]:
+        known = ["ground", *self.bodies]
+        for entry, name in zip(item, names, strict=True):
+            if name not in known and name not in self.coordinates:
+                raise entry.unknown(name, known, "a body")
+        return [self.m.ground if n == "ground" else BodyHandle(n, self.m) for n in names]
+
+    def _placed(self, item: Item, given: dict[str, Any]) -> dict[str, Any]:
+        """Arguments with the markers among them in place of their tables."""
+        if "at" not in given:
+            return given
+        at = given["at"]
+        if isinstance(at, tuple):
+            at = tuple(
+                self._marker(item["at"][k], p) if isinstance(p, dict) else p
+                for k, p in enumerate(at)
+            )
+        elif isinstance(at, dict):
+            at = self._marker(item["at"], at)
+        return {**given, "at": at}
+
+    def constraint(self, name: str, given: dict[str, Any]) -> None:
+        item = self.root["constraint"][name]
+        for key in given:
+            if key not in ("bodies", "equations"):
+                raise item[key].error(f"'{key}'", "bodies and equations, in a mechanism")
+        for key in ("bodies", "equations"):
+            if key not in given:
+                raise item.error(f"no key '{key}'", f"{key} = …")
+        handles = self._pair(item["bodies"], given["bodies"])
+        f = self._of_bodies(given["equations"], given["bodies"])
+        self.m.constraint(name, handles, f)
+
+    def drive(self, name: str, given: dict[str, Any]) -> None:
+        value = self._formula(given["value"], ("t", "p"), Scope(("t", *self.parameters)), _of_time)
+        place = {"at": given["at"]} if "at" in given else {}
+        self.m.drive(name, given["of"], value, **place)
+
+    def couple(self, name: str, given: dict[str, Any]) -> None:
+        self.m.couple(name, given["first"], given["second"], given["ratio"])
+
+    # --- forces -----------------------------------------------------------------------------------
+
+    def force(self, name: str, given: dict[str, Any]) -> None:
+        item, kind = self.root["force"][name], given["type"]
+        rest = {k: v for k, v in given.items() if k not in ("type", "bodies", "body")}
+        if kind == "force":
+            (body,) = self._pair_of_one(item["body"], given["body"])
+            for key in ("force", "torque"):
+                if key in rest:
+                    rest[key] = self._on_body(rest[key], given["body"])
+            self.m.force(name, body, **rest)
+        elif kind == "user":
+            self._user_force(item, name, given)
+        else:
+            own, names = {
+                "spring_damper": ("force", ("length", "rate", "t", "p")),
+                "torsion_spring": ("moment", ("twist", "rate", "t", "p")),
+                "bushing": ("", ()),
+            }[kind]
+            if own in rest:
+                scope = Scope((*names[:-1], *self.parameters))
+                rest[own] = self._formula(rest[own], names, scope, _of_time)
+            a, b = self._pair(item["bodies"], given["bodies"])
+            if kind != "torsion_spring" and "at" not in rest:
+                raise item.error("no key 'at'", "at = …, a pair of points or markers")
+            getattr(self.m, kind)(name, a, b, **self._placed(item, rest))
+
+    def _pair_of_one(self, item: Item, name: str) -> list[BodyHandle]:
+        if name not in self.bodies:
+            raise item.unknown(name, self.bodies, "a body that moves")
+        return [BodyHandle(name, self.m)]
+
+    def _user_force(self, item: Item, name: str, given: dict[str, Any]) -> None:
+        names = given["bodies"]
+        for body in given["on"]:
+            if body not in names:
+                raise item["on"][body].unknown(body, names, "one of its bodies")
+        parts = {
+            body: {key: self._of_bodies(value, names) for key, value in acting.items()}
+            for body, acting in given["on"].items()
+        }
+        for body, acting in given["on"].items():
+            wanted = ("effort",) if body in self.coordinates else ("force", "moment")
+            for key in acting:
+                if key not in wanted:
+                    what = "a coordinate" if body in self.coordinates else "a body"
+                    raise item["on"][body][key].error(
+                        f"'{key}' on {what}", f"{' and '.join(wanted)}"
+                    )
+        self.m.user_force(name, self._pair(item["bodies"], names), UserForces(names, parts))
+
+    def friction(self, name: str, given: dict[str, Any]) -> None:
+        self.m.friction(name, **given)
+
+    # --- expressions ------------------------------------------------------------------------------
+
+    def _formula(
+        self,
+        item: Item,
+        arguments: tuple[str, ...],
+        scope: Scope,
+        values: Callable[[Mapping[str, Any], tuple[str, ...]], dict[str, Any]],
+    ) -> Any:
+        """A function, or plain numbers where there is nothing else."""
+        plain = _plain(item.value)
+        if plain is not None:
+            return plain
+        names = self.parameters
+        return Formula(item, arguments, scope, self.definitions, lambda given: values(given, names))
+
+    def _of_bodies(self, item: Item, names: list[str]) -> Formula:
+        bodies = tuple(n for n in names if n in self.bodies)
+        scalars = tuple(n for n in names if n in self.coordinates)
+
+        def values(given: Mapping[str, Any]) -> dict[str, Any]:
+            result = _of_time(given, self.parameters)
+            for name, pose in zip(names, given["bodies"], strict=True):
+                result[name] = pose
+                if name in scalars:
+                    result[f"{name}.value"], result[f"{name}.rate"] = pose.value, pose.rate
+                    result[name] = pose.value
+            return result
+
+        scope = Scope(("t", *self.parameters), bodies, scalars)
+        return Formula(item, ("bodies", "t", "p"), scope, self.definitions, values)
+
+    def _on_body(self, item: Item, name: str) -> Any:
+        def values(given: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+            return {**_of_time(given, names), name: given["body"]}
+
+        scope = Scope(("t", *self.parameters), (name,))
+        return self._formula(item, ("body", "t", "p"), scope, values)
+
+
+def _of_time(given: Mapping[str, Any], parameters: tuple[str, ...]) -> dict[str, Any]:
+    """Time, parameters, and what else is a number among the arguments."""
+    p = given["p"]
+    values = {name: p[name] for name in parameters}
+    values |= {k: v for k, v in given.items() if k not in ("p", "body", "bodies")}
+    return values
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and lists of numbers as floats; None if there is an expression among them."""
+    if isinstance(value, str):
+        return None
+    if not isinstance(value, list):
+        return float(value)
+    entries = [_plain(entry) for entry in value]
+    return None if any(entry is None for entry in entries) else entries
+
+
+def _orientation(given: Any) -> Any:
+    if isinstance(given, dict):
+        return from_axis_angle(direction("axis", given["axis"]), given["angle"])
+    return given
+
+
+def _shape(item: Item, given: dict[str, Any], mass: float) -> Inertia:
+    kind = given["type"]
+    common = ("type", "mass", "position", "orientation")
+    for key in given:
+        if key not in common and key not in SHAPES[kind]:
+            raise item[key].unknown(key, [*SHAPES[kind], *common], f"a key of a {kind}")
+    for key, entry in SHAPES[kind].items():
+        if entry.required and key not in given:
+            raise item.error(f"no key '{key}'", f"{key} = …, {entry.help}")
+    sizes = {key: given[key] for key in SHAPES[kind] if key in given}
+    made = getattr(shapes, kind)(mass, **sizes)
+    if "position" in given or "orientation" in given:
+        turn = _orientation(given["orientation"]) if "orientation" in given else None
+        made = made.at(given.get("position", (0.0, 0.0, 0.0)), turn)
+    return made

@@ -1,0 +1,250 @@
+"""A model file in memory: what it describes, where it begins, what to simulate.
+
+read_model(path) → Model          model.simulate() → Run
+write_model(mechanism, path)      the same back to a file
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.errors import InputError, ModelError
+from zwang.state import State
+
+if TYPE_CHECKING:
+    from zwang.functions.assembly.result import Assembly
+    from zwang.functions.event import Event
+    from zwang.mechanism import Mechanism
+    from zwang.models.document import Item
+    from zwang.run.run import Run
+    from zwang.system import System
+
+__all__ = ["Model", "Simulation", "Start", "read_model", "write_model"]
+
+#: Name of the model within the folder of a run that was made from one.
+IN_A_RUN = "model.toml"
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a motion begins, as the file says.
+
+    Attributes
+    ----------
+    wishes : arguments of `System.assemble`.
+    q, v : coordinates and velocities by name, in place of wishes.
+    t : time [s].
+    """
+
+    wishes: Mapping[str, Any] = field(default_factory=dict)
+    q: Mapping[str, float] | None = None
+    v: Mapping[str, float] | None = None
+    t: float = 0.0
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What to simulate, as the file says.
+
+    Attributes
+    ----------
+    until : end [s], or None where the file does not say.
+    choices : further arguments of `System.simulate`.
+    """
+
+    until: float | None = None
+    choices: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a model file describes.
+
+    Attributes
+    ----------
+    name, description : from the table ``model``; the name is that of the file if it has none.
+    mechanism : the mechanism, or None for a system of functions.
+    start_conditions : where the motion begins.
+    simulation : what to simulate.
+    events : name → event.
+    text : the file.
+
+    Examples
+    --------
+    >>> import zwang as zw
+    >>> from zwang.models.examples import example_path
+    >>> model = zw.read_model(example_path("pendulum"))
+    >>> model.mechanism
+    <Mechanism in space: 1 bodies, 1 joints, 0 forces>
+    >>> run = model.simulate(until=0.1)
+    >>> run.finished
+    True
+    """
+
+    name: str
+    description: str
+    mechanism: Mechanism | None
+    start_conditions: Start
+    simulation: Simulation
+    events: Mapping[str, Event]
+    text: str = field(repr=False)
+    _system: System | None = field(repr=False)
+    _root: Item = field(repr=False)
+
+    @property
+    def system(self) -> System:
+        """The system of functions, or that of the mechanism."""
+        if self._system is not None:
+            return self._system
+        assert self.mechanism is not None
+        return self.mechanism.system
+
+    @property
+    def path(self) -> str:
+        """File it was read from."""
+        return self._root.document.file
+
+    def start(self, parameters: Mapping[str, Any] | None = None) -> Assembly | State:
+        """The state at which the motion begins.
+
+        Parameters
+        ----------
+        parameters : values in place of those of the file.
+        """
+        values = {**self.simulation.choices.get("parameters", {}), **(parameters or {})}
+        wanted, system = self.start_conditions, self.system
+        place = self._root.under("start")
+        try:
+            if wanted.q is None:
+                return system.assemble(**wanted.wishes, t=wanted.t, parameters=values)
+            v = {**dict.fromkeys(system.velocities, 0.0), **(wanted.v or {})}
+            q, velocities, _, _ = system.arguments(wanted.q, v, wanted.t, values)
+        except InputError as error:
+            raise _narrowed(place, error).blamed(error) from None
+        return State(np.array(q), np.array(velocities), wanted.t)
+
+    def simulate(self, state: Any = None, **choices: Any) -> Run:
+        """Integrate the motion as the file says; arguments replace what it says.
+
+        Parameters
+        ----------
+        state : start in place of that of the file.
+        choices : of `zwang.System.simulate`. A run that is stored takes the file with it, so that
+            ``read_model(store)`` gives the model again.
+        """
+        from zwang.simulate import simulate
+
+        given = {"until": self.simulation.until, **self.simulation.choices, **choices}
+        if given["until"] is None:
+            raise ModelError(
+                self.path,
+                0,
+                "simulation.until",
+                found="no end of the simulation",
+                expected="until = … in [simulation], or simulate(until=…)",
+            )
+        if "parameters" in choices:
+            given["parameters"] = {
+                **self.simulation.choices.get("parameters", {}),
+                **choices["parameters"],
+            }
+        given.setdefault("events", self.events)
+        if state is None:
+            state = self.start(given.get("parameters"))
+        place = self._root.under("simulation")
+        try:
+            run = simulate(self.system, state, **given)
+        except InputError as error:
+            raise _narrowed(place, error).blamed(error) from None
+        finally:
+            self._keep(given.get("store"))
+        return run
+
+    def resume(self, path: str | PathLike[str], **choices: Any) -> Run:
+        """Go on with a stored run of this model; see `zwang.resume`."""
+        from zwang.runs import resume
+
+        return resume(path, self.system, events=self.events, **choices)
+
+    def write(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the file anew, from what was read."""
+        write_model(self, path, overwrite=overwrite)
+
+    def _keep(self, store: str | PathLike[str] | None) -> None:
+        """Put the file beside a stored run."""
+        if store is not None and Path(store).is_dir() and not (Path(store) / IN_A_RUN).exists():
+            (Path(store) / IN_A_RUN).write_text(self.text, encoding="utf-8")
+
+
+def _narrowed(place: Item, error: InputError) -> Item:
+    """The key within a table that an error names, however deep it stands."""
+    name = getattr(error, "name", None)
+    if name is None:
+        return place
+    waiting = [place]
+    while waiting:
+        item = waiting.pop()
+        if name in item:
+            return item[name]
+        waiting += [entry for entry in item if isinstance(entry.value, dict)]
+    return place
+
+
+def read_model(path: str | PathLike[str]) -> Model:
+    """Read a model file.
+
+    Parameters
+    ----------
+    path : of a TOML file, or of the folder of a run that was made from one.
+
+    Raises
+    ------
+    ModelError
+        Something in the file cannot be meant: the message has file, line, key, what was found and
+        what was expected.
+    """
+    from zwang.models.document import read_text
+    from zwang.models.read import model_of
+
+    where = Path(path)
+    if where.is_dir():
+        where = where / IN_A_RUN
+    return model_of(read_text(where), str(where))
+
+
+def write_model(
+    model: Mechanism | System | Model, path: str | PathLike[str], *, overwrite: bool = False
+) -> None:
+    """Write a mechanism or a system to a model file, from which the same can be read.
+
+    Functions must be expressions that came from a model file: a Python function is refused by the
+    name of what it belongs to, and nothing is written.
+
+    Parameters
+    ----------
+    model : what to write; a `Model` is written with its start and simulation.
+    path : of the file.
+    overwrite : whether a file that is there may be replaced.
+
+    Raises
+    ------
+    InputError
+        Something has no form in a file, or the file exists.
+    """
+    from zwang.models.write import text_of
+
+    text, where = text_of(model), Path(path)
+    if where.exists() and not overwrite:
+        raise InputError(
+            f"file '{where}'",
+            found="one that exists",
+            expected="a new one",
+            advice="overwrite=True replaces it.",
+        )
+    where.write_text(text, encoding="utf-8")
