@@ -9,7 +9,7 @@ import pytest
 
 from zwang import library
 
-__all__ = ["CASES", "Case", "every", "quick"]
+__all__ = ["CASES", "Case", "every"]
 
 
 @dataclass(frozen=True)
@@ -81,13 +81,13 @@ CASES = [
 ]
 
 
-def every(cases: list[Case]) -> list[Any]:
-    """All as parameters of a test; only the quick ones run with every change."""
+def every(cases: list[Case], only: tuple[str, ...] = ()) -> list[Any]:
+    """All as parameters of a test; the quick ones, or only those named, run with every change."""
     return [
-        pytest.param(c, id=str(c), marks=() if c.quick else pytest.mark.campaign) for c in cases
+        pytest.param(
+            c,
+            id=str(c),
+            marks=() if c.quick and (not only or c.name in only) else pytest.mark.campaign,
+        )
+        for c in cases
     ]
-
-
-def quick(cases: list[Case]) -> list[Case]:
-    """Those that run with every change."""
-    return [c for c in cases if c.quick]
