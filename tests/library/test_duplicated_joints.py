@@ -40,9 +40,7 @@ def test_a_pair_carries_what_one_joint_carried(case):
     once, twice = (x.terms(state) for x in (m, double))
     joints = m.parts.joints.values()
     alone = passport_terms(once, {j.name: j.elements for j in joints})
-    copies = [
-        tuple(e.replace(j.name, f"{j.name}_again", 1) for e in j.elements) for j in joints
-    ]
+    copies = [tuple(e.replace(j.name, f"{j.name}_again", 1) for e in j.elements) for j in joints]
     pairs = {j.name: (*j.elements, *also) for j, also in zip(joints, copies, strict=True)}
     together = passport_terms(twice, pairs)
     single = passport_terms(twice, {j.name: j.elements for j in joints})
@@ -64,7 +62,11 @@ def test_reactions_of_a_run_are_shared_by_the_copies():
     case = next(c for c in CASES if c.name == "four_bar")
     once, twice = (m.simulate(until=0.1, save=0.05) for m in (case.build(), duplicated(case)))
     for name in "ABCD":
-        before, now, copy = once.reaction(name), twice.reaction(name), twice.reaction(f"{name}_again")
+        before, now, copy = (
+            once.reaction(name),
+            twice.reaction(name),
+            twice.reaction(f"{name}_again"),
+        )
         assert before.determinate.all()
         assert not now.determinate.any()
         assert not copy.determinate.any()
@@ -83,6 +85,4 @@ def force_of(terms, solution, elements):
 
 def scale(solution):
     """Size of accelerations and forces."""
-    return max(
-        1.0, np.abs(solution.acceleration).max(), np.abs(solution.constraint_force).max()
-    )
+    return max(1.0, np.abs(solution.acceleration).max(), np.abs(solution.constraint_force).max())

@@ -141,9 +141,7 @@ def test_door_swings_as_a_pendulum_and_its_hinges_carry_it_together():
     # Euler about the centre across the axis: J (α out × …) has no share there, as α is along z and
     # the plate is symmetric: the moments of all hinges about the centre vanish across z.
     center = run.body("door").center[1:]
-    moment = sum(
-        h.moment[1:] + np.cross(h.point[1:] - center, h.force[1:]) for h in hinges
-    )
+    moment = sum(h.moment[1:] + np.cross(h.point[1:] - center, h.force[1:]) for h in hinges)
     assert np.abs(moment[:, :2]).max() < 20.0 * REACTION
     assert not any(h.determinate.any() for h in hinges)
 
