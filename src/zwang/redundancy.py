@@ -9,6 +9,9 @@ are still computed, and the reactions are shared out among all rows as before.
 
 Which rows: with Z a basis of null(Aᵀ) at several states, a set of rows may go when Z restricted to
 it is regular at each of them. Rows are taken in turn, the one with the largest least share first.
+The states lie along a walk through what the mechanism can reach: a row whose share vanishes on the
+way must stay, since there the other rows do not imply it. A beam on three parallel cranks has one
+equation too many, but near a flat position another one than near an upright one.
 """
 
 from __future__ import annotations
@@ -30,15 +33,22 @@ __all__ = ["broken_row", "left_out_note", "redundant_rows"]
 #: Singular values of rows of unit length below this belong to dependent rows; states are on the
 #: constraints to 1e-13, and close to a singular position values are still above it.
 DEPENDENT = 1e-9
-#: States that are looked at, and how far they lie from each other in scaled velocities' units.
-STATES = 5
-STEP = 0.15
+#: States that are looked at, fewer where each is costly, and how far they lie from each other at
+#: most [m, rad]: a turn of a crank in all.
+STATES = 16
+STATES_OF_LARGE = 5
+LARGE = 200
+STEP = 0.4
+#: Share of chance in the direction of a step, against going on as before.
+CHANCE = 0.3
 NEWTON_STEPS = 12
 #: Rows left out whose residual exceeds this, relative, contradict the others: projection holds
 #: what follows from the others to 1e-12.
 BROKEN = 1e-6
-#: A row with a smaller share than this in the dependency at some state stays.
-LEAST_SHARE = 1e-3
+#: A row with a smaller share than this in the dependency at some state stays. Where the rows that
+#: are left depend on each other nearly, motions end early at tolerances of 1e-12; where a redundant
+#: row stays, they are a little less smooth.
+LEAST_SHARE = 0.15
 
 
 def redundant_rows(
@@ -168,22 +178,29 @@ def _states(
 ) -> list[tuple[FloatArray, FloatArray, float]]:
     """The state and some near by: along free motions, and later in time."""
     generator = np.random.default_rng(0)
-    states: list[tuple[FloatArray, FloatArray, float]] = [(q, np.zeros(view.nv), t)]
-    for k in range(1, STATES):
+    rest = np.zeros(view.nv)
+    states: list[tuple[FloatArray, FloatArray, float]] = [(q, rest, t)]
+    before: FloatArray | None = None
+    for k in range(1, STATES if view.nv < LARGE else STATES_OF_LARGE):
         start, _, _ = states[-1]
         later = t + 1e-3 * span * k
-        rows = view.scaled(start, np.zeros(view.nv), later)
-        _, s, Vt = np.linalg.svd(rows)
-        free = Vt[int(np.sum(s > DEPENDENT)) :].T
-        A, _, _, M, _ = view.rows(start, np.zeros(view.nv), later)
+        A, _, _, M, _ = view.rows(start, rest, later)
         d, _ = equilibrate(M, A)
-        direction = d * (free @ generator.standard_normal(free.shape[1]))
+        _, s, Vt = np.linalg.svd(view.scaled(start, rest, later))
+        free = Vt[int(np.sum(s > DEPENDENT)) :].T
+        parts = generator.standard_normal(free.shape[1])
+        if before is not None:
+            onward = free.T @ (before / d)
+            length = float(np.linalg.norm(onward))
+            parts = CHANCE * parts + np.sqrt(len(parts)) * onward / (length or 1.0)
+        direction = d * (free @ parts)
         size = float(np.abs(direction).max(initial=0.0))
         step = STEP * direction / size if size > 0.0 else direction
         for _ in range(4):
             found = view.moved(start, later, step)
             if found is not None:
-                states.append((found, np.zeros(view.nv), later))
+                states.append((found, rest, later))
+                before = direction
                 break
             step = 0.3 * step
     return states

@@ -1,4 +1,4 @@
-"""Every joint of a mechanism twice: the same motion, each pair carries what the one joint carried."""
+"""Every joint of a mechanism twice: the same motion, each pair carries what one joint carried."""
 
 import numpy as np
 import pytest
