@@ -62,13 +62,18 @@ def redundant_rows(
     span : length of the simulation, over which prescribed motions are looked at [s].
     """
     nq = len(system.coordinates)
-    view = _View(system, p)
     if not system.model.blocks:
         return ()
-    q = view.moved(y[:nq], t, np.zeros(view.nv))
-    if q is None or _deficit(view.scaled(q, y[nq:], t)) == 0:
-        return ()
     cache = system.__dict__.setdefault("_redundant_rows", {})
+    if p.tobytes() in cache:
+        return ()  # independent at one state, so at all but singular ones
+    view = _View(system, p)
+    q = view.moved(y[:nq], t, np.zeros(view.nv))
+    if q is None:
+        return ()
+    if _deficit(view.scaled(q, y[nq:], t)) == 0:
+        cache[p.tobytes()] = ()
+        return ()
     key = (p.tobytes(), y.tobytes(), t, span)
     if key not in cache:
         cache[key] = _choose(view, _states(view, q, t, span), system)

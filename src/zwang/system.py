@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -943,19 +944,34 @@ class System:
 
     def parameter_vector(self, parameters: Mapping[str, Any] | None = None) -> FloatArray:
         """All parameters as one flat array, defaults replaced by the given values."""
-        values = dict(self.definition.parameters)
+        defaults, slots = self._parameter_slots
+        result = defaults.copy()
         for name, value in (parameters or {}).items():
-            if name not in values:
-                raise UnknownNameError("parameter", name, values)
+            if name not in slots:
+                raise UnknownNameError("parameter", name, slots)
+            start, end, shape = slots[name]
+            if not shape and type(value) is float and isfinite(value):
+                result[start] = value  # by far the most frequent case
+                continue
             array = parameter_value(name, value)
-            if array.shape != values[name].shape:
+            if array.shape != shape:
                 raise InputError(
                     f"parameter {name!r}",
                     found=f"shape {array.shape}",
-                    expected=f"shape {values[name].shape}, as in the model",
+                    expected=f"shape {shape}, as in the model",
                 )
-            values[name] = array
-        return np.concatenate([np.zeros(0), *(x.ravel() for x in values.values())])
+            result[start:end] = array.ravel()
+        return result
+
+    @computed_once
+    def _parameter_slots(self) -> tuple[FloatArray, dict[str, tuple[int, int, tuple[int, ...]]]]:
+        """The defaults as one flat array, and where each parameter is in it."""
+        slots, start = {}, 0
+        for name, value in self.definition.parameters.items():
+            slots[name] = (start, start + value.size, value.shape)
+            start += value.size
+        parts = [x.ravel() for x in self.definition.parameters.values()]
+        return np.concatenate([np.zeros(0), *parts]), slots
 
     def arguments(
         self, q: Any, v: Any, t: Any, parameters: Mapping[str, Any] | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +57,8 @@ class Counts:
     factorisations: int = 0
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+        mine, theirs = vars(self), vars(other)
+        return Counts(**{name: value + theirs[name] for name, value in mine.items()})
 
 
 @dataclass(frozen=True)
