@@ -314,6 +314,18 @@ def point_on_plane(s: Sketch) -> None:
     s.arrow((64, 24), (50, 8))
 
 
+def point_on_curve(s: Sketch) -> None:
+    """A point of one body on a curve of another."""
+    x = np.linspace(10.0, 140.0, 40)
+    y = 34.0 + 16.0 * np.sin(x / 20.0)
+    s.line(*zip(x.tolist(), y.tolist(), strict=True), color=FIRST, width=4.0)
+    s.bar((78, 24), (98, 88), color=SECOND)
+    s.pin((77, 23.5), 5)
+    s.arrow((88, 14), (122, 30))
+    s.turn((77, 23), 44, 44, start=88, end=118)
+    s.text((30, 62), "curve(s)")
+
+
 def rolling_sphere(s: Sketch) -> None:
     """A ball on a plane."""
     s.block(4, 6, 108, 30, FIRST, slant=30)
@@ -451,6 +463,7 @@ JOINTS: Sequence[Callable[[Sketch], None]] = (
     revolute_spherical_link,
     point_on_line,
     point_on_plane,
+    point_on_curve,
     rolling_sphere,
     rolling_disk,
     knife_edge,

@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from zwang.block_programs import structure_of
+from zwang.bodies.body import Body
 from zwang.bodies.loops import loops
 from zwang.bodies.many import Bulk, bulk_rows
 from zwang.bodies.model import definition_of, model_of
 from zwang.bodies.parts import Parts
+from zwang.bodies.pose import SCALAR
 from zwang.diagnosis.wording import listing
 from zwang.engine.blocks.program import BlockProgram, block_program
 from zwang.errors import AssemblyError
@@ -46,13 +48,16 @@ PIVOT = 1e-5
 
 def is_large(parts: Parts) -> bool:
     """Whether a mechanism is carried by blocks rather than as one expression."""
-    if parts.friction or any(b.kind.nv > 1 and _singular(b.inertia) for b in parts.bodies):
+    if parts.friction or any(_singular(b) for b in parts.bodies):
         return False  # not by blocks yet: laws of the reaction, and bodies without inertia
     return parts.row_starts[-1] + len(parts.velocities) >= LARGE
 
 
-def _singular(inertia: Any) -> bool:
-    return inertia.mass == 0.0 or float(np.linalg.eigvalsh(inertia.tensor)[0]) <= 0.0
+def _singular(body: Body) -> bool:
+    """Whether a body or a further coordinate can move without inertia."""
+    if body.inertia.mass == 0.0:
+        return True
+    return body.kind is not SCALAR and float(np.linalg.eigvalsh(body.inertia.tensor)[0]) <= 0.0
 
 
 def mechanism_system(parts: Parts) -> MechanismSystem:

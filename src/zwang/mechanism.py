@@ -24,7 +24,7 @@ from zwang.bodies.inertia import number, point, vector
 from zwang.bodies.joints import KINDS
 from zwang.bodies.marker import Joint
 from zwang.bodies.parts import Parts
-from zwang.bodies.pose import SCALAR, SPATIAL, Pose
+from zwang.bodies.pose import GROUND, SCALAR, SPATIAL, Pose
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.large_mechanism import mechanism_system
 from zwang.mechanism_system import MechanismSystem
@@ -256,6 +256,52 @@ class Mechanism(Builder):
     def point_on_plane(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
         """A point of b stays in a plane of a with normal `axis`."""
         self.joint("point_on_plane", name, a, b, **where)
+
+    def point_on_curve(
+        self,
+        name: str,
+        a: BodyHandle,
+        b: BodyHandle,
+        *,
+        curve: Callable[..., Any],
+        at: Any = (0.0, 0.0, 0.0),
+        start: float = 0.0,
+    ) -> None:
+        """A point of b stays on a curve of a.
+
+        Parameters
+        ----------
+        curve : f(s), or of (s, t, p) by name, the curve in the frame of a.
+        at : the point of b, in the world as placed, or a marker of b.
+        start : where on the curve the point is at first, about. Where it is over time is the
+            coordinate ``name_s``.
+        """
+        what = f"point_on_curve joint {name!r}"
+        self._new_name("joint", name)
+        self._require_pair(what, a, b)
+        if not callable(curve):
+            raise InputError(
+                f"curve of {what}", found=shown(curve), expected="a function of the coordinate s"
+            )
+        first, second, layout = self._markers(what, a, b, at)
+        bodies = (self._body_of(what, a), self._body_of(what, b))
+        kinds = [GROUND if body is None else body.kind for body in bodies]
+        centers = [np.zeros(3) if body is None else body.inertia.center for body in bodies]
+        from zwang.bodies.joints.curves import curve_law
+
+        law = curve_law(
+            name,
+            (kinds[0], kinds[1], SCALAR),
+            (centers[0], centers[1]),
+            second.arm + centers[1],
+            curve,
+            self._kind.plane,
+        )
+        self.coordinate(f"{name}_s", value=start)
+        indices = (first.body, second.body, self._bodies[f"{name}_s"].index)
+        self._constraints.append(Element(name, law, indices, {}))
+        self._joints[name] = Joint(name, None, indices, first, second, layout, (name,))
+        self._accept("joint", name)
 
     def rolling_sphere(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
         """A ball b of `radius` rolls on a plane of a with normal `axis`.
