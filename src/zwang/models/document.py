@@ -85,6 +85,15 @@ class Item:
         parts = self.value if isinstance(self.value, dict) else range(len(self.value))
         return (self[part] for part in parts)
 
+    def named_in(self, error: InputError) -> Item:
+        """The entry two levels below, such as ``[joint.pin]``, whose name an error mentions."""
+        name = getattr(error, "name", None)
+        for table in self:
+            for entry in table if isinstance(table.value, dict) else ():
+                if f"'{entry.name}'" in error.what or entry.name == name:
+                    return entry
+        return self
+
     def error(
         self,
         found: str | None = None,
@@ -116,15 +125,32 @@ class Item:
         """An error of the library told of this table, or of the key in it that it is about."""
         if isinstance(error, ModelError):
             return error
-        item = self
-        if isinstance(self.value, dict):
-            words = error.what.replace("second axis", "axis_b").replace("point of", "at of").split()
-            found = f"{error.found} {error.expected}"
-            item = next((self[w] for w in words if w in self), self)
-            if item is self:
-                mentioned = (k for k in self.value if f"'{k}'" in found or f"no {k}" in found)
-                item = next((self[k] for k in mentioned), self)
+        item = self._culprit(error) if isinstance(self.value, dict) else self
         return item.error(error.found or "an error", error.expected, error.advice, about=error.what)
+
+    def _culprit(self, error: InputError) -> Item:
+        """The key of this table that an error is about, as far as its words tell."""
+        told = f"{error.found} {error.expected}"
+        hints = [key for words, key in _HINTS.items() if words in f"{error.what} {told}"]
+        hints += error.what.split()
+        for key in hints:
+            if key in self:
+                return self[key]
+        name = getattr(error, "name", None)
+        for item in self:
+            if name == item.value or f"'{item.name}'" in told or f"no {item.name}" in told:
+                return item
+        return self
+
+
+#: Words of the library's messages → the key of a table that they are about.
+_HINTS = {
+    "second axis": "axis_b",
+    "point of": "at",
+    "both sides": "bodies",
+    "the coordinate": "bodies",
+    "restitution": "bounce",
+}
 
 
 def parse(text: str, file: str) -> Document:

@@ -54,7 +54,10 @@ def mechanism_of(root: Item, values: Mapping[str, Any], definitions: Definitions
     for kind, name in _in_order(root, ("force", "friction")):
         with blaming(root[kind][name]):
             getattr(build, kind)(name, values[kind][name])
-    _require_connected(m, root)
+    try:
+        _ = m.parts  # all is there: whether it hangs together can be told
+    except InputError as error:
+        raise root.named_in(error).blamed(error) from None
     return m
 
 
@@ -79,15 +82,6 @@ def _after_their_joints(
         return max([i, *joints]), i
 
     return [entries[i] for i in sorted(range(len(entries)), key=when)]
-
-
-def _require_connected(m: Mechanism, root: Item) -> None:
-    try:
-        _ = m.parts
-    except InputError as error:
-        name = error.what.partition("'")[2].rpartition("'")[0]
-        item = root["body"][name] if "body" in root and name in root["body"] else root
-        raise item.blamed(error) from None
 
 
 class _Building:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.errors import InputError, ModelError
+from zwang.run.store import companion
 from zwang.state import State
 
 if TYPE_CHECKING:
@@ -103,7 +104,10 @@ class Model:
         if self._system is not None:
             return self._system
         assert self.mechanism is not None
-        return self.mechanism.system
+        try:
+            return self.mechanism.system
+        except InputError as error:
+            raise self._root.named_in(error).blamed(error) from None
 
     @property
     def path(self) -> str:
@@ -170,16 +174,22 @@ class Model:
         """Go on with a stored run of this model; see `zwang.resume`."""
         from zwang.runs import resume
 
-        return resume(path, self.system, events=self.events, **choices)
+        try:
+            return resume(path, self.system, events=self.events, **choices)
+        finally:
+            self._keep(path)
 
     def write(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the file anew, from what was read."""
         write_model(self, path, overwrite=overwrite)
 
     def _keep(self, store: str | PathLike[str] | None) -> None:
-        """Put the file beside a stored run."""
-        if store is not None and Path(store).is_dir() and not (Path(store) / IN_A_RUN).exists():
-            (Path(store) / IN_A_RUN).write_text(self.text, encoding="utf-8")
+        """Put the file into the folder of a stored run."""
+        if store is None:
+            return
+        path = companion(store, IN_A_RUN)
+        if path.parent.is_dir() and not path.exists():
+            path.write_text(self.text, encoding="utf-8")
 
 
 def _narrowed(place: Item, error: InputError) -> Item:
@@ -213,9 +223,8 @@ def read_model(path: str | PathLike[str]) -> Model:
     from zwang.models.read import model_of
 
     where = Path(path)
-    if where.is_dir():
-        where = where / IN_A_RUN
-    return model_of(read_text(where), str(where))
+    file = companion(where, IN_A_RUN) if where.is_dir() else where
+    return model_of(read_text(file), str(file), where.stem)
 
 
 def write_model(

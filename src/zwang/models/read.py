@@ -19,8 +19,14 @@ from zwang.models.systems import StateNames, state_formula, system_of
 __all__ = ["model_of"]
 
 
-def model_of(text: str, file: str) -> Model:
-    """The model of a text; `file` is its name for messages."""
+def model_of(text: str, file: str, name: str | None = None) -> Model:
+    """The model of a text.
+
+    Parameters
+    ----------
+    file : its name for messages.
+    name : of the model, where the text does not say.
+    """
     root = parse(text, file).root
     constants = _constants(root)
     values = FILE.read(root, constants)
@@ -38,7 +44,7 @@ def model_of(text: str, file: str) -> Model:
     chosen = dict(values.get("simulation", {}))
     until = chosen.pop("until", None)
     return Model(
-        about.get("name", Path(file).stem),
+        about.get("name", name or Path(file).stem),
         about.get("description", ""),
         mechanism,
         _start(root, values.get("start", {}), is_system=is_system),

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 
 from zwang.errors import InputError
 from zwang.functions.constraint import Constraint
+from zwang.functions.definition import checked_names
 from zwang.models.document import Item
 from zwang.models.formulas import Definitions, Formula, Scope
+from zwang.models.mechanisms import blaming
 from zwang.system import System
 
 __all__ = ["StateNames", "state_formula", "system_of"]
@@ -50,7 +52,8 @@ def state_formula(
 def system_of(root: Item, values: Mapping[str, Any], definitions: Definitions) -> System:
     """The system of a file."""
     given, table = values["system"], root["system"]
-    coordinates = tuple(given["coordinates"])
+    with blaming(table):
+        coordinates = checked_names("coordinates", given["coordinates"])
     velocities = tuple(given.get("velocities", [f"{name}_dot" for name in coordinates]))
     names = StateNames(coordinates, velocities, tuple(values.get("parameters", {})))
     by_energy = "kinetic_energy" in given
@@ -102,16 +105,8 @@ def system_of(root: Item, values: Mapping[str, Any], definitions: Definitions) -
             **common,
         )
     except InputError as error:
-        raise _place(root, table, error).blamed(error) from None
-
-
-def _place(root: Item, table: Item, error: InputError) -> Item:
-    """Where the thing stands that an error of the library names."""
-    for kind in ("constraint", "parameters", "nonideal"):
-        for name in root.value.get(kind, {}):
-            if f"'{name}'" in error.what:
-                return root[kind][name]
-    return table
+        place = root.named_in(error)
+        raise (table if place is root else place).blamed(error) from None
 
 
 def _require_one_form(table: Item, given: Mapping[str, Any], *, by_energy: bool) -> None:

@@ -32,7 +32,7 @@ import numpy as np
 from zwang.errors import DamageError, InputError, StoreError
 from zwang.terms import FloatArray
 
-__all__ = ["FORMAT", "Store", "Stored", "read_store"]
+__all__ = ["FORMAT", "Store", "Stored", "companion", "read_store"]
 
 #: Version of the layout.
 FORMAT = 1
@@ -353,6 +353,11 @@ def _open(path: Path, mode: Any = "r") -> Any:
     import zarr
 
     return zarr.open_group(path, mode=mode, use_consolidated=False)
+
+
+def companion(path: str | os.PathLike[str], name: str) -> Path:
+    """Where a file of this name lies that goes along with a stored run, such as its model."""
+    return Path(path) / _RECORD / name
 
 
 def read_store(path: str | os.PathLike[str]) -> Stored:

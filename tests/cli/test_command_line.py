@@ -1,0 +1,238 @@
+"""Every command as a user calls it: exit codes, output for people and for machines."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import zwang as zw
+from zwang.cli.app import app
+from zwang.models.examples import example_names, example_path
+
+PENDULUM = example_path("pendulum")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def call(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    assert "Traceback" not in result.output
+    assert result.exit_code == code, result.output
+    return result
+
+
+def called_json(*arguments, code=0):
+    return json.loads(call(*arguments, "--json", code=code).stdout)
+
+
+def test_help_names_all_commands():
+    text = call("--help").stdout
+    for command in ("run", "check", "explain", "verify", "derive", "examples", "new", "info"):
+        assert command in text
+    assert call("--version").stdout.strip() == f"zwang {zw.__version__}"
+
+
+def test_run_keeps_what_a_script_would_compute(here):
+    facts = called_json("run", PENDULUM, "--until", "0.5", "-o", "swing")
+    assert facts["finished"]
+    assert facts["end"] == 0.5
+    assert facts["worst_residual"] < 1e-12
+    assert facts["saved_states"] == 26
+    assert facts["times_real_time"] > 0
+    model = zw.read_model(PENDULUM)
+    script = model.simulate(until=0.5)
+    stored = zw.load("swing", model.system)
+    assert np.array_equal(stored.q, script.q)
+    assert (facts["steps"], facts["evaluations"]) == (
+        script.counts.steps,
+        script.counts.evaluations,
+    )
+    verdict = called_json("verify", "swing")
+    assert verdict["honest"]
+
+
+def test_run_without_a_folder_takes_a_free_name(here):
+    for name in ("pendulum.run", "pendulum-2.run"):
+        text = call("run", PENDULUM, "--until", "0.1").stdout
+        assert f"Kept in {name}" in text
+        assert (here / name).is_dir()
+    for word in (
+        "steps",
+        "evaluations",
+        "worst residual",
+        "energy",
+        "changes of rank",
+        "real time",
+    ):
+        assert word in text
+
+
+def test_tolerance_and_folder_that_exists(here):
+    loose = called_json("run", PENDULUM, "--until", "1", "--tolerance", "1e-4", "-o", "loose")
+    tight = called_json("run", PENDULUM, "--until", "1", "--tolerance", "1e-12", "-o", "tight")
+    assert loose["steps"] < tight["steps"]
+    error = called_json("run", PENDULUM, "--until", "1", "-o", "loose", code=1)["error"]
+    assert "loose" in error["message"]
+
+
+def test_a_run_that_cannot_go_on_is_kept_and_fails(here):
+    Path("wall.toml").write_text(
+        '[system]\ncoordinates = ["x"]\nmass = "1"\nforce = ["1 / (1 - x)^2"]\n'
+        "[start]\nq = { x = 0.5 }\nv = { x_dot = 0.0 }\n[simulation]\nuntil = 1.0\n"
+        '[event.never]\nfunction = "x - 7"\n',
+        encoding="utf-8",
+    )
+    facts = called_json("run", "wall.toml", "-o", "wall", code=1)
+    assert not facts["finished"]
+    assert facts["status"].startswith("stopped")
+    assert zw.read_model("wall").name == "wall"
+
+
+def test_stopped_run_is_resumed_to_the_same_bits(here):
+    """Ctrl-C in a real process; then --resume; then comparison with a run that was not stopped."""
+    text = PENDULUM.read_text(encoding="utf-8").replace('"10 s"', '"12000 s"')
+    Path("long.toml").write_text(text.replace("save = 0.02", "save = 12.0"), encoding="utf-8")
+    command = [sys.executable, "-m", "zwang.cli.app", "run", "long.toml", "-o", "part"]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
+    )
+    # The store appears when integration begins; 12,000 s take a while from there on.
+    while not Path("part").is_dir() and process.poll() is None:
+        time.sleep(0.02)
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate()
+    assert "Traceback" not in errors
+    assert process.returncode == 130, errors
+    assert "zwang run long.toml -o part --resume" in errors
+    model = zw.read_model("long.toml")
+    assert 0 < len(zw.load("part")) < 1001
+    facts = called_json("run", "long.toml", "-o", "part", "--resume")
+    assert facts["finished"]
+    whole = model.simulate(store="whole")
+    assert np.array_equal(zw.load("part", model.system).q, whole.q)
+
+
+def test_resume_refuses_other_choices_and_missing_runs(here):
+    call("run", PENDULUM, "--until", "0.1", "-o", "done")
+    error = called_json("run", PENDULUM, "-o", "done", "--resume", "--until", "3", code=1)["error"]
+    assert error["found"] == "--until or --tolerance beside it"
+    call("run", PENDULUM, "-o", "nowhere", "--resume", code=1)
+    assert not Path("nowhere").exists()
+
+
+def test_check_says_what_a_model_consists_of():
+    facts = called_json("check", example_path("bricard"))
+    assert (facts["bodies"], facts["joints"]) == (5, 6)
+    assert (facts["velocities"], facts["constraint_rows"]) == (30, 30)
+    assert (facts["degrees_of_freedom"], facts["redundant_rows"]) == (1, 1)
+    assert "is sound" in call("check", example_path("knife_edge")).stdout
+
+
+def test_explain_tells_redundancy_and_determinacy():
+    found = called_json("explain", example_path("bricard"))
+    assert any("indeterminate" in line for line in found["reactions"])
+    text = call("explain", example_path("bricard")).stdout
+    assert "hinge" in text
+
+
+def test_verify_finds_an_edit(here):
+    call("run", PENDULUM, "--until", "0.2", "-o", "swing")
+    chunk = Path("swing/q/c/0/0")
+    data = bytearray(chunk.read_bytes())
+    data[len(data) // 2] ^= 1
+    chunk.write_bytes(bytes(data))
+    assert not called_json("verify", "swing", code=1)["honest"]
+    call("verify", "no_such_run", code=1)
+
+
+def test_derive_gives_closed_forms():
+    pytest.importorskip("sympy")
+    assert "cos" in call("derive", example_path("knife_edge"), "--terms").stdout
+    assert "\\" in called_json("derive", example_path("knife_edge"), "--latex")["closed_form"]
+
+
+def test_examples_and_new_write_files_that_run(here):
+    assert set(called_json("examples")["examples"]) == set(example_names())
+    assert "bricard" in call("examples").stdout
+    call("examples", "bricard")
+    assert Path("bricard.toml").read_text(encoding="utf-8") == example_path("bricard").read_text(
+        encoding="utf-8"
+    )
+    assert "bricard" in called_json("examples", "briccard", code=1)["error"]["advice"]
+    call("examples", "bricard", code=1)  # it is there already
+    call("new", "mine")
+    call("new", "functions", "--system")
+    assert called_json("check", "mine.toml")["kind"] == "mechanism"
+    assert called_json("check", "functions.toml")["kind"] == "system"
+    call("new", "mine", code=1)
+
+
+def test_info_names_versions():
+    facts = called_json("info")
+    assert facts["zwang"] == zw.__version__
+    assert "numpy" in facts
+
+
+def test_errors_are_data_for_machines(here):
+    Path("bad.toml").write_text("[body.a]\nmass = 'x'\n", encoding="utf-8")
+    result = call("check", "bad.toml", "--json", code=1)
+    error = json.loads(result.stdout)["error"]
+    assert (error["file"], error["line"], error["key"]) == ("bad.toml", 2, "body.a.mass")
+    assert error["kind"] == "ModelError"
+    assert "number" in error["expected"]
+
+
+def test_wrong_use_has_its_own_exit_code():
+    call("run", code=2)
+    call("fly", code=2)
+    call("run", PENDULUM, "--until", "soon", code=2)
+
+
+def test_a_mistake_in_the_program_is_no_traceback(monkeypatch):
+    def broken(*_):
+        message = "boom"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr("zwang.cli.looking.info", broken)
+    result = call("info", code=1)
+    assert "RuntimeError: boom" in result.stderr
+    assert "ZWANG_TRACEBACK" in result.stderr
+
+
+def test_help_loads_neither_compiler_nor_symbols():
+    """Late imports: what --help does not need is not there when it has answered."""
+    script = (
+        "import sys\nfrom zwang.cli.app import app\n"
+        "try:\n    app(['--help'])\nexcept SystemExit:\n    pass\n"
+        "late = {'casadi', 'numba', 'llvmlite', 'pint', 'zarr', 'scipy', 'sympy', 'tomllib',\n"
+        "        'matplotlib', 'zwang.models.read', 'zwang.models.layout'}\n"
+        "print(sorted(late & set(sys.modules)), file=sys.stderr)\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True,
+        env={**os.environ, "_TYPER_STANDARD_TRACEBACK": "1"},
+    )  # fmt: skip
+    assert result.stderr.strip() == "[]"
+
+
+def test_import_loads_none_of_the_command_line():
+    script = (
+        "import sys, zwang\n"
+        "print(sorted({'typer', 'rich', 'pint', 'tomllib', 'casadi'} & set(sys.modules)))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True
+    )
+    assert result.stdout.strip() == "[]"
