@@ -31,8 +31,9 @@ from zwang.mechanism_system import MechanismSystem
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
-    from zwang.diagnosis.explain import Explanation
+    from zwang.bodies.explained import MechanismExplanation
     from zwang.diagnosis.passport import Passport
+    from zwang.diagnosis.splits import Splits
     from zwang.functions.assembly.result import Assembly
     from zwang.run.run import Run
     from zwang.solution import Solution
@@ -690,13 +691,23 @@ class Mechanism(Builder):
         """M, Q, A, b, C at a state, as placed by default."""
         return self.system.terms(self._start(q, choices), v, t, **choices)
 
-    def explain(self, q: Any = None, v: Any = None, t: float = 0.0, **choices: Any) -> Explanation:
-        """Freedoms, dependent joints and contradictions, by name."""
+    def explain(
+        self, q: Any = None, v: Any = None, t: float = 0.0, **choices: Any
+    ) -> MechanismExplanation:
+        """Loops, redundant equations, freedoms and contradictions, by joint and body."""
         return self.system.explain(self._start(q, choices), v, t, **choices)
 
     def passport(self, q: Any = None, v: Any = None, t: float = 0.0, **choices: Any) -> Passport:
         """Which reactions are determinate at a state, as placed by default."""
         return self.system.passport(self._start(q, choices), v, t, **choices)
+
+    def splits(self, q: Any = None, v: Any = None, t: float = 0.0, **choices: Any) -> Splits:
+        """Ways to share indeterminate reactions at a state; see `zwang.System.splits`."""
+        return self.system.splits(self._start(q, choices), v, t, **choices)
+
+    def degrees_of_freedom(self, q: Any = None, t: float = 0.0, **choices: Any) -> int:
+        """How many independent motions the joints allow at a state, as placed by default."""
+        return self.explain(q, None, t, **choices).degrees_of_freedom
 
     def _start(self, q: Any, choices: Mapping[str, Any]) -> Any:
         if q is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.bodies.explained import MechanismExplanation, explained
 from zwang.bodies.inertia import number
 from zwang.bodies.joints.kind import JointKind
 from zwang.bodies.loops import is_loop
@@ -16,6 +17,8 @@ from zwang.bodies.motions import spins_in_place, undetermined_error
 from zwang.bodies.parts import Parts, require_inertia
 from zwang.bodies.place import Conditions, place, set_velocities
 from zwang.bodies.pose import SCALAR, pose_of
+from zwang.diagnosis.explain import explain_terms
+from zwang.diagnosis.passport import Passport, passport_terms
 from zwang.diagnosis.wording import listing
 from zwang.errors import AssemblyError, InputError, NotUniqueError, UnknownNameError, shown
 from zwang.euler_parameter_system import OF_BODIES, EulerParameterSystem, solve_by
@@ -158,6 +161,38 @@ class MechanismSystem(System):
         if q.ndim > 1 or error.directions is None:
             return error
         return undetermined_error(self.parts, q, np.asarray(error.directions))
+
+    # --- answers by joint -------------------------------------------------------------------------
+
+    def explain(
+        self,
+        q: Any = None,
+        v: Any = None,
+        t: float = 0.0,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> MechanismExplanation:
+        """Loops, redundant equations, freedoms and contradictions at a state, by joint and body.
+
+        Without a state, the mechanism is put together as placed.
+        """
+        if q is None:
+            q = self.assemble(parameters=parameters, t=t)
+        position = self.arguments(q, v, t, parameters)[0]
+        terms = self.ideal_terms(q, v, t, parameters=parameters)
+        return explained(self.parts, position, terms, explain_terms(terms))
+
+    def passport(
+        self, q: Any, v: Any = None, t: float = 0.0, *, parameters: Mapping[str, Any] | None = None
+    ) -> Passport:
+        """Which reactions are determinate at a state; the groups are joints and constraints."""
+        terms = self.terms(q, v, t, parameters=parameters)
+        rows = self.groups
+        groups = {
+            joint.name: [i for e in joint.elements for i in rows.get(e, ())]
+            for joint in self.parts.joints.values()
+        }
+        return passport_terms(terms, groups={k: found for k, found in groups.items() if found})
 
     # --- joint coordinates ------------------------------------------------------------------------
 

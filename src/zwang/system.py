@@ -8,11 +8,13 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from zwang.certify import Certificate, certify_terms
 from zwang.diagnosis.conflicts import minimal_conflict
 from zwang.diagnosis.explain import Explanation, explain_terms, not_unique_error
 from zwang.diagnosis.passport import Passport, passport_terms
+from zwang.diagnosis.splits import Splits, splits_terms
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.formulations.lazy import computed_once
 from zwang.formulations.rank import DEFAULT_TOLERANCES
@@ -435,6 +437,20 @@ class System:
         """
         terms = self.terms(q, v, t, parameters=parameters)
         return passport_terms(terms, groups=self.groups if groups is None else groups)
+
+    def splits(
+        self,
+        q: Any,
+        v: Any = None,
+        t: float = 0.0,
+        *,
+        weights: ArrayLike | None = None,
+        compliance: ArrayLike | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Splits:
+        """Ways to share an indeterminate reaction among the rows at a state; see `zwang.splits`."""
+        terms = self.terms(q, v, t, parameters=parameters)
+        return splits_terms(terms, weights=weights, compliance=compliance)
 
     def residuals(
         self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None

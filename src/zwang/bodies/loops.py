@@ -38,7 +38,9 @@ def loops(joints: Iterable[Joint]) -> list[tuple[str, ...]]:
                     way[there] = (*way[here], name)
                     queue.append(there)
     in_tree = {path[-1] for path in way.values() if path}
-    return [_closed(way[a], name, way[b]) for name, a, b in edges if name not in in_tree]
+    place = {name: i for i, (name, _, _) in enumerate(edges)}
+    found = [_closed(way[a], name, way[b]) for name, a, b in edges if name not in in_tree]
+    return [_from_first(loop, place) for loop in found]
 
 
 def _closed(to_a: tuple[str, ...], name: str, to_b: tuple[str, ...]) -> tuple[str, ...]:
@@ -47,6 +49,14 @@ def _closed(to_a: tuple[str, ...], name: str, to_b: tuple[str, ...]) -> tuple[st
     while shared < min(len(to_a), len(to_b)) and to_a[shared] == to_b[shared]:
         shared += 1
     return (*to_a[shared:], name, *reversed(to_b[shared:]))
+
+
+def _from_first(loop: tuple[str, ...], place: dict[str, int]) -> tuple[str, ...]:
+    """The same loop from its first joint on, round the way on which the earlier joint follows."""
+    k = min(range(len(loop)), key=lambda i: place[loop[i]])
+    onward = loop[k:] + loop[:k]
+    back = (onward[0], *reversed(onward[1:]))
+    return min(onward, back, key=lambda names: [place[name] for name in names])
 
 
 def is_loop(joints: Iterable[Joint]) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from zwang.bodies.body import Body
+from zwang.bodies.marker import Marker
 from zwang.bodies.parts import Parts
 from zwang.bodies.pose import SCALAR
 from zwang.diagnosis.wording import listing
@@ -14,7 +15,7 @@ from zwang.errors import NotUniqueError
 from zwang.rotation.quaternion import rotation_matrix
 from zwang.terms import FloatArray
 
-__all__ = ["body_motion", "moving_bodies", "spins_in_place", "undetermined_error"]
+__all__ = ["body_motion", "joint_rates", "moving_bodies", "spins_in_place", "undetermined_error"]
 
 #: Parts of a motion below this, relative to the largest, are rounding.
 NOISE = 1e-9
@@ -78,26 +79,58 @@ def body_motion(parts: Parts, body: Body, q: FloatArray, v: FloatArray) -> str:
     The motion of a rigid body with velocity u of its centre r and angular velocity ω is a turn
     about the line through r + ω × u/ω² along ω, and a slide ω·u/ω² along it for each radian.
     """
-    q_starts, v_starts = parts.places
-    i = body.index
-    own, rate = q[q_starts[i] : q_starts[i + 1]], v[v_starts[i] : v_starts[i + 1]]
     if body.kind is SCALAR:
         return f"{body.name} changes"
-    center, u, omega = np.zeros(3), np.zeros(3), np.zeros(3)
-    if body.kind.plane is None:
-        center, u = own[:3], rate[:3]
-        omega = rotation_matrix(own[3:]) @ rate[3:]
-    else:
-        a, b, k = body.kind.plane
-        center[[a, b]], u[[a, b]], omega[k] = own[:2], rate[:2], rate[2]
+    center, _, u, omega = _posed(parts, body.index, q, v)
     turn = float(np.linalg.norm(omega))
-    if turn <= NOISE * float(np.abs(rate).max(initial=0.0)):
+    if turn <= NOISE * float(np.abs(u).max(initial=0.0)):
         return f"{body.name} moves along {_direction(u)}"
     axis = omega / turn
     through = _rounded(center + np.cross(omega, u) / turn**2)
     slide = float(axis @ u) / turn
     along = f", {slide:.4g} m along it for each radian" if abs(slide) > NOISE else ""
     return f"{body.name} turns about {_direction(axis)} through {_listed(through)}{along}"
+
+
+def joint_rates(parts: Parts, q: FloatArray, v: FloatArray) -> dict[str, float]:
+    """``pin.angle`` → its rate, for the angles and displacements of all joints."""
+    rates = {}
+    for joint in parts.joints.values():
+        if joint.kind is None or joint.a is None or joint.b is None:
+            continue
+        (P, axes, u, w), (Q, _, u_b, w_b) = (_marked(parts, m, q, v) for m in (joint.a, joint.b))
+        z = axes[:, 2]
+        known = {"angle": z @ (w_b - w), "displacement": z @ (u_b - u - np.cross(w, Q - P))}
+        for name in joint.kind.coordinates:
+            if name in known:
+                rates[f"{joint.name}.{name}"] = float(known[name])
+    return rates
+
+
+def _marked(parts: Parts, marker: Marker, q: FloatArray, v: FloatArray) -> tuple[FloatArray, ...]:
+    """Origin and axes of a marker in the world, its velocity and angular velocity."""
+    if marker.body < 0:
+        return marker.arm, marker.axes, np.zeros(3), np.zeros(3)
+    center, R, u, omega = _posed(parts, marker.body, q, v)
+    arm = R @ marker.arm
+    return center + arm, R @ marker.axes, u + np.cross(omega, arm), omega
+
+
+def _posed(parts: Parts, index: int, q: FloatArray, v: FloatArray) -> tuple[FloatArray, ...]:
+    """Centre of mass, rotation, velocity and angular velocity of a body, world axes."""
+    q_starts, v_starts = parts.places
+    own, rate = q[q_starts[index] :], v[v_starts[index] :]
+    plane = parts.bodies[index].kind.plane
+    if plane is None:
+        R = rotation_matrix(own[3:7])
+        return own[:3], R, rate[:3], R @ rate[3:6]
+    a, b, k = plane
+    center, u, omega, R = np.zeros(3), np.zeros(3), np.zeros(3), np.eye(3)
+    center[[a, b]], u[[a, b]], omega[k] = own[:2], rate[:2], rate[2]
+    first, second = (k + 1) % 3, (k + 2) % 3
+    R[first, first] = R[second, second] = own[2]
+    R[second, first], R[first, second] = own[3], -own[3]
+    return center, R, u, omega
 
 
 def _direction(d: FloatArray) -> str:

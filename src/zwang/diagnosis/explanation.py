@@ -174,13 +174,8 @@ class Explanation:
         return facts
 
     def __str__(self) -> str:
-        head = (
-            f"{_count(self.coordinate_count, 'coordinate')}, "
-            f"{_count(self.constraint_count, 'constraint row')} of rank {self.ranks['A']}: "
-            f"{_count(self.degrees_of_freedom, 'degree')} of freedom."
-        )
         lines = [
-            head,
+            self._head(),
             *self._about_mass(),
             *self._about_rows(),
             *self._about_contradictions(),
@@ -188,6 +183,13 @@ class Explanation:
             *self._about_freedoms(),
         ]
         return "\n".join([*lines, *(f"Note: {note}." for note in self.notes)])
+
+    def _head(self) -> str:
+        return (
+            f"{counted(self.coordinate_count, 'coordinate')}, "
+            f"{counted(self.constraint_count, 'constraint row')} of rank {self.ranks['A']}: "
+            f"{counted(self.degrees_of_freedom, 'degree')} of freedom."
+        )
 
     def _about_mass(self) -> list[str]:
         n, rank = self.coordinate_count, self.ranks["M"]
@@ -203,7 +205,7 @@ class Explanation:
         groups = self.dependent_groups
         kind = "all minimal groups" if self.groups_complete else "a basis of the groups"
         verb = "says" if self.redundancy == 1 else "say"
-        lines = [f"{_count(self.redundancy, 'row')} {verb} nothing new. Dependent are ({kind}):"]
+        lines = [f"{counted(self.redundancy, 'row')} {verb} nothing new. Dependent are ({kind}):"]
         lines += [f"  {group}" for group in groups[:LISTED_IN_REPORT]]
         if len(groups) > LISTED_IN_REPORT:
             lines.append(f"  … and {len(groups) - LISTED_IN_REPORT} more")
@@ -244,12 +246,12 @@ class Explanation:
         if count == 0:
             return ["The constraints allow no motion."]
         shown = min(count, LISTED_IN_REPORT)
-        lines = [f"The constraints allow {_count(count, 'motion')}:"]
+        lines = [f"The constraints allow {counted(count, 'motion')}:"]
         lines += [f"  {self.freedom(i)}" for i in range(shown)]
         return lines + ([f"  … and {count - shown} more"] if count > shown else [])
 
 
-def _count(number_of: int, thing: str) -> str:
+def counted(number_of: int, thing: str) -> str:
     return f"{number_of} {thing}" + ("" if number_of == 1 else "s")
 
 

@@ -72,12 +72,11 @@ class Reaction:
     moment: FloatArray
     point: FloatArray
     _run: Run = field(repr=False)
-    _elements: tuple[str, ...] = field(repr=False)
 
     @computed_once
     def determinate(self) -> FloatArray:
         """Whether force and moment follow from the motion at each saved time, shape (nt,)."""
-        known = [_determinate(self._run, self._elements, i) for i in range(len(self._run.t))]
+        known = [_determinate(self._run, self.joint, i) for i in range(len(self._run.t))]
         return np.array(known, dtype=bool)
 
 
@@ -178,7 +177,7 @@ def reaction(run: Run, name: str, axes: str = "world") -> Reaction:
     if axes != "world":
         seen = _axes(run, parts, joint.a if axes == "joint" else joint.b, own=axes == "joint")
         force, moment = (np.einsum("tji,tj->ti", seen, x) for x in (force, moment))
-    return Reaction(name, force, moment, point, run, joint.elements)
+    return Reaction(name, force, moment, point, run)
 
 
 def _axes(run: Run, parts: Any, marker: Marker, *, own: bool) -> FloatArray:
@@ -204,11 +203,11 @@ def _spatial(
     return force, moment
 
 
-def _determinate(run: Run, elements: tuple[str, ...], i: int) -> bool:
+def _determinate(run: Run, joint: str, i: int) -> bool:
     segment = next(s for s in run.segments if s.first <= i < s.last)
-    if not all(e in segment.system.groups for e in elements):
-        return True  # switched off: no force
     passport = segment.system.passport(
         run.q[i], run.v[i], float(run.t[i]), parameters=segment.parameters
     )
-    return all(passport.groups[e].status is Status.DETERMINATE for e in elements)
+    if joint not in passport.groups:
+        return True  # switched off: no force
+    return passport.groups[joint].status is Status.DETERMINATE
