@@ -183,16 +183,30 @@ class MechanismSystem(System):
         return explained(self.parts, position, terms, explain_terms(terms))
 
     def passport(
-        self, q: Any, v: Any = None, t: float = 0.0, *, parameters: Mapping[str, Any] | None = None
+        self,
+        q: Any,
+        v: Any = None,
+        t: float = 0.0,
+        *,
+        groups: Mapping[str, Iterable[int | str] | str] | None = None,
+        parameters: Mapping[str, Any] | None = None,
     ) -> Passport:
-        """Which reactions are determinate at a state; the groups are joints and constraints."""
-        terms = self.terms(q, v, t, parameters=parameters)
+        """Which reactions are determinate at a state.
+
+        The groups are joints and constraints, or yours: ``{"both": ["left", "right"]}`` asks for
+        what two joints exert together.
+        """
         rows = self.groups
-        groups = {
+        joints = {
             joint.name: [i for e in joint.elements for i in rows.get(e, ())]
             for joint in self.parts.joints.values()
         }
-        return passport_terms(terms, groups={k: found for k, found in groups.items() if found})
+        joints = {name: own for name, own in joints.items() if own}
+        chosen: dict[str, list[int | str]] = {}
+        for name, members in (joints if groups is None else groups).items():
+            listed = [members] if isinstance(members, str) else members
+            chosen[name] = [i for m in listed for i in (joints.get(m, [m]))]
+        return passport_terms(self.terms(q, v, t, parameters=parameters), groups=chosen)
 
     # --- joint coordinates ------------------------------------------------------------------------
 

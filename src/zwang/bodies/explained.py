@@ -214,9 +214,10 @@ def _led(freedoms: FloatArray, rates: FloatArray) -> tuple[FloatArray, FloatArra
         k = done + int(np.argmax(np.abs(rates[row, done:])))
         if not abs(rates[row, k]) > max(limit, STILL):
             continue
+        pivot = rates[row, k]
         for x in (freedoms, rates):
             x[:, [done, k]] = x[:, [k, done]]
-            x[:, done] /= rates[row, done] if x is freedoms else x[row, done]
+            x[:, done] /= pivot
         factors = rates[row].copy()
         factors[done] = 0.0
         freedoms -= np.outer(freedoms[:, done], factors)
