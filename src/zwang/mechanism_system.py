@@ -204,8 +204,10 @@ class MechanismSystem(System):
         joints = {name: own for name, own in joints.items() if own}
         chosen: dict[str, list[int | str]] = {}
         for name, members in (joints if groups is None else groups).items():
-            listed = [members] if isinstance(members, str) else members
-            chosen[name] = [i for m in listed for i in (joints.get(m, [m]))]
+            chosen[name] = []
+            for member in [members] if isinstance(members, str) else members:
+                known = isinstance(member, str) and member in joints
+                chosen[name] += joints[str(member)] if known else [member]
         return passport_terms(self.terms(q, v, t, parameters=parameters), groups=chosen)
 
     # --- joint coordinates ------------------------------------------------------------------------
