@@ -119,6 +119,25 @@ def test_four_bars_move_as_the_system_of_functions():
     assert np.abs(tip[:, [0, 2]] - expected.q[:, :2]).max() < 1e-8
 
 
+def test_jansens_foot_walks_level():
+    """More than half of a turn it is on the ground, and goes a stride of two thirds of a metre.
+
+    Corners of the lower triangle from the middles of its three sides.
+    """
+    feet = []
+    for angle in np.linspace(0.0, 2.0 * np.pi, 36, endpoint=False):
+        body = next(
+            b for b in library.theo_jansen_leg(angle=angle).parts.bodies if b.name == "lower"
+        )
+        first, second, third = (shape.center for shape in body.inertia.shapes)
+        feet.append(body.placement.point(second + third - first))
+    x, z = np.array(feet)[:, [0, 2]].T
+    on_ground = z < z.min() + 0.03
+    assert on_ground.mean() > 0.5
+    assert 0.6 < np.ptp(x[on_ground]) < 0.7
+    assert z.max() - z.min() > 0.2
+
+
 @pytest.mark.campaign
 def test_andrews_moves_as_the_system_of_functions():
     """Over the whole of the published 0.03 s; the crank makes two and a half turns."""
