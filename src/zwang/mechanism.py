@@ -235,7 +235,14 @@ class Mechanism(Builder):
         self.joint("rack_and_pinion", name, a, b, **where)
 
     def spherical_link(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
-        """A massless rod between balls at a pair of points; `length` as placed by default."""
+        """A massless rod between balls at a pair of points; `length` as placed by default.
+
+        A function of (t, p), or of some of these by name, makes it an actuator: a cylinder whose
+        length is driven.
+        """
+        if callable(where.get("length")):
+            self._actuator(name, a, b, **where)
+            return
         self._link("spherical_link", name, a, b, where)
 
     def revolute_spherical_link(
@@ -249,6 +256,25 @@ class Mechanism(Builder):
     ) -> None:
         self._require_pair(f"{kind} joint {name!r}", a, b)
         self.joint(kind, name, a, b, **self._length(f"{kind} joint {name!r}", a, b, where))
+
+    def _actuator(
+        self, name: str, a: BodyHandle, b: BodyHandle, *, at: Any, length: Callable[..., Any]
+    ) -> None:
+        """A link whose length is a function of time."""
+        from zwang.bodies.joints.drivers import driven_length
+
+        what = f"spherical_link joint {name!r}"
+        self._new_name("joint", name)
+        self._require_pair(what, a, b)
+        self._length(what, a, b, {"at": at})
+        first, second, layout = self._markers(what, a, b, at)
+        bodies = (first.body, second.body)
+        kinds = tuple(GROUND if i < 0 else self._kind for i in bodies)
+        law = driven_length(name, kinds, layout, length)
+        self._constraints.append(Element(name, law, bodies, layout.numbers(first, second)))
+        kind = KINDS["spherical_link"]
+        self._joints[name] = Joint(name, kind, bodies, first, second, layout, (name,))
+        self._accept("joint", name)
 
     def point_on_line(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
         """A point of b stays on a line of a along `axis`."""

@@ -166,12 +166,18 @@ class Parts:
         return name if element is None else f"{element.law.what} {name}"
 
     def without(self, names: frozenset[str]) -> Parts:
-        """The same without some constraints and the friction in them."""
-        return replace(
+        """The same without some constraints and the friction in them.
+
+        Their numbers stay parameters, so that one set of values serves a run in which joints are
+        switched off and on.
+        """
+        left = replace(
             self,
             constraints=tuple(e for e in self.constraints if e.name not in names),
             friction=tuple(e for e in self.friction if e.name.split(".")[0] not in names),
         )
+        left.__dict__["all_parameters"] = self.all_parameters
+        return left
 
 
 def require_inertia(body: Body, names: Sequence[str], values: Mapping[str, Any]) -> None:

@@ -9,12 +9,13 @@ import numpy as np
 
 from zwang.bodies.element import Element, Law
 from zwang.bodies.inertia import number
-from zwang.bodies.marker import Joint
+from zwang.bodies.joints.primitives import distance
+from zwang.bodies.marker import Joint, Layout
 from zwang.bodies.pose import Kind, frame, identity
 from zwang.bodies.results import rotation, single, three
 from zwang.functions.trace import call
 
-__all__ = ["coupler_law", "driver_law"]
+__all__ = ["coupler_law", "driven_length", "driver_law"]
 
 
 def driver_law(
@@ -65,6 +66,20 @@ def driver_law(
         **{k: np.shape(v) for k, v in joint.numbers.items()},
     }
     return Law(("drive", name), "driver", kinds, shapes, "position", of_joint)
+
+
+def driven_length(
+    name: str, kinds: tuple[Kind, ...], layout: Layout, length: Callable[..., Any]
+) -> Law:
+    """The equation that two points are apart by a given length."""
+    what = f"spherical_link joint {name!r}"
+
+    def function(poses: Any, data: Any) -> list[Any]:
+        a, b = (layout.frame(pose, data, s) for pose, s in zip(poses, "ab", strict=True))
+        wanted = single(f"length of {what}", call(what, length, {"t": data.t, "p": data.p}))
+        return distance(a.origin, b.origin, wanted)
+
+    return Law(("drive", name), "spherical_link joint", kinds, layout.shapes, "position", function)
 
 
 def coupler_law(
