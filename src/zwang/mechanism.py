@@ -284,6 +284,7 @@ class Mechanism(Builder):
         """A point of b stays in a plane of a with normal `axis`."""
         self.joint("point_on_plane", name, a, b, **where)
 
+    @described
     def point_on_curve(
         self,
         name: str,

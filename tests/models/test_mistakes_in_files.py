@@ -870,4 +870,4 @@ def test_bytes_that_are_no_text_and_files_that_are_not_there(tmp_path):
     with pytest.raises(zw.ModelError, match="UTF-8"):
         zw.read_model(path)
     with pytest.raises(zw.ModelError, match=r"Did you mean 'model\.toml'"):
-        zw.read_model(tmp_path / "modell.toml")
+        zw.read_model(tmp_path / "model_.toml")

@@ -221,6 +221,55 @@ def test_markers_planes_and_frames_survive():
     same_parts(m.parts, read_back(m).mechanism.parts)
 
 
+def test_a_curve_and_what_stands_before_its_parts():
+    text = """
+    [parameters]
+    depth = 0.3
+    [drive.push]
+    of = "slide.displacement"
+    value = "0.1 * t"
+    [joint.rail]
+    type = "point_on_curve"
+    bodies = ["ground", "car"]
+    at = { body = "car", at = [0, 0, -0.1] }
+    curve = ["s", 0, "depth * cos(s)"]
+    start = 0.4
+    [body.car]
+    mass = 1.0
+    inertia = [0.1, 0.1, 0.1]
+    position = [0.4, 0, 0.4]
+    [constraint.pace]
+    bodies = ["rail_s", "car"]
+    equations = "rail_s.rate - car.velocity[0] - 0.1 * rail_s"
+    [joint.slide]
+    type = "prismatic"
+    bodies = ["ground", "block"]
+    axis = "y"
+    [body.block]
+    mass = 2.0
+    inertia = [0.1, 0.1, 0.1]
+    """
+    model = model_of(text, "curve.toml")
+    again = read_back(model)
+    same_parts(model.mechanism.parts, again.mechanism.parts)
+    assert model.system.coordinates[7] == "rail_s"
+    m = zw.Mechanism(parameters={"depth": 0.3})
+    car = m.body("car", 1.0, (0.1, 0.1, 0.1), position=(0.4, 0, 0.4))
+    m.point_on_curve(
+        "rail",
+        m.ground,
+        car,
+        curve=lambda s, p: [s, 0.0, p.depth * np.cos(s)],
+        at=car.marker((0, 0, -0.1)),
+        start=0.4,
+    )
+    with pytest.raises(zw.InputError, match="'rail': found a Python function"):
+        text_of(m)
+    q = model.mechanism.parts.start[0]
+    rows = model.system.terms(q).constraint_matrix[model.system.groups["rail"]]
+    np.testing.assert_allclose(rows[:, :7], m.terms(m.parts.start[0]).constraint_matrix, atol=1e-15)
+
+
 # --- systems --------------------------------------------------------------------------------------
 
 SYSTEM = """

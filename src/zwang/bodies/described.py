@@ -35,12 +35,17 @@ class Call:
 
 
 def described(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
-    """Let a method of a builder note its successful calls in ``self.description``."""
+    """Let a method of a builder note its successful calls in ``self.description``.
+
+    What it calls in its turn is part of it, and not noted.
+    """
     signature = inspect.signature(method)
 
     @wraps(method)
     def noting(self: S, *args: P.args, **kwargs: P.kwargs) -> R:
+        before = len(self.description)  # type: ignore[attr-defined]
         result = method(self, *args, **kwargs)
+        del self.description[before:]  # type: ignore[attr-defined]
         given = dict(signature.bind(self, *args, **kwargs).arguments)
         del given["self"]
         call = Call(method.__name__, {name: _kept(value) for name, value in given.items()})

@@ -109,6 +109,28 @@ def verify(
 
 
 @app.command()
+def report(
+    source: Annotated[
+        Path, typer.Argument(metavar="RUN", help="Folder of a run, or MODEL.toml to run first.")
+    ],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="HTML file; named after the run.")
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option("--model", help="Its model, unless the folder has it.")
+    ] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Write one HTML file with the motion to play and the account of a run."""
+    from zwang.cli.reporting import report as write
+
+    out = Output(as_json=as_json)
+    with guarded(out):
+        write(out, source, output, model)
+
+
+@app.command()
 def derive(
     model: ModelFile,
     *,

@@ -16,14 +16,20 @@ FAILURE, STOPPED = 1, 130
 
 
 class Output:
-    """Prints for people or for machines."""
+    """Prints for people or for machines.
 
-    def __init__(self, *, as_json: bool) -> None:
-        self.as_json = as_json
+    Parameters
+    ----------
+    as_json : for machines: one JSON object and nothing else.
+    part : that another output prints that object.
+    """
+
+    def __init__(self, *, as_json: bool, part: bool = False) -> None:
+        self.as_json, self.part = as_json, part
 
     def result(self, data: Mapping[str, Any]) -> None:
-        """One JSON object, where JSON is wanted."""
-        if self.as_json:
+        """The JSON object, where one is wanted."""
+        if self.as_json and not self.part:
             import json
 
             typer.echo(json.dumps(data, indent=2, ensure_ascii=False, default=_plain))

@@ -28,8 +28,8 @@ def simulate(
     until: float | None,
     tolerance: float | None,
     resume: bool,
-) -> None:
-    """Simulate a model file, and print what came of it."""
+) -> Path:
+    """Simulate a model file, print what came of it, and give the folder it is kept in."""
     model = read_model(path)
     folder = _folder(path, output, resume=resume)
     begun, pace = perf_counter(), _Pace()
@@ -52,7 +52,7 @@ def simulate(
     out.table(model.name, _rows(facts))
     if run.finished:
         out.say(f"Kept in {folder}. Check it with: zwang verify {folder}")
-        return
+        return folder
     if run.status.startswith("stopped by the user"):
         typer.echo(f"Stopped. Go on with: zwang run {path} -o {folder} --resume", err=True)
         raise typer.Exit(STOPPED)

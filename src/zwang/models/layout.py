@@ -26,7 +26,7 @@ from zwang.models.fields import (
     Text,
 )
 
-__all__ = ["FILE", "FORCES", "MECHANISM_ONLY", "ORDERED", "SHAPES", "SYSTEM_ONLY"]
+__all__ = ["CURVE", "FILE", "FORCES", "MECHANISM_ONLY", "SHAPES", "SYSTEM_ONLY"]
 
 _LENGTH, _ANGLE, _MASS, _PLAIN = Number("m"), Number("rad"), Number("kg", least=0.0), Number("")
 _POINT = Numbers("m", ((2,), (3,)))
@@ -134,9 +134,12 @@ _BETWEEN = {
     "at": Field(Places(), "point in the world as placed, or one for each body"),
 }
 
+#: The joint that is described by a function and not by numbers.
+CURVE = "point_on_curve"
+
 _JOINT = Table(
     {
-        "type": Field(Choice(tuple(KINDS)), "kind of joint", required=True),
+        "type": Field(Choice((*KINDS, CURVE)), "kind of joint", required=True),
         **_BETWEEN,
         "axis": Field(Direction(), "of the joint, in the world as placed"),
         "axis_b": Field(Direction(), "in the second body where it differs"),
@@ -146,6 +149,8 @@ _JOINT = Table(
         "radius_b": Field(_LENGTH, "of the second wheel"),
         "length": Field(_LENGTH, "of a link; as placed if not given"),
         "pitch": Field(_LENGTH, "advance of a screw in a turn"),
+        "curve": Field(Formulas(), "of s, t and parameters: the curve in the first body's frame"),
+        "start": Field(Number(), "s at the start, about"),
     }
 )
 
@@ -382,6 +387,3 @@ FILE = Table(
 
 MECHANISM_ONLY = ("body", "coordinate", "joint", "drive", "couple", "force", "friction")
 SYSTEM_ONLY = ("nonideal",)
-
-#: Tables whose entries are equations, in the order in which they stand in the file.
-ORDERED = ("joint", "constraint", "drive", "couple")

@@ -15,7 +15,7 @@ from zwang.errors import InputError
 from zwang.mechanism import Mechanism
 from zwang.models.document import Item
 from zwang.models.formulas import Definitions, Formula, Scope, UserForces
-from zwang.models.layout import ORDERED, SHAPES
+from zwang.models.layout import CURVE, MECHANISM_ONLY, SHAPES
 from zwang.rotation.quaternion import from_axis_angle
 
 __all__ = ["blaming", "mechanism_of"]
@@ -45,13 +45,7 @@ def mechanism_of(root: Item, values: Mapping[str, Any], definitions: Definitions
             plane=settings.get("plane"),
         )
     build = _Building(m, root, values, definitions)
-    for kind, name in _in_order(root, ("body", "coordinate")):
-        with blaming(root[kind][name]):
-            getattr(build, kind)(name, values[kind][name])
-    for kind, name in _after_their_joints(_in_order(root, ORDERED), values):
-        with blaming(root[kind][name]):
-            getattr(build, kind)(name, values[kind][name])
-    for kind, name in _in_order(root, ("force", "friction")):
+    for kind, name in _in_order(root, values):
         with blaming(root[kind][name]):
             getattr(build, kind)(name, values[kind][name])
     try:
@@ -61,27 +55,40 @@ def mechanism_of(root: Item, values: Mapping[str, Any], definitions: Definitions
     return m
 
 
-def _in_order(root: Item, kinds: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Entries of several tables in the order of their lines."""
-    found = [
-        (entry.line, kind, entry.name) for kind in kinds if kind in root for entry in root[kind]
-    ]
-    return [(kind, name) for _, kind, name in sorted(found, key=lambda x: x[0])]
+def _in_order(root: Item, values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Entries in the order of the file, which is that of coordinates and rows.
+
+    One that names a body or a joint that stands further down waits until that has come.
+    """
+    kinds = (*MECHANISM_ONLY, "constraint")
+    entries = [entry for kind in kinds if kind in root for entry in root[kind]]
+    entries.sort(key=lambda entry: entry.line)
+    parts = {name for kind in ("body", "coordinate", "joint") for name in values.get(kind, {})}
+    done: set[str] = set()
+    waiting: list[tuple[str, str, set[str]]] = []
+    for entry in entries:
+        kind, name = str(entry.key[0]), entry.name
+        needs = (_mentioned(kind, name, values[kind][name]) & parts) - {name}
+        waiting.append((kind, name, needs))
+        while (ready := next((w for w in waiting if w[2] <= done), None)) is not None:
+            waiting.remove(ready)
+            if ready[0] in ("body", "coordinate", "joint"):
+                done.add(ready[1])
+            yield ready[:2]
+    for kind, name, _ in waiting:
+        raise root[kind][name].error("parts that wait for each other", "one that comes first")
 
 
-def _after_their_joints(
-    entries: list[tuple[str, str]], values: Mapping[str, Any]
-) -> list[tuple[str, str]]:
-    """Drivers and ties follow the joints they are about, wherever those stand in the file."""
-    place = {name: i for i, (kind, name) in enumerate(entries) if kind == "joint"}
-
-    def when(i: int) -> tuple[int, int]:
-        kind, name = entries[i]
-        told = [values[kind][name].get(key, "") for key in ("of", "first", "second")]
-        joints = [place.get(text.partition(".")[0], -1) for text in told]
-        return max([i, *joints]), i
-
-    return [entries[i] for i in sorted(range(len(entries)), key=when)]
+def _mentioned(kind: str, name: str, given: Mapping[str, Any]) -> set[str]:
+    """Names of bodies and joints that an entry refers to."""
+    told = [given.get(key, "") for key in ("of", "first", "second", "body", "relative_to")]
+    names = {text.partition(".")[0] for text in told if isinstance(text, str)}
+    at = given.get("at")
+    markers = [given.get("relative_to"), *(at if isinstance(at, tuple) else [at])]
+    names |= {marker["body"] for marker in markers if isinstance(marker, dict)}
+    if kind == "friction":
+        names.add(name)
+    return names | set(given.get("bodies", ()))
 
 
 class _Building:
@@ -93,7 +100,8 @@ class _Building:
         self.m, self.root, self.definitions = m, root, definitions
         self.parameters = tuple(values.get("parameters", {}))
         self.bodies = tuple(values.get("body", {}))
-        self.coordinates = tuple(values.get("coordinate", {}))
+        curves = [n for n, j in values.get("joint", {}).items() if j["type"] == CURVE]
+        self.coordinates = (*values.get("coordinate", {}), *(f"{name}_s" for name in curves))
 
     # --- bodies -----------------------------------------------------------------------------------
 
@@ -178,6 +186,11 @@ class _Building:
         item = self.root["joint"][name]
         kind, rest = given["type"], {k: v for k, v in given.items() if k not in ("type", "bodies")}
         a, b = self._pair(item["bodies"], given["bodies"])
+        if kind == CURVE:
+            if "curve" not in given:
+                raise item.error("no key 'curve'", "curve = …, three expressions of s")
+            scope = Scope(("s", "t", *self.parameters))
+            rest["curve"] = self._formula(rest["curve"], ("s", "t", "p"), scope, _of_time)
         getattr(self.m, kind)(name, a, b, **self._placed(item, rest))
 
     def _pair(self, item: Item, names: list[str]) -> list[BodyHandle]:

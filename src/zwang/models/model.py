@@ -224,6 +224,15 @@ def read_model(path: str | PathLike[str]) -> Model:
 
     where = Path(path)
     file = companion(where, IN_A_RUN) if where.is_dir() else where
+    if where.is_dir() and not file.is_file():
+        raise ModelError(
+            str(where),
+            0,
+            "",
+            found="a folder that holds no model",
+            expected="a model file, or the folder of a run that was made from one",
+            advice="zwang verify and zwang report take the model by --model.",
+        )
     return model_of(read_text(file), str(file), where.stem)
 
 

@@ -21,6 +21,7 @@ from zwang.functions.event import Bounce, SetParameters, Switch
 from zwang.mechanism import Mechanism
 from zwang.models.fields import Direction
 from zwang.models.formulas import Formula, UserForces
+from zwang.models.layout import CURVE
 from zwang.models.model import Model
 from zwang.system import System
 
@@ -78,32 +79,23 @@ class _Writer:
         tables["mechanism"] = {"gravity": _numbers(parts.gravity)}
         if parts.kind.plane is not None:
             tables["mechanism"]["plane"] = parts.kind.name
-        order = ("body", "joint", "force", "friction")
-        sections: dict[str, list[tuple[str, str, Tables]]] = {name: [] for name in order}
-        for call in m.description:
-            section, table, name, entries = self._entry(call)
-            sections[section].append((table, name, entries))
-        # Equations of different tables stay in their order, which is that of the rows.
-        tables[""] = [entry for section in order for entry in sections[section]]
+        tables[""] = [self._entry(call) for call in m.description]
         return {k: v for k, v in tables.items() if v}
 
-    def _entry(self, call: Call) -> tuple[str, str, str, Tables]:
-        """Group of tables, table, name and entries of a call."""
+    def _entry(self, call: Call) -> tuple[str, str, Tables]:
+        """Table, name and entries of a call."""
         given = dict(call.arguments)
         if call.method == "friction":
-            return "friction", "friction", given.pop("joint"), _all_numbers(given)
+            return "friction", given.pop("joint"), _all_numbers(given)
         name = given.pop("name")
         what = f"{call.method.replace('_', ' ')} {name!r}"
-        method = {"spring_damper": "spring", "torsion_spring": "spring", "bushing": "spring"}.get(
-            call.method, call.method
-        )
-        entries = getattr(self, f"_{method}")(what, given)
-        if call.method in ("body", "coordinate"):
-            return "body", call.method, name, entries
-        if call.method in ("joint", "constraint", "drive", "couple"):
-            return "joint", call.method, name, entries
-        kind = {"user_force": "user"}.get(call.method, call.method)
-        return "force", "force", name, {"type": kind, **entries}
+        if call.method in ("spring_damper", "torsion_spring", "bushing"):
+            return "force", name, {"type": call.method, **self._spring(what, given)}
+        entries = getattr(self, f"_{call.method}")(what, given)
+        if call.method in ("force", "user_force"):
+            kind = "user" if call.method == "user_force" else "force"
+            return "force", name, {"type": kind, **entries}
+        return "joint" if call.method == CURVE else call.method, name, entries
 
     def _body(self, _: str, given: Tables) -> Tables:
         made, entries = given.pop("inertia", None), {}
@@ -128,6 +120,11 @@ class _Writer:
     def _joint(self, _: str, given: Tables) -> Tables:
         entries = {"type": given["kind"], "bodies": [_name(given["a"]), _name(given["b"])]}
         return entries | _placed(given) | _all_numbers(given.get("numbers", {}))
+
+    def _point_on_curve(self, what: str, given: Tables) -> Tables:
+        entries: Tables = {"type": CURVE, "bodies": [_name(given["a"]), _name(given["b"])]}
+        entries |= _placed(given) | {"curve": self.formula(what, given["curve"])}
+        return entries | ({"start": float(given["start"])} if "start" in given else {})
 
     def _constraint(self, what: str, given: Tables) -> Tables:
         bodies = given["bodies"]
@@ -372,7 +369,7 @@ def _tensor_of(made: Inertia) -> Tables:
 
 
 def _emit(tables: Tables) -> str:
-    """Text of tables; those under the key "" are (table, name, entries) in a fixed order."""
+    """Text of tables; those under the key "" are (table, name, entries) in the order of calls."""
     lines: list[str] = []
 
     def section(header: str, entries: Mapping[str, Any]) -> None:
