@@ -38,23 +38,22 @@ def _from_saved(run: Run, start: int, times: FloatArray) -> FloatArray:
     """States at times after a saved state and before the next, shape (len(times), n)."""
     segment = next(s for s in run.segments if s.first <= start < s.last)
     y, t = np.concatenate([run.q[start], run.v[start]]), float(run.t[start])
-    return propagate(segment, run.settings, run.scales, t, y, times)
+    return propagate(run, segment, run.settings, t, y, times)
 
 
 def propagate(
-    segment: Segment,
-    settings: Settings,
-    scales: FloatArray | None,
-    t: float,
-    y: FloatArray,
-    times: FloatArray,
+    run: Run, segment: Segment, settings: Settings, t: float, y: FloatArray, times: FloatArray
 ) -> FloatArray:
-    """States at times after t, integrated from y, shape (len(times), n)."""
+    """States of a run at times after t, integrated from y, shape (len(times), n).
+
+    By the equations that its segment began with: which redundant rows they leave out is a choice
+    that takes longer than the way to the next state.
+    """
     p = segment.system.parameter_vector(segment.parameters)
+    first = np.concatenate([run.q[segment.first], run.v[segment.first]])
+    program = program_of(segment.system, first, float(run.t[segment.first]), p, settings)
     settings = replace(settings, until=float(times[-1]))
-    program = program_of(segment.system, y, t, p, settings)
-    if scales is None:
-        scales = np.ones(len(y))
+    scales = np.ones(len(y)) if run.scales is None else run.scales
     loop = start_loop(program, settings, t, y[:, None], p[:, None], times=times, scales=scales)
     states = []
     while True:

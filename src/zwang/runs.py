@@ -155,6 +155,6 @@ def verify(
     settings = replace(run.settings, tolerance=tolerance, integrator=method, formulation="auto")
 
     def tightly(segment: Segment, t: float, y: FloatArray, times: FloatArray) -> FloatArray:
-        return propagate(segment, settings, run.scales, t, np.asarray(y), times)
+        return propagate(run, segment, settings, t, np.asarray(y), times)
 
     return check_motion(run, tightly, intervals=intervals, sample=sample)

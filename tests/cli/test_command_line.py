@@ -38,7 +38,7 @@ def called_json(*arguments, code=0):
 
 def test_help_names_all_commands():
     text = call("--help").stdout
-    for command in ("run", "check", "explain", "verify", "derive", "examples", "new", "info"):
+    for command in ("run", "check", "explain", "verify", "report", "derive", "examples", "new"):
         assert command in text
     assert call("--version").stdout.strip() == f"zwang {zw.__version__}"
 
@@ -155,6 +155,25 @@ def test_verify_finds_an_edit(here):
     chunk.write_bytes(bytes(data))
     assert not called_json("verify", "swing", code=1)["honest"]
     call("verify", "no_such_run", code=1)
+
+
+def test_report_of_a_run_and_of_a_model(here):
+    call("run", PENDULUM, "--until", "0.2", "-o", "swing.run")
+    told = called_json("report", "swing.run")
+    assert told["report"] == "swing.html"
+    assert "pendulum" in Path("swing.html").read_text(encoding="utf-8")
+    text = PENDULUM.read_text(encoding="utf-8").replace('"10 s"', '"0.2 s"')
+    Path("short.toml").write_text(text, encoding="utf-8")
+    printed = call("report", "short.toml", "-o", "page.html").stdout
+    for words in ("degree of freedom", "worst residual", "Wrote page.html"):
+        assert words in printed
+    assert Path("page.html").is_file()
+    assert called_json("report", "short.toml")["run"] == "short-2.run"
+    zw.read_model(PENDULUM).system.simulate(
+        zw.read_model(PENDULUM).start(), until=0.1, store="bare"
+    )
+    assert "--model" in called_json("report", "bare", code=1)["error"]["advice"]
+    call("report", "bare", "--model", PENDULUM)
 
 
 def test_derive_gives_closed_forms():
