@@ -83,7 +83,7 @@ def test_readme_gives_exactly_the_two_commands_that_ci_runs():
         for block in re.findall(r"^```sh\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
     ]
     assert commands == [
-        "python -m pip install . && python examples/01_every_formulation.py",
+        "python -m pip install . && zwang report examples/bricard.toml",
         'python -m pip install -e ".[test]" && python -m pytest -n auto',
     ]
     for command in commands:

@@ -6,6 +6,8 @@ Exit codes: 0 success, 1 failure, 2 wrong use of the command line, 130 stopped b
 
 from __future__ import annotations
 
+import io
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -189,6 +191,10 @@ def info(*, as_json: AsJson = False) -> None:
 
 def main() -> None:
     """Entry point of the command ``zwang``."""
+    for stream in (sys.stdout, sys.stderr):
+        # A console of few characters shows ? for the others, and the command goes on.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     app()
 
 

@@ -32,7 +32,7 @@ class Output:
         if self.as_json and not self.part:
             import json
 
-            typer.echo(json.dumps(data, indent=2, ensure_ascii=False, default=_plain))
+            typer.echo(json.dumps(data, indent=2, default=_plain))
 
     def say(self, text: str) -> None:
         """A line or several for people."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -33,7 +35,8 @@ def simulate(
     model = read_model(path)
     folder = _folder(path, output, resume=resume)
     begun, pace = perf_counter(), _Pace()
-    with reporting(progress=False if out.as_json else None) as show:
+    how_to_go_on = f"Go on with: zwang run {path} -o {folder} --resume"
+    with reporting(progress=False if out.as_json else None) as show, _telling(folder, how_to_go_on):
         pace.show = show
         if resume:
             if until is not None or tolerance is not None:
@@ -54,10 +57,22 @@ def simulate(
         out.say(f"Kept in {folder}. Check it with: zwang verify {folder}")
         return folder
     if run.status.startswith("stopped by the user"):
-        typer.echo(f"Stopped. Go on with: zwang run {path} -o {folder} --resume", err=True)
+        typer.echo(f"Stopped. {how_to_go_on}", err=True)
         raise typer.Exit(STOPPED)
     typer.echo(f"Error: {run.status}", err=True)
     raise typer.Exit(FAILURE)
+
+
+@contextmanager
+def _telling(folder: Path, how_to_go_on: str) -> Iterator[None]:
+    """A second Ctrl-C acts at once; what was committed by then is kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not folder.is_dir():
+            raise
+        typer.echo(f"Stopped at once. {how_to_go_on}", err=True)
+        raise typer.Exit(STOPPED) from None
 
 
 def _folder(path: Path, output: Path | None, *, resume: bool) -> Path:
