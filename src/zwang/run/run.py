@@ -204,6 +204,25 @@ class Run:
 
         return report(self, path, **drawing)
 
+    def view(self, *others: Run, **choices: Any) -> Any:
+        """Serve a page in three dimensions (extra `view`) and return it; `.address` tells where.
+
+        Parameters
+        ----------
+        others : runs laid over this one, for comparison.
+        choices : ``host="127.0.0.1"``, ``port=8080`` (the next free one if taken), ``plot=``
+            channels, ``live={"L": (0.5, 2.0)}`` parameters with a slider, ``traces=`` as for
+            `draw`, ``frames=``.
+
+        Examples
+        --------
+        In a script ``run.view().wait()`` serves until Ctrl-C; in a notebook ``run.view()`` shows
+        the page.
+        """
+        from zwang.view.page import view
+
+        return view(self, *others, **choices)
+
     # --- trust ------------------------------------------------------------------------------------
 
     def certify(self, interval: float | None = None) -> RunCertificate:

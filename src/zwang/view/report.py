@@ -25,7 +25,17 @@ from zwang.view.camera import camera_of
 from zwang.view.channels import reacting_joints
 from zwang.view.chart import chart
 from zwang.view.picture import player_data, still
-from zwang.view.scene import PASSPORT_ROWS, Scene, frame_times, sampled, scene_of, statuses
+from zwang.view.scene import (
+    APPLIED_COLOR,
+    OPEN_COLOR,
+    PASSPORT_ROWS,
+    REACTION_COLOR,
+    Scene,
+    frame_times,
+    sampled,
+    scene_of,
+    statuses,
+)
 
 __all__ = ["report", "report_html"]
 
@@ -154,11 +164,11 @@ class _Page:
         boxes = []
         reactions = [a for a in self.scene.arrows if a.role == "reaction"]
         if reactions:
-            boxes.append(_box("reactions", "reactions", _key("#b5303c")))
+            boxes.append(_box("reactions", "reactions", _key(REACTION_COLOR)))
         if any(a.open for a in reactions):
-            boxes.append(f"<span>{_key('#d08a1e', 'open')} not determined by the motion</span>")
+            boxes.append(f"<span>{_key(OPEN_COLOR, 'open')} not determined by the motion</span>")
         if any(a.role == "applied" for a in self.scene.arrows):
-            boxes.append(_box("applied", "applied forces", _key("#3d8f4d")))
+            boxes.append(_box("applied", "applied forces", _key(APPLIED_COLOR)))
         if self.scene.traces:
             boxes.append(_box("traces", f"trace of {self.scene.traces[0].name}", ""))
         if self.scene.arrows:

@@ -42,7 +42,7 @@ PASSPORT_ROWS = 400
 
 #: Colours of bodies in turn, told apart by all eyes (after Okabe and Ito).
 COLORS = ("#3b7dbd", "#e08a2c", "#2f9e83", "#b8579b", "#7a6bb8", "#8c8f3a", "#c2524a", "#4aa3c7")
-REACTION_COLOR, OPEN_COLOR, APPLIED_COLOR = "#b5303c", "#d08a1e", "#3d8f4d"
+REACTION_COLOR, OPEN_COLOR, APPLIED_COLOR = "#b5303c", "#c77800", "#3d8f4d"
 JOINT_COLOR, GROUND_COLOR = "#3c4650", "#8b95a1"
 
 
