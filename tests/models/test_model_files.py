@@ -382,6 +382,13 @@ def test_a_python_function_is_refused_by_name_and_nothing_is_written(tmp_path):
         zw.write_model(library.spherical_pendulum(), tmp_path / "m.toml")
 
 
+def test_a_part_that_is_not_described_is_not_lost_in_silence():
+    m = library.four_bar()
+    m.description.pop()
+    with pytest.raises(zw.InputError, match="part 'D': found no call"):
+        text_of(m)
+
+
 def test_a_file_is_replaced_only_when_told_so(tmp_path):
     path = tmp_path / "chain.toml"
     zw.write_model(library.chain(2), path)

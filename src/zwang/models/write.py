@@ -80,6 +80,7 @@ class _Writer:
         if parts.kind.plane is not None:
             tables["mechanism"]["plane"] = parts.kind.name
         tables[""] = [self._entry(call) for call in m.description]
+        _require_described(m, {name for _, name, _ in tables[""]})
         return {k: v for k, v in tables.items() if v}
 
     def _entry(self, call: Call) -> tuple[str, str, Tables]:
@@ -268,6 +269,20 @@ class _Writer:
                     found="another meaning elsewhere in the model",
                     expected="one meaning of a name in a file",
                 )
+
+
+def _require_described(m: Mechanism, told: set[str]) -> None:
+    """Refuse a mechanism with parts that no call of its description accounts for."""
+    parts = m.parts
+    names = [body.name for body in parts.bodies] + [*parts.joints]
+    names += [force.name for force in parts.forces]
+    for name in names:
+        if name not in told and name.removesuffix("_s") not in told:  # s of a point on a curve
+            raise InputError(
+                f"part {name!r}",
+                found="no call that describes it",
+                expected="parts made by the methods of Mechanism",
+            )
 
 
 def _no_expression(what: str) -> InputError:
