@@ -236,7 +236,7 @@ def test_other_versions_are_refused_with_their_names(system, tmp_path, monkeypat
         patch.setattr(Store, "commit", dying)
         with pytest.raises(KeyboardInterrupt):
             stored_in_chunks(system, path)
-    monkeypatch.setattr("zwang.run.describe.version", lambda name: "0.0.1")
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "0.0.1")
     with pytest.raises(StoreError, match=r"other versions.*numpy .* now 0\.0\.1"):
         zw.resume(path, system)
     zw.load(path, system)  # reading is not tied to versions

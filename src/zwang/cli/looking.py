@@ -60,7 +60,13 @@ def explain(out: Output, path: Path) -> None:
         {
             "model": model.name,
             "explanation": explanation.to_dict(),
-            "reactions": str(passport).splitlines(),
+            "multipliers": {
+                name: {"least_norm": value, "status": str(status)}
+                for name, value, status in zip(
+                    passport.names, passport.multipliers.tolist(), passport.statuses, strict=True
+                )
+            },
+            "reactions": {name: str(group.status) for name, group in passport.groups.items()},
         }
     )
     out.say(f"{explanation}\n\n{passport}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Mapping
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from zwang._version import __version__
@@ -63,6 +62,8 @@ def describe_events(system: System, events: Mapping[str, Event]) -> dict[str, st
 
 def versions() -> dict[str, str]:
     """All that the bits of a run depend on besides its model: packages and the processor."""
+    from importlib.metadata import version  # loads a mail parser
+
     from zwang.kernels.llvm import host
 
     packages = {name: version(name) for name in ("numpy", "casadi", "numba", "llvmlite")}
