@@ -38,7 +38,8 @@ def called_json(*arguments, code=0):
 
 def test_help_names_all_commands():
     text = call("--help").stdout
-    for command in ("run", "check", "explain", "verify", "report", "derive", "examples", "new"):
+    commands = "run check explain verify report view derive examples new info"
+    for command in commands.split():
         assert command in text
     assert call("--version").stdout.strip() == f"zwang {zw.__version__}"
 
@@ -256,3 +257,35 @@ def test_import_loads_none_of_the_command_line():
         [sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True
     )
     assert result.stdout.strip() == "[]"
+
+
+def test_view_says_where_the_page_is(here, monkeypatch):
+    pytest.importorskip("viser")
+    from zwang.view.page import View
+
+    seen = []
+
+    def wait(page):
+        seen.append(page)
+
+    monkeypatch.setattr(View, "wait", wait)
+    facts = called_json(
+        "view",
+        PENDULUM,
+        "--port",
+        "0",
+        "--no-browser",
+        "--live",
+        "rod.mass=0.5:3",
+        "--plot",
+        "energy",
+    )
+    (page,) = seen
+    assert facts["address"] == page.address
+    assert facts["port"] == page.server.port > 0
+    assert page._stopped.is_set()
+    assert not list(here.iterdir())
+
+
+def test_limits_of_a_slider_are_checked(here):
+    assert "--live: found 'L'" in call("view", PENDULUM, "--live", "L", code=1).stderr

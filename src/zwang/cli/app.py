@@ -133,6 +133,47 @@ def report(
 
 
 @app.command()
+def view(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN…",
+            help="Folders of runs, or a MODEL.toml to run; others go over the first.",
+        ),
+    ],
+    model: Annotated[
+        Path | None, typer.Option("--model", help="Their model, unless the folders have it.")
+    ] = None,
+    *,
+    host: Annotated[str, typer.Option("--host", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="The next free one if it is taken.")] = 8080,
+    plot: Annotated[
+        list[str] | None, typer.Option("--plot", help="Channel to plot, as pin.force.")
+    ] = None,
+    live: Annotated[
+        list[str] | None, typer.Option("--live", help="Slider for a parameter, as L=0.5:2.")
+    ] = None,
+    browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Show runs as a page in three dimensions, until Ctrl-C (needs the extra 'view')."""
+    from zwang.cli.viewing import view as show
+
+    out = Output(as_json=as_json)
+    with guarded(out):
+        show(
+            out,
+            sources,
+            model,
+            host=host,
+            port=port,
+            plot=plot or [],
+            live=live or [],
+            browser=browser,
+        )
+
+
+@app.command()
 def derive(
     model: ModelFile,
     *,

@@ -102,7 +102,7 @@ def info(out: Output) -> None:
 
     extras = {
         "symbolic": ("sympy",),
-        "plot": ("matplotlib",),
+        "plot": ("matplotlib", "av"),
         "data": ("xarray",),
         "view": ("viser",),
     }
