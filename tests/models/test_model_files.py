@@ -456,3 +456,14 @@ def test_a_stored_run_has_its_model(tmp_path):
     assert again.text == model.text
     assert zw.verify(tmp_path / "run", again.system)
     assert np.array_equal(zw.load(tmp_path / "run", again.system).q, run.q)
+
+
+def test_a_run_of_something_else_is_left_alone(tmp_path):
+    pendulum, blade = (zw.read_model(example_path(n)) for n in ("pendulum", "knife_edge"))
+    pendulum.system.simulate(pendulum.start(), until=0.1, store=tmp_path / "run")
+    with pytest.raises(zw.InputError):
+        blade.simulate(store=tmp_path / "run")
+    with pytest.raises(zw.InputError):
+        blade.resume(tmp_path / "run")
+    with pytest.raises(zw.ModelError, match="holds no model"):
+        zw.read_model(tmp_path / "run")

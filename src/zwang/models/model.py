@@ -162,31 +162,30 @@ class Model:
         if state is None:
             state = self.start(given.get("parameters"))
         place = self._root.under("simulation")
+        store = given.get("store")
+        new = store is not None and not Path(store).exists()
         try:
-            run = simulate(self.system, state, **given)
+            return simulate(self.system, state, **given)
         except InputError as error:
             raise _narrowed(place, error).blamed(error) from None
         finally:
-            self._keep(given.get("store"))
-        return run
+            if store is not None and new:  # also of a run that failed on the way
+                self._keep(store)
 
     def resume(self, path: str | PathLike[str], **choices: Any) -> Run:
         """Go on with a stored run of this model; see `zwang.resume`."""
         from zwang.runs import resume
 
-        try:
-            return resume(path, self.system, events=self.events, **choices)
-        finally:
-            self._keep(path)
+        run = resume(path, self.system, events=self.events, **choices)
+        self._keep(path)
+        return run
 
     def write(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the file anew, from what was read."""
         write_model(self, path, overwrite=overwrite)
 
-    def _keep(self, store: str | PathLike[str] | None) -> None:
+    def _keep(self, store: str | PathLike[str]) -> None:
         """Put the file into the folder of a stored run."""
-        if store is None:
-            return
         path = companion(store, IN_A_RUN)
         if path.parent.is_dir() and not path.exists():
             path.write_text(self.text, encoding="utf-8")
