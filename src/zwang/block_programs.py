@@ -10,6 +10,8 @@ from zwang.bodies.pose import Kind, config_of, kinematics
 from zwang.engine.blocks.structure import Element, ElementType, Node, NodeType, Structure
 
 if TYPE_CHECKING:
+    import casadi
+
     from zwang.bodies.element import Element as Part
 
 __all__ = ["structure_of"]
@@ -77,11 +79,10 @@ def _node_type(kind: Kind, numbers: int) -> NodeType:
     return NodeType(kind.nq, kind.nv, kind.config, terms, kind.unit)
 
 
-def _some_rows(function: object, kept: tuple[int, ...]) -> object:
+def _some_rows(function: casadi.Function, kept: tuple[int, ...]) -> casadi.Function:
     """A constraint with some of its equations only."""
     import casadi as ca
 
-    assert isinstance(function, ca.Function)
     inputs = [ca.SX.sym(f"i{k}", function.sparsity_in(k)) for k in range(function.n_in())]
     rows = list(kept)
     outputs = [x[rows, :] if x.shape[0] else x for x in function.call(inputs)]

@@ -57,7 +57,12 @@ def _singular(body: Body) -> bool:
     """Whether a body or a further coordinate can move without inertia."""
     if body.inertia.mass == 0.0:
         return True
-    return body.kind is not SCALAR and float(np.linalg.eigvalsh(body.inertia.tensor)[0]) <= 0.0
+    if body.kind is SCALAR:
+        return False
+    if body.kind.plane is not None:
+        normal = body.kind.plane[2]
+        return float(body.inertia.tensor[normal, normal]) <= 0.0
+    return float(np.linalg.eigvalsh(body.inertia.tensor)[0]) <= 0.0
 
 
 def mechanism_system(parts: Parts) -> MechanismSystem:
@@ -96,9 +101,18 @@ class LargeMechanismSystem(MechanismSystem):
         """Never: such mechanisms are carried as one expression."""
         return False
 
-    @cached_property
+    @property
     def groups(self) -> dict[str, list[int]]:
         """Constraint name → its row numbers."""
+        return self._groups
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """``rod`` for a single row, ``pin[0]``, ``pin[1]`` for several."""
+        return self._names
+
+    @cached_property
+    def _groups(self) -> dict[str, list[int]]:
         starts = self.parts.row_starts
         return {
             e.name: list(range(starts[i], starts[i + 1]))
@@ -106,8 +120,7 @@ class LargeMechanismSystem(MechanismSystem):
         }
 
     @cached_property
-    def row_names(self) -> tuple[str, ...]:
-        """``rod`` for a single row, ``pin[0]``, ``pin[1]`` for several."""
+    def _names(self) -> tuple[str, ...]:
         names: list[str] = []
         for name, rows in self.groups.items():
             names += [name] if len(rows) == 1 else [f"{name}[{k}]" for k in range(len(rows))]
@@ -149,7 +162,10 @@ class LargeMechanismSystem(MechanismSystem):
             coordinates=self.velocities,
         )
 
-    def _with_nonideal(self, terms: EquationTerms, *_: Any) -> EquationTerms:
+    def _with_nonideal(
+        self, terms: EquationTerms, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
+    ) -> EquationTerms:
+        del q, v, t, p  # nothing here is non-ideal
         return terms
 
     def require_unique(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> None:
@@ -251,11 +267,12 @@ class LargeMechanismSystem(MechanismSystem):
         What `zwang.redundancy` does with singular values, here with one factorisation a state; the
         later row in the order of elimination goes.
         """
+        m, nv = self.parts.row_starts[-1], len(self.velocities)
+        if m == 0 or self.rows_independent:
+            return ()
         program = self.block_program()
         project, rates = program.kernel("project"), program.kernel("derivative")
-        m, nv = self.parts.row_starts[-1], len(self.velocities)
-        if m == 0:
-            return ()
+        pivots = np.zeros(m)
         generator, found = np.random.default_rng(0), np.ones(m, dtype=bool)
         for _ in range(STATES):
             for _ in range(3):  # back onto the constraints
@@ -268,7 +285,7 @@ class LargeMechanismSystem(MechanismSystem):
             q = q + STEP / max(1e-300, float(np.abs(q_dot).max())) * q_dot
         return tuple(int(i) for i in np.flatnonzero(found))
 
-    def assemble(  # type: ignore[override]
+    def assemble(
         self,
         hold: Mapping[str, Any] | None = None,
         prefer: Mapping[str, Any] | None = None,

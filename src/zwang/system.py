@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from zwang.functions.reduced.partition import Partition
     from zwang.functions.reduced.reduction import Reduction
     from zwang.functions.reduced.way_back import WayBack
+    from zwang.integrators.settings import Settings
     from zwang.run.run import Run
 
 __all__ = ["ReducedSystem", "Residuals", "State", "System"]
@@ -702,9 +703,11 @@ class System:
             self, q, v, until=until, parameters=parameters, threads=threads, **choices
         )
 
-    def own_program(self, *_: Any) -> Any:
+    def own_program(
+        self, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int
+    ) -> Any:
         """A program that the system makes itself in place of one compiled as a whole, or None."""
-        return None
+        del y, t, p, settings, lanes
 
     # --- control ----------------------------------------------------------------------------------
 

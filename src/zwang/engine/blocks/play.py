@@ -6,7 +6,7 @@ addresses of its tables; a call costs loading its offsets and one jump.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from zwang.engine.blocks.tape import ARITIES, SPACES, WORK
 from zwang.kernels.element import Kernel
@@ -34,7 +34,9 @@ class TapeKernel(Kernel):
     ) -> None:
         self._tables = tables  # kept alive: the code holds their addresses
         code = load(object_code(_player(len(inputs), len(outputs), *tables[:2])))
-        super().__init__(name, _Ports(inputs, outputs), lanes, _Loaded(code, work_size))
+        ports: Any = _Ports(inputs, outputs)
+        loaded: Any = _Loaded(code, work_size)
+        super().__init__(name, ports, lanes, loaded)
 
 
 class _Ports:

@@ -449,14 +449,17 @@ class _Layout:
                         tape.call(k.update(sizes[row], r, sizes[j]), at, F, X, place)
                     at = place
                 if row == column:
-                    pivot = Place(OUT + 2, s.constraints[column].row) if pivots else None
+                    assert at is not None
+                    pivot = self.pivot[column]
+                    if pivots:
+                        pivot = Place(OUT + 2, s.constraints[column].row)
                     tape.call(
                         k.factor(r, regular=s.independent),
                         at,
                         self.size[column],
                         self.low[column],
                         self.d[column],
-                        pivot or self.pivot[column],
+                        pivot,
                     )
                 else:
                     assert at is not None
