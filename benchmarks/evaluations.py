@@ -1,8 +1,8 @@
 """Cost of one evaluation of mechanisms, beside MuJoCo and Pinocchio where they are installed.
 
-    python benchmarks/mechanisms.py            # print the figures beside their goals
-    python benchmarks/mechanisms.py --check    # and end with an error if a goal is missed
-    python benchmarks/mechanisms.py --large    # with a chain of 10,000 bodies as well
+    python benchmarks/evaluations.py            # print the figures beside their goals
+    python benchmarks/evaluations.py --check    # and end with an error if a goal is missed
+    python benchmarks/evaluations.py --large    # with a chain of 10,000 bodies as well
 
 CPU time of one core, the least of several passes in which the contenders take turns. An evaluation
 of ours is q̇ and v̇ with all constraint forces; that of MuJoCo is `mj_forward`, that of Pinocchio
