@@ -92,6 +92,15 @@ def test_a_system_of_functions_gets_charts_in_place_of_bodies(tmp_path):
     assert "Run of a system in 3 coordinates" in reader.text
 
 
+def test_a_ledger_that_would_take_long_is_left_out(monkeypatch):
+    from zwang.view import report
+
+    run = pendulum_run(0.1)
+    assert "largest imbalance" in report_html(run, frames=2)
+    monkeypatch.setattr(report, "LEDGER_WORK", 10.0)
+    assert "run.work gives it" in report_html(run, frames=2)
+
+
 def test_reactions_that_cannot_be_computed_are_a_note_and_no_failure(monkeypatch):
     from zwang.run.run import Run
 

@@ -50,7 +50,7 @@ def _sleeve(thin: float, *_: object) -> tuple[Mesh, Mesh]:
 
 
 def _slide(thin: float, size: float, _: object) -> tuple[Mesh, Mesh]:
-    return block(6.0 * thin, 6.0 * thin, 9.0 * thin), shaft(1.2 * thin, 0.2 * size)
+    return block(4.4 * thin, 4.4 * thin, 7.0 * thin), shaft(1.2 * thin, 0.2 * size)
 
 
 def _cross(thin: float, *_: object) -> tuple[Mesh, Mesh]:

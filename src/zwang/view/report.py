@@ -43,8 +43,11 @@ __all__ = ["report", "report_html"]
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 #: Lines of one chart, and charts of channels: beyond it nothing can be told apart.
 MOST_LINES, MOST_CHARTS = 8, 12
-#: Saved states up to which the ledger is made, some milliseconds each; points of a chart.
-LEDGER_STATES, MOST_POINTS = 2000, 1200
+#: Saved states × (velocities + constraint rows)² up to which the ledger is made: it solves dense
+#: equations eight times a state, some ten seconds at this limit.
+LEDGER_WORK = 1.5e6
+#: Points of a chart.
+MOST_POINTS = 1200
 
 
 def report(
@@ -278,8 +281,10 @@ class _Page:
 
     def ledger(self) -> str:
         """Where the energy came from and went to."""
-        if len(self.run) > LEDGER_STATES:
-            return f"<p>Left out for {len(self.run)} saved states; run.work gives it.</p>"
+        system = self.run.system
+        rows = sum(len(r) for r in system.groups.values())
+        if len(self.run) * (len(system.velocities) + rows) ** 2 > LEDGER_WORK:
+            return "<p>Left out, as it would take long for so many states; run.work gives it.</p>"
         try:
             work = self.run.work
         except ZwangError as error:

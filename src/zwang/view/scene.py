@@ -32,8 +32,8 @@ __all__ = ["Arrow", "Line", "Scene", "Solid", "Trace", "Track", "sampled", "scen
 
 #: Frames of an animation unless asked otherwise: ten seconds at 24 a second.
 FRAMES = 241
-#: Thickness of thin things against the size of the mechanism.
-THIN = 0.014
+#: Thickness of thin things against the size of the mechanism, and at most of its bodies.
+THIN, THIN_BODY = 0.014, 0.04
 #: The largest arrow against the size of the mechanism, and which force that is: a share of the
 #: forces may stick out, so that a blow does not make all others vanish.
 ARROW, ARROW_SHARE = 0.3, 0.95
@@ -336,7 +336,7 @@ def _size(parts: Parts) -> float:
 
 
 def _solids(parts: Parts, size: float) -> list[Solid]:
-    thin = THIN * size
+    thin = _thickness(parts, size)
     places = _joint_points(parts)
     solids = []
     for body in parts.bodies:
@@ -352,6 +352,12 @@ def _solids(parts: Parts, size: float) -> list[Solid]:
             color, role = (GROUND_COLOR, "ground") if ground else (JOINT_COLOR, "joint")
             solids.append(Solid(joint.name, role, marker.body + 1, placed, color))
     return solids
+
+
+def _thickness(parts: Parts, size: float) -> float:
+    """Thickness of thin things, less where a large mechanism consists of small bodies."""
+    lengths = [max(s.size) for b in parts.bodies for s in b.inertia.shapes]
+    return min(THIN * size, THIN_BODY * float(np.median(lengths))) if lengths else THIN * size
 
 
 def _body_mesh(body: Body, points: list[FloatArray], thin: float) -> Mesh:
