@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from zwang.errors import InputError, UnknownNameError
-from zwang.integrators.settings import Drift, Settings
+from zwang.integrators.settings import Drift, OnSingular, Settings
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.system import System
 
 __all__ = ["choices_of", "require_law", "require_start"]
+
+Choice = TypeVar("Choice", bound=StrEnum)
 
 #: A start may miss its constraints by this much, relative; it is then put on them and the run says
 #: so. What is further off is a mistake of the user's.
@@ -35,14 +38,12 @@ def choices_of(
     save: Any = None,
     scales: Mapping[str, float] | None = None,
     drift: str = "projection",
+    on_singular: str = "continue",
     **choices: Any,
 ) -> tuple[Settings, FloatArray | None, FloatArray]:
     """Settings, times to save at and scales from what a user gave, checked."""
-    try:
-        kept = Drift(drift)
-    except ValueError:
-        raise UnknownNameError("drift", drift, [d.value for d in Drift]) from None
-    settings = Settings(until=float(until), drift=kept, **choices)
+    kept, passing = _chosen("drift", drift, Drift), _chosen("on_singular", on_singular, OnSingular)
+    settings = Settings(until=float(until), drift=kept, on_singular=passing, **choices)
     if settings.formulation not in ("auto", *system.formulations):
         raise UnknownNameError("formulation", settings.formulation, ["auto", *system.formulations])
     if not settings.until >= start:
@@ -50,6 +51,13 @@ def choices_of(
             "until", found=repr(until), expected=f"a time not before the start, {start:g}"
         )
     return settings, _save_times(save, start, settings.until), _scales(system, scales)
+
+
+def _chosen(what: str, name: str, known: type[Choice]) -> Choice:
+    try:
+        return known(name)
+    except ValueError:
+        raise UnknownNameError(what, name, [choice.value for choice in known]) from None
 
 
 def _save_times(save: Any, start: float, until: float) -> FloatArray | None:

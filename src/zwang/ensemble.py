@@ -28,7 +28,7 @@ from zwang.integrators.settings import Settings
 from zwang.interrupt import Interrupt, postponed_interrupt
 from zwang.programs import in_python, program_of
 from zwang.progress import EnsembleProgress, Report, reporting
-from zwang.redundancy import left_out_note
+from zwang.redundancy import always_dependent, left_out_note, rank_changes
 from zwang.run.certificate import certified, interval_of
 from zwang.run.run import Counts, RankChange, Run, Segment
 from zwang.run.status import status_of, stopped_by_user
@@ -383,8 +383,13 @@ def _together(context: _Context, key: int, starts: list[_Start]) -> list[Run | N
     t: list[list[FloatArray]] = [[] for _ in range(count)]
     y: list[list[FloatArray]] = [[] for _ in range(count)]
     left_out = loop.program.left_out
-    always = [RankChange(context.start, len(left_out))] if left_out else []
-    ranks: list[list[RankChange]] = [list(always) for _ in range(count)]
+    ranks: list[list[RankChange]] = [[] for _ in range(count)]
+    if left_out:
+        for k, s in enumerate(starts):
+            y0 = np.concatenate([s.q, s.v])
+            ranks[k].append(
+                always_dependent(context.system, loop.program, y0, context.start, s.parameters)
+            )
     if context.times is None or (len(context.times) and context.times[0] == context.start):
         for k in range(count):
             t[k].append(np.array([context.start]))
@@ -398,7 +403,9 @@ def _together(context: _Context, key: int, starts: list[_Start]) -> list[Run | N
         for k in range(count):
             t[k].append(chunk.t[k])
             y[k].append(chunk.y[k])
-            ranks[k] += [RankChange(a, b + len(left_out)) for a, b in chunk.ranks[k]]
+            ranks[k] += rank_changes(
+                context.system, loop.program, chunk.ranks[k], starts[k].parameters
+            )
     runs: list[Run | None] = []
     empty = np.zeros((0, len(context.scales)))
     for k, s in enumerate(starts):

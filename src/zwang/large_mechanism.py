@@ -131,7 +131,8 @@ class LargeMechanismSystem(MechanismSystem):
         """Constraint name → position or velocity."""
         return {e.name: self.parts.traced[e.law.key].level for e in self.parts.constraints}
 
-    def _row_levels(self) -> list[str]:
+    def row_levels(self) -> list[str]:
+        """Position, velocity or acceleration, for each row of A."""
         levels = self.levels
         return [levels[name] for name, rows in self.groups.items() for _ in rows]
 
@@ -180,7 +181,7 @@ class LargeMechanismSystem(MechanismSystem):
         """φ, φ̇ and ψ at a state, or at many."""
         q, v, t, p = self.arguments(q, v, t, parameters)
         found = self.bulk.rows(*_flat(q, v, t), p)
-        names = list(zip(self.row_names, self._row_levels(), strict=True))
+        names = list(zip(self.row_names, self.row_levels(), strict=True))
         return Residuals(
             found.value.reshape(*q.shape[:-1], -1),
             found.rate.reshape(*q.shape[:-1], -1),

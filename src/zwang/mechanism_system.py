@@ -348,12 +348,12 @@ class MechanismSystem(System):
 
     @property
     def _position_names(self) -> list[str]:
-        levels = zip(self.model.row_names, self._row_levels(), strict=True)
+        levels = zip(self.model.row_names, self.row_levels(), strict=True)
         return [name for name, level in levels if level == "position"]
 
     @property
     def _rate_names(self) -> list[str]:
-        levels = zip(self.model.row_names, self._row_levels(), strict=True)
+        levels = zip(self.model.row_names, self.row_levels(), strict=True)
         return [name for name, level in levels if level != "acceleration"]
 
     def _wishes(self, what: str, given: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -16,19 +16,23 @@ equation too many, but near a flat position another one than near an upright one
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zwang.errors import ZwangError
 from zwang.formulations.rank import equilibrate
+from zwang.run.run import RankChange
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
+    from zwang.engine.program import Program
+    from zwang.integrators.loop import RankLog
     from zwang.system import System
 
-__all__ = ["broken_row", "left_out_note", "redundant_rows"]
+__all__ = ["always_dependent", "broken_row", "left_out_note", "rank_changes", "redundant_rows"]
 
 #: Singular values of rows of unit length below this belong to dependent rows; states are on the
 #: constraints to 1e-13, and close to a singular position values are still above it.
@@ -119,6 +123,64 @@ def broken_row(
                     f"{name!r} is missed by {values[first, k]:.3g} at t = {t[first]:.6g} s"
                 )
     return ""
+
+
+#: A row takes part in a dependency if this share of it is its own. States on an interpolant know
+#: the dependency to about 1e-3.
+LEAST_PART = 0.02
+
+
+def always_dependent(
+    system: System, program: Program, y: FloatArray, t: float, parameters: Mapping[str, Any]
+) -> RankChange:
+    """That rows are left out of a program from a start on."""
+    count = len(program.left_out)
+    find = partial(_involved, system, (), y, t, dict(parameters), count)
+    return RankChange(t, count, lasting=True, find=find)
+
+
+def rank_changes(
+    system: System, program: Program, logs: Iterable[RankLog], parameters: Mapping[str, Any]
+) -> list[RankChange]:
+    """What the loop saw of the rank of the rows that act, and all rows that depend on others."""
+    gone, parameters = program.left_out, dict(parameters)
+    return [
+        RankChange(
+            log.t,
+            log.dependent_rows + len(gone),
+            log.lasting,
+            partial(_involved, system, gone, log.y, log.t, parameters, log.dependent_rows),
+        )
+        for log in logs
+    ]
+
+
+def _involved(
+    system: System,
+    gone: tuple[int, ...],
+    y: FloatArray,
+    t: float,
+    parameters: Mapping[str, Any],
+    count: int,
+) -> tuple[str, ...]:
+    """Names of the constraints whose position rows, but for those gone, are dependent at a state.
+
+    The left singular vectors of the `count` least singular values of the scaled rows are the
+    dependencies.
+    """
+    nq = len(system.coordinates)
+    names, levels = np.array(_names_of_rows(system)), system.row_levels()
+    kept = [i for i, level in enumerate(levels) if level == "position" and i not in gone]
+    terms = system.ideal_terms(y[:nq], y[nq:], t, parameters=parameters)
+    M, A = terms.mass_matrix, terms.constraint_matrix[kept]
+    d, e = equilibrate(M, A)
+    U, _, _ = np.linalg.svd(A * d * np.where(np.isfinite(e), e, 0.0)[:, None])
+    shares = np.linalg.norm(U[:, len(kept) - count :], axis=1)
+    return tuple(dict.fromkeys(names[kept][shares > LEAST_PART].tolist())) if count else ()
+
+
+def _names_of_rows(system: System) -> list[str]:
+    return [name for name, rows in system.groups.items() for _ in rows]
 
 
 class _View:

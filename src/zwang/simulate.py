@@ -29,7 +29,7 @@ from zwang.integrators.settings import Drift, Settings
 from zwang.interrupt import postponed_interrupt
 from zwang.programs import in_python, program_of
 from zwang.progress import Progress, Report, reporting
-from zwang.redundancy import broken_row, left_out_note
+from zwang.redundancy import always_dependent, broken_row, left_out_note, rank_changes
 from zwang.run.certificate import RunCertificate, certificate_and_note, interval_of
 from zwang.run.keeper import Keeper
 from zwang.run.records import (
@@ -40,7 +40,7 @@ from zwang.run.records import (
     require_same_versions,
 )
 from zwang.run.run import Counts, EventRecord, RankChange, Run, Segment
-from zwang.run.status import status_of, stopped_by_user
+from zwang.run.status import status_of, stopped_at_singular, stopped_by_user
 from zwang.run.store import Store, Stored, read_store
 from zwang.state import State
 from zwang.terms import FloatArray
@@ -72,6 +72,7 @@ def simulate(
     largest_step: float = float("inf"),
     spectral_radius: float = 0.8,
     formulation: str = "auto",
+    on_singular: str = "continue",
     save: Any = None,
     scales: Mapping[str, float] | None = None,
     parameters: Mapping[str, Any] | None = None,
@@ -97,6 +98,7 @@ def simulate(
         largest_step=largest_step,
         spectral_radius=spectral_radius,
         formulation=formulation,
+        on_singular=on_singular,
         save=save,
         scales=scales,
     )
@@ -237,7 +239,7 @@ class _Simulation:
         if program.left_out:
             note = left_out_note(self.active, program.left_out)
             self.notes += [note] if note not in self.notes else []
-            self.ranks.append(RankChange(t, len(program.left_out)))
+            self.ranks.append(always_dependent(self.active, program, y, t, self.parameters))
         self.watch = Watch(self.active, self.events) if self.events else None
         self.loop = start_loop(
             program,
@@ -291,8 +293,14 @@ class _Simulation:
     def _take(self, chunk: Chunk) -> None:
         """Keep what a chunk saved, and let happen what it met."""
         failure = self.loop.program.failure()
-        dependent = len(self.loop.program.left_out)
-        self.ranks += [RankChange(a, b + dependent) for a, b in chunk.ranks[0]]
+        changes = rank_changes(self.active, self.loop.program, chunk.ranks[0], self.parameters)
+        self.ranks += changes
+        if chunk.code == sh.SINGULAR:
+            before = chunk.t[0] <= changes[-1].t
+            self._save(chunk.t[0][before], chunk.y[0][before])
+            self._close()
+            self.status = stopped_at_singular(changes[-1])
+            return
         met = self._met() if chunk.code == sh.EVENT else None
         if met is not None:
             before = chunk.t[0] <= met.t

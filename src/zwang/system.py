@@ -461,7 +461,7 @@ class System:
         at_position, at_velocity = self._evaluate(
             "residuals", lambda m: {"position": m.position_values, "velocity": m.rates}, q, v, t, p
         )
-        names = list(zip(self._row_names, self._row_levels(), strict=True))
+        names = list(zip(self._row_names, self.row_levels(), strict=True))
         return Residuals(
             at_position,
             at_velocity,
@@ -649,6 +649,8 @@ class System:
             from 0 to 1.
         formulation : ``"auto"`` for the compiled equations of motion, or a name in
             `zwang.FORMULATIONS` to compute accelerations by it, in Python and slower.
+        on_singular : ``"continue"`` to go on, on the same branch, where constraints lose rank, or
+            ``"stop"``; ``run.ranks`` lists such positions, if drift is removed by projection.
         save : None for every accepted step, an interval [s], or the times.
         scales : name → size below which the error of a coordinate or velocity counts as absolute.
         parameters : name → value in place of the default; nothing is recompiled.
@@ -1076,7 +1078,8 @@ class System:
                 )
         return values
 
-    def _row_levels(self) -> list[str]:
+    def row_levels(self) -> list[str]:
+        """Position, velocity or acceleration, for each row of A."""
         return [b.level for b in self.model.blocks.values() for _ in range(b.A.shape[0])]
 
 

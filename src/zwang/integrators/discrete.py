@@ -31,11 +31,12 @@ from zwang.integrators.shared import (
     NEXT,
     NO_ROOT,
     NOT_FINITE,
-    RANK_PIVOT,
+    SINGULAR,
     T,
     evaluate,
     projected,
 )
+from zwang.integrators.singular import deficit_of, least_pivot, may_pass, watch_rank
 from zwang.kernels.call import call
 from zwang.kernels.jit import jit
 
@@ -147,12 +148,12 @@ def advance(
     step,
     tolerance,
     scale,  # size of each entry of y below which a change counts as absolute
-    options,  # project?, save every step?, look for events?
+    options,  # project?, save every step?, look for events?, stop where rank is lost?
     times,  # times to save at
     out_t,  # saved times (rows, 1)
     out_y,  # saved states (rows, n, 1)
     filled,  # rows filled
-    rank_log,  # (rows, 2, 1) time and deficit of each rank change
+    rank_log,  # (rows, LOG + n, 1): each change of rank and the state there, see `singular`
     rank_rows,  # rows filled
     event_values,  # g at y
     event_before,  # g at the start of the last step
@@ -163,7 +164,7 @@ def advance(
     """Run until `until`, or until a buffer is full, the budget is used up or an event is met."""
     lanes = (0,)
     nq, events = sizes[0], sizes[3]
-    project, every_step, watch = options
+    project, every_step, watch, stop = options
     n = y.shape[0]
     start, new = np.empty_like(y), np.empty_like(y)
     m_start, m_new = np.empty_like(m), np.empty_like(m)
@@ -172,7 +173,7 @@ def advance(
         unknowns = max(unknowns, stage[3])
     x = np.empty((unknowns, 1))
     scratch, between = np.empty_like(y), np.empty_like(y)
-    rate, rate_new = np.empty_like(y), np.empty_like(y)
+    rate, rate_new, looked = np.empty_like(y), np.empty_like(y), np.empty((2, n, 1))
     pivots, ratio = np.empty((max(sizes[1], 1), 1)), np.empty((max(sizes[2], 1), 1))
     g_new = np.empty((max(events, 1), 1))
     ok, settled, before = np.empty(1, np.bool_), np.empty(1, np.bool_), np.empty(1)
@@ -265,6 +266,41 @@ def advance(
                 was, now = event_values[i, 0], g_new[i, 0]
                 met = met or was * now < 0.0 or (now == 0.0 and was != 0.0)
                 event_before[i, 0], event_values[i, 0] = was, now
+        singular = False
+        if project and sizes[1]:
+            call(
+                kernels[1], new[:nq], new[nq:], moment, p, scratch[:nq], scratch[nq:], pivots, work
+            )
+            deficit = deficit_of(pivots, sizes[1], 0)
+            arrived = least_pivot(pivots, sizes[1], count[DEFICIT, 0], 0)
+            if may_pass(real, count, arrived, 0):
+                evaluate(kernels, new, moment, p, rate_new, work, nq)
+                moment[0, 0] = t
+                evaluate(kernels, y, moment, p, rate, work, nq)
+            singular = watch_rank(
+                kernels,
+                y,
+                rate,
+                new,
+                rate_new,
+                t,
+                t_new,
+                p,
+                looked,
+                moment,
+                pivots,
+                work,
+                nq,
+                sizes[1],
+                real,
+                count,
+                deficit,
+                arrived,
+                last,
+                rank_log,
+                rank_rows,
+                0,
+            )
         copy(new, y)
         copy(m_new, m)
         real[T, 0] = t_new
@@ -279,15 +315,8 @@ def advance(
             copy(y, out_y[filled[0]])
             filled[0] += 1
         count[NEXT, 0] = k + 1 if on_time else k
-        if project:
-            call(kernels[1], y[:nq], y[nq:], moment, p, scratch[:nq], scratch[nq:], pivots, work)
-            deficit = 0
-            for i in range(sizes[1]):
-                deficit += pivots[i, 0] < RANK_PIVOT
-            if deficit != count[DEFICIT, 0]:
-                count[DEFICIT, 0] = deficit
-                rank_log[rank_rows[0], 0, 0], rank_log[rank_rows[0], 1, 0] = t_new, deficit
-                rank_rows[0] += 1
+        if singular and stop:
+            return SINGULAR
         if met:
             return EVENT
     return BUDGET

@@ -44,11 +44,12 @@ from zwang.integrators.shared import (
     NEAR,
     NEXT,
     NOT_FINITE,
+    PIVOT,
     PROJECTIONS,
-    RANK_PIVOT,
     REJECTED,
     REJECTS,
     SAVED,
+    SINGULAR,
     TOO_SMALL,
     H,
     T,
@@ -57,6 +58,7 @@ from zwang.integrators.shared import (
     projected,
     settle,
 )
+from zwang.integrators.singular import deficit_of, least_pivot, watch_rank
 from zwang.integrators.sums import estimates_of, interpolation_of, stages_of
 from zwang.integrators.tableaus import ORDER_5, ORDER_8
 from zwang.kernels.call import call
@@ -71,13 +73,14 @@ STAGES_KEPT = 3  # accepted steps with projected stages after a rejection
 SAMPLE = 32  # steps between looks at stability
 LARGEST_ERROR = 1e6  # above this the step is not looked at any further
 ALONG = 0.1  # an error is one along the constraints if projecting leaves this part of it
+FREE_PIVOT = 0.005  # relative pivots above this belong to rows far from losing rank
 
 # Vectors like y that the loop works with: the stage or the projected point, the new point before
 # it is projected, and two for whatever comes.
 POINT, NEW, FIRST, SECOND = 0, 1, 2, 3
 VECTORS = 4
 # Rows of the other arrays that it works with.
-NUMBERS, MARKS, INTEGERS = 5, 7, 3
+NUMBERS, MARKS, INTEGERS = 9, 7, 3
 
 
 @loop
@@ -137,8 +140,10 @@ def tangential_error(
     tolerance,
     scale,
     nq,
+    rows,
+    start_pivots,
     pivots,
-    sums,
+    numbers,
     work,
     lanes,
 ):
@@ -148,9 +153,15 @@ def tangential_error(
     the motion is hardly held there. At the end of the step it is held again, and the projection
     takes that error away; only what lies along the constraints counts. `across` tells where most of
     the error was of that kind.
+
+    Along few free directions one of the two estimates is easily near zero by chance, and with it
+    their combination. So the error is not taken to fall by more than the larger of their shares
+    along the constraints. Near a singular position it is: there the first estimate holds little but
+    the rounding of stages, which no smaller step makes smaller.
     """
     W = len(lanes)
     n = y.shape[0]
+    sums, whole, least = numbers[0:2], numbers[2:4], numbers[4]
     wanted = False
     for lane in range(W):
         across[lane] = True
@@ -159,13 +170,20 @@ def tangential_error(
         return
     base, new, first, second = x[POINT], x[NEW], x[FIRST], x[SECOND]
     call(kernels[1], new[:nq], new[nq:], t, p, base[:nq], base[nq:], pivots, work)
+    for lane in range(W):
+        least[lane] = start_pivots[lane]
+        for i in range(rows):
+            least[lane] = min(least[lane], pivots[i, lane])
     for k in range(2):
         for lane in range(W):
-            sums[k, lane] = 0.0
+            sums[k, lane] = whole[k, lane] = 0.0
         for i in range(n):
             for lane in range(W):
                 a5, a3 = estimates(stages, K, i, lane)
-                first[i, lane] = new[i, lane] + h[lane] * (a5 if k == 0 else a3)
+                change = h[lane] * (a5 if k == 0 else a3)
+                first[i, lane] = new[i, lane] + change
+                sc = tolerance * (scale[i] + max(abs(y[i, lane]), abs(new[i, lane])))
+                whole[k, lane] += (change / sc) ** 2
         call(kernels[1], first[:nq], first[nq:], t, p, second[:nq], second[nq:], pivots, work)
         for i in range(n):
             for lane in range(W):
@@ -176,6 +194,9 @@ def tangential_error(
             e5, e3 = sums[0, lane], sums[1, lane]
             along = 0.0 if e5 == 0.0 else e5 / np.sqrt((e5 + 0.01 * e3) * n)
             across[lane] = not along > ALONG * error[lane]
+            for k in range(2):
+                if least[lane] > FREE_PIVOT and whole[k, lane] > 0.0:
+                    along = max(along, error[lane] * np.sqrt(sums[k, lane] / whole[k, lane]))
             error[lane] = min(error[lane], along)
 
 
@@ -235,12 +256,12 @@ def advance(
     tolerance,
     scale,  # size of each entry of y below which its error is absolute
     limits,  # smallest h, largest h, fixed h or 0
-    options,  # project?, save every step?, look for events?
+    options,  # project?, save every step?, look for events?, stop where rank is lost?
     times,  # times to save at, shared by all lanes
     out_t,  # saved times (rows, lanes)
     out_y,  # saved states (rows, n, lanes)
     filled,  # rows filled, per lane
-    rank_log,  # (rows, 2, lanes) time and deficit of each rank change
+    rank_log,  # (rows, LOG + n, lanes): each change of rank and the state there, see `singular`
     rank_rows,  # rows filled, per lane
     event_values,  # g at y (events, lanes)
     event_before,  # g at the start of the last step
@@ -262,13 +283,13 @@ def advance(
     W = len(lanes)
     A, B, C, P = tableau
     nq, events = sizes[0], sizes[3]
-    project, every_step, watch = options[0], options[1], options[2]
+    project, every_step, watch, stop = options
     h_min, h_max, h_fixed = limits
     n = y.shape[0]
     two_estimates = stages == EIGHT
     t, ts = moments[0:1], moments[1:2]
     point, new, scratch, scratch2 = x[POINT], x[NEW], x[FIRST], x[SECOND]
-    h, err, before, sums = numbers[0], numbers[1], numbers[2], numbers[3:]
+    h, err, before, arrived = numbers[0], numbers[1], numbers[2], numbers[3]
     ok, settled, near, last = marks[0], marks[1], marks[2], marks[3]
     across, avoided, accepted = marks[4], marks[5], marks[6]
     deficit, evaluations, projections = integers[0], integers[1], integers[2]
@@ -373,8 +394,10 @@ def advance(
                 tolerance,
                 scale,
                 nq,
+                sizes[1],
+                real[PIVOT],
                 pivots,
-                sums,
+                numbers[4:],
                 work,
                 lanes,
             )
@@ -419,10 +442,8 @@ def advance(
             for lane in range(W):
                 if not ok[lane] and h_fixed == 0.0:
                     accepted[lane] = False
-                deficit[lane] = 0
-                for k in range(sizes[1]):
-                    if pivots[k, lane] < RANK_PIVOT:
-                        deficit[lane] += 1
+                deficit[lane] = deficit_of(pivots, sizes[1], lane)
+                arrived[lane] = least_pivot(pivots, sizes[1], count[DEFICIT, lane], lane)
                 # A singular position is passed in a step, not stopped at: there the acceleration
                 # along the branch cannot be told from others. So end the step before it.
                 if (
@@ -520,7 +541,7 @@ def advance(
                 count[NEXT, lane] = k
 
         # acceptance
-        met = False
+        met, singular = False, False
         if watch and any_accepted:
             call(kernels[3], point[:nq], point[nq:], ts, p, g_new, work)
             for lane in range(W):
@@ -559,6 +580,32 @@ def advance(
                     count[AT_STABILITY, lane] += 1
             if count[NEAR, lane] > 0:
                 count[NEAR, lane] -= 1
+            if project and sizes[1]:
+                changed = watch_rank(
+                    kernels,
+                    y,
+                    K[0],
+                    point,
+                    K[stages],
+                    t[0, lane],
+                    ts[0, lane],
+                    p,
+                    x[FIRST:],
+                    real[SAVED : SAVED + 1],
+                    pivots,
+                    work,
+                    nq,
+                    sizes[1],
+                    real,
+                    count,
+                    deficit[lane],
+                    arrived[lane],
+                    last[lane],
+                    rank_log,
+                    rank_rows,
+                    lane,
+                )
+                singular = singular or changed
             for i in range(n):
                 y[i, lane] = point[i, lane]
                 K[0, i, lane] = K[stages, i, lane]
@@ -577,13 +624,8 @@ def advance(
                 filled[lane] += 1
                 if on_time:
                     count[NEXT, lane] = k + 1
-            if project and deficit[lane] != count[DEFICIT, lane]:
-                count[DEFICIT, lane] = deficit[lane]
-                row = rank_rows[lane]
-                if row < rank_log.shape[0]:
-                    rank_log[row, 0, lane] = real[T, lane]
-                    rank_log[row, 1, lane] = deficit[lane]
-                    rank_rows[lane] += 1
+        if singular and stop:
+            return SINGULAR
         if met:
             return EVENT
     return BUDGET

@@ -21,11 +21,12 @@ import numpy as np
 
 from zwang.engine.program import Program
 from zwang.integrators import shared as sh
-from zwang.integrators.settings import Drift, Settings
+from zwang.integrators import singular as sg
+from zwang.integrators.settings import Drift, OnSingular, Settings
 from zwang.kernels.element import Kernel
 from zwang.terms import FloatArray
 
-__all__ = ["Chunk", "Loop", "Output"]
+__all__ = ["Chunk", "Loop", "Output", "RankLog"]
 
 #: Rows of the output buffer: enough to keep the interpreter out of the loop, little memory.
 BUFFER_ROWS = 4096
@@ -36,6 +37,22 @@ RANK_ROWS = 256
 
 
 @dataclass(frozen=True)
+class RankLog:
+    """A change of rank: when, how many position rows are dependent, for longer?, the state."""
+
+    t: float
+    dependent_rows: int
+    lasting: bool
+    y: FloatArray
+
+    @classmethod
+    def of(cls, row: FloatArray) -> RankLog:
+        """From a row of what the compiled loop wrote."""
+        t, dependent, lasting = row[: sg.LOG]
+        return cls(float(t), int(dependent), bool(lasting), row[sg.STATE :].copy())
+
+
+@dataclass(frozen=True)
 class Chunk:
     """What one call of the compiled loop produced.
 
@@ -43,13 +60,13 @@ class Chunk:
     ----------
     code : why it returned, see `zwang.integrators.shared`.
     t, y : saved times and states of each lane, lists of (rows,) and (rows, n).
-    ranks : (time, deficit) of each change, per lane.
+    ranks : changes of rank, per lane.
     """
 
     code: int
     t: list[FloatArray]
     y: list[FloatArray]
-    ranks: list[list[tuple[float, int]]]
+    ranks: list[list[RankLog]]
 
 
 class Output:
@@ -58,13 +75,15 @@ class Output:
     Attributes
     ----------
     t, y : saved times (rows, W) and states (rows, n, W), `filled` rows of each lane.
-    ranks : time and deficit of each rank change (rows, 2, W), `rank_rows` of each lane.
+    ranks : each change of rank and the state there, `rank_rows` rows of each lane, see
+        `zwang.integrators.singular`.
     """
 
     def __init__(self, rows: int, n: int, W: int) -> None:
         self.t, self.y = np.empty((rows, W)), np.empty((rows, n, W))
         self.filled = np.zeros(W, dtype=np.int64)
-        self.ranks, self.rank_rows = np.empty((RANK_ROWS, 2, W)), np.zeros(W, dtype=np.int64)
+        self.ranks = np.empty((RANK_ROWS, sg.LOG + n, W))
+        self.rank_rows = np.zeros(W, dtype=np.int64)
 
     def chunk(self, code: int) -> Chunk:
         """What was written, lane by lane."""
@@ -73,7 +92,7 @@ class Output:
             code,
             [self.t[: self.filled[k], k].copy() for k in lanes],
             [self.y[: self.filled[k], :, k].copy() for k in lanes],
-            [[(float(a), int(b)) for a, b in self.ranks[: self.rank_rows[k], :, k]] for k in lanes],
+            [[RankLog.of(row) for row in self.ranks[: self.rank_rows[k], :, k]] for k in lanes],
         )
 
 
@@ -122,7 +141,8 @@ class Loop(ABC):
         self.memory = np.zeros((sh.REALS, W))
         self.counts = np.zeros((sh.COUNTS, W), dtype=np.int64)
         self.memory[sh.T], self.memory[sh.ERROR] = t, 1e-4
-        self.counts[sh.ACTIVE] = 1
+        self.memory[sh.PIVOT] = np.inf  # not known
+        self.counts[sh.ACTIVE] = self.counts[sh.FALLING] = 1
         self.times = np.zeros(0) if times is None else np.ascontiguousarray(times, dtype=float)
         self.counts[sh.NEXT] = np.searchsorted(self.times, t, side="right")
         self.scales = np.ascontiguousarray(scales, dtype=float)
@@ -134,8 +154,9 @@ class Loop(ABC):
         #: Position rows, rows of residuals and event functions after the number of coordinates.
         self.sizes = np.array([program.nq, *program.rows[:2], self.event_count])
         projects = settings.drift is Drift.PROJECTION and program.rows[1] > 0
-        #: Whether to project, to save every step, to look for events.
-        self.options = (projects, times is None, self.event_count > 0)
+        #: Whether to project, to save every step, to look for events, to stop where rank is lost.
+        stops = settings.on_singular is OnSingular.STOP
+        self.options = (projects, times is None, self.event_count > 0, stops)
         self.event_values = np.zeros((max(self.event_count, 1), W))
         self.event_before = np.zeros((max(self.event_count, 1), W))
         #: Time and state at the start of the last step, for events.

@@ -45,16 +45,17 @@ from zwang.integrators.shared import (
     NO_ROOT,
     NOT_FINITE,
     PROJECTIONS,
-    RANK_PIVOT,
     REJECTED,
     REJECTS,
     SAVED,
+    SINGULAR,
     TOO_SMALL,
     H,
     T,
     evaluate,
     projected,
 )
+from zwang.integrators.singular import deficit_of, least_pivot, watch_rank
 from zwang.kernels.call import call
 from zwang.kernels.jit import jit
 
@@ -234,12 +235,12 @@ def advance(
     tolerance,
     scale,  # size of each entry of y below which its error is absolute
     limits,  # smallest h, largest h, fixed h or 0
-    options,  # project?, save every step?, look for events?
+    options,  # project?, save every step?, look for events?, stop where rank is lost?
     times,  # times to save at
     out_t,  # saved times (rows, 1)
     out_y,  # saved states (rows, n, 1)
     filled,  # rows filled (1,)
-    rank_log,  # (rows, 2, 1) time and deficit of each rank change
+    rank_log,  # (rows, LOG + n, 1): each change of rank and the state there, see `singular`
     rank_rows,  # rows filled (1,)
     event_values,  # g at y (events, 1)
     event_before,  # g at the start of the last step
@@ -250,7 +251,7 @@ def advance(
 ):
     """Run until `until`, or until a buffer is full, the budget is used up or an event is met."""
     n, nq, events = y.shape[0], sizes[0], sizes[3]
-    project, every_step, watch = options
+    project, every_step, watch, stop = options
     h_min, h_max, h_fixed = limits
     fixed = h_fixed > 0.0
     factors = (np.empty((n, n)), np.empty((n, n), dtype=np.complex128), np.empty((2, n), np.int64))
@@ -263,6 +264,7 @@ def advance(
         np.empty(n, dtype=np.complex128),
     )
     new, state, scratch = np.empty((n, 1)), np.empty((n, 1)), np.empty((n, 1))
+    f_new, looked = np.empty((n, 1)), np.empty((2, n, 1))
     error_vector, defect, size, atol = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     pivots, ratio = np.empty((max(sizes[1], 1), 1)), np.empty((max(sizes[2], 1), 1))
     g_new = np.empty((max(events, 1), 1))
@@ -368,7 +370,7 @@ def advance(
         # projection
         for i in range(n):
             state[i, 0] = new[i, 0]
-        deficit = count[DEFICIT, 0]
+        deficit, arrived = count[DEFICIT, 0], np.inf
         if accepted and project:
             count[PROJECTIONS, 0] += projected(
                 kernels,
@@ -386,10 +388,8 @@ def advance(
                 scratch,
                 lanes,
             )
-            deficit = 0
-            for k in range(sizes[1]):
-                if pivots[k, 0] < RANK_PIVOT:
-                    deficit += 1
+            deficit = deficit_of(pivots, sizes[1], 0)
+            arrived = least_pivot(pivots, sizes[1], count[DEFICIT, 0], 0)
             if not fixed and not ok[0]:
                 accepted, change = False, FAILED_PROJECTION
             elif not fixed and deficit > count[DEFICIT, 0] and not last:
@@ -467,8 +467,36 @@ def advance(
         count[REJECTED, 0] = count[AVOIDED, 0] = 0
         count[ACCEPTS, 0] += 1
         newton[LAST_H], newton[FRESH] = h, 0.0
+        evaluate(kernels, state, ts, p, f_new, work, nq)
+        count[EVALUATIONS, 0] += 1
+        singular = False
+        if project and sizes[1]:
+            singular = watch_rank(
+                kernels,
+                y,
+                f,
+                state,
+                f_new,
+                t[0, 0],
+                ts[0, 0],
+                p,
+                looked,
+                real[SAVED : SAVED + 1],
+                pivots,
+                work,
+                nq,
+                sizes[1],
+                real,
+                count,
+                deficit,
+                arrived,
+                last,
+                rank_log,
+                rank_rows,
+                0,
+            )
         for i in range(n):
-            y[i, 0] = state[i, 0]
+            y[i, 0], f[i, 0] = state[i, 0], f_new[i, 0]
             for k in range(3):
                 Z[k, i, 0] = stages[k, i, 0]
         real[T, 0] = ts[0, 0]
@@ -478,8 +506,6 @@ def advance(
             real[H, 0] = h * change
         if last:
             count[ACTIVE, 0] = 0
-        evaluate(kernels, y, ts, p, f, work, nq)
-        count[EVALUATIONS, 0] += 1
         k = count[NEXT, 0]
         on_time = k < times.shape[0] and times[k] <= real[T, 0]
         if every_step or on_time:
@@ -490,11 +516,8 @@ def advance(
             filled[0] += 1
             if on_time:
                 count[NEXT, 0] = k + 1
-        if deficit != count[DEFICIT, 0]:
-            count[DEFICIT, 0] = deficit
-            row = rank_rows[0]
-            rank_log[row, 0, 0], rank_log[row, 1, 0] = real[T, 0], deficit
-            rank_rows[0] += 1
+        if singular and stop:
+            return SINGULAR
         if met:
             return EVENT
     return BUDGET

@@ -8,7 +8,7 @@ from typing import Any
 
 from zwang.errors import InputError, UnknownNameError
 
-__all__ = ["METHODS", "Drift", "Method", "Settings"]
+__all__ = ["METHODS", "Drift", "Method", "OnSingular", "Settings"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,13 @@ class Drift(StrEnum):
     NONE = "none"
 
 
+class OnSingular(StrEnum):
+    """What is done where constraint rows lose rank."""
+
+    CONTINUE = "continue"
+    STOP = "stop"
+
+
 @dataclass(frozen=True)
 class Settings:
     """Every choice of a simulation that decides its numbers.
@@ -58,6 +65,7 @@ class Settings:
     largest_step : limit of the step [s].
     spectral_radius : part of the fastest oscillations that generalized-α leaves after a step.
     formulation : what computes accelerations, "auto" for the compiled equations.
+    on_singular : whether to go on where constraint rows lose rank.
     """
 
     until: float
@@ -69,6 +77,7 @@ class Settings:
     largest_step: float = float("inf")
     spectral_radius: float = 0.8
     formulation: str = "auto"
+    on_singular: OnSingular = OnSingular.CONTINUE
 
     def __post_init__(self) -> None:
         if self.integrator not in METHODS:
@@ -108,4 +117,4 @@ class Settings:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for storage."""
-        return {**asdict(self), "drift": self.drift.value}
+        return {**asdict(self), "drift": self.drift.value, "on_singular": self.on_singular.value}

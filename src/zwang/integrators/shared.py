@@ -18,6 +18,7 @@ __all__ = [
     "FULL",
     "NOT_FINITE",
     "NO_ROOT",
+    "SINGULAR",
     "TOO_SMALL",
     "contract",
     "evaluate",
@@ -27,11 +28,11 @@ __all__ = [
 ]
 
 # Why the loop returned.
-DONE, FULL, BUDGET, EVENT, TOO_SMALL, NOT_FINITE, NO_ROOT = 0, 1, 2, 3, 4, 5, 6
+DONE, FULL, BUDGET, EVENT, TOO_SMALL, NOT_FINITE, NO_ROOT, SINGULAR = 0, 1, 2, 3, 4, 5, 6, 7
 
 # Real numbers the loop remembers for each lane.
-T, H, ERROR, SAVED = 0, 1, 2, 3
-REALS = 4
+T, H, ERROR, SAVED, PIVOT, HIGHEST = 0, 1, 2, 3, 4, 5
+REALS = 6
 # Whole numbers the loop remembers for each lane.
 (
     REJECTED,
@@ -47,8 +48,10 @@ REALS = 4
     JACOBIANS,
     FACTORISATIONS,
     AT_STABILITY,
-) = range(13)
-COUNTS = 13
+    ENDED,
+    FALLING,
+) = range(15)
+COUNTS = 15
 
 CORRECTIONS = 4  # of a projection, at most
 CONTRACTION = 0.25  # a Newton correction must be below this part of the one before

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.errors import InputError, StoreError
-from zwang.integrators.settings import Drift, Settings
+from zwang.integrators.settings import Drift, OnSingular, Settings
 from zwang.run.certificate import RunCertificate
 from zwang.run.describe import describe_events, describe_model, versions
 from zwang.run.run import Counts, EventRecord, RankChange, Run, Segment
@@ -49,7 +49,8 @@ def header_of(
 def settings_of(header: Mapping[str, Any]) -> Settings:
     """The settings in a header."""
     plain = {k: math.inf if v is None else v for k, v in header["settings"].items()}
-    return Settings(**{**plain, "drift": Drift(plain["drift"])})
+    on_singular = OnSingular(plain.get("on_singular", "continue"))  # not in earlier versions
+    return Settings(**{**plain, "drift": Drift(plain["drift"]), "on_singular": on_singular})
 
 
 def news_of(run: Run, known: Mapping[str, int]) -> dict[str, Any]:
@@ -69,7 +70,7 @@ def news_of(run: Run, known: Mapping[str, int]) -> dict[str, Any]:
         "certificate": None if run.certificate is None else run.certificate.to_dict(),
         "segments": {"from": first, "new": [_segment(run, s) for s in run.segments[first:]]},
         "events": [asdict(e) for e in run.events[known["events"] :]],
-        "ranks": [asdict(r) for r in run.ranks[known["ranks"] :]],
+        "ranks": [r.to_dict() for r in run.ranks[known["ranks"] :]],
     }
 
 
@@ -126,7 +127,7 @@ class StoredRun(Run):
                 for commit in commits
                 for e in commit["events"]
             ),
-            "ranks": tuple(RankChange(**r) for commit in commits for r in commit["ranks"]),
+            "ranks": tuple(RankChange.of(r) for commit in commits for r in commit["ranks"]),
             "notes": tuple(last["notes"]),
             "certificate": RunCertificate.of(found) if (found := last.get("certificate")) else None,
         }
@@ -241,5 +242,5 @@ def closing_attributes(run: Run) -> dict[str, Any]:
         "counts": asdict(run.counts),
         "notes": list(run.notes),
         "event_log": [{"name": e.name, "t": e.t} for e in run.events],
-        "rank_changes": [asdict(r) for r in run.ranks],
+        "rank_changes": [r.to_dict() for r in run.ranks],
     }

@@ -30,16 +30,43 @@ __all__ = ["Counts", "EventRecord", "RankChange", "Run", "Segment"]
 
 @dataclass(frozen=True)
 class RankChange:
-    """A moment at which constraint rows became dependent, or independent again.
+    """A moment at which constraint rows are dependent, become so, or are so no more.
 
     Attributes
     ----------
-    t : end of the step that saw it.
-    dependent_rows : how many position rows depend on others from then on.
+    t : when [s].
+    dependent_rows : how many position rows depend on others then.
+    lasting : whether they do from then on; otherwise the motion passes a singular position.
+    find : finds the names of the constraints involved, when they are first asked for.
     """
 
     t: float
     dependent_rows: int
+    lasting: bool = True
+    find: Callable[[], tuple[str, ...]] = field(default=tuple, repr=False, compare=False)
+
+    @computed_once
+    def names(self) -> tuple[str, ...]:
+        """The constraints with dependent rows, and those they depend on; none where rank returns.
+
+        Told apart at a state on the interpolant, good to a hundredth of the rows' size.
+        """
+        return self.find()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for storage."""
+        return {
+            "t": self.t,
+            "dependent_rows": self.dependent_rows,
+            "lasting": self.lasting,
+            "names": list(self.names),
+        }
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> RankChange:
+        """From plain values; earlier versions stored no names."""
+        names = tuple(plain.get("names", ()))
+        return cls(plain["t"], plain["dependent_rows"], plain.get("lasting", True), lambda: names)
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from zwang.errors import ZwangError
 from zwang.integrators import shared as sh
 from zwang.integrators.settings import Settings
-from zwang.run.run import Counts
+from zwang.run.run import Counts, RankChange
 
-__all__ = ["status_of", "stopped_by_user"]
+__all__ = ["status_of", "stopped_at_singular", "stopped_by_user"]
 
 
 def status_of(
@@ -47,6 +47,14 @@ def status_of(
     return (
         f"stopped at t = {t:.6g} s: no step is small enough for tolerance "
         f"{settings.tolerance:g}; the motion may be singular there, or stiff ({done})"
+    )
+
+
+def stopped_at_singular(change: RankChange) -> str:
+    """How a simulation ended that was to stop where constraints lose rank."""
+    return (
+        f"stopped at t = {change.t:.6g} s, a singular position: constraints "
+        f"{', '.join(change.names)} are dependent there (on_singular='stop')"
     )
 
 

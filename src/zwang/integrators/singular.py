@@ -1,0 +1,228 @@
+"""Positions where constraint rows lose rank, found within the steps that pass them.
+
+The relative pivots of the position rows come with every projection. On the way through a singular
+position the least of them falls to zero and rises again like the square of the distance, while the
+ends of steps keep away from it. So when it fell over the last step and rises at the end of this one
+after a deep dip, its minimum is looked for on Hermite's cubic between the ends. Off the constraints
+as that curve is, by some 1e-4, pivots on it come down to the square of that.
+
+Everything here is of one lane; a kernel called for it computes all lanes, the others in vain.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zwang.integrators.shared import DEFICIT, ENDED, FALLING, HIGHEST, PIVOT, RANK_PIVOT
+from zwang.kernels.call import call
+from zwang.kernels.jit import loop
+
+__all__ = ["LOG", "STATE", "deficit_of", "least_pivot", "may_pass", "watch_rank"]
+
+# Entries of a row of the log before the state: when, how many rows are dependent, and for longer?
+MOMENT, DEPENDENT, LASTING, STATE = 0, 1, 2, 3
+LOG = STATE
+
+SINGULAR_PIVOT = 1e-4  # relative pivots passed on the cubic that count as zero: a distance of 1e-2
+DIP = 0.3  # no minimum is looked for unless the pivot falls below this part of its largest value
+NEAR_END = 0.99  # of a step, where it is seen whether the pivot rises at the end
+GOLDEN = 0.6180339887498949
+NARROWINGS = 24  # of the interval of the minimum, each to the golden part: to 1e-5 of the step
+# A parabola through zero has c h² ≤ 4 max(ends), so that the best of an interval w h around it is
+# at most 4 w² max(ends); four times that leaves room for other shapes.
+DEPTH = 16.0
+
+
+@loop
+def deficit_of(pivots, rows, lane):
+    """How many rows depend on others at the end of a step."""
+    deficit = 0
+    for k in range(rows):
+        if pivots[k, lane] < RANK_PIVOT:
+            deficit += 1
+    return deficit
+
+
+@loop
+def least_pivot(pivots, rows, dependent, lane):
+    """The least pivot but for those of rows known to be dependent; infinite if there is none."""
+    value, passed = -np.inf, 0
+    for _ in range(dependent + 1):
+        least, times = np.inf, 0
+        for k in range(rows):
+            pivot = pivots[k, lane]
+            if value < pivot < least:
+                least, times = pivot, 1
+            elif pivot == least:
+                times += 1
+        value, passed = least, passed + times
+        if passed > dependent or times == 0:
+            return value
+    return value
+
+
+@loop
+def pivot_between(
+    kernels, y0, f0, y1, f1, t0, h, theta, p, x, moment, pivots, work, nq, rows, dependent, lane
+):
+    """The least pivot on the cubic at t₀ + θ h; the state is left in x[0]."""
+    state, out = x[0], x[1]
+    a, b = 1.0 - theta, theta
+    for i in range(y0.shape[0]):
+        rise = y1[i, lane] - y0[i, lane]
+        slope = a * (h * f0[i, lane] - rise) - b * (h * f1[i, lane] - rise)
+        value = a * y0[i, lane] + b * y1[i, lane] + a * b * slope
+        for other in range(y0.shape[1]):
+            state[i, other] = value
+    for other in range(y0.shape[1]):
+        moment[0, other] = t0 + theta * h
+    call(kernels[1], state[:nq], state[nq:], moment, p, out[:nq], out[nq:], pivots, work)
+    return least_pivot(pivots, rows, dependent, lane)
+
+
+@loop
+def passage(
+    kernels,
+    y0,
+    f0,
+    y1,
+    f1,
+    t0,
+    h,
+    before,
+    after,
+    p,
+    x,
+    moment,
+    pivots,
+    work,
+    nq,
+    rows,
+    dependent,
+    lane,
+):
+    """θ of the singular position within a step, or −1; x[0] and the pivots are those of it."""
+    rest = (p, x, moment, pivots, work, nq, rows, dependent, lane)
+    late = pivot_between(kernels, y0, f0, y1, f1, t0, h, NEAR_END, *rest)
+    if not late < after:
+        return -1.0  # it falls until the end: the next step will tell
+    low, high = 0.0, 1.0
+    left, right = 1.0 - GOLDEN, GOLDEN
+    at_left = pivot_between(kernels, y0, f0, y1, f1, t0, h, left, *rest)
+    at_right = pivot_between(kernels, y0, f0, y1, f1, t0, h, right, *rest)
+    depth = DEPTH * max(before, after)
+    for _ in range(NARROWINGS):
+        width = high - low
+        if min(at_left, at_right, before) > depth * width * width + SINGULAR_PIVOT:
+            return -1.0
+        if at_left < at_right:
+            high, right, at_right = right, left, at_left
+            left = low + (1.0 - GOLDEN) * (high - low)
+            at_left = pivot_between(kernels, y0, f0, y1, f1, t0, h, left, *rest)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + GOLDEN * (high - low)
+            at_right = pivot_between(kernels, y0, f0, y1, f1, t0, h, right, *rest)
+    theta = 0.5 * (low + high)
+    value = pivot_between(kernels, y0, f0, y1, f1, t0, h, theta, *rest)
+    if before < value:  # it was passed at the very end of the step before
+        theta = 0.0
+        value = pivot_between(kernels, y0, f0, y1, f1, t0, h, theta, *rest)
+    return theta if value < SINGULAR_PIVOT else -1.0
+
+
+@loop
+def may_pass(real, count, after, lane):
+    """Whether the step may have passed a singular position: its derivatives are needed."""
+    before, highest = real[PIVOT, lane], max(real[HIGHEST, lane], after)
+    if not count[FALLING, lane]:
+        return False
+    return not before < np.inf or min(before, after) < DIP * highest
+
+
+@loop
+def record(t, dependent, lasting, y, log, log_rows, lane):
+    """Write a change of rank to the log."""
+    row = log_rows[lane]
+    log[row, MOMENT, lane] = t
+    log[row, DEPENDENT, lane] = dependent
+    log[row, LASTING, lane] = lasting
+    for i in range(y.shape[0]):
+        log[row, STATE + i, lane] = y[i, lane]
+    log_rows[lane] += 1
+
+
+@loop
+def watch_rank(
+    kernels,
+    y0,
+    f0,
+    y1,
+    f1,
+    t0,
+    t1,
+    p,
+    x,
+    moment,
+    pivots,
+    work,
+    nq,
+    rows,
+    real,
+    count,
+    deficit,
+    after,
+    last,
+    log,
+    log_rows,
+    lane,
+):
+    """Log a change of rank within an accepted step or at its ends; whether there was one.
+
+    Rows that are dependent at the ends of two steps running stay so; at one end alone, that was a
+    singular position which the step happened to meet.
+
+    Parameters
+    ----------
+    y0, f0, y1, f1 : state and derivative at the start t0 and the end t1 of the step; derivatives
+        are looked at where `may_pass` says so.
+    x : two vectors like y to work with.
+    deficit, after : rows that are dependent at the end, and the least pivot of the others there.
+    last : whether it is the last step.
+    """
+    known, ended, before = count[DEFICIT, lane], count[ENDED, lane], real[PIVOT, lane]
+    search = may_pass(real, count, after, lane)
+    count[ENDED, lane] = deficit
+    if deficit < known:
+        record(t1, deficit, 1.0, y1, log, log_rows, lane)
+    elif deficit > known and ended > known:
+        deficit = min(deficit, ended)
+        record(t0, deficit, 1.0, y0, log, log_rows, lane)
+    else:
+        found = False
+        if deficit > known and last:
+            record(t1, deficit, 0.0, y1, log, log_rows, lane)
+            found = True
+        elif search:
+            h = t1 - t0
+            rest = (p, x, moment, pivots, work, nq, rows, known, lane)
+            if not before < np.inf:
+                before = pivot_between(kernels, y0, f0, y1, f1, t0, h, 0.0, *rest)
+            theta = passage(kernels, y0, f0, y1, f1, t0, h, before, after, *rest)
+            if theta >= 0.0:
+                dependent = 0
+                for k in range(rows):
+                    if pivots[k, lane] < SINGULAR_PIVOT:
+                        dependent += 1
+                record(t0 + theta * h, dependent, 0.0, x[0], log, log_rows, lane)
+                found = True
+        real[PIVOT, lane] = after
+        real[HIGHEST, lane] = max(real[HIGHEST, lane], after)
+        count[FALLING, lane] = 1 if after < before and not found else 0
+        return found
+    # Another pivot is the least one to watch from here on.
+    count[DEFICIT, lane] = deficit
+    count[FALLING, lane] = 1
+    real[PIVOT, lane] = np.inf
+    real[HIGHEST, lane] = 0.0
+    return True
