@@ -152,7 +152,25 @@ def rank_changes(
             partial(_involved, system, gone, log.y, log.t, parameters, log.dependent_rows),
         )
         for log in logs
+        if log.lasting or not gone or _all_lose_rank(system, log, parameters, len(gone))
     ]
+
+
+#: Singular values of scaled rows on an interpolant below this belong to dependent rows.
+LOST = 3e-3
+
+
+def _all_lose_rank(
+    system: System, log: RankLog, parameters: Mapping[str, Any], always: int
+) -> bool:
+    """Whether all rows together lose rank, or only those chosen to act, which does no harm."""
+    nq = len(system.coordinates)
+    terms = system.ideal_terms(log.y[:nq], log.y[nq:], log.t, parameters=parameters)
+    A = terms.constraint_matrix
+    d, e = equilibrate(terms.mass_matrix, A)
+    rows = A * d * np.where(np.isfinite(e), e, 0.0)[:, None]
+    s = np.linalg.svd(rows, compute_uv=False)
+    return len(A) - int(np.sum(s > LOST)) >= log.dependent_rows + always
 
 
 def _involved(

@@ -295,7 +295,7 @@ class _Simulation:
         failure = self.loop.program.failure()
         changes = rank_changes(self.active, self.loop.program, chunk.ranks[0], self.parameters)
         self.ranks += changes
-        if chunk.code == sh.SINGULAR:
+        if chunk.code == sh.SINGULAR and changes:
             before = chunk.t[0] <= changes[-1].t
             self._save(chunk.t[0][before], chunk.y[0][before])
             self._close()
@@ -312,7 +312,7 @@ class _Simulation:
         if broken:
             self._close()
             self.status = broken
-        elif chunk.code not in (sh.FULL, sh.BUDGET, sh.EVENT):
+        elif chunk.code not in (sh.FULL, sh.BUDGET, sh.EVENT, sh.SINGULAR):
             self.finished = chunk.code == sh.DONE
             self._close()
             t, code = self.loop.t[0], chunk.code
