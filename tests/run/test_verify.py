@@ -172,3 +172,10 @@ def test_a_run_of_another_system_is_not_accepted(run, tmp_path):
     outcome = zw.verify(tmp_path / "run", SYSTEMS["driven"])
     assert not outcome
     assert "differs in its expressions" in str(outcome)
+
+
+def test_states_saved_seldom_in_a_quick_motion_are_honest(tmp_path):
+    system = pendulum()
+    run = system.simulate(*START, until=12.0, tolerance=1e-9, save=6.0)
+    run.save(tmp_path / "seldom")
+    assert zw.verify(tmp_path / "seldom", system).verdict is Verdict.HONEST

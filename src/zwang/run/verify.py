@@ -54,6 +54,8 @@ ENERGY_LIMIT = 100.0
 #: In stiff systems power may die out within a tiny part of an interval, where a quadrature over all
 #: of it does not look. An interval that fails is taken in so many pieces, the first a millionth.
 HALVINGS = 20
+#: Where it still fails, in so many equal ones: saved states may lie far apart in a quick motion.
+PIECES = 64
 
 
 class Verdict(StrEnum):
@@ -248,9 +250,9 @@ def _energy(check: _Check, segment: Segment, propagate: Propagate, sample: int) 
             run.q[i : i + 2], run.v[i : i + 2], run.t[i : i + 2], parameters=segment.parameters
         )
         work, ratio = 0.0, np.inf
-        for pieces in (1, HALVINGS):
+        for ends in (_graded(1), _graded(HALVINGS), np.linspace(0.0, 1.0, PIECES + 1)):
             if ratio > 1.0:
-                work, moved = _work(segment, propagate, y, a + (b - a) * _graded(pieces))
+                work, moved = _work(segment, propagate, y, a + (b - a) * ends)
                 size = max(float(np.abs(T).max()) + moved, 1.0)
                 miss = abs(float(T[1] - T[0]) - work)
                 ratio = miss / (ENERGY_LIMIT * run.settings.tolerance * size)
