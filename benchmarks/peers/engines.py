@@ -176,7 +176,7 @@ def pinocchio(work: Work) -> Iterator[Setting]:  # noqa: C901, PLR0915 - one eng
             inertia = pin.Inertia(MASS, np.zeros(3), np.diag(INERTIA))
             model.appendBodyToJoint(index, inertia, pin.SE3(np.eye(3), arm))
             place[p.b] = (p.point, rod.axes, index)
-        models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+        models, held = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
         for p in (p for p in work.pins if p.closing):
             pa, ra, ia = place[p.a]
             pb, rb, ib = place[p.b]
@@ -195,10 +195,10 @@ def pinocchio(work: Work) -> Iterator[Setting]:  # noqa: C901, PLR0915 - one eng
                     pin.BaumgarteCorrectorParameters(rate**2, 2 * rate)
                 )
                 models.append(constraint)
-                datas.append(constraint.createData())
+                held.append(constraint.createData())
         data = model.createData()
         if len(models):
-            pin.initConstraintDynamics(model, data, models, datas)
+            pin.initConstraintDynamics(model, data, models, held)
         v = np.zeros(model.nv)
         for p in order():
             v[model.joints[place[p.b][2]].idx_v] = p.rate
@@ -206,7 +206,7 @@ def pinocchio(work: Work) -> Iterator[Setting]:  # noqa: C901, PLR0915 - one eng
             (place[k][2], rod.axes.T @ (rod.center - place[k][0]))
             for k, rod in enumerate(work.rods)
         ]
-        return model, data, models, datas, v, arms
+        return model, data, models, held, v, arms
 
     def centers_of(model: Any, data: Any, arms: Any, q: np.ndarray) -> np.ndarray:
         pin.forwardKinematics(model, data, q)
@@ -230,13 +230,13 @@ def pinocchio(work: Work) -> Iterator[Setting]:  # noqa: C901, PLR0915 - one eng
         return spent, np.array(found)
 
     def loops(h: float) -> tuple[float, np.ndarray]:
-        model, data, models, datas, v, arms = build(0.2 / h)
+        model, data, models, held, v, arms = build(0.2 / h)
         tau, settings = np.zeros(model.nv), pin.ProximalSettings(1e-12, 1e-10, 20)
         q, found, spent = np.zeros(model.nq), [], 0.0
         found.append(centers_of(model, data, arms, q))
 
         def a(q: np.ndarray, v: np.ndarray) -> np.ndarray:
-            return pin.constraintDynamics(model, data, q, v, tau, models, datas, settings).copy()
+            return pin.constraintDynamics(model, data, q, v, tau, models, held, settings).copy()
 
         for _ in range(work.samples):
             begin = time.process_time()
