@@ -38,12 +38,13 @@ def structure_of(parts: Parts, left_out: frozenset[int] = frozenset()) -> Struct
 
     def element(part: Part, row: int, kept: tuple[int, ...] | None) -> Element:
         kinds = tuple(None if i < 0 else nodes[i].type for i in part.bodies)
-        key = (part.law.key, tuple(id(kind) for kind in kinds), kept)
+        same = tuple(part.bodies.index(i) for i in part.bodies)
+        key = (part.law.key, tuple(id(kind) for kind in kinds), same, kept)
         if key not in element_types:
             found = traced[part.law.key]
             function = found.function if kept is None else _some_rows(found.function, kept)
             rows = found.rows if kept is None else len(kept)
-            element_types[key] = ElementType(function, rows, found.level == "position", kinds)
+            element_types[key] = ElementType(function, rows, found.level == "position", kinds, same)
         numbers = [slots[f"{part.name}.{n}"] for n in part.law.shapes]
         place = (numbers[0][0], numbers[-1][1]) if numbers else (0, 0)
         return Element(element_types[key], part.bodies, place, row)

@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MechanismSystem"]
 
-#: A joint's coordinate may be placed off by this and still be closed without a word [m, relative].
-GAP = 1e-6
-
 
 class MechanismSystem(System):
     """The frozen copy of a `zwang.Mechanism`, with everything a `zwang.System` can do.

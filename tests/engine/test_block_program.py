@@ -64,7 +64,15 @@ def states(parts, count=3, off=0.01):
         yield q + off * rng.standard_normal(q.shape), rng.standard_normal(v.shape)
 
 
+def coupled():
+    """Two joints of one body tied by their rates: the tie meets that body in two places."""
+    m = chain(4)
+    m.couple("tie", "j1.angle", "j2.angle", 1.7)
+    return m
+
+
 MECHANISMS = {
+    "coupled": coupled(),
     "chain": chain(6),
     "skew chain": chain(5, axis=(0.3, 0.8, 0.5)),
     "planar chain": chain(8, plane="xz"),
@@ -103,7 +111,7 @@ def test_corrections_agree_to_first_order(name):
         mine = blocks.block_program().kernel("project")(q, v, [0.0], p)
         theirs = other.kernel("project")(q, v, [0.0], p)
         # By blocks corrections of positions also keep to the velocity constraints.
-        assert np.abs(mine[0] - theirs[0]).max() < (1e-5 if name == "net" else 1e-10)
+        assert np.abs(mine[0] - theirs[0]).max() < (1e-5 if name in ("net", "coupled") else 1e-10)
         assert np.abs(mine[1] - theirs[1]).max() < 1e-4
         (ratios,) = blocks.block_program().kernel("residual")(*mine[:2], [0.0], p)
         assert np.abs(ratios).max() < 1e-4

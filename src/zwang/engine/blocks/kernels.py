@@ -294,7 +294,9 @@ def constraint(kind: ElementType, purpose: str) -> casadi.Function:
         W = ca.SX.sym(f"W{k}", inverse_pattern(node_))
         more.append(W)
         AW = ca.mtimes(blocks[k], W)
-        S = S + ca.mtimes(AW, blocks[k].T)
+        # A node may stand in several places of an element: they are coupled through it.
+        for j in (j for j in moving if kind.same[j] == kind.same[k]):
+            S = S + ca.mtimes(AW, blocks[j].T)
         if purpose == "accelerate":
             f = ca.SX.sym(f"f{k}", node_.nv)
             more.append(f)

@@ -146,14 +146,14 @@ class _Layout:
             for place, i in enumerate(moving):
                 sides[element.nodes[i]].append((e, i, place))
         self.sides = sides
-        meetings: list[tuple[int, int, tuple[int, int, int], tuple[int, int, int]]] = []
+        meetings: list[tuple[int, tuple[int, int, int], tuple[int, int, int]]] = []
         for n, at in enumerate(sides):
             for first in range(len(at)):
                 for second in range(first + 1, len(at)):
                     if at[first][0] != at[second][0]:
-                        meetings.append((n, 0, at[first], at[second]))
+                        meetings.append((n, at[first], at[second]))
         sizes = [e.type.rows for e in s.constraints]
-        self.order: BlockOrder = block_order(sizes, [(a[0], b[0]) for _, _, a, b in meetings])
+        self.order: BlockOrder = block_order(sizes, [(a[0], b[0]) for _, a, b in meetings])
         rank = {block: i for i, block in enumerate(self.order.order)}
         self.block: dict[tuple[int, int], tuple[Place, Place, Place, Place]] = {}
         for column, below in self.order.below.items():
@@ -162,11 +162,9 @@ class _Layout:
                 self.block[row, column] = (take(n), take(n), take(n), take(n))
         # Couplings by the block they add to; several where two constraints share two nodes.
         self.couplings: dict[tuple[int, int], list[tuple[int, Any, Any]]] = {}
-        for n, _, a, b in meetings:
+        for n, a, b in meetings:
             early, late = (a, b) if rank[a[0]] < rank[b[0]] else (b, a)
             self.couplings.setdefault((late[0], early[0]), []).append((n, early, late))
-        # An element that touches one node twice is coupled to itself through it.
-        self.rank = rank
 
     # --- kernels ----------------------------------------------------------------------------------
 

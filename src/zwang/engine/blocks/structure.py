@@ -46,6 +46,7 @@ class ElementType:
     rows : number of equations; 0 for a force.
     position : whether the equations are of positions.
     kinds : node type of each of its nodes, None for the ground.
+    same : for each of its nodes the first place at which the same node stands.
     memo : what was made from it.
     """
 
@@ -53,6 +54,7 @@ class ElementType:
     rows: int
     position: bool
     kinds: tuple[NodeType | None, ...]
+    same: tuple[int, ...]
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
 

@@ -25,7 +25,7 @@ Q, V, T, P, OUT, WORK = 0, 1, 2, 3, 4, 7
 SPACES = 8
 
 #: Calls come in these numbers of arguments; what is missing is filled with pointers not looked at.
-ARITIES = (4, 6, 9, 14, 24)
+ARITIES = (4, 6, 9, 14, 24, 40, 80)
 
 
 @dataclass(frozen=True)
@@ -82,10 +82,10 @@ class Tape:
         self.groups[-1].calls.append(places)
 
     def tables(self, scratch: int) -> tuple[np.ndarray, np.ndarray, list[Kernel]]:
-        """Group table (n, 5), argument table, and the kernels to keep alive.
+        """Group table (n, 4), argument table, and the kernels to keep alive.
 
-        A group is (address, calls, arity, first entry, mixed); entries are offsets in numbers, all
-        lanes counted, with the space in the upper bits.
+        A group is (address, calls, arity, first entry); entries are offsets in bytes, all lanes
+        counted, with the space in the three bits that are free in them.
 
         Parameters
         ----------
