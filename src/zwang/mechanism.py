@@ -182,7 +182,7 @@ class Mechanism(Builder):
             axis=axis,
             axis_b=axis_b,
             reference=reference,
-            needs_axis=found.axis,
+            kind=found,
         )
         self._add_joint(name, found, *markers, values)
 
@@ -232,7 +232,7 @@ class Mechanism(Builder):
 
     def rack_and_pinion(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
         """A pinion a of `radius` about `axis` drives a rack b along `axis_b`."""
-        self.joint("rack_and_pinion", name, a, b, **where)
+        self.joint("rack_and_pinion", name, a, b, **self._normal_axis(where))
 
     def spherical_link(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
         """A massless rod between balls at a pair of points; `length` as placed by default.

@@ -21,7 +21,7 @@ from zwang.errors import (
     ZwangError,
 )
 from zwang.formulations.base import Facts, Formulation
-from zwang.formulations.linear import matvec, transpose_matvec
+from zwang.formulations.linear import matvec, transpose, transpose_matvec
 from zwang.formulations.projection import Projection
 from zwang.formulations.rank import DEFAULT_TOLERANCES, Tolerances, linked_sizes
 from zwang.formulations.refine import ExactResidual, least_norm_multipliers, refine
@@ -394,15 +394,23 @@ def _require_semidefinite(system: ScaledSystem) -> None:
 def _require_consistent(system: ScaledSystem, group: Group, acceleration: FloatArray) -> None:
     """The part of b outside R(A) must be rounding, compared with b and A v̇ (P2)."""
     b = group.terms.constraint_rhs
-    gap = np.max(np.abs(transpose_matvec(group.geometry.dependencies, b)), axis=-1)
+    Z = group.geometry.dependencies
+    gap = np.abs(transpose_matvec(Z, b)) - _rounding(group, transpose(np.abs(Z)))
     size = np.max(np.abs(b), axis=-1) + np.linalg.norm(acceleration, axis=-1)
-    bad = (gap > system.tolerances.consistency * size) | _disagree(group, acceleration, system)
+    bad = np.max(gap, axis=-1) > system.tolerances.consistency * size
+    bad |= _disagree(group, acceleration, system)
     if np.any(bad):
         if group.index is not None:
             marked = np.zeros(np.shape(system.constraint_ranks), dtype=bool)
             marked[group.index] = bad
             bad = marked
         raise _in_batch(system, bad, inconsistent_error)
+
+
+def _rounding(group: Group, weights: FloatArray) -> FloatArray | float:
+    """What rounding of the right sides may add up to in sums with weights (…, k, m)."""
+    rounding = group.terms.rhs_rounding
+    return 0.0 if rounding is None else matvec(weights, rounding)
 
 
 def _disagree(group: Group, acceleration: FloatArray, system: ScaledSystem) -> np.ndarray:
@@ -413,7 +421,8 @@ def _disagree(group: Group, acceleration: FloatArray, system: ScaledSystem) -> n
     """
     A, b, geometry = group.terms.constraint_matrix, group.terms.constraint_rhs, group.geometry
     tolerance = system.tolerances.consistency
-    outside = np.abs(matvec(geometry.dependencies, transpose_matvec(geometry.dependencies, b)))
+    onto = geometry.dependencies @ transpose(geometry.dependencies)
+    outside = np.abs(matvec(onto, b)) - _rounding(group, np.abs(onto))
     own = np.abs(b) + matvec(np.abs(A), np.abs(acceleration))
     noise = ROUNDING * geometry.condition * np.abs(b).max(axis=-1)  # of b in other parts
     doubtful = (outside > tolerance * own) & (outside > noise[..., None])

@@ -29,6 +29,7 @@ from zwang.functions.definition import (
     require_distinct,
 )
 from zwang.functions.model import Definition, Lagrangian, Model, trace
+from zwang.functions.rounding import rhs_rounding
 from zwang.functions.trace import counted
 from zwang.solution import Solution
 from zwang.solve import FORMULATIONS, solve_terms
@@ -272,15 +273,35 @@ class System:
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
     ) -> EquationTerms:
         """`ideal_terms` for what `arguments` returns."""
-        M, Q, A, b = self._evaluate(
-            "terms", lambda m: {"M": m.M, "Q": m.Q, "A": m.A, "b": m.b}, q, v, t, p
-        )
+        M, Q, A, b = self._evaluate("terms", _terms, q, v, t, p)
         nv = len(self.velocities)
         # A matrix of one column comes back as a vector.
         M, A = M.reshape(*q.shape[:-1], nv, nv), A.reshape(*q.shape[:-1], -1, nv)
         columns = self.coordinates if self.definition.kinematics is None else self.velocities
         terms = EquationTerms.of(M, Q, A, b, names=self._row_names, coordinates=columns)
+        if not self.opaque:
+            terms = self._with_rounding(terms, q, v, t, p)
         return replace(terms, notes=(*terms.notes, *self._opaque_notes())) if self.opaque else terms
+
+    def _with_rounding(
+        self, terms: EquationTerms, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
+    ) -> EquationTerms:
+        """Terms that know the rounding in b, where rows may depend on each other."""
+        if self.rows_independent or not terms.constraint_count:
+            return terms
+        found = rhs_rounding(
+            lambda shifted: self._right_sides(q, shifted, t, p),
+            terms.mass_matrix,
+            v,
+            terms.constraint_rhs,
+        )
+        return replace(terms, rhs_rounding=found)
+
+    def _right_sides(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
+    ) -> FloatArray:
+        """b alone, by the kernel of all terms."""
+        return self._evaluate("terms", _terms, q, v, t, p)[3]
 
     def _opaque_notes(self) -> list[str]:
         """How functions that are called numerically were differentiated in the terms."""
@@ -1169,6 +1190,10 @@ class ReducedSystem(System):
         at = State(getattr(q, "q", q), np.zeros(0), time)
         keep = [name for name in self.constraints if name in self.origin.constraints]
         return self.origin.reduce(at=at, keep=keep, parameters=parameters)
+
+
+def _terms(model: Model) -> dict[str, Any]:
+    return {"M": model.M, "Q": model.Q, "A": model.A, "b": model.b}
 
 
 def single_time(t: Any) -> float:

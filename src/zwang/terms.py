@@ -44,6 +44,7 @@ class EquationTerms:
     names : one name for each row of A.
     coordinates : one name for each velocity (column of A).
     notes : what was altered on the way in, as sentences (for example an averaged asymmetry of M).
+    rhs_rounding : how far rounding may put b off, shape (…, m), where that is known.
     """
 
     mass_matrix: FloatArray
@@ -54,6 +55,7 @@ class EquationTerms:
     names: tuple[str, ...] = ()
     coordinates: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    rhs_rounding: FloatArray | None = None
 
     @classmethod
     def of(
@@ -176,6 +178,7 @@ class EquationTerms:
             constraint_matrix=self.constraint_matrix[index],
             constraint_rhs=self.constraint_rhs[index],
             nonideal_force=self.nonideal_force[index],
+            rhs_rounding=None if self.rhs_rounding is None else self.rhs_rounding[index],
         )
 
     def with_forces(

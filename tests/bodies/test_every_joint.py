@@ -126,8 +126,9 @@ def test_gear_ties_the_rates():
     assert np.abs(run["right.angle"] + 2.0 * expected).max() < 1e-8
 
 
-def test_rack_follows_its_pinion():
-    m = zw.Mechanism()
+@pytest.mark.parametrize("plane", [None, "xy"])
+def test_rack_follows_its_pinion(plane):
+    m = zw.Mechanism(plane=plane)
     a = m.body("a", mass=1.0, inertia=(0.1, 0.1, 0.2))
     b = m.body("b", mass=2.0, inertia=(0.1, 0.1, 0.05))
     m.revolute("shaft", m.ground, a, axis="z")

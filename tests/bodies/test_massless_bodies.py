@@ -106,7 +106,25 @@ def on_one_ball():
     return m
 
 
-@pytest.mark.parametrize("build", [dangling, beside_another, on_one_ball])
+def between_balls():
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    crank, rocker, B, C = crank_and_rocker(m)
+    ghost = m.body("ghost", position=(1.05, 0, 0.7))
+    m.spherical("B", crank, ghost, at=B)
+    m.spherical("C", ghost, rocker, at=C)
+    return m
+
+
+def test_the_direction_that_nothing_decides_about_is_told():
+    """A rod between balls may spin about the line between them, from (0.3, 0.4) to (1.8, 1)."""
+    with pytest.raises(NotUniqueError) as caught:
+        between_balls().solve()
+    along = np.array([1.5, 0.0, 0.6]) / np.hypot(1.5, 0.6)
+    said = f"ghost turns about ({along[0]:.4g}, 0, {along[2]:.4g}) through (1.05, 0, 0.7)"
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("build", [dangling, beside_another, on_one_ball, between_balls])
 def test_a_body_that_nothing_decides_about_is_refused_by_name(build):
     m = build()
     with pytest.raises(NotUniqueError, match="body 'ghost'"):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from mechanism_cases import CASES, every
 
+import zwang as zw
 from zwang import library
 from zwang.errors import InputError, UnknownNameError
 
@@ -202,6 +203,31 @@ def test_universal_joint_runs_unevenly():
     closed = np.sin(second) * np.cos(first) - np.cos(bend) * np.sin(first) * np.cos(second)
     assert np.abs(closed).max() < 1e-10
     assert first[-1] > 4.0 * np.pi
+
+
+def test_shaft_at_even_speed_has_reactions_though_right_sides_are_rounding():
+    """Both shafts spin about their own axes: b is rounding, and must not pass for contradictions.
+
+    A balanced shaft at even speed needs no force: that of the joint is zero at the start, where the
+    second shaft neither speeds up nor slows down.
+    """
+    run = library.universal_joint_shaft().simulate(until=0.1)
+    terms = run.system.terms(run.q[0], run.v[0])
+    assert np.abs(terms.constraint_rhs).max() < 1e-13
+    reaction = run.reaction("cross")
+    assert np.abs(reaction.force[0]).max() < 1e-12
+
+
+def test_drivers_that_disagree_are_found_beside_rounding():
+    """A wheel at 100 rad/s, asked for two angular accelerations that differ by a millionth."""
+    m = zw.Mechanism()
+    wheel = m.body("wheel", mass=1.0, inertia=(0.1, 0.1, 0.2))
+    m.revolute("axle", m.ground, wheel, axis=(1.0, 2.0, 3.0))
+    m.drive("first", "axle.angle", lambda t: 100.0 * t)
+    m.drive("second", "axle.angle", lambda t: 100.0 * t + 0.5e-6 * t**2)
+    start = m.assemble()
+    with pytest.raises(zw.InconsistentConstraintsError, match="first and second"):
+        m.system.solve(start)
 
 
 @pytest.mark.campaign

@@ -255,14 +255,14 @@ class Builder:
         axis: Any = None,
         axis_b: Any = None,
         reference: Any = None,
-        needs_axis: bool = False,
+        kind: JointKind | None = None,
     ) -> tuple[Marker, Marker, Layout]:
         """The two markers of a joint, and how their numbers are laid out."""
         bodies = (self._body_of(what, a), self._body_of(what, b))
         points = self._points(what, (a, b), at)
         z = None if axis is None else direction(f"axis of {what}", self.in_space(axis))
         given = [isinstance(x, MarkerHandle) and x.axes is not None for x in points]
-        if needs_axis and z is None and not all(given):
+        if kind is not None and kind.axis and z is None and not all(given):
             raise InputError(
                 what, found="no axis", expected="axis=, a direction in the world or 'x', 'y', 'z'"
             )
@@ -272,12 +272,17 @@ class Builder:
         second = z
         if axis_b is not None:
             second = direction(f"second axis of {what}", self.in_space(axis_b))
-        layout = layout_of(what, self._kind, z)
-        if axis_b is not None and layout_of(what, self._kind, second) != layout:
-            layout = None
+        layout = layout_of(what, self._kind, (z, second))
+        if len(set(layout.normal)) > 1 and not (kind and kind.crossed):
+            raise InputError(
+                f"axes of {what}",
+                found="one in the plane and one across it",
+                expected="both alike in a planar mechanism",
+            )
         markers = []
         try:
-            across = _common_normal(z, second) if x is None and axis_b is not None else x
+            alike = len(set(layout.normal)) == 1
+            across = _common_normal(z, second) if x is None and axis_b is not None and alike else x
             frames = [marker_axes(self._kind, s, across) for s in (z, second)]
         except InputError as error:
             raise error.about(what) from None
@@ -290,12 +295,6 @@ class Builder:
             else:
                 local, own = place.local_point(where), place.rotation.T @ axes
             markers.append(Marker(-1 if body is None else body.index, local - center, own))
-        if layout is None:
-            raise InputError(
-                f"axes of {what}",
-                found="one in the plane and one across it",
-                expected="both alike in a planar mechanism",
-            )
         return markers[0], markers[1], layout
 
     def _points(self, what: str, handles: tuple[Any, Any], at: Any) -> tuple[Any, Any]:

@@ -70,11 +70,11 @@ class Layout:
     Attributes
     ----------
     plane : axes and normal of a planar mechanism, or None in space.
-    normal : in a plane, whether z of the markers is the plane's normal.
+    normal : in a plane, whether z of each marker is the plane's normal.
     """
 
     plane: tuple[int, int, int] | None = None
-    normal: bool = True
+    normal: tuple[bool, bool] = (True, True)
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -85,13 +85,13 @@ class Layout:
     def numbers(self, a: Marker, b: Marker) -> dict[str, np.ndarray]:
         """The numbers of two markers."""
         result = {}
-        for side, marker in (("a", a), ("b", b)):
+        for side, marker, normal in zip("ab", (a, b), self.normal, strict=True):
             if self.plane is None:
                 result[f"at_{side}"], result[f"axes_{side}"] = marker.arm, marker.axes
             else:
                 pair = list(self.plane[:2])
                 result[f"at_{side}"] = marker.arm[pair]
-                result[f"along_{side}"] = marker.axes[pair, 0 if self.normal else 2]
+                result[f"along_{side}"] = marker.axes[pair, 0 if normal else 2]
         return result
 
     def frame(self, pose: Pose, data: Any, side: str) -> Frame:
@@ -106,23 +106,28 @@ class Layout:
         along[i], along[j] = direction[0], direction[1]
         from zwang.bodies.pose import cross
 
-        x, z = (along, n) if self.normal else (n, along)
+        x, z = (along, n) if self.normal["ab".index(side)] else (n, along)
         axes = np.empty((3, 3), dtype=object)
         axes[:, 0], axes[:, 1], axes[:, 2] = x, cross(z, x), z
         return frame(pose, arm, axes)
 
 
-def layout_of(what: str, kind: Kind, axis: FloatArray | None) -> Layout:
-    """The layout for an axis, refused where it is neither in the plane nor its normal."""
+def layout_of(what: str, kind: Kind, axes: tuple[FloatArray | None, FloatArray | None]) -> Layout:
+    """The layout for two axes, refused where one is neither in the plane nor its normal."""
     if kind.plane is None:
         return Layout()
-    if axis is None:
-        return Layout(kind.plane)
-    along = abs(axis[kind.plane[2]])
+    first, second = (_is_normal(what, kind, axis) for axis in axes)
+    return Layout(kind.plane, (first, second))
+
+
+def _is_normal(what: str, kind: Kind, axis: FloatArray | None) -> bool:
+    assert kind.plane is not None
+    along = 1.0 if axis is None else abs(axis[kind.plane[2]])
     if abs(along - 1.0) < IN_PLANE:
-        return Layout(kind.plane)
+        return True
     if along < IN_PLANE:
-        return Layout(kind.plane, normal=False)
+        return False
+    assert axis is not None
     raise InputError(
         f"axis of {what}",
         found=f"{tuple(axis.tolist())}",

@@ -134,8 +134,9 @@ def _posed(parts: Parts, index: int, q: FloatArray, v: FloatArray) -> tuple[Floa
 
 
 def _direction(d: FloatArray) -> str:
-    """``x`` for an axis of the world, else three numbers."""
+    """``x`` for an axis of the world, else three numbers, the first of them positive."""
     unit = _rounded(d / np.linalg.norm(d))
+    unit = unit * np.sign(unit[unit != 0.0][0]) + 0.0
     for k, letter in enumerate("xyz"):
         if abs(abs(unit[k]) - 1.0) < NOISE:
             return letter

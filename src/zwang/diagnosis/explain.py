@@ -20,7 +20,7 @@ from zwang.diagnosis.findings import (
     conflicts,
     freedoms,
     indefinite,
-    right_side_size,
+    right_side_sizes,
     undetermined,
     undetermined_scaled,
 )
@@ -163,7 +163,7 @@ def _contradictions(
 ) -> tuple[Contradiction, ...]:
     """Smallest first: those of the complete search, then all other dependent groups with a gap."""
     b = system.scaled.constraint_rhs
-    limit = system.tolerances.consistency * right_side_size(system, force_known=force_known)
+    limits = system.tolerances.consistency * right_side_sizes(system, force_known=force_known)
     result: list[Contradiction] = []
     for part, conflict in conflicts(system, force_known=force_known):
         drop = tuple(system.terms.name(i) for i in rows_to_drop(part, b))
@@ -173,7 +173,7 @@ def _contradictions(
             for circuit in found
             if circuit.rows[0] in part.rows
             and circuit.rows != conflict.circuit.rows
-            and abs(circuit.coefficients @ b[list(circuit.rows)]) > limit
+            and abs(circuit.coefficients @ b[list(circuit.rows)]) > limits[list(circuit.rows)].max()
         ]
         for circuit in [conflict.circuit, *others]:
             rows, names, c = _in_given_rows(system, circuit)

@@ -17,7 +17,7 @@ __all__ = [
     "freedoms",
     "indefinite",
     "respond",
-    "right_side_size",
+    "right_side_sizes",
     "undetermined",
     "undetermined_scaled",
 ]
@@ -71,17 +71,21 @@ def _readable(scaled_one: ScaledSystem, directions: FloatArray) -> FloatArray:
 # --- contradictions -------------------------------------------------------------------------------
 
 
-def right_side_size(scaled_one: ScaledSystem, *, force_known: bool = True) -> float:
-    """max|b| + ‖v̇‖ in scaled terms: what a disagreement of right sides is compared with.
+def right_side_sizes(scaled_one: ScaledSystem, *, force_known: bool = True) -> FloatArray:
+    """max|b| + ‖v̇‖ in scaled terms: what disagreements of right sides are compared with, (m,).
 
-    v̇ is the motion where the force is known and the motion unique, else the least A⁺b.
+    v̇ is the motion where the force is known and the motion unique, else the least A⁺b. A row whose
+    right side is known to be off by rounding may be off by as much.
     """
     b = scaled_one.scaled.constraint_rhs
     if force_known and scaled_one.unique and not indefinite(scaled_one):
         acceleration = respond(scaled_one).acceleration
     else:
         acceleration = scaled_one.geometry.least_norm(b)
-    return float(np.max(np.abs(b), initial=0.0) + np.linalg.norm(acceleration))
+    whole = np.max(np.abs(b), initial=0.0) + np.linalg.norm(acceleration)
+    rounding = scaled_one.scaled.rhs_rounding
+    own = 0.0 if rounding is None else rounding / scaled_one.tolerances.consistency
+    return np.full(len(b), whole) + own
 
 
 def conflicts(
@@ -98,7 +102,7 @@ def conflicts(
     every = parts(scaled_one.geometry.dependencies, float(scaled_one.geometry.condition))
     if not every:
         return []
-    size = np.full(len(b), right_side_size(scaled_one, force_known=force_known))
+    size = right_side_sizes(scaled_one, force_known=force_known)
     tolerance = scaled_one.tolerances.consistency
     if at_least_one:
         tolerance = min(tolerance, 0.1 * max(part.gap(b, size) for part in every))

@@ -82,6 +82,7 @@ class ScaledSystem:
             flat.nonideal_force * d,
             terms.names,
             terms.coordinates,
+            rhs_rounding=None if flat.rhs_rounding is None else flat.rhs_rounding * e,
         )
         m, n = scaled.constraint_matrix.shape[-2:]
         decomposition = svd(scaled.constraint_matrix, full=n <= 64 or 2 * m >= n)
@@ -199,6 +200,8 @@ def _flat(terms: EquationTerms) -> EquationTerms:
         "constraint_rhs": 1,
         "nonideal_force": 1,
     }
+    if terms.rhs_rounding is not None:
+        own["rhs_rounding"] = 1
     parts = {name: getattr(terms, name) for name in own}
     count = math.prod(terms.batch_shape)  # not −1: arrays without rows are empty
     return replace(

@@ -59,7 +59,9 @@ def _rack(a: Frame, b: Frame, data: Any) -> list[Any]:
     return [b.z @ b.velocity - data.radius * (a.z @ a.angular_velocity)]
 
 
-RACK_AND_PINION = JointKind("rack_and_pinion", None, velocity=_rack, numbers=("radius",))
+RACK_AND_PINION = JointKind(
+    "rack_and_pinion", None, velocity=_rack, numbers=("radius",), crossed=True
+)
 
 SPHERICAL_LINK = JointKind(
     "spherical_link",

@@ -27,6 +27,7 @@ class JointKind:
         (sin, cos), so that it can be followed over full turns.
     numbers : names of further numbers the joint is described by, each a parameter.
     axis : whether the joint has an axis, the z axes of its markers.
+    crossed : whether in a plane one axis may be its normal and the other lie in it.
     """
 
     name: str
@@ -35,3 +36,4 @@ class JointKind:
     coordinates: Mapping[str, Equations] = field(default_factory=dict)
     numbers: tuple[str, ...] = ()
     axis: bool = True
+    crossed: bool = False
