@@ -576,7 +576,7 @@ class Mechanism(Builder):
     def force(
         self,
         name: str,
-        body: BodyHandle,
+        body: BodyHandle | str,
         force: Any = None,
         *,
         at: Any = (0.0, 0.0, 0.0),
@@ -587,6 +587,7 @@ class Mechanism(Builder):
 
         Parameters
         ----------
+        body : the body, or its name.
         force, torque : three numbers, or a function f(body, t, p), or of some of these by name.
         at : point of the body, in its own frame.
         axes : ``"world"``, or ``"body"`` for components that turn with it.

@@ -71,8 +71,22 @@ def coupled():
     return m
 
 
+def star():
+    """A loaded plate with more joints than are added up at once, and as many springs."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    plate = m.body("plate", inertia=zw.inertia.cylinder(3.0, 1.0, 0.1))
+    for i in range(6):
+        end = np.array([np.cos(i), np.sin(i), 0.0])
+        leg = m.body(f"leg{i}", mass=1.0, inertia=(0.1, 0.12, 0.09), position=1.5 * end)
+        m.spherical(f"ball{i}", leg, plate, at=end)
+        m.spring_damper(f"spring{i}", m.ground, plate, at=(2 * end, 0.5 * end), stiffness=7.0)
+    m.force("load", plate, (0, 0, -50.0), at=(0.3, 0, 0))
+    return m
+
+
 MECHANISMS = {
     "coupled": coupled(),
+    "star": star(),
     "chain": chain(6),
     "skew chain": chain(5, axis=(0.3, 0.8, 0.5)),
     "planar chain": chain(8, plane="xz"),

@@ -106,7 +106,9 @@ class _Layout:
         self.unit_q = [take(kind.nq) for kind in types]
         self.W = [take(k.inverse_pattern(kind).nnz()) for kind in types]
         self.f = [take(kind.nv) for kind in types]
-        self.spare = [(take(kind.nv), take(kind.nv)) for kind in types]
+        # Two places to add up forces, two for efforts: both sums of a node are needed at once.
+        self.force_sums = [(take(kind.nv), take(kind.nv)) for kind in types]
+        self.effort_sums = [(take(kind.nv), take(kind.nv)) for kind in types]
         self.A: list[list[Place]] = []
         self.effort: list[list[Place]] = []
         self.S, self.c, self.b, self.y, self.x, self.low, self.d, self.pivot, self.other = (
@@ -371,7 +373,9 @@ class _Layout:
         result = []
         for n, node in enumerate(s.nodes):
             if on[n]:
-                result.append(self._sum(tape, node.type.nv, [self.f[n], *on[n]], self.spare[n]))
+                result.append(
+                    self._sum(tape, node.type.nv, [self.f[n], *on[n]], self.force_sums[n])
+                )
             else:
                 result.append(self.f[n])
         return result
@@ -397,7 +401,7 @@ class _Layout:
         efforts = [self.effort[e][place] for e, _, place in self.sides[n]]
         if len(efforts) <= SUMMANDS:
             return efforts
-        return [self._sum(tape, self.s.nodes[n].type.nv, efforts, self.spare[n])]
+        return [self._sum(tape, self.s.nodes[n].type.nv, efforts, self.effort_sums[n])]
 
     def _factor(self, tape: Tape, *, pivots: bool) -> None:
         """Couplings, then column after column: updates from the columns before, factor, panel."""
