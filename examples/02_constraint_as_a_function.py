@@ -19,7 +19,7 @@ system = zw.System(
 taut = zw.event(lambda q, p: q @ q - p.L**2, zw.switch(on="rod"), direction=1)
 
 
-def main() -> None:
+def main() -> zw.Run:
     """Simulate the fall and the swing, and print what can be trusted about them."""
     run = system.simulate(
         q=[1.0, 0.0, 0.0],
@@ -41,6 +41,7 @@ def main() -> None:
     print(f"largest violation of a constraint {run.worst_residual:.1e}")
     print()
     print(system.explain(run.q[-1], run.v[-1]))
+    return run
 
 
 if __name__ == "__main__":

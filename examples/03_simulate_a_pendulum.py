@@ -17,7 +17,7 @@ pendulum = zw.System(
 wall = zw.event(lambda q: q[0] + 0.4, zw.bounce(0.8), direction=-1)
 
 
-def main() -> None:
+def main() -> zw.Run:
     """Simulate ten seconds and print a summary."""
     start = pendulum.assemble(hold={"x": 0.8}, prefer={"y": -1.0})
     run = pendulum.simulate(start, until=10.0, events={"wall": wall}, certify=True)
@@ -28,6 +28,7 @@ def main() -> None:
     print(f"largest tension {tension.max():.2f} N at t = {run.t[tension.argmax()]:.3f} s")
     print(f"largest violation of a constraint {run.worst_residual:.1e}")
     print(run.certificate)
+    return run
 
 
 if __name__ == "__main__":

@@ -6,12 +6,12 @@ the mechanism is. Programs that need independent equations stop here with a sing
 
 import numpy as np
 
-from zwang import library
+import zwang as zw
 
 
-def main() -> None:
+def main() -> zw.Run:
     """Explain the loop, let it fall for ten seconds, and print what can be trusted about it."""
-    loop = library.bricard()
+    loop = zw.library.bricard()
     print(loop.explain())
     print()
     run = loop.simulate(until=10.0, tolerance=1e-10, save=0.5)
@@ -27,6 +27,7 @@ def main() -> None:
     print(f"force of the first hinge determinate: {bool(first.determinate.all())}")
     support = first.force - last.force  # the last hinge acts on its second body, the ground
     print(f"both hinges together carry {np.round(support[-1], 3)} N")
+    return run
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ m.revolute("C", coupler, rocker, at=(coupler.marker((0.8, 0.0)), rocker.marker((
 m.revolute("D", m.ground, rocker, at=((2.0, 0.0), rocker.marker((-0.5, 0.0))))
 
 
-def main() -> None:
+def main() -> zw.Run:
     """Close the loop from rough placements, start the crank, simulate, and print the reactions."""
     start = m.assemble(hold={"A.angle": 0.0}, velocity={"hold": {"A.angle_rate": -8.0}})
     run = m.simulate(start, until=3.0, save=0.01)
@@ -25,6 +25,7 @@ def main() -> None:
     for pin in "ABCD":
         force = np.linalg.norm(run.reaction(pin).force, axis=1)
         print(f"pin {pin} carries up to {force.max():.2f} N")
+    return run
 
 
 if __name__ == "__main__":
