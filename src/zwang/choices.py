@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from zwang.errors import InputError, UnknownNameError
-from zwang.integrators.settings import Drift, OnSingular, Settings
+from zwang.integrators.settings import Coordinates, Drift, OnSingular, Settings
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -39,11 +39,15 @@ def choices_of(
     scales: Mapping[str, float] | None = None,
     drift: str = "projection",
     on_singular: str = "continue",
+    coordinates: str = "auto",
     **choices: Any,
 ) -> tuple[Settings, FloatArray | None, FloatArray]:
     """Settings, times to save at and scales from what a user gave, checked."""
     kept, passing = _chosen("drift", drift, Drift), _chosen("on_singular", on_singular, OnSingular)
-    settings = Settings(until=float(until), drift=kept, on_singular=passing, **choices)
+    carried = _chosen("coordinates", coordinates, Coordinates)
+    settings = Settings(
+        until=float(until), drift=kept, on_singular=passing, coordinates=carried, **choices
+    )
     if settings.formulation not in ("auto", *system.formulations):
         raise UnknownNameError("formulation", settings.formulation, ["auto", *system.formulations])
     if not settings.until >= start:

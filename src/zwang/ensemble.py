@@ -393,7 +393,7 @@ def _together(context: _Context, key: int, starts: list[_Start]) -> list[Run | N
     if context.times is None or (len(context.times) and context.times[0] == context.start):
         for k in range(count):
             t[k].append(np.array([context.start]))
-            y[k].append(loop.state[:, k][None].copy())
+            y[k].append(loop.present[:, k][None].copy())
     code, pace = sh.BUDGET, Pace()
     while code != sh.DONE and not context.interrupt.asked:
         chunk = pace.advance(loop)

@@ -73,6 +73,7 @@ def simulate(
     spectral_radius: float = 0.8,
     formulation: str = "auto",
     on_singular: str = "continue",
+    coordinates: str = "auto",
     save: Any = None,
     scales: Mapping[str, float] | None = None,
     parameters: Mapping[str, Any] | None = None,
@@ -99,6 +100,7 @@ def simulate(
         spectral_radius=spectral_radius,
         formulation=formulation,
         on_singular=on_singular,
+        coordinates=coordinates,
         save=save,
         scales=scales,
     )
@@ -210,11 +212,11 @@ class _Simulation:
         self._stretch(np.concatenate([q, v]), t)
         self.loop.project()
         if self.loop.program.left_out:
-            nq, y = len(q), self.loop.state[:, 0]
+            nq, y = len(q), self.loop.present[:, 0]
             p = active.parameter_vector(self.parameters)
             active.require_agreement(y[:nq], y[nq:], np.asarray(t), p)
         if self.times is None or (len(self.times) and self.times[0] == t):
-            self._save(np.array([t]), self.loop.state[:, 0][None])
+            self._save(np.array([t]), self.loop.present[:, 0][None])
 
     def _active_system(self) -> System:
         return self.system.without(self.inactive)
@@ -240,7 +242,7 @@ class _Simulation:
             note = left_out_note(self.active, program.left_out)
             self.notes += [note] if note not in self.notes else []
             self.ranks.append(always_dependent(self.active, program, y, t, self.parameters))
-        self.watch = Watch(self.active, self.events) if self.events else None
+        self.watch = Watch(self.active, self.events, program.carrier) if self.events else None
         self.loop = start_loop(
             program,
             self.settings,
@@ -325,7 +327,7 @@ class _Simulation:
             return ""  # without projection all rows are missed a little more with time
         nq = len(self.system.coordinates)
         t = np.append(chunk.t[0], self.loop.t[0])
-        y = np.concatenate([chunk.y[0], self.loop.state[:, 0][None]])
+        y = np.concatenate([chunk.y[0], self.loop.present[:, 0][None]])
         return broken_row(
             self.active, self.loop.program.left_out, y[:, :nq], y[:, nq:], t, self.parameters
         )
@@ -497,7 +499,7 @@ class _Simulation:
                 self.status = f"stopped at t = {met.t:.6g} s by event {met.name!r}: {error}"
                 return
             self.loop.project()  # a constraint switched on takes away the velocity it forbids
-            y = self.loop.state[:, 0].copy()
+            y = self.loop.present[:, 0].copy()
         self._record(met, y)
         same = [r.t for r in self.records if r.name == met.name][-EVENTS_AT_ONCE:]
         crowded = len(same) == EVENTS_AT_ONCE and met.t - same[0] <= INSTANT * max(1.0, abs(met.t))
@@ -512,7 +514,7 @@ class _Simulation:
         if self.watch:
             self.watch.after(self.loop, met.name)
         if self.times is None:
-            self._save(np.array([met.t]), self.loop.state[:, 0][None])
+            self._save(np.array([met.t]), self.loop.present[:, 0][None])
 
     def _switch(self, action: Any) -> None:
         for name in (*action.on, *action.off):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.engine.carrier import Carrier
 from zwang.functions.event import Event
 from zwang.integrators import shared as sh
 from zwang.integrators.choose import start_loop
@@ -29,9 +30,11 @@ class Met:
 
 
 class Watch:
-    """The event functions of a system, compiled."""
+    """The event functions of a system, compiled, as a loop in a carrier's coordinates sees them."""
 
-    def __init__(self, system: System, events: Mapping[str, Event]) -> None:
+    def __init__(
+        self, system: System, events: Mapping[str, Event], carrier: Carrier | None = None
+    ) -> None:
         import casadi as ca
 
         from zwang.functions.derive import rate
@@ -45,13 +48,16 @@ class Watch:
         ]
         inputs = {"q": s.q, "v": s.v, "t": s.t, "p": s.p}
         self.kernel = staged("events", inputs, {"values": ca.vertcat(*values)}, s.calls)
+        if carrier is not None:
+            carried = carrier.of_inputs(ca.vertcat(*values), (s.q, s.v, s.t, s.p))
+            self.kernel = carrier.kernel("events", [carried])
         rates = [rate(g, s) for g in values]
         normals = [ca.densify(ca.jacobian(r, s.v)).T for r in rates]
         outputs = {"rates": ca.vertcat(*rates), "normals": ca.horzcat(*normals)}
         self.rates = staged("event_rates", inputs, outputs, s.calls)
 
     def value(self, loop: Loop, t: float, y: FloatArray) -> FloatArray:
-        """All event functions at a state."""
+        """All event functions at a state of the loop."""
         nq = loop.program.nq
         return self.kernel(y[:nq], y[nq:], [t], loop.parameters[:, 0])[0]
 
@@ -71,6 +77,7 @@ class Watch:
                     loop.parameters,
                     times=None,
                     scales=loop.scales,
+                    carried=True,
                 )
                 code = sh.BUDGET
                 while code in (sh.BUDGET, sh.FULL):
@@ -90,18 +97,19 @@ class Watch:
             if e.direction and (e.direction > 0) != rising:
                 continue
             t = crossing(lambda t, k=k: float(self.value(loop, t, state(t))[k]), t0, t1)
-            found.append(Met(name, t, state(t), rising=rising))
+            y = loop.in_system(state(t)[None], np.array([t]))[0]
+            found.append(Met(name, t, y, rising=rising))
         return sorted(found, key=lambda met: met.t)
 
     def _rates(self, loop: Loop, t: float, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        nq = loop.program.nq
-        return self.rates(y[:nq], y[nq:], [t], loop.parameters[:, 0])  # type: ignore[return-value]
+        nq, count = len(self.system.coordinates), self.rates.inputs[3].size
+        return self.rates(y[:nq], y[nq:], [t], loop.parameters[:count, 0])  # type: ignore[return-value]
 
     def impact(
         self, loop: Loop, name: str, y: FloatArray, t: float, parameters: Mapping[str, Any]
     ) -> tuple[float, FloatArray, FloatArray, FloatArray]:
         """ġ, its gradient in v, and M and the rows of A that hold velocities, at an event."""
-        k, nq = list(self.events).index(name), loop.program.nq
+        k, nq = list(self.events).index(name), len(self.system.coordinates)
         rates, normals = self._rates(loop, t, y)
         terms = self.system.terms(y[:nq], y[nq:], t, parameters=parameters)
         levels = [b.level for b in self.system.model.blocks.values() for _ in range(b.A.shape[0])]
@@ -112,5 +120,5 @@ class Watch:
     def after(self, loop: Loop, name: str) -> None:
         """Tell the loop on which side of zero the motion leaves the event that just happened."""
         k = list(self.events).index(name)
-        rates, _ = self._rates(loop, float(loop.t[0]), loop.state[:, 0])
+        rates, _ = self._rates(loop, float(loop.t[0]), loop.present[:, 0])
         loop.event_values[k, 0] = np.sign(rates[k]) * 1e-300

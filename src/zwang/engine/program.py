@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zwang.engine.carrier import Carrier
 from zwang.engine.discrete import METHODS, StageExpressions
 from zwang.engine.fused import Expressions, accelerate, jacobian, project
 from zwang.errors import ZwangError
@@ -76,6 +77,7 @@ class Program:
     outputs : name of a kernel → what writes its expressions down.
     discrete : writes down the stages of a fixed-step method by its name.
     left_out : numbers of the constraint rows that follow from others and do not act.
+    carrier : the coordinates it is written in, if these are not those of its system.
     compiled : name → kernel, of those that were asked for.
     """
 
@@ -87,6 +89,7 @@ class Program:
     outputs: Mapping[str, Callable[[], Sequence[casadi.SX]]] = field(repr=False)
     discrete: Callable[[str], Sequence[StageExpressions]] = field(repr=False)
     left_out: tuple[int, ...] = ()
+    carrier: Carrier | None = None
     compiled: dict[str, Kernel] = field(default_factory=dict, repr=False)
     _stages: dict[str, tuple[Stage, ...]] = field(default_factory=dict, repr=False)
 
@@ -142,6 +145,7 @@ def fuse(
     lanes: int = 1,
     stabilisation: float = 0.0,
     left_out: tuple[int, ...] = (),
+    carrier: Carrier | None = None,
 ) -> Program:
     """A system as a whole, each kernel one expression.
 
@@ -149,6 +153,7 @@ def fuse(
     ----------
     stabilisation : Baumgarte's rate [1/s]; b is replaced by b − 2 r ψ − r² φ when it is not zero.
     left_out : rows of the system that are not among those of `e`.
+    carrier : the coordinates of `e`, if these are not those of the system.
     """
     if stabilisation:
         e = _stabilised(e, stabilisation)
@@ -174,6 +179,7 @@ def fuse(
         outputs,
         lambda name: METHODS[name](e),
         left_out,
+        carrier,
     )
 
 

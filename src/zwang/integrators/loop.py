@@ -14,7 +14,7 @@ Everything else, here and in the driver, is the same for all methods.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -107,6 +107,7 @@ class Loop(ABC):
     times : times to save at; None saves every accepted step.
     scales : size of each entry of the state below which its error counts as absolute, (n,).
     events : kernel of the event functions.
+    carried : that y, p and scales are in the coordinates of the program's carrier already.
     """
 
     #: Arrays that hold all a loop remembers.
@@ -133,7 +134,11 @@ class Loop(ABC):
         times: FloatArray | None,
         scales: FloatArray,
         events: Kernel | None = None,
+        carried: bool = False,
     ) -> None:
+        if program.carrier is not None and not carried:
+            y, p = program.carrier.enter(y, t, p)
+            scales = program.carrier.scales(scales)
         W, n = program.lanes, program.nq + program.nv
         self.program, self.settings = program, settings
         self.state = np.array(y, dtype=float, order="C")  # the loop works in place
@@ -207,6 +212,21 @@ class Loop(ABC):
         """Whether every lane has reached its end."""
         return not self.counts[sh.ACTIVE].any()
 
+    @property
+    def present(self) -> FloatArray:
+        """Present state of each lane (n, lanes), in the coordinates of the system."""
+        if self.program.carrier is None:
+            return self.state
+        lanes = range(len(self.lanes))
+        rows = [self.in_system(self.state[:, k][None], self.t[k : k + 1], k)[0] for k in lanes]
+        return np.stack(rows, axis=1)
+
+    def in_system(self, y: FloatArray, t: FloatArray, lane: int = 0) -> FloatArray:
+        """States (rows, n) of a lane at times (rows,), in the coordinates of the system."""
+        if self.program.carrier is None:
+            return y
+        return self.program.carrier.leave(y, t, self.parameters[:, lane])
+
     def project(self) -> bool:
         """Put the present state on its constraints; whether that converged."""
         n, W = self.state.shape
@@ -263,7 +283,25 @@ class Loop(ABC):
             if code == sh.FULL and not out.filled.any() and not out.rank_rows.any():
                 rows *= 4  # more save times within one step than the buffer holds
                 continue
-            return out.chunk(code)
+            return self._handed_over(out.chunk(code))
+
+    def _handed_over(self, chunk: Chunk) -> Chunk:
+        """What a chunk holds in the coordinates of the system."""
+        if self.program.carrier is None:
+            return chunk
+        lanes = range(len(self.lanes))
+        return Chunk(
+            chunk.code,
+            chunk.t,
+            [self.in_system(chunk.y[k], chunk.t[k], k) for k in lanes],
+            [
+                [
+                    replace(log, y=self.in_system(log.y[None], np.array([log.t]), k)[0])
+                    for log in logs
+                ]
+                for k, logs in zip(lanes, chunk.ranks, strict=True)
+            ],
+        )
 
     def work_done(self, lane: int = 0) -> tuple[int, ...]:
         """Steps, rejected ones, evaluations, projections, Jacobians, factorisations."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from zwang.errors import InputError, UnknownNameError
 
-__all__ = ["METHODS", "Drift", "Method", "OnSingular", "Settings"]
+__all__ = ["METHODS", "Coordinates", "Drift", "Method", "OnSingular", "Settings"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,15 @@ class OnSingular(StrEnum):
     STOP = "stop"
 
 
+class Coordinates(StrEnum):
+    """What a mechanism is carried in."""
+
+    AUTO = "auto"
+    ABSOLUTE = "absolute"
+    PLANAR = "planar"
+    JOINT = "joint"
+
+
 @dataclass(frozen=True)
 class Settings:
     """Every choice of a simulation that decides its numbers.
@@ -66,6 +75,7 @@ class Settings:
     spectral_radius : part of the fastest oscillations that generalized-α leaves after a step.
     formulation : what computes accelerations, "auto" for the compiled equations.
     on_singular : whether to go on where constraint rows lose rank.
+    coordinates : what a mechanism is integrated in; results are those of its system in all cases.
     """
 
     until: float
@@ -78,6 +88,7 @@ class Settings:
     spectral_radius: float = 0.8
     formulation: str = "auto"
     on_singular: OnSingular = OnSingular.CONTINUE
+    coordinates: Coordinates = Coordinates.AUTO
 
     def __post_init__(self) -> None:
         if self.integrator not in METHODS:
@@ -117,4 +128,7 @@ class Settings:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for storage."""
-        return {**asdict(self), "drift": self.drift.value, "on_singular": self.on_singular.value}
+        chosen = {
+            name: getattr(self, name).value for name in ("drift", "on_singular", "coordinates")
+        }
+        return {**asdict(self), **chosen}

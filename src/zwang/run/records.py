@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.errors import InputError, StoreError
-from zwang.integrators.settings import Drift, OnSingular, Settings
+from zwang.integrators.settings import Coordinates, Drift, OnSingular, Settings
 from zwang.run.certificate import RunCertificate
 from zwang.run.describe import describe_events, describe_model, versions
 from zwang.run.run import Counts, EventRecord, RankChange, Run, Segment
@@ -50,7 +50,13 @@ def settings_of(header: Mapping[str, Any]) -> Settings:
     """The settings in a header."""
     plain = {k: math.inf if v is None else v for k, v in header["settings"].items()}
     on_singular = OnSingular(plain.get("on_singular", "continue"))  # not in earlier versions
-    return Settings(**{**plain, "drift": Drift(plain["drift"]), "on_singular": on_singular})
+    coordinates = Coordinates(plain.get("coordinates", "absolute"))
+    chosen = {
+        "drift": Drift(plain["drift"]),
+        "on_singular": on_singular,
+        "coordinates": coordinates,
+    }
+    return Settings(**{**plain, **chosen})
 
 
 def news_of(run: Run, known: Mapping[str, int]) -> dict[str, Any]:

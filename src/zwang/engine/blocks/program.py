@@ -41,7 +41,7 @@ class BlockProgram:
 
     Attributes
     ----------
-    nq, nv, rows, lanes, left_out : as there.
+    nq, nv, rows, lanes, left_out, carrier : as there.
     structure : what it was made from.
     """
 
@@ -52,6 +52,7 @@ class BlockProgram:
     structure: Structure = field(repr=False)
     layout: _Layout = field(repr=False)
     left_out: tuple[int, ...] = ()
+    carrier: None = None
     _kernels: dict[str, Kernel] = field(default_factory=dict, repr=False)
 
     def kernel(self, name: str) -> Kernel:
