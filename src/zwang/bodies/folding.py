@@ -57,7 +57,7 @@ def folded(x: casadi.SX, entries: Iterable[tuple[int, float]]) -> casadi.SX:
     """A column with some entries replaced by constants."""
     import casadi as ca
 
-    values = x.nonzeros() if x.is_dense() else ca.densify(x).nonzeros()
+    result = ca.densify(x)
     for k, value in entries:
-        values[k] = ca.SX(value)
-    return ca.vertcat(*values) if values else ca.SX(0, 1)
+        result[k] = value
+    return result

@@ -74,7 +74,7 @@ class Carrier:
 
         _, _, t, p = self.inputs
         values = [self.q, self.v, t, p[: symbols[3].numel()]]
-        return ca.graph_substitute(e, list(symbols), values)
+        return ca.substitute([e], list(symbols), values)[0]
 
     def kernel(self, name: str, outputs: Sequence[casadi.SX]) -> Kernel:
         """Compile functions of the inputs."""
