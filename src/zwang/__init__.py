@@ -5,13 +5,12 @@ names what is wrong. Importing the package loads NumPy and changes nothing.
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zwang._version import __version__
 from zwang.certify import Certificate, certify
 from zwang.diagnosis.explain import Explanation, explain
 from zwang.diagnosis.passport import Passport, passport
-from zwang.diagnosis.portrait import Portrait, portrait
 from zwang.diagnosis.splits import Split, splits
 from zwang.errors import (
     AssemblyError,
@@ -28,19 +27,23 @@ from zwang.errors import (
     ZwangError,
 )
 from zwang.formulations.rank import Tolerances
-from zwang.functions.assembly.result import Assembly
-from zwang.functions.constraint import acceleration, constraint, position, velocity
-from zwang.functions.event import bounce, event, set_parameters, switch
-from zwang.functions.opaque import opaque
-from zwang.functions.symbol import where
-from zwang.mechanism import Mechanism
-from zwang.models.model import Model, read_model, write_model
-from zwang.run.run import Run
-from zwang.runs import load, resume, verify
 from zwang.solution import Solution
 from zwang.solve import FORMULATIONS, solve
-from zwang.system import State, System
 from zwang.terms import EquationTerms, join
+
+if TYPE_CHECKING:
+    from zwang.diagnosis.portrait import Portrait, portrait
+    from zwang.functions.assembly.result import Assembly
+    from zwang.functions.constraint import acceleration, constraint, position, velocity
+    from zwang.functions.event import bounce, event, set_parameters, switch
+    from zwang.functions.opaque import opaque
+    from zwang.functions.symbol import where
+    from zwang.mechanism import Mechanism
+    from zwang.models.model import Model, read_model, write_model
+    from zwang.run.run import Run
+    from zwang.runs import load, resume, verify
+    from zwang.state import State
+    from zwang.system import System
 
 __all__ = [
     "FORMULATIONS",
@@ -96,11 +99,38 @@ __all__ = [
 ]
 
 
+#: Module → names of it that load when they are first asked for: what models are made of.
+_LATER = {
+    "zwang.diagnosis.portrait": ("Portrait", "portrait"),
+    "zwang.functions.assembly.result": ("Assembly",),
+    "zwang.functions.constraint": ("acceleration", "constraint", "position", "velocity"),
+    "zwang.functions.event": ("bounce", "event", "set_parameters", "switch"),
+    "zwang.functions.opaque": ("opaque",),
+    "zwang.functions.symbol": ("where",),
+    "zwang.mechanism": ("Mechanism",),
+    "zwang.models.model": ("Model", "read_model", "write_model"),
+    "zwang.run.run": ("Run",),
+    "zwang.runs": ("load", "resume", "verify"),
+    "zwang.state": ("State",),
+    "zwang.system": ("System",),
+}
+_HOME = {name: module for module, names in _LATER.items() for name in names}
+_MODULES = {"inertia": "zwang.bodies.inertia", "library": "zwang.library"}
+_MODULES["rotation"] = "zwang.rotation"
+
+
 def __getattr__(name: str) -> Any:
-    """Load `zwang.library`, `zwang.rotation` and `zwang.inertia` when they are first asked for."""
-    if name in {"library", "rotation"}:
-        return import_module(f"zwang.{name}")
-    if name == "inertia":
-        return import_module("zwang.bodies.inertia")
-    message = f"module 'zwang' has no attribute {name!r}"
-    raise AttributeError(message)
+    """Load what `import zwang` leaves for later."""
+    if name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+    elif name in _MODULES:
+        value = import_module(_MODULES[name])
+    else:
+        message = f"module 'zwang' has no attribute {name!r}"
+        raise AttributeError(message)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_MODULES})

@@ -248,10 +248,12 @@ def test_help_loads_neither_compiler_nor_symbols():
     assert result.stderr.strip() == "[]"
 
 
-def test_import_loads_none_of_the_command_line():
+def test_import_loads_neither_the_command_line_nor_models():
     script = (
         "import sys, zwang\n"
-        "print(sorted({'typer', 'rich', 'pint', 'tomllib', 'casadi'} & set(sys.modules)))"
+        "late = {'typer', 'rich', 'pint', 'tomllib', 'casadi', 'zwang.mechanism', 'zwang.system',\n"
+        "        'zwang.simulate', 'zwang.run.run', 'zwang.models.model'}\n"
+        "print(sorted(late & set(sys.modules)))"
     )
     result = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True

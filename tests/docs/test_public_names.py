@@ -44,6 +44,19 @@ def test_public_name_exists_and_is_in_the_reference(name):
         assert any(entry.endswith(f".{name}") for entry in documented())
 
 
+def test_names_that_load_late_are_those_that_type_checkers_see():
+    source = Path(zwang.__file__).read_text(encoding="utf-8")
+    block = source.partition("if TYPE_CHECKING:")[2].partition("__all__")[0]
+    seen = {
+        (module, name.strip())
+        for module, names in re.findall(r"from ([\w.]+) import ([\w, ]+)", block)
+        for name in names.split(",")
+    }
+    late = {(module, name) for module, names in zwang._LATER.items() for name in names}
+    assert late == seen
+    assert {name for _, name in late} <= set(zwang.__all__) <= set(dir(zwang))
+
+
 @pytest.mark.parametrize("entry", sorted(documented()))
 def test_the_reference_asks_for_things_that_exist(entry):
     assert theory_map.resolve(entry) is not None
