@@ -32,6 +32,7 @@ from zwang.solve import FORMULATIONS, solve
 from zwang.terms import EquationTerms, join
 
 if TYPE_CHECKING:
+    from zwang.bodies.mesh import mesh
     from zwang.diagnosis.portrait import Portrait, portrait
     from zwang.functions.assembly.result import Assembly
     from zwang.functions.constraint import acceleration, constraint, position, velocity
@@ -82,6 +83,7 @@ __all__ = [
     "explain",
     "join",
     "load",
+    "mesh",
     "opaque",
     "passport",
     "portrait",
@@ -101,6 +103,7 @@ __all__ = [
 
 #: Module → names of it that load when they are first asked for: what models are made of.
 _LATER = {
+    "zwang.bodies.mesh": ("mesh",),
     "zwang.diagnosis.portrait": ("Portrait", "portrait"),
     "zwang.functions.assembly.result": ("Assembly",),
     "zwang.functions.constraint": ("acceleration", "constraint", "position", "velocity"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Self
 
 __all__ = [
     "AssemblyError",
@@ -68,6 +68,21 @@ class ZwangError(Exception):
         if advice is not None:
             message += f" {advice}"
         super().__init__(message)
+
+    def located(self, file: str, places: Sequence[tuple[int, str]]) -> Self:
+        """The same error told of the model file it comes from; it gets `file`, `line` and `key`.
+
+        Parameters
+        ----------
+        places : line and dotted key of all that it is about, that to begin with first.
+        """
+        self.file, (self.line, self.key) = file, places[0]
+        where = f"{file}, line {self.line}" + (f", key {self.key}" if self.key else "")
+        message = f"{where}: {self}"
+        if len(places) > 1:
+            message += f" In the file: {', '.join(f'{key} (line {n})' for n, key in places)}."
+        self.args = (message,)
+        return self
 
 
 class InputError(ZwangError):

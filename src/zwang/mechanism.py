@@ -10,6 +10,7 @@ next use and leaves the old one, and its runs, alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,8 @@ from zwang.bodies.handles import BodyHandle, MarkerHandle
 from zwang.bodies.inertia import number, point, vector
 from zwang.bodies.joints import KINDS
 from zwang.bodies.marker import Joint
+from zwang.bodies.mesh import MeshFile
+from zwang.bodies.mesh import mesh as mesh_of
 from zwang.bodies.parts import Parts
 from zwang.bodies.pose import GROUND, SCALAR, SPATIAL, Pose
 from zwang.errors import InputError, UnknownNameError, shown
@@ -80,6 +83,7 @@ class Mechanism(Builder):
         angular_velocity: Any = (0.0, 0.0, 0.0),
         relative_to: BodyHandle | MarkerHandle | None = None,
         free: bool = False,
+        mesh: str | PathLike[str] | MeshFile | None = None,
     ) -> BodyHandle:
         """Add a rigid body.
 
@@ -94,6 +98,8 @@ class Mechanism(Builder):
         velocity, angular_velocity : of the origin, and of the body, world axes.
         relative_to : a body or a marker whose frame position and orientation refer to.
         free : that the body is meant to move without joints or forces.
+        mesh : what pictures show in place of the shapes of `inertia`: an STL or OBJ file in metres,
+            or `zwang.mesh` for other units and axes.
         """
         self._new_name("body", name)
         what = f"body {name!r}"
@@ -103,12 +109,13 @@ class Mechanism(Builder):
             p = vector("position", self.in_space(position))
             v = vector("velocity", self.in_space(velocity))
             w = self._spin(angular_velocity)
+            look = mesh if mesh is None or isinstance(mesh, MeshFile) else mesh_of(mesh)
         except InputError as error:
             raise error.about(what) from None
         if relative_to is not None:
             base = self._frame_of(f"relative_to of {what}", relative_to)
             p, R = base.point(p), base.rotation @ R
-        body = Body(name, len(self._bodies), self._kind, made, Placement(p, R, v, w))
+        body = Body(name, len(self._bodies), self._kind, made, Placement(p, R, v, w), look)
         self._require_in_plane(what, body)
         self._bodies[name] = body
         if free:

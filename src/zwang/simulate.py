@@ -83,8 +83,12 @@ def simulate(
     store_every: float = 1.0,
     progress: bool | Report | None = None,
     certify: bool | float = False,
+    companions: Mapping[str, bytes] | None = None,
 ) -> Run:
-    """Integrate a system; `zwang.System.simulate` documents the arguments."""
+    """Integrate a system; `zwang.System.simulate` documents the arguments.
+
+    `companions` are files to go along with the stored run, name → content.
+    """
     if hasattr(q, "t"):
         start = float(q.t)
     settings, times, sizes = choices_of(
@@ -118,7 +122,7 @@ def simulate(
     with reporting(progress=progress) as report:
         simulation.begin(q, v, start)
         if store is not None:
-            simulation.keep(store, store_every)
+            simulation.keep(store, store_every, companions)
         simulation.run(report)
     return simulation.result()
 
@@ -349,14 +353,16 @@ class _Simulation:
 
     # --- storage ----------------------------------------------------------------------------------
 
-    def keep(self, path: str | PathLike[str], every: float) -> None:
+    def keep(
+        self, path: str | PathLike[str], every: float, companions: Mapping[str, bytes] | None
+    ) -> None:
         """Store the simulation from here on."""
         s = self.start
         start = {"t": s.t, "q": s.q, "v": s.v, "inactive": sorted(self.inactive)}
         header = header_of(
             self.system, self.settings, self.scales, start, self.parameters, self.events
         )
-        self.keeper = Keeper(Store.create(path, header, self.times), every)
+        self.keeper = Keeper(Store.create(path, header, self.times, companions), every)
 
     @classmethod
     def restored(

@@ -773,6 +773,33 @@ CASES = {
         r"\[body\] beside",
         "a mechanism or a system",
     ),
+    "a mesh that is not there": (
+        MECHANISM,
+        "position = [2, 0, 0]",
+        'position = [2, 0, 0]\nmesh = "no_such.stl"',
+        17,
+        "body.block.mesh",
+        "no such file",
+        "a file with a mesh",
+    ),
+    "a mesh of another kind": (
+        MECHANISM,
+        "position = [2, 0, 0]",
+        'position = [2, 0, 0]\nmesh = { file = "block.step", scale = "1 mm" }',
+        17,
+        "body.block.mesh",
+        "'.step'",
+        r"\.stl or \.obj",
+    ),
+    "a mesh with a scale that is no length": (
+        MECHANISM,
+        "position = [2, 0, 0]",
+        'position = [2, 0, 0]\nmesh = { file = "a.stl", scale = "2 kg" }',
+        17,
+        "body.block.mesh.scale",
+        "mass",
+        "a number in m",
+    ),
     "nothing described": (
         SYSTEM,
         SYSTEM,
@@ -862,6 +889,55 @@ def test_command_line_tells_it_without_traceback_and_writes_nothing(name, tmp_pa
     assert result.stderr.startswith("Error: planted.toml, line ")
     assert "Traceback" not in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["planted.toml"]
+
+
+#: Contradictions and open motions are no mistakes of one key: what is told, and of which entries.
+CONTRADICTIONS = {
+    "a held value out of reach": (
+        SYSTEM.replace("x = 1.0", "x = 3.0"),
+        zw.AssemblyError,
+        ["start.hold.x", "constraint.rod"],
+    ),
+    "two constraints": (
+        SYSTEM.replace("hold = { x = 1.0 }\n", "") + '[constraint.far]\nposition = "x + y - 30"\n',
+        zw.AssemblyError,
+        ["constraint.far", "constraint.rod"],
+    ),
+    "a joint that does not reach": (
+        MECHANISM.replace(
+            "[constraint.tie]",
+            '[joint.end]\ntype = "spherical"\nbodies = ["ground", "rod"]\n'
+            "at = [[5, 0, 0], [1, 0, 0]]\n[constraint.tie]",
+        ),
+        zw.AssemblyError,
+        ["start.hold.pin.angle", "joint.end"],
+    ),
+    "neither mass nor constraint": (
+        MECHANISM.replace("[coordinate.s]", "[coordinate.w]\n[coordinate.s]"),
+        zw.NotUniqueError,
+        ["coordinate.w"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONTRADICTIONS)
+def test_contradictions_are_told_with_the_places_of_all_they_are_about(name, tmp_path, monkeypatch):
+    text, kind, keys = CONTRADICTIONS[name]
+    model = model_of(text, "planted.toml")
+    with pytest.raises(kind) as caught:
+        model.simulate(until=0.01)
+    error, lines = caught.value, text.splitlines()
+    assert (error.file, error.key) == ("planted.toml", keys[0])
+    assert keys[0].rpartition(".")[2] in lines[error.line - 1]
+    assert str(error).startswith(f"planted.toml, line {error.line}, key {keys[0]}: ")
+    for key in keys[1:]:
+        line = lines.index(f"[{key}]") + 1
+        assert f"{key} (line {line})" in str(error)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "planted.toml").write_text(text, encoding="utf-8")
+    told = CliRunner().invoke(app, ["check", "planted.toml"])
+    assert told.exit_code == 1
+    assert told.stderr.startswith(f"Error: planted.toml, line {error.line}, key {keys[0]}: ")
 
 
 def test_bytes_that_are_no_text_and_files_that_are_not_there(tmp_path):

@@ -1,6 +1,10 @@
 """Model files describe what Python would, and Python writes files that describe the same."""
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -30,6 +34,10 @@ def same_parts(a, b):
         assert np.array_equal(x, y)
     for x, y in zip(a.bodies, b.bodies, strict=True):
         assert repr(x.inertia.shapes) == repr(y.inertia.shapes)
+        assert (x.mesh is None) == (y.mesh is None)
+        if x.mesh is not None:
+            assert np.array_equal(x.mesh.vertices, y.mesh.vertices)
+            assert np.array_equal(x.mesh.triangles, y.mesh.triangles)
 
 
 def read_back(thing):
@@ -456,6 +464,77 @@ def test_a_stored_run_has_its_model(tmp_path):
     assert again.text == model.text
     assert zw.verify(tmp_path / "run", again.system)
     assert np.array_equal(zw.load(tmp_path / "run", again.system).q, run.q)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be killed in the middle")
+def test_a_run_that_was_killed_has_its_model(tmp_path):
+    """Killed by the first report of progress: nothing that comes at the end has happened."""
+    model = zw.read_model(example_path("pendulum"))
+    script = (
+        "import os, signal, zwang as zw\n"
+        f"model = zw.read_model({str(example_path('pendulum'))!r})\n"
+        "kill = lambda _: os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"model.simulate(until=1e6, store={str(tmp_path / 'run')!r}, progress=kill)\n"
+    )
+    killed = subprocess.run([sys.executable, "-c", script], check=False)
+    assert killed.returncode == -9
+    again = zw.read_model(tmp_path / "run")
+    assert again.text == model.text
+    assert zw.verify(tmp_path / "run", again.system)
+
+
+# --- meshes ---------------------------------------------------------------------------------------
+
+#: A triangle that is seen from both sides is a mesh.
+TRIANGLE = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"
+
+
+def rod_with_mesh(folder):
+    (folder / "parts").mkdir(parents=True)
+    (folder / "parts" / "rod.obj").write_text(TRIANGLE)
+    entry = 'mesh = { file = "parts/rod.obj", scale = "1 mm", position = [0, 0, 0.1] }\n[joint.pin]'
+    text = example_path("pendulum").read_text(encoding="utf-8")
+    assert "[joint.pin]" in text
+    (folder / "model.toml").write_text(text.replace("[joint.pin]", entry), encoding="utf-8")
+    return zw.read_model(folder / "model.toml")
+
+
+def test_paths_to_meshes_begin_beside_the_model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mesh = rod_with_mesh(tmp_path / "a").mechanism.parts.bodies[0].mesh
+    assert mesh.file == (tmp_path / "a" / "parts" / "rod.obj").resolve()
+    expected = [(0.0, 0.0, 0.1), (0.001, 0.0, 0.1), (0.0, 0.001, 0.1)]
+    assert np.allclose(sorted(map(tuple, mesh.vertices)), sorted(expected), atol=1e-15)
+
+
+def test_a_mesh_goes_through_files_in_other_folders(tmp_path):
+    model = rod_with_mesh(tmp_path / "a")
+    (tmp_path / "b").mkdir()
+    zw.write_model(model.mechanism, tmp_path / "b" / "again.toml")
+    assert "../a/parts/rod.obj" in (tmp_path / "b" / "again.toml").read_text(encoding="utf-8")
+    again = zw.read_model(tmp_path / "b" / "again.toml")
+    same_parts(again.mechanism.parts, model.mechanism.parts)
+
+
+def test_python_to_toml_keeps_a_mesh(tmp_path):
+    (tmp_path / "rod.obj").write_text(TRIANGLE)
+    m = zw.Mechanism()
+    look = zw.mesh(tmp_path / "rod.obj", scale=0.5, orientation=(0.8, 0, 0.6, 0))
+    m.body("rod", 1.0, (1.0, 1.0, 1.0), mesh=look, free=True)
+    m.body("other", 1.0, mesh=str(tmp_path / "rod.obj"), free=True)
+    same_parts(read_back(m).mechanism.parts, m.parts)
+
+
+def test_a_stored_run_can_be_drawn_when_its_meshes_are_gone(tmp_path):
+    model = rod_with_mesh(tmp_path / "a")
+    model.simulate(until=0.1, store=tmp_path / "run")
+    shutil.rmtree(tmp_path / "a")
+    again = zw.read_model(tmp_path / "run")
+    same_parts(again.mechanism.parts, model.mechanism.parts)
+    assert zw.verify(tmp_path / "run", again.system)
+    (tmp_path / "run" / "time" / "record" / "meshes.json").write_text("[]")
+    with pytest.raises(zw.DamageError, match="list of meshes"):
+        zw.read_model(tmp_path / "run")
 
 
 def test_a_run_of_something_else_is_left_alone(tmp_path):

@@ -143,3 +143,69 @@ def test_channels_are_the_quantities_of_the_run(run):
     assert channel_of(run, "pin.angle_rate").label == "pin.angle_rate [rad/s]"
     with pytest.raises(zw.ZwangError, match=r"Did you mean 'pin\.force"):
         channel_of(run, "pin.forc")
+
+
+# --- meshes of files ------------------------------------------------------------------------------
+
+
+def ring(folder, around=80, belts=40):
+    """A torus about z in millimetres, as an OBJ file of quadrilaterals; radii 200 and 60 mm."""
+    a, b = (2.0 * np.pi * np.arange(n) / n for n in (around, belts))
+    a, b = a[:, None], b[None, :]
+    r = 200.0 + 60.0 * np.cos(b)
+    points = np.stack([r * np.cos(a), r * np.sin(a), 60.0 * np.sin(b) + 0.0 * a], axis=-1)
+    lines = [f"v {x:.6f} {y:.6f} {z:.6f}" for x, y, z in points.reshape(-1, 3)]
+    number = np.arange(around * belts).reshape(around, belts) + 1
+    for i in range(around):
+        for j in range(belts):
+            k, n = (i + 1) % around, (j + 1) % belts
+            lines.append(f"f {number[i, j]} {number[k, j]} {number[k, n]} {number[i, n]}")
+    path = folder / "ring.obj"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def ring_run(path, scale):
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    look = zw.mesh(path, scale=scale, position=(0, 0, 0.01))
+    body = m.body(
+        "ring", inertia=zw.inertia.cylinder(1.0, 0.2, 0.1), position=(0.5, 0, 0), mesh=look
+    )
+    m.revolute("pin", m.ground, body, at=(0, 0, 0), axis="y")
+    return m.simulate(m.assemble(), until=0.2)
+
+
+def test_a_mesh_takes_the_place_of_shapes_and_moves_with_its_body(tmp_path):
+    run = ring_run(ring(tmp_path), 1e-3)
+    scene = scene_of(run, frames=3, forces=False)
+    (solid,) = [s for s in scene.solids if s.role == "body"]
+    low, high = solid.mesh.vertices.min(axis=0), solid.mesh.vertices.max(axis=0)
+    assert high - low == pytest.approx([0.52, 0.52, 0.12], abs=1e-6)
+    assert 0.5 * (high + low) == pytest.approx([0.0, 0.0, 0.01], abs=1e-6)
+    assert len(solid.mesh.faces) == 2 * 80 * 40
+    assert scene.notes == ()
+    # What a painter gets is coarser, and still a ring: nothing in its hole, volume 2π²Rr².
+    few = solid.painted
+    assert 200 < len(few.faces) <= 2500
+    assert np.hypot(few.vertices[:, 0], few.vertices[:, 1]).min() > 0.13
+    a, b, c = np.moveaxis(few.vertices[few.triangles], 1, 0)
+    volume = np.einsum("ni,ni->", a, np.cross(b, c)) / 6.0
+    assert volume == pytest.approx(2.0 * np.pi**2 * 0.2 * 0.06**2, rel=0.05)
+
+
+def test_a_mesh_in_other_units_is_told(tmp_path):
+    (note,) = scene_of(ring_run(ring(tmp_path), 1.0), frames=1, forces=False).notes
+    assert "the mesh of 'ring' is 7" in note
+    assert "the mechanism without it 0." in note
+
+
+def test_an_open_mesh_is_painted_from_both_sides(tmp_path):
+    path = tmp_path / "sheet.obj"
+    path.write_text("v 0 -1 -1\nv 0 1 -1\nv 0 0 1\nf 1 2 3\n")
+    scene = scene_of(ring_run(path, 0.1), frames=1, forces=False)
+    (solid,) = [s for s in scene.solids if s.role == "body"]
+    assert len(solid.mesh.faces) == 2
+    for azimuth in (0.4, 0.4 + np.pi):
+        colors = {face.color for face in painted(scene, camera_of(scene, azimuth, 0.2), 0)}
+        blue = [c for c in colors if c[2] > 1.5 * c[0]]
+        assert len(blue) == 1  # one side of it, whichever it is

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from zwang.bodies.inertia import Inertia, cross
+from zwang.bodies.mesh import MeshFile
 from zwang.bodies.pose import GROUND, SCALAR, Kind
 from zwang.terms import FloatArray
 
@@ -58,6 +59,7 @@ class Body:
     kind : what it moves in.
     inertia : mass, centre and tensor in body axes; for a coordinate its mass alone counts.
     placement : where it starts; for a coordinate value and rate are in its first components.
+    mesh : what it looks like, in place of the shapes of its inertia.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Body:
     kind: Kind
     inertia: Inertia
     placement: Placement
+    mesh: MeshFile | None = None
 
     @property
     def is_ground(self) -> bool:

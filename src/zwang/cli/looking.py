@@ -18,7 +18,9 @@ def check(out: Output, path: Path) -> None:
     model = read_model(path)
     system = model.system
     state = model.start()
-    explanation = system.explain(state)
+    with model.telling("start"):
+        explanation = system.explain(state)
+        system.solve(state)  # tells what leaves the motion open, or contradicts itself
     residuals = system.residuals(state)
     values = [np.abs(x).max(initial=0.0) for x in (residuals.position, residuals.velocity)]
     facts = {
@@ -50,12 +52,14 @@ def explain(out: Output, path: Path) -> None:
     """Freedoms, dependent constraints and determinacy at the start."""
     model = read_model(path)
     state = model.start()
-    explanation = model.system.explain(state)
+    with model.telling("start"):
+        explanation = model.system.explain(state)
     if explanation.exists is False:
         out.result({"model": model.name, "explanation": explanation.to_dict()})
         out.say(str(explanation))
         raise typer.Exit(FAILURE)
-    passport = model.system.passport(state)
+    with model.telling("start"):
+        passport = model.system.passport(state)
     out.result(
         {
             "model": model.name,

@@ -7,12 +7,13 @@ by then, the line that each key and each entry of a list stands on.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zwang.errors import InputError, ModelError, shown
+from zwang.errors import InputError, ModelError, ZwangError, shown
 
 __all__ = ["Document", "Item", "Key", "line_index", "parse", "read_text"]
 
@@ -94,6 +95,30 @@ class Item:
                     return entry
         return self
 
+    def located(self, error: ZwangError) -> ZwangError:
+        """An error that is no mistake in one key, told of the entries whose names it mentions.
+
+        Held values come first, as they are the easiest to let go; then the last entry, which found
+        the others in its way.
+        """
+        names = getattr(error, "group", ()) or getattr(error, "names", ()) or ()
+        told = [str(name).partition("[")[0] for name in names]
+        if not told:
+            told = re.findall(r"\w+", error.found or "")
+        held = {name.removeprefix("hold ") for name in told if name.startswith("hold ")}
+        places = []
+        for table in self:
+            for entry in table if isinstance(table.value, dict) else ():
+                if table.name == "start" and entry.name in ("hold", "velocity"):
+                    inside = entry.under("hold")
+                    hits = [value for value in inside if value.name in held]
+                    places += [(0, -value.line, value.dotted) for value in hits]
+                elif table.name in _NAMED and entry.name in told:
+                    places.append((1, -entry.line, entry.dotted))
+        whole = self.under("system")
+        found = [(-line, key) for _, line, key in sorted(places)] or [(whole.line, whole.dotted)]
+        return error.located(self.document.file, found)
+
     def error(
         self,
         found: str | None = None,
@@ -143,6 +168,9 @@ class Item:
         return self
 
 
+#: Tables whose entries have names that the library's messages use.
+_NAMED = ("body", "coordinate", "joint", "constraint", "drive", "couple")
+
 #: Words of the library's messages → the key of a table that they are about.
 _HINTS = {
     "second axis": "axis_b",
@@ -176,8 +204,6 @@ def parse(text: str, file: str) -> Document:
 
 def _syntax_error(file: str, text: str, message: str) -> ModelError:
     """A complaint of the standard parser, whose place is at its end in parentheses."""
-    import re
-
     what, _, place = message.rpartition(" (at ")
     match = re.match(r"line (\d+)", place)
     last = text.rstrip().count("\n") + 1

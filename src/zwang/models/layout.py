@@ -82,6 +82,16 @@ _DRAWN = Table(
 )
 
 
+_MESH = Table(
+    {
+        "file": Field(Text(), "STL or OBJ; a path that begins beside this file", required=True),
+        "scale": Field(_LENGTH, "length of one unit of the mesh, as '1 mm'"),
+        "position": Field(_POINT, "of the mesh's origin, in the body's frame"),
+        "orientation": Field(Orientation(), "from the axes of the mesh to the body's"),
+    }
+)
+
+
 class _List(Kind):
     """A table, or a list of tables."""
 
@@ -118,6 +128,9 @@ _BODY = Table(
             OneOf(Places(pair=False), Text()), "a body named before, or a marker on it"
         ),
         "free": Field(Flag(), "that it is meant to move without joints or forces"),
+        "mesh": Field(
+            OneOf(_MESH, Text()), "what pictures show: an STL or OBJ file, beside this file"
+        ),
     }
 )
 

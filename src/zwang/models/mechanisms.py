@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from zwang.bodies import inertia as shapes
 from zwang.bodies.handles import BodyHandle, MarkerHandle
 from zwang.bodies.inertia import Inertia, Shape, direction, rotation
+from zwang.bodies.mesh import MeshFile, mesh
 from zwang.errors import InputError
 from zwang.mechanism import Mechanism
 from zwang.models.document import Item
@@ -18,7 +20,11 @@ from zwang.models.formulas import Definitions, Formula, Scope, UserForces
 from zwang.models.layout import CURVE, MECHANISM_ONLY, SHAPES
 from zwang.rotation.quaternion import from_axis_angle
 
-__all__ = ["blaming", "mechanism_of"]
+__all__ = ["Files", "blaming", "mechanism_of"]
+
+
+#: Path as it is written in a model file → where that file is.
+Files = Callable[[str], Path]
 
 
 @contextmanager
@@ -30,12 +36,15 @@ def blaming(item: Item) -> Iterator[None]:
         raise item.blamed(error) from None
 
 
-def mechanism_of(root: Item, values: Mapping[str, Any], definitions: Definitions) -> Mechanism:
+def mechanism_of(
+    root: Item, values: Mapping[str, Any], definitions: Definitions, files: Files
+) -> Mechanism:
     """The mechanism of a file.
 
     Parameters
     ----------
     values : what `FILE` has read.
+    files : where the files are that it names.
     """
     settings = values.get("mechanism", {})
     with blaming(root.under("parameters")):
@@ -44,7 +53,7 @@ def mechanism_of(root: Item, values: Mapping[str, Any], definitions: Definitions
             parameters=values.get("parameters"),
             plane=settings.get("plane"),
         )
-    build = _Building(m, root, values, definitions)
+    build = _Building(m, root, values, definitions, files)
     for kind, name in _in_order(root, values):
         with blaming(root[kind][name]):
             getattr(build, kind)(name, values[kind][name])
@@ -95,9 +104,14 @@ class _Building:
     """One method for each table of the file."""
 
     def __init__(
-        self, m: Mechanism, root: Item, values: Mapping[str, Any], definitions: Definitions
+        self,
+        m: Mechanism,
+        root: Item,
+        values: Mapping[str, Any],
+        definitions: Definitions,
+        files: Files,
     ) -> None:
-        self.m, self.root, self.definitions = m, root, definitions
+        self.m, self.root, self.definitions, self.files = m, root, definitions, files
         self.parameters = tuple(values.get("parameters", {}))
         self.bodies = tuple(values.get("body", {}))
         curves = [n for n, j in values.get("joint", {}).items() if j["type"] == CURVE]
@@ -116,7 +130,17 @@ class _Building:
             place["orientation"] = _orientation(given["orientation"])
         if "relative_to" in given:
             place["relative_to"] = self._frame(item["relative_to"], given["relative_to"])
+        if "mesh" in given:
+            place["mesh"] = self._mesh(given["mesh"])
         self.m.body(name, *self._inertia(item, given), **place)
+
+    def _mesh(self, given: str | dict[str, Any]) -> MeshFile:
+        table = {"file": given} if isinstance(given, str) else dict(given)
+        if "orientation" in table:
+            table["orientation"] = _orientation(table["orientation"])
+        if "position" in table:
+            table["position"] = self.m.in_space(table["position"])
+        return mesh(self.files(table.pop("file")), **table)
 
     def _inertia(self, item: Item, given: dict[str, Any]) -> tuple[Any, Any]:
         """Mass and inertia as `Mechanism.body` takes them."""

@@ -6,7 +6,9 @@ write_model(mechanism, path)      the same back to a file
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.errors import InputError, ModelError
+from zwang.errors import DamageError, InputError, ModelError, StoreError, ZwangError
 from zwang.run.store import companion
 from zwang.state import State
 
@@ -30,6 +32,8 @@ __all__ = ["Model", "Simulation", "Start", "read_model", "write_model"]
 
 #: Name of the model within the folder of a run that was made from one.
 IN_A_RUN = "model.toml"
+#: The same for its meshes: path as it is written in the model → name.
+MESHES_IN_A_RUN = "meshes.json"
 
 
 @dataclass(frozen=True)
@@ -123,14 +127,11 @@ class Model:
         """
         values = {**self.simulation.choices.get("parameters", {}), **(parameters or {})}
         wanted, system = self.start_conditions, self.system
-        place = self._root.under("start")
-        try:
+        with self.telling("start"):
             if wanted.q is None:
                 return system.assemble(**wanted.wishes, t=wanted.t, parameters=values)
             v = {**dict.fromkeys(system.velocities, 0.0), **(wanted.v or {})}
             q, velocities, _, _ = system.arguments(wanted.q, v, wanted.t, values)
-        except InputError as error:
-            raise _narrowed(place, error).blamed(error) from None
         return State(np.array(q), np.array(velocities), wanted.t)
 
     def simulate(self, state: Any = None, **choices: Any) -> Run:
@@ -161,34 +162,51 @@ class Model:
         given.setdefault("events", self.events)
         if state is None:
             state = self.start(given.get("parameters"))
-        place = self._root.under("simulation")
-        store = given.get("store")
-        new = store is not None and not Path(store).exists()
-        try:
-            return simulate(self.system, state, **given)
-        except InputError as error:
-            raise _narrowed(place, error).blamed(error) from None
-        finally:
-            if store is not None and new:  # also of a run that failed on the way
-                self._keep(store)
+        companions = None if given.get("store") is None else self._companions()
+        with self.telling("simulation"):
+            return simulate(self.system, state, companions=companions, **given)
 
     def resume(self, path: str | PathLike[str], **choices: Any) -> Run:
         """Go on with a stored run of this model; see `zwang.resume`."""
         from zwang.runs import resume
 
-        run = resume(path, self.system, events=self.events, **choices)
-        self._keep(path)
-        return run
+        return resume(path, self.system, events=self.events, **choices)
+
+    @contextmanager
+    def telling(self, table: str) -> Iterator[None]:
+        """Tell errors of the library, while this is entered, of their place in the file.
+
+        Parameters
+        ----------
+        table : the one whose keys wrong arguments come from.
+        """
+        try:
+            yield
+        except InputError as error:
+            raise _narrowed(self._root.under(table), error).blamed(error) from None
+        except StoreError:
+            raise  # about a folder, and nothing that the file says
+        except ZwangError as error:
+            raise self._root.located(error) from None
 
     def write(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the file anew, from what was read."""
         write_model(self, path, overwrite=overwrite)
 
-    def _keep(self, store: str | PathLike[str]) -> None:
-        """Put the file into the folder of a stored run."""
-        path = companion(store, IN_A_RUN)
-        if path.parent.is_dir() and not path.exists():
-            path.write_text(self.text, encoding="utf-8")
+    def _companions(self) -> dict[str, bytes]:
+        """What goes into the folder of a stored run: the file, and the meshes that it names."""
+        files = {IN_A_RUN: self.text.encode()}
+        parts = () if self.mechanism is None else self.mechanism.parts.bodies
+        names: dict[str, str] = {}
+        for body in parts:
+            if body.mesh is None:
+                continue
+            written = self._root["body"][body.name]["mesh"].value
+            path = written if isinstance(written, str) else written["file"]
+            if path not in names:
+                names[path] = f"mesh-{len(names)}{body.mesh.file.suffix.lower()}"
+                files[names[path]] = body.mesh.content
+        return {**files, MESHES_IN_A_RUN: json.dumps(names).encode()} if names else files
 
 
 def _narrowed(place: Item, error: InputError) -> Item:
@@ -232,7 +250,23 @@ def read_model(path: str | PathLike[str]) -> Model:
             expected="a model file, or the folder of a run that was made from one",
             advice="zwang verify and zwang report take the model by --model.",
         )
-    return model_of(read_text(file), str(file), where.stem)
+    return model_of(read_text(file), str(file), where.stem, _kept_meshes(where))
+
+
+def _kept_meshes(store: Path) -> dict[str, Path]:
+    """Path of a mesh as the model has it → where the stored run has it."""
+    index = companion(store, MESHES_IN_A_RUN)
+    if not index.is_file():
+        return {}
+    try:
+        names = json.loads(index.read_bytes())
+        return {path: companion(store, name) for path, name in names.items()}
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise DamageError(
+            f"store {str(store)!r}, list of meshes",
+            found=f"what cannot be read ({error})",
+            expected="the files that were written with the model",
+        ) from None
 
 
 def write_model(
@@ -256,7 +290,8 @@ def write_model(
     """
     from zwang.models.write import text_of
 
-    text, where = text_of(model), Path(path)
+    where = Path(path)
+    text = text_of(model, where.parent)
     if where.exists() and not overwrite:
         raise InputError(
             f"file '{where}'",

@@ -19,13 +19,16 @@ from zwang.models.systems import StateNames, state_formula, system_of
 __all__ = ["model_of"]
 
 
-def model_of(text: str, file: str, name: str | None = None) -> Model:
+def model_of(
+    text: str, file: str, name: str | None = None, kept: Mapping[str, Path] | None = None
+) -> Model:
     """The model of a text.
 
     Parameters
     ----------
-    file : its name for messages.
+    file : its name for messages; paths in the text begin in its folder.
     name : of the model, where the text does not say.
+    kept : path in the text → where that file is kept.
     """
     root = parse(text, file).root
     constants = _constants(root)
@@ -33,7 +36,12 @@ def model_of(text: str, file: str, name: str | None = None) -> Model:
     is_system = _require_one_kind(root, values)
     _require_free_names(root, values)
     definitions = Definitions.of(values.get("define", {}), constants)
-    mechanism = None if is_system else mechanism_of(root, values, definitions)
+    folder, elsewhere = Path(file).parent, kept or {}
+
+    def files(path: str) -> Path:
+        return elsewhere.get(path, folder / path)
+
+    mechanism = None if is_system else mechanism_of(root, values, definitions, files)
     system = system_of(root, values, definitions) if is_system else None
     names = _names(mechanism, system)
     events = {

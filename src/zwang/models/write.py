@@ -7,7 +7,9 @@ given: whoever reads the file repeats them, and gets the same numbers to the las
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from zwang.bodies import inertia as shapes
 from zwang.bodies.described import Call
 from zwang.bodies.handles import MarkerHandle
 from zwang.bodies.inertia import Inertia, Shape, direction
+from zwang.bodies.mesh import MeshFile
 from zwang.errors import InputError, shown
 from zwang.functions.event import Bounce, SetParameters, Switch
 from zwang.mechanism import Mechanism
@@ -32,8 +35,12 @@ Tables = dict[str, Any]
 _HEADER = "# Written by zwang. Units are SI, angles radians.\n"
 
 
-def text_of(model: Mechanism | System | Model) -> str:
+def text_of(model: Mechanism | System | Model, folder: Path | None = None) -> str:
     """The text of a model file.
+
+    Parameters
+    ----------
+    folder : where it will be: paths to meshes begin there.
 
     Raises
     ------
@@ -46,7 +53,7 @@ def text_of(model: Mechanism | System | Model) -> str:
         about = {"name": model.name, "description": model.description}
         tables["model"] = {k: v for k, v in about.items() if v}
         subject = model.mechanism or model.system
-    writer = _Writer()
+    writer = _Writer(folder)
     if isinstance(subject, Mechanism):
         tables |= writer.mechanism(subject)
     elif isinstance(subject, System) and type(subject) is System:
@@ -67,7 +74,8 @@ def text_of(model: Mechanism | System | Model) -> str:
 class _Writer:
     """Tables of a file, and the definitions and constants that its expressions need."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
         self.constants: dict[str, float] = {}
         self.definitions: dict[str, Any] = {}
 
@@ -79,6 +87,7 @@ class _Writer:
         tables["mechanism"] = {"gravity": _numbers(parts.gravity)}
         if parts.kind.plane is not None:
             tables["mechanism"]["plane"] = parts.kind.name
+        self.meshes = {b.name: b.mesh for b in parts.bodies if b.mesh is not None}
         tables[""] = [self._entry(call) for call in m.description]
         _require_described(m, {name for _, name, _ in tables[""]})
         return {k: v for k, v in tables.items() if v}
@@ -86,6 +95,8 @@ class _Writer:
     def _entry(self, call: Call) -> tuple[str, str, Tables]:
         """Table, name and entries of a call."""
         given = dict(call.arguments)
+        if call.method == "body" and given.pop("mesh", None) is not None:
+            given["mesh"] = self.meshes[given["name"]]
         if call.method == "friction":
             return "friction", given.pop("joint"), _all_numbers(given)
         name = given.pop("name")
@@ -113,7 +124,21 @@ class _Writer:
             )
         if given.get("free") is not None:
             entries["free"] = bool(given.pop("free"))
-        return entries | _all_numbers(given)
+        look = given.pop("mesh", None)
+        entries |= _all_numbers(given)
+        return entries if look is None else entries | {"mesh": self._mesh(look)}
+
+    def _mesh(self, look: MeshFile) -> Any:
+        """A path from the folder of the model file, with what there is to say beside it."""
+        path = look.file
+        if self.folder is not None and path.anchor == self.folder.resolve().anchor:
+            path = Path(os.path.relpath(path, self.folder.resolve()))
+        entries: Tables = {"file": path.as_posix()}
+        entries |= {} if look.scale == 1.0 else {"scale": look.scale}
+        entries |= {"position": _numbers(look.position)} if np.any(look.position) else {}
+        if not np.array_equal(look.rotation, np.eye(3)):
+            entries["orientation"] = _numbers(look.rotation)
+        return entries if len(entries) > 1 else entries["file"]
 
     def _coordinate(self, _: str, given: Tables) -> Tables:
         return _all_numbers(given)

@@ -6,6 +6,7 @@ because Zarr complains of files it does not know within groups:
 
     header.json        model, parameters, settings, versions; written once
     times.npy          the times to save at, if they were given
+    model.toml         the model file the run was made from, if there was one, and its meshes
     commit-000000.json rows and hashes of a chunk, what happened in it, and how the run stands
     state-000000.npz   the whole memory of the time loop after that chunk
 
@@ -120,9 +121,17 @@ class Store:
 
     @classmethod
     def create(
-        cls, path: str | os.PathLike[str], header: Mapping[str, Any], times: FloatArray | None
+        cls,
+        path: str | os.PathLike[str],
+        header: Mapping[str, Any],
+        times: FloatArray | None,
+        companions: Mapping[str, bytes] | None = None,
     ) -> Store:
-        """A new store; the header describes the run and names coordinates and velocities."""
+        """A new store; the header describes the run and names coordinates and velocities.
+
+        Files that go along with the run are there from the beginning: a run that is killed has
+        them too.
+        """
         import zarr
 
         path = Path(path)
@@ -170,6 +179,8 @@ class Store:
                 file = io.BytesIO()
                 np.save(file, times, allow_pickle=False)
                 _write(record / "times.npy", file.getvalue())
+            for name, companion in (companions or {}).items():
+                _write(record / name, companion)
             content = _to_bytes(header)
             _write(record / "header.json", content)
         return cls(path, group, 0, 0, digest(content))

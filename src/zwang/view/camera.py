@@ -149,13 +149,13 @@ def faces_of(scene: Scene) -> Faces:
     kept = scene.__dict__.get("_faces")
     if kept is not None:
         return kept
-    every = [(solid, face) for solid in scene.solids for face in solid.mesh.faces]
+    every = [(solid, face) for solid in scene.solids for face in solid.painted.faces]
     widest = max((len(face) for _, face in every), default=3)
-    starts = np.cumsum([0, *(len(s.mesh.vertices) for s in scene.solids)])
+    starts = np.cumsum([0, *(len(s.painted.vertices) for s in scene.solids)])
     begin = {id(solid): int(start) for solid, start in zip(scene.solids, starts, strict=False)}
     corners = [[begin[id(s)] + i for i in (*f, *[f[-1]] * (widest - len(f)))] for s, f in every]
     found = Faces(
-        np.concatenate([np.zeros((0, 3)), *(s.mesh.vertices for s in scene.solids)]),
+        np.concatenate([np.zeros((0, 3)), *(s.painted.vertices for s in scene.solids)]),
         np.repeat([s.track for s in scene.solids], np.diff(starts)).astype(int),
         np.array(corners, dtype=int).reshape(-1, widest),
         np.array([len(f) for _, f in every], dtype=int),

@@ -12,13 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from zwang.bodies.inertia import Shape, axes_along
+from zwang.bodies.mesh import MeshFile
 from zwang.terms import FloatArray
 
-__all__ = ["Mesh", "ball", "block", "join", "of_shape", "rod", "shaft"]
+__all__ = ["Mesh", "ball", "block", "coarse", "join", "of_file", "of_shape", "rod", "shaft"]
 
 #: Faces around a shaft, and pieces of a ball from pole to pole: round enough at the size of a page.
 AROUND = 18
 BELTS = 8
+#: Faces of one solid where pictures are painted face by face: more would make the motion jerk.
+MOST_FACES = 2500
 #: Long shapes are cut into at most so many pieces.
 MOST_PIECES = 8
 
@@ -123,6 +126,37 @@ def of_shape(shape: Shape, thin: float) -> Mesh:
         "plate": lambda: block(size[0], size[1], 0.5 * thin),
     }[shape.kind]()
     return made.placed(shape.center, shape.axes)
+
+
+def of_file(given: MeshFile) -> Mesh:
+    """The mesh of a user's file; where there is no inside, it is seen from both sides."""
+    triangles = given.triangles
+    if not given.closed:
+        triangles = np.concatenate([triangles, triangles[:, ::-1]])
+    return Mesh(given.vertices, tuple(map(tuple, triangles.tolist())))
+
+
+def coarse(mesh: Mesh, most: int = MOST_FACES) -> Mesh:
+    """A mesh with not too many faces: corners that share a cell of a grid become one.
+
+    The cells grow until few enough faces are left that still have corners in three of them.
+    """
+    if len(mesh.faces) <= most:
+        return mesh
+    low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
+    triangles, cells = mesh.triangles, np.sqrt(2.0 * most)
+    while True:
+        cell = np.floor((mesh.vertices - low) / (high - low).max() * cells)
+        _, number = np.unique(cell, axis=0, return_inverse=True)
+        number = number.reshape(-1)
+        a, b, c = corners = number[triangles].T
+        left = np.unique(corners.T[(a != b) & (b != c) & (c != a)], axis=0)
+        if len(left) <= most:
+            break
+        cells *= 0.8
+    count = np.bincount(number)
+    middle = [np.bincount(number, mesh.vertices[:, k]) / count for k in range(3)]
+    return Mesh(np.stack(middle, axis=1), tuple(map(tuple, left.tolist())))
 
 
 def _ring(radius: float, heights: FloatArray) -> FloatArray:

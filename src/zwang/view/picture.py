@@ -77,8 +77,8 @@ def player_data(scene: Scene, camera: Camera) -> dict[str, Any]:
                 "role": solid.role,
                 "track": solid.track,
                 "color": solid.color,
-                "vertices": _packed(solid.mesh.vertices),
-                "faces": [list(face) for face in solid.mesh.faces],
+                "vertices": _packed(solid.painted.vertices),
+                "faces": [list(face) for face in solid.painted.faces],
             }
             for solid in scene.solids
         ],

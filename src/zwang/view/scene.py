@@ -26,7 +26,7 @@ from zwang.run.run import Run
 from zwang.terms import FloatArray
 from zwang.view.forces import Applied, applied_forces
 from zwang.view.joints import joint_solids
-from zwang.view.meshes import Mesh, ball, join, of_shape, rod
+from zwang.view.meshes import Mesh, ball, coarse, join, of_file, of_shape, rod
 
 __all__ = ["Arrow", "Line", "Scene", "Solid", "Trace", "Track", "sampled", "scene_of", "statuses"]
 
@@ -37,6 +37,8 @@ THIN, THIN_BODY = 0.014, 0.04
 #: The largest arrow against the size of the mechanism, and which force that is: a share of the
 #: forces may stick out, so that a blow does not make all others vanish.
 ARROW, ARROW_SHARE = 0.3, 0.95
+#: A mesh that is so many times larger or smaller than the mechanism is in other units than told.
+MOST_RATIO = 50.0
 #: Constraint rows beyond which the passport, which decomposes dense matrices, is not asked for.
 PASSPORT_ROWS = 400
 
@@ -74,6 +76,11 @@ class Solid:
     track: int
     mesh: Mesh
     color: str
+
+    @cached_property
+    def painted(self) -> Mesh:
+        """The mesh for pictures that are painted face by face."""
+        return coarse(self.mesh)
 
 
 @dataclass(frozen=True)
@@ -157,9 +164,7 @@ class Scene:
         points = [np.zeros((0, 3))]
         for solid in self.solids:
             track = self.tracks[solid.track]
-            low, high = solid.mesh.vertices.min(axis=0), solid.mesh.vertices.max(axis=0)
-            corners = np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, 8)
-            points += [track.points(c) for c in corners.T]
+            points += [track.points(corner) for corner in _box(solid.mesh.vertices)]
         points += [end for line in self.lines for end in (line.start, line.end)]
         every = np.concatenate(points)
         return every if len(every) else 0.5 * np.array([[-1.0, -1.0, -1.0], [1.0, 1.0, 1.0]])
@@ -251,12 +256,12 @@ def scene_of(
     size = _size(parts)
     applied = applied_forces(moving, parts, evaluate=forces)
     lines = [*_links(parts, tracks), *_springs(applied)]
-    arrows, notes = _applied(applied), ()
+    arrows, notes = _applied(applied), _doubtful_scales(parts)
     if forces:
         try:
             arrows += _reactions(moving, parts)
         except ZwangError as error:
-            notes = (f"reactions are not drawn: {error}",)
+            notes = (*notes, f"reactions are not drawn: {error}")
     g = parts.gravity
     plane = parts.kind.plane
     normal = None if plane is None else np.eye(3)[plane[2]]
@@ -317,6 +322,9 @@ def _size(parts: Parts) -> float:
         if body.kind is SCALAR:
             continue
         points.append(body.placement.point(body.inertia.center))
+        if body.mesh is not None:
+            points += [body.placement.point(corner) for corner in _box(body.mesh.vertices)]
+            continue
         for s in body.inertia.shapes:
             reach = 0.5 * max(s.size) * (2.0 if s.kind in ("sphere", "tube") else 1.0)
             middle = body.placement.point(s.center)
@@ -333,6 +341,29 @@ def _size(parts: Parts) -> float:
         return 1.0
     every = np.array(points)
     return float(np.linalg.norm(every.max(axis=0) - every.min(axis=0))) or 1.0
+
+
+def _doubtful_scales(parts: Parts) -> tuple[str, ...]:
+    """Sentences on meshes that cannot be in the units that their scale says."""
+    plain = replace(parts, bodies=tuple(replace(body, mesh=None) for body in parts.bodies))
+    size, told = _size(plain), []
+    for body in parts.bodies:
+        if body.mesh is None:
+            continue
+        own = float(np.linalg.norm(np.ptp(body.mesh.vertices, axis=0)))
+        if not size / MOST_RATIO < own < size * MOST_RATIO:
+            told.append(
+                f"the mesh of {body.name!r} is {own:.3g} m long and the mechanism without it "
+                f"{size:.3g} m; its scale, {body.mesh.scale:g}, is the length in metres of one "
+                "unit of its file."
+            )
+    return tuple(told)
+
+
+def _box(points: FloatArray) -> FloatArray:
+    """Corners of what encloses some points, shape (8, 3)."""
+    ends = zip(points.min(axis=0), points.max(axis=0), strict=True)
+    return np.array(np.meshgrid(*ends)).reshape(3, 8).T
 
 
 def _solids(parts: Parts, size: float) -> list[Solid]:
@@ -361,7 +392,9 @@ def _thickness(parts: Parts, size: float) -> float:
 
 
 def _body_mesh(body: Body, points: list[FloatArray], thin: float) -> Mesh:
-    """The shapes of a body, or rods between its joints and a ball for its mass."""
+    """The mesh of a body, its shapes, or rods between its joints and a ball for its mass."""
+    if body.mesh is not None:
+        return of_file(body.mesh)
     if body.inertia.shapes:
         return join([of_shape(s, thin) for s in body.inertia.shapes])
     center = body.inertia.center
