@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -210,7 +211,7 @@ def _obj(what: str, content: bytes) -> tuple[FloatArray, np.ndarray]:
                 raise _in_line(
                     what, number, line, f"f and numbers of corners, 1 to {len(points)}"
                 ) from None
-            triangles += [(corners[0], *corners[k : k + 2]) for k in range(1, len(corners) - 1)]
+            triangles += [(corners[0], a, b) for a, b in pairwise(corners[1:])]
     return _numbers(what, points), np.array(triangles, dtype=np.int64).reshape(-1, 3)
 
 

@@ -135,7 +135,7 @@ class _Building:
         self.m.body(name, *self._inertia(item, given), **place)
 
     def _mesh(self, given: str | dict[str, Any]) -> MeshFile:
-        table = {"file": given} if isinstance(given, str) else dict(given)
+        table: dict[str, Any] = {"file": given} if isinstance(given, str) else dict(given)
         if "orientation" in table:
             table["orientation"] = _orientation(table["orientation"])
         if "position" in table:
