@@ -59,7 +59,7 @@ def columns(values: np.ndarray) -> str:
     return " " + "".join(f"{value:8.3f}" for value in np.round(values, 3) + 0.0)
 
 
-def main() -> None:
+def main() -> zw.Solution:
     """Compare, solve, explain, certify."""
     for coupling in (0.0, 0.1):
         print(f"\n=== coupling of {coupling} t, by every formulation\n")
@@ -67,13 +67,15 @@ def main() -> None:
 
     M = mass_matrix(0.0)
     print("\n=== the solution\n")
-    print(zw.solve(M, Q, A, b, C, names=CONSTRAINTS, coordinates=COORDINATES))
+    solution = zw.solve(M, Q, A, b, C, names=CONSTRAINTS, coordinates=COORDINATES)
+    print(solution)
     print("\n=== what the constraints say\n")
     print(zw.explain(M, A, b, names=CONSTRAINTS, coordinates=COORDINATES))
     print("\n=== which reactions are determinate\n")
     print(zw.passport(M, Q, A, b, C, names=CONSTRAINTS))
     print("\n=== the certificate\n")
     print(zw.certify(M, Q, A, b, C))
+    return solution
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ wall = zw.event(lambda q: q[0] + 0.4, zw.bounce(0.8), direction=-1)
 def main() -> zw.Run:
     """Simulate ten seconds and print a summary."""
     start = pendulum.assemble(hold={"x": 0.8}, prefer={"y": -1.0})
-    run = pendulum.simulate(start, until=10.0, events={"wall": wall}, certify=True)
+    run = pendulum.simulate(start, until=10.0, events={"wall": wall}, save=0.01, certify=True)
     tension = np.linalg.norm(run.constraint_force("rod"), axis=1)
     print(run)
     print(f"{len(run.events)} impacts, the first at t = {run.events[0].t:.6f} s")

@@ -1,4 +1,8 @@
-"""A four-bar linkage in fifteen lines: three bars, four pins, and what they carry."""
+"""A four-bar linkage in fifteen lines: three bars, four pins, and what they carry.
+
+The bars are placed roughly and pinned by their own points; `assemble` closes the loop. One rate of
+one joint then decides the motion, and the force in each pin is read from the run.
+"""
 
 import numpy as np
 
