@@ -277,12 +277,16 @@ def test_view_says_where_the_page_is(here, monkeypatch):
         "--port",
         "0",
         "--no-browser",
-        "--live",
+        "--slider",
         "rod.mass=0.5:3",
+        "--follow",
+        "rod",
         "--plot",
         "energy",
     )
     (page,) = seen
+    assert page.playing
+    assert page.server.host == "127.0.0.1"
     assert facts["address"] == page.address
     assert facts["port"] == page.server.port > 0
     assert page._stopped.is_set()
@@ -290,4 +294,4 @@ def test_view_says_where_the_page_is(here, monkeypatch):
 
 
 def test_limits_of_a_slider_are_checked(here):
-    assert "--live: found 'L'" in call("view", PENDULUM, "--live", "L", code=1).stderr
+    assert "--slider: found 'L'" in call("view", PENDULUM, "--slider", "L", code=1).stderr

@@ -1,6 +1,7 @@
 """The page in three dimensions: what it shows is the run, and a browser can play it."""
 
 import builtins
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -23,14 +24,12 @@ def run():
 
 @pytest.fixture(scope="module")
 def page(run):
-    with run.view(
-        pendulum_run(0.5), port=0, plot="pin.force", live={"rod.mass": (0.5, 4.0)}
-    ) as found:
+    with run.view(pendulum_run(0.5), port=0, plot="pin.force") as found:
         yield found
 
 
 def rod(page, k=0):
-    return np.array(page._drawn[k].frames[1].position)
+    return np.array(page._drawn[k]._frames[1].position)
 
 
 def expected(run, t):
@@ -52,7 +51,7 @@ def test_seeking_places_the_bodies_of_all_runs(page, run):
 def test_arrows_have_the_length_of_their_force(page, run):
     page.seek(0.4)
     page._rescale(2.0)
-    tail, tip = page._drawn[0].arrows["reaction"].points[0].copy()
+    tail, tip = page._drawn[0]._arrows["reaction"].points[0].copy()
     scene = page._drawn[0].scene
     force = np.interp(0.4, scene.times, scene.arrows[0].force[:, 2])
     page._rescale(1.0)
@@ -73,21 +72,142 @@ def test_playing_moves_and_pausing_stops(page):
 
 def test_hiding_and_showing(page):
     page._show("reaction", visible=False)
-    assert not page._drawn[0].arrows["reaction"].visible
+    assert not page._drawn[0]._arrows["reaction"].visible
     page._show("reaction", visible=True)
-    assert page._drawn[0].arrows["reaction"].visible
+    assert page._drawn[0]._arrows["reaction"].visible
 
 
-def test_a_moved_slider_makes_the_run_anew(page, run):
-    page.seek(0.4)
-    before = page._drawn[0].scene.arrows[0].force
-    page._simulate(run, {"rod.mass": 2.0})
-    after = page._drawn[0].scene.arrows[0].force
-    # Another mass but the same inertia tensor: another motion, another reaction.
-    assert np.abs(after - before).max() > 1.0
-    assert len(page._charts[0].curves) == 3
-    page._simulate(run, {"rod.mass": 1.0})
-    assert np.allclose(page._drawn[0].scene.arrows[0].force, before, atol=1e-5)
+def test_the_scale_of_arrows_is_told(page):
+    newton, size = page._drawn[0].newton, page._drawn[0].scene.size
+    page._rescale(10.0)
+    words = page._legend.content.split()
+    page._rescale(1.0)
+    length, force = float(words[3]), float(words[6])
+    assert length == pytest.approx(0.1 * size, rel=0.05)
+    assert length / force == pytest.approx(10.0 * newton, rel=0.05)
+
+
+def test_the_camera_goes_along_with_a_body(page):
+    page.seek(0.1)
+    page.follow("rod")
+    here = rod(page)
+    page.seek(0.8)
+    # Everything moves the other way, and the rod stays where it was.
+    assert np.allclose(np.array(page._world.position) + rod(page), here, atol=1e-12)
+    page.follow(None)
+    page.seek(0.9)
+    assert not np.any(page._world.position)
+    with pytest.raises(zw.ZwangError, match="Did you mean 'rod'"):
+        page.follow("rods")
+
+
+# --- live -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def live():
+    with pendulum_run(0.1).view(port=0, live={"rod.mass": (0.5, 4.0)}) as found:
+        yield found
+
+
+def play_to(page, t):
+    page.play()
+    wait(lambda: page.t > t, f"a motion beyond {t} s")
+    page.pause()
+
+
+def test_a_live_motion_goes_on_as_a_long_run_would(live, run):
+    play_to(live, 0.5)
+    with live._work:
+        scene = live._drawn[0].scene
+    assert live.end > 0.5
+    assert np.all(np.diff(scene.times) > 0.0)
+    assert np.array_equal(scene.run.t, scene.times)
+    inside = scene.times <= 1.0
+    known = np.array([expected(run, t) for t in scene.times[inside]])
+    assert np.abs(scene.tracks[1].position[inside] - known).max() < SHOWN
+    # Charts have all of it.
+    times, values = live._charts._charts[0].curves[:2]
+    assert np.array_equal(times, scene.times)
+    assert np.allclose(values, scene.run["pin.angle"], atol=1e-12)
+
+
+def test_a_moved_slider_acts_from_the_time_that_is_shown(live):
+    play_to(live, 0.3)
+    live.seek(0.2)
+    before = live._drawn[0].scene
+    live.set_parameters({"rod.mass": 2.0})
+    after = live._drawn[0].scene
+    assert live.end == live.t == after.times[-1] <= 0.2
+    assert np.array_equal(after.run.q, before.run.q[: len(after.times)])
+    play_to(live, 0.5)
+    scene = live._drawn[0].scene
+    masses = [segment.parameters["rod.mass"] for segment in scene.run.segments]
+    assert masses[0] == 1.0
+    assert masses[-1] == 2.0
+    # m ḧ = −m g + R at the centre of mass: the reaction is that of the new mass.
+    t, z, force = scene.times, scene.tracks[1].position[:, 2], scene.arrows[0].force[:, 2]
+    k = len(after.times) + 4
+    h = t[k + 1] - t[k]
+    acceleration = (z[k + 1] - 2.0 * z[k] + z[k - 1]) / h**2
+    assert force[k] == pytest.approx(2.0 * (9.81 + acceleration), rel=2e-2)
+
+
+def test_restart_begins_again_with_the_parameters_of_now(live):
+    play_to(live, 0.3)
+    live.set_parameters({"rod.mass": 3.0})
+    live.restart()
+    assert live.t == live.start == 0.0
+    assert len(live._drawn[0].scene.times) == 1
+    play_to(live, 0.2)
+    assert {s.parameters["rod.mass"] for s in live._drawn[0].scene.run.segments} == {3.0}
+
+
+def test_a_motion_that_cannot_go_on_says_so(monkeypatch):
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    ball = m.body("ball", inertia=zw.inertia.sphere(1.0, 0.1), position=(0, 0, 1))
+    m.prismatic("rail", m.ground, ball, at=(0, 0, 1), axis="z")
+    floor = zw.event(lambda q, v, t, p: q[2] - 0.5, "stop")
+    start = m.simulate(m.assemble(), until=0.05, events={"floor": floor})
+    with start.view(port=0, live=True, events={"floor": floor}) as page:
+        page.play()
+        wait(lambda: "floor" in page._told.content, "the end of the motion")
+        page.restart()
+        assert page.t == 0.0
+
+
+def test_old_frames_are_let_go(run, monkeypatch):
+    from zwang.view import live as module
+
+    monkeypatch.setattr(module, "MOST_FRAMES", 30)
+    motion = module.Live(pendulum_run(0.1), {}, {"traces": ["rod"], "frames": 10})
+    scene = motion.begin()
+    for _ in range(4):
+        scene = module.joined(scene, motion.go_on(0.2))
+    assert len(scene.times) == len(scene.run.t) == len(scene.traces[0].points) == 30
+    assert scene.times[-1] == pytest.approx(0.9)
+    bounds = [(s.first, s.last) for s in scene.run.segments]
+    assert bounds[0][0] == 0
+    assert bounds[-1][1] == 30
+    assert all(a[1] == b[0] for a, b in pairwise(bounds))
+    for t, place in zip(scene.times, scene.tracks[1].position, strict=True):
+        assert np.abs(place - expected(run, t)).max() < SHOWN
+
+
+def test_sliders_are_chosen_where_nobody_says_which():
+    from zwang.view.live import slider_limits
+
+    assert slider_limits(pendulum_run(0.1), wanted=True) == {"rod.mass": (0.25, 4.0)}
+    m = zw.Mechanism(parameters={"push": 0.0, "pull": -2.0, "many": [1.0, 2.0]})
+    m.body("rod", 1.0, (1.0, 1.0, 1.0), free=True)
+    run = m.simulate(m.assemble(), until=0.1)
+    assert slider_limits(run, wanted=True) == {"push": (-1.0, 1.0), "pull": (-8.0, -0.5)}
+    assert slider_limits(run, wanted=False) == {}
+
+
+def test_parameters_of_a_run_that_is_over_stay(page):
+    with pytest.raises(zw.ZwangError, match="a live one"):
+        page.set_parameters({"rod.mass": 2.0})
 
 
 def test_in_a_notebook_it_is_a_frame(page):
@@ -95,31 +215,91 @@ def test_in_a_notebook_it_is_a_frame(page):
     assert repr(page) == f"<View at {page.address}>"
 
 
-def blue(picture):
-    """How many pixels have the colour of the first body."""
-    from io import BytesIO
-
-    image = pytest.importorskip("matplotlib.image").imread(BytesIO(picture))
-    red, _, blue = np.moveaxis(image[..., :3], -1, 0)
-    return int(np.count_nonzero(blue - red > 0.25))
+# --- in a real browser ----------------------------------------------------------------------------
 
 
-@pytest.mark.campaign  # half a minute where WebGL is software
-def test_a_browser_shows_the_page_and_its_motion(browser, page):
-    page.seek(0.0)
-    # Software WebGL takes its time for every pixel.
-    small = {"width": 640, "height": 400, "deviceScaleFactor": 1, "mobile": False}
-    browser.call("Emulation.setDeviceMetricsOverride", **small)
+def opened(browser, page, width, height):
+    """The page in a window of this size: software WebGL takes its time for every pixel."""
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    browser.call("Emulation.setDeviceMetricsOverride", **size)
     browser.open(page.address)
     wait(lambda: len(page._page.get_clients()) > 0, "a browser on the page")
     wait(lambda: browser.evaluate("document.body.innerText.includes('Play')"), "controls")
-    assert "share" not in browser.evaluate("document.body.innerText").lower()
 
-    wait(lambda: blue(browser.picture()) > 60, "a picture of the rod")
-    before = browser.picture()
-    page.seek(0.5)
-    wait(lambda: browser.picture() != before, "motion in the browser")
+
+def click(browser, label):
+    """Press the button of a label."""
+    find = f"[...document.querySelectorAll('button')].find(b => b.innerText.trim() === '{label}')"
+    browser.evaluate(f"{find}.click()")
+
+
+def test_a_browser_plays_and_pauses_the_page(browser, page):
+    page.pause()
+    page.seek(0.0)
+    opened(browser, page, 360, 240)
+    assert "share" not in browser.evaluate("document.body.innerText").lower()
+    click(browser, "Play")
+    wait(lambda: page.playing and page.t > 0.02, "motion")
+    wait(lambda: browser.evaluate("document.body.innerText.includes('Pause')"), "a label Pause")
+    click(browser, "Pause")
+    wait(lambda: not page.playing, "a pause")
+    browser.call("Page.navigate", url="about:blank")  # so that nothing is drawn for nobody
     assert not [e for e in browser.errors if "exception" in str(e).lower()]
+
+
+#: Columns of a window of 1000 × 400 with nothing but the scene: notices are left, controls right.
+BETWEEN = slice(300, 650)
+
+
+def pixels(browser):
+    from io import BytesIO
+
+    picture = browser.picture()
+    image = pytest.importorskip("matplotlib.image").imread(BytesIO(picture))
+    return np.moveaxis(image[:, BETWEEN, :3], -1, 0)
+
+
+def blue(browser):
+    """Where the pixels have the colour of the first body: how many, and their mean place."""
+    red, _, blue = pixels(browser)
+    there = np.argwhere(blue - red > 0.25)
+    return len(there), there.mean(axis=0) if len(there) else np.zeros(2)
+
+
+def red(browser):
+    """How many pixels have the colour of reactions."""
+    red, green, blue = pixels(browser)
+    return int(np.count_nonzero((red - green > 0.15) & (red - blue > 0.1)))
+
+
+@pytest.mark.campaign  # half a minute where WebGL is software
+def test_a_browser_shows_the_bodies_their_motion_and_arrows(browser, page, tmp_path):
+    page.seek(0.0)
+    opened(browser, page, 1000, 400)
+    wait(lambda: blue(browser)[0] > 60, "a picture of the rod")
+    _, before = blue(browser)
+    page.seek(0.4)  # down by half a metre
+    wait(lambda: blue(browser)[1][0] > before[0] + 10, "the rod further down")
+    page._show("reaction", visible=True)
+    wait(lambda: red(browser) > 20, "arrows")
+    page._show("reaction", visible=False)
+    wait(lambda: red(browser) == 0, "no arrows")
+    page._show("reaction", visible=True)
+    browser.picture(tmp_path / "page.png")
+    browser.call("Page.navigate", url="about:blank")
+    assert not [e for e in browser.errors if "exception" in str(e).lower()]
+
+
+@pytest.mark.campaign
+def test_a_browser_shows_a_live_motion(browser, live):
+    opened(browser, live, 360, 240)
+    assert browser.evaluate("document.body.innerText.includes('rod.mass')")
+    click(browser, "Play")
+    wait(lambda: live.t > 0.3, "a motion beyond the end of the run")
+    click(browser, "Restart")
+    wait(lambda: live._drawn[0].scene.times[0] == 0.0 and live.t < 0.3, "a new start")
+    click(browser, "Pause")
+    browser.call("Page.navigate", url="about:blank")
 
 
 @pytest.mark.parametrize(
@@ -128,6 +308,8 @@ def test_a_browser_shows_the_page_and_its_motion(browser, page):
         ({"plot": "pin.forc"}, "Did you mean 'pin.force"),
         ({"live": {"rod.mas": (0, 1)}}, "Did you mean 'rod.mass'"),
         ({"live": {"rod.mass": (1, 1)}}, "the least and the largest value"),
+        ({"live": {"rod.mass": "high"}}, "the least and the largest value"),
+        ({"follow": "rods"}, "Did you mean 'rod'"),
     ],
 )
 def test_wrong_choices_are_told_before_a_server_starts(run, choices, message, monkeypatch):

@@ -151,7 +151,14 @@ def view(
         list[str] | None, typer.Option("--plot", help="Channel to plot, as pin.force.")
     ] = None,
     live: Annotated[
-        list[str] | None, typer.Option("--live", help="Slider for a parameter, as L=0.5:2.")
+        bool, typer.Option("--live", help="Go on simulating while looking, with sliders.")
+    ] = False,
+    slider: Annotated[
+        list[str] | None,
+        typer.Option("--slider", help="Parameter to change while looking, as L=0.5:2."),
+    ] = None,
+    follow: Annotated[
+        str | None, typer.Option("--follow", help="Body that the camera goes along with.")
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
     as_json: AsJson = False,
@@ -168,7 +175,9 @@ def view(
             host=host,
             port=port,
             plot=plot or [],
-            live=live or [],
+            live=live,
+            sliders=slider or [],
+            follow=follow,
             browser=browser,
         )
 

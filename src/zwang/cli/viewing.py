@@ -7,11 +7,14 @@ from pathlib import Path
 
 from zwang.cli.output import Output
 from zwang.errors import InputError
-from zwang.models.model import read_model
+from zwang.models.model import Model, read_model
 from zwang.run.run import Run
 from zwang.runs import load
 
 __all__ = ["view"]
+
+#: Seconds of a live motion that are simulated before the page opens.
+FIRST = 0.1
 
 
 def view(
@@ -22,13 +25,21 @@ def view(
     host: str,
     port: int,
     plot: Sequence[str],
-    live: Sequence[str],
+    live: bool,
+    sliders: Sequence[str],
+    follow: str | None,
     browser: bool,
 ) -> None:
     """Serve a page until Ctrl-C, and say where it is."""
-    first, *others = [_run(source, model) for source in sources]
-    limits = dict(_limits(text) for text in live)
-    with first.view(*others, host=host, port=port, plot=plot, live=limits) as page:
+    limits = dict(_limits(text) for text in sliders)
+    chosen = limits or live
+    models = [read_model(source if model is None else model) for source in sources]
+    first = _run(sources[0], models[0], live=bool(chosen))
+    others = [_run(*each, live=False) for each in zip(sources[1:], models[1:], strict=True)]
+    choices = {"live": chosen, "events": models[0].events, "follow": follow, "plot": plot}
+    with first.view(*others, host=host, port=port, **choices) as page:
+        if chosen:
+            page.play()
         out.result({"address": page.address, "port": page.server.port})
         out.say(f"The page is at {page.address}. Ctrl-C ends it.")
         if browser:
@@ -38,11 +49,11 @@ def view(
         page.wait()
 
 
-def _run(source: Path, model: Path | None) -> Run:
-    """A stored run, or what a model file does, kept in memory alone."""
+def _run(source: Path, model: Model, *, live: bool) -> Run:
+    """A stored run, or what a model file does, kept in memory; of a live one its first bit."""
     if source.is_dir():
-        return load(source, read_model(source if model is None else model).system)
-    return read_model(source).simulate()
+        return load(source, model.system)
+    return model.simulate(until=model.start_conditions.t + FIRST) if live else model.simulate()
 
 
 def _limits(text: str) -> tuple[str, tuple[float, float]]:
@@ -53,5 +64,5 @@ def _limits(text: str) -> tuple[str, tuple[float, float]]:
         return name, (float(low), float(high))
     except ValueError:
         raise InputError(
-            "--live", found=repr(text), expected="a parameter and its limits, as L=0.5:2"
+            "--slider", found=repr(text), expected="a parameter and its limits, as L=0.5:2"
         ) from None

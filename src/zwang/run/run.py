@@ -238,8 +238,9 @@ class Run:
         ----------
         others : runs laid over this one, for comparison.
         choices : ``host="127.0.0.1"``, ``port=8080`` (the next free one if taken), ``plot=``
-            channels, ``live={"L": (0.5, 2.0)}`` parameters with a slider, ``traces=`` as for
-            `draw`, ``frames=``.
+            channels, ``follow=`` a body, ``traces=`` as for `draw`, ``frames=``; ``live=True`` to
+            go on simulating while looking, ``live={"L": (0.5, 2.0)}`` with sliders for these
+            parameters, ``events=`` as in `simulate`.
 
         Examples
         --------

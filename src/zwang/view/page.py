@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from zwang.errors import InputError, UnknownNameError, ZwangError, shown
-from zwang.rotation.quaternion import from_rotation_matrix
+from zwang.errors import InputError, UnknownNameError, ZwangError
 from zwang.run.run import Run
-from zwang.terms import FloatArray
-from zwang.view.camera import DISTANCE, camera_of, line_points, rgb
+from zwang.state import State
+from zwang.view.camera import DISTANCE, camera_of
 from zwang.view.channels import channel_names, single
+from zwang.view.live import Limits, Live, cut, joined, slider_limits
+from zwang.view.nodes import Drawn
+from zwang.view.page_charts import Charts
 from zwang.view.scene import Scene, scene_of
 from zwang.view.server import PageServer
 
@@ -23,8 +24,12 @@ __all__ = ["View", "view"]
 
 #: Pictures, and drawings of charts, a second while playing.
 RATE, CHART_RATE = 30.0, 6.0
+#: A live motion is computed so many seconds of the wall clock ahead, in spans as long as this.
+AHEAD, SPAN = 0.6, 0.2
 #: How much is seen of runs that are laid over the first one, for comparison.
 OVERLAID = 0.35
+#: All nodes are below this one, which moves when the view follows a body.
+WORLD = "/world"
 #: Plane across each axis, for the floor.
 PLANES: tuple[Literal["yz"], Literal["xz"], Literal["xy"]] = ("yz", "xz", "xy")
 #: Things that can be hidden, and what they are called.
@@ -34,6 +39,8 @@ SHOWN = {
     "trace": "traces",
     "joint": "joints",
 }
+#: The choice to follow no body.
+NOBODY = "nothing"
 
 
 def view(
@@ -41,7 +48,9 @@ def view(
     *others: Run,
     host: str = "127.0.0.1",
     port: int = 8080,
-    live: Mapping[str, tuple[float, float]] | None = None,
+    live: bool | Limits = False,
+    events: Mapping[str, Any] | None = None,
+    follow: str | None = None,
     plot: str | Sequence[str] = (),
     **drawing: Any,
 ) -> View:
@@ -51,16 +60,25 @@ def view(
     ----------
     host, port : where to listen; this machine alone by default. If the port is taken the next free
         one is used: `View.address` tells.
-    live : parameters to get a slider, name → (least, largest); the run is made anew when one moves.
+    live : whether the motion goes on beyond the end of the run, computed while it is shown. Names
+        with limits, name → (least, largest), get sliders; True chooses them.
+    events : of a live motion, as the run was made with.
+    follow : a body that the camera goes along with.
     plot : channels drawn from the start; others can be chosen on the page.
     drawing : `frames`, `start`, `end`, `traces`, as for `zwang.view.scene.scene_of`.
     """
     names = (plot,) if isinstance(plot, str) else tuple(plot)
     for name in names:
         single(run, name)  # tells an unknown name before a server starts
-    _require_live(run, live or {})
-    scenes = [scene_of(r, **{"traces": _last_body(r), **drawing}) for r in (run, *others)]
-    return View(PageServer(host, port), scenes, names, dict(live or {}), drawing)
+    sliders = slider_limits(run, wanted=live)
+    choices = {"traces": _last_body(run), **drawing}
+    motion = None if live is False else Live(run, events or {}, choices)
+    first = scene_of(run, **choices) if motion is None else motion.begin()
+    _track(first, follow)
+    scenes = [first, *(scene_of(r, **{"traces": _last_body(r), **drawing}) for r in others)]
+    page = View(PageServer(host, port), scenes, names, motion, sliders)
+    page.follow(follow)
+    return page
 
 
 def _last_body(run: Run) -> list[str]:
@@ -68,40 +86,14 @@ def _last_body(run: Run) -> list[str]:
     return bodies[-1:]
 
 
-def _require_live(run: Run, live: Mapping[str, tuple[float, float]]) -> None:
-    numbers = [k for k, v in run.parameters.items() if np.ndim(v) == 0]
-    for name, limits in live.items():
-        if name not in numbers:
-            raise UnknownNameError("live parameter", name, numbers)
-        ends = np.asarray(limits, dtype=float)
-        if ends.shape != (2,) or not ends[0] < ends[1]:
-            raise InputError(
-                f"live parameter {name!r}",
-                found=shown(limits),
-                expected="the least and the largest value",
-            )
-
-
-@dataclass
-class _Drawn:
-    """The nodes of one scene on the page."""
-
-    scene: Scene
-    frames: list[Any] = field(default_factory=list)
-    lines: list[Any] = field(default_factory=list)
-    arrows: dict[str, Any] = field(default_factory=dict)
-    traces: list[Any] = field(default_factory=list)
-    solids: list[tuple[str, Any]] = field(default_factory=list)
-    quaternions: list[FloatArray] = field(default_factory=list)
-
-
-@dataclass
-class _Chart:
-    """A chart of one channel: times, then its values in all runs."""
-
-    name: str
-    curves: tuple[FloatArray, ...]
-    node: Any
+def _track(scene: Scene, body: str | None) -> int | None:
+    """Number of a body's track."""
+    names = [track.name for track in scene.tracks]
+    if body is None:
+        return None
+    if body not in names[1:]:
+        raise UnknownNameError("body to follow", body, names[1:])
+    return names.index(body)
 
 
 class View:
@@ -110,7 +102,9 @@ class View:
     Attributes
     ----------
     t : time that is shown [s]; `seek` changes it.
+    start, end : of what there is to see; a live motion moves the end on.
     playing : whether time runs.
+    speed : seconds of the motion in one on the wall.
     """
 
     def __init__(
@@ -118,26 +112,31 @@ class View:
         server: PageServer,
         scenes: Sequence[Scene],
         plot: Sequence[str] = (),
-        live: Mapping[str, tuple[float, float]] | None = None,
-        drawing: Mapping[str, Any] | None = None,
+        live: Live | None = None,
+        sliders: Limits | None = None,
     ) -> None:
         self.server = server
         self._page = server.viser
-        self._drawing = dict(drawing or {})
-        self._lock = threading.RLock()
+        self._live, self._over = live, False
+        # What is shown changes under the one, what is computed under the other, taken first.
+        self._lock, self._work = threading.RLock(), threading.RLock()
         self._stopped = threading.Event()
         self.start = min(float(s.times[0]) for s in scenes)
         self.end = max(float(s.times[-1]) for s in scenes)
         self.t, self.playing, self.speed = self.start, False, 1.0
         self._scale, self._grown = 1.0, 0.0
-        self._charts: list[_Chart] = []
+        self._followed: int | None = None
+        self._home = np.zeros(3)
         self._hidden: set[str] = set()
+        self._world = self._page.scene.add_frame(WORLD, show_axes=False)
         self._drawn = [self._draw(k, scene) for k, scene in enumerate(scenes)]
         self._look(scenes[0])
-        self._controls(scenes[0], plot, live or {})
+        self._controls(scenes[0], plot, sliders or {})
         self.seek(self.start)
-        self._clock = threading.Thread(target=self._run, daemon=True, name="zwang view")
-        self._clock.start()
+        loops = [self._run] if live is None else [self._run, self._compute]
+        self._threads = [threading.Thread(target=loop, daemon=True) for loop in loops]
+        for thread in self._threads:
+            thread.start()
 
     # --- for users --------------------------------------------------------------------------------
 
@@ -158,14 +157,17 @@ class View:
             self.t = float(np.clip(t, self.start, self.end))
             with self._page.atomic():
                 for drawn in self._drawn:
-                    self._place(drawn)
+                    drawn.place(self.t, self._scale)
+                if self._followed is not None:
+                    here = self._drawn[0].position(self._followed, self.t)
+                    self._world.position = self._home - here
             self._moment.value = self.t
             if not self.playing or time.perf_counter() - self._grown > 1.0 / CHART_RATE:
                 self._grow()
 
     def play(self) -> None:
-        """Let time run; from the start again when it is at the end."""
-        if self.t >= self.end:
+        """Let time run; from the start again when it is at the end, unless the motion is live."""
+        if self.t >= self.end and self._live is None:
             self.seek(self.start)
         self.playing = True
         self._button.label = "Pause"
@@ -174,6 +176,43 @@ class View:
         """Let time stand still."""
         self.playing = False
         self._button.label = "Play"
+
+    def follow(self, body: str | None) -> None:
+        """Let the camera go along with a body, or with None stand still again."""
+        with self._lock:
+            self._followed = _track(self._drawn[0].scene, body)
+            self._world.position = np.zeros(3)
+            if self._followed is not None:
+                self._home = self._drawn[0].position(self._followed, self.t)
+            self._follow_menu.value = body or NOBODY
+
+    def restart(self) -> None:
+        """Begin a live motion again, with the parameters of now; else go to the start."""
+        if self._live is None:
+            self.seek(self.start)
+            return
+        with self._work:
+            frame = self._live.again()
+            with self._lock:
+                self._begin_at(frame, frame)
+
+    def set_parameters(self, values: Mapping[str, float]) -> None:
+        """Let a live motion go on from the time that is shown with other values of parameters."""
+        if self._live is None:
+            raise InputError(
+                "set_parameters",
+                found="a page of a run that is over",
+                expected="a live one",
+                advice="run.view(live=True) makes one.",
+            )
+        with self._work:
+            past = self._drawn[0].scene
+            last = max(int(np.searchsorted(past.times, self.t, side="right")), 1)
+            past = cut(past, 0, last)
+            state = State(past.run.q[-1], past.run.v[-1], float(past.times[-1]))
+            frame = self._live.change(values, state)
+            with self._lock:
+                self._begin_at(joined(past, frame), frame)
 
     def wait(self) -> None:
         """Serve until Ctrl-C or `close`."""
@@ -187,7 +226,8 @@ class View:
         """End the page."""
         if not self._stopped.is_set():
             self._stopped.set()
-            self._clock.join(timeout=2.0)
+            for thread in self._threads:
+                thread.join(timeout=5.0)
             self.server.stop()
 
     def __enter__(self) -> Self:
@@ -198,72 +238,11 @@ class View:
 
     # --- drawing ----------------------------------------------------------------------------------
 
-    def _draw(self, k: int, scene: Scene) -> _Drawn:
-        """Put the nodes of a scene on the page."""
-        add, drawn, thin = self._page.scene, _Drawn(scene), 0.006 * scene.size
-        opacity = None if k == 0 else OVERLAID
-        for i, track in enumerate(scene.tracks):
-            drawn.frames.append(add.add_frame(f"/run{k}/{i}", show_axes=False))
-            drawn.quaternions.append(np.array([from_rotation_matrix(R) for R in track.rotation]))
-        for i, solid in enumerate(scene.solids):
-            mesh = add.add_mesh_simple(
-                f"/run{k}/{solid.track}/solid{i}",
-                solid.mesh.vertices.astype(np.float32),
-                solid.mesh.triangles,
-                color=_bytes(solid.color),
-                opacity=opacity,
-                flat_shading=True,
-            )
-            drawn.solids.append((solid.role, mesh))
-        for i, line in enumerate(scene.lines):
-            points = _segments(line_points(scene, line.role, line.start[0], line.end[0]))
-            node = add.add_line_segments(
-                f"/run{k}/line{i}", points, (102, 113, 125), thickness=thin
-            )
-            drawn.lines.append(node)
-        for i, trace in enumerate(scene.traces):
-            node = add.add_line_segments(
-                f"/run{k}/trace{i}",
-                _segments(trace.points),
-                _bytes(trace.color),
-                thickness=0.4 * thin,
-            )
-            drawn.traces.append(node)
-        for role in ("reaction", "applied"):
-            own = [a for a in scene.arrows if a.role == role]
-            if own:
-                drawn.arrows[role] = add.add_arrows(
-                    f"/run{k}/{role}",
-                    np.zeros((len(own), 2, 3), dtype=np.float32),
-                    np.array([_bytes(a.color) for a in own], dtype=np.uint8),
-                    shaft_radius=thin,
-                    head_radius=2.5 * thin,
-                    head_length=6.0 * thin,
-                )
+    def _draw(self, k: int, scene: Scene) -> Drawn:
+        drawn = Drawn(self._page, f"{WORLD}/run{k}", scene, OVERLAID if k else None)
+        for role in self._hidden:
+            drawn.show(role, visible=False)
         return drawn
-
-    def _place(self, drawn: _Drawn) -> None:
-        """Move all nodes of a scene to the present time."""
-        scene = drawn.scene
-        i, w = _between(scene.times, self.t)
-        j = min(i + 1, len(scene.times) - 1)
-
-        def mixed(values: FloatArray) -> FloatArray:
-            return (1.0 - w) * values[i] + w * values[j]
-
-        for node, track, u in zip(drawn.frames, scene.tracks, drawn.quaternions, strict=True):
-            node.position = mixed(track.position)
-            before, after = u[i], u[j] if u[i] @ u[j] >= 0.0 else -u[j]
-            turned = (1.0 - w) * before + w * after
-            node.wxyz = turned / np.linalg.norm(turned)
-        for node, line in zip(drawn.lines, scene.lines, strict=True):
-            ends = mixed(line.start), mixed(line.end)
-            node.points = _segments(line_points(scene, line.role, *ends))
-        for role, node in drawn.arrows.items():
-            own = [a for a in scene.arrows if a.role == role]
-            tails = np.array([mixed(a.point) for a in own])
-            tips = tails + self._scale * scene.newton * np.array([mixed(a.force) for a in own])
-            node.points = np.stack([tails, tips], axis=1).astype(np.float32)
 
     def _look(self, scene: Scene) -> None:
         """The same first view as in pictures, on a floor."""
@@ -279,7 +258,7 @@ class View:
         reach = 6.0 * scene.radius
         axis = int(np.argmax(np.abs(scene.up)))
         page.scene.add_grid(
-            "/floor",
+            f"{WORLD}/floor",
             width=reach,
             height=reach,
             plane=PLANES[axis],
@@ -292,14 +271,14 @@ class View:
 
     # --- controls ---------------------------------------------------------------------------------
 
-    def _controls(
-        self, scene: Scene, plot: Sequence[str], live: Mapping[str, tuple[float, float]]
-    ) -> None:
+    def _controls(self, scene: Scene, plot: Sequence[str], sliders: Limits) -> None:
         gui = self._page.gui
         gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(15, 118, 110))
         gui.set_panel_label("Zwang")
         self._button = gui.add_button("Play")
         self._button.on_click(lambda _: self.pause() if self.playing else self.play())
+        if self._live is not None:
+            gui.add_button("Restart").on_click(lambda _: self._try(self.restart))
         span = max(self.end - self.start, 1e-9)
         self._moment = gui.add_slider(
             "t [s]", self.start, self.start + span, span / 1000, self.start
@@ -308,146 +287,88 @@ class View:
         speeds = ("0.05", "0.1", "0.25", "0.5", "1", "2", "5")
         speed = gui.add_dropdown("speed", speeds, initial_value="1")
         speed.on_update(lambda _: setattr(self, "speed", float(speed.value)))
-        present = self._present()
+        bodies = [track.name for track in scene.tracks[1:]]
+        self._follow_menu = gui.add_dropdown("follow", (NOBODY, *bodies), initial_value=NOBODY)
+        self._follow_menu.on_update(self._follow_chosen)
+        for name, limits in sliders.items():
+            self._slider(name, *limits)
+        self._told = gui.add_markdown("")
+        present = set.union(*(drawn.roles for drawn in self._drawn))
         for role, label in SHOWN.items():
             if role in present:
                 box = gui.add_checkbox(label, initial_value=True)
                 box.on_update(lambda _, role=role, box=box: self._show(role, visible=box.value))
         if scene.arrows:
             scale = gui.add_slider("arrows, 10^", -1.5, 1.5, 0.05, 0.0)
+            self._legend = gui.add_markdown("")
             scale.on_update(lambda _: self._rescale(10.0**scale.value))
+            self._tell_scale()
             if any(a.open for a in scene.arrows):
                 gui.add_markdown("Orange: the motion does not determine this reaction.")
         for note in scene.notes:
             gui.add_markdown(note)
-        if live:
-            self._live_controls(scene, live)
-        self._plots(scene, plot)
+        names = channel_names(scene.run)
+        first = plot[0] if plot else next((n for n in names if ".angle" in n), names[0])
+        menu = gui.add_dropdown("plot", names, initial_value=first)
+        runs = [drawn.scene.run for drawn in self._drawn]
+        self._charts = Charts(gui, runs, [first, *plot[1:]])
+        menu.on_update(lambda _: self._plot(menu.value))
 
-    def _present(self) -> set[str]:
-        found = {role for d in self._drawn for role in d.arrows}
-        found |= {"trace"} if any(d.traces for d in self._drawn) else set()
-        return found | {"joint"}
+    def _slider(self, name: str, low: float, high: float) -> None:
+        """A slider for a parameter of a live motion."""
+        assert self._live is not None
+        value = float(np.clip(self._live.parameters[name], low, high))
+        slider = self._page.gui.add_slider(name, low, high, (high - low) / 200, value)
+
+        def moved(event: Any) -> None:
+            if event.client is not None:  # by hand
+                self._try(lambda: self.set_parameters({name: slider.value}))
+
+        slider.on_update(moved)
+
+    def _try(self, action: Callable[[], None]) -> None:
+        """Do what may be impossible, and say so on the page then."""
+        try:
+            action()
+            self._told.content = ""
+        except ZwangError as error:
+            self._told.content = f"{error}"
 
     def _scrubbed(self, event: Any) -> None:
         if event.client is not None:  # moved by hand, not by the clock
             self.pause()
             self.seek(self._moment.value)
 
+    def _follow_chosen(self, event: Any) -> None:
+        if event.client is not None:
+            self.follow(None if self._follow_menu.value == NOBODY else self._follow_menu.value)
+
     def _show(self, role: str, *, visible: bool) -> None:
         (self._hidden.discard if visible else self._hidden.add)(role)
         for drawn in self._drawn:
-            nodes = [n for r, n in drawn.solids if r == role or (role, r) == ("joint", "ground")]
-            nodes += drawn.traces if role == "trace" else []
-            nodes += [drawn.arrows[role]] if role in drawn.arrows else []
-            for node in nodes:
-                node.visible = visible
+            drawn.show(role, visible=visible)
 
     def _rescale(self, scale: float) -> None:
         self._scale = scale
+        self._tell_scale()
         self.seek(self.t)
 
-    def _plots(self, scene: Scene, chosen: Sequence[str]) -> None:
-        """A chart of a channel that can be chosen, for all runs, and those asked for."""
-        gui = self._page.gui
-        names = channel_names(scene.run)
-        first = chosen[0] if chosen else next((n for n in names if ".angle" in n), names[0])
-        menu = gui.add_dropdown("plot", names, initial_value=first)
-        self._charts = [self._chart(name) for name in (first, *chosen[1:])]
+    def _tell_scale(self) -> None:
+        force = 0.1 * self._drawn[0].scene.size / (self._scale * self._drawn[0].newton)
+        length = 0.1 * self._drawn[0].scene.size
+        self._legend.content = f"An arrow of {length:.2g} m is {force:.3g} N."
 
-        def choose(_: Any) -> None:
+    def _plot(self, name: str) -> None:
+        with self._lock:
             try:
-                curves, series = self._series(menu.value)
+                self._charts.choose(name)
             except ZwangError:
                 return  # not for this run: the chart stays as it is
-            chart = self._charts[0]
-            with self._lock:
-                chart.name, chart.curves, chart.node.series = menu.value, curves, series
-                self._grow()
-
-        menu.on_update(choose)
-
-    def _chart(self, name: str) -> _Chart:
-        curves, series = self._series(name)
-        scales: dict[str, Any] = {"x": {"time": False}}
-        shown = (*curves, curves[1])
-        return _Chart(
-            name, curves, self._page.gui.add_uplot(shown, series, aspect=1.6, scales=scales)
-        )
+            self._grow()
 
     def _grow(self) -> None:
-        """Draw the curve of the first run in bold, as far as it has got."""
         self._grown = time.perf_counter()
-        for chart in self._charts:
-            times, *curves = chart.curves
-            chart.node.data = (*chart.curves, np.where(times <= self.t, curves[0], np.nan))
-
-    def _series(self, name: str) -> tuple[tuple[FloatArray, ...], tuple[Any, ...]]:
-        """Times and values of a channel in all runs, at the frames of the first."""
-        times = self._drawn[0].scene.times
-        found = [single(d.scene.run, name) for d in self._drawn]
-        values = [
-            np.interp(times, d.scene.times, c.values[:, 0])
-            for d, c in zip(self._drawn, found, strict=True)
-        ]
-        colors = ("#0f766e", "#e08a2c", "#3b7dbd", "#b8579b")
-        lines = [
-            {
-                "label": found[0].label if k == 0 else f"run {k + 1}",
-                "stroke": colors[k % len(colors)],
-                "width": 2,
-            }
-            for k in range(len(values))
-        ]
-        past = {"label": "so far", "stroke": "#1d2630", "width": 3}
-        return (times, *values), ({"label": "t [s]"}, *lines, past)
-
-    # --- live -------------------------------------------------------------------------------------
-
-    def _live_controls(self, scene: Scene, live: Mapping[str, tuple[float, float]]) -> None:
-        gui = self._page.gui
-        run = scene.run
-        sliders = {}
-        with gui.add_folder("parameters"):
-            for name, (low, high) in live.items():
-                value = float(np.clip(run.parameters[name], low, high))
-                sliders[name] = gui.add_slider(name, low, high, (high - low) / 200, value)
-            told = gui.add_markdown("")
-
-        def again(event: Any) -> None:
-            if event.client is None:
-                return
-            try:
-                self._simulate(run, {name: s.value for name, s in sliders.items()})
-                told.content = ""
-            except ZwangError as error:
-                told.content = f"{error}"
-
-        for slider in sliders.values():
-            slider.on_update(again)
-
-    def _simulate(self, run: Run, values: Mapping[str, float]) -> None:
-        """Make the first run anew with other parameters, from the nearest possible start."""
-        parameters = {**run.parameters, **values}
-        system, s = run.system, run.settings
-        start = system.assemble(start=run.at(run.t[0]), parameters=parameters)
-        anew = system.simulate(
-            start,
-            until=self.end,
-            tolerance=s.tolerance,
-            integrator=s.integrator,
-            parameters=parameters,
-            progress=False,
-        )
-        scene = scene_of(anew, **{"traces": _last_body(anew), **self._drawing})
-        with self._lock:
-            self._page.scene.remove_by_name("/run0")
-            self._drawn[0] = self._draw(0, scene)
-            for chart in self._charts:
-                chart.curves, _ = self._series(chart.name)
-            for role in self._hidden:
-                self._show(role, visible=False)
-            self.seek(self.t)
+        self._charts.grow(self.t)
 
     # --- the clock --------------------------------------------------------------------------------
 
@@ -458,25 +379,44 @@ class View:
             now = time.perf_counter()
             if self.playing:
                 t = self.t + (now - last) * self.speed
-                self.seek(t if t < self.end else self.start)
+                self.seek(self.start if t >= self.end and self._live is None else t)
             last = now
 
+    # --- live -------------------------------------------------------------------------------------
 
-def _between(times: FloatArray, t: float) -> tuple[int, float]:
-    """Frame before a time, and how far it is to the next."""
-    i = int(np.clip(np.searchsorted(times, t, side="right") - 1, 0, max(len(times) - 2, 0)))
-    if len(times) < 2:
-        return 0, 0.0
-    return i, float(np.clip((t - times[i]) / (times[i + 1] - times[i]), 0.0, 1.0))
+    def _compute(self) -> None:
+        """Keep a live motion a little ahead of the time that is shown."""
+        assert self._live is not None
+        while not self._stopped.wait(1.0 / RATE):
+            with self._work:
+                if self._over or not self.playing or self.end - self.t > AHEAD * self.speed:
+                    continue
+                try:
+                    news = self._live.go_on(SPAN * self.speed)
+                except ZwangError as error:
+                    self._told.content, self._over = f"{error}", True
+                    continue
+                scene = joined(self._drawn[0].scene, news)
+                with self._lock:
+                    self._drawn[0].follow_on(scene)
+                    self._charts.follow_on(scene.run, news.run)
+                    self._set_times()
 
+    def _begin_at(self, scene: Scene, frame: Scene) -> None:
+        """Show another past of a live motion, and go on from its last frame."""
+        self._drawn[0].remove()
+        self._drawn[0] = self._draw(0, scene)
+        known = len(scene.times) if scene is not frame else 0
+        self._charts.begin_again(scene.run, known)
+        self._over = False
+        self._set_times()
+        self.seek(float(scene.times[-1]))
 
-def _segments(points: FloatArray) -> np.ndarray:
-    """A polygon as pieces, shape (n − 1, 2, 3)."""
-    if len(points) < 2:
-        points = np.repeat(points, 2, axis=0)
-    return np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
-
-
-def _bytes(color: str) -> tuple[int, int, int]:
-    red, green, blue = (round(255 * c) for c in rgb(color))
-    return red, green, blue
+    def _set_times(self) -> None:
+        times = self._drawn[0].scene.times
+        others = [drawn.scene.times for drawn in self._drawn[1:]]
+        self.start = float(min(times[0], *(t[0] for t in others)) if others else times[0])
+        self.end = float(times[-1])
+        self._moment.min, self._moment.max = self.start, max(self.end, self.start + 1e-9)
+        if hasattr(self, "_legend"):
+            self._tell_scale()

@@ -28,7 +28,18 @@ from zwang.view.forces import Applied, applied_forces
 from zwang.view.joints import joint_solids
 from zwang.view.meshes import Mesh, ball, coarse, join, of_file, of_shape, rod
 
-__all__ = ["Arrow", "Line", "Scene", "Solid", "Trace", "Track", "sampled", "scene_of", "statuses"]
+__all__ = [
+    "Arrow",
+    "Line",
+    "Scene",
+    "Solid",
+    "Trace",
+    "Track",
+    "changed",
+    "sampled",
+    "scene_of",
+    "statuses",
+]
 
 #: Frames of an animation unless asked otherwise: ten seconds at 24 a second.
 FRAMES = 241
@@ -196,6 +207,8 @@ class Scene:
 
 def sampled(run: Run, times: FloatArray) -> Run:
     """The same run as if it had been saved at other times, with all that follows from states."""
+    if np.array_equal(times, run.t):
+        return run
     state = run.at(times)
     before = np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(run.t) - 1)
     segments = []
@@ -203,8 +216,12 @@ def sampled(run: Run, times: FloatArray) -> Run:
         own = np.flatnonzero((before >= s.first) & (before < s.last))
         if own.size:
             segments.append(replace(s, first=int(own[0]), last=int(own[-1]) + 1))
-    kept = {f.name: getattr(run, f.name) for f in fields(Run) if f.init}
-    return Run(**{**kept, "t": times, "q": state.q, "v": state.v, "segments": tuple(segments)})
+    return changed(run, t=times, q=state.q, v=state.v, segments=tuple(segments))
+
+
+def changed(run: Run, **values: Any) -> Run:
+    """A run with some of its fields replaced; one that was stored is one in memory then."""
+    return Run(**{**{f.name: getattr(run, f.name) for f in fields(Run) if f.init}, **values})
 
 
 def frame_times(run: Run, frames: int | None, start: float | None, end: float | None) -> FloatArray:
@@ -233,6 +250,8 @@ def scene_of(
     end: float | None = None,
     traces: Sequence[str] | Mapping[str, Any] | None = None,
     forces: bool = True,
+    every_force: bool = False,
+    known: Mapping[str, Status | None] | None = None,
 ) -> Scene:
     """The drawing data of a run of a mechanism.
 
@@ -241,6 +260,8 @@ def scene_of(
     frames : how many, evenly spaced from `start` to `end`, by default from begin to end of the run.
     traces : bodies whose centre of mass leaves a trace, or body → point of it; none by default.
     forces : whether reactions and applied forces are computed.
+    every_force : whether forces that are zero all the time are among them.
+    known : joint → how much of its reaction is determinate, where that has been asked before.
     """
     parts = as_simulated(run)
     moving = sampled(run, frame_times(run, frames, start, end))
@@ -256,10 +277,10 @@ def scene_of(
     size = _size(parts)
     applied = applied_forces(moving, parts, evaluate=forces)
     lines = [*_links(parts, tracks), *_springs(applied)]
-    arrows, notes = _applied(applied), _doubtful_scales(parts)
+    arrows, notes = _applied(applied, every=every_force), _doubtful_scales(parts)
     if forces:
         try:
-            arrows += _reactions(moving, parts)
+            arrows += _reactions(moving, parts, known, every=every_force)
         except ZwangError as error:
             notes = (*notes, f"reactions are not drawn: {error}")
     g = parts.gravity
@@ -439,22 +460,24 @@ def _springs(applied: Sequence[Applied]) -> list[Line]:
     return [Line(a.name, "spring", a.start, a.point) for a in applied if a.start is not None]
 
 
-def _applied(applied: Sequence[Applied]) -> list[Arrow]:
+def _applied(applied: Sequence[Applied], *, every: bool) -> list[Arrow]:
     return [
         Arrow(a.name, "applied", a.point, a.force)
         for a in applied
-        if a.force is not None and np.any(a.force)
+        if a.force is not None and (every or np.any(a.force))
     ]
 
 
-def _reactions(run: Run, parts: Parts) -> list[Arrow]:
-    known = statuses(run)
+def _reactions(
+    run: Run, parts: Parts, known: Mapping[str, Status | None] | None, *, every: bool
+) -> list[Arrow]:
+    known = statuses(run) if known is None else known
     arrows = []
     for joint in parts.joints.values():
         if joint.a is None or joint.b is None:
             continue
         reaction = run.reaction(joint.name)
-        if np.any(reaction.force):
+        if every or np.any(reaction.force):
             arrows.append(
                 Arrow(joint.name, "reaction", reaction.point, reaction.force, known[joint.name])
             )

@@ -1,0 +1,151 @@
+"""A scene on a page of viser: its nodes, and where they are at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from zwang.rotation.quaternion import from_rotation_matrix
+from zwang.terms import FloatArray
+from zwang.view.camera import line_points, rgb
+from zwang.view.scene import Scene
+
+__all__ = ["Drawn"]
+
+LINE_COLOR = (102, 113, 125)
+#: Thickness of lines and arrows against the size of the mechanism.
+THIN = 0.006
+
+
+class Drawn:
+    """The nodes of one scene.
+
+    Attributes
+    ----------
+    scene : what is drawn; `follow_on` replaces it by one that goes further.
+    newton : length of an arrow for one newton [m/N]; it never grows, so that arrows do not jump.
+    """
+
+    def __init__(self, page: Any, root: str, scene: Scene, opacity: float | None = None) -> None:
+        self.scene, self.newton = scene, scene.newton
+        self._page, self._root = page, root
+        add, thin = page.scene, THIN * scene.size
+        add.add_frame(root, show_axes=False)
+        self._frames, self._solids, self._lines, self._traces, self._arrows = [], [], [], [], {}
+        self._quaternions = [_quaternions(track.rotation) for track in scene.tracks]
+        for i, _ in enumerate(scene.tracks):
+            self._frames.append(add.add_frame(f"{root}/{i}", show_axes=False))
+        for i, solid in enumerate(scene.solids):
+            mesh = add.add_mesh_simple(
+                f"{root}/{solid.track}/solid{i}",
+                solid.mesh.vertices.astype(np.float32),
+                solid.mesh.triangles,
+                color=_bytes(solid.color),
+                opacity=opacity,
+                flat_shading=True,
+            )
+            self._solids.append((solid.role, mesh))
+        for i, line in enumerate(scene.lines):
+            points = _segments(line_points(scene, line.role, line.start[0], line.end[0]))
+            self._lines.append(
+                add.add_line_segments(f"{root}/line{i}", points, LINE_COLOR, thickness=thin)
+            )
+        for i, trace in enumerate(scene.traces):
+            node = add.add_line_segments(
+                f"{root}/trace{i}",
+                _segments(trace.points),
+                _bytes(trace.color),
+                thickness=0.4 * thin,
+            )
+            self._traces.append(node)
+        for role in ("reaction", "applied"):
+            own = [a for a in scene.arrows if a.role == role]
+            if own:
+                self._arrows[role] = add.add_arrows(
+                    f"{root}/{role}",
+                    np.zeros((len(own), 2, 3), dtype=np.float32),
+                    np.array([_bytes(a.color) for a in own], dtype=np.uint8),
+                    shaft_radius=thin,
+                    head_radius=2.5 * thin,
+                    head_length=6.0 * thin,
+                )
+
+    @property
+    def roles(self) -> set[str]:
+        """What there is to hide."""
+        return {"joint", *self._arrows, *(["trace"] if self._traces else [])}
+
+    def show(self, role: str, *, visible: bool) -> None:
+        """Hide or show all of a role; what belongs to the ground goes with the joints."""
+        nodes = [n for r, n in self._solids if r == role or (role, r) == ("joint", "ground")]
+        nodes += self._traces if role == "trace" else []
+        nodes += [self._arrows[role]] if role in self._arrows else []
+        for node in nodes:
+            node.visible = visible
+
+    def place(self, t: float, scale: float = 1.0) -> None:
+        """Move all nodes to a time; arrows are `scale` times as long as usual."""
+        scene = self.scene
+        i, w = between(scene.times, t)
+        j = min(i + 1, len(scene.times) - 1)
+
+        def mixed(values: FloatArray) -> FloatArray:
+            return (1.0 - w) * values[i] + w * values[j]
+
+        for node, track, u in zip(self._frames, scene.tracks, self._quaternions, strict=True):
+            node.position = mixed(track.position)
+            before, after = u[i], u[j] if u[i] @ u[j] >= 0.0 else -u[j]
+            turned = (1.0 - w) * before + w * after
+            node.wxyz = turned / np.linalg.norm(turned)
+        for node, line in zip(self._lines, scene.lines, strict=True):
+            ends = mixed(line.start), mixed(line.end)
+            node.points = _segments(line_points(scene, line.role, *ends))
+        for role, node in self._arrows.items():
+            own = [a for a in scene.arrows if a.role == role]
+            tails = np.array([mixed(a.point) for a in own])
+            tips = tails + scale * self.newton * np.array([mixed(a.force) for a in own])
+            node.points = np.stack([tails, tips], axis=1).astype(np.float32)
+
+    def position(self, track: int, t: float) -> FloatArray:
+        """Where a track is at a time."""
+        i, w = between(self.scene.times, t)
+        where = self.scene.tracks[track].position
+        return (1.0 - w) * where[i] + w * where[min(i + 1, len(where) - 1)]
+
+    def follow_on(self, scene: Scene) -> None:
+        """Take a scene of the same things at other times."""
+        self.newton = min(self.newton, scene.newton)
+        self.scene = scene
+        self._quaternions = [_quaternions(track.rotation) for track in scene.tracks]
+        for node, trace in zip(self._traces, scene.traces, strict=True):
+            node.points = _segments(trace.points)
+
+    def remove(self) -> None:
+        """Take all nodes from the page."""
+        self._page.scene.remove_by_name(self._root)
+
+
+def between(times: FloatArray, t: float) -> tuple[int, float]:
+    """Frame before a time, and how far it is to the next."""
+    if len(times) < 2:
+        return 0, 0.0
+    i = int(np.clip(np.searchsorted(times, t, side="right") - 1, 0, len(times) - 2))
+    span = times[i + 1] - times[i]
+    return i, float(np.clip((t - times[i]) / span, 0.0, 1.0)) if span > 0.0 else 0.0
+
+
+def _quaternions(rotations: FloatArray) -> FloatArray:
+    return np.array([from_rotation_matrix(R) for R in rotations])
+
+
+def _segments(points: FloatArray) -> np.ndarray:
+    """A polygon as pieces, shape (n − 1, 2, 3)."""
+    if len(points) < 2:
+        points = np.repeat(points, 2, axis=0)
+    return np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
+
+
+def _bytes(color: str) -> tuple[int, int, int]:
+    red, green, blue = (round(255 * c) for c in rgb(color))
+    return red, green, blue
