@@ -227,6 +227,12 @@ def opened(browser, page, width, height):
     wait(lambda: browser.evaluate("document.body.innerText.includes('Play')"), "controls")
 
 
+def left(browser):
+    """Leave the page, so that nothing is drawn for nobody, and give the window its size again."""
+    browser.call("Page.navigate", url="about:blank")
+    browser.call("Emulation.clearDeviceMetricsOverride")
+
+
 def click(browser, label):
     """Press the button of a label."""
     find = f"[...document.querySelectorAll('button')].find(b => b.innerText.trim() === '{label}')"
@@ -243,7 +249,7 @@ def test_a_browser_plays_and_pauses_the_page(browser, page):
     wait(lambda: browser.evaluate("document.body.innerText.includes('Pause')"), "a label Pause")
     click(browser, "Pause")
     wait(lambda: not page.playing, "a pause")
-    browser.call("Page.navigate", url="about:blank")  # so that nothing is drawn for nobody
+    left(browser)
     assert not [e for e in browser.errors if "exception" in str(e).lower()]
 
 
@@ -286,7 +292,7 @@ def test_a_browser_shows_the_bodies_their_motion_and_arrows(browser, page, tmp_p
     wait(lambda: red(browser) == 0, "no arrows")
     page._show("reaction", visible=True)
     browser.picture(tmp_path / "page.png")
-    browser.call("Page.navigate", url="about:blank")
+    left(browser)
     assert not [e for e in browser.errors if "exception" in str(e).lower()]
 
 
@@ -299,7 +305,7 @@ def test_a_browser_shows_a_live_motion(browser, live):
     click(browser, "Restart")
     wait(lambda: live._drawn[0].scene.times[0] == 0.0 and live.t < 0.3, "a new start")
     click(browser, "Pause")
-    browser.call("Page.navigate", url="about:blank")
+    left(browser)
 
 
 @pytest.mark.parametrize(
