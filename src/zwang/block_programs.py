@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from zwang.bodies.model import body_slots, body_terms
 from zwang.bodies.parts import Parts
 from zwang.bodies.pose import Kind, config_of, kinematics
 from zwang.engine.blocks.structure import Element, ElementType, Node, NodeType, Structure
+from zwang.engine.fused import MASS_SHIFT
 
 if TYPE_CHECKING:
     import casadi
@@ -26,11 +29,12 @@ def structure_of(parts: Parts, left_out: frozenset[int] = frozenset()) -> Struct
     """
     slots = parts.slots
     traced = parts.traced
-    node_types: dict[tuple[Kind, int], NodeType] = {}
+    shifts = _mass_shifts(parts)
+    node_types: dict[Any, NodeType] = {}
     nodes = []
     for body in parts.bodies:
         place = body_slots(slots, body.name)
-        key = (body.kind, place[1] - place[0])
+        key = (body.kind, place[1] - place[0], shifts[body.kind] if body.singular else ())
         if key not in node_types:
             node_types[key] = _node_type(*key)
         nodes.append(Node(node_types[key], place))
@@ -69,7 +73,32 @@ def structure_of(parts: Parts, left_out: frozenset[int] = frozenset()) -> Struct
     )
 
 
-def _node_type(kind: Kind, numbers: int) -> NodeType:
+def _mass_shifts(parts: Parts) -> dict[Kind, tuple[float, ...]]:
+    """Mass to add to each velocity of bodies that can move without inertia, by kind.
+
+    A share of the mean mass and of the mean moment of inertia of those that have some: it only
+    decides how fast corrections converge, and is rounded to a power of ten, so that mechanisms
+    share their code.
+    """
+    if not any(body.singular for body in parts.bodies):
+        return dict.fromkeys((body.kind for body in parts.bodies), ())
+    masses, moments = [], []
+    for body in parts.bodies:
+        masses.append(body.inertia.mass)
+        moments += np.diag(body.inertia.tensor).tolist()
+
+    def share(values: list[float]) -> float:
+        some = [x for x in values if x > 0.0]
+        return 10.0 ** round(np.log10(MASS_SHIFT * np.mean(some))) if some else MASS_SHIFT
+
+    turns = {6: 3, 3: 1, 1: 0}
+    return {
+        kind: (share(masses),) * (kind.nv - turns[kind.nv]) + (share(moments),) * turns[kind.nv]
+        for kind in {body.kind for body in parts.bodies}
+    }
+
+
+def _node_type(kind: Kind, numbers: int, shift: tuple[float, ...]) -> NodeType:
     import casadi as ca
 
     q, v = ca.SX.sym("q", kind.nq), ca.SX.sym("v", kind.nv)
@@ -77,7 +106,7 @@ def _node_type(kind: Kind, numbers: int) -> NodeType:
     config = config_of(kind, q)
     M, force, _ = body_terms(kind, config, v, data, gravity)
     terms = ca.Function("body", [q, v, data, gravity], [config, kinematics(kind, q), M, force])
-    return NodeType(kind.nq, kind.nv, kind.config, terms, kind.unit)
+    return NodeType(kind.nq, kind.nv, kind.config, terms, kind.unit, shift)
 
 
 def _some_rows(function: casadi.Function, kept: tuple[int, ...]) -> casadi.Function:

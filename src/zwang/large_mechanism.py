@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from zwang.block_programs import structure_of
-from zwang.bodies.body import Body
 from zwang.bodies.loops import loops
 from zwang.bodies.many import Bulk, bulk_rows
 from zwang.bodies.model import definition_of, model_of
+from zwang.bodies.motions import spins_in_place, undetermined_error
 from zwang.bodies.parts import Parts
-from zwang.bodies.pose import SCALAR
 from zwang.diagnosis.wording import listing
 from zwang.engine.blocks.program import BlockProgram, block_program
 from zwang.errors import AssemblyError
@@ -42,27 +41,17 @@ CLOSED = 1e-13
 #: States at which dependent rows are looked for, and how far apart they are.
 STATES = 4
 STEP = 0.05
-#: Relative pivots below this belong to dependent rows: 1e5 times the regularisation.
-PIVOT = 1e-5
+#: Relative pivots below this belong to dependent rows: 1e5 times the regularisation. A row on a
+#: body without mass has a large pivot at first, of which the masses behind it leave a millionth.
+PIVOT, PIVOT_OF_MASSLESS = 1e-5, 1e-9
+#: Corrections after which what is left of random accelerations is undetermined, and how much of
+#: what is determined may be left: each correction takes away all but about 1e-6 of it.
+SETTLING, SETTLED = 8, 1e-6
 
 
 def is_large(parts: Parts) -> bool:
     """Whether a mechanism is carried by blocks rather than as one expression."""
-    if parts.friction or any(_singular(b) for b in parts.bodies):
-        return False  # not by blocks yet: laws of the reaction, and bodies without inertia
-    return parts.row_starts[-1] + len(parts.velocities) >= LARGE
-
-
-def _singular(body: Body) -> bool:
-    """Whether a body or a further coordinate can move without inertia."""
-    if body.inertia.mass == 0.0:
-        return True
-    if body.kind is SCALAR:
-        return False
-    if body.kind.plane is not None:
-        normal = body.kind.plane[2]
-        return float(body.inertia.tensor[normal, normal]) <= 0.0
-    return float(np.linalg.eigvalsh(body.inertia.tensor)[0]) <= 0.0
+    return not parts.friction and parts.row_starts[-1] + len(parts.velocities) >= LARGE
 
 
 def mechanism_system(parts: Parts) -> MechanismSystem:
@@ -170,7 +159,26 @@ class LargeMechanismSystem(MechanismSystem):
         return terms
 
     def require_unique(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> None:
-        """Nothing to refuse: every body here has mass and inertia."""
+        """Refuse a state at which the motion of some body is not determined, by name.
+
+        Corrections of any acceleration, without forces, take away all that mass or constraints
+        determine. What spins about its own centre without inertia may go on.
+        """
+        if not any(body.singular for body in self.parts.bodies):
+            return
+        settle = self.block_program().kernel("settle")
+        left = np.random.default_rng(0).standard_normal(v.shape)
+        for _ in range(SETTLING):
+            (left,) = settle(q, left, np.atleast_1d(t), p)
+        _, starts = self.parts.places
+        for body in self.parts.bodies:
+            own = np.zeros_like(left)
+            here = slice(starts[body.index], starts[body.index + 1])
+            own[here] = left[here]
+            if np.abs(own).max() < SETTLED or spins_in_place(self.parts, own):
+                left[here] = 0.0
+        if left.any():
+            raise undetermined_error(self.parts, q, left[:, None])
 
     def require_agreement(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> None:
         """Left to the residuals of rows that do not act: the equations are too many to compare."""
@@ -274,11 +282,12 @@ class LargeMechanismSystem(MechanismSystem):
         program = self.block_program()
         project, rates = program.kernel("project"), program.kernel("derivative")
         pivots = np.zeros(m)
+        limit = PIVOT_OF_MASSLESS if program.structure.singular else PIVOT
         generator, found = np.random.default_rng(0), np.ones(m, dtype=bool)
         for _ in range(STATES):
             for _ in range(3):  # back onto the constraints
                 q, _, pivots = project(q, np.zeros(nv), [t], p)
-            found &= pivots[:m] < PIVOT
+            found &= pivots[:m] < limit
             if not found.any():
                 return ()
             _, v, _ = project(q, generator.standard_normal(nv), [t], p)

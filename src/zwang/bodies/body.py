@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from zwang.bodies.pose import GROUND, SCALAR, Kind
 from zwang.terms import FloatArray
 
 __all__ = ["Body", "Placement"]
+
+#: A moment of inertia below this share of the largest is none: rounding in a rod's tensor.
+NO_INERTIA = 1e-11
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,18 @@ class Body:
     def is_ground(self) -> bool:
         """Whether this is what does not move."""
         return self.kind is GROUND
+
+    @cached_property
+    def singular(self) -> bool:
+        """Whether it can move without inertia: it has no mass, or is a point or a thin rod."""
+        mass, J = self.inertia.mass, self.inertia.tensor
+        if mass == 0.0 or self.kind is SCALAR:
+            return mass == 0.0
+        if self.kind.plane is not None:
+            return float(J[self.kind.plane[2], self.kind.plane[2]]) <= 0.0
+        off = J[0, 1] or J[0, 2] or J[1, 2]
+        moments = np.linalg.eigvalsh(J) if off else np.sort(np.diag(J))
+        return float(moments[0]) <= NO_INERTIA * float(moments[-1])
 
     def coordinates(self) -> FloatArray:
         """q at the start."""

@@ -1,42 +1,37 @@
-"""The kernels that large systems are made of, as expressions: nodes, elements, block algebra.
-
-Blocks of S = A M⁻¹ Aᵀ are dense and small. With the in-block factor K = L D Lᵀ (unit lower L),
-
-    factor   S → L, D⁻¹, D/diag                    panel    S_lk, L, D⁻¹ → X = S_lk L⁻ᵀ, X D⁻¹
-    update   S − P Xᵀ                              forward  y = L⁻¹(c − Σ P_j y_j)
-    back     x = L⁻ᵀ(D⁻¹ y − Σ P_lᵀ x_l)
-
-where P = X D⁻¹ are the blocks of the factor.
-"""
+"""The kernels that large systems are made of: of nodes, of elements, of their couplings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
+from zwang.engine.blocks.algebra import Pivot, inverse, packed, solve_lower, symmetric
 from zwang.engine.blocks.structure import ElementType, NodeType
-from zwang.engine.fused import DELTA
 
 if TYPE_CHECKING:
     import casadi
 
 __all__ = [
-    "accelerate",
-    "back",
+    "Ends",
+    "block_sizes",
+    "column",
     "constraint",
-    "effort",
-    "factor",
+    "corrected",
     "force",
-    "forward",
+    "freely",
+    "kicked",
+    "missed",
     "node",
+    "node_sizes",
     "pair",
-    "panel",
+    "placed_config",
     "placed_node",
-    "reduce_sum",
+    "pulled",
+    "rates",
     "residual",
     "shifted_node",
-    "update",
+    "unit_miss",
 ]
 
 
@@ -44,85 +39,31 @@ def remembered(function: Callable[..., Any]) -> Callable[..., Any]:
     """Remember results with the type they are made from, its first argument."""
 
     @wraps(function)
-    def wrapper(kind: Any, *arguments: Any) -> Any:
-        key = (function.__name__, *arguments)
-        if key not in kind.memo:
-            kind.memo[key] = function(kind, *arguments)
-        return kind.memo[key]
+    def wrapper(kind: Any, *arguments: Any, **choices: bool) -> Any:
+        key = (function.__name__, *arguments, *choices.values())
+        found = kind.memo.get(key)
+        if found is None:
+            found = kind.memo[key] = function(kind, *arguments, **choices)
+        return found
 
     return wrapper
-
-
-def _inverse(M: casadi.SX) -> casadi.SX:
-    """Inverse of a mass block, with its pattern: by entries where it is diagonal, else by parts."""
-    import casadi as ca
-
-    n = M.shape[0]
-    result = ca.SX(n, n)
-    seen: set[int] = set()
-    for i in range(n):
-        if i in seen:
-            continue
-        group = [j for j in range(n) if j == i or M.sparsity().has_nz(i, j)]
-        seen |= set(group)
-        if len(group) == 1:
-            result[i, i] = 1.0 / M[i, i]
-        else:
-            result[group, group] = _symmetric_inverse(M[group, group])
-    return result
-
-
-def _symmetric_inverse(M: casadi.SX) -> casadi.SX:
-    """Inverse of a small positive definite matrix, through L D Lᵀ."""
-    import casadi as ca
-
-    n = M.shape[0]
-    L, d = _ldl(M)
-    columns = []
-    for k in range(n):
-        e = ca.SX.zeros(n, 1)
-        e[k] = 1
-        columns.append(_solve_upper(L, _solve_lower(L, e) / d))
-    return ca.horzcat(*columns)
-
-
-def _ldl(S: casadi.SX) -> tuple[casadi.SX, casadi.SX]:
-    import casadi as ca
-
-    n = S.shape[0]
-    L, d = ca.SX.eye(n), ca.SX.zeros(n, 1)
-    for j in range(n):
-        d[j] = S[j, j] - sum((L[j, k] * L[j, k] * d[k] for k in range(j)), ca.SX(0))
-        for i in range(j + 1, n):
-            rest = S[i, j] - sum((L[i, k] * L[j, k] * d[k] for k in range(j)), ca.SX(0))
-            L[i, j] = rest / d[j]
-    return L, d
-
-
-def _solve_lower(L: casadi.SX, c: casadi.SX) -> casadi.SX:
-    import casadi as ca
-
-    x = ca.SX(c)
-    for i in range(c.shape[0]):
-        for k in range(i):
-            x[i, :] = x[i, :] - L[i, k] * x[k, :]
-    return x
-
-
-def _solve_upper(L: casadi.SX, c: casadi.SX) -> casadi.SX:
-    import casadi as ca
-
-    x = ca.SX(c)
-    n = c.shape[0]
-    for i in reversed(range(n)):
-        for k in range(i + 1, n):
-            x[i, :] = x[i, :] - L[k, i] * x[k, :]
-    return x
 
 
 def inverse_pattern(kind: NodeType) -> casadi.Sparsity:
     """Where the inverse of a node's mass block has entries."""
     return _terms_of(kind)["W"].sparsity()
+
+
+@remembered
+def node_sizes(kind: NodeType) -> dict[str, int]:
+    """Numbers of entries of what belongs to a node, those of velocities not among them."""
+    sizes = {"config": kind.config, "q_dot": kind.nq, "unit_q": kind.nq}
+    return {**sizes, "W": inverse_pattern(kind).nnz(), "M": mass_pattern(kind).nnz()}
+
+
+def mass_pattern(kind: NodeType) -> casadi.Sparsity:
+    """Where a node's mass block has entries."""
+    return _terms_of(kind)["M"].sparsity()
 
 
 @remembered
@@ -132,6 +73,7 @@ def _terms_of(kind: NodeType) -> dict[str, casadi.SX]:
     inputs = [ca.SX.sym(f"i{k}", kind.terms.sparsity_in(k)) for k in range(4)]
     config, N, M, f = kind.terms.call(inputs)
     q, v, data, shared = inputs
+    full = M + ca.diag(ca.SX(list(kind.shift))) if kind.shift else M
     return {
         "q": q,
         "v": v,
@@ -140,20 +82,20 @@ def _terms_of(kind: NodeType) -> dict[str, casadi.SX]:
         "config": ca.densify(config),
         "N": N,
         "q_dot": ca.densify(ca.mtimes(N, v)),
-        "W": _inverse(M),
+        "M": M,
+        "W": inverse(full),
         "f": ca.densify(f),
     }
 
 
 @remembered
 def node(kind: NodeType) -> casadi.Function:
-    """(q, v, data, shared) → config, q̇, force, inverse mass."""
+    """(q, v, data, shared) → config, q̇, force, inverse mass, and M where that is shifted."""
     import casadi as ca
 
     t = _terms_of(kind)
-    return ca.Function(
-        "node", [t["q"], t["v"], t["data"], t["shared"]], [t["config"], t["q_dot"], t["f"], t["W"]]
-    )
+    outputs = [t["config"], t["q_dot"], t["f"], t["W"], *([t["M"]] if kind.shift else [])]
+    return ca.Function("node", [t["q"], t["v"], t["data"], t["shared"]], outputs)
 
 
 @remembered
@@ -171,51 +113,80 @@ def placed_node(kind: NodeType) -> casadi.Function:
     return ca.Function("placed_node", [t["q"], t["v"], t["data"], t["shared"]], [q, config, t["W"]])
 
 
-@remembered
-def shifted_node(kind: NodeType, count: int) -> casadi.Function:
-    """(q, W, efforts…) → q + N W Σ efforts, and its config."""
+#: Ends of constraints at a node, each by the type of the constraint and which of its nodes it is.
+Ends = tuple[tuple["ElementType", int], ...]
+
+
+def _pull(ends: Ends, size: int) -> tuple[casadi.SX, list[casadi.SX]]:
+    """Σ Aᵀλ of some ends, and the symbols (A, λ)… it takes."""
     import casadi as ca
 
-    t = _terms_of(kind)
-    W = ca.SX.sym("W", inverse_pattern(kind))
-    efforts = [ca.SX.sym(f"g{k}", kind.nv) for k in range(count)]
-    change = ca.mtimes(W, sum(efforts, ca.SX.zeros(kind.nv, 1)))
-    q = ca.densify(t["q"] + ca.mtimes(t["N"], change))
-    config = ca.substitute(t["config"], t["q"], q)
-    return ca.Function("shifted_node", [t["q"], W, *efforts], [q, config])
+    total, inputs = ca.SX.zeros(size, 1), []
+    for k, (kind, place) in enumerate(ends):
+        A = ca.SX.sym(f"A{k}", block_patterns(kind)[place])
+        lam = ca.SX.sym(f"lam{k}", kind.rows)
+        total = total + ca.mtimes(A.T, lam)
+        inputs += [A, lam]
+    return total, inputs
 
 
 @remembered
-def accelerate(kind: NodeType, count: int) -> casadi.Function:
-    """(a, W, efforts…) → a + W Σ efforts."""
+def pulled(kind: NodeType, ends: Ends) -> casadi.Function:
+    """(f, (A, λ)…) → f + Σ Aᵀλ."""
     import casadi as ca
 
-    W = ca.SX.sym("W", inverse_pattern(kind))
-    a = ca.SX.sym("a", kind.nv)
-    efforts = [ca.SX.sym(f"g{k}", kind.nv) for k in range(count)]
-    total = sum(efforts, ca.SX.zeros(kind.nv, 1))
-    return ca.Function("accelerate", [a, W, *efforts], [ca.densify(a + ca.mtimes(W, total))])
+    f = ca.SX.sym("f", kind.nv)
+    pull, inputs = _pull(ends, kind.nv)
+    return ca.Function("pulled", [f, *inputs], [ca.densify(f + pull)])
 
 
 @remembered
-def freely(kind: NodeType, count: int) -> casadi.Function:
-    """(f, W, efforts…) → W (f + Σ efforts)."""
+def freely(kind: NodeType, ends: Ends) -> casadi.Function:
+    """(W, f, (A, λ)…) → W (f + Σ Aᵀλ)."""
     import casadi as ca
 
     W = ca.SX.sym("W", inverse_pattern(kind))
     f = ca.SX.sym("f", kind.nv)
-    efforts = [ca.SX.sym(f"g{k}", kind.nv) for k in range(count)]
-    total = sum(efforts, f)
-    return ca.Function("freely", [f, W, *efforts], [ca.densify(ca.mtimes(W, total))])
+    pull, inputs = _pull(ends, kind.nv)
+    return ca.Function("freely", [W, f, *inputs], [ca.densify(ca.mtimes(W, f + pull))])
 
 
-@cache
-def reduce_sum(size: int, count: int) -> casadi.Function:
-    """Sum of several vectors."""
+@remembered
+def kicked(kind: NodeType, ends: Ends) -> casadi.Function:
+    """(v, W, f, (A, λ)…) → v + W (f + Σ Aᵀλ)."""
     import casadi as ca
 
-    parts = [ca.SX.sym(f"g{k}", size) for k in range(count)]
-    return ca.Function("reduce_sum", parts, [ca.densify(sum(parts, ca.SX.zeros(size, 1)))])
+    v, f = ca.SX.sym("v", kind.nv), ca.SX.sym("f", kind.nv)
+    W = ca.SX.sym("W", inverse_pattern(kind))
+    pull, inputs = _pull(ends, kind.nv)
+    return ca.Function("kicked", [v, W, f, *inputs], [ca.densify(v + ca.mtimes(W, f + pull))])
+
+
+@remembered
+def corrected(kind: NodeType, ends: Ends) -> casadi.Function:
+    """(v̇, M, W, f, (A, λ)…) → v̇ + W (f + Σ Aᵀλ − M v̇), where W is not the inverse of M."""
+    import casadi as ca
+
+    a, f = ca.SX.sym("a", kind.nv), ca.SX.sym("f", kind.nv)
+    M, W = ca.SX.sym("M", mass_pattern(kind)), ca.SX.sym("W", inverse_pattern(kind))
+    pull, inputs = _pull(ends, kind.nv)
+    shortfall = f + pull - ca.mtimes(M, a)
+    better = ca.densify(a + ca.mtimes(W, shortfall))
+    return ca.Function("corrected", [a, M, W, f, *inputs], [better])
+
+
+@remembered
+def shifted_node(kind: NodeType, ends: Ends) -> casadi.Function:
+    """(q, W, f, (A, λ)…) → q + N W (f + Σ Aᵀλ), and its config."""
+    import casadi as ca
+
+    t = _terms_of(kind)
+    W = ca.SX.sym("W", inverse_pattern(kind))
+    f = ca.SX.sym("f", kind.nv)
+    pull, inputs = _pull(ends, kind.nv)
+    q = ca.densify(t["q"] + ca.mtimes(t["N"], ca.mtimes(W, f + pull)))
+    config = ca.substitute(t["config"], t["q"], q)
+    return ca.Function("shifted_node", [t["q"], W, f, *inputs], [q, config])
 
 
 @remembered
@@ -260,6 +231,12 @@ def block_patterns(kind: ElementType) -> list[casadi.Sparsity]:
 
 
 @remembered
+def block_sizes(kind: ElementType) -> list[int]:
+    """How many entries each block of A has."""
+    return [pattern.nnz() for pattern in block_patterns(kind)]
+
+
+@remembered
 def force(kind: ElementType) -> casadi.Function:
     """(config…, v…, t, numbers, shared) → force on each node."""
     import casadi as ca
@@ -275,19 +252,25 @@ def _moving(kind: ElementType) -> list[int]:
 
 
 @remembered
-def constraint(kind: ElementType, purpose: str) -> casadi.Function:
-    """A…, S = Σ A W Aᵀ, and what stands on the right.
+def constraint(kind: ElementType, purpose: str, *, sized: bool, again: bool) -> casadi.Function:
+    """A…, S = Σ A W Aᵀ, what stands on the right, and the diagonal of S and b if asked for.
 
-    For ``"accelerate"`` the inputs go on with (W, f) of each node and the right side is
-    c = b − Σ A W f; for ``"place"`` with W and the right side is −φ, or 0 at velocity level.
+    The inputs go on, for each node, with
+
+        accelerate   W, f        c = b − Σ A W f
+        place        W           c = −φ, or 0 at velocity level
+        settle       W, v̇, M     c = −Σ A (v̇ − W M v̇), of nodes where W is not the inverse of M
     """
     import casadi as ca
 
     phi, _, b, *blocks = _element(kind)
     moving = _moving(kind)
     more: list[casadi.SX] = []
-    S = ca.SX.zeros(kind.rows, kind.rows)
-    c = b if purpose == "accelerate" else (-phi if kind.position else ca.SX.zeros(kind.rows, 1))
+    S, c = ca.SX.zeros(kind.rows, kind.rows), ca.SX.zeros(kind.rows, 1)
+    if purpose == "accelerate":
+        c = b
+    elif purpose == "place" and kind.position:
+        c = -phi
     for k in moving:
         node_ = kind.kinds[k]
         assert node_ is not None
@@ -301,8 +284,31 @@ def constraint(kind: ElementType, purpose: str) -> casadi.Function:
             f = ca.SX.sym(f"f{k}", node_.nv)
             more.append(f)
             c = c - ca.mtimes(AW, f)
-    outputs = [*(blocks[k] for k in moving), ca.densify(S), ca.densify(c)]
+        elif purpose == "settle" and node_.shift:
+            a, M = ca.SX.sym(f"a{k}", node_.nv), ca.SX.sym(f"M{k}", mass_pattern(node_))
+            more += [a, M]
+            c = c - ca.mtimes(blocks[k], a) + ca.mtimes(AW, ca.mtimes(M, a))
+    outputs = [*(blocks[k] for k in moving), packed(S), ca.densify(c)]
+    outputs += [ca.diag(S)] if sized else []
+    outputs += [ca.densify(b)] if purpose == "accelerate" and again else []
     return ca.Function("constraint", [*_inputs_of(kind), *more], outputs)
+
+
+@remembered
+def missed(kind: ElementType) -> casadi.Function:
+    """(b, (A, v̇)…) → b − Σ A v̇."""
+    import casadi as ca
+
+    patterns = block_patterns(kind)
+    c = ca.SX.sym("b", kind.rows)
+    inputs = [c]
+    for k in _moving(kind):
+        node_ = kind.kinds[k]
+        assert node_ is not None
+        A, a = ca.SX.sym(f"A{k}", patterns[k]), ca.SX.sym(f"a{k}", node_.nv)
+        inputs += [A, a]
+        c = c - ca.mtimes(A, a)
+    return ca.Function("missed", inputs, [ca.densify(c)])
 
 
 @remembered
@@ -333,19 +339,23 @@ def residual(kind: ElementType) -> casadi.Function:
 
 
 @remembered
-def effort(kind: ElementType) -> casadi.Function:
-    """(A…, λ) → Aᵀλ on each moving node."""
+def pair(first: ElementType, i: int, second: ElementType, j: int, *, more: bool) -> casadi.Function:
+    """(A of the first, W, A of the second) → A₂ W A₁ᵀ, their coupling through a common node.
+
+    With `more` the coupling through another node comes last and is added.
+    """
     import casadi as ca
 
-    patterns = block_patterns(kind)
-    blocks = [ca.SX.sym(f"A{k}", patterns[k]) for k in _moving(kind)]
-    lam = ca.SX.sym("lam", kind.rows)
-    return ca.Function("effort", [*blocks, lam], [ca.densify(ca.mtimes(A.T, lam)) for A in blocks])
+    C, inputs = _coupling(first, i, second, j)
+    if more:
+        before = ca.SX.sym("C", second.rows, first.rows)
+        return ca.Function("pair", [*inputs, before], [before + C])
+    return ca.Function("pair", inputs, [C])
 
 
-@remembered
-def pair(first: ElementType, i: int, second: ElementType, j: int) -> casadi.Function:
-    """(A of the first, W, A of the second) → A₂ W A₁ᵀ, their coupling through a common node."""
+def _coupling(
+    first: ElementType, i: int, second: ElementType, j: int
+) -> tuple[casadi.SX, list[casadi.SX]]:
     import casadi as ca
 
     node_ = first.kinds[i]
@@ -353,130 +363,32 @@ def pair(first: ElementType, i: int, second: ElementType, j: int) -> casadi.Func
     A = ca.SX.sym("A", block_patterns(first)[i])
     B = ca.SX.sym("B", block_patterns(second)[j])
     W = ca.SX.sym("W", inverse_pattern(node_))
-    return ca.Function("pair", [A, W, B], [ca.densify(ca.mtimes(ca.mtimes(B, W), A.T))])
+    return ca.densify(ca.mtimes(ca.mtimes(B, W), A.T)), [A, W, B]
 
 
-# --- block algebra -------------------------------------------------------------------------------
+@remembered
+def column(
+    first: ElementType,
+    i: int,
+    second: ElementType,
+    j: int,
+    *,
+    regular: bool,
+    sized: bool,
+    once: bool,
+) -> casadi.Function:
+    """A column with one block below its diagonal, in one go; most columns of trees are like that.
 
-
-def _safe(size: casadi.SX) -> casadi.SX:
-    """Sizes of rows, 1 for a row that vanishes: it keeps the pivot δ and gets no force."""
-    return size + (size == 0.0)
-
-
-@cache
-def missing(r: int) -> casadi.Function:
-    """(λ, size) → δR λ: what the regularised solution misses."""
-    import casadi as ca
-
-    lam, size = ca.SX.sym("lam", r), ca.SX.sym("size", r)
-    return ca.Function("missing", [lam, size], [ca.densify(DELTA * _safe(size) * lam)])
-
-
-@cache
-def factor(r: int, *, regular: bool) -> casadi.Function:
-    """(S, size) → L below its diagonal, 1/D, D/size; size the diagonal before any update.
-
-    The regularisation δ·size is added here, unless the rows are known to be independent.
+    Inputs of `Pivot`, of `pair`, S and c of the second; outputs of `Pivot`, the block P of the
+    factor, and S − P D Pᵀ and c − P y of the second.
     """
     import casadi as ca
 
-    S, size = ca.SX.sym("S", r, r), ca.SX.sym("size", r)
-    safe = _safe(size)
-    L, d = _ldl(S if regular else S + DELTA * ca.diag(safe))
-    low = [L[i, j] for j in range(r) for i in range(j + 1, r)]
-    return ca.Function(
-        "factor", [S, size], [ca.vertcat(*low) if low else ca.SX(0, 1), 1.0 / d, d / safe]
-    )
-
-
-def _unpack(r: int) -> tuple[casadi.SX, casadi.SX]:
-    """Symbols for the part of L below its diagonal, and L itself."""
-    import casadi as ca
-
-    low = ca.SX.sym("low", r * (r - 1) // 2)
-    L = ca.SX.eye(r)
-    k = 0
-    for j in range(r):
-        for i in range(j + 1, r):
-            L[i, j] = low[k]
-            k += 1
-    return low, L
-
-
-@cache
-def panel(s: int, r: int) -> casadi.Function:
-    """(S_lk, L, 1/D) → X = S_lk L⁻ᵀ, P = X D⁻¹."""
-    import casadi as ca
-
-    S, d = ca.SX.sym("S", s, r), ca.SX.sym("d", r)
-    low, L = _unpack(r)
-    X = _solve_lower(L, S.T).T
-    return ca.Function("panel", [S, low, d], [ca.densify(X), ca.densify(ca.mtimes(X, ca.diag(d)))])
-
-
-@cache
-def update(s: int, u: int, r: int) -> casadi.Function:
-    """S (s, u) − P (s, r) Xᵀ, with X (u, r)."""
-    import casadi as ca
-
-    S, P, X = ca.SX.sym("S", s, u), ca.SX.sym("P", s, r), ca.SX.sym("X", u, r)
-    return ca.Function("update", [S, P, X], [S - ca.mtimes(P, X.T)])
-
-
-@cache
-def forward(r: int, sizes: tuple[int, ...], *, last: bool) -> casadi.Function:
-    """(c, (P, y)…[, L]) → c − Σ P y, and through L⁻¹ at last."""
-    import casadi as ca
-
-    c = ca.SX.sym("c", r)
-    rest, inputs = c, [c]
-    for k, s in enumerate(sizes):
-        P, y = ca.SX.sym(f"P{k}", r, s), ca.SX.sym(f"y{k}", s)
-        rest = rest - ca.mtimes(P, y)
-        inputs += [P, y]
-    if last:
-        low, L = _unpack(r)
-        rest = _solve_lower(L, rest)
-        inputs.append(low)
-    return ca.Function("forward", inputs, [ca.densify(rest)])
-
-
-@cache
-def back(r: int, sizes: tuple[int, ...], *, first: bool, last: bool) -> casadi.Function:
-    """(y[, 1/D], (P, x)…[, L]) → D⁻¹ y − Σ Pᵀ x, and through L⁻ᵀ at last."""
-    import casadi as ca
-
-    y = ca.SX.sym("y", r)
-    rest, inputs = y, [y]
-    if first:
-        d = ca.SX.sym("d", r)
-        rest = y * d
-        inputs.append(d)
-    for k, s in enumerate(sizes):
-        P, x = ca.SX.sym(f"P{k}", s, r), ca.SX.sym(f"x{k}", s)
-        rest = rest - ca.mtimes(P.T, x)
-        inputs += [P, x]
-    if last:
-        low, L = _unpack(r)
-        rest = _solve_upper(L, rest)
-        inputs.append(low)
-    return ca.Function("back", inputs, [ca.densify(rest)])
-
-
-@cache
-def first_update(s: int, u: int, r: int) -> casadi.Function:
-    """−P Xᵀ: a block that only fill puts there."""
-    import casadi as ca
-
-    P, X = ca.SX.sym("P", s, r), ca.SX.sym("X", u, r)
-    return ca.Function("first_update", [P, X], [-ca.mtimes(P, X.T)])
-
-
-@cache
-def diagonal(r: int) -> casadi.Function:
-    """The diagonal of a block."""
-    import casadi as ca
-
-    S = ca.SX.sym("S", r, r)
-    return ca.Function("diagonal", [S], [ca.diag(S)])
+    pivot = Pivot(first.rows, regular=regular, sized=sized, once=once)
+    C, inputs = _coupling(first, i, second, j)
+    half, S = symmetric(second.rows)
+    c = ca.SX.sym("c2", second.rows)
+    X = solve_lower(pivot.L, C.T).T
+    P = ca.mtimes(X, ca.diag(pivot.inverse))
+    outputs = [ca.densify(P), packed(S - ca.mtimes(P, X.T)), c - ca.mtimes(P, pivot.y)]
+    return ca.Function("column", [*pivot.inputs, *inputs, half, c], [*pivot.outputs, *outputs])

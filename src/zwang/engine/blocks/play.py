@@ -1,21 +1,23 @@
-"""Playing a tape: machine code that walks its tables and calls kernel after kernel.
+"""Playing a tape: machine code that walks along its words and calls kernel after kernel.
 
-The code has the signature of any kernel, so that integrators see no difference. It holds the
-addresses of its tables; a call costs loading its offsets and one jump.
+The code has the signature of any kernel, so that integrators see no difference. A call costs a jump
+to the code of its pattern, an addition for each argument, and the call itself.
 """
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any
 
-from zwang.engine.blocks.tape import ARITIES, SPACES, WORK
+from zwang.engine.blocks.tape import OUT, SPACES, WORK, Stream
+from zwang.kernels import cache
 from zwang.kernels.element import Kernel
 from zwang.kernels.emit import ENTRY_POINT
-from zwang.kernels.expression import Port
-from zwang.kernels.llvm import load, object_code
+from zwang.kernels.llvm import host, load, object_code
 
 if TYPE_CHECKING:
-    import numpy as np
+    from zwang.kernels.expression import Port
+    from zwang.kernels.llvm import LoadedCode
 
 __all__ = ["TapeKernel"]
 
@@ -29,13 +31,13 @@ class TapeKernel(Kernel):
         inputs: tuple[Port, ...],
         outputs: tuple[Port, ...],
         lanes: int,
-        work_size: int,
-        tables: tuple[np.ndarray, np.ndarray, list[Kernel]],
+        stream: Stream,
     ) -> None:
-        self._tables = tables  # kept alive: the code holds their addresses
-        code = load(object_code(_player(len(inputs), len(outputs), *tables[:2])))
+        player = _player(stream.patterns)
+        self._kept = stream, player  # the code below holds their addresses
+        code = load(object_code(_start(len(inputs), len(outputs), stream, player)))
         ports: Any = _Ports(inputs, outputs)
-        loaded: Any = _Loaded(code, work_size)
+        loaded: Any = _Loaded(code, stream.work_size)
         super().__init__(name, ports, lanes, loaded)
 
 
@@ -53,13 +55,12 @@ class _Loaded:
         self.loaded, self.work_size, self.compiled = loaded, work_size, True
 
 
-def _player(inputs: int, outputs: int, groups: np.ndarray, entries: np.ndarray) -> str:
-    """LLVM assembly of the loop over groups and calls."""
-    spaces = [*range(inputs), *(4 + k for k in range(outputs)), WORK]
+def _start(inputs: int, outputs: int, stream: Stream, player: LoadedCode) -> str:
+    """LLVM assembly of the kernel: the player, with the addresses of this tape."""
+    spaces = [*range(inputs), *(OUT + k for k in range(outputs)), WORK]
     parameters = ", ".join(f"ptr %a{space}" for space in spaces)
     lines = [
         f"define void @{ENTRY_POINT}({parameters}) nounwind {{",
-        "start:",
         f"  %bases = alloca [{SPACES} x ptr], align 16",
     ]
     for space in spaces:
@@ -67,68 +68,75 @@ def _player(inputs: int, outputs: int, groups: np.ndarray, entries: np.ndarray) 
             f"  %b{space} = getelementptr [{SPACES} x ptr], ptr %bases, i64 0, i64 {space}",
             f"  store ptr %a{space}, ptr %b{space}",
         ]
+    first = stream.words.ctypes.data
     lines += [
-        f"  %groups = inttoptr i64 {groups.ctypes.data} to ptr",
-        f"  %entries = inttoptr i64 {entries.ctypes.data} to ptr",
-        "  br label %group",
-        "group:",
-        "  %g = phi i64 [ 0, %start ], [ %g_next, %end ]",
-        f"  %more = icmp ult i64 %g, {len(groups)}",
-        "  br i1 %more, label %read, label %finish",
-        "read:",
-        "  %row = shl i64 %g, 2",
-    ]
-    for k, name in enumerate(("address", "count", "arity", "first")):
-        lines += [
-            f"  %row{k} = add i64 %row, {k}",
-            f"  %at{k} = getelementptr i64, ptr %groups, i64 %row{k}",
-            f"  %{name} = load i64, ptr %at{k}",
-        ]
-    cases = " ".join(f"i64 {arity}, label %loop{arity}" for arity in ARITIES)
-    lines += [
-        "  %kernel = inttoptr i64 %address to ptr",
-        "  %top = getelementptr i64, ptr %entries, i64 %first",
-        f"  switch i64 %arity, label %end [ {cases} ]",
-    ]
-    for arity in ARITIES:
-        lines += _loop(arity)
-    lines += [
-        "end:",
-        "  %g_next = add i64 %g, 1",
-        "  br label %group",
-        "finish:",
+        f"  %player = inttoptr i64 {player.address} to ptr",
+        f"  %words = inttoptr i64 {first} to ptr",
+        f"  %end = inttoptr i64 {first + stream.words.nbytes} to ptr",
+        f"  %kernels = inttoptr i64 {stream.addresses.ctypes.data} to ptr",
+        "  call void %player(ptr %bases, ptr %words, ptr %end, ptr %kernels)",
         "  ret void",
         "}",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _loop(arity: int) -> list[str]:
-    """The calls of one group, with so many arguments each."""
-    n = arity
+def _player(patterns: list[tuple[int, ...]]) -> LoadedCode:
+    """The loop for tapes with some patterns of calls, from the cache on disk where it is there."""
+    text = _loop(patterns)
+    key = hashlib.sha256(f"player {text} {host().identity}".encode()).hexdigest()
+    code = cache.load(cache.KERNELS, key)
+    if code is None:
+        code = object_code(text)
+        cache.save(cache.KERNELS, key, code)
+    return load(code)
+
+
+def _loop(patterns: list[tuple[int, ...]]) -> str:
+    """LLVM assembly of the loop over the words of a tape; one case for each pattern."""
+    used = sorted({WORK, *(space for pattern in patterns for space in pattern)})
     lines = [
-        f"loop{n}:",
-        f"  %i{n} = phi i64 [ 0, %read ], [ %next{n}, %loop{n} ]",
-        f"  %e{n} = phi ptr [ %top, %read ], [ %after{n}, %loop{n} ]",
+        f"define void @{ENTRY_POINT}(ptr %bases, ptr %words, ptr %end, ptr %kernels) nounwind {{",
+        "start:",
     ]
-    pointers = []
-    for k in range(n):
-        x = f"{n}_{k}"
+    for space in used:
         lines += [
-            f"  %p{x} = getelementptr i64, ptr %e{n}, i64 {k}",
-            f"  %x{x} = load i64, ptr %p{x}",
-            f"  %s{x} = and i64 %x{x}, {SPACES - 1}",
-            f"  %o{x} = and i64 %x{x}, -{SPACES}",
-            f"  %q{x} = getelementptr [{SPACES} x ptr], ptr %bases, i64 0, i64 %s{x}",
-            f"  %b{x} = load ptr, ptr %q{x}",
-            f"  %r{x} = getelementptr i8, ptr %b{x}, i64 %o{x}",
+            f"  %at{space} = getelementptr ptr, ptr %bases, i64 {space}",
+            f"  %b{space} = load ptr, ptr %at{space}",
         ]
-        pointers.append(f"ptr %r{x}")
+    cases = range(len(patterns))
+    arrivals = "".join(f", [ %w{k}, %case{k} ]" for k in cases)
+    jumps = " ".join(f"i32 {k}, label %case{k}" for k in cases)
     lines += [
-        f"  call void %kernel({', '.join(pointers)})",
-        f"  %next{n} = add i64 %i{n}, 1",
-        f"  %after{n} = getelementptr i64, ptr %e{n}, i64 {n}",
-        f"  %more{n} = icmp ult i64 %next{n}, %count",
-        f"  br i1 %more{n}, label %loop{n}, label %end",
+        "  br label %call",
+        "call:",
+        f"  %w = phi ptr [ %words, %start ]{arrivals}",
+        "  %more = icmp ult ptr %w, %end",
+        "  br i1 %more, label %read, label %finish",
+        "read:",
+        "  %header = load i32, ptr %w",
+        "  %number = lshr i32 %header, 16",
+        "  %slot = getelementptr ptr, ptr %kernels, i32 %number",
+        "  %kernel = load ptr, ptr %slot",
+        "  %pattern = and i32 %header, 65535",
+        f"  switch i32 %pattern, label %finish [ {jumps} ]",
     ]
-    return lines
+    for k, pattern in enumerate(patterns):
+        lines.append(f"case{k}:")
+        arguments = []
+        for i, space in enumerate([*pattern, WORK]):
+            x = f"{k}_{i}"
+            lines += [
+                f"  %p{x} = getelementptr i32, ptr %w, i64 {i + 1}",
+                f"  %o{x} = load i32, ptr %p{x}",
+                f"  %z{x} = zext i32 %o{x} to i64",
+                f"  %r{x} = getelementptr i8, ptr %b{space}, i64 %z{x}",
+            ]
+            arguments.append(f"ptr %r{x}")
+        lines += [
+            f"  call void %kernel({', '.join(arguments)})",
+            f"  %w{k} = getelementptr i32, ptr %w, i64 {len(pattern) + 2}",
+            "  br label %call",
+        ]
+    lines += ["finish:", "  ret void", "}"]
+    return "\n".join(lines) + "\n"

@@ -24,6 +24,7 @@ class NodeType:
     nq, nv, config : numbers of coordinates, velocities and entries of the configuration.
     terms : (q, v, data, shared) → (config, N, M, force).
     unit : coordinates of unit length together.
+    shift : mass added to each velocity before the mass block is inverted, where it may be singular.
     memo : what was made from it.
     """
 
@@ -32,6 +33,7 @@ class NodeType:
     config: int
     terms: casadi.Function
     unit: tuple[int, ...] = ()
+    shift: tuple[float, ...] = ()
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
 
@@ -111,6 +113,11 @@ class Structure:
     def v_starts(self) -> list[int]:
         """Where the velocities of each node begin."""
         return _starts([node.type.nv for node in self.nodes])
+
+    @property
+    def singular(self) -> bool:
+        """Whether some node can move without inertia."""
+        return any(node.type.shift for node in self.nodes)
 
     @property
     def rows(self) -> int:

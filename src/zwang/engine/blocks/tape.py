@@ -1,13 +1,11 @@
 """A tape of kernel calls: what to call, in which order, on which stretches of memory.
 
 Arguments are offsets, in numbers of one lane, into a few spaces: the arrays a program is called
-with, and its work array. Calls of one kernel that do not depend on each other form a group; where
-each call needs the one before, as in a factorisation, the calls stand one by one.
+with, and its work array.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,89 +14,136 @@ from zwang.kernels.element import Kernel
 from zwang.kernels.element import compile as compile_kernel
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     import casadi
 
-__all__ = ["OUT", "WORK", "P", "Place", "Q", "T", "Tape", "V", "Work"]
+__all__ = ["OUT", "WORK", "P", "Place", "Q", "Stream", "T", "Tape", "V", "Work"]
 
 #: Spaces: the arguments q, v, t, p of a program, its outputs, its work array.
 Q, V, T, P, OUT, WORK = 0, 1, 2, 3, 4, 7
 SPACES = 8
 
-#: Calls come in these numbers of arguments; what is missing is filled with pointers not looked at.
-ARITIES = (4, 6, 9, 14, 24, 40, 80)
+#: Blocks of the work array begin at multiples of so many numbers. More costs memory, and with it
+#: time where a tape does not fit the fast one; less makes pairs of numbers straddle cache lines.
+ALIGNED = 2
 
-
-@dataclass(frozen=True)
-class Place:
-    """A stretch of memory: a space and an offset in it."""
-
-    space: int
-    offset: int
+#: A stretch of memory: a space and an offset in it.
+Place = tuple[int, int]
 
 
 class Work:
-    """Hands out stretches of the work array."""
+    """Names stretches of the work array; where they lie is decided when the tape is complete."""
 
     def __init__(self) -> None:
-        self.size = 0
+        self.sizes: list[int] = []
+        self._places: dict[Hashable, Place] = {}
 
-    def take(self, size: int) -> Place:
-        """A new stretch; eight numbers are a cache line, on which blocks begin."""
-        place = Place(WORK, self.size)
-        self.size += -(-max(size, 1) // 4) * 4
+    def at(self, what: Hashable, size: int) -> Place:
+        """The stretch for something, by any name; its offset is a number for it."""
+        place = self._places.get(what)
+        if place is None:
+            place = self._places[what] = (WORK, len(self.sizes))
+            self.sizes.append(-(-max(size, 1) // ALIGNED) * ALIGNED)
         return place
 
 
-@dataclass
-class _Group:
-    kernel: Kernel
-    calls: list[tuple[Place, ...]] = field(default_factory=list)
+class Stream:
+    """A tape made ready to be played.
+
+    Attributes
+    ----------
+    work_size : length of the work array, all lanes counted.
+    words : for each call a header, kernel·2¹⁶ + pattern, and the byte offset of each argument.
+    patterns : the spaces of the arguments of a call, in order.
+    kernels : what is called; their addresses are in `addresses`.
+    """
+
+    def __init__(
+        self,
+        words: np.ndarray,
+        patterns: list[tuple[int, ...]],
+        kernels: list[Kernel],
+        work_size: int,
+    ) -> None:
+        self.words, self.patterns, self.kernels = words, patterns, kernels
+        self.work_size = work_size
+        self.addresses = np.array([kernel.address for kernel in kernels], dtype=np.int64)
 
 
 class Tape:
-    """Calls, collected and then frozen into tables."""
+    """Calls, collected and then made into a stream."""
 
     def __init__(self, lanes: int) -> None:
-        self.lanes = lanes
-        self.groups: list[_Group] = []
-        self.work_size = 0
-        self._kernels: dict[int, Kernel] = {}
+        self.lanes, self.work = lanes, Work()
+        self._calls: list[tuple[int, tuple[Place, ...]]] = []
+        self._kernels: list[Kernel] = []
+        self._numbers: dict[int, int] = {}
         self._functions: list[casadi.Function] = []  # kept: their identity is a key
 
-    def kernel(self, function: casadi.Function) -> Kernel:
-        """The compiled form of a function."""
-        key = id(function)
-        if key not in self._kernels:
-            self._functions.append(function)
-            self._kernels[key] = compile_kernel(function, lanes=self.lanes)
-            self.work_size = max(self.work_size, self._kernels[key].work_size)
-        return self._kernels[key]
-
     def call(self, function: casadi.Function, *places: Place) -> None:
-        """Add a call; after one of the same kernel it joins its group."""
-        kernel = self.kernel(function)
-        if not self.groups or self.groups[-1].kernel is not kernel:
-            self.groups.append(_Group(kernel))
-        self.groups[-1].calls.append(places)
+        """Add a call."""
+        number = self._numbers.get(id(function))
+        if number is None:
+            number = self._numbers[id(function)] = len(self._kernels)
+            self._kernels.append(compile_kernel(function, lanes=self.lanes))
+            self._functions.append(function)
+        self._calls.append((number, places))
 
-    def tables(self, scratch: int) -> tuple[np.ndarray, np.ndarray, list[Kernel]]:
-        """Group table (n, 4), argument table, and the kernels to keep alive.
+    def stream(self) -> Stream:
+        """The tape ready to be played."""
+        width = 8 * self.lanes
+        offsets, scratch = self._placed()
+        patterns: dict[tuple[int, ...], int] = {}
+        words: list[int] = []
+        for (number, places), own in zip(self._calls, offsets, strict=True):
+            pattern = tuple([space for space, _ in places])
+            index = patterns.setdefault(pattern, len(patterns))
+            words.append(number << 16 | index)
+            words += [offset * width for offset in own]
+            words.append(scratch * width)
+        assert max(len(patterns), len(self._kernels)) < 2**16
+        assert max(words, default=0) < 2**32
+        needed = max((kernel.work_size for kernel in self._kernels), default=0)
+        return Stream(
+            np.array(words, dtype=np.int64).astype(np.uint32),
+            list(patterns),
+            self._kernels,
+            (scratch + ALIGNED) * self.lanes + needed,
+        )
 
-        A group is (address, calls, arity, first entry); entries are offsets in bytes, all lanes
-        counted, with the space in the three bits that are free in them.
+    def _placed(self) -> tuple[list[list[int]], int]:
+        """Offsets of all arguments, and of the stretch that kernels use as their own.
 
-        Parameters
-        ----------
-        scratch : offset in the work array of the stretch that kernels use as their own.
+        A stretch is taken at its first call and given back after its last one, so that what lives
+        for a moment stays in the fastest memory, however long the tape is.
         """
-        groups = np.empty((len(self.groups), 4), dtype=np.int64)
-        entries: list[int] = []
-        own = Place(WORK, scratch)
-        for k, group in enumerate(self.groups):
-            count = len(group.calls[0]) + 1
-            arity = next(a for a in ARITIES if a >= count)
-            groups[k] = group.kernel.address, len(group.calls), arity, len(entries)
-            for places in group.calls:
-                padded = [*places, own, *([own] * (arity - count))]
-                entries += [(p.offset * self.lanes) * SPACES + p.space for p in padded]
-        return groups, np.array(entries, dtype=np.int64), list(self._kernels.values())
+        last: dict[int, int] = {}
+        for k, (_, places) in enumerate(self._calls):
+            for space, number in places:
+                if space == WORK:
+                    last[number] = k
+        ends: list[list[int]] = [[] for _ in self._calls]
+        for number, k in last.items():
+            ends[k].append(number)
+        sizes, at, size = self.work.sizes, {}, 0
+        free: dict[int, list[int]] = {}
+        offsets: list[list[int]] = []
+        for (_, places), over in zip(self._calls, ends, strict=True):
+            own = []
+            for space, offset in places:
+                if space != WORK:
+                    own.append(offset)
+                    continue
+                if offset not in at:
+                    given_back = free.get(sizes[offset])
+                    if given_back:
+                        at[offset] = given_back.pop()
+                    else:
+                        at[offset] = size
+                        size += sizes[offset]
+                own.append(at[offset])
+            offsets.append(own)
+            for number in over:
+                free.setdefault(sizes[number], []).append(at[number])
+        return offsets, size
