@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -15,13 +16,16 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.system import System
 
-__all__ = ["choices_of", "require_law", "require_start"]
+__all__ = ["UNREMARKABLE", "choices_of", "require_law", "require_start"]
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
 #: A start may miss its constraints by this much, relative; it is then put on them and the run says
 #: so. What is further off is a mistake of the user's.
 START_TOLERANCE = 1e-6
+
+#: A start that misses its constraints by less is put on them without a note.
+UNREMARKABLE = 1e-9
 
 #: What the compiled loop does not look for.
 LAW_NOTE = (
@@ -43,11 +47,7 @@ def choices_of(
     **choices: Any,
 ) -> tuple[Settings, FloatArray | None, FloatArray]:
     """Settings, times to save at and scales from what a user gave, checked."""
-    kept, passing = _chosen("drift", drift, Drift), _chosen("on_singular", on_singular, OnSingular)
-    carried = _chosen("coordinates", coordinates, Coordinates)
-    settings = Settings(
-        until=float(until), drift=kept, on_singular=passing, coordinates=carried, **choices
-    )
+    settings = _settings(float(until), drift, on_singular, coordinates, **choices)
     if settings.formulation not in ("auto", *system.formulations):
         raise UnknownNameError("formulation", settings.formulation, ["auto", *system.formulations])
     if not settings.until >= start:
@@ -55,6 +55,20 @@ def choices_of(
             "until", found=repr(until), expected=f"a time not before the start, {start:g}"
         )
     return settings, _save_times(save, start, settings.until), _scales(system, scales)
+
+
+@lru_cache
+def _settings(
+    until: float, drift: str, on_singular: str, coordinates: str, **choices: Any
+) -> Settings:
+    """Settings; equal choices are checked once."""
+    return Settings(
+        until=until,
+        drift=_chosen("drift", drift, Drift),
+        on_singular=_chosen("on_singular", on_singular, OnSingular),
+        coordinates=_chosen("coordinates", coordinates, Coordinates),
+        **choices,
+    )
 
 
 def _chosen(what: str, name: str, known: type[Choice]) -> Choice:
@@ -100,15 +114,13 @@ def _scales(system: System, scales: Mapping[str, float] | None) -> FloatArray:
 
 
 def require_start(
-    system: System,
-    q: FloatArray,
-    v: FloatArray,
-    t: float,
-    parameters: Mapping[str, Any],
-    notes: list[str],
+    system: System, q: FloatArray, v: FloatArray, t: float, p: FloatArray, notes: list[str]
 ) -> None:
     """Refuse a start that violates a constraint, by name."""
-    residuals = system.residuals(q, v, t, parameters=parameters)
+    time = np.asarray(t)
+    if all(np.abs(x).max(initial=0.0) <= UNREMARKABLE for x in system.misses_at(q, v, time, p)):
+        return  # as nearly all do; what is not finite passes no comparison
+    residuals = system.residuals_at(q, v, time, p)
     kinds = (
         ("position", residuals.position, residuals.position_names, q),
         ("velocity", residuals.velocity, residuals.velocity_names, v),
@@ -123,21 +135,16 @@ def require_start(
                     expected="a start that satisfies all constraints",
                     advice="system.assemble(prefer=…) finds one near by.",
                 )
-            if abs(value) > 1e-9:
+            if abs(value) > UNREMARKABLE:
                 note = f"the start missed {name!r} by {value:.1e} at the level of {level}"
                 notes.append(f"{note} and was put on it")
 
 
 def require_law(
-    system: System,
-    q: FloatArray,
-    v: FloatArray,
-    t: float,
-    parameters: Mapping[str, Any],
-    notes: list[str],
+    system: System, q: FloatArray, v: FloatArray, t: float, p: FloatArray, notes: list[str]
 ) -> None:
     """Refuse a state at which a law that depends on its reaction has no solution, or several."""
     if system.reaction_dependent:
-        system.terms(q, v, t, parameters=parameters)
+        system.terms_at(q, v, np.asarray(t), p)
         if LAW_NOTE not in notes:
             notes.append(LAW_NOTE)

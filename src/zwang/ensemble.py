@@ -226,7 +226,7 @@ class _Crew:
     #: Seconds after which the waiting thread looks up, for on some systems no signal wakes it.
     NAP = 0.1
 
-    def __init__(self, threads: int, interrupt: Interrupt, report: Report) -> None:
+    def __init__(self, threads: int, interrupt: Interrupt, report: Report | None) -> None:
         self.threads, self.interrupt, self.report = threads, interrupt, report
         self.began = monotonic()
 
@@ -252,7 +252,8 @@ class _Crew:
                 raise
 
     def _tell(self, done: int, count: int) -> None:
-        self.report(EnsembleProgress(done, count, monotonic() - self.began))
+        if self.report is not None:
+            self.report(EnsembleProgress(done, count, monotonic() - self.began))
 
 
 def _plain(choices: Mapping[str, Any]) -> dict[str, Any]:
@@ -324,8 +325,8 @@ def _prepare(
         refusal = ""
         try:
             if not plain[i]:
-                require_start(system, q[i], v[i], t, mine, notes)
-            require_law(system, q[i], v[i], t, mine, notes)
+                require_start(system, q[i], v[i], t, P[i], notes)
+            require_law(system, q[i], v[i], t, P[i], notes)
         except ZwangError as error:
             refusal = str(error)
         starts.append(_Start(q[i], v[i], mine, P[i], tuple(notes), refusal, partial(again, i)))
@@ -394,7 +395,7 @@ def _together(context: _Context, key: int, starts: list[_Start]) -> list[Run | N
         for k in range(count):
             t[k].append(np.array([context.start]))
             y[k].append(loop.present[:, k][None].copy())
-    code, pace = sh.BUDGET, Pace()
+    code, pace = sh.BUDGET, Pace(loop)
     while code != sh.DONE and not context.interrupt.asked:
         chunk = pace.advance(loop)
         code = chunk.code

@@ -180,22 +180,22 @@ class LargeMechanismSystem(MechanismSystem):
         if left.any():
             raise undetermined_error(self.parts, q, left[:, None])
 
-    def require_agreement(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> None:
+    def require_agreement(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, a: FloatArray | None
+    ) -> None:
         """Left to the residuals of rows that do not act: the equations are too many to compare."""
 
-    def residuals(
-        self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
-    ) -> Residuals:
-        """φ, φ̇ and ψ at a state, or at many."""
-        q, v, t, p = self.arguments(q, v, t, parameters)
+    def residuals_at(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> Residuals:
+        """φ, φ̇ and ψ for what `arguments` returns."""
+        return Residuals(*self.misses_at(q, v, t, p), *self._residual_names)
+
+    def misses_at(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """φ and φ̇, ψ, for what `arguments` returns."""
         found = self.bulk.rows(*_flat(q, v, t), p)
-        names = list(zip(self.row_names, self.row_levels(), strict=True))
-        return Residuals(
-            found.value.reshape(*q.shape[:-1], -1),
-            found.rate.reshape(*q.shape[:-1], -1),
-            tuple(name for name, level in names if level == "position"),
-            self.row_names,
-        )
+        batch = q.shape[:-1]
+        return found.value.reshape(*batch, -1), found.rate.reshape(*batch, -1)
 
     def energy(
         self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None

@@ -122,6 +122,11 @@ class MechanismSystem(System):
         """Whether joints close no loop and nothing else constrains."""
         return self.parts.is_forest
 
+    @property
+    def placement(self) -> tuple[FloatArray, FloatArray]:
+        """Coordinates and velocities of the bodies as placed, not yet assembled."""
+        return self.parts.start
+
     # --- refusals ---------------------------------------------------------------------------------
 
     def parameter_vector(self, parameters: Mapping[str, Any] | None = None) -> FloatArray:

@@ -8,8 +8,6 @@ import numpy as np
 
 from zwang.engine.fused import Expressions
 from zwang.engine.program import fuse
-from zwang.formulations.rank import equilibrate, mass_spectrum
-from zwang.functions.derive import depends_on
 from zwang.integrators.settings import Drift, Settings
 from zwang.redundancy import redundant_rows
 from zwang.reference import reference_program
@@ -40,7 +38,8 @@ def program_of(
         return own
     rate = settings.baumgarte if settings.drift is Drift.BAUMGARTE else 0.0
     if singular is None:
-        singular = _singular_mass(system, y, t, p)
+        nq = len(system.coordinates)
+        singular = system.mass_is_singular(y[:nq], y[nq:], np.asarray(t), p)
     programs = system.__dict__.setdefault("_programs", {})
     if not in_python(system, settings):
         gone = _left_out(system, y, t, p, settings)
@@ -93,22 +92,6 @@ def _left_out(
     if system.rows_independent or system.reaction_dependent:
         return ()  # a law may look at the multiplier of any row
     return redundant_rows(system, y, t, p, settings.until - t)
-
-
-def _singular_mass(system: System, y: FloatArray, t: float, p: FloatArray) -> bool:
-    """Whether M is singular at a state; remembered where it depends on parameters alone."""
-    cache = system.__dict__.setdefault("_singular_masses", {})
-    if "constant" not in cache:
-        s = system.model.state
-        cache["constant"] = not any(depends_on(system.model.M, x, s) for x in (s.q, s.t))
-    key = p.tobytes()
-    if not cache["constant"] or key not in cache:
-        nq = len(system.coordinates)
-        (M,) = system.evaluator("mass", lambda m: {"M": m.M}, y[:nq], y[nq:], np.asarray(t), p)
-        M = M.reshape(len(y) - nq, len(y) - nq)
-        d, _ = equilibrate(M, np.zeros((0, M.shape[-1])))
-        cache[key] = bool(mass_spectrum(M * d * d[:, None]).rank < M.shape[-1])
-    return cache[key]
 
 
 def _expressions(system: System, *, singular: bool, gone: frozenset[int]) -> Expressions:

@@ -97,8 +97,8 @@ def _about(seconds: float) -> str:
 
 
 @contextmanager
-def reporting(*, progress: bool | Report | None) -> Iterator[Report]:
-    """What to call with records, for the argument `progress` of `simulate`.
+def reporting(*, progress: bool | Report | None) -> Iterator[Report | None]:
+    """What to call with records, for the argument `progress` of `simulate`; None if nobody looks.
 
     None shows a bar in terminals and notebooks, after a second; True shows one at once, and lines
     where there is no terminal; False shows nothing.
@@ -112,7 +112,7 @@ def reporting(*, progress: bool | Report | None) -> Iterator[Report]:
         return
     display = None if progress is False else _display(always=progress is True)
     if display is None:
-        yield lambda _: None
+        yield None
         return
     patience = 0.0 if progress else PATIENCE
 

@@ -24,6 +24,7 @@ import numpy as np
 
 from zwang.errors import ZwangError
 from zwang.formulations.rank import equilibrate
+from zwang.functions.derive import depends_on
 from zwang.run.run import RankChange
 from zwang.terms import FloatArray
 
@@ -60,28 +61,116 @@ def redundant_rows(
 ) -> tuple[int, ...]:
     """Numbers of the rows of A that can be left out, in order; none for most systems.
 
+    A mechanism is walked through once, from its placement; at a start where the rows found there
+    may not go, and for systems of functions, which have no placement, the walk is from the start.
+
     Parameters
     ----------
     y, t : a state on the constraints, or close to them.
     span : length of the simulation, over which prescribed motions are looked at [s].
     """
-    nq = len(system.coordinates)
     if not system.model.blocks:
         return ()
-    cache = system.__dict__.setdefault("_redundant_rows", {})
-    if p.tobytes() in cache:
+    nq, known = len(system.coordinates), _Known.of(system)
+    geometry = known.geometry(p, t, span)
+    if geometry not in known and system.placement is not None:
+        known[geometry] = _walk(_View(system, known.deciding(p)), *system.placement, t, span)
+    placed = known.get(geometry)
+    if placed == ():
         return ()  # independent at one state, so at all but singular ones
-    view = _View(system, p)
-    q = view.moved(y[:nq], t, np.zeros(view.nv))
-    if q is None:
+    start = (geometry, p.tobytes(), y.tobytes(), t)
+    if start not in known:
+        view, rows = _View(system, p), placed
+        if rows is None or not may_go(view.scaled(y[:nq], y[nq:], t), rows):
+            rows = _walk(view, y[:nq], y[nq:], t, span)
+        if system.placement is None and _independent_at(view, y[:nq], y[nq:], t):
+            known[geometry] = ()
+        known[start] = rows
+    return known[start] or ()
+
+
+class _Known(dict[Any, Any]):
+    """Rows that were found redundant: by geometry, None if the placement tells nothing; by start.
+
+    Parameters
+    ----------
+    system : whose rows.
+    """
+
+    #: So many are remembered; an ensemble may ask for any number of starts.
+    MOST = 1000
+
+    def __init__(self, system: System) -> None:
+        super().__init__()
+        import casadi as ca
+
+        m, s = system.model, system.model.state
+        e = ca.veccat(m.A, m.position_values, m.N)
+        self.scleronomic = not depends_on(e, s.t, s)
+        # Which parameters decide about rows; with functions that cannot be traced, any may.
+        pattern = ca.jacobian_sparsity(e, s.p).get_triplet()[1]
+        self.used = np.arange(s.p.numel()) if s.calls else np.unique(pattern).astype(int)
+        self.defaults = system.parameter_vector()
+
+    @classmethod
+    def of(cls, system: System) -> _Known:
+        """What is known of a system, kept with it."""
+        if "_redundancy" not in system.__dict__:
+            system.__dict__["_redundancy"] = cls(system)
+        return system.__dict__["_redundancy"]
+
+    def __setitem__(self, key: Any, rows: Any) -> None:
+        if len(self) >= self.MOST:
+            self.clear()
+        super().__setitem__(key, rows)
+
+    def geometry(self, p: FloatArray, t: float, span: float) -> Any:
+        """What decides about rows besides the state: parameters, and time if that is prescribed."""
+        return (p[self.used].tobytes(), *(() if self.scleronomic else (t, span)))
+
+    def deciding(self, p: FloatArray) -> FloatArray:
+        """The parameters that decide about rows, with defaults for all others."""
+        values = self.defaults.copy()
+        values[self.used] = p[self.used]
+        return values
+
+
+def _walk(
+    view: _View, q: FloatArray, v: FloatArray, t: float, span: float
+) -> tuple[int, ...] | None:
+    """Rows that may go at all states of a walk from a state; None if it meets no constraints."""
+    found = view.moved(q, t, np.zeros(view.nv))
+    if found is None:
+        return None
+    if _deficit(view.scaled(found, v, t)) == 0:
         return ()
-    if _deficit(view.scaled(q, y[nq:], t)) == 0:
-        cache[p.tobytes()] = ()
-        return ()
-    key = (p.tobytes(), y.tobytes(), t, span)
-    if key not in cache:
-        cache[key] = _choose(view, _states(view, q, t, span), system)
-    return cache[key]
+    return _choose(view, _states(view, found, t, span), view.system)
+
+
+def _independent_at(view: _View, q: FloatArray, v: FloatArray, t: float) -> bool:
+    """Whether all rows are independent at a state."""
+    found = view.moved(q, t, np.zeros(view.nv))
+    return found is not None and _deficit(view.scaled(found, v, t)) == 0
+
+
+#: Rows this near to being a combination of others, relative, depend on them: a start may be off
+#: its constraints by as much.
+NEARLY = 1e-5
+
+
+def may_go(rows: FloatArray, numbers: tuple[int, ...]) -> bool:
+    """Whether some of the scaled rows of A follow from the others at a state, by a wide margin.
+
+    With K the rows that stay, those that go must be X K; a large X tells that K nearly depends.
+    """
+    if not numbers:
+        return True
+    K, G = np.delete(rows, numbers, axis=0), rows[list(numbers)]
+    try:
+        X = np.linalg.solve(K @ K.T, K @ G.T).T
+    except np.linalg.LinAlgError:
+        return False
+    return bool(np.abs(G - X @ K).max() <= NEARLY and np.linalg.norm(X, 2) <= 1.0 / LEAST_SHARE)
 
 
 def left_out_note(system: System, rows: tuple[int, ...]) -> str:
@@ -100,28 +189,28 @@ def broken_row(
     q: FloatArray,
     v: FloatArray,
     t: FloatArray,
-    parameters: Mapping[str, Any],
+    p: FloatArray,
 ) -> str:
     """Which of the rows left out is not met by a motion (nt, …), as a status; empty if all are.
 
     Rows that depend on others follow from them only as long as their right sides agree: two drivers
     of one angle may part at any time.
     """
-    found = system.residuals(q, v, t, parameters=parameters)
+    found = system.residuals_at(q, v, t, p)
     left_out = {system.row_names[i] for i in rows}
     for values, names, size in (
         (found.position, found.position_names, q),
         (found.velocity, found.velocity_names, v),
     ):
-        limit = BROKEN * max(1.0, float(np.abs(size).max(initial=0.0)))
-        for k, name in enumerate(names):
-            off = np.flatnonzero(np.abs(values[:, k]) > limit)
-            if name in left_out and off.size:
-                first = int(off[0])
-                return (
-                    f"stopped at t = {t[-1]:.6g} s by constraints that contradict each other: "
-                    f"{name!r} is missed by {values[first, k]:.3g} at t = {t[first]:.6g} s"
-                )
+        watched = [k for k, name in enumerate(names) if name in left_out]
+        off = np.abs(values[:, watched]) > BROKEN * max(1.0, float(np.abs(size).max(initial=0.0)))
+        if off.any():
+            first, k = np.argwhere(off)[0]
+            return (
+                f"stopped at t = {t[-1]:.6g} s by constraints that contradict each other: "
+                f"{names[watched[k]]!r} is missed by {values[first, watched[k]]:.3g} "
+                f"at t = {t[first]:.6g} s"
+            )
     return ""
 
 
@@ -207,6 +296,7 @@ class _View:
     def __init__(self, system: System, p: FloatArray) -> None:
         self.system, self.p = system, p
         self.nv = len(system.velocities)
+        self.at_position = np.array([level == "position" for level in system.row_levels()], bool)
 
     def rows(self, q: FloatArray, v: FloatArray, t: float) -> tuple[FloatArray, ...]:
         """A, φ, the rows of φ, M and N."""
@@ -220,9 +310,7 @@ class _View:
             self.p,
         )
         A = A.reshape(-1, nv)
-        levels = [b.level for b in self.system.model.blocks.values() for _ in range(b.A.shape[0])]
-        at_position = np.array([level == "position" for level in levels], dtype=bool)
-        return A, np.atleast_1d(phi), A[at_position], M.reshape(nv, nv), N.reshape(nq, nv)
+        return A, np.atleast_1d(phi), A[self.at_position], M.reshape(nv, nv), N.reshape(nq, nv)
 
     def scaled(self, q: FloatArray, v: FloatArray, t: float) -> FloatArray:
         """A with velocities and rows scaled, rows that vanish left as zero."""
@@ -306,17 +394,17 @@ def _choose(
         if deficit == wanted:
             U, _, _ = np.linalg.svd(rows)
             bases.append(U[:, len(rows) - wanted :])
-    levels = [b.level for b in system.model.blocks.values() for _ in range(b.A.shape[0])]
     # What acts on accelerations alone leaves no residual by which a contradiction would show.
-    may_go = np.array([level != "acceleration" for level in levels], dtype=bool)
+    levels = system.row_levels()
+    free = np.array([level != "acceleration" for level in levels], dtype=bool)
     gone: list[int] = []
     for _ in range(wanted):
-        shares = np.min([np.linalg.norm(Z, axis=1) for Z in bases], axis=0) * may_go
+        shares = np.min([np.linalg.norm(Z, axis=1) for Z in bases], axis=0) * free
         row = len(shares) - 1 - int(np.argmax(np.round(shares[::-1], 6)))
         if shares[row] < LEAST_SHARE:
             break
         gone.append(row)
-        may_go[row] = False
+        free[row] = False
         bases = [_without(Z, row) for Z in bases]
     return tuple(sorted(gone))
 

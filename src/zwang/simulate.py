@@ -108,6 +108,7 @@ def simulate(
         save=save,
         scales=scales,
     )
+    q, v, _, p = system.arguments(q, v, start, parameters)
     simulation = _Simulation(
         system,
         settings,
@@ -115,10 +116,10 @@ def simulate(
         sizes,
         dict(events or {}),
         set(inactive),
-        {**system.parameters, **(parameters or {})},
+        system.parameter_values(parameters),
+        p,
     )
     simulation.certify_every = interval_of(certify)
-    q, v, _, _ = system.arguments(q, v, start, parameters)
     with reporting(progress=progress) as report:
         simulation.begin(q, v, start)
         if store is not None:
@@ -160,6 +161,7 @@ def rerun_of(
         require_same_events(stored, system, events)
         start = stored.header["start"]
         settings = StoredRun.of(stored, system, states_between).settings
+        values = {k: np.array(v) for k, v in stored.header["parameters"].items()}
         simulation = _Simulation(
             system,
             replace(settings, tolerance=tolerance),
@@ -167,7 +169,8 @@ def rerun_of(
             np.array(stored.header["scales"]),
             dict(events),
             set(start["inactive"]),
-            {k: np.array(v) for k, v in stored.header["parameters"].items()},
+            values,
+            system.parameter_vector(values),
         )
         simulation.begin(np.array(start["q"]), np.array(start["v"]), start["t"])
         simulation.run()
@@ -188,9 +191,11 @@ class _Simulation:
         events: dict[str, Event],
         inactive: set[str],
         parameters: dict[str, Any],
+        p: FloatArray,
     ) -> None:
         self.system, self.settings, self.times, self.scales = system, settings, times, scales
-        self.events, self.inactive, self.parameters = events, inactive, parameters
+        self.events, self.inactive = events, inactive
+        self.parameters, self.p = parameters, p  # the same numbers, by name and as one array
         for name in inactive:
             if name not in system.constraints:
                 raise UnknownNameError("inactive constraint", name, system.constraints)
@@ -212,15 +217,17 @@ class _Simulation:
         """Check the start, put it on the constraints and set up the first stretch."""
         self.start = State(q.copy(), v.copy(), t)
         active = self._active_system()
-        require_start(active, q, v, t, self.parameters, self.notes)
+        require_start(active, q, v, t, self.p, self.notes)
         self._stretch(np.concatenate([q, v]), t)
         self.loop.project()
         if self.loop.program.left_out:
             nq, y = len(q), self.loop.present[:, 0]
-            p = active.parameter_vector(self.parameters)
-            active.require_agreement(y[:nq], y[nq:], np.asarray(t), p)
+            state = y[:nq], y[nq:], np.array([t]), self.p
+            program = self.loop.program
+            a = None if program.carrier else program.kernel("derivative")(*state)[1]
+            active.require_agreement(*state, a)
         if self.times is None or (len(self.times) and self.times[0] == t):
-            self._save(np.array([t]), self.loop.present[:, 0][None])
+            self._save(np.array([t]), self.loop.present.T.copy())
 
     def _active_system(self) -> System:
         return self.system.without(self.inactive)
@@ -228,18 +235,15 @@ class _Simulation:
     def _stretch(self, y: FloatArray, t: float) -> None:
         """A new loop from a state on, with the constraints and parameters of now."""
         self.active, self.origin = self._active_system(), State(y.copy(), y[:0], t)
-        nq = len(self.system.coordinates)
-        require_law(self.active, y[:nq], y[nq:], t, self.parameters, self.notes)
-        p = self.active.parameter_vector(self.parameters)
+        nq, p = len(self.system.coordinates), self.p
+        require_law(self.active, y[:nq], y[nq:], t, p, self.notes)
         note = in_python(self.active, self.settings)
         if note:
             if note not in self.notes:
                 self.notes.append(note)
             # Refuses what the formulation does not apply to, and errors of functions, by name.
             formulation = self.settings.formulation
-            self.active.solve(
-                y[:nq], y[nq:], t, parameters=self.parameters, formulation=formulation
-            )
+            self.active.solve_at(y[:nq], y[nq:], np.asarray(t), p, formulation=formulation)
         self.active.require_unique(y[:nq], y[nq:], np.asarray(t), p)
         program = program_of(self.active, y, t, p, self.settings)
         if program.left_out:
@@ -257,29 +261,43 @@ class _Simulation:
             scales=self.scales,
             events=self.watch.kernel if self.watch else None,
         )
+        self._end_segment()
         self.segments.append(Segment(self.saved, self.saved, self.active, dict(self.parameters)))
         self.open = True
 
     def _save(self, t: FloatArray, y: FloatArray) -> None:
+        """Keep rows; the arrays must be nobody else's."""
         self.t.append(t)
-        self.y.append(y.copy())
+        self.y.append(y)
         self.saved += len(t)
-        self.segments[-1] = replace(self.segments[-1], last=self.saved)
+
+    def _end_segment(self) -> None:
+        """Count what was saved so far to the present stretch."""
+        if self.segments:
+            self.segments[-1] = replace(self.segments[-1], last=self.saved)
 
     def run(self, report: Report | None = None) -> None:
         """Integrate to the end, as far as it goes, or until the user stops it."""
-        pace, began, begun_at = Pace(), monotonic(), float(self.loop.t[0])
+        pace, began, begun_at = Pace(self.loop), monotonic(), float(self.loop.t[0])
+
+        def chunk() -> None:
+            if self.keeper is not None:
+                self.keeper.commit_if_due(self)
+            self._take(pace.advance(self.loop))
+            if report is not None:
+                report(self._progress(monotonic() - began, begun_at))
+
+        if pace.brief and report is None and self.keeper is None and self.certify_every is None:
+            chunk()  # most runs end here, before anybody could ask them to
+            if self.status:
+                return
         with postponed_interrupt() as interrupt:
             while not self.status:
                 if interrupt.asked:
                     path = None if self.keeper is None else str(self.keeper.store.path)
                     self.status = stopped_by_user(self.loop.t[0], path)
                     break
-                if self.keeper is not None:
-                    self.keeper.commit_if_due(self)
-                self._take(pace.advance(self.loop))
-                if report is not None:
-                    report(self._progress(monotonic() - began, begun_at))
+                chunk()
             else:
                 self._certify()
             if self.keeper is not None:
@@ -332,9 +350,7 @@ class _Simulation:
         nq = len(self.system.coordinates)
         t = np.append(chunk.t[0], self.loop.t[0])
         y = np.concatenate([chunk.y[0], self.loop.present[:, 0][None]])
-        return broken_row(
-            self.active, self.loop.program.left_out, y[:, :nq], y[:, nq:], t, self.parameters
-        )
+        return broken_row(self.active, self.loop.program.left_out, y[:, :nq], y[:, nq:], t, self.p)
 
     def _progress(self, seconds: float, begun_at: float) -> Progress:
         work = self.total()
@@ -380,6 +396,7 @@ class _Simulation:
             events,
             inactive,
             dict(segment.parameters),
+            system.parameter_vector(segment.parameters),
         )
         simulation.start = State(np.array(start["q"]), np.array(start["v"]), start["t"])
         simulation._stretch(state["origin"], float(state["origin_time"]))
@@ -413,6 +430,7 @@ class _Simulation:
             self.events,
             {*self.system.constraints} - {*self.segments[0].system.constraints},
             dict(self.segments[0].parameters),
+            self.system.parameter_vector(self.segments[0].parameters),
         )
         once_more.begin(self.start.q, self.start.v, self.start.t)
         once_more.run()
@@ -429,11 +447,12 @@ class _Simulation:
 
     def so_far(self) -> Run:
         """What there is in memory."""
+        self._end_segment()
         nq, n = len(self.system.coordinates), len(self.scales)
-        y = np.concatenate([np.zeros((0, n)), *self.y])
+        y = np.concatenate(self.y) if self.y else np.zeros((0, n))
         return Run(
             self.system,
-            np.concatenate([np.zeros(0), *self.t]),
+            np.concatenate(self.t) if self.t else np.zeros(0),
             y[:, :nq],
             y[:, nq:],
             self.status,
@@ -490,14 +509,14 @@ class _Simulation:
                 if rate > 0.0 if met.rising else rate < 0.0:  # not if rounding has it leave already
                     y[nq:] = impulse(M, A, normal, y[nq:], -(1.0 + action.restitution) * rate)
             elif isinstance(action, SetParameters):
-                self.active.parameter_vector(action.values)  # refuses unknown names
                 self.parameters.update(action.values)
+                self.p = self.active.parameter_vector(self.parameters)
             elif isinstance(action, Switch):
                 self._switch(action)
             stop = stop or action == "stop"
         self._close()
         if self.times is None:
-            self._save(np.array([met.t]), met.y[None])
+            self._save(np.array([met.t]), met.y[None].copy())
         if not stop:
             try:
                 self._stretch(y, met.t)
@@ -520,7 +539,7 @@ class _Simulation:
         if self.watch:
             self.watch.after(self.loop, met.name)
         if self.times is None:
-            self._save(np.array([met.t]), self.loop.present[:, 0][None])
+            self._save(np.array([met.t]), self.loop.present.T.copy())
 
     def _switch(self, action: Any) -> None:
         for name in (*action.on, *action.off):

@@ -17,7 +17,7 @@ from zwang.diagnosis.passport import Passport, passport_terms
 from zwang.diagnosis.splits import Splits, splits_terms
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.formulations.lazy import computed_once
-from zwang.formulations.rank import DEFAULT_TOLERANCES
+from zwang.formulations.rank import DEFAULT_TOLERANCES, equilibrate, mass_spectrum
 from zwang.formulations.scaled import ScaledSystem
 from zwang.functions.constraint import Constraint
 from zwang.functions.culprit import culprit
@@ -28,13 +28,14 @@ from zwang.functions.definition import (
     parameter_value,
     require_distinct,
 )
+from zwang.functions.derive import depends_on
 from zwang.functions.model import Definition, Lagrangian, Model, trace
 from zwang.functions.rounding import rhs_rounding
 from zwang.functions.trace import counted
 from zwang.solution import Solution
 from zwang.solve import FORMULATIONS, solve_terms
 from zwang.state import Residuals, State
-from zwang.terms import EquationTerms, FloatArray
+from zwang.terms import EquationTerms, FloatArray, finite
 
 if TYPE_CHECKING:
     from zwang.control.control_force import ControlForce
@@ -179,9 +180,23 @@ class System:
     def parameters(self) -> dict[str, Any]:
         """Default values of the parameters."""
         return {
-            name: float(value) if value.ndim == 0 else value.copy()
-            for name, value in self.definition.parameters.items()
+            name: value if isinstance(value, float) else value.copy()
+            for name, value in self._default_values.items()
         }
+
+    @computed_once
+    def _default_values(self) -> dict[str, Any]:
+        """`parameters` as numbers and arrays that cannot be written to, so that runs share them."""
+        values: dict[str, Any] = {}
+        for name, value in self.definition.parameters.items():
+            values[name] = float(value) if value.ndim == 0 else value.copy()
+            if value.ndim:
+                values[name].setflags(write=False)
+        return values
+
+    def parameter_values(self, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """All parameters by name, defaults replaced by the given values."""
+        return {**self._default_values, **(parameters or {})}
 
     @property
     def constraints(self) -> tuple[str, ...]:
@@ -212,6 +227,11 @@ class System:
     def rows_independent(self) -> bool:
         """Whether no constraint can ever depend on others; of functions that is not known."""
         return False
+
+    @property
+    def placement(self) -> tuple[FloatArray, FloatArray] | None:
+        """The q and v that a mechanism was described at; functions have none."""
+        return None
 
     @property
     def reaction_dependent(self) -> bool:
@@ -376,21 +396,53 @@ class System:
 
     def require_unique(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> None:
         """Refuse a state whose acceleration is not determined, by name; for one state."""
-        (M,) = self.evaluator("mass", lambda m: {"M": m.M}, q, v, t, p)
+        if not self.mass_is_singular(q, v, t, p):
+            return
+        terms = self.ideal_terms_at(q, v, t, p)
         try:
-            np.linalg.cholesky(M.reshape(len(v), len(v)))
+            np.linalg.cholesky(terms.mass_matrix)
         except np.linalg.LinAlgError:
-            scaled = ScaledSystem.of(self.ideal_terms_at(q, v, t, p), DEFAULT_TOLERANCES)
+            scaled = ScaledSystem.of(terms, DEFAULT_TOLERANCES)
             if not scaled.unique:
                 raise not_unique_error(scaled) from None
 
-    def require_agreement(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> None:
-        """Refuse accelerations that dependent constraints contradict each other about, by name."""
-        terms = self.ideal_terms_at(q, v, t, p)
-        A, b = terms.constraint_matrix, terms.constraint_rhs
+    def mass_is_singular(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> bool:
+        """Whether M is singular at one state; the last answer is remembered with what it needs."""
+        key = (p.tobytes(), *(() if self._mass_is_constant else (q.tobytes(), float(t))))
+        known: dict[Any, bool] = self.__dict__.setdefault("_singular_mass", {})
+        if key not in known:
+            (M,) = self.evaluator("mass", lambda m: {"M": m.M}, q, v, t, p)
+            M = M.reshape(len(v), len(v))
+            d, _ = equilibrate(M, np.zeros((0, len(v))))
+            known.clear()
+            known[key] = bool(mass_spectrum(M * d * d[:, None]).rank < len(v))
+        return known[key]
+
+    @computed_once
+    def _mass_is_constant(self) -> bool:
+        """Whether M depends on parameters alone."""
+        s = self.model.state
+        return not any(depends_on(self.model.M, x, s) for x in (s.q, s.t))
+
+    def require_agreement(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, a: FloatArray | None
+    ) -> None:
+        """Refuse accelerations that dependent constraints contradict each other about, by name.
+
+        Parameters
+        ----------
+        a : an acceleration at the state, by some of the constraints, if one is at hand; mostly it
+            meets all others.
+        """
+        _, _, A, b = self.evaluator("terms", _terms, q, v, t, p)
+        A = A.reshape(-1, len(v))
+        limit = DISAGREEMENT * max(1.0, np.abs(b).max(initial=0.0))
+        if a is not None and np.abs(b - A @ a).max(initial=0.0) <= limit:
+            return
         miss = b - A @ np.linalg.lstsq(A, b, rcond=None)[0]
-        if np.abs(miss).max(initial=0.0) > DISAGREEMENT * max(1.0, np.abs(b).max(initial=0.0)):
-            solve_terms(terms)  # which tells the group that contradicts itself
+        if np.abs(miss).max(initial=0.0) > limit:
+            # This tells the group that contradicts itself.
+            solve_terms(self.ideal_terms_at(q, v, t, p))
 
     def reaction_solutions(
         self, q: Any, v: Any = None, t: float = 0.0, *, parameters: Mapping[str, Any] | None = None
@@ -478,14 +530,24 @@ class System:
         self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
     ) -> Residuals:
         """φ, φ̇ and ψ at a state, or at many."""
-        q, v, t, p = self._arguments(q, v, t, parameters)
-        at_position, at_velocity = self._evaluate(
-            "residuals", lambda m: {"position": m.position_values, "velocity": m.rates}, q, v, t, p
-        )
-        names = list(zip(self._row_names, self.row_levels(), strict=True))
-        return Residuals(
-            at_position,
-            at_velocity,
+        return self.residuals_at(*self.arguments(q, v, t, parameters))
+
+    def residuals_at(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> Residuals:
+        """`residuals` for what `arguments` returns."""
+        position, rate = self._evaluate("residuals", _position_and_rates, q, v, t, p)
+        return Residuals(position, rate, *self._residual_names)
+
+    def misses_at(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
+    ) -> Sequence[FloatArray]:
+        """The numbers of `residuals_at`, of position and of velocity, finite or not."""
+        return self.evaluator("residuals", _position_and_rates, q, v, t, p)
+
+    @computed_once
+    def _residual_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Names of the rows that have residuals of position, and of velocity."""
+        names = list(zip(self.row_names, self.row_levels(), strict=True))
+        return (
             tuple(name for name, level in names if level == "position"),
             tuple(name for name, level in names if level != "acceleration"),
         )
@@ -494,7 +556,7 @@ class System:
         self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
     ) -> tuple[FloatArray, FloatArray | None]:
         """Kinetic and potential energy (None when no potential was given), shape (…)."""
-        q, v, t, p = self._arguments(q, v, t, parameters)
+        q, v, t, p = self.arguments(q, v, t, parameters)
 
         def energies(m: Model) -> dict[str, Any]:
             return {"T": m.T} if m.V is None else {"T": m.T, "V": m.V}
@@ -506,7 +568,7 @@ class System:
         self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
     ) -> FloatArray:
         """q̇ = N v + n₀, shape (…, nq)."""
-        q, v, t, p = self._arguments(q, v, t, parameters)
+        q, v, t, p = self.arguments(q, v, t, parameters)
         return self._evaluate("kinematics", lambda m: {"q_dot": m.state.q_dot}, q, v, t, p)[0]
 
     # --- closed forms -----------------------------------------------------------------------------
@@ -1030,8 +1092,10 @@ class System:
             t = np.asarray(t, dtype=float)
         except (TypeError, ValueError) as error:
             raise InputError("time t", found=shown(t), expected="numbers") from error
-        if not np.isfinite(t).all():
+        if not finite(t):
             raise InputError("time t", found=shown(t), expected="a finite number")
+        if q.ndim == v.ndim == 1 and not t.ndim:
+            return q, v, t, self.parameter_vector(parameters)
         shapes = q.shape[:-1], v.shape[:-1], t.shape
         try:
             batch = np.broadcast_shapes(*shapes)
@@ -1044,8 +1108,6 @@ class System:
         q = np.broadcast_to(q, (*batch, q.shape[-1]))
         v = np.broadcast_to(v, (*batch, v.shape[-1]))
         return q, v, np.broadcast_to(t, batch), self.parameter_vector(parameters)
-
-    _arguments = arguments
 
     def _vector(self, letter: str, value: Any, names: tuple[str, ...]) -> FloatArray:
         if isinstance(value, Mapping):
@@ -1068,7 +1130,7 @@ class System:
         if array.ndim == 0 or array.shape[-1] != len(names):
             found = f"shape {array.shape}" if array.ndim != 1 else counted(array.size)
             raise InputError(letter, found=found, expected=f"{len(names)}: {', '.join(names)}")
-        if not np.isfinite(array).all():
+        if not finite(array):
             where = tuple(np.argwhere(~np.isfinite(array))[0])
             raise InputError(
                 f"{letter} of {names[where[-1]]!r}",
@@ -1089,7 +1151,7 @@ class System:
     ) -> list[FloatArray]:
         values = self.evaluator(name, outputs, *arguments)
         for k, value in enumerate(values):
-            if not np.isfinite(value).all():
+            if not finite(value):
                 output = list(outputs(self.model))[k]
                 raise InputError(
                     culprit(self.model, output, value, arguments[0].ndim - 1),
@@ -1101,6 +1163,10 @@ class System:
 
     def row_levels(self) -> list[str]:
         """Position, velocity or acceleration, for each row of A."""
+        return list(self._row_levels)
+
+    @computed_once
+    def _row_levels(self) -> list[str]:
         return [b.level for b in self.model.blocks.values() for _ in range(b.A.shape[0])]
 
 
@@ -1193,7 +1259,13 @@ class ReducedSystem(System):
 
 
 def _terms(model: Model) -> dict[str, Any]:
+    """What accelerations of the ideal system are computed from."""
     return {"M": model.M, "Q": model.Q, "A": model.A, "b": model.b}
+
+
+def _position_and_rates(model: Model) -> dict[str, Any]:
+    """What the residuals of a system are computed from."""
+    return {"position": model.position_values, "velocity": model.rates}
 
 
 def single_time(t: Any) -> float:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from zwang.errors import InputError
 
-__all__ = ["EquationTerms", "FloatArray", "join", "out_of_range"]
+__all__ = ["EquationTerms", "FloatArray", "finite", "join", "out_of_range"]
 
 FloatArray = NDArray[np.floating]
 

@@ -47,7 +47,7 @@ CASES = {
 }
 
 #: A run of a second or so, with many chunks.
-LONG = {"until": 4000.0, "store_every": 0.0}
+LONG = {"until": 16000.0, "store_every": 0.0}
 
 
 if __name__ == "__main__":

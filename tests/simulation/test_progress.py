@@ -33,7 +33,7 @@ def press(*_):
 def test_numbers_do_not_depend_on_where_chunks_end(pendulum, save, monkeypatch):
     whole = pendulum.simulate(*START, until=20.0, save=save)
     for steps, rows in ((1, 7), (13, 64), (1000, 5)):
-        for name, value in (("FIRST_STEPS", steps), ("GROWTH", 1.0)):
+        for name, value in (("FIRST_STEPS", steps), ("FIRST_ENTRIES", 0), ("GROWTH", 1.0)):
             monkeypatch.setattr(f"zwang.integrators.pace.{name}", value)
         monkeypatch.setattr("zwang.integrators.pace.SMALLEST_ROWS", rows)
         monkeypatch.setattr("zwang.integrators.pace.LARGEST_BUFFER", 0)

@@ -92,6 +92,9 @@ class Program:
     carrier: Carrier | None = None
     compiled: dict[str, Kernel] = field(default_factory=dict, repr=False)
     _stages: dict[str, tuple[Stage, ...]] = field(default_factory=dict, repr=False)
+    _calls: dict[tuple[str, ...], tuple[tuple[int, ...], Kernel]] = field(
+        default_factory=dict, repr=False
+    )
 
     def kernel(self, name: str) -> Kernel:
         """A kernel, compiled when it is first asked for."""
@@ -123,20 +126,31 @@ class Program:
             raise found
         return found
 
-    def _used(self, events: Kernel | None, further: Sequence[str]) -> list[Kernel | None]:
-        names = ("derivative", "project", "residual")
-        common = [self.kernel(name) if name in self.outputs else None for name in names]
-        return [*common, events, *(self.kernel(name) for name in further)]
+    def _used(self, further: tuple[str, ...]) -> tuple[tuple[int, ...], Kernel]:
+        """Addresses of derivative, project, residual, none and `further`; the one with most work.
 
-    def addresses(self, events: Kernel | None = None, further: Sequence[str] = ()) -> np.ndarray:
+        Found once for every loop that asks.
+        """
+        if further not in self._calls:
+            names = [name for name in ("derivative", "project", "residual") if name in self.outputs]
+            kernels = {name: self.kernel(name) for name in (*names, *further)}
+            order = ("derivative", "project", "residual", "", *further)
+            addresses = tuple(kernels[name].address if name in kernels else 0 for name in order)
+            most = max(kernels.values(), key=lambda kernel: kernel.work_size)
+            self._calls[further] = addresses, most
+        return self._calls[further]
+
+    def addresses(self, events: Kernel | None = None, further: tuple[str, ...] = ()) -> np.ndarray:
         """Addresses of derivative, project, residual, events, and of `further` kernels."""
-        used = self._used(events, further)
-        return np.array([0 if k is None else k.address for k in used], dtype=np.int64)
+        addresses = np.array(self._used(further)[0], dtype=np.int64)
+        if events is not None:
+            addresses[3] = events.address
+        return addresses
 
-    def work(self, events: Kernel | None = None, further: Sequence[str] = ()) -> np.ndarray:
+    def work(self, events: Kernel | None = None, further: tuple[str, ...] = ()) -> np.ndarray:
         """A work array large enough for every one of these kernels."""
-        used = [k for k in self._used(events, further) if k is not None]
-        return max(used, key=lambda kernel: kernel.work_size).work()
+        most = self._used(further)[1]
+        return (events if events is not None and events.work_size > most.work_size else most).work()
 
 
 def fuse(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -122,14 +123,12 @@ def _map(
     count = len(inputs) + 2 + len(results)
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count)(kernel.address)
     work = kernel.work()
-    starts = [a.ctypes.data for a in inputs]
-    strides = [a.strides[0] for a in inputs]
-    out_starts = [a.ctypes.data for a in results]
-    out_strides = [a.strides[0] for a in results]
-    for i in range(len(inputs[0])):
-        function(
-            *(start + i * stride for start, stride in zip(starts, strides, strict=True)),
-            p.ctypes.data,
-            *(start + i * stride for start, stride in zip(out_starts, out_strides, strict=True)),
-            work.ctypes.data,
-        )
+    rows = [*map(_rows, inputs), repeat(p.ctypes.data), *map(_rows, results)]
+    for pointers in zip(*rows, repeat(work.ctypes.data), strict=False):
+        function(*pointers)
+
+
+def _rows(array: FloatArray) -> Iterable[int]:
+    """Addresses of the rows of an array."""
+    first, step = array.ctypes.data, array.strides[0]
+    return range(first, first + len(array) * step, step) if array.size else repeat(first)

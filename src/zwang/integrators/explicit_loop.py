@@ -34,7 +34,7 @@ class ExplicitLoop(Loop):
             np.empty((max(self.sizes[1], 1), W)),
             np.empty((max(self.sizes[2], 1), W)),
             np.empty((max(self.event_count, 1), W)),
-            self.settings.tolerance * np.maximum(self.scales, 1e-300),
+            self.absolute,
             np.zeros((explicit.NUMBERS, W)),
             np.zeros((explicit.MARKS, W), dtype=bool),
             np.zeros((explicit.INTEGERS, W), dtype=np.int64),

@@ -149,8 +149,11 @@ class Loop(ABC):
         self.memory[sh.PIVOT] = np.inf  # not known
         self.counts[sh.ACTIVE] = self.counts[sh.FALLING] = 1
         self.times = np.zeros(0) if times is None else np.ascontiguousarray(times, dtype=float)
-        self.counts[sh.NEXT] = np.searchsorted(self.times, t, side="right")
+        if len(self.times):
+            self.counts[sh.NEXT] = np.searchsorted(self.times, t, side="right")
         self.scales = np.ascontiguousarray(scales, dtype=float)
+        #: Absolute part of the tolerance, (n,).
+        self.absolute = settings.tolerance * np.maximum(self.scales, 1e-300)
         self.lanes = (0,) * W
         self.event_count = 0 if events is None else events.outputs[0].size
         self._events = events
@@ -229,10 +232,10 @@ class Loop(ABC):
 
     def project(self) -> bool:
         """Put the present state on its constraints; whether that converged."""
-        n, W = self.state.shape
-        ok = np.ones(W, dtype=bool)
         if not self.options[0]:
             return True
+        n, W = self.state.shape
+        ok = np.empty(W, dtype=bool)
         sizes = self.program.rows
         sh.projected(
             self.addresses,
@@ -243,7 +246,7 @@ class Loop(ABC):
             np.empty((max(sizes[1], 1), W)),
             self.work,
             self.program.nq,
-            self.settings.tolerance * np.maximum(self.scales, 1e-300),
+            self.absolute,
             ok,
             np.empty(W),
             np.empty(W, dtype=bool),
@@ -254,8 +257,7 @@ class Loop(ABC):
 
     def first_step(self, derivative: FloatArray, error_order: int) -> None:
         """Choose a first step, and write the derivative at the present state."""
-        step = np.zeros(len(self.lanes))
-        left = self.settings.until - self.memory[sh.T].max()
+        span = min(self.settings.until - self.memory[sh.T, 0], self.settings.largest_step)
         sh.first_step(
             self.addresses,
             self.state,
@@ -267,11 +269,10 @@ class Loop(ABC):
             self.settings.tolerance,
             self.scales,
             error_order,
-            np.full(len(self.lanes), min(left, self.settings.largest_step)),
-            step,
+            np.array([span] * len(self.lanes)),
+            self.memory[sh.H],
             self.lanes,
         )
-        self.memory[sh.H] = step
         self.counts[sh.EVALUATIONS] += 2
 
     def advance(self, budget: int = STEPS_PER_CHUNK, rows: int = BUFFER_ROWS) -> Chunk:
@@ -313,7 +314,8 @@ class Loop(ABC):
             sh.JACOBIANS,
             sh.FACTORISATIONS,
         )
-        return tuple(int(self.counts[k, lane]) for k in entries)
+        counts = self.counts[:, lane].tolist()
+        return tuple(counts[k] for k in entries)
 
     def held_back(self, lane: int = 0) -> bool:  # noqa: ARG002 - methods may know better
         """Whether stability and not accuracy decided the step, so that another method would do."""

@@ -14,8 +14,9 @@ __all__ = ["Pace"]
 
 #: Seconds between returns: often enough for Ctrl-C and a moving bar, rarely enough to cost nothing.
 TARGET = 0.1
-#: Steps of the first chunk, which tells how fast the system is.
-FIRST_STEPS = 10
+#: Steps of the first chunk, which tells how fast the system is; compiled, as many as touch so many
+#: entries of the state, within milliseconds: most runs of small systems are over by then.
+FIRST_STEPS, FIRST_ENTRIES = 10, 20_000
 #: Largest change of the number of steps from chunk to chunk.
 GROWTH = 8.0
 #: Rows of the output buffer at least, and numbers in it at most (32 MB).
@@ -28,18 +29,23 @@ class Pace:
     What the loop computes does not depend on where its chunks end.
     """
 
-    def __init__(self) -> None:
-        self.steps = FIRST_STEPS
+    def __init__(self, loop: Loop) -> None:
+        #: Whether the first chunk takes milliseconds at most.
+        self.brief = loop.program.kernel("derivative").compiled
+        self.steps = max(FIRST_STEPS, FIRST_ENTRIES // loop.state.size if self.brief else 0)
+        self.tried = _tried(loop)
 
     def advance(self, loop: Loop) -> Chunk:
         """The next chunk."""
         rows = max(SMALLEST_ROWS, min(self.steps, LARGEST_BUFFER // loop.state.size))
-        tried, began = _tried(loop), perf_counter()
+        began = perf_counter()
         chunk = loop.advance(self.steps, rows)
-        seconds, tried = perf_counter() - began, _tried(loop) - tried
-        # It may have returned before its steps were used up, at an event or with full buffers.
-        wanted = TARGET * tried / max(seconds, 1e-9)
-        self.steps = max(1, int(min(GROWTH * self.steps, wanted)))
+        seconds = perf_counter() - began
+        if chunk.code != sh.DONE:
+            # It may have returned before its steps were used up, at an event or with full buffers.
+            tried = _tried(loop)
+            wanted = TARGET * (tried - self.tried) / max(seconds, 1e-9)
+            self.steps, self.tried = max(1, int(min(GROWTH * self.steps, wanted))), tried
         return chunk
 
 

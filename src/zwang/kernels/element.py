@@ -8,6 +8,7 @@ import logging
 import os
 import struct
 import threading
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -111,7 +112,7 @@ class Kernel:
         tuple of arrays, one for each output, of shape (size,) or (size, lanes).
         """
         arrays = self._checked(inputs)
-        results = [np.empty(self._shape(port)) for port in self.outputs]
+        results = [np.empty(shape) for shape in self._shapes[1]]
         work = np.empty(max(self.work_size, 1))
         self._function(*[_pointer(array) for array in (*arrays, *results, work)])
         return tuple(results)
@@ -126,8 +127,13 @@ class Kernel:
         size = max(self.work_size, 1)
         spare = _WORK_ALIGNMENT // 8
         array = np.empty(size + spare)
-        start = -array.ctypes.data % _WORK_ALIGNMENT // 8
+        start = -_pointer(array) % _WORK_ALIGNMENT // 8
         return array[start : start + size]
+
+    @cached_property
+    def _shapes(self) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+        """Shapes of the inputs and of the outputs."""
+        return [self._shape(p) for p in self.inputs], [self._shape(p) for p in self.outputs]
 
     def _shape(self, port: Port) -> tuple[int, ...]:
         return (port.size,) if self.lanes == 1 else (port.size, self.lanes)
@@ -141,13 +147,13 @@ class Kernel:
                 expected=f"{len(self.inputs)} ({names})",
             )
         arrays: list[NDArray[np.float64]] = []
-        for given, port in zip(inputs, self.inputs, strict=True):
+        for k, (given, shape) in enumerate(zip(inputs, self._shapes[0], strict=True)):
             array = np.ascontiguousarray(given, dtype=np.float64)  # at least one-dimensional
-            if array.shape != self._shape(port):
+            if array.shape != shape:
                 raise InputError(
-                    f"kernel '{self.name}', input '{port.name}'",
+                    f"kernel '{self.name}', input '{self.inputs[k].name}'",
                     found=f"shape {array.shape}",
-                    expected=f"shape {self._shape(port)}",
+                    expected=f"shape {shape}",
                 )
             arrays.append(array)
         return arrays

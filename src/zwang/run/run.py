@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from operator import add
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -84,8 +85,7 @@ class Counts:
     factorisations: int = 0
 
     def __add__(self, other: Counts) -> Counts:
-        mine, theirs = vars(self), vars(other)
-        return Counts(**{name: value + theirs[name] for name, value in mine.items()})
+        return Counts(*map(add, vars(self).values(), vars(other).values()))
 
 
 @dataclass(frozen=True)

@@ -73,12 +73,12 @@ class BlockProgram:
         common = [self.kernel(n) if self.rows[1] or n == "derivative" else None for n in names]
         return [*common, events, *(self.kernel(name) for name in further)]
 
-    def addresses(self, events: Kernel | None = None, further: Sequence[str] = ()) -> np.ndarray:
+    def addresses(self, events: Kernel | None = None, further: tuple[str, ...] = ()) -> np.ndarray:
         """Addresses of derivative, project, residual, events, and of `further` kernels."""
         used = self._used(events, further)
         return np.array([0 if x is None else x.address for x in used], dtype=np.int64)
 
-    def work(self, events: Kernel | None = None, further: Sequence[str] = ()) -> np.ndarray:
+    def work(self, events: Kernel | None = None, further: tuple[str, ...] = ()) -> np.ndarray:
         """A work array large enough for every one of these kernels."""
         used = [x for x in self._used(events, further) if x is not None]
         return max(used, key=lambda kernel: kernel.work_size).work()
