@@ -25,6 +25,7 @@ from zwang.functions.assembly.result import Assembly
 from zwang.functions.model import Model
 from zwang.integrators.settings import Drift, Settings
 from zwang.mechanism_system import MechanismSystem
+from zwang.redundancy import PIVOT, PIVOT_OF_MASSLESS, rows_without_pivot
 from zwang.state import Residuals
 from zwang.system import single_time
 from zwang.terms import EquationTerms, FloatArray
@@ -38,12 +39,6 @@ LARGE = 110
 #: Corrections when a mechanism is put together, and the residual at which it is.
 CORRECTIONS = 60
 CLOSED = 1e-13
-#: States at which dependent rows are looked for, and how far apart they are.
-STATES = 4
-STEP = 0.05
-#: Relative pivots below this belong to dependent rows: 1e5 times the regularisation. A row on a
-#: body without mass has a large pivot at first, of which the masses behind it leave a millionth.
-PIVOT, PIVOT_OF_MASSLESS = 1e-5, 1e-9
 #: Corrections after which what is left of random accelerations is undetermined, and how much of
 #: what is determined may be left: each correction takes away all but about 1e-6 of it.
 SETTLING, SETTLED = 8, 1e-6
@@ -207,6 +202,11 @@ class LargeMechanismSystem(MechanismSystem):
         V = V + self.bulk.forces(*flat, p)[1]
         return T.reshape(q.shape[:-1]), V.reshape(q.shape[:-1])
 
+    @property
+    def by_blocks(self) -> bool:
+        """Always."""
+        return True
+
     # --- the engine -------------------------------------------------------------------------------
 
     def block_program(self, left_out: tuple[int, ...] = (), lanes: int = 1) -> BlockProgram:
@@ -264,6 +264,9 @@ class LargeMechanismSystem(MechanismSystem):
         self, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int
     ) -> BlockProgram | None:
         """The block program, for explicit integration with projection or without anything."""
+        carried = super().own_program(y, t, p, settings, lanes)
+        if carried is not None:
+            return carried
         explicit = settings.method.lanes and settings.drift is not Drift.BAUMGARTE
         if not explicit or settings.formulation != "auto":
             return None
@@ -271,29 +274,12 @@ class LargeMechanismSystem(MechanismSystem):
         return self.block_program(self._left_out(y[:nq], t, p), lanes)
 
     def _left_out(self, q: FloatArray, t: float, p: FloatArray) -> tuple[int, ...]:
-        """Rows that depend on others at all of some states near by, by their pivots.
-
-        What `zwang.redundancy` does with singular values, here with one factorisation a state; the
-        later row in the order of elimination goes.
-        """
-        m, nv = self.parts.row_starts[-1], len(self.velocities)
-        if m == 0 or self.rows_independent:
+        """Rows that depend on others."""
+        if self.parts.row_starts[-1] == 0 or self.rows_independent:
             return ()
         program = self.block_program()
-        project, rates = program.kernel("project"), program.kernel("derivative")
-        pivots = np.zeros(m)
         limit = PIVOT_OF_MASSLESS if program.structure.singular else PIVOT
-        generator, found = np.random.default_rng(0), np.ones(m, dtype=bool)
-        for _ in range(STATES):
-            for _ in range(3):  # back onto the constraints
-                q, _, pivots = project(q, np.zeros(nv), [t], p)
-            found &= pivots[:m] < limit
-            if not found.any():
-                return ()
-            _, v, _ = project(q, generator.standard_normal(nv), [t], p)
-            q_dot, _ = rates(q, v, [t], p)
-            q = q + STEP / max(1e-300, float(np.abs(q_dot).max())) * q_dot
-        return tuple(int(i) for i in np.flatnonzero(found))
+        return rows_without_pivot(program, q, t, p, limit)
 
     def assemble(
         self,

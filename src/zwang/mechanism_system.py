@@ -17,6 +17,7 @@ from zwang.bodies.motions import spins_in_place, undetermined_error
 from zwang.bodies.parts import Parts, require_inertia
 from zwang.bodies.place import Conditions, place, set_velocities
 from zwang.bodies.pose import SCALAR, pose_of
+from zwang.carried import carried_program
 from zwang.diagnosis.explain import explain_terms
 from zwang.diagnosis.passport import Passport, passport_terms
 from zwang.diagnosis.wording import listing
@@ -32,7 +33,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     import casadi
 
-    from zwang.solution import Solution
+    from zwang.integrators.settings import Settings
 
 __all__ = ["MechanismSystem"]
 
@@ -116,6 +117,22 @@ class MechanismSystem(System):
                 expected="'auto', for which accelerations need not be unique",
             )
         return solve_by(formulation, self, q, v, t, p, shift)
+
+    def own_program(
+        self, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int
+    ) -> Any:
+        """The program in other coordinates than those of bodies, where that is faster, or None."""
+        return carried_program(self, y, t, p, settings, lanes)
+
+    @property
+    def by_blocks(self) -> bool:
+        """Whether equations are not written down as a whole."""
+        return False
+
+    def constraint_rows(self, y: FloatArray, t: float, p: FloatArray) -> FloatArray:
+        """A at a state, shape (m, nv)."""
+        nq = len(self.coordinates)
+        return self.ideal_terms_at(y[:nq], y[nq:], np.asarray(t), p).constraint_matrix
 
     @property
     def rows_independent(self) -> bool:

@@ -16,7 +16,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.system import System
 
-__all__ = ["in_python", "program_of"]
+__all__ = ["expressions_of", "in_python", "program_of"]
 
 
 def program_of(
@@ -45,7 +45,7 @@ def program_of(
         gone = _left_out(system, y, t, p, settings)
         key: Any = (lanes, rate, singular, gone)
         if key not in programs:
-            expressions = _expressions(system, singular=singular, gone=frozenset(gone))
+            expressions = expressions_of(system, singular=singular, gone=frozenset(gone))
             programs[key] = fuse(expressions, lanes=lanes, stabilisation=rate, left_out=gone)
         return programs[key]
     redundant = _redundant_rows(system, y, t, p)
@@ -53,7 +53,7 @@ def program_of(
     if key not in programs:
         programs[key] = reference_program(
             system,
-            _expressions(system, singular=singular, gone=frozenset()),
+            expressions_of(system, singular=singular, gone=frozenset()),
             settings.formulation,
             redundant=redundant and settings.drift is Drift.PROJECTION,
             rate=rate,
@@ -94,7 +94,7 @@ def _left_out(
     return redundant_rows(system, y, t, p, settings.until - t)
 
 
-def _expressions(system: System, *, singular: bool, gone: frozenset[int]) -> Expressions:
+def expressions_of(system: System, *, singular: bool, gone: frozenset[int]) -> Expressions:
     """What the program of a system computes from; rows that are `gone` act no more."""
     import casadi as ca
 

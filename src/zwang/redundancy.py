@@ -33,7 +33,15 @@ if TYPE_CHECKING:
     from zwang.integrators.loop import RankLog
     from zwang.system import System
 
-__all__ = ["always_dependent", "broken_row", "left_out_note", "rank_changes", "redundant_rows"]
+__all__ = [
+    "always_dependent",
+    "broken_row",
+    "dependent_on_earlier",
+    "left_out_note",
+    "rank_changes",
+    "redundant_rows",
+    "rows_without_pivot",
+]
 
 #: Singular values of rows of unit length below this belong to dependent rows; states are on the
 #: constraints to 1e-13, and close to a singular position values are still above it.
@@ -212,6 +220,57 @@ def broken_row(
                 f"at t = {t[first]:.6g} s"
             )
     return ""
+
+
+#: States at which pivots are looked at, and how far apart they are.
+STATES_OF_PIVOTS = 4
+STEP_OF_PIVOTS = 0.05
+#: Relative pivots below this belong to dependent rows: 1e5 times the regularisation. A row on a
+#: body without mass has a large pivot at first, of which the masses behind it leave a millionth.
+PIVOT, PIVOT_OF_MASSLESS = 1e-5, 1e-9
+
+
+def rows_without_pivot(
+    program: Any, q: FloatArray, t: float, p: FloatArray, limit: float = PIVOT
+) -> tuple[int, ...]:
+    """Rows that depend on others at all of some states near by, among those that have pivots.
+
+    As `redundant_rows`, with one factorisation a state in place of singular values; the later row
+    in the order of elimination goes.
+    """
+    project, rates = program.kernel("project"), program.kernel("derivative")
+    nv, rows = program.nv, min(program.rows[2], project.outputs[2].size)
+    generator, found = np.random.default_rng(0), np.ones(rows, dtype=bool)
+    for _ in range(STATES_OF_PIVOTS):
+        pivots = np.zeros(rows)
+        for _ in range(3):  # back onto the constraints
+            q, _, pivots = project(q, np.zeros(nv), [t], p)
+        found &= pivots[:rows] < limit
+        if not found.any():
+            return ()
+        _, v, _ = project(q, generator.standard_normal(nv), [t], p)
+        q_dot, _ = rates(q, v, [t], p)
+        q = q + STEP_OF_PIVOTS / max(1e-300, float(np.abs(q_dot).max())) * q_dot
+    return tuple(int(i) for i in np.flatnonzero(found))
+
+
+#: What is left of a row after those before it is zero below this, relative.
+REMAINDER = 1e-9
+
+
+def dependent_on_earlier(A: FloatArray) -> list[int]:
+    """Rows that follow from those before them."""
+    basis, count, found = np.zeros(A.shape), 0, []
+    for i, row in enumerate(A):
+        rest = row
+        for _ in range(2):  # once more, for what rounding left
+            rest = rest - (basis[:count] @ rest) @ basis[:count]
+        size = float(np.linalg.norm(rest))
+        if size <= REMAINDER * max(float(np.linalg.norm(row)), 1e-300):
+            found.append(i)
+        else:
+            basis[count], count = rest / size, count + 1
+    return found
 
 
 #: A row takes part in a dependency if this share of it is its own. States on an interpolant know

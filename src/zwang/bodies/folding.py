@@ -20,7 +20,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["NEGLIGIBLE", "Pattern", "constants", "folded", "pattern_of"]
+__all__ = ["NEGLIGIBLE", "Pattern", "Structure", "folded"]
 
 #: Entries of axes and, relative to the largest of their kind, of points and tensors below this are
 #: zero: what a rotation by π/2 leaves in place of it is smaller.
@@ -30,27 +30,54 @@ NEGLIGIBLE = 1e-14
 Pattern = tuple[tuple[int, float], ...]
 
 
-def pattern_of(parts: Parts, p: FloatArray) -> Pattern:
-    """The entries of a mechanism's parameters that are structure."""
-    found: list[tuple[int, float]] = []
-    for name, (start, end) in parts.slots.items():
-        ending = name.rpartition(".")[2]
-        values = p[start:end]
-        if ending in ("axes_a", "axes_b"):
-            found += [(start + k, c) for k, c in constants(values, ones=True)]
-        elif ending in ("at_a", "at_b", "inertia") or name == "gravity":
-            found += [(start + k, c) for k, c in constants(values, ones=False)]
-    return tuple(found)
+class Structure:
+    """Where the numbers of a mechanism that may be structure are in its parameters."""
 
+    def __init__(self, parts: Parts) -> None:
+        axes: list[int] = []
+        values: list[int] = []
+        groups: list[int] = []  # where each set of values that are of one size begins
+        for name, (start, end) in parts.slots.items():
+            ending = name.rpartition(".")[2]
+            if ending in ("axes_a", "axes_b", "along_a", "along_b"):
+                axes += range(start, end)
+            elif ending in ("at_a", "at_b", "inertia") or name == "gravity":
+                groups.append(len(values))
+                values += range(start, end)
+        self.axes, self.values = np.array(axes, dtype=int), np.array(values, dtype=int)
+        self._groups = np.array(groups, dtype=int)
+        counts = np.diff(np.append(self._groups, len(values)))
+        self._group_of = np.repeat(np.arange(len(groups)), counts)
+        #: Whether functions of the user's may make structure of any parameter.
+        joints = {name for joint in parts.joints.values() if joint.kind for name in joint.elements}
+        self._any = any(element.name not in joints for element in parts.constraints)
 
-def constants(values: FloatArray, *, ones: bool) -> Iterable[tuple[int, float]]:
-    """Entries that vanish, and where `ones` count those that are one or minus one."""
-    size = 1.0 if ones else float(np.abs(values).max(initial=0.0))
-    for k, value in enumerate(values.tolist()):
-        if abs(value) <= NEGLIGIBLE * size:
-            yield k, 0.0
-        elif ones and abs(abs(value) - 1.0) <= NEGLIGIBLE:
-            yield k, float(np.sign(value))
+    def decisive(self, p: FloatArray) -> bytes:
+        """The values by which directions are along or across each other."""
+        return p.tobytes() if self._any else p[self.axes].tobytes()
+
+    def pattern(self, p: FloatArray) -> bytes:
+        """Equal for parameters with the same constants."""
+        zeros, ones = self._marks(p)
+        return zeros.tobytes() + ones.tobytes()
+
+    def constants(self, p: FloatArray) -> Pattern:
+        """The entries that are constants."""
+        zeros, ones = self._marks(p)
+        found = [(int(i), 0.0) for i in self.values[zeros]]
+        return (
+            *found,
+            *((int(i), float(s)) for i, s in zip(self.axes, ones, strict=True) if s < 2),
+        )
+
+    def _marks(self, p: FloatArray) -> tuple[np.ndarray, np.ndarray]:
+        """Which values vanish; and of axes 0, 1 or −1 where they are, 2 elsewhere."""
+        values, axes = np.abs(p[self.values]), p[self.axes]
+        sizes = np.maximum.reduceat(values, self._groups) if values.size else values
+        ones = np.where(np.abs(axes) <= NEGLIGIBLE, 0, 2).astype(np.int8)
+        ones[np.abs(np.abs(axes) - 1.0) <= NEGLIGIBLE] = 1
+        ones[np.abs(axes + 1.0) <= NEGLIGIBLE] = -1
+        return values <= NEGLIGIBLE * sizes[self._group_of], ones
 
 
 def folded(x: casadi.SX, entries: Iterable[tuple[int, float]]) -> casadi.SX:

@@ -23,7 +23,14 @@ from zwang.functions.model import Definition, Model
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Symbols", "body_slots", "body_terms", "definition_of", "model_of"]
+__all__ = [
+    "Symbols",
+    "body_slots",
+    "body_terms",
+    "definition_of",
+    "model_of",
+    "unit_groups",
+]
 
 
 @dataclass(frozen=True)
@@ -144,7 +151,7 @@ def model_of(parts: Parts) -> Model:
         blocks,
         multipliers,
         C,
-        unit=_unit_groups(parts),
+        unit=unit_groups(parts),
     )
 
 
@@ -193,7 +200,8 @@ def _rows(s: Symbols, element: Element, traced: Traced) -> Rows:
     return Rows(traced.level, value, psi, A, b)
 
 
-def _unit_groups(parts: Parts) -> tuple[tuple[int, ...], ...]:
+def unit_groups(parts: Parts) -> tuple[tuple[int, ...], ...]:
+    """Coordinates of unit length together."""
     starts, _ = parts.places
     return tuple(
         tuple(starts[i] + k for k in body.kind.unit)

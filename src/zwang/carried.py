@@ -1,0 +1,259 @@
+"""Which coordinates a mechanism is carried in, and its program there.
+
+    bodies held to a plane ─► planar
+    otherwise              ─► absolute
+
+What a run, an event or a reaction sees is in the coordinates of the mechanism in all cases, see
+`zwang.engine.carrier`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.bodies.embedding import Embedded, as_it_is, has_massless_motion
+from zwang.bodies.folding import Pattern, Structure
+from zwang.bodies.model import body_slots
+from zwang.bodies.parts import Parts
+from zwang.bodies.plane import Plane, find_plane
+from zwang.engine.carrier import Carrier
+from zwang.engine.program import Program, fuse
+from zwang.errors import InputError
+from zwang.integrators.settings import Coordinates, Drift, Settings
+from zwang.programs import expressions_of
+from zwang.redundancy import dependent_on_earlier, redundant_rows, rows_without_pivot
+from zwang.system import System
+from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    from zwang.mechanism_system import MechanismSystem
+
+__all__ = ["CarriedSystem", "carried_program"]
+
+#: Bodies up to which a mechanism in its plane is one expression. Beyond, compiling takes longer
+#: than blocks in space cost.
+MOST_BODIES = 100
+#: Velocities from which dependent rows are told by their pivots rather than by singular values.
+LARGE = 60
+
+
+class CarriedSystem(System):
+    """A mechanism with its numbers that are structure folded in, in its plane if it has one.
+
+    Attributes
+    ----------
+    carrier : the way into other coordinates and back; None for those of the mechanism.
+    rows : numbers, among the mechanism's, of its constraint rows.
+    spins : the only axis, in body axes, that each body turns about, (bodies, 3); None if any.
+    rows_of_mechanism : whether each row is one of the mechanism's, and not a combination.
+    """
+
+    parts: Parts
+    carrier: Carrier | None
+    rows: tuple[int, ...]
+    spins: FloatArray | None
+    rows_of_mechanism: bool = True
+
+    @classmethod
+    def of_terms(
+        cls,
+        parts: Parts,
+        found: Embedded,
+        carrier: Carrier | None = None,
+        spins: FloatArray | None = None,
+    ) -> CarriedSystem:
+        """From the terms of a mechanism in some coordinates."""
+        system = cls.__new__(cls)
+        system.spins = spins
+        system.parts, system.carrier = parts, carrier
+        system.model, system.rows = found.model, found.rows
+        system.definition = found.model.definition
+        return system
+
+    @classmethod
+    def folded(cls, parts: Parts, pattern: Pattern) -> CarriedSystem:
+        """A mechanism in its own coordinates."""
+        return cls.of_terms(parts, as_it_is(parts, pattern))
+
+    @classmethod
+    def in_plane(cls, plane: Plane, pattern: Pattern) -> CarriedSystem:
+        """A mechanism in its plane."""
+        found, q, v = plane.motion(pattern)
+        s = found.model.state
+
+        def into(
+            q: FloatArray, v: FloatArray, t: float, p: FloatArray
+        ) -> tuple[FloatArray, FloatArray, FloatArray]:
+            del t, p
+            return plane.enter(q, v)
+
+        carrier = Carrier("planar", (s.q, s.v, s.t, s.p), q, v, into, plane.scales)
+        system = cls.of_terms(plane.parts, found, carrier, plane.C[:, 2])
+        system.rows_of_mechanism = not plane.askew
+        return system
+
+    @property
+    def rows_independent(self) -> bool:
+        """Whether the mechanism's joints close no loop and nothing else constrains."""
+        return self.parts.is_forest
+
+    def program_at(
+        self, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int
+    ) -> Program:
+        """The program for a state and parameters of the mechanism."""
+        if self.carrier is not None:
+            y, p = (x[:, 0] for x in self.carrier.enter(y[:, None], t, p[:, None]))
+        singular = self._singular_mass(p)
+        gone: tuple[int, ...] = ()
+        if not self.rows_independent:
+            if len(self.velocities) < LARGE:
+                gone = redundant_rows(self, y, t, p, settings.until - t)
+            else:
+                whole = self._program((), singular=singular, lanes=1)
+                placed = [i for i, level in enumerate(self.row_levels()) if level == "position"]
+                gone = tuple(placed[i] for i in rows_without_pivot(whole, y[: whole.nq], t, p))
+        return self._program(gone, singular=singular, lanes=lanes)
+
+    def _singular_mass(self, p: FloatArray) -> bool:
+        """Whether some body, or some motion of it, has no inertia; M is block diagonal."""
+        key = p[self._inertias].tobytes()
+        known: dict[bytes, bool] = self.__dict__.setdefault("_singular_masses", {})
+        if key not in known:
+            known[key] = has_massless_motion(self.parts, p, self.spins)
+        return known[key]
+
+    @cached_property
+    def _inertias(self) -> np.ndarray:
+        """Where masses and inertias are in p."""
+        slots = self.parts.slots
+        places = [range(*body_slots(slots, body.name)) for body in self.parts.bodies]
+        return np.array([i for place in places for i in place], dtype=int)
+
+    def _program(self, gone: tuple[int, ...], *, singular: bool, lanes: int) -> Program:
+        programs: dict[Any, Program] = self.__dict__.setdefault("_programs", {})
+        key = (gone, singular, lanes)
+        if key not in programs:
+            e = expressions_of(self, singular=singular, gone=frozenset(gone))
+            programs[key] = fuse(e, lanes=lanes, left_out=gone, carrier=self.carrier)
+        return programs[key]
+
+
+def carried_program(
+    system: MechanismSystem, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int
+) -> Program | None:
+    """The program of a mechanism in the coordinates that suit it; None for its own equations."""
+    against = _against(system, settings)
+    found: CarriedSystem | str = against
+    if not against and settings.coordinates is not Coordinates.ABSOLUTE:
+        found = _in_plane(system, y, p)
+    planar = system.parts.kind.plane is not None
+    if isinstance(found, str) and settings.coordinates is Coordinates.PLANAR and not planar:
+        raise InputError(
+            "coordinates='planar'",
+            found=found,
+            expected="a mechanism whose joints hold all bodies to a plane",
+            advice="coordinates='auto' takes what there is.",
+        )
+    if not isinstance(found, str):
+        return _outer(system, found, found.program_at(y, t, p, settings, lanes), y, t, p)
+    if against or system.by_blocks:
+        return None
+    return _folded(system, p).program_at(y, t, p, settings, lanes)
+
+
+def _against(system: MechanismSystem, settings: Settings) -> str:
+    """What keeps a mechanism to its own equations, whatever its shape; empty if nothing."""
+    if settings.formulation != "auto":
+        return f"formulation={settings.formulation!r}, which is in the coordinates of bodies"
+    if settings.method.fixed_step or settings.drift is Drift.BAUMGARTE:
+        return f"{settings.integrator!r} with drift={settings.drift.value!r}, for bodies in space"
+    if system.parts.friction:
+        return "friction, which depends on reactions across the plane too"
+    if len(system.parts.bodies) > MOST_BODIES:
+        return f"{len(system.parts.bodies)} bodies, which is more than {MOST_BODIES}"
+    return ""
+
+
+class _Found:
+    """What was found of a mechanism: its planes, and its systems with structure folded in."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.structure = Structure(parts)
+        self.planes: dict[bytes, list[Plane]] = {}
+        self.reasons: dict[bytes, str] = {}
+        self.systems: dict[Any, CarriedSystem] = {}
+
+    @classmethod
+    def of(cls, system: MechanismSystem) -> _Found:
+        """Kept with the mechanism."""
+        return system.__dict__.setdefault("_carried", None) or cls._new(system)
+
+    @classmethod
+    def _new(cls, system: MechanismSystem) -> _Found:
+        system.__dict__["_carried"] = cls(system.parts)
+        return system.__dict__["_carried"]
+
+
+def _folded(system: MechanismSystem, p: FloatArray) -> CarriedSystem:
+    """The mechanism in its own coordinates."""
+    cache = _Found.of(system)
+    key = cache.structure.pattern(p)
+    if key not in cache.systems:
+        cache.systems[key] = CarriedSystem.folded(system.parts, cache.structure.constants(p))
+    return cache.systems[key]
+
+
+def _in_plane(system: MechanismSystem, y: FloatArray, p: FloatArray) -> CarriedSystem | str:
+    """The mechanism in its plane, or what speaks against one."""
+    parts, nq, cache = system.parts, len(system.coordinates), _Found.of(system)
+    decisive = cache.structure.decisive(p)
+    q, v = y[:nq], y[nq:]
+    for plane in cache.planes.get(decisive, ()):
+        if not plane.reason_against(q, v):
+            break
+    else:
+        # Joints that hold no bodies to a plane at one state do so at none.
+        if decisive in cache.reasons:
+            return cache.reasons[decisive]
+        found = find_plane(parts, q, v, p)
+        if isinstance(found, str):
+            cache.reasons[decisive] = found
+            return found
+        plane = found
+        cache.planes.setdefault(decisive, []).append(plane)
+    key = (plane.key, cache.structure.pattern(p))
+    if key not in cache.systems:
+        cache.systems[key] = CarriedSystem.in_plane(plane, cache.structure.constants(p))
+    return cache.systems[key]
+
+
+def _outer(
+    system: MechanismSystem,
+    found: CarriedSystem,
+    inner: Program,
+    y: FloatArray,
+    t: float,
+    p: FloatArray,
+) -> Program:
+    """The program with the rows that it leaves out numbered as the mechanism's.
+
+    Of the rows that vanished on the way to fewer coordinates, those that others imply are counted
+    among them: a mechanism has as many redundant equations in all coordinates.
+    """
+    programs: dict[int, tuple[Program, Program]] = found.__dict__.setdefault("_outer", {})
+    if id(inner) not in programs:
+        gone: list[int] = []
+        if not system.rows_independent:
+            A = system.constraint_rows(y, t, p)
+            if found.rows_of_mechanism:
+                gone = [found.rows[i] for i in inner.left_out]
+                vanished = sorted(set(range(len(A))) - set(found.rows))
+                gone += [vanished[i] for i in dependent_on_earlier(A[vanished])]
+            else:
+                gone = dependent_on_earlier(A)
+        programs[id(inner)] = inner, replace(inner, left_out=tuple(sorted(gone)))
+    return programs[id(inner)][1]
