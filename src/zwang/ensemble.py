@@ -419,6 +419,9 @@ def _together(context: _Context, key: int, starts: list[_Start]) -> list[Run | N
         )
         rows = np.concatenate([np.zeros(0), *t[k]]), np.concatenate([empty, *y[k]])
         run = _run(context, s, *rows, status, counts, ranks[k], finished=finished)
+        if loop.program.carrier is not None:
+            note = f"integrated in {loop.program.carrier.name} coordinates"
+            run = replace(run, notes=(*run.notes, note))
         if left_out:
             run = replace(run, notes=(*run.notes, left_out_note(context.system, left_out)))
         runs.append(run)

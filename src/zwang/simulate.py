@@ -250,6 +250,9 @@ class _Simulation:
             note = left_out_note(self.active, program.left_out)
             self.notes += [note] if note not in self.notes else []
             self.ranks.append(always_dependent(self.active, program, y, t, self.parameters))
+        if program.carrier is not None:
+            note = f"integrated in {program.carrier.name} coordinates"
+            self.notes += [note] if note not in self.notes else []
         self.watch = Watch(self.active, self.events, program.carrier) if self.events else None
         self.loop = start_loop(
             program,
