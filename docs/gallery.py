@@ -23,6 +23,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
 IMAGES = ROOT / "docs" / "images" / "gallery"
+MOVING = ROOT / "docs" / "images" / "moving.webp"
 PAGE = "gallery/index.md"
 PLACEHOLDER = "<!-- gallery -->"
 #: Sharp on screens of double density at the width of a card.
@@ -114,8 +115,13 @@ def draw(example: Example, result: Any, target: Path) -> None:
 
 
 def main(names: list[str]) -> None:
-    """Draw all pictures, or those of the examples named."""
+    """Draw all pictures, or those of the examples named; ``moving`` is that of the first page."""
     IMAGES.mkdir(parents=True, exist_ok=True)
+    if not names or MOVING.stem in names:
+        from pictures.moving import write
+
+        write(MOVING)
+        print(MOVING.name)
     for example in examples():
         if names and example.name not in names:
             continue

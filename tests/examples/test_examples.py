@@ -12,6 +12,7 @@ import pytest
 import gallery
 from gallery import examples
 from pictures import PICTURES
+from pictures.moving import write as write_moving
 
 ALL = examples()
 SCRIPTS = [example for example in ALL if example.number is not None]
@@ -68,6 +69,16 @@ def test_picture_is_drawn(name, tmp_path):
     example = next(example for example in ALL if example.name == name)
     gallery.draw(example, gallery.result_of(example), tmp_path / example.image)
     assert (tmp_path / example.image).stat().st_size > 1000
+
+
+def test_the_moving_picture_is_small_enough_to_load():
+    assert 1e4 < gallery.MOVING.stat().st_size < 1e6
+
+
+@pytest.mark.campaign
+def test_the_moving_picture_is_made(tmp_path):
+    write_moving(tmp_path / "moving.webp", frames=3)
+    assert (tmp_path / "moving.webp").stat().st_size > 1e4
 
 
 @pytest.mark.campaign
