@@ -6,7 +6,7 @@ from numpy.polynomial import Polynomial
 
 import zwang as zw
 from zwang import library
-from zwang.integrators import radau
+from zwang.integrators import radau_stages as radau
 from zwang.integrators.lu import factorise, substitute
 from zwang.integrators.settings import Drift, Settings
 from zwang.programs import program_of

@@ -34,7 +34,9 @@ from zwang.integrators.shared import (
     SINGULAR,
     T,
     evaluate,
+    project_once,
     projected,
+    save,
 )
 from zwang.integrators.singular import deficit_of, least_pivot, may_pass, watch_rank
 from zwang.kernels.call import call
@@ -251,9 +253,7 @@ def advance(
                     scratch,
                     lanes,
                 )
-            out_t[filled[0], 0] = times[place]
-            copy(between, out_y[filled[0]])
-            filled[0] += 1
+            save(times[place], between, out_t, out_y, filled, 0)
 
         # acceptance
         met = False
@@ -268,9 +268,7 @@ def advance(
                 event_before[i, 0], event_values[i, 0] = was, now
         singular = False
         if project and sizes[1]:
-            call(
-                kernels[1], new[:nq], new[nq:], moment, p, scratch[:nq], scratch[nq:], pivots, work
-            )
+            project_once(kernels, new, moment, p, scratch, pivots, work, nq)
             deficit = deficit_of(pivots, sizes[1], 0)
             arrived = least_pivot(pivots, sizes[1], count[DEFICIT, 0], 0)
             if may_pass(real, count, arrived, 0):
@@ -311,9 +309,7 @@ def advance(
         count[ACTIVE, 0] = 0 if last else 1
         on_time = k < times.shape[0] and times[k] <= t_new
         if every_step or on_time:
-            out_t[filled[0], 0] = t_new
-            copy(y, out_y[filled[0]])
-            filled[0] += 1
+            save(t_new, y, out_t, out_y, filled, 0)
         count[NEXT, 0] = k + 1 if on_time else k
         if singular and stop:
             return SINGULAR

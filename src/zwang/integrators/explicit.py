@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from zwang.integrators.estimates import EIGHT, LARGEST_ERROR, error_norm, tangential_error
 from zwang.integrators.shared import (
     ACCEPTS,
     ACTIVE,
@@ -33,7 +34,6 @@ from zwang.integrators.shared import (
     AVOIDANCES,
     AVOIDED,
     BUDGET,
-    CORRECTIONS,
     DEFICIT,
     DONE,
     ERROR,
@@ -53,34 +53,33 @@ from zwang.integrators.shared import (
     TOO_SMALL,
     H,
     T,
-    contract,
+    arrive,
     evaluate,
+    project_once,
     projected,
-    settle,
+    save,
 )
 from zwang.integrators.singular import deficit_of, least_pivot, watch_rank
-from zwang.integrators.sums import estimates_of, interpolation_of, stages_of
+from zwang.integrators.sums import interpolation_of, stages_of
 from zwang.integrators.tableaus import ORDER_5, ORDER_8
-from zwang.kernels.call import call
-from zwang.kernels.jit import loop
+from zwang.kernels.call import call, part
+from zwang.kernels.jit import inlined, loop
 
-__all__ = ["INTEGERS", "MARKS", "NUMBERS", "SAMPLE", "VECTORS", "advance"]
+__all__ = ["INTEGERS", "LEAST_ERROR", "MARKS", "NUMBERS", "SAMPLE", "VECTORS", "advance"]
 
 PI_BETA = 0.05  # weight of the previous error in step control
+LEAST_ERROR = np.log(1e-4)  # logarithm of the error of the step before, at least
 SAFETY = 0.9
 GROWTH, SHRINK = 6.0, 0.2  # largest and smallest change of h in a step
 STAGES_KEPT = 3  # accepted steps with projected stages after a rejection
 SAMPLE = 32  # steps between looks at stability
-LARGEST_ERROR = 1e6  # above this the step is not looked at any further
-ALONG = 0.1  # an error is one along the constraints if projecting leaves this part of it
-FREE_PIVOT = 0.005  # relative pivots above this belong to rows far from losing rank
 
 # Vectors like y that the loop works with: the stage or the projected point, the new point before
 # it is projected, and two for whatever comes.
 POINT, NEW, FIRST, SECOND = 0, 1, 2, 3
 VECTORS = 4
 # Rows of the other arrays that it works with.
-NUMBERS, MARKS, INTEGERS = 9, 7, 3
+NUMBERS, MARKS, INTEGERS = 8, 7, 3
 
 
 @loop
@@ -92,8 +91,8 @@ def near_stage(kernels, x, row, t, p, out, pivots, work, nq, near, lanes):
     w, first, second = x[row], x[FIRST], x[SECOND]
     evaluate(kernels, w, t, p, out, work, nq)
     # A stage may be far off; the second correction takes the factor at the corrected position.
-    call(kernels[1], w[:nq], w[nq:], t, p, second[:nq], second[nq:], pivots, work)
-    call(kernels[1], second[:nq], second[nq:], t, p, first[:nq], first[nq:], pivots, work)
+    project_once(kernels, w, t, p, second, pivots, work, nq)
+    project_once(kernels, second, t, p, first, pivots, work, nq)
     evaluate(kernels, first, t, p, second, work, nq)
     for lane in range(len(lanes)):
         if near[lane]:
@@ -102,7 +101,7 @@ def near_stage(kernels, x, row, t, p, out, pivots, work, nq, near, lanes):
     return 4
 
 
-@loop
+@inlined
 def stage(out, ts, x, p, near, any_near, pivots, kernels, nq, work, lanes):
     """Derivative at x[POINT]; how many evaluations that took."""
     if any_near:
@@ -111,114 +110,8 @@ def stage(out, ts, x, p, near, any_near, pivots, kernels, nq, work, lanes):
     return 1
 
 
-EIGHT = ORDER_8.stages
 stages_8, stages_5 = stages_of(ORDER_8, stage), stages_of(ORDER_5, stage)
-estimates_8, estimates_5 = estimates_of(ORDER_8), estimates_of(ORDER_5)
 interpolation_8 = interpolation_of(ORDER_8)  # that of order 5 needs no further stages
-
-
-@loop
-def estimates(stages, K, i, lane):
-    """Both error estimates of an entry, divided by h; a tableau is told by its stages."""
-    if stages == EIGHT:
-        return estimates_8(K, i, lane)
-    return estimates_5(K, i, lane)
-
-
-@loop
-def tangential_error(
-    kernels,
-    y,
-    x,
-    h,
-    K,
-    stages,
-    t,
-    p,
-    error,
-    across,
-    tolerance,
-    scale,
-    nq,
-    rows,
-    start_pivots,
-    pivots,
-    numbers,
-    work,
-    lanes,
-):
-    """Replace an error above one by that of the projected solution, per lane.
-
-    Near a singular position the stages carry a large error across the constraints, along which
-    the motion is hardly held there. At the end of the step it is held again, and the projection
-    takes that error away; only what lies along the constraints counts. `across` tells where most of
-    the error was of that kind.
-
-    Along few free directions one of the two estimates is easily near zero by chance, and with it
-    their combination. So the error is not taken to fall by more than the larger of their shares
-    along the constraints. Near a singular position it is: there the first estimate holds little but
-    the rounding of stages, which no smaller step makes smaller.
-    """
-    W = len(lanes)
-    n = y.shape[0]
-    sums, whole, least = numbers[0:2], numbers[2:4], numbers[4]
-    wanted = False
-    for lane in range(W):
-        across[lane] = True
-        wanted = wanted or 1.0 <= error[lane] < LARGEST_ERROR
-    if not wanted:
-        return
-    base, new, first, second = x[POINT], x[NEW], x[FIRST], x[SECOND]
-    call(kernels[1], new[:nq], new[nq:], t, p, base[:nq], base[nq:], pivots, work)
-    for lane in range(W):
-        least[lane] = start_pivots[lane]
-        for i in range(rows):
-            least[lane] = min(least[lane], pivots[i, lane])
-    for k in range(2):
-        for lane in range(W):
-            sums[k, lane] = whole[k, lane] = 0.0
-        for i in range(n):
-            for lane in range(W):
-                a5, a3 = estimates(stages, K, i, lane)
-                change = h[lane] * (a5 if k == 0 else a3)
-                first[i, lane] = new[i, lane] + change
-                sc = tolerance * (scale[i] + max(abs(y[i, lane]), abs(new[i, lane])))
-                whole[k, lane] += (change / sc) ** 2
-        call(kernels[1], first[:nq], first[nq:], t, p, second[:nq], second[nq:], pivots, work)
-        for i in range(n):
-            for lane in range(W):
-                sc = tolerance * (scale[i] + max(abs(y[i, lane]), abs(new[i, lane])))
-                sums[k, lane] += ((second[i, lane] - base[i, lane]) / sc) ** 2
-    for lane in range(W):
-        if 1.0 <= error[lane] < LARGEST_ERROR:
-            e5, e3 = sums[0, lane], sums[1, lane]
-            along = 0.0 if e5 == 0.0 else e5 / np.sqrt((e5 + 0.01 * e3) * n)
-            across[lane] = not along > ALONG * error[lane]
-            for k in range(2):
-                if least[lane] > FREE_PIVOT and whole[k, lane] > 0.0:
-                    along = max(along, error[lane] * np.sqrt(sums[k, lane] / whole[k, lane]))
-            error[lane] = min(error[lane], along)
-
-
-@loop
-def arrive(
-    kernels, y, t, p, out, pivots, ratio, work, nq, atol, ok, before, settled, scratch, lanes
-):
-    """As `projected`, with the derivative at the projected state in out."""
-    W = len(lanes)
-    for lane in range(W):
-        ok[lane], settled[lane], before[lane] = True, False, np.inf
-    corrections = 0
-    finished = False
-    while corrections < CORRECTIONS and not finished:
-        call(kernels[1], y[:nq], y[nq:], t, p, scratch[:nq], scratch[nq:], pivots, work)
-        corrections += 1
-        for lane in range(W):
-            if not settled[lane]:  # a lane in company takes no more corrections than alone
-                contract(y, scratch, nq, atol, ok, before, settled, lane)
-        call(kernels[4], y[:nq], y[nq:], t, p, out[:nq], out[nq:], ratio, work)
-        finished = settle(ratio, settled, lanes)
-    return corrections
 
 
 @loop
@@ -239,6 +132,97 @@ def at_stability(h, K, A, B, stages, limit, lane):
     return h * h * changed > limit * limit * moved > 0.0
 
 
+@inlined
+def change_of_step(logarithm, before, order):
+    """By how much h may change after an accepted step: error^(0.75 β − 1/order) before^β.
+
+    Proportional and integral control; of both errors the logarithm is given.
+    """
+    slope = 0.75 * PI_BETA - 1.0 / order
+    factor = SAFETY * np.exp(slope * logarithm + PI_BETA * before)
+    return min(GROWTH, max(SHRINK, factor))
+
+
+@loop
+def save_between(
+    kernels,
+    tableau,
+    stages,
+    K,
+    y,
+    t,
+    ts,
+    h,
+    p,
+    x,
+    accepted,
+    project,
+    real,
+    count,
+    times,
+    out_t,
+    out_y,
+    filled,
+    pivots,
+    ratio,
+    work,
+    nq,
+    atol,
+    ok,
+    before,
+    settled,
+    lanes,
+):
+    """Save the states at times within the step from t to ts, from the interpolant, projected."""
+    W, n = len(lanes), y.shape[0]
+    _, _, C, P = tableau
+    scratch, state, moment = x[FIRST], x[SECOND], real[SAVED : SAVED + 1]
+    for s in range(stages + 1, C.shape[0]):
+        interpolation_8(s, lanes, (state,), y, h, K)
+        for lane in range(W):
+            moment[0, lane] = t[0, lane] + C[s] * h[lane]
+        evaluate(kernels, state, moment, p, K[s], work, nq)
+        for lane in range(W):
+            count[EVALUATIONS, lane] += 1
+    for lane in range(W):
+        if not accepted[lane]:
+            continue
+        k = count[NEXT, lane]
+        while k < times.shape[0] and times[k] < ts[0, lane]:
+            theta = (times[k] - t[0, lane]) / h[lane]
+            for i in range(n):
+                total = 0.0
+                for s in range(C.shape[0]):
+                    value = P[s, P.shape[1] - 1]
+                    for j in range(P.shape[1] - 2, -1, -1):
+                        value = value * theta + P[s, j]
+                    total += value * theta * K[s, i, lane]
+                for other in range(W):
+                    state[i, other] = y[i, lane] + h[lane] * total
+            if project:
+                for other in range(W):
+                    moment[0, other] = times[k]
+                projected(
+                    kernels,
+                    state,
+                    moment,
+                    p,
+                    pivots,
+                    ratio,
+                    work,
+                    nq,
+                    atol,
+                    ok,
+                    before,
+                    settled,
+                    scratch,
+                    lanes,
+                )
+            save(times[k], state, out_t, out_y, filled, lane)
+            k += 1
+        count[NEXT, lane] = k
+
+
 @loop
 def advance(
     kernels,  # addresses: derivative, project, residual, events, arrival
@@ -254,7 +238,7 @@ def advance(
     order,
     until,
     tolerance,
-    scale,  # size of each entry of y below which its error is absolute
+    size,  # size of each entry of y below which its error is absolute (n, lanes)
     limits,  # smallest h, largest h, fixed h or 0
     options,  # project?, save every step?, look for events?, stop where rank is lost?
     times,  # times to save at, shared by all lanes
@@ -281,15 +265,15 @@ def advance(
 ):
     """Run until `until`, or until a buffer is full, the budget is used up or an event is met."""
     W = len(lanes)
-    A, B, C, P = tableau
+    A, B, _, _ = tableau
     nq, events = sizes[0], sizes[3]
     project, every_step, watch, stop = options
     h_min, h_max, h_fixed = limits
     n = y.shape[0]
-    two_estimates = stages == EIGHT
     t, ts = moments[0:1], moments[1:2]
     point, new, scratch, scratch2 = x[POINT], x[NEW], x[FIRST], x[SECOND]
     h, err, before, arrived = numbers[0], numbers[1], numbers[2], numbers[3]
+    squares, sums = numbers[4:6], numbers[6:8]
     ok, settled, near, last = marks[0], marks[1], marks[2], marks[3]
     across, avoided, accepted = marks[4], marks[5], marks[6]
     deficit, evaluations, projections = integers[0], integers[1], integers[2]
@@ -358,7 +342,7 @@ def advance(
             )
         for lane in range(W):
             ts[0, lane] = until if last[lane] else t[0, lane] + h[lane]
-        if not two_estimates:  # that of order 4 looks at the derivative at the new point
+        if stages != EIGHT:  # the estimate of order 4 looks at the derivative at the new point
             if any_near:
                 done += near_stage(kernels, x, NEW, ts, p, K[stages], pivots, work, nq, near, lanes)
             else:
@@ -366,39 +350,37 @@ def advance(
                 done += 1
 
         # error
+        error_norm(stages, K, y, new, h, size, tolerance, err, squares, scratch, scratch2, lanes)
+        doubtful = False
         for lane in range(W):
-            e5 = e3 = 0.0
-            for i in range(n):
-                sc = 1.0 / (tolerance * (scale[i] + max(abs(y[i, lane]), abs(new[i, lane]))))
-                a5, a3 = estimates(stages, K, i, lane)
-                e5 += (a5 * sc) ** 2
-                e3 += (a3 * sc) ** 2
-            if two_estimates:
-                err[lane] = 0.0 if e5 == 0.0 else h[lane] * e5 / np.sqrt((e5 + 0.01 * e3) * n)
-            else:
-                err[lane] = h[lane] * np.sqrt(e5 / n)
+            across[lane] = True
+            doubtful = doubtful or 1.0 <= err[lane] < LARGEST_ERROR
             if h_fixed > 0.0 and not err[lane] < np.inf:
                 return NOT_FINITE
-        if project and h_fixed == 0.0:
+        if doubtful and project and h_fixed == 0.0:
             tangential_error(
                 kernels,
-                y,
-                x,
-                h,
-                K,
                 stages,
+                K,
+                y,
+                new,
+                h,
                 ts,
                 p,
-                err,
-                across,
+                size,
                 tolerance,
-                scale,
-                nq,
-                sizes[1],
+                err,
+                squares,
+                across,
                 real[PIVOT],
                 pivots,
-                numbers[4:],
+                point,
+                scratch,
+                scratch2,
+                sums,
                 work,
+                nq,
+                sizes[1],
                 lanes,
             )
         any_accepted = False
@@ -433,7 +415,7 @@ def advance(
                 done += corrections
                 for lane in range(W):
                     count[PROJECTIONS, lane] += corrections
-            elif two_estimates:
+            elif stages == EIGHT:
                 evaluate(kernels, new, ts, p, K[stages], work, nq)
                 done += 1
         for lane in range(W):
@@ -491,59 +473,40 @@ def advance(
                     count[PROJECTIONS, other] = projections[other]
                 return FULL
         if interpolate:
-            for s in range(stages + 1, C.shape[0]):
-                interpolation_8(s, K, y, h, x, SECOND, lanes)
-                for lane in range(W):
-                    real[SAVED, lane] = t[0, lane] + C[s] * h[lane]
-                evaluate(kernels, scratch2, real[SAVED : SAVED + 1], p, K[s], work, nq)
-                for lane in range(W):
-                    count[EVALUATIONS, lane] += 1
-            for lane in range(W):
-                if not accepted[lane]:
-                    continue
-                k = count[NEXT, lane]
-                while k < times.shape[0] and times[k] < ts[0, lane]:
-                    theta = (times[k] - t[0, lane]) / h[lane]
-                    for i in range(n):
-                        total = 0.0
-                        for s in range(C.shape[0]):
-                            value = P[s, P.shape[1] - 1]
-                            for j in range(P.shape[1] - 2, -1, -1):
-                                value = value * theta + P[s, j]
-                            total += value * theta * K[s, i, lane]
-                        for other in range(W):
-                            scratch2[i, other] = y[i, lane] + h[lane] * total
-                    if project:
-                        for other in range(W):
-                            real[SAVED, other] = times[k]
-                        projected(
-                            kernels,
-                            scratch2,
-                            real[SAVED : SAVED + 1],
-                            p,
-                            pivots,
-                            ratio,
-                            work,
-                            nq,
-                            atol,
-                            ok,
-                            before,
-                            settled,
-                            scratch,
-                            lanes,
-                        )
-                    row = filled[lane]
-                    out_t[row, lane] = times[k]
-                    for i in range(n):
-                        out_y[row, i, lane] = scratch2[i, lane]
-                    filled[lane] += 1
-                    k += 1
-                count[NEXT, lane] = k
+            save_between(
+                kernels,
+                tableau,
+                stages,
+                K,
+                y,
+                t,
+                ts,
+                h,
+                p,
+                x,
+                accepted,
+                project,
+                real,
+                count,
+                times,
+                out_t,
+                out_y,
+                filled,
+                pivots,
+                ratio,
+                work,
+                nq,
+                atol,
+                ok,
+                before,
+                settled,
+                lanes,
+            )
 
         # acceptance
         met, singular = False, False
         if watch and any_accepted:
-            call(kernels[3], point[:nq], point[nq:], ts, p, g_new, work)
+            call(kernels[3], point, part(point, nq), ts, p, g_new, work)
             for lane in range(W):
                 if accepted[lane]:
                     for k in range(events):
@@ -554,12 +517,8 @@ def advance(
         for lane in range(W):
             if not accepted[lane]:
                 continue
-            # SAFETY error^(0.75 β − 1/order) before^β
-            slope = 0.75 * PI_BETA - 1.0 / order
-            factor = SAFETY * np.exp(
-                slope * np.log(max(err[lane], 1e-9)) + PI_BETA * np.log(real[ERROR, lane])
-            )
-            factor = min(GROWTH, max(SHRINK, factor))
+            logarithm = np.log(max(err[lane], 1e-9))
+            factor = change_of_step(logarithm, real[ERROR, lane], order)
             if count[REJECTED, lane]:
                 factor = min(factor, 1.0)
             if watch:
@@ -571,7 +530,7 @@ def advance(
                 for k in range(events):
                     event_before[k, lane] = event_values[k, lane]
                     event_values[k, lane] = g_new[k, lane]
-            real[ERROR, lane] = max(err[lane], 1e-4)
+            real[ERROR, lane] = max(logarithm, LEAST_ERROR)
             count[REJECTED, lane] = 0
             count[AVOIDED, lane] = 0
             count[ACCEPTS, lane] += 1
@@ -617,11 +576,7 @@ def advance(
             k = count[NEXT, lane]
             on_time = k < times.shape[0] and times[k] <= real[T, lane]
             if every_step or on_time:
-                row = filled[lane]
-                out_t[row, lane] = real[T, lane]
-                for i in range(n):
-                    out_y[row, i, lane] = y[i, lane]
-                filled[lane] += 1
+                save(real[T, lane], y, out_t, out_y, filled, lane)
                 if on_time:
                     count[NEXT, lane] = k + 1
         if singular and stop:

@@ -28,6 +28,9 @@ class ExplicitLoop(Loop):
         self.tableau = TABLEAUS[self.settings.integrator]
         n, W = self.state.shape
         self.stages = np.zeros((len(self.tableau.C), n, W))
+        self.memory[sh.ERROR] = explicit.LEAST_ERROR
+        #: Size of each entry of each lane below which its error is absolute.
+        self.entry_sizes = np.repeat(self.scales[:, None], W, axis=1)
         self.space = (
             np.empty((explicit.VECTORS, n, W)),
             np.empty((2, W)),
@@ -66,7 +69,7 @@ class ExplicitLoop(Loop):
             c.error_order,
             settings.until,
             settings.tolerance,
-            self.scales,
+            self.entry_sizes,
             self.limits,
             self.options,
             self.times,

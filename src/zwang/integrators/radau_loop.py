@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from zwang.integrators import radau
+from zwang.integrators import radau, radau_stages
 from zwang.integrators.loop import Loop, Output
 
 __all__ = ["RadauLoop"]
@@ -28,12 +28,12 @@ class RadauLoop(Loop):
         """Derivative, stages, Jacobian, and what Newton's method remembers."""
         n = len(self.state)
         self.derivative, self.stages = np.zeros((n, 1)), np.zeros((3, n, 1))
-        self.jacobian, self.newton = np.zeros((n * n, 1)), np.zeros(radau.NEWTON)
+        self.jacobian, self.newton = np.zeros((n * n, 1)), np.zeros(radau_stages.NEWTON)
 
     def begin(self) -> None:
         """Derivative and step at the present state, nothing known of earlier ones."""
         self.newton[...] = 0.0
-        self.newton[radau.SLOW] = 1.0
+        self.newton[radau_stages.SLOW] = 1.0
         self.first_step(self.derivative, radau.ERROR_ORDER)
 
     def run(self, out: Output, budget: int) -> int:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.kernels.call import call
-from zwang.kernels.jit import jit, loop
+from zwang.kernels.call import call, part
+from zwang.kernels.jit import inlined, jit, loop
 
 __all__ = [
     "BUDGET",
@@ -20,11 +20,12 @@ __all__ = [
     "NO_ROOT",
     "SINGULAR",
     "TOO_SMALL",
-    "contract",
+    "arrive",
     "evaluate",
     "first_step",
+    "project_once",
     "projected",
-    "settle",
+    "save",
 ]
 
 # Why the loop returned.
@@ -62,13 +63,19 @@ AVOIDANCES = 4  # how often in a row; then the loss is taken to be lasting
 RANK_PIVOT = 1e-5  # relative pivots below this belong to dependent rows (1e7 times δ)
 
 
-@loop
+@inlined
 def evaluate(kernels, y, t, p, out, work, nq):
     """Out = (q̇, v̇) at y = (q, v), all lanes."""
-    call(kernels[0], y[:nq], y[nq:], t, p, out[:nq], out[nq:], work)
+    call(kernels[0], y, part(y, nq), t, p, out, part(out, nq), work)
 
 
-@loop
+@inlined
+def project_once(kernels, y, t, p, out, pivots, work, nq):
+    """Out = y after one correction onto the constraints, and the pivots at y, all lanes."""
+    call(kernels[1], y, part(y, nq), t, p, out, part(out, nq), pivots, work)
+
+
+@inlined
 def contract(y, corrected, nq, atol, ok, before, settled, lane):
     """Take the correction of a lane; one that does not contract settles it as not ok."""
     size = 0.0
@@ -81,7 +88,7 @@ def contract(y, corrected, nq, atol, ok, before, settled, lane):
         y[i, lane] = corrected[i, lane]
 
 
-@loop
+@inlined
 def settle(ratio, settled, lanes):
     """Settle the lanes whose residuals are within the limit; whether all are settled."""
     finished = True
@@ -95,26 +102,63 @@ def settle(ratio, settled, lanes):
     return finished
 
 
+@inlined
+def corrected_once(kernels, y, t, p, pivots, work, nq, atol, ok, before, settled, scratch, lanes):
+    """A correction of the lanes that are not settled, and no more: alone they take no more."""
+    project_once(kernels, y, t, p, scratch, pivots, work, nq)
+    for lane in range(len(lanes)):
+        if not settled[lane]:
+            contract(y, scratch, nq, atol, ok, before, settled, lane)
+
+
+@inlined
+def unsettled(ok, before, settled, lanes):
+    """All lanes as before their first correction."""
+    for lane in range(len(lanes)):
+        ok[lane], settled[lane], before[lane] = True, False, np.inf
+
+
 @loop
 def projected(kernels, y, t, p, pivots, ratio, work, nq, atol, ok, before, settled, scratch, lanes):
     """Project y onto the constraints in place, all lanes; ok[lane] tells whether it contracted.
 
     Returns the number of corrections.
     """
-    W = len(lanes)
-    for lane in range(W):
-        ok[lane], settled[lane], before[lane] = True, False, np.inf
-    corrections = 0
-    finished = False
-    while corrections < CORRECTIONS and not finished:
-        call(kernels[1], y[:nq], y[nq:], t, p, scratch[:nq], scratch[nq:], pivots, work)
-        corrections += 1
-        for lane in range(W):
-            if not settled[lane]:  # a lane in company takes no more corrections than alone
-                contract(y, scratch, nq, atol, ok, before, settled, lane)
-        call(kernels[2], y[:nq], y[nq:], t, p, ratio, work)
-        finished = settle(ratio, settled, lanes)
-    return corrections
+    unsettled(ok, before, settled, lanes)
+    for corrections in range(1, CORRECTIONS + 1):
+        corrected_once(
+            kernels, y, t, p, pivots, work, nq, atol, ok, before, settled, scratch, lanes
+        )
+        call(kernels[2], y, part(y, nq), t, p, ratio, work)
+        if settle(ratio, settled, lanes):
+            return corrections
+    return CORRECTIONS
+
+
+@inlined
+def arrive(
+    kernels, y, t, p, out, pivots, ratio, work, nq, atol, ok, before, settled, scratch, lanes
+):
+    """As `projected`, with the derivative at the projected state in out."""
+    unsettled(ok, before, settled, lanes)
+    for corrections in range(1, CORRECTIONS + 1):
+        corrected_once(
+            kernels, y, t, p, pivots, work, nq, atol, ok, before, settled, scratch, lanes
+        )
+        call(kernels[4], y, part(y, nq), t, p, out, part(out, nq), ratio, work)
+        if settle(ratio, settled, lanes):
+            return corrections
+    return CORRECTIONS
+
+
+@inlined
+def save(t, y, out_t, out_y, filled, lane):
+    """Write a state of a lane to the output."""
+    row = filled[lane]
+    out_t[row, lane] = t
+    for i in range(y.shape[0]):
+        out_y[row, i, lane] = y[i, lane]
+    filled[lane] = row + 1
 
 
 @jit

@@ -13,9 +13,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.integrators.shared import DEFICIT, ENDED, FALLING, HIGHEST, PIVOT, RANK_PIVOT
-from zwang.kernels.call import call
-from zwang.kernels.jit import loop
+from zwang.integrators.shared import (
+    DEFICIT,
+    ENDED,
+    FALLING,
+    HIGHEST,
+    PIVOT,
+    RANK_PIVOT,
+    project_once,
+)
+from zwang.kernels.jit import inlined, loop
 
 __all__ = ["LOG", "STATE", "deficit_of", "least_pivot", "may_pass", "watch_rank"]
 
@@ -33,7 +40,7 @@ NARROWINGS = 24  # of the interval of the minimum, each to the golden part: to 1
 DEPTH = 16.0
 
 
-@loop
+@inlined
 def deficit_of(pivots, rows, lane):
     """How many rows depend on others at the end of a step."""
     deficit = 0
@@ -43,7 +50,7 @@ def deficit_of(pivots, rows, lane):
     return deficit
 
 
-@loop
+@inlined
 def least_pivot(pivots, rows, dependent, lane):
     """The least pivot but for those of rows known to be dependent; infinite if there is none."""
     value, passed = -np.inf, 0
@@ -76,7 +83,7 @@ def pivot_between(
             state[i, other] = value
     for other in range(y0.shape[1]):
         moment[0, other] = t0 + theta * h
-    call(kernels[1], state[:nq], state[nq:], moment, p, out[:nq], out[nq:], pivots, work)
+    project_once(kernels, state, moment, p, out, pivots, work, nq)
     return least_pivot(pivots, rows, dependent, lane)
 
 
@@ -131,7 +138,7 @@ def passage(
     return theta if value < SINGULAR_PIVOT else -1.0
 
 
-@loop
+@inlined
 def may_pass(real, count, after, lane):
     """Whether the step may have passed a singular position: its derivatives are needed."""
     before, highest = real[PIVOT, lane], max(real[HIGHEST, lane], after)
@@ -152,7 +159,7 @@ def record(t, dependent, lasting, y, log, log_rows, lane):
     log_rows[lane] += 1
 
 
-@loop
+@inlined
 def watch_rank(
     kernels,
     y0,
@@ -179,9 +186,6 @@ def watch_rank(
 ):
     """Log a change of rank within an accepted step or at its ends; whether there was one.
 
-    Rows that are dependent at the ends of two steps running stay so; at one end alone, that was a
-    singular position which the step happened to meet.
-
     Parameters
     ----------
     y0, f0, y1, f1 : state and derivative at the start t0 and the end t1 of the step; derivatives
@@ -190,9 +194,75 @@ def watch_rank(
     deficit, after : rows that are dependent at the end, and the least pivot of the others there.
     last : whether it is the last step.
     """
-    known, ended, before = count[DEFICIT, lane], count[ENDED, lane], real[PIVOT, lane]
-    search = may_pass(real, count, after, lane)
+    if deficit == count[DEFICIT, lane] and not may_pass(real, count, after, lane):
+        remember(real, count, deficit, after, 0, lane)
+        return False
+    return look_closer(
+        kernels,
+        y0,
+        f0,
+        y1,
+        f1,
+        t0,
+        t1,
+        p,
+        x,
+        moment,
+        pivots,
+        work,
+        nq,
+        rows,
+        real,
+        count,
+        deficit,
+        after,
+        last,
+        log,
+        log_rows,
+        lane,
+    )
+
+
+@inlined
+def remember(real, count, deficit, after, found, lane):
+    """What the next step will be compared with."""
     count[ENDED, lane] = deficit
+    count[FALLING, lane] = 1 if after < real[PIVOT, lane] and not found else 0
+    real[PIVOT, lane] = after
+    real[HIGHEST, lane] = max(real[HIGHEST, lane], after)
+
+
+@loop
+def look_closer(
+    kernels,
+    y0,
+    f0,
+    y1,
+    f1,
+    t0,
+    t1,
+    p,
+    x,
+    moment,
+    pivots,
+    work,
+    nq,
+    rows,
+    real,
+    count,
+    deficit,
+    after,
+    last,
+    log,
+    log_rows,
+    lane,
+):
+    """`watch_rank` where there may have been a change.
+
+    Rows that are dependent at the ends of two steps running stay so; at one end alone, that was a
+    singular position which the step happened to meet.
+    """
+    known, ended, before = count[DEFICIT, lane], count[ENDED, lane], real[PIVOT, lane]
     if deficit < known:
         record(t1, deficit, 1.0, y1, log, log_rows, lane)
     elif deficit > known and ended > known:
@@ -203,11 +273,12 @@ def watch_rank(
         if deficit > known and last:
             record(t1, deficit, 0.0, y1, log, log_rows, lane)
             found = True
-        elif search:
+        elif may_pass(real, count, after, lane):
             h = t1 - t0
             rest = (p, x, moment, pivots, work, nq, rows, known, lane)
             if not before < np.inf:
                 before = pivot_between(kernels, y0, f0, y1, f1, t0, h, 0.0, *rest)
+                real[PIVOT, lane] = before
             theta = passage(kernels, y0, f0, y1, f1, t0, h, before, after, *rest)
             if theta >= 0.0:
                 dependent = 0
@@ -216,12 +287,10 @@ def watch_rank(
                         dependent += 1
                 record(t0 + theta * h, dependent, 0.0, x[0], log, log_rows, lane)
                 found = True
-        real[PIVOT, lane] = after
-        real[HIGHEST, lane] = max(real[HIGHEST, lane], after)
-        count[FALLING, lane] = 1 if after < before and not found else 0
+        remember(real, count, deficit, after, found, lane)
         return found
     # Another pivot is the least one to watch from here on.
-    count[DEFICIT, lane] = deficit
+    count[DEFICIT, lane] = count[ENDED, lane] = deficit
     count[FALLING, lane] = 1
     real[PIVOT, lane] = np.inf
     real[HIGHEST, lane] = 0.0

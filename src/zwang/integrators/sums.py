@@ -1,19 +1,22 @@
 """Sums over the stages of a tableau, written out: coefficients are constants, zeros are left out.
 
 A loop over a table of coefficients spends more time on the table than on the numbers. Here each sum
-is one line of generated code that the compiler sees through.
+is a formula of its own, for several entries of the state at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
-from zwang.integrators.tableaus import Tableau
-from zwang.kernels.jit import loop
+from numpy.typing import NDArray
 
-__all__ = ["estimates_of", "interpolation_of", "stages_of"]
+from zwang.integrators.tableaus import Tableau
+from zwang.kernels.elementwise import elementwise, greater, weighted
+from zwang.kernels.jit import inlined, loop
+
+__all__ = ["errors_of", "interpolation_of", "shifts_of", "stages_of"]
 
 
 def stages_of(tableau: Tableau, derivative: Callable[..., int]) -> Callable[..., int]:
@@ -25,53 +28,58 @@ def stages_of(tableau: Tableau, derivative: Callable[..., int]) -> Callable[...,
     The arrays ts and x and the tuple lanes are among the rest.
     """
     rest = ", ".join(list(signature(derivative).parameters)[1:])
-    lines = [
-        f"def stages(y, t, h, K, point, new, {rest}):",
-        "    n, W, done = y.shape[0], len(lanes), 0",
-    ]
+    names: dict[str, Any] = {"derivative": derivative, "solution": _increment(tableau.B)}
+    lines = [f"def stages(y, t, h, K, point, new, {rest}):", "    done = 0"]
     for s in range(1, tableau.stages):
+        names[f"increment_{s}"] = _increment(tableau.A[s])
         lines += [
-            "    for lane in range(W):",
+            "    for lane in range(len(lanes)):",
             f"        ts[0, lane] = t[0, lane] + {float(tableau.C[s])!r} * h[lane]",
-            *_increment(tableau.A[s], "point"),
+            f"    increment_{s}(lanes, (x[point],), y, h, K)",
             f"    done += derivative(K[{s}], {rest})",
         ]
-    lines += [*_increment(tableau.B, "new"), "    return done"]
-    return _function("stages", lines, derivative=derivative)
+    lines += ["    solution(lanes, (x[new],), y, h, K)", "    return done"]
+    return _function("stages", lines, names, inlined)
 
 
 def interpolation_of(tableau: Tableau) -> Callable[..., None]:
-    """``increment(s, K, y, h, x, row, lanes)``: x[row] as above, for stages of the interpolant."""
-    lines = [
-        "def increment(s, K, y, h, x, row, lanes):",
-        "    n, W = y.shape[0], len(lanes)",
-    ]
+    """``increment(s, lanes, (point,), y, h, K)``: point as above, for stages of the interpolant."""
+    names, lines = {}, ["def increment(s, lanes, point, y, h, K):"]
     for s in range(tableau.stages + 1, len(tableau.A)):
-        lines += [f"    if s == {s}:", *("    " + line for line in _increment(tableau.A[s], "row"))]
-    return _function("increment", lines)
+        names[f"increment_{s}"] = _increment(tableau.A[s])
+        lines += [f"    if s == {s}:", f"        increment_{s}(lanes, point, y, h, K)"]
+    return _function("increment", lines, names, loop)
 
 
-def estimates_of(tableau: Tableau) -> Callable[..., tuple[float, float]]:
-    """``estimates(K, i, lane)``: both error estimates of an entry, divided by h."""
-    first, second = (_sum(row) for row in tableau.E)
-    return _function("estimates", ["def estimates(K, i, lane):", f"    return {first}, {second}"])
+def errors_of(tableau: Tableau) -> Callable[..., None]:
+    """``errors(lanes, (first, second), K, y, new, size, tolerance)``: squares of both estimates.
+
+    Of each entry, divided by h and by what is allowed, tolerance (size + max(|y|, |new|)).
+    """
+    first, second = tableau.E
+
+    def errors(K: Any, y: Any, new: Any, size: Any, tolerance: Any) -> tuple[Any, Any]:
+        part = 1.0 / (tolerance * (size + greater(abs(y), abs(new))))
+        a, b = part * weighted(first, K), part * weighted(second, K)
+        return a * a, b * b
+
+    return elementwise(errors)
 
 
-def _increment(coefficients: Iterable[Any], row: str) -> list[str]:
-    return [
-        "    for i in range(n):",
-        "        for lane in range(W):",
-        f"            x[{row}, i, lane] = y[i, lane] + h[lane] * ({_sum(coefficients)})",
-    ]
+def shifts_of(tableau: Tableau) -> tuple[Callable[..., None], Callable[..., None]]:
+    """Two functions (lanes, (point,), y, h, K): y plus the first or the second error estimate."""
+    first, second = tableau.E
+    return _increment(first), _increment(second)
 
 
-def _sum(coefficients: Iterable[Any]) -> str:
-    # Newest stages last: only their terms have to wait for the evaluation before.
-    terms = [f"{float(a)!r} * K[{j}, i, lane]" for j, a in enumerate(coefficients) if a != 0.0]
-    return " + ".join(terms) or "0.0"
+def _increment(coefficients: NDArray[Any]) -> Callable[..., None]:
+    """The formula y + h Σⱼ coefficients[j] K[j]."""
+    return elementwise(lambda y, h, K: y + h * weighted(coefficients, K))
 
 
-def _function(name: str, lines: list[str], **names: Any) -> Callable[..., Any]:
+def _function(
+    name: str, lines: list[str], names: dict[str, Any], compiled: Callable[..., Any]
+) -> Callable[..., Any]:
     code = compile("\n".join(lines), f"<{name}, written out>", "exec")
     exec(code, names)  # noqa: S102 - our own text, from our own numbers
-    return loop(names[name])
+    return compiled(names[name])

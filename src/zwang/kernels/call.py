@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["call"]
+__all__ = ["call", "part"]
 
 
-def call(address: int, *arrays: NDArray[np.float64]) -> None:
+def call(address: int, *arrays: NDArray[np.float64] | int) -> None:
     """Call a kernel: its inputs, its outputs and its work array, in this order.
 
     Parameters
@@ -80,3 +80,34 @@ def _call(typing_context: Any, address: Any, arrays: Any) -> Any:  # noqa: ARG00
         return context.get_dummy_value()
 
     return types.void(types.intp, arrays), generate
+
+
+def part(array: NDArray[np.float64], first: int) -> int:
+    """Address of array[first], to be passed to `call` in place of array[first:].
+
+    Slicing an array looks at where it begins and ends; here nothing is checked.
+    """
+    return array.ctypes.data + first * array.strides[0]
+
+
+@overload(part)
+def _compiled_part(array: Any, first: Any) -> Callable[..., int]:  # noqa: ARG001 - types only
+    def implementation(array: Any, first: Any) -> int:
+        return _part(array, first)  # pyright: ignore[reportCallIssue] - Numba passes the context
+
+    return implementation
+
+
+@intrinsic
+def _part(typing_context: Any, array: Any, first: Any) -> Any:  # noqa: ARG001 - Numba's form
+    """Type of an address, and the code to write for it."""
+    if not isinstance(array, types.Array) or array.layout != "C":
+        raise TypingError(f"{array} is not a contiguous array")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        view = context.make_array(signature.args[0])(context, builder, arguments[0])
+        stride = builder.extract_value(view.strides, 0)
+        base = builder.ptrtoint(view.data, stride.type)
+        return builder.add(base, builder.mul(arguments[1], stride))
+
+    return types.intp(array, types.intp), generate

@@ -19,7 +19,7 @@ from zwang.kernels import cache as disk
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["jit", "loop"]
+__all__ = ["inlined", "jit", "loop"]
 
 _LOG = logging.getLogger("zwang.kernels")
 _PACKAGE = Path(__file__).parents[1]
@@ -68,6 +68,14 @@ def loop(function: Function, /) -> Function:
     whose arrays all belong to its caller that is needless, and it took longer than the arithmetic.
     """
     return jit(_nrt=False)(function)
+
+
+def inlined(function: Function, /) -> Function:
+    """`loop` for pieces of a time loop that run in every step: written into it, not called.
+
+    A call hands over seven numbers for each array, some hundred in all.
+    """
+    return jit(_nrt=False, forceinline=True)(function)
 
 
 class _Cache:
