@@ -6,15 +6,19 @@ and corrections from the engine's block program, whose cost grows with the numbe
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zwang.block_programs import structure_of
+from zwang.bodies.element import Arguments, Element
 from zwang.bodies.loops import loops
 from zwang.bodies.many import Bulk, bulk_rows
+from zwang.bodies.marker import Joint
 from zwang.bodies.model import definition_of, model_of
 from zwang.bodies.motions import spins_in_place, undetermined_error
 from zwang.bodies.parts import Parts
@@ -23,12 +27,18 @@ from zwang.engine.blocks.program import BlockProgram, block_program
 from zwang.errors import AssemblyError
 from zwang.functions.assembly.result import Assembly
 from zwang.functions.model import Model
+from zwang.functions.trace import vector
 from zwang.integrators.settings import Drift, Settings
+from zwang.kernels.expression import read
 from zwang.mechanism_system import MechanismSystem
 from zwang.redundancy import PIVOT, PIVOT_OF_MASSLESS, rows_without_pivot
+from zwang.run.by_elements import Balance
 from zwang.state import Residuals
 from zwang.system import single_time
 from zwang.terms import EquationTerms, FloatArray
+
+if TYPE_CHECKING:
+    import casadi
 
 __all__ = ["LargeMechanismSystem", "is_large", "mechanism_system"]
 
@@ -249,9 +259,7 @@ class LargeMechanismSystem(MechanismSystem):
         element = self.parts.constraints[i]
         p = self.parameter_vector(parameters)
         found = self.parts.traced[element.law.key]
-        _, _, _, *blocks = self.bulk.evaluate(
-            element.law.key, found.function, [element], (q, v, t), p, self.bulk.configs(q)
-        )
+        _, _, _, *blocks = self._one(element, element.law.key, found.function, (q, v, t), p)
         total, (_, starts) = np.zeros_like(v), self.parts.places
         for body, block in zip(element.bodies, blocks, strict=True):
             if body >= 0:
@@ -259,6 +267,114 @@ class LargeMechanismSystem(MechanismSystem):
                 A = np.swapaxes(block[0].reshape(len(q), n, found.rows), 1, 2)
                 total[:, starts[body] : starts[body + 1]] += np.einsum("trn,tr->tn", A, multipliers)
         return total
+
+    def _one(
+        self,
+        element: Element,
+        key: Any,
+        function: casadi.Function,
+        state: tuple[FloatArray, FloatArray, FloatArray],
+        p: FloatArray,
+    ) -> list[FloatArray]:
+        """A function of one element at many states, outputs (1, nt, size)."""
+        configs = self.bulk.configs(state[0], dict.fromkeys(i for i in element.bodies if i >= 0))
+        return self.bulk.evaluate(key, function, [element], state, p, configs)
+
+    def balance(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, parameters: Mapping[str, Any]
+    ) -> Balance:
+        """How well accelerations and multipliers satisfy the equations, relative, and powers.
+
+        The equations come from the elements one by one, not from the program that solved them.
+        """
+        p = self.parameter_vector(parameters)
+        a, lam = self.fast_forces(q, v, t, parameters, self._left_out(q[0], float(t[0]), p))
+        masses, force, _, _ = self.bulk.bodies(q, v, p)
+        force = force + self.bulk.forces(q, v, t, p)[0]
+        rows = self.bulk.rows(q, v, t, p)
+        _, starts = self.parts.places
+        inertial = np.empty_like(v)
+        for i, M in enumerate(masses):
+            here = slice(starts[i], starts[i + 1])
+            inertial[:, here] = np.einsum("tij,tj->ti", M, a[:, here])
+        reaction, swept, moved = np.zeros_like(v), np.zeros_like(lam), np.zeros_like(lam)
+        for k, entries in enumerate(rows.entries):
+            i, j = rows.rows, rows.columns
+            reaction[k] = np.bincount(j, entries * lam[k, i], v.shape[1])
+            swept[k] = np.bincount(i, entries * a[k, j], lam.shape[1])
+            moved[k] = np.bincount(i, entries * v[k, j], lam.shape[1])
+        sizes = [np.abs(x).max(axis=1, initial=0.0) for x in (inertial, force, reaction)]
+        sides = [np.abs(x).max(axis=1, initial=0.0) for x in (swept, rows.b)]
+        tiny = np.finfo(float).tiny
+        return Balance(
+            np.abs(inertial - force - reaction).max(axis=1) / (np.sum(sizes, axis=0) + tiny),
+            np.abs(swept - rows.b).max(axis=1, initial=0.0)
+            / (np.sum(sides, axis=0) + np.abs(a).max(axis=1) + tiny),
+            np.sum(force * v, axis=1),
+            np.sum(lam * moved, axis=1),
+        )
+
+    def residual_ratios(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, parameters: Mapping[str, Any]
+    ) -> FloatArray:
+        """Residuals as the integrator limits them, shape (nt, rows)."""
+        p, kernel = self.parameter_vector(parameters), self.block_program().kernel("residual")
+        return np.array([kernel(q[i], v[i], [t[i]], p)[0] for i in range(len(q))])
+
+    def elements_digest(self) -> str:
+        """A hash of the functions of all kinds of elements, and of what they connect."""
+        parts, traced = self.parts, self.parts.traced
+        kinds = {key: k for k, key in enumerate(traced)}
+        functions = [read(found.function).digest for found in traced.values()]
+        bodies = [(body.name, body.kind.name) for body in parts.bodies]
+        elements = [(e.name, kinds[e.law.key], e.bodies, *e.law.shapes) for e in parts.elements]
+        text = f"{functions} {bodies} {elements}"
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    # --- joint coordinates ------------------------------------------------------------------------
+
+    def is_angle(self, name: str) -> bool:
+        """Whether a channel is an angle, which is followed over full turns."""
+        joint, coordinate, rate = self._channel(name)
+        return not rate and self._coordinate(joint, coordinate)[1].size1_out(0) == 3
+
+    def joint_states(
+        self,
+        name: str,
+        q: Any,
+        v: Any = None,
+        t: Any = 0.0,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> tuple[FloatArray, FloatArray]:
+        """A joint's coordinate and its rate."""
+        joint, coordinate, _ = self._channel(name)
+        q, v, t, p = self.arguments(q, v, t, parameters)
+        element, function = self._coordinate(joint, coordinate)
+        key = ("coordinate", coordinate, element.law.key)
+        (found,) = self._one(element, key, function, _flat(q, v, t), p)
+        state = found[0].reshape(*q.shape[:-1], -1)
+        if state.shape[-1] == 3:
+            return np.arctan2(state[..., 0], state[..., 1]), state[..., 2]
+        return state[..., 0], state[..., 1]
+
+    def _coordinate(self, joint: Joint, coordinate: str) -> tuple[Element, casadi.Function]:
+        """A joint's element, and (value, rate) or (sin, cos, rate) as a function of it."""
+        import casadi as ca
+
+        element = next(e for e in self.parts.constraints if e.name == joint.elements[0])
+        assert joint.kind is not None
+        assert joint.layout is not None
+        equations, layout = joint.kind.coordinates[coordinate], joint.layout
+
+        def function(poses: Any, data: Any) -> Any:
+            a, b = (layout.frame(pose, data, x) for pose, x in zip(poses, "ab", strict=True))
+            return equations(a, b, data)
+
+        law = replace(element.law, function=function)
+        symbols = Arguments.of(law, self.parts.parameters)
+        state = vector(joint.name, symbols.evaluated(law, joint.name, self.parts.parameters))
+        return element, ca.Function("coordinate", symbols.columns, [state])
 
     def own_program(
         self, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int

@@ -6,7 +6,7 @@ For mechanisms too large to be written down as one expression.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -67,19 +67,19 @@ class Bulk:
             groups.setdefault(element.law.key, []).append(i)
         return groups
 
-    def configs(self, q: FloatArray) -> list[FloatArray]:
-        """Configuration of each body at B states, shapes (B, 12) or less."""
+    def configs(self, q: FloatArray, bodies: Iterable[int] | None = None) -> dict[int, FloatArray]:
+        """Configuration of each body, or of some, at B states, shapes (B, 12) or less."""
         starts, _ = self.parts.places
         found: dict[int, FloatArray] = {}
         kinds: dict[Kind, list[int]] = {}
-        for i, body in enumerate(self.parts.bodies):
-            kinds.setdefault(body.kind, []).append(i)
+        for i in range(len(self.parts.bodies)) if bodies is None else bodies:
+            kinds.setdefault(self.parts.bodies[i].kind, []).append(i)
         for kind, members in kinds.items():
             kernel = self._kernel(("config", kind), _config_function(kind))
             stacked = np.concatenate([q[:, starts[i] : starts[i] + kind.nq] for i in members])
             (values,) = _mapped(kernel, [stacked], [])
             found.update(zip(members, np.split(values, len(members)), strict=True))
-        return [found[i] for i in range(len(self.parts.bodies))]
+        return found
 
     def evaluate(
         self,
@@ -88,7 +88,7 @@ class Bulk:
         members: Sequence[Element],
         state: tuple[FloatArray, FloatArray, FloatArray],
         p: FloatArray,
-        configs: list[FloatArray],
+        configs: Mapping[int, FloatArray],
     ) -> list[FloatArray]:
         """Outputs of one function for all its instances, shapes (instances, B, size)."""
         _, v, t = state
@@ -178,21 +178,28 @@ class Bulk:
         q_starts, v_starts = parts.places
         gravity = p[slice(*parts.slots["gravity"])]
         force, V, T = np.zeros(v.shape), np.zeros(count), np.zeros(count)
-        masses: list[FloatArray] = []
+        masses: dict[int, FloatArray] = {}
+        groups: dict[tuple[Kind, int], list[int]] = {}
+        places = [body_slots(parts.slots, body.name) for body in parts.bodies]
         for i, body in enumerate(parts.bodies):
-            place = body_slots(parts.slots, body.name)
-            kernel = self._kernel(
-                ("body", body.kind, place[1] - place[0]),
-                _body_function(body.kind, place[1] - place[0]),
-            )
-            here = slice(v_starts[i], v_starts[i + 1])
-            own = [q[:, q_starts[i] : q_starts[i + 1]], v[:, here]]
-            M, f, potential, kinetic = _mapped(kernel, own, [p[slice(*place)], gravity])
-            masses.append(np.swapaxes(M.reshape(count, body.kind.nv, body.kind.nv), 1, 2))
-            force[:, here] = f
-            V += potential[:, 0]
-            T += kinetic[:, 0]
-        return masses, force, T, V
+            groups.setdefault((body.kind, places[i][1] - places[i][0]), []).append(i)
+        for (kind, numbers), members in groups.items():
+            key = ("body", kind, numbers)
+            if key not in self._kernels:
+                self._kernels[key] = compile_kernel(_dense(_body_function(kind, numbers)))
+            own = [
+                np.concatenate([q[:, q_starts[i] : q_starts[i + 1]] for i in members]),
+                np.concatenate([v[:, v_starts[i] : v_starts[i + 1]] for i in members]),
+                np.repeat([p[slice(*places[i])] for i in members], count, axis=0),
+            ]
+            found = _mapped(self._kernels[key], own, [gravity])
+            M, f, potential, kinetic = (x.reshape(len(members), count, -1) for x in found)
+            V += potential[:, :, 0].sum(axis=0)
+            T += kinetic[:, :, 0].sum(axis=0)
+            for k, i in enumerate(members):
+                masses[i] = np.swapaxes(M[k].reshape(count, kind.nv, kind.nv), 1, 2)
+                force[:, v_starts[i] : v_starts[i + 1]] = f[k]
+        return [masses[i] for i in range(len(parts.bodies))], force, T, V
 
     def forces(
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray

@@ -76,6 +76,8 @@ class Reaction:
     @computed_once
     def determinate(self) -> FloatArray:
         """Whether force and moment follow from the motion at each saved time, shape (nt,)."""
+        if self._run.system.rows_independent:
+            return np.ones(len(self._run.t), dtype=bool)
         known = [_determinate(self._run, self.joint, i) for i in range(len(self._run.t))]
         return np.array(known, dtype=bool)
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from zwang._version import __version__
+from zwang.run.by_elements import ByElements
 
 if TYPE_CHECKING:
     from zwang.functions.event import Event
@@ -18,6 +19,18 @@ __all__ = ["describe_events", "describe_model", "versions"]
 
 def describe_model(system: System) -> dict[str, Any]:
     """Names, levels and a hash of all expressions; values of parameters are not part of it."""
+    names = {
+        "coordinates": list(system.coordinates),
+        "velocities": list(system.velocities),
+        "parameters": {k: list(v.shape) for k, v in system.definition.parameters.items()},
+        "constraints": dict(system.levels),
+    }
+    own = system.elements_digest() if isinstance(system, ByElements) else _digest(system)
+    return {**names, "digest": hashlib.sha256(f"{own} {names}".encode()).hexdigest()}
+
+
+def _digest(system: System) -> str:
+    """A hash of all terms as one expression."""
     import casadi as ca
 
     from zwang.kernels.expression import read
@@ -33,18 +46,13 @@ def describe_model(system: System) -> dict[str, Any]:
         [s.q, s.v, s.t, s.p, m.multipliers, *(ca.vec(x) for x in hidden)],
         [ca.densify(x) for x in outputs],
     )
-    names = {
-        "coordinates": list(system.coordinates),
-        "velocities": list(system.velocities),
-        "parameters": {k: list(v.shape) for k, v in system.definition.parameters.items()},
-        "constraints": dict(system.levels),
-    }
-    text = f"{read(function).digest} {names} {[call.name for call in s.calls]}"
-    return {**names, "digest": hashlib.sha256(text.encode()).hexdigest()}
+    return f"{read(function).digest} {[call.name for call in s.calls]}"
 
 
 def describe_events(system: System, events: Mapping[str, Event]) -> dict[str, str]:
     """Name → hash of what the event is and does."""
+    if not events:
+        return {}  # and a large mechanism need not be written down as one expression
     import casadi as ca
 
     from zwang.functions.extra import trace_extra

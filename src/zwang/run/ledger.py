@@ -11,6 +11,7 @@ import numpy as np
 
 from zwang.errors import InputError
 from zwang.formulations.linear import dot
+from zwang.run.by_elements import ByElements
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -52,6 +53,15 @@ def powers(
     system: System, q: FloatArray, v: FloatArray, t: FloatArray, parameters: Mapping[str, Any]
 ) -> dict[str, FloatArray]:
     """Powers whose sum is the rate of the kinetic energy, each (nt,)."""
+    if isinstance(system, ByElements):
+        found, none = system.balance(q, v, t, parameters), np.zeros(len(q))
+        # Nothing is non-ideal in what is so large, and masses of bodies are constant.
+        return {
+            "applied": found.applied_power,
+            "constraint": found.constraint_power,
+            "nonideal": none,
+            "inertia": none,
+        }
     s = system.solve(q, v, t, parameters=parameters)
     arguments = system.arguments(q, v, t, parameters)
     (inertia,) = system.evaluator("inertia_power", _inertia, *arguments)

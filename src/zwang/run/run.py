@@ -15,6 +15,7 @@ from zwang.errors import InputError, UnknownNameError
 from zwang.formulations.lazy import computed_once
 from zwang.formulations.linear import dot, transpose_matvec
 from zwang.integrators.settings import Settings
+from zwang.run.by_elements import ByElements
 from zwang.solution import Solution
 from zwang.state import Residuals, State
 from zwang.terms import FloatArray
@@ -347,13 +348,14 @@ class Run:
     @computed_once
     def _by_blocks(self) -> tuple[FloatArray, FloatArray] | None:
         """Accelerations and multipliers of a large mechanism from its block program, else None."""
-        if not hasattr(self.system, "fast_forces") or len(self.segments) > 1:
+        system = self.system
+        if not isinstance(system, ByElements) or len(self.segments) > 1:
             return None
         start = np.concatenate([self.q[0], self.v[0]])
         p = self.system.parameter_vector(self.parameters)
         program = self.system.own_program(start, float(self.t[0]), p, self.settings, 1)
         left_out = () if program is None else program.left_out
-        return self.system.fast_forces(self.q, self.v, self.t, self.parameters, left_out)  # type: ignore[attr-defined]
+        return system.fast_forces(self.q, self.v, self.t, self.parameters, left_out)
 
     @computed_once
     def acceleration(self) -> FloatArray:
@@ -383,8 +385,8 @@ class Run:
         if name is None:
             return np.concatenate([s.constraint_force for s in self.solutions])
         self._known(name)
-        if self._by_blocks is not None:
-            return self.system.group_force(  # type: ignore[attr-defined]
+        if self._by_blocks is not None and isinstance(self.system, ByElements):
+            return self.system.group_force(
                 name, self.q, self.v, self.t, self.multipliers(name), self.parameters
             )
         parts = []

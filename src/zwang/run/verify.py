@@ -26,6 +26,7 @@ from zwang.errors import ZwangError
 from zwang.formulations.gauss import certificate
 from zwang.formulations.rank import RowGeometry
 from zwang.integrators.settings import Drift
+from zwang.run.by_elements import ByElements
 from zwang.run.ledger import powers
 from zwang.run.run import Run, Segment
 from zwang.terms import FloatArray
@@ -183,8 +184,12 @@ def _residuals(check: _Check, segment: Segment) -> None:
     if run.settings.drift is not Drift.PROJECTION:
         check.notes.append(f"drift = {run.settings.drift.value!r} sets no limit to residuals")
         return
-    arguments = segment.system.arguments(run.q[rows], run.v[rows], run.t[rows], segment.parameters)
-    values = np.abs(segment.system.evaluator("residual_ratios", _ratios, *arguments)[0])
+    system, state = segment.system, (run.q[rows], run.v[rows], run.t[rows], segment.parameters)
+    if isinstance(system, ByElements):
+        values = np.abs(system.residual_ratios(*state))
+    else:
+        arguments = system.arguments(*state)
+        values = np.abs(system.evaluator("residual_ratios", _ratios, *arguments)[0])
     check.count("states", len(values))
     if values.size:
         worst = np.unravel_index(np.argmax(values), values.shape)
@@ -286,10 +291,15 @@ def _work(
 def _gauss(check: _Check, segment: Segment, sample: int) -> None:
     run = check.run
     rows = segment.first + _sample(segment.last - segment.first, sample)
-    s = segment.system.solve(run.q[rows], run.v[rows], run.t[rows], parameters=segment.parameters)
-    geometry = RowGeometry.of(s.terms.constraint_matrix)
-    found = certificate(s.terms, s.acceleration, geometry)
-    worst = float(np.maximum(found.gradient, found.constraint).max(initial=0.0))
+    system, state = segment.system, (run.q[rows], run.v[rows], run.t[rows])
+    if isinstance(system, ByElements):
+        balance = system.balance(*state, segment.parameters)
+        worst = float(np.maximum(balance.force, balance.constraint).max(initial=0.0))
+    else:
+        s = system.solve(*state, parameters=segment.parameters)
+        geometry = RowGeometry.of(s.terms.constraint_matrix)
+        found = certificate(s.terms, s.acceleration, geometry)
+        worst = float(np.maximum(found.gradient, found.constraint).max(initial=0.0))
     check.value(
         "Gauss", worst / GAUSS_LIMIT, f"the acceleration misses Gauss's principle by {worst:.1e}"
     )

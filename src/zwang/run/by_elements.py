@@ -1,0 +1,70 @@
+"""What a run asks of systems that are too large to be written down as one expression."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from zwang.terms import FloatArray
+
+__all__ = ["Balance", "ByElements"]
+
+
+class Balance(NamedTuple):
+    """Both sides of the equations of motion at many states, and the powers in them.
+
+    Attributes
+    ----------
+    force : |M v̇ − Q − Aᵀλ|, the gradient of Gauss's function on the constraints, shape (nt,).
+    constraint : |A v̇ − b|, shape (nt,).
+    applied_power, constraint_power : Q·v and λ·(A v), shape (nt,).
+    """
+
+    force: FloatArray
+    constraint: FloatArray
+    applied_power: FloatArray
+    constraint_power: FloatArray
+
+
+@runtime_checkable
+class ByElements(Protocol):
+    """A system that is evaluated element by element, at a cost that grows with their number."""
+
+    def elements_digest(self) -> str:
+        """A hash of all functions and connections, in place of one of a whole expression."""
+        ...
+
+    def fast_forces(
+        self,
+        q: FloatArray,
+        v: FloatArray,
+        t: FloatArray,
+        parameters: Mapping[str, Any],
+        left_out: tuple[int, ...] = (),
+    ) -> tuple[FloatArray, FloatArray]:
+        """Accelerations (nt, nv) and multipliers (nt, m) at many states."""
+        ...
+
+    def group_force(
+        self,
+        name: str,
+        q: FloatArray,
+        v: FloatArray,
+        t: FloatArray,
+        multipliers: FloatArray,
+        parameters: Mapping[str, Any],
+    ) -> FloatArray:
+        """Generalized force A_gᵀ λ_g of one constraint at many states, shape (nt, nv)."""
+        ...
+
+    def balance(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, parameters: Mapping[str, Any]
+    ) -> Balance:
+        """How well accelerations and multipliers satisfy the equations, relative, and powers."""
+        ...
+
+    def residual_ratios(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, parameters: Mapping[str, Any]
+    ) -> FloatArray:
+        """Residuals as the integrator limits them, shape (nt, rows)."""
+        ...
