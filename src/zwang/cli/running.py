@@ -93,13 +93,14 @@ def _folder(path: Path, output: Path | None, *, resume: bool) -> Path:
 class _Pace:
     """Shows the progress, and keeps the last record for the account of time."""
 
-    show: Report
+    show: Report | None = None
     last: Progress | None = None
 
     def __call__(self, record: Progress | EnsembleProgress) -> None:
         assert isinstance(record, Progress)
         self.last = record
-        self.show(record)
+        if self.show is not None:
+            self.show(record)
 
 
 def summary(
