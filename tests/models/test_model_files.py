@@ -1,11 +1,13 @@
 """Model files describe what Python would, and Python writes files that describe the same."""
 
+import inspect
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +15,15 @@ import pytest
 
 import zwang as zw
 from zwang import library
+from zwang.bodies.joints import KINDS
+from zwang.integrators.settings import Settings
 from zwang.models.examples import example_names, example_path
+from zwang.models.layout import FILE, FORCES
 from zwang.models.read import model_of
 from zwang.models.schema import SCHEMA_FILE, schema_text
 from zwang.models.starter import starter
 from zwang.models.write import text_of
+from zwang.simulate import simulate
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -46,7 +52,7 @@ def read_back(thing):
 
 # --- a mechanism from a file, and from Python -----------------------------------------------------
 
-FILE = """
+MECHANISM = """
 [constants]
 L = "1.2 m"
 [parameters]
@@ -162,7 +168,7 @@ def by_python():
 
 
 def test_a_file_and_python_make_the_same_mechanism():
-    model, m = model_of(FILE, "test.toml"), by_python()
+    model, m = model_of(MECHANISM, "test.toml"), by_python()
     assert model.mechanism is not None
     rng = np.random.default_rng(5)
     state = m.assemble()
@@ -189,7 +195,7 @@ def _arrays(terms):
 
 
 def test_a_model_with_expressions_is_written_and_read_without_loss():
-    first = model_of(FILE, "test.toml")
+    first = model_of(MECHANISM, "test.toml")
     second = read_back(first)
     same_parts(first.mechanism.parts, second.mechanism.parts)
     assert text_of(second) == text_of(first)
@@ -481,6 +487,117 @@ def test_a_run_that_was_killed_has_its_model(tmp_path):
     again = zw.read_model(tmp_path / "run")
     assert again.text == model.text
     assert zw.verify(tmp_path / "run", again.system)
+
+
+# --- everything that Python can say ---------------------------------------------------------------
+
+
+def keys_of(*tables):
+    """Keys of a table of the file, by its name and the names below it."""
+    found = FILE
+    for name in tables:
+        kind = found.fields[name].kind
+        found = getattr(kind, "kind", kind)
+    return set(found.fields)
+
+
+#: What stands elsewhere in a file: its key is the name of a table, or goes by another name.
+ELSEWHERE = {
+    "self": "",
+    "name": "the table",
+    "a": "bodies",
+    "b": "bodies",
+    "kind": "type",
+    "numbers": "one key each",
+    "f": "equations, or on",
+    "what": "of",
+    "joint": "the table",
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "keys"),
+    [
+        ("body", keys_of("body")),
+        ("coordinate", keys_of("coordinate")),
+        ("joint", keys_of("joint")),
+        ("point_on_curve", keys_of("joint")),
+        ("constraint", keys_of("constraint")),
+        ("drive", keys_of("drive")),
+        ("couple", keys_of("couple")),
+        ("friction", keys_of("friction")),
+        *((name, set(FORCES[name].fields)) for name in FORCES if name != "user"),
+        ("user_force", set(FORCES["user"].fields)),
+    ],
+)
+def test_every_argument_of_a_builder_has_a_key(method, keys):
+    arguments = set(inspect.signature(getattr(zw.Mechanism, method)).parameters)
+    assert arguments - keys <= set(ELSEWHERE)
+
+
+def test_every_number_of_a_joint_has_a_key():
+    numbers = {number for kind in KINDS.values() for number in kind.numbers}
+    assert numbers <= keys_of("joint")
+
+
+def test_every_method_of_a_builder_has_a_table():
+    described = {name for name, f in vars(zw.Mechanism).items() if hasattr(f, "__wrapped__")}
+    named = {"body", "coordinate", "joint", "constraint", "drive", "couple", "friction"}
+    assert described <= named | set(FORCES) | {"user_force", "point_on_curve"}
+
+
+def test_every_choice_of_a_simulation_has_a_key():
+    choices = set(inspect.signature(simulate).parameters)
+    process = {"system", "q", "v", "start", "events", "store", "store_every", "progress"}
+    assert choices - process - {"companions"} <= keys_of("simulation")
+    assert {field.name for field in fields(Settings)} <= keys_of("simulation")
+
+
+def test_every_argument_of_a_system_has_a_key():
+    wanted = set(inspect.signature(zw.System).parameters)
+    wanted |= set(inspect.signature(zw.System.from_lagrangian).parameters)
+    other_names = {"T": "kinetic_energy", "V": "potential", "forces": "force"}
+    tables = {"constraints": "constraint", "parameters": "parameters", "nonideal": "nonideal"}
+    for name in wanted - {"cls"}:
+        if name in tables:
+            assert tables[name] in FILE.fields
+        else:
+            assert other_names.get(name, name) in keys_of("system")
+
+
+def test_choices_of_a_simulation_reach_it():
+    text = example_path("pendulum").read_text(encoding="utf-8")
+    more = 'on_singular = "stop"\ncoordinates = "absolute"\ncertify = 0.05\n'
+    model = model_of(text.replace("save = 0.02", f"save = 0.02\n{more}"), "p.toml")
+    run = model.simulate(until=0.1)
+    assert (run.settings.on_singular, run.settings.coordinates) == ("stop", "absolute")
+    assert run.certificate is not None
+    assert text_of(read_back(model)) == text_of(model)
+
+
+def test_a_tensor_about_another_point_in_other_axes():
+    """The one of the page on bodies: Steiner's theorem and a turn of 0.4 about z."""
+    J = [[0.30, -0.02, 0.0], [-0.02, 0.25, 0.01], [0.0, 0.01, 0.40]]
+    text = f"""
+[body.casting]
+mass = 2.0
+center = [0.1, 0.0, 0.05]
+inertia = {{ tensor = {J}, about = [0, 0, 0], axes = {{ axis = "z", angle = 0.4 }} }}
+free = true
+"""
+    made = model_of(text, "c.toml").mechanism.parts.bodies[0].inertia
+    c, s = np.cos(0.4), np.sin(0.4)
+    R, d = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]), np.array([0.1, 0.0, 0.05])
+    expected = R @ J @ R.T - 2.0 * ((d @ d) * np.eye(3) - np.outer(d, d))
+    assert np.allclose(made.tensor, expected, atol=1e-15)
+    with pytest.raises(zw.ModelError, match=r"line 5, key body\.casting\.inertia\.about"):
+        model_of(text.replace("about = [0, 0, 0]", "about = 3"), "c.toml")
+
+
+def test_an_event_sets_vectors_and_numbers_of_parts():
+    text = SYSTEM + "[event.wall]\nfunction = 't - 0.05'\nset = { L = [1, 2], 'rod.mass' = 3 }\n"
+    values = model_of(text, "s.toml").events["wall"].actions[0].values
+    assert values == {"L": [1.0, 2.0], "rod.mass": 3.0}
 
 
 # --- meshes ---------------------------------------------------------------------------------------

@@ -396,18 +396,27 @@ class Formulas(Kind):
 
 @dataclass(frozen=True)
 class OneOf(Kind):
-    """A table, or a value of another kind."""
+    """A table, or a value of another kind.
 
-    table: Kind
+    Attributes
+    ----------
+    first, other : the two kinds.
+    type : Python's type that tells the first; that of tables by default.
+    """
+
+    first: Kind
     other: Kind
+    type: type = dict
 
     def read(self, item: Item, constants: Constants) -> Any:
         """The value, checked."""
-        return (self.table if isinstance(item.value, dict) else self.other).read(item, constants)
+        return (self.first if isinstance(item.value, self.type) else self.other).read(
+            item, constants
+        )
 
     def schema(self) -> dict[str, Any]:
         """Its JSON schema."""
-        return {"anyOf": [self.table.schema(), self.other.schema()]}
+        return {"anyOf": [self.first.schema(), self.other.schema()]}
 
 
 @dataclass(frozen=True)

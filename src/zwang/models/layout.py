@@ -6,6 +6,7 @@ from typing import Any
 
 from zwang.bodies.joints import KINDS
 from zwang.bodies.pose import PLANES
+from zwang.integrators.settings import METHODS, Coordinates, Drift, OnSingular
 from zwang.models.document import Item
 from zwang.models.fields import (
     Choice,
@@ -82,6 +83,14 @@ _DRAWN = Table(
 )
 
 
+_TENSOR = Table(
+    {
+        "tensor": Field(Numbers("kg*m^2", ((3, 3),)), "with signs as a matrix", required=True),
+        "about": Field(_POINT, "point of the body that it refers to; the centre if not given"),
+        "axes": Field(Orientation(), "from the axes of the tensor to the body's"),
+    }
+)
+
 _MESH = Table(
     {
         "file": Field(Text(), "STL or OBJ; a path that begins beside this file", required=True),
@@ -113,9 +122,9 @@ _BODY = Table(
         "mass": Field(_MASS, "mass"),
         "shape": Field(_List(_SHAPE), "what inertia follows from: one part or several"),
         "inertia": Field(
-            Numbers("kg*m^2", ((), (3,), (3, 3))),
+            OneOf(_TENSOR, Numbers("kg*m^2", ((), (3,), (3, 3)))),
             "about the centre of mass, body axes: about the normal of the plane, three principal "
-            "moments, or the tensor",
+            "moments, or the tensor; or a tensor about another point and in other axes",
         ),
         "center": Field(_POINT, "centre of mass in the body's frame, with inertia"),
         "drawn": Field(_List(_DRAWN), "what it looks like, with inertia"),
@@ -330,20 +339,27 @@ _SIMULATION = Table(
     {
         "until": Field(Number("s"), "end of the simulation"),
         "tolerance": Field(Number("", least=0.0), "local error of a step, 1e-9 if not given"),
-        "integrator": Field(
-            Choice(("order8", "order5", "radau5", "generalized_alpha", "rattle")), "method"
-        ),
-        "drift": Field(Choice(("projection", "baumgarte", "none")), "how constraints are kept"),
+        "integrator": Field(Choice(tuple(METHODS)), "method"),
+        "drift": Field(Choice(tuple(Drift)), "how constraints are kept"),
         "baumgarte": Field(Number("1/s"), "rate, with drift = 'baumgarte'"),
         "step": Field(Number("s"), "a fixed step"),
         "largest_step": Field(Number("s"), "a limit of the step"),
         "spectral_radius": Field(_PLAIN, "of generalized_alpha"),
         "formulation": Field(Text(), "auto, or a name in zwang.FORMULATIONS"),
+        "on_singular": Field(
+            Choice(tuple(OnSingular)), "go on or stop where constraints lose rank"
+        ),
+        "coordinates": Field(
+            Choice(tuple(Coordinates)), "of a mechanism: what it is integrated in"
+        ),
         "save": Field(Numbers("s", ((), (0,))), "interval between saved states, or their times"),
         "scales": Field(_VALUES, "coordinate or velocity → size"),
         "parameters": Field(Map(Numbers(None, ((), (0,), (0, 0)))), "values in place of defaults"),
         "inactive": Field(Names(), "constraints that do not act at the start"),
-        "certify": Field(Flag(), "solve a sample of states by every formulation"),
+        "certify": Field(
+            OneOf(Flag(), Number("s"), bool),
+            "solve a sample of states by every formulation, or one each so many seconds",
+        ),
     }
 )
 
@@ -352,7 +368,7 @@ _EVENT = Table(
         "function": Field(Formulas(0), "expression that crosses zero", required=True),
         "direction": Field(Number(""), "1 from below, -1 from above, 0 both"),
         "bounce": Field(Number("", least=0.0), "restitution of an impact"),
-        "set": Field(Map(Number()), "parameter → new value"),
+        "set": Field(Map(Numbers(None, ((), (0,), (0, 0)))), "parameter → new value"),
         "on": Field(Names(), "constraints that begin to act"),
         "off": Field(Names(), "constraints that cease to act"),
         "stop": Field(Flag(), "whether the simulation ends"),

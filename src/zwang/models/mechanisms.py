@@ -150,6 +150,8 @@ class _Building:
                 if key in given:
                     raise item[key].error(f"'{key}' beside 'shape'", "one of them")
             return None, self._shapes(item["shape"], given["shape"], mass)
+        if isinstance(given.get("inertia"), dict):
+            return None, self._tensor(item, given, 0.0 if mass is None else mass)
         if "center" not in given and "drawn" not in given:
             return mass, given.get("inertia")
         drawn = tuple(
@@ -161,6 +163,16 @@ class _Building:
             J = np.diag(np.broadcast_to(J, (3,)))
         center = self.m.in_space(given.get("center", (0.0, 0.0, 0.0)))
         return None, Inertia(0.0 if mass is None else mass, np.array(center), J, drawn)
+
+    def _tensor(self, item: Item, given: dict[str, Any], mass: float) -> Inertia:
+        """A tensor as a CAD program gives it, about another point or in other axes."""
+        if "drawn" in given:
+            raise item["drawn"].error("'drawn' beside a table of inertia", "mesh, or neither")
+        table = given["inertia"]
+        points = {"center": given.get("center"), "about": table.get("about")}
+        places = {k: self.m.in_space(v) for k, v in points.items() if v is not None}
+        axes = _orientation(table["axes"]) if "axes" in table else None
+        return shapes.tensor(mass, table["tensor"], axes=axes, **places)
 
     def _shapes(self, item: Item, given: list[dict[str, Any]], mass: float | None) -> Inertia:
         items = list(item) if isinstance(item.value, list) else [item]
