@@ -122,9 +122,10 @@ def simulate(
     simulation.certify_every = interval_of(certify)
     with reporting(progress=progress) as report:
         simulation.begin(q, v, start)
-        if store is not None:
-            simulation.keep(store, store_every, companions)
-        simulation.run(report)
+        with postponed_interrupt():  # half a store would be of no use
+            if store is not None:
+                simulation.keep(store, store_every, companions)
+            simulation.run(report)
     return simulation.result()
 
 

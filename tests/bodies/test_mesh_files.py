@@ -1,5 +1,6 @@
 """Meshes of bodies from STL and OBJ files: the same surface whatever the format, or a sentence."""
 
+import random
 import struct
 
 import numpy as np
@@ -142,6 +143,29 @@ def test_a_large_file_is_refused_before_it_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "LARGEST_FILE", 100)
     with pytest.raises(zw.InputError, match="at most 0 MB"):
         zw.mesh(written(tmp_path, "a.stl", binary_stl()))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize(
+    "count", [100, pytest.param(10_000, marks=pytest.mark.campaign)], ids=["some", "many"]
+)
+def test_damaged_files_are_read_or_refused(name, count, tmp_path):
+    rng, whole, refused = random.Random(name), FORMATS[name](), 0
+    for _ in range(count):
+        content = bytearray(whole)
+        for _ in range(rng.randint(1, 4)):
+            at = rng.randrange(len(content) + 1)
+            foreign = rng.choice([b"", b"-1", b"9" * 30, b"nan", b"\n", b"\xff" * 4, b"f 0", b"/"])
+            content[at : at + rng.randrange(20)] = foreign
+        path = written(tmp_path, name, bytes(content))
+        try:
+            mesh = zw.mesh(path)
+        except zw.InputError:
+            refused += 1
+        else:
+            assert np.isfinite(mesh.vertices).all()
+            assert mesh.triangles.max() < len(mesh.points)
+    assert refused > 0
 
 
 def test_a_body_has_its_mesh_and_the_same_equations(tmp_path):

@@ -102,13 +102,13 @@ def test_a_run_that_cannot_go_on_is_kept_and_fails(here):
 
 def test_stopped_run_is_resumed_to_the_same_bits(here):
     """Ctrl-C in a real process; then --resume; then comparison with a run that was not stopped."""
-    text = PENDULUM.read_text(encoding="utf-8").replace('"10 s"', '"8000 s"')
-    Path("long.toml").write_text(text.replace("save = 0.02", "save = 8.0"), encoding="utf-8")
+    text = PENDULUM.read_text(encoding="utf-8").replace('"10 s"', '"2000 s"')
+    Path("long.toml").write_text(text.replace("save = 0.02", "save = 2.0"), encoding="utf-8")
     command = [sys.executable, "-m", "zwang.cli.app", "run", "long.toml", "-o", "part"]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
     )
-    # The store appears when integration begins; 8,000 s take a while from there on.
+    # The store appears when integration begins; 2,000 s take a while from there on.
     while not Path("part").is_dir() and process.poll() is None:
         time.sleep(0.02)
     time.sleep(0.1)
@@ -259,6 +259,34 @@ def test_import_loads_neither_the_command_line_nor_models():
         [sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True
     )
     assert result.stdout.strip() == "[]"
+
+
+def test_names_with_blanks_are_quoted_and_folders_must_exist(here):
+    assert "zwang run 'a b.toml'" in call("new", "a b").stdout
+    assert "Kept in a b.run. Check it with: zwang verify 'a b.run'" in (
+        call("run", "a b.toml", "--until", "0.01").stdout
+    )
+    error = called_json("new", "no/such/place", code=1)["error"]
+    assert error["found"] == "no folder 'no/such'"
+
+
+def test_the_shell_completes_commands_options_and_examples():
+    script = [sys.executable, "-m", "zwang.cli.app"]
+
+    def completed(words, last):
+        environment = {
+            **os.environ,
+            "_ZWANG_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(last),
+        }
+        run = [*script[:1], "-c", "from zwang.cli.app import app; app(prog_name='zwang')"]
+        return subprocess.run(
+            run, env=environment, capture_output=True, encoding="utf-8", check=False
+        ).stdout.split()
+
+    assert completed("zwang ex", 1) == ["explain", "examples"]
+    assert completed("zwang examples bri", 2) == ["bricard"]
 
 
 def test_view_says_where_the_page_is(here, monkeypatch):

@@ -2,6 +2,7 @@
 
 import random
 import sys
+from pathlib import Path
 from time import thread_time
 
 import pytest
@@ -15,8 +16,11 @@ from zwang.models.starter import starter
 #: CPU seconds that reading one file may take. Sound ones take some milliseconds.
 LONGEST = 1.0
 
+WEDGE = Path(__file__).with_name("wedge.obj").as_posix()
+MESH = f'mesh = {{ file = "{WEDGE}", scale = "1 mm", position = [0, 0, 0] }}\n[body.block]'
+
 SEEDS = [
-    MECHANISM,
+    MECHANISM.replace("[body.block]", MESH),
     SYSTEM,
     starter("a"),
     starter("b", "system"),
@@ -77,6 +81,9 @@ FOREIGN = [
     "{ a = 1, a = 2 }",
     '"point(rod, 1)"',
     '"diag()"',
+    '"/dev/zero"',
+    '{ file = "/proc/self/mem.stl" }',
+    f'"{WEDGE}"',
 ]
 
 

@@ -37,6 +37,13 @@ def _version(*, wanted: bool) -> None:
         raise typer.Exit
 
 
+def _examples(incomplete: str) -> list[str]:
+    """For the shell's completion."""
+    from zwang.models.examples import example_names
+
+    return [name for name in example_names() if name.startswith(incomplete)]
+
+
 @app.callback()
 def _common(
     *,
@@ -200,7 +207,10 @@ def derive(
 
 @app.command()
 def examples(
-    name: Annotated[str | None, typer.Argument(help="Example to write as NAME.toml.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="Example to write as NAME.toml.", autocompletion=_examples),
+    ] = None,
     *,
     as_json: AsJson = False,
 ) -> None:

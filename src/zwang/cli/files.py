@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 
 from zwang.cli.output import Output
 from zwang.errors import InputError
@@ -43,6 +44,13 @@ def _write(out: Output, path: Path, text: str) -> None:
             expected="a new one",
             advice="Choose another name, or remove it.",
         )
+    if not path.parent.is_dir():
+        raise InputError(
+            f"file '{path}'",
+            found=f"no folder '{path.parent}'",
+            expected="a folder that exists",
+            advice="Make it first.",
+        )
     path.write_text(text, encoding="utf-8")
     out.result({"file": str(path)})
-    out.say(f"Wrote {path}. Simulate it with: zwang run {path}")
+    out.say(f"Wrote {path}. Simulate it with: zwang run {quote(str(path))}")

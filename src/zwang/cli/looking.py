@@ -113,4 +113,6 @@ def info(out: Output) -> None:
     present = {name: all(find_spec(p) for p in needed) for name, needed in extras.items()}
     facts = {**versions(), "platform": platform.platform(), "cache": str(folder() or "none")}
     out.result({**facts, "extras": present})
+    # For people the processor's name will do; all its features decide the machine code.
+    facts["processor"] = " ".join(facts["processor"].split()[:2])
     out.table("zwang", {**facts, "extras": ", ".join(k for k, v in present.items() if v) or "none"})

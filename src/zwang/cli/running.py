@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,7 @@ def simulate(
     model = read_model(path)
     folder = _folder(path, output, resume=resume)
     begun, pace = perf_counter(), _Pace()
-    how_to_go_on = f"Go on with: zwang run {path} -o {folder} --resume"
+    how_to_go_on = f"Go on with: zwang run {quote(str(path))} -o {quote(str(folder))} --resume"
     with reporting(progress=False if out.as_json else None) as show, _telling(folder, how_to_go_on):
         pace.show = show
         if resume:
@@ -54,7 +55,7 @@ def simulate(
     out.result(facts)
     out.table(model.name, _rows(facts))
     if run.finished:
-        out.say(f"Kept in {folder}. Check it with: zwang verify {folder}")
+        out.say(f"Kept in {folder}. Check it with: zwang verify {quote(str(folder))}")
         return folder
     if run.status.startswith("stopped by the user"):
         typer.echo(f"Stopped. {how_to_go_on}", err=True)
