@@ -122,10 +122,12 @@ def simulate(
     simulation.certify_every = interval_of(certify)
     with reporting(progress=progress) as report:
         simulation.begin(q, v, start)
-        with postponed_interrupt():  # half a store would be of no use
-            if store is not None:
-                simulation.keep(store, store_every, companions)
+        if store is None:
             simulation.run(report)
+        else:
+            with postponed_interrupt():  # half a store would be of no use
+                simulation.keep(store, store_every, companions)
+                simulation.run(report)
     return simulation.result()
 
 
