@@ -105,11 +105,11 @@ class CarriedSystem(System):
         self, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int
     ) -> Program:
         """The program for a state and parameters of the mechanism."""
-        if self.carrier is not None:
-            y, p = (x[:, 0] for x in self.carrier.enter(y[:, None], t, p[:, None]))
         singular = self._singular_mass(p)
         gone: tuple[int, ...] = ()
         if not self.rows_independent:
+            if self.carrier is not None:
+                y, p = (x[:, 0] for x in self.carrier.enter(y[:, None], t, p[:, None]))
             if len(self.velocities) < LARGE:
                 gone = redundant_rows(self, y, t, p, settings.until - t)
             else:

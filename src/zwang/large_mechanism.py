@@ -198,9 +198,9 @@ class LargeMechanismSystem(MechanismSystem):
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """φ and φ̇, ψ, for what `arguments` returns."""
-        found = self.bulk.rows(*_flat(q, v, t), p)
+        value, rate = self.bulk.misses(*_flat(q, v, t), p)
         batch = q.shape[:-1]
-        return found.value.reshape(*batch, -1), found.rate.reshape(*batch, -1)
+        return value.reshape(*batch, -1), rate.reshape(*batch, -1)
 
     def energy(
         self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None

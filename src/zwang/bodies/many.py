@@ -53,6 +53,7 @@ class Bulk:
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self._kernels: dict[Any, Kernel] = {}
+        self._places: dict[tuple[str, ...], _Places] = {}
 
     def _kernel(self, key: Any, function: casadi.Function) -> Kernel:
         if key not in self._kernels:
@@ -75,7 +76,8 @@ class Bulk:
         for i in range(len(self.parts.bodies)) if bodies is None else bodies:
             kinds.setdefault(self.parts.bodies[i].kind, []).append(i)
         for kind, members in kinds.items():
-            kernel = self._kernel(("config", kind), _config_function(kind))
+            key = ("config", kind)
+            kernel = self._kernels.get(key) or self._kernel(key, _config_function(kind))
             stacked = np.concatenate([q[:, starts[i] : starts[i] + kind.nq] for i in members])
             (values,) = _mapped(kernel, [stacked], [])
             found.update(zip(members, np.split(values, len(members)), strict=True))
@@ -92,36 +94,66 @@ class Bulk:
     ) -> list[FloatArray]:
         """Outputs of one function for all its instances, shapes (instances, B, size)."""
         _, v, t = state
-        _, starts = self.parts.places
-        count = len(v)
-        slots = self.parts.slots
-        nodes = len(members[0].bodies)
-        columns: list[FloatArray] = []
-        for k in range(nodes):
-            rows = [
-                np.zeros((count, 0)) if e.bodies[k] < 0 else configs[e.bodies[k]] for e in members
-            ]
-            columns.append(np.concatenate(rows))
-        for k in range(nodes):
-            rows = [
-                np.zeros((count, 0))
-                if e.bodies[k] < 0
-                else v[:, starts[e.bodies[k]] : starts[e.bodies[k] + 1]]
-                for e in members
-            ]
-            columns.append(np.concatenate(rows))
-        columns.append(np.tile(t[:, None], (len(members), 1)))
-        numbers = [
-            np.concatenate(
-                [np.zeros(0), *(p[slice(*slots[f"{e.name}.{n}"])] for n in e.law.shapes)]
-            )
-            for e in members
+        count, places = len(v), self._places_of(members)
+        nothing = np.zeros((len(members) * count, 0))
+        columns = [
+            np.concatenate([configs[i] for i in bodies]) if len(bodies) else nothing
+            for bodies in places.bodies
         ]
-        columns.append(np.repeat(np.array(numbers).reshape(len(members), -1), count, axis=0))
+        columns += [
+            np.swapaxes(v[:, own], 0, 1).reshape(len(members) * count, -1) if own.size else nothing
+            for own in places.velocities
+        ]
+        columns.append(np.tile(t[:, None], (len(members), 1)))
+        columns.append(np.repeat(p[places.numbers], count, axis=0))
         user = sum(value.size for value in self.parts.parameters.values())
         kernel = self._kernel(key, function)
         results = _mapped(kernel, columns, [p[:user]])
         return [x.reshape(len(members), count, -1) for x in results]
+
+    def _places_of(self, members: Sequence[Element]) -> _Places:
+        """Where the arguments of elements of one law are, found once."""
+        key = tuple(element.name for element in members)
+        if key not in self._places:
+            self._places[key] = _Places.of(self.parts, members)
+        return self._places[key]
+
+    def misses(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Values and rates of all constraints at B states."""
+        parts, count, configs = self.parts, len(q), self.configs(q)
+        value, rate = np.empty((count, self._positions)), np.empty((count, parts.row_starts[-1]))
+        for key, members, placed, rows in self._constraint_groups:
+            phi, psi, *_ = self.evaluate(
+                key, parts.traced[key].function, members, (q, v, t), p, configs
+            )
+            value[:, placed], rate[:, rows] = np.swapaxes(phi, 0, 1), np.swapaxes(psi, 0, 1)
+        return value, rate
+
+    @cached_property
+    def _positions(self) -> int:
+        """How many equations of positions there are."""
+        traced = [self.parts.traced[e.law.key] for e in self.parts.constraints]
+        return sum(found.rows for found in traced if found.level == "position")
+
+    @cached_property
+    def _constraint_groups(self) -> list[tuple[Any, list[Element], np.ndarray, np.ndarray]]:
+        """Key, elements, and where φ and ψ of each are, for constraints of each law."""
+        parts, at_position = self.parts, 0
+        groups: dict[Any, tuple[list[Element], list[range], list[range]]] = {}
+        for i, element in enumerate(parts.constraints):
+            found = parts.traced[element.law.key]
+            members, placed, rows = groups.setdefault(element.law.key, ([], [], []))
+            count = found.rows if found.level == "position" else 0
+            members.append(element)
+            placed.append(range(at_position, at_position + count))
+            rows.append(range(parts.row_starts[i], parts.row_starts[i + 1]))
+            at_position += count
+        return [
+            (key, members, np.array(placed, dtype=int), np.array(rows, dtype=int))
+            for key, (members, placed, rows) in groups.items()
+        ]
 
     def rows(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> BulkRows:
         """Values, rates, right sides and matrix entries of all constraints at B states."""
@@ -231,6 +263,36 @@ def bulk_rows(found: BulkRows, state: int, shape: tuple[int, int]) -> FloatArray
     A = np.zeros(shape)
     np.add.at(A, (found.rows, found.columns), found.entries[state])
     return A
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where elements of one law find what they are functions of.
+
+    Attributes
+    ----------
+    bodies : for each of an element's nodes, the bodies of all; none for the ground.
+    velocities : their places in v, (elements, nv).
+    numbers : places of the elements' own numbers in p, (elements, count).
+    """
+
+    bodies: list[list[int]]
+    velocities: list[np.ndarray]
+    numbers: np.ndarray
+
+    @classmethod
+    def of(cls, parts: Parts, members: Sequence[Element]) -> _Places:
+        """All elements of a law have the same kinds of bodies, the ground being one."""
+        _, starts = parts.places
+        nodes = range(len(members[0].bodies))
+        bodies = [[e.bodies[k] for e in members if e.bodies[k] >= 0] for k in nodes]
+        velocities = [
+            np.array([range(starts[i], starts[i + 1]) for i in own], dtype=int) for own in bodies
+        ]
+        numbers = [
+            [i for n in e.law.shapes for i in range(*parts.slots[f"{e.name}.{n}"])] for e in members
+        ]
+        return cls(bodies, velocities, np.array(numbers, dtype=int).reshape(len(members), -1))
 
 
 def _dense(function: casadi.Function) -> casadi.Function:
