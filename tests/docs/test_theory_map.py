@@ -1,5 +1,6 @@
 """The theory map is complete: every row has its function and a test that proves it."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,15 @@ def test_row_names_functions_that_exist(row_id):
     assert ROWS[row_id].offers
     for name in ROWS[row_id].offers:
         theory_map.resolve(name)  # raises LookupError
+
+
+def test_functions_of_the_rows_are_in_the_reference():
+    pages = sorted((theory_map.ROOT / "docs" / "reference").glob("*.md"))
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    shown = set(re.findall(r"^::: ([\w.]+)", text, re.MULTILINE))
+    names = {theory_map.anchor(name) for row_id in OFFERED for name in ROWS[row_id].offers}
+    missing = {n for n in names if not any(n == s or n.startswith(f"{s}.") for s in shown)}
+    assert not missing
 
 
 @pytest.mark.parametrize("row_id", OFFERED)

@@ -131,6 +131,16 @@ def test_final_state_is_accurate_at_the_stated_tolerance(name):
     assert_estimate_holds(name, run)
 
 
+@pytest.mark.inventory("BL-49")
+def test_rolling_disk_in_three_free_velocities_ends_where_it_should():
+    motion = MOTIONS["rolling_disk"]
+    disk = library.rolling_disk(**{**motion["options"], "form": "velocities"})
+    free = motion["v"][2:]  # rates of heading, lean and spin; rolling gives the others
+    run = disk.simulate(motion["q"], free, until=motion["until"], tolerance=1e-9)
+    apart = difference([*run.q[-1], *run.v[-1]], motion["q_end"] + motion["v_end"][2:])
+    assert np.abs(apart).max() <= ACCURATE * sizes("rolling_disk").max()
+
+
 @pytest.mark.parametrize("tolerance", [1e-12, 1e-13, 1e-14])
 def test_error_is_not_underestimated_where_rounding_decides(tolerance):
     run = simulate("knife_edge", tolerance)
