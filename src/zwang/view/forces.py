@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,7 +38,7 @@ def applied_forces(run: Run, parts: Parts, *, evaluate: bool = True) -> list[App
     """Forces of springs, dampers and of the user, without gravity."""
     found = []
     bulk = Bulk(parts)
-    configs = bulk.configs(run.q) if evaluate else []
+    configs = bulk.configs(run.q) if evaluate else {}
     for element in parts.forces:
         i = element.bodies[-1]
         if i < 0:  # what the ground gets, its partner gets reversed
@@ -53,7 +54,12 @@ def applied_forces(run: Run, parts: Parts, *, evaluate: bool = True) -> list[App
 
 
 def _force(
-    run: Run, parts: Parts, bulk: Bulk, configs: list[FloatArray], element: Element, body: int
+    run: Run,
+    parts: Parts,
+    bulk: Bulk,
+    configs: Mapping[int, FloatArray],
+    element: Element,
+    body: int,
 ) -> FloatArray:
     """World force on one of the element's bodies, shape (nt, 3)."""
     total = np.zeros((len(run.t), 3))
@@ -62,7 +68,7 @@ def _force(
         rows = slice(s.first, s.last)
         p = run.system.parameter_vector(s.parameters)
         state = (run.q[rows], run.v[rows], run.t[rows])
-        here = [c[rows] for c in configs]
+        here = {i: config[rows] for i, config in configs.items()}
         _, *efforts = bulk.evaluate(element.law.key, function, [element], state, p, here)
         effort = efforts[element.bodies.index(body)][0]
         plane = parts.bodies[body].kind.plane

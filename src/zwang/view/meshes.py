@@ -21,7 +21,7 @@ __all__ = ["Mesh", "ball", "block", "coarse", "join", "of_file", "of_shape", "ro
 AROUND = 18
 BELTS = 8
 #: Faces of one solid where pictures are painted face by face: more would make the motion jerk.
-MOST_FACES = 2500
+MOST_FACES = 4000
 #: Long shapes are cut into at most so many pieces.
 MOST_PIECES = 8
 
