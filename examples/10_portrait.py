@@ -18,7 +18,7 @@ A, b = q[None, :], np.array([-v @ v])  # the rod between them: x² + y² = L²
 
 def main() -> zw.Portrait:
     """Print the two parts of acceleration and constraint force."""
-    portrait = zw.portrait(zw.EquationTerms.of(M, Q, A, b, C))
+    portrait = zw.portrait(M, Q, A, b, C)
     print(portrait)
     return portrait
 

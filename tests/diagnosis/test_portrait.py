@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from samples import assert_close, assert_zero, motion, plus, sample, tangent, with_any_mass
-from zwang.diagnosis.portrait import portrait, side_by_side
+from zwang.diagnosis.portrait import portrait_terms, side_by_side
 from zwang.errors import MissingExtraError
 from zwang.formulations.udwadia_kalaba import UdwadiaKalaba
 from zwang.formulations.udwadia_mogharabin import particle
@@ -20,7 +20,7 @@ EQUALITY = 1e-12
 @with_any_mass
 def test_every_vector_is_the_sum_of_its_parts_in_both_subspaces(given):
     for s in given.systems():
-        found = portrait(s.terms)
+        found = portrait_terms(s.terms)
         P = tangent(s.A)
         fixed = s.M @ plus(s.A) @ s.b
         expected = {
@@ -41,7 +41,7 @@ def test_every_vector_is_the_sum_of_its_parts_in_both_subspaces(given):
 @with_any_mass
 def test_the_parts_of_the_acceleration_are_those_of_29_and_30(given):
     for s in given.systems():
-        found = portrait(s.terms)
+        found = portrait_terms(s.terms)
         P = tangent(s.A)
         M_s_plus = plus(P @ s.M @ P, size=max(np.linalg.norm(s.M, 2), 1.0))
         assert_close(found.acceleration.tangent, M_s_plus @ found.reduced_force.vector)
@@ -53,7 +53,7 @@ def test_the_parts_of_the_acceleration_are_those_of_29_and_30(given):
 @with_any_mass
 def test_the_two_bounds_hold(given):
     for s in given.systems():
-        found = portrait(s.terms)
+        found = portrait_terms(s.terms)
         along, across = found.acceleration.lengths
         assert along <= found.tangent_bound * (1 + EQUALITY) + EQUALITY
         assert across >= found.normal_bound * (1 - EQUALITY) - EQUALITY
@@ -72,7 +72,7 @@ def test_the_portrait_of_a_particle_is_that_of_28(seed):
     rng = np.random.default_rng(seed)
     mass, A = 2.5, rng.standard_normal((2, 3))
     a, d, b = rng.standard_normal(3), rng.standard_normal(3), rng.standard_normal(2)
-    found = portrait(EquationTerms.of(mass * np.eye(3), mass * a, A, b, mass * d))
+    found = portrait_terms(EquationTerms.of(mass * np.eye(3), mass * a, A, b, mass * d))
     assert_close(found.acceleration.vector, particle(mass, a, A, b, d))
     assert_close(found.acceleration.tangent, tangent(A) @ (a + d))
     # One mass for all directions: the second bound is met exactly.
@@ -82,7 +82,9 @@ def test_the_portrait_of_a_particle_is_that_of_28(seed):
 
 @pytest.mark.inventory("UM-14")
 def test_a_force_along_the_lightest_direction_meets_the_first_bound():
-    found = portrait(EquationTerms.of(np.diag([1.0, 4.0, 9.0]), [6.0, 0, 0], [[0, 0, 1.0]], [0.0]))
+    found = portrait_terms(
+        EquationTerms.of(np.diag([1.0, 4.0, 9.0]), [6.0, 0, 0], [[0, 0, 1.0]], [0.0])
+    )
     assert found.tangent_bound == pytest.approx(6.0)
     assert found.acceleration.lengths == pytest.approx((6.0, 0.0))
 
@@ -119,7 +121,7 @@ def pyplot():
 @pytest.mark.inventory("UM-13", "UM-14")
 @pytest.mark.parametrize("kind", ["redundant rows", "no rows", "full column rank"])
 def test_the_figure_draws_the_lengths_it_names(pyplot, tmp_path, kind):
-    found = portrait(sample(kind).terms)
+    found = portrait_terms(sample(kind).terms)
     figure = found.plot()
     left, right = figure.axes
     along, across = found.acceleration.lengths
@@ -136,7 +138,7 @@ def test_the_figure_draws_the_lengths_it_names(pyplot, tmp_path, kind):
 
 
 def test_the_figure_draws_into_given_axes(pyplot):
-    found = portrait(sample("redundant rows").terms)
+    found = portrait_terms(sample("redundant rows").terms)
     figure, ax = pyplot.subplots()
     assert found.plot(ax) is figure
     assert ax.get_title(loc="left") == "Acceleration"
@@ -149,11 +151,11 @@ def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
     monkeypatch.delitem(sys.modules, "zwang.diagnosis.portrait_figure", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(MissingExtraError, match=r"zwang\[plot\]"):
-        portrait(sample("one row").terms).plot()
+        portrait_terms(sample("one row").terms).plot()
 
 
 def test_the_portrait_in_words_shows_both_bounds():
-    text = str(portrait(sample("redundant rows").terms))
+    text = str(portrait_terms(sample("redundant rows").terms))
     assert "in N(A)⊥" in text
     assert "≤ ‖M_s⁺‖‖Δ‖" in text
     assert "≥ ‖M A⁺b‖/‖M‖" in text

@@ -17,12 +17,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from zwang.diagnosis.solved import SolvedSystem
 from zwang.formulations.rank import DEFAULT_TOLERANCES, RowGeometry, Tolerances
 from zwang.terms import EquationTerms, FloatArray
 
-__all__ = ["Portrait", "SideBySide", "Sides", "portrait", "side_by_side"]
+__all__ = ["Portrait", "SideBySide", "Sides", "portrait", "portrait_terms", "side_by_side"]
 
 #: A part below this fraction of its vector is rounding of the two projections and shown as zero.
 PART_TOLERANCE = 1e-14
@@ -104,17 +105,33 @@ class Portrait:
         return "\n".join(lines)
 
 
-def portrait(terms: EquationTerms, tolerances: Tolerances = DEFAULT_TOLERANCES) -> Portrait:
+def portrait(
+    M: Any,
+    Q: ArrayLike,
+    A: Any,
+    b: ArrayLike,
+    C: ArrayLike | None = None,
+    *,
+    tolerances: Tolerances = DEFAULT_TOLERANCES,
+) -> Portrait:
     """The geometric portrait of a single well-posed system.
+
+    Parameters
+    ----------
+    M, Q, A, b, C : as for `zwang.solve`.
 
     Examples
     --------
-    >>> from zwang.terms import EquationTerms
     >>> from zwang.diagnosis.portrait import portrait
-    >>> p = portrait(EquationTerms.of([[2, 0], [0, 2]], [3, -20], [[0, 1]], [-1]))
+    >>> p = portrait([[2, 0], [0, 2]], [3, -20], [[0, 1]], [-1])
     >>> p.acceleration.lengths
     (1.5, 1.0)
     """
+    return portrait_terms(EquationTerms.of(M, Q, A, b, C), tolerances)
+
+
+def portrait_terms(terms: EquationTerms, tolerances: Tolerances = DEFAULT_TOLERANCES) -> Portrait:
+    """`portrait` for terms that are already checked."""
     solved = SolvedSystem.of(terms, tolerances)
     system = solved.scaled
     M, f = terms.mass_matrix, terms.total_force
