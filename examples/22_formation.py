@@ -9,7 +9,7 @@ the distance: near-by, nature does it alone.
 import numpy as np
 
 import zwang as zw
-from zwang.library.satellites import EARTH
+from zwang.library.satellites import EARTH, formation_program
 
 ORBIT = 7.0e6
 RATE = np.sqrt(EARTH / ORBIT**3)
@@ -28,6 +28,14 @@ def main() -> dict[float, zw.Run]:
         off = np.abs(np.hypot(run["y1"], run["z1"]) - rho).max()
         print(f"{rho / 1e3:6.0f} km: thrust up to {thrust.max():.3e} N, off the circle {off:.1e} m")
         runs[rho] = run
+
+    # The same from satellites that are free: the cheapest control that keeps the program.
+    free = zw.library.satellite_formation(R=ORBIT, kept=False)
+    state = runs[1e5].at(1000.0)
+    wish = {"program": formation_program(), "parameters": {"rho": 1e5}}
+    control = free.control_force(state, **wish).force
+    kept = formation.solve(state, parameters={"rho": 1e5}).constraint_force
+    print(f"control force and constraint force differ by {np.abs(control - kept).max():.1e} N")
     return runs
 
 
