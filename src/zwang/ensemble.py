@@ -24,11 +24,16 @@ from zwang.formulations.rank import equilibrate, mass_spectrum
 from zwang.integrators import shared as sh
 from zwang.integrators.choose import start_loop
 from zwang.integrators.pace import Pace
-from zwang.integrators.settings import Settings
+from zwang.integrators.settings import OnSingular, Settings
 from zwang.interrupt import Interrupt, postponed_interrupt
 from zwang.programs import in_python, program_of
 from zwang.progress import EnsembleProgress, Report, reporting
-from zwang.redundancy import always_dependent, left_out_note, rank_changes
+from zwang.redundancy import (
+    always_dependent,
+    chosen_rows_lost_rank,
+    left_out_note,
+    rank_changes,
+)
 from zwang.run.certificate import certified, interval_of
 from zwang.run.run import Counts, RankChange, Run, Segment
 from zwang.run.status import status_of, stopped_by_user
@@ -36,6 +41,8 @@ from zwang.simulate import simulate
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
+    from zwang.engine.program import Program
+    from zwang.integrators.loop import Chunk
     from zwang.system import System
 
 __all__ = ["Runs", "simulate_many"]
@@ -399,7 +406,9 @@ def _together(context: _Context, key: int, starts: list[_Start]) -> list[Run | N
     while code != sh.DONE and not context.interrupt.asked:
         chunk = pace.advance(loop)
         code = chunk.code
-        if code not in (sh.DONE, sh.FULL, sh.BUDGET):
+        if code not in (sh.DONE, sh.FULL, sh.BUDGET) and not (
+            code == sh.SINGULAR and _may_go_on(context, loop.program, chunk, starts)
+        ):
             return [None] * count  # whoever failed must not hold up the others: each alone
         for k in range(count):
             t[k].append(chunk.t[k])
@@ -426,6 +435,14 @@ def _together(context: _Context, key: int, starts: list[_Start]) -> list[Run | N
             run = replace(run, notes=(*run.notes, left_out_note(context.system, left_out)))
         runs.append(run)
     return runs
+
+
+def _may_go_on(context: _Context, program: Program, chunk: Chunk, starts: Sequence[_Start]) -> bool:
+    """Whether all lanes pass where rank was lost, with the same rows acting as before."""
+    return context.settings.on_singular is OnSingular.CONTINUE and not any(
+        chosen_rows_lost_rank(context.system, program, chunk.ranks[k], s.parameters)
+        for k, s in enumerate(starts)
+    )
 
 
 def _run(

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "always_dependent",
     "broken_row",
+    "chosen_rows_lost_rank",
     "dependent_on_earlier",
     "left_out_note",
     "rank_changes",
@@ -214,6 +215,13 @@ def broken_row(
         off = np.abs(values[:, watched]) > BROKEN * max(1.0, float(np.abs(size).max(initial=0.0)))
         if off.any():
             first, k = np.argwhere(off)[0]
+            begun = max(int(first) - 1, 0)
+            if _deficit(_View(system, p).scaled(q[first], v[first], float(t[first]))) < len(rows):
+                return (
+                    f"stopped at t = {t[-1]:.6g} s: {names[watched[k]]!r} followed from other "
+                    f"constraints near the start and was left out; from t = {t[begun]:.6g} s on it "
+                    "says something of its own"
+                )
             return (
                 f"stopped at t = {t[-1]:.6g} s by constraints that contradict each other: "
                 f"{names[watched[k]]!r} is missed by {values[first, watched[k]]:.3g} "
@@ -300,8 +308,22 @@ def rank_changes(
             partial(_involved, system, gone, log.y, log.t, parameters, log.dependent_rows),
         )
         for log in logs
-        if log.lasting or not gone or _all_lose_rank(system, log, parameters, len(gone))
+        if not gone or not log.dependent_rows or _all_lose_rank(system, log, parameters, len(gone))
     ]
+
+
+def chosen_rows_lost_rank(
+    system: System, program: Program, logs: Iterable[RankLog], parameters: Mapping[str, Any]
+) -> bool:
+    """Whether rows that act lost rank where all rows, those left out among them, did not.
+
+    Then rows that were left out would have held the motion, and others are to be left out.
+    """
+    gone = program.left_out
+    return bool(gone) and any(
+        log.dependent_rows and not _all_lose_rank(system, log, parameters, len(gone))
+        for log in logs
+    )
 
 
 #: Singular values of scaled rows on an interpolant below this belong to dependent rows.

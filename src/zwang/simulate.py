@@ -25,11 +25,17 @@ from zwang.integrators.choose import start_loop
 from zwang.integrators.events import impulse
 from zwang.integrators.loop import Chunk
 from zwang.integrators.pace import Pace
-from zwang.integrators.settings import Drift, Settings
+from zwang.integrators.settings import Drift, OnSingular, Settings
 from zwang.interrupt import postponed_interrupt
 from zwang.programs import in_python, program_of
 from zwang.progress import Progress, Report, reporting
-from zwang.redundancy import always_dependent, broken_row, left_out_note, rank_changes
+from zwang.redundancy import (
+    always_dependent,
+    broken_row,
+    chosen_rows_lost_rank,
+    left_out_note,
+    rank_changes,
+)
 from zwang.run.certificate import RunCertificate, certificate_and_note, interval_of
 from zwang.run.keeper import Keeper
 from zwang.run.records import (
@@ -323,15 +329,17 @@ class _Simulation:
     def _take(self, chunk: Chunk) -> None:
         """Keep what a chunk saved, and let happen what it met."""
         failure = self.loop.program.failure()
-        changes = rank_changes(self.active, self.loop.program, chunk.ranks[0], self.parameters)
+        program, logs = self.loop.program, chunk.ranks[0]
+        changes = rank_changes(self.active, program, logs, self.parameters)
         self.ranks += changes
-        if chunk.code == sh.SINGULAR and changes:
+        stops = chunk.code == sh.SINGULAR and self.settings.on_singular is OnSingular.STOP
+        if stops and changes and changes[-1].t > self.origin.t:
             before = chunk.t[0] <= changes[-1].t
             self._save(chunk.t[0][before], chunk.y[0][before])
             self._close()
             self.status = stopped_at_singular(changes[-1])
             return
-        met = self._met() if chunk.code == sh.EVENT else None
+        met = self._met() if self.watch and chunk.code in (sh.EVENT, sh.SINGULAR) else None
         if met is not None:
             before = chunk.t[0] <= met.t
             self._save(chunk.t[0][before], chunk.y[0][before])
@@ -348,6 +356,21 @@ class _Simulation:
             t, code = self.loop.t[0], chunk.code
             stiff = self.loop.held_back()
             self.status = status_of(self.counts, t, code, self.settings, failure, held_back=stiff)
+        elif chosen_rows_lost_rank(self.active, program, logs, self.parameters):
+            self._choose_rows_again()
+
+    def _choose_rows_again(self) -> None:
+        """Go on with other rows acting, if others are to be left out from the present state on."""
+        y, t = self.loop.present[:, 0].copy(), float(self.loop.t[0])
+        program = program_of(self.active, y, t, self.p, self.settings)
+        if program.left_out == self.loop.program.left_out or self.loop.finished:
+            return
+        note = f"at t = {t:.6g} s rows that had been left out had to act in place of others"
+        self.notes += [note] if note[-40:] not in (other[-40:] for other in self.notes) else []
+        self._close()
+        self._stretch(y, t)
+        self.loop.project()
+        self.loop.restart()
 
     def _contradiction(self, chunk: Chunk) -> str:
         """Which row that was left out is not met after all, and since when; empty if all are."""

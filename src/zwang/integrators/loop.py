@@ -162,8 +162,9 @@ class Loop(ABC):
         #: Position rows, rows of residuals and event functions after the number of coordinates.
         self.sizes = np.array([program.nq, *program.rows[:2], self.event_count])
         projects = settings.drift is Drift.PROJECTION and program.rows[1] > 0
-        #: Whether to project, to save every step, to look for events, to stop where rank is lost.
-        stops = settings.on_singular is OnSingular.STOP
+        #: Whether to project, to save every step, to look for events, to return where rank is lost:
+        #: the run is to stop there, or rows left out may have to act in place of others.
+        stops = settings.on_singular is OnSingular.STOP or len(program.left_out) > 0
         self.options = (projects, times is None, self.event_count > 0, stops)
         self.event_values = np.zeros((max(self.event_count, 1), W))
         self.event_before = np.zeros((max(self.event_count, 1), W))
@@ -237,12 +238,13 @@ class Loop(ABC):
         n, W = self.state.shape
         ok = np.empty(W, dtype=bool)
         sizes = self.program.rows
+        pivots = np.empty((max(sizes[0], 1), W))
         sh.projected(
             self.addresses,
             self.state,
             self.memory[sh.T : sh.T + 1],
             self.parameters,
-            np.empty((max(sizes[0], 1), W)),
+            pivots,
             np.empty((max(sizes[1], 1), W)),
             self.work,
             self.program.nq,
@@ -253,6 +255,8 @@ class Loop(ABC):
             np.empty((n, W)),
             self.lanes,
         )
+        # Rows that are dependent here and at the end of a step were so from the start.
+        self.counts[sh.ENDED] = (pivots[: sizes[0]] < sh.RANK_PIVOT).sum(axis=0)
         return bool(ok.all())
 
     def first_step(self, derivative: FloatArray, error_order: int) -> None:

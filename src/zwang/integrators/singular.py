@@ -184,7 +184,7 @@ def watch_rank(
     log_rows,
     lane,
 ):
-    """Log a change of rank within an accepted step or at its ends; whether there was one.
+    """Log a change of rank within an accepted step or at its ends; whether rank was lost.
 
     Parameters
     ----------
@@ -289,9 +289,11 @@ def look_closer(
                 found = True
         remember(real, count, deficit, after, found, lane)
         return found
-    # Another pivot is the least one to watch from here on.
+    # Another pivot is the least one to watch from here on: one that is not known if rank was lost,
+    # and if it was regained one that has just risen from zero.
+    lost = deficit > known
     count[DEFICIT, lane] = count[ENDED, lane] = deficit
-    count[FALLING, lane] = 1
-    real[PIVOT, lane] = np.inf
+    count[FALLING, lane] = 1 if lost else 0
+    real[PIVOT, lane] = np.inf if lost else 0.0
     real[HIGHEST, lane] = 0.0
-    return True
+    return lost
