@@ -1,4 +1,4 @@
-"""A stiff governor: springs a million times faster than the motion, and an implicit integrator.
+"""A stiff governor: dampers ten thousand times faster than the motion, and an implicit integrator.
 
 Benchmark A05 of the IFToMM library. Two balls on arms are tied to a block by springs of 8e5 N/m
 with heavy dampers. An explicit method must follow the springs with tiny steps; `radau5` does

@@ -1,4 +1,4 @@
-"""A Stewart platform that is shaken: thirteen bodies, eighteen joints, six freedoms.
+"""A Stewart platform under a load: thirteen bodies, eighteen joints, six freedoms.
 
 A flight simulator's plate on six legs, each with a universal joint, a slide and a ball. The legs
 are springs with dampers here; a load falls on the edge of the plate. The force in each leg is

@@ -1,7 +1,7 @@
 """A bicycle that rides by itself: stable at 5 m/s, not at 3 m/s.
 
 Whipple's bicycle with the parameters of the published benchmark: frame with rider, fork, two
-wheels that roll without slipping, seven constraints that cannot be integrated among its equations.
+wheels that roll without slipping, four constraints that cannot be integrated among its equations.
 Pushed sideways it steers into the fall and rights itself, if it is fast enough. The benchmark
 gives the range of speeds in which it does: 4.29 to 6.02 m/s.
 """

@@ -1,6 +1,6 @@
 """Theo Jansen's leg: thirteen lengths found by hand, and a foot that walks level.
 
-A crank drives eight links. The motor is a driver: the angle of the crank is prescribed, and the
+A crank drives a linkage of eight links, the ground among them. The motor is a driver: the angle of the crank is prescribed, and the
 torque that this takes is the reaction of the constraint.
 """
 

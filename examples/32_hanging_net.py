@@ -1,4 +1,4 @@
-"""A net of 31 bars with 42 ball joints swings: a large mechanism with many loops.
+"""A net of 31 bars with 44 ball joints swings: a large mechanism with many loops.
 
 Nothing special is asked of the user: the same builder, the same run. Inside, kinematic loops of
 this size are solved block by block. The bars may also spin about themselves: nothing forbids it.
