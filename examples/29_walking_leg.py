@@ -1,7 +1,7 @@
 """Theo Jansen's leg: thirteen lengths found by hand, and a foot that walks level.
 
-A crank drives a linkage of eight links, the ground among them. The motor is a driver: the angle of the crank is prescribed, and the
-torque that this takes is the reaction of the constraint.
+A crank drives a linkage of eight links, the ground among them. The motor is a driver: the angle of
+the crank is prescribed, and the torque that this takes is the reaction of the constraint.
 """
 
 import numpy as np
