@@ -121,6 +121,7 @@ def test_what_is_no_mesh_is_told_in_a_sentence(name, content, found, tmp_path):
     ("path", "choices", "message"),
     [
         ("missing.stl", {}, "no such file"),
+        ("aa.stl", {}, r"Did you mean 'a\.stl'"),
         (".", {}, "a name without end"),
         ("folder.stl", {}, "a folder or a device"),
         ("nul\0.stl", {}, "no such file"),

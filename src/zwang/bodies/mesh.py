@@ -6,6 +6,7 @@ pictures alone; mass and inertia are given by numbers or by the shapes of `zwang
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from collections.abc import Sequence
@@ -119,7 +120,7 @@ def _content(what: str, path: Path) -> bytes:
     try:
         if not path.is_file():
             found = "a folder or a device" if path.exists() else "no such file"
-            raise InputError(what, found=found, expected="a file with a mesh")
+            raise InputError(what, found=found, expected="a file with a mesh", advice=_near(path))
         size = path.stat().st_size
         if size > LARGEST_FILE:
             raise InputError(
@@ -132,6 +133,13 @@ def _content(what: str, path: Path) -> bytes:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InputError(what, found=reason, expected="a file with a mesh") from None
+
+
+def _near(path: Path) -> str | None:
+    """Which mesh of the folder may be meant."""
+    names = [p.name for p in path.parent.glob("*") if p.suffix.lower() in READERS]
+    near = difflib.get_close_matches(path.name, names, n=1)
+    return f"Did you mean {near[0]!r}?" if near else None
 
 
 def _sound(what: str, points: FloatArray, triangles: np.ndarray) -> tuple[FloatArray, np.ndarray]:
