@@ -30,7 +30,7 @@ from zwang.functions.model import Model
 from zwang.functions.trace import vector
 from zwang.integrators.settings import Drift, Settings
 from zwang.kernels.expression import read
-from zwang.mechanism_system import MechanismSystem
+from zwang.mechanism_system import LARGE, MechanismSystem
 from zwang.redundancy import PIVOT, PIVOT_OF_MASSLESS, rows_without_pivot
 from zwang.run.by_elements import Balance
 from zwang.state import Residuals
@@ -42,10 +42,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LargeMechanismSystem", "is_large", "mechanism_system"]
 
-#: Velocities plus constraint rows from which a mechanism is carried by blocks. Measured: in space
-#: blocks win from 10 bodies on (110 here); in a plane the single expression is still ahead there,
-#: but its build time grows faster than its size.
-LARGE = 110
 #: Corrections when a mechanism is put together, and the residual at which it is.
 CORRECTIONS = 60
 CLOSED = 1e-13
@@ -56,7 +52,7 @@ SETTLING, SETTLED = 8, 1e-6
 
 def is_large(parts: Parts) -> bool:
     """Whether a mechanism is carried by blocks rather than as one expression."""
-    return not parts.friction and parts.row_starts[-1] + len(parts.velocities) >= LARGE
+    return not parts.friction and parts.unknowns >= LARGE
 
 
 def mechanism_system(parts: Parts) -> MechanismSystem:

@@ -790,6 +790,11 @@ class System:
             self, q, v, until=until, parameters=parameters, threads=threads, **choices
         )
 
+    @property
+    def note(self) -> str:
+        """What a run should tell of how the system is evaluated; empty if nothing."""
+        return ""
+
     def own_program(
         self, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int
     ) -> Any:

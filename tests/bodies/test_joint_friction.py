@@ -41,3 +41,9 @@ def test_friction_acts_in_solve_as_in_simulate(formulation):
     run = m.simulate(until=1e-4)
     slope = (run["pin.angle_rate"][-1] - RATE) / 1e-4
     assert slope == pytest.approx(turning, rel=1e-2)  # by then it has hardly turned
+
+
+def test_a_run_tells_that_friction_keeps_a_large_mechanism_whole(monkeypatch):
+    assert not any("one expression" in note for note in pendulum().simulate(until=1e-4).notes)
+    monkeypatch.setattr("zwang.mechanism_system.LARGE", 10)
+    assert any("one expression" in note for note in pendulum().simulate(until=1e-4).notes)

@@ -9,15 +9,11 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
 __all__ = ["Call", "described"]
-
-P = ParamSpec("P")
-R = TypeVar("R")
-S = TypeVar("S")
 
 
 @dataclass(frozen=True)
@@ -34,6 +30,17 @@ class Call:
     arguments: Mapping[str, Any]
 
 
+class Describing(Protocol):
+    """A builder that keeps a list of its calls."""
+
+    description: list[Call]
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+S = TypeVar("S", bound=Describing)
+
+
 def described(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
     """Let a method of a builder note its successful calls in ``self.description``.
 
@@ -43,13 +50,13 @@ def described(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S,
 
     @wraps(method)
     def noting(self: S, *args: P.args, **kwargs: P.kwargs) -> R:
-        before = len(self.description)  # type: ignore[attr-defined]
+        before = len(self.description)
         result = method(self, *args, **kwargs)
-        del self.description[before:]  # type: ignore[attr-defined]
+        del self.description[before:]
         given = dict(signature.bind(self, *args, **kwargs).arguments)
         del given["self"]
         call = Call(method.__name__, {name: _kept(value) for name, value in given.items()})
-        self.description.append(call)  # type: ignore[attr-defined]
+        self.description.append(call)
         return result
 
     return noting

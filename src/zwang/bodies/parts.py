@@ -89,6 +89,11 @@ class Parts:
             starts.append(starts[-1] + self.traced[element.law.key].rows)
         return starts
 
+    @property
+    def unknowns(self) -> int:
+        """Velocities and constraint rows together: the size of the equations of motion."""
+        return len(self.velocities) + self.row_starts[-1]
+
     @cached_property
     def is_forest(self) -> bool:
         """Whether joints close no loop and nothing else constrains: all rows are independent."""

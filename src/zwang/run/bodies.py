@@ -105,7 +105,7 @@ def body_motion(run: Run, name: str) -> BodyMotion:
 
 def poses(run: Run, body: Body) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Centre of mass, rotation, velocity and angular velocity in world axes of one body."""
-    q_starts, v_starts = run.system.parts.places  # type: ignore[attr-defined]
+    q_starts, v_starts = mechanism_of(run).parts.places
     i = body.index
     q, v = run.q[:, q_starts[i] : q_starts[i + 1]], run.v[:, v_starts[i] : v_starts[i + 1]]
     if body.kind.plane is None:

@@ -45,10 +45,7 @@ def chain(
     last = m.ground
     for k in range(count):
         link = rod(m, f"bar{k + 1}", nodes[k], nodes[k + 1], mass / count)
-        if planar:
-            m.revolute(f"joint{k + 1}", last, link, at=nodes[k].at, axis="y")
-        else:
-            m.spherical(f"joint{k + 1}", last, link, at=nodes[k].at)
+        _join(m, f"joint{k + 1}", (last, link), nodes[k], planar=planar)
         last = link
     return m
 
@@ -116,6 +113,7 @@ def net(
 def _join(
     m: Mechanism, name: str, pair: tuple[BodyHandle, BodyHandle], at: Point, *, planar: bool
 ) -> None:
+    """A pin in the plane, a ball in space."""
     if planar:
         m.revolute(name, *pair, at=at.at, axis="y")
     else:

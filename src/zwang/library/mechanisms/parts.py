@@ -20,6 +20,7 @@ __all__ = [
     "circling",
     "fixed",
     "meeting",
+    "plate",
     "require_count",
     "rod",
     "upright",
