@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from zwang.rotation.quaternion import from_rotation_matrix
 from zwang.terms import FloatArray
-from zwang.view.camera import line_points, rgb
+from zwang.view.camera import DISTANCE, camera_of, line_points, rgb
 from zwang.view.scene import Scene
 
-__all__ = ["Drawn"]
+__all__ = ["Drawn", "set_stage"]
 
 LINE_COLOR = (102, 113, 125)
+#: Plane across each axis, for the floor.
+PLANES: tuple[Literal["yz"], Literal["xz"], Literal["xy"]] = ("yz", "xz", "xy")
 #: Thickness of lines and arrows against the size of the mechanism.
 THIN = 0.006
 
@@ -124,6 +126,31 @@ class Drawn:
     def remove(self) -> None:
         """Take all nodes from the page."""
         self._page.scene.remove_by_name(self._root)
+
+
+def set_stage(page: Any, root: str, scene: Scene) -> None:
+    """The same first view as in pictures, on a floor."""
+    camera = camera_of(scene)
+    page.scene.set_up_direction(tuple(scene.up.tolist()))
+    page.initial_camera.look_at = scene.center
+    page.initial_camera.position = (
+        scene.center + 0.5 * DISTANCE * max(camera.radius, 0.3 * scene.size) * camera.axes[2]
+    )
+    low = float((scene.cloud @ scene.up).min())
+    middle = scene.center + (low - scene.center @ scene.up) * scene.up
+    reach = 6.0 * scene.radius
+    axis = int(np.argmax(np.abs(scene.up)))
+    page.scene.add_grid(
+        f"{root}/floor",
+        width=reach,
+        height=reach,
+        plane=PLANES[axis],
+        cell_size=reach / 60.0,
+        section_size=reach / 12.0,
+        cell_color=(228, 232, 236),
+        section_color=(205, 211, 217),
+        position=middle,
+    )
 
 
 def between(times: FloatArray, t: float) -> tuple[int, float]:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 
 from zwang.errors import InputError, UnknownNameError, ZwangError
 from zwang.run.run import Run
 from zwang.state import State
-from zwang.view.camera import DISTANCE, camera_of
 from zwang.view.channels import channel_names, single
 from zwang.view.live import Limits, Live, cut, joined, slider_limits
-from zwang.view.nodes import Drawn
+from zwang.view.nodes import Drawn, set_stage
 from zwang.view.page_charts import Charts
 from zwang.view.scene import Scene, scene_of
 from zwang.view.server import PageServer
@@ -30,8 +29,6 @@ AHEAD, SPAN = 0.6, 0.2
 OVERLAID = 0.35
 #: All nodes are below this one, which moves when the view follows a body.
 WORLD = "/world"
-#: Plane across each axis, for the floor.
-PLANES: tuple[Literal["yz"], Literal["xz"], Literal["xy"]] = ("yz", "xz", "xy")
 #: Things that can be hidden, and what they are called.
 SHOWN = {
     "reaction": "reactions",
@@ -130,7 +127,7 @@ class View:
         self._hidden: set[str] = set()
         self._world = self._page.scene.add_frame(WORLD, show_axes=False)
         self._drawn = [self._draw(k, scene) for k, scene in enumerate(scenes)]
-        self._look(scenes[0])
+        set_stage(self._page, WORLD, scenes[0])
         self._controls(scenes[0], plot, sliders or {})
         self.seek(self.start)
         loops = [self._run] if live is None else [self._run, self._compute]
@@ -243,31 +240,6 @@ class View:
         for role in self._hidden:
             drawn.show(role, visible=False)
         return drawn
-
-    def _look(self, scene: Scene) -> None:
-        """The same first view as in pictures, on a floor."""
-        camera = camera_of(scene)
-        page = self._page
-        page.scene.set_up_direction(tuple(scene.up.tolist()))
-        page.initial_camera.look_at = scene.center
-        page.initial_camera.position = (
-            scene.center + 0.5 * DISTANCE * max(camera.radius, 0.3 * scene.size) * camera.axes[2]
-        )
-        low = float((scene.cloud @ scene.up).min())
-        middle = scene.center + (low - scene.center @ scene.up) * scene.up
-        reach = 6.0 * scene.radius
-        axis = int(np.argmax(np.abs(scene.up)))
-        page.scene.add_grid(
-            f"{WORLD}/floor",
-            width=reach,
-            height=reach,
-            plane=PLANES[axis],
-            cell_size=reach / 60.0,
-            section_size=reach / 12.0,
-            cell_color=(228, 232, 236),
-            section_color=(205, 211, 217),
-            position=middle,
-        )
 
     # --- controls ---------------------------------------------------------------------------------
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from zwang.bodies.body import Body
 from zwang.bodies.inertia import cross
 from zwang.bodies.marker import Joint, Marker
 from zwang.bodies.parts import Parts
@@ -25,8 +23,15 @@ from zwang.run.bodies import mechanism_of
 from zwang.run.run import Run
 from zwang.terms import FloatArray
 from zwang.view.forces import Applied, applied_forces
-from zwang.view.joints import joint_solids
-from zwang.view.meshes import Mesh, ball, coarse, join, of_file, of_shape, rod
+from zwang.view.solids import (
+    COLORS,
+    Solid,
+    box_around,
+    doubtful_scales,
+    in_body,
+    size_of,
+    solids_of,
+)
 
 __all__ = [
     "Arrow",
@@ -43,20 +48,13 @@ __all__ = [
 
 #: Frames of an animation unless asked otherwise: ten seconds at 24 a second.
 FRAMES = 241
-#: Thickness of thin things against the size of the mechanism, and at most of its bodies.
-THIN, THIN_BODY = 0.014, 0.04
 #: The largest arrow against the size of the mechanism, and which force that is: a share of the
 #: forces may stick out, so that a blow does not make all others vanish.
 ARROW, ARROW_SHARE = 0.3, 0.95
-#: A mesh that is so many times larger or smaller than the mechanism is in other units than told.
-MOST_RATIO = 50.0
 #: Constraint rows beyond which the passport, which decomposes dense matrices, is not asked for.
 PASSPORT_ROWS = 400
 
-#: Colours of bodies in turn, told apart by all eyes (after Okabe and Ito).
-COLORS = ("#3b7dbd", "#e08a2c", "#2f9e83", "#b8579b", "#7a6bb8", "#8c8f3a", "#c2524a", "#4aa3c7")
 REACTION_COLOR, OPEN_COLOR, APPLIED_COLOR = "#b5303c", "#c77800", "#3d8f4d"
-JOINT_COLOR, GROUND_COLOR = "#3c4650", "#8b95a1"
 
 
 @dataclass(frozen=True)
@@ -70,28 +68,6 @@ class Track:
     def points(self, local: FloatArray) -> FloatArray:
         """World positions of a point of the frame, shape (nf, 3)."""
         return self.position + self.rotation @ local
-
-
-@dataclass(frozen=True)
-class Solid:
-    """Something rigid: a mesh in the axes of the track that carries it.
-
-    Attributes
-    ----------
-    role : body, joint or ground.
-    track : number of the track.
-    """
-
-    name: str
-    role: str
-    track: int
-    mesh: Mesh
-    color: str
-
-    @cached_property
-    def painted(self) -> Mesh:
-        """The mesh for pictures that are painted face by face."""
-        return coarse(self.mesh)
 
 
 @dataclass(frozen=True)
@@ -175,7 +151,7 @@ class Scene:
         points = [np.zeros((0, 3))]
         for solid in self.solids:
             track = self.tracks[solid.track]
-            points += [track.points(corner) for corner in _box(solid.mesh.vertices)]
+            points += [track.points(corner) for corner in box_around(solid.mesh.vertices)]
         points += [end for line in self.lines for end in (line.start, line.end)]
         every = np.concatenate(points)
         return every if len(every) else 0.5 * np.array([[-1.0, -1.0, -1.0], [1.0, 1.0, 1.0]])
@@ -274,10 +250,10 @@ def scene_of(
         else:
             motion = moving.body(body.name)
             tracks.append(Track(body.name, motion.position, motion.rotation))
-    size = _size(parts)
+    size = size_of(parts)
     applied = applied_forces(moving, parts, evaluate=forces)
     lines = [*_links(parts, tracks), *_springs(applied)]
-    arrows, notes = _applied(applied, every=every_force), _doubtful_scales(parts)
+    arrows, notes = _applied(applied, every=every_force), doubtful_scales(parts)
     if forces:
         try:
             arrows += _reactions(moving, parts, known, every=every_force)
@@ -290,7 +266,7 @@ def scene_of(
     return Scene(
         moving.t,
         tuple(tracks),
-        tuple(_solids(parts, size)),
+        tuple(solids_of(parts, size)),
         tuple(lines),
         tuple(arrows),
         tuple(_traces(parts, tracks, traces)),
@@ -326,119 +302,6 @@ def _towards_viewer(parts: Parts, normal: FloatArray | None) -> FloatArray | Non
     a, b, _ = parts.kind.plane
     right, upwards = np.eye(3)[a], np.eye(3)[b]
     return cross(right, upwards)
-
-
-def in_body(parts: Parts, marker: Marker) -> FloatArray:
-    """A marker's place in the axes of its body, from the body's origin."""
-    return marker.arm if marker.body < 0 else parts.bodies[marker.body].inertia.center + marker.arm
-
-
-# --- solids ---------------------------------------------------------------------------------------
-
-
-def _size(parts: Parts) -> float:
-    """How far the mechanism spreads as placed: the diagonal of its joints, bodies and shapes."""
-    points = []
-    for body in parts.bodies:
-        if body.kind is SCALAR:
-            continue
-        points.append(body.placement.point(body.inertia.center))
-        if body.mesh is not None:
-            points += [body.placement.point(corner) for corner in _box(body.mesh.vertices)]
-            continue
-        for s in body.inertia.shapes:
-            reach = 0.5 * max(s.size) * (2.0 if s.kind in ("sphere", "tube") else 1.0)
-            middle = body.placement.point(s.center)
-            points += [middle - reach, middle + reach]
-    for joint in parts.joints.values():
-        for marker in (joint.a, joint.b):
-            if marker is None:
-                continue
-            local = in_body(parts, marker)
-            on_ground = marker.body < 0
-            place = None if on_ground else parts.bodies[marker.body].placement
-            points.append(local if place is None else place.point(local))
-    if not points:
-        return 1.0
-    every = np.array(points)
-    return float(np.linalg.norm(every.max(axis=0) - every.min(axis=0))) or 1.0
-
-
-def _doubtful_scales(parts: Parts) -> tuple[str, ...]:
-    """Sentences on meshes that cannot be in the units that their scale says."""
-    plain = replace(parts, bodies=tuple(replace(body, mesh=None) for body in parts.bodies))
-    size, told = _size(plain), []
-    for body in parts.bodies:
-        if body.mesh is None:
-            continue
-        own = float(np.linalg.norm(np.ptp(body.mesh.vertices, axis=0)))
-        if not size / MOST_RATIO < own < size * MOST_RATIO:
-            told.append(
-                f"the mesh of {body.name!r} is {own:.3g} m long and the mechanism without it "
-                f"{size:.3g} m; its scale, {body.mesh.scale:g}, is the length in metres of one "
-                "unit of its file."
-            )
-    return tuple(told)
-
-
-def _box(points: FloatArray) -> FloatArray:
-    """Corners of what encloses some points, shape (8, 3)."""
-    ends = zip(points.min(axis=0), points.max(axis=0), strict=True)
-    return np.array(np.meshgrid(*ends)).reshape(3, 8).T
-
-
-def _solids(parts: Parts, size: float) -> list[Solid]:
-    thin = _thickness(parts, size)
-    places = _joint_points(parts)
-    solids = []
-    for body in parts.bodies:
-        if body.kind is SCALAR:
-            continue
-        color = COLORS[body.index % len(COLORS)]
-        mesh = _body_mesh(body, places.get(body.index, []), thin)
-        solids.append(Solid(body.name, "body", body.index + 1, mesh, color))
-    for joint in parts.joints.values():
-        for marker, mesh in joint_solids(joint, thin, size):
-            placed = mesh.placed(in_body(parts, marker), marker.axes)
-            ground = marker.body < 0
-            color, role = (GROUND_COLOR, "ground") if ground else (JOINT_COLOR, "joint")
-            solids.append(Solid(joint.name, role, marker.body + 1, placed, color))
-    return solids
-
-
-def _thickness(parts: Parts, size: float) -> float:
-    """Thickness of thin things, less where a large mechanism consists of small bodies."""
-    lengths = [max(s.size) for b in parts.bodies for s in b.inertia.shapes]
-    return min(THIN * size, THIN_BODY * float(np.median(lengths))) if lengths else THIN * size
-
-
-def _body_mesh(body: Body, points: list[FloatArray], thin: float) -> Mesh:
-    """The mesh of a body, its shapes, or rods between its joints and a ball for its mass."""
-    if body.mesh is not None:
-        return of_file(body.mesh)
-    if body.inertia.shapes:
-        return join([of_shape(s, thin) for s in body.inertia.shapes])
-    center = body.inertia.center
-    pairs = list(pairwise(points))
-    if len(points) > 2:
-        pairs.append((points[-1], points[0]))
-    if points:
-        pairs.append((center, min(points, key=lambda p: float(np.linalg.norm(p - center)))))
-    heavy = ball(2.0 * thin).placed(center, np.eye(3))
-    return join([*(rod(a, b, 0.8 * thin) for a, b in pairs), heavy])
-
-
-def _joint_points(parts: Parts) -> dict[int, list[FloatArray]]:
-    """Body → its joints' points in its axes, each place once."""
-    found: dict[int, list[FloatArray]] = {}
-    for joint in parts.joints.values():
-        for marker in (joint.a, joint.b):
-            if marker is not None and marker.body >= 0:
-                own = found.setdefault(marker.body, [])
-                point = in_body(parts, marker)
-                if not any(np.allclose(point, other) for other in own):
-                    own.append(point)
-    return found
 
 
 # --- lines, arrows, traces ------------------------------------------------------------------------
