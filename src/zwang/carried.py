@@ -25,14 +25,19 @@ from zwang.engine.program import Program, fuse
 from zwang.errors import InputError
 from zwang.integrators.settings import Coordinates, Drift, Settings
 from zwang.programs import expressions_of
-from zwang.redundancy import dependent_on_earlier, redundant_rows, rows_without_pivot
+from zwang.redundancy import (
+    dependent_on_earlier,
+    redundant_rows,
+    redundant_rows_of_many,
+    rows_without_pivot,
+)
 from zwang.system import System
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.mechanism_system import MechanismSystem
 
-__all__ = ["CarriedSystem", "carried_program"]
+__all__ = ["CarriedSystem", "carried_program", "carried_programs"]
 
 #: Bodies up to which a mechanism in its plane is one expression. Beyond, compiling takes longer
 #: than blocks in space cost.
@@ -96,6 +101,16 @@ class CarriedSystem(System):
         system.rows_of_mechanism = not plane.askew
         return system
 
+    @cached_property
+    def placement(self) -> tuple[FloatArray, FloatArray]:  # type: ignore[override]
+        """The q and v that the mechanism was described at, in the coordinates it is carried in."""
+        q, v = self.parts.start
+        if self.carrier is None:
+            return q, v
+        p = np.concatenate([np.zeros(0), *(x.ravel() for x in self.parts.all_parameters.values())])
+        q, v, _ = self.carrier.into(q, v, 0.0, p)
+        return q, v
+
     @property
     def rows_independent(self) -> bool:
         """Whether the mechanism's joints close no loop and nothing else constrains."""
@@ -117,6 +132,10 @@ class CarriedSystem(System):
                 placed = [i for i, level in enumerate(self.row_levels()) if level == "position"]
                 gone = tuple(placed[i] for i in rows_without_pivot(whole, y[: whole.nq], t, p))
         return self._program(gone, singular=singular, lanes=lanes)
+
+    def program_without(self, gone: tuple[int, ...], p: FloatArray, lanes: int) -> Program:
+        """The program without some rows, for parameters of the mechanism."""
+        return self._program(gone, singular=self._singular_mass(p), lanes=lanes)
 
     def _singular_mass(self, p: FloatArray) -> bool:
         """Whether some body, or some motion of it, has no inertia; M is block diagonal."""
@@ -163,6 +182,36 @@ def carried_program(
     if against or system.by_blocks:
         return None
     return _folded(system, p).program_at(y, t, p, settings, lanes)
+
+
+def carried_programs(
+    system: MechanismSystem,
+    Y: FloatArray,
+    t: float,
+    P: FloatArray,
+    settings: Settings,
+    lanes: int,
+    M: FloatArray,
+    A: FloatArray,
+) -> list[Program | None]:
+    """`carried_program` for many starts (N, n) and parameters (N, np), with M and A there at hand.
+
+    What a mechanism in its own coordinates may leave out is told for all starts at once.
+    """
+    against, alike = _against(system, settings), bool(np.all(P[0] == P))
+    if settings.coordinates is not Coordinates.ABSOLUTE and not against:
+        against = "" if isinstance(_in_plane(system, Y[0], P[0]), str) else "a plane"
+    loops = not system.rows_independent and len(system.velocities) < LARGE
+    if against or system.by_blocks or not alike or not loops:
+        return [
+            carried_program(system, y, t, p, settings, lanes) for y, p in zip(Y, P, strict=True)
+        ]
+    found = _folded(system, P[0])
+    rows = A[:, list(found.rows)]
+    return [
+        found.program_without(gone, P[0], lanes)
+        for gone in redundant_rows_of_many(found, Y, t, P, settings.until - t, M, rows)
+    ]
 
 
 def _against(system: MechanismSystem, settings: Settings) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,7 +16,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.system import System
 
-__all__ = ["UNREMARKABLE", "choices_of", "require_law", "require_start"]
+__all__ = ["UNREMARKABLE", "choices_of", "require_known", "require_law", "require_start"]
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -69,6 +69,14 @@ def _settings(
         coordinates=_chosen("coordinates", coordinates, Coordinates),
         **choices,
     )
+
+
+def require_known(function: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse an argument that a function does not have, by name."""
+    names = list(known)
+    for name in given:
+        if name not in names:
+            raise UnknownNameError(f"argument of {function}", name, names)
 
 
 def _chosen(what: str, name: str, known: type[Choice]) -> Choice:

@@ -8,36 +8,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextvars import copy_context
-from dataclasses import dataclass, replace
-from functools import partial
-from time import monotonic
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from zwang.between import states_between
-from zwang.choices import choices_of, require_law, require_start
+from zwang.choices import choices_of, require_known
+from zwang.crew import Crew
 from zwang.errors import InputError, ZwangError
-from zwang.formulations.rank import equilibrate, mass_spectrum
 from zwang.integrators import shared as sh
 from zwang.integrators.choose import start_loop
+from zwang.integrators.loop import Loop, RankLog
 from zwang.integrators.pace import Pace
-from zwang.integrators.settings import OnSingular, Settings
+from zwang.integrators.settings import Drift, OnSingular, Settings
 from zwang.interrupt import Interrupt, postponed_interrupt
-from zwang.programs import in_python, program_of
-from zwang.progress import EnsembleProgress, Report, reporting
+from zwang.programs import in_python
+from zwang.progress import Report, reporting
 from zwang.redundancy import (
     always_dependent,
+    broken_row,
     chosen_rows_lost_rank,
     left_out_note,
     rank_changes,
 )
 from zwang.run.certificate import certified, interval_of
-from zwang.run.run import Counts, RankChange, Run, Segment
+from zwang.run.run import Counts, Run, Segment
 from zwang.run.status import status_of, stopped_by_user
-from zwang.simulate import simulate
+from zwang.simulate import CHOICES, simulate
+from zwang.starts import LANES, Starts
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -47,49 +47,50 @@ if TYPE_CHECKING:
 
 __all__ = ["Runs", "simulate_many"]
 
-#: Trajectories that run side by side in one thread.
-LANES = 4
-
-#: A start that misses its constraints by less is taken without a note, as in a single run.
-UNREMARKABLE = 1e-9
-
 
 class Runs(Sequence[Run]):
     """The runs of an ensemble, in the order of their starts.
 
-    Attributes
-    ----------
-    runs : one for each start; one that could not begin has no states and says why.
+    One for each start; one that could not begin has no states and says why. A run is put together
+    when it is first asked for.
     """
 
-    def __init__(self, runs: Sequence[Run]) -> None:
-        self.runs = tuple(runs)
+    def __init__(self, runs: Sequence[Run | _Trajectory]) -> None:
+        self._runs = list(runs)
 
     @overload
     def __getitem__(self, index: int) -> Run: ...
     @overload
     def __getitem__(self, index: slice) -> Runs: ...
     def __getitem__(self, index: int | slice) -> Run | Runs:
-        return Runs(self.runs[index]) if isinstance(index, slice) else self.runs[index]
+        if isinstance(index, slice):
+            return Runs(self._runs[index])
+        found = self._runs[index]
+        return found if isinstance(found, Run) else found.run
 
     def __len__(self) -> int:
-        return len(self.runs)
+        return len(self._runs)
 
     def __iter__(self) -> Iterator[Run]:
-        return iter(self.runs)
+        return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
         return f"<{len(self)} runs, {int(self.finished.sum())} finished>"
 
     @property
+    def runs(self) -> tuple[Run, ...]:
+        """All of them."""
+        return tuple(self)
+
+    @property
     def status(self) -> tuple[str, ...]:
         """How each run ended."""
-        return tuple(run.status for run in self.runs)
+        return tuple(run.status for run in self._runs)
 
     @property
     def finished(self) -> np.ndarray:
         """Which runs reached their end, booleans (N,)."""
-        return np.array([run.finished for run in self.runs], dtype=bool)
+        return np.array([run.finished for run in self._runs], dtype=bool)
 
     @property
     def last(self) -> tuple[FloatArray, FloatArray]:
@@ -98,20 +99,77 @@ class Runs(Sequence[Run]):
         def end(x: FloatArray) -> FloatArray:
             return x[-1] if len(x) else np.full(x.shape[1], np.nan)
 
-        return np.array([end(r.q) for r in self.runs]), np.array([end(r.v) for r in self.runs])
+        return np.array([end(r.q) for r in self._runs]), np.array([end(r.v) for r in self._runs])
 
 
 @dataclass(frozen=True)
-class _Start:
-    """Where one trajectory begins, and with which parameters."""
+class _Context:
+    """What all trajectories of an ensemble share."""
 
-    q: FloatArray
-    v: FloatArray
-    parameters: dict[str, Any]
-    p: FloatArray
-    notes: tuple[str, ...] = ()
-    refusal: str = ""
-    again: Callable[[float, FloatArray], Run] | None = None
+    starts: Starts
+    settings: Settings
+    times: FloatArray | None
+    scales: FloatArray
+    interrupt: Interrupt
+    again: Callable[[int, float, FloatArray], Run]
+
+
+@dataclass
+class _Trajectory:
+    """A trajectory that has ended, or could not begin; its `run` is made on first use."""
+
+    context: _Context
+    number: int
+    t: FloatArray
+    y: FloatArray
+    status: str
+    finished: bool = False
+    counts: tuple[int, ...] = ()
+    program: Any = None
+    logs: Sequence[RankLog] = ()
+
+    @property
+    def q(self) -> FloatArray:
+        """Saved coordinates (nt, nq)."""
+        return self.y[:, : self.context.starts.q.shape[1]]
+
+    @property
+    def v(self) -> FloatArray:
+        """Saved velocities (nt, nv)."""
+        return self.y[:, self.context.starts.q.shape[1] :]
+
+    @cached_property
+    def run(self) -> Run:
+        """The same as `simulate` gives."""
+        c, i = self.context, self.number
+        system = c.starts.system
+        parameters = system.parameter_values(c.starts.given(i))
+        notes, ranks = c.starts.notes.get(i, ()), []
+        if self.program is not None:
+            if self.program.left_out:
+                notes = (*notes, left_out_note(system, self.program.left_out))
+                start = c.starts.state(i), c.starts.t, parameters
+                ranks.append(always_dependent(system, self.program, *start))
+            if self.program.carrier is not None:
+                notes = (*notes, f"integrated in {self.program.carrier.name} coordinates")
+            ranks += rank_changes(system, self.program, self.logs, parameters)
+        return Run(
+            system,
+            self.t,
+            self.q,
+            self.v,
+            self.status,
+            self.finished,
+            c.settings,
+            (Segment(0, len(self.t), system, parameters),),
+            Counts(*self.counts),
+            states_between,
+            (),
+            tuple(ranks),
+            notes,
+            c.scales,
+            partial(c.again, i),
+        )
 
 
 def simulate_many(
@@ -130,9 +188,9 @@ def simulate_many(
     """Integrate many trajectories; `zwang.System.simulate_many` documents the arguments."""
     interval = interval_of(certify)
     with postponed_interrupt() as interrupt, reporting(progress=progress) as report:
-        crew = _Crew(threads or os.cpu_count() or 1, interrupt, report)
+        crew = Crew(threads or os.cpu_count() or 1, interrupt, report)
         runs = _simulate_many(system, q, v, until, start, parameters or {}, choices, crew)
-    return Runs([certified(run, interval) for run in runs])
+    return runs if interval is None else Runs([certified(run, interval) for run in runs])
 
 
 def _simulate_many(
@@ -143,22 +201,27 @@ def _simulate_many(
     start: float,
     parameters: Mapping[str, Any],
     choices: dict[str, Any],
-    crew: _Crew,
+    crew: Crew,
 ) -> Runs:
-    q, v, values = _broadcast(system, q, v, parameters)
+    require_known("simulate_many", choices, ("threads", *CHOICES))
+    starts = Starts(system, q, v, start, parameters)
 
     def alone(i: int, **other: Any) -> Run:
-        mine = {name: array[i] for name, array in values.items()}
         chosen = {**choices, **other, "progress": False}
-        return simulate(system, q[i], v[i], until=until, start=start, parameters=mine, **chosen)
+        return simulate(
+            system,
+            starts.q[i],
+            starts.v[i],
+            until=until,
+            start=start,
+            parameters=starts.given(i),
+            **chosen,
+        )
 
     def again(i: int, tolerance: float, times: FloatArray) -> Run:
         return alone(i, tolerance=tolerance, save=times)
 
-    one_by_one = {"events", "inactive", "store", "store_every"} & {
-        k for k, c in choices.items() if c
-    }
-    if "store" in one_by_one:
+    if choices.get("store"):
         raise InputError(
             "store",
             found="one path for many runs",
@@ -166,331 +229,145 @@ def _simulate_many(
             advice="Save them one by one: run.save(path).",
         )
     settings, times, scales = choices_of(system, until=until, start=start, **_plain(choices))
-    if not len(q):
+    context = _Context(starts, settings, times, scales, crew.interrupt, again)
+    runs: list[Any] = [None] * len(starts)
+    if not len(starts):
         return Runs([])
-    if one_by_one or not settings.method.lanes or in_python(system, settings):
-        alone_each: list[Any] = [None] * len(q)
+    if (
+        any(choices.get(name) for name in ("events", "inactive"))
+        or not settings.method.lanes
+        or in_python(system, settings)
+    ):
 
         def work_alone(i: int) -> int:
-            alone_each[i] = _caught(system, settings, alone, i)
+            runs[i] = _caught(context, alone, i)
             return 1
 
-        crew.share(work_alone, len(q), len(q))
-        return Runs(alone_each)
-    program_of(  # compiled once, before threads ask for it
-        system, np.concatenate([q[0], v[0]]), start, system.parameter_vector(), settings, LANES
-    )
-    starts, regular = _prepare(system, q, v, start, values, again)
-    context = _Context(system, settings, times, scales, start, crew.interrupt)
-    runs: list[Run | None] = [None] * len(starts)
-    groups: dict[int, list[int]] = {}
-    for i, s in enumerate(starts):
-        if s.refusal:
-            runs[i] = _run(context, s, np.zeros(0), np.zeros((0, len(scales))), s.refusal)
-        else:
-            y, singular = np.concatenate([s.q, s.v]), False if regular else None
-            program = program_of(system, y, start, s.p, settings, LANES, singular=singular)
-            groups.setdefault(id(program), []).append(i)
-            context.programs[id(program)] = program
+        crew.share(work_alone, len(starts), len(starts))
+        return Runs(runs)
+    groups: dict[int, tuple[Any, list[int]]] = {}
+    for i, program in starts.programs(settings).items():
+        groups.setdefault(id(program), (program, []))[1].append(i)
+    for i, refusal in starts.refusals.items():
+        runs[i] = _without_states(context, i, refusal)
     packs = [
-        (key, members[k : k + LANES])
-        for key, members in groups.items()
+        (program, members[k : k + LANES])
+        for program, members in groups.values()
         for k in range(0, len(members), LANES)
     ]
 
     def work(k: int) -> int:
-        key, members = packs[k]
-        for i, run in zip(
-            members, _together(context, key, [starts[i] for i in members]), strict=True
-        ):
-            runs[i] = run if run is not None else _caught(system, settings, alone, i)
+        program, members = packs[k]
+        for i, run in zip(members, _together(context, program, members), strict=True):
+            runs[i] = run if run is not None else _caught(context, alone, i)
         return len(members)
 
     crew.share(work, len(packs), sum(len(members) for _, members in packs))
-    return Runs([run for run in runs if run is not None])
-
-
-class _Context:
-    """What all trajectories of an ensemble share."""
-
-    def __init__(
-        self,
-        system: System,
-        settings: Settings,
-        times: FloatArray | None,
-        scales: FloatArray,
-        start: float,
-        interrupt: Interrupt,
-    ) -> None:
-        self.system, self.settings, self.times, self.scales = system, settings, times, scales
-        self.start, self.interrupt = start, interrupt
-        self.programs: dict[int, Any] = {}
-
-
-class _Crew:
-    """Threads that share work, and the thread that reports on them and hears Ctrl-C."""
-
-    #: Seconds after which the waiting thread looks up, for on some systems no signal wakes it.
-    NAP = 0.1
-
-    def __init__(self, threads: int, interrupt: Interrupt, report: Report | None) -> None:
-        self.threads, self.interrupt, self.report = threads, interrupt, report
-        self.began = monotonic()
-
-    def share(self, work: Callable[[int], int], parts: int, count: int) -> None:
-        """Do all parts of the work; each returns how many of the `count` trajectories it ended."""
-        done = 0
-        if self.threads == 1 or parts <= 1:
-            for k in range(parts):
-                done += work(k)
-                self._tell(done, count)
-            return
-        with ThreadPoolExecutor(self.threads) as pool:
-            # In a copy of the context the work hears of Ctrl-C, which reaches this thread alone.
-            waiting = {pool.submit(copy_context().run, work, k) for k in range(parts)}
-            try:
-                while waiting:
-                    ended, waiting = wait(waiting, self.NAP, FIRST_COMPLETED)
-                    done += sum(future.result() for future in ended)
-                    if ended:
-                        self._tell(done, count)
-            except BaseException:
-                self.interrupt.asked = True  # the others need not go on
-                raise
-
-    def _tell(self, done: int, count: int) -> None:
-        if self.report is not None:
-            self.report(EnsembleProgress(done, count, monotonic() - self.began))
+    return Runs(runs)
 
 
 def _plain(choices: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in choices.items() if k not in {"events", "inactive", "store_every"}}
-
-
-def _broadcast(
-    system: System, q: Any, v: Any, parameters: Mapping[str, Any]
-) -> tuple[FloatArray, FloatArray, dict[str, FloatArray]]:
-    """Starts (N, nq) and (N, nv), and parameters (N, …), from what was given."""
-    if v is None and not hasattr(q, "q") and len(q) and hasattr(q[0], "q"):
-        q, v = np.array([s.q for s in q]), np.array([s.v for s in q])
-    elif hasattr(q, "q"):
-        q, v = q.q, q.v
-    q = np.asarray(q, dtype=float)
-    v = np.zeros(len(system.velocities)) if v is None else np.asarray(v, dtype=float)
-    shapes = {k: x.shape for k, x in system.definition.parameters.items()}
-    values = {name: np.asarray(value, dtype=float) for name, value in parameters.items()}
-    sizes = {"q": q.shape[0]} if q.ndim == 2 else {}
-    sizes |= {"v": v.shape[0]} if v.ndim == 2 else {}
-    for name, value in values.items():
-        if name in shapes and value.ndim == len(shapes[name]) + 1:
-            sizes[f"parameter {name!r}"] = len(value)
-    if len(set(sizes.values())) > 1:
-        raise InputError(
-            "ensemble",
-            found=", ".join(f"{count} of {name}" for name, count in sizes.items()),
-            expected="the same number of each, or one for all",
-        )
-    count = next(iter(sizes.values()), 1)
-    system.parameter_vector(  # refuses unknown names and wrong shapes
-        {k: x[0] if f"parameter {k!r}" in sizes and count else x for k, x in values.items()}
-    )
-    spread = {
-        name: value
-        if f"parameter {name!r}" in sizes
-        else np.broadcast_to(value, (count, *value.shape))
-        for name, value in values.items()
+    return {
+        k: v for k, v in choices.items() if k not in {"events", "inactive", "store", "store_every"}
     }
-    q, v = (x if x.ndim == 2 else np.broadcast_to(x, (count, x.size)) for x in (q, v))
-    for name, array, names in (("q", q, system.coordinates), ("v", v, system.velocities)):
-        if array.shape != (count, len(names)):
-            raise InputError(
-                name, found=f"shape {array.shape}", expected=f"shape ({count}, {len(names)})"
-            )
-    return q, v, spread
 
 
-def _prepare(
-    system: System,
-    q: FloatArray,
-    v: FloatArray,
-    t: float,
-    values: Mapping[str, FloatArray],
-    again: Callable[[int, float, FloatArray], Run],
-) -> tuple[list[_Start], bool]:
-    """All starts, checked; and whether every mass matrix is regular by a wide margin."""
-    defaults, sizes = system.parameters, system.definition.parameters
-    places = np.cumsum([0, *(x.size for x in sizes.values())])
-    P = np.tile(system.parameter_vector(), (len(q), 1))
-    for name, place in zip(sizes, places, strict=False):
-        if name in values:
-            P[:, place : place + sizes[name].size] = values[name].reshape(len(q), -1)
-    plain, regular = _screened(system, q, v, t, P)
-    starts = []
-    for i in range(len(q)):
-        mine = {**defaults, **{name: array[i] for name, array in values.items()}}
-        notes: list[str] = []
-        refusal = ""
-        try:
-            if not plain[i]:
-                require_start(system, q[i], v[i], t, P[i], notes)
-            require_law(system, q[i], v[i], t, P[i], notes)
-        except ZwangError as error:
-            refusal = str(error)
-        starts.append(_Start(q[i], v[i], mine, P[i], tuple(notes), refusal, partial(again, i)))
-    return starts, regular
-
-
-def _screened(
-    system: System, q: FloatArray, v: FloatArray, t: float, P: FloatArray
-) -> tuple[np.ndarray, bool]:
-    """Which starts satisfy their constraints with nothing to remark, and are all masses regular.
-
-    Four at a time. What does not pass is looked at one by one, as a single run would be.
-    """
-    import casadi as ca
-
-    from zwang.kernels.element import compile as compile_kernel
-
-    kernels = system.__dict__.setdefault("_screens", {})
-    if not kernels:
-        m, s = system.model, system.model.state
-        outputs = [ca.densify(x) for x in (ca.vertcat(m.position_values, m.rates), m.M)]
-        function = ca.Function("screen", [s.q, s.v, s.t, s.p], outputs)
-        kernels[0] = compile_kernel(function, lanes=LANES)
-    count, nv = len(q), len(system.velocities)
-    plain, masses = np.zeros(count, dtype=bool), np.empty((count, nv, nv))
-    moment = np.full((1, LANES), t)
-    for k in range(0, count, LANES):
-        rows = np.minimum(np.arange(k, k + LANES), count - 1)
-        residuals, M = kernels[0](q[rows].T, v[rows].T, moment, P[rows].T)
-        # Values that are not finite pass no screen.
-        plain[rows] = np.all(np.abs(residuals) <= UNREMARKABLE, axis=0)
-        masses[rows] = M.T.reshape(LANES, nv, nv)
-    if not np.isfinite(masses).all():
-        return plain, False
-    d, _ = equilibrate(masses, np.zeros((count, 0, nv)))
-    spectrum = mass_spectrum(masses * d[..., None] * d[..., None, :])
-    return plain, bool(np.all(spectrum.rank == nv) and spectrum.estimated)
-
-
-def _together(context: _Context, key: int, starts: list[_Start]) -> list[Run | None]:
+def _together(context: _Context, program: Any, members: list[int]) -> list[_Trajectory | None]:
     """Up to four trajectories in lanes; None for all when one of them fails on the way."""
-    count = len(starts)
-    padded = starts + [starts[-1]] * (LANES - count)
-    settings = context.settings
+    count, starts = len(members), context.starts
+    lanes = members + [members[-1]] * (LANES - count)
     loop = start_loop(
-        context.programs[key],
-        settings,
-        context.start,
-        np.stack([np.concatenate([s.q, s.v]) for s in padded], axis=1),
-        np.stack([s.p for s in padded], axis=1),
+        program,
+        context.settings,
+        starts.t,
+        np.concatenate([starts.q[lanes], starts.v[lanes]], axis=1).T,
+        starts.P[lanes].T,
         times=context.times,
         scales=context.scales,
     )
     loop.project()
+    if program.left_out and not _agree(context, loop, members):
+        return [None] * count
     t: list[list[FloatArray]] = [[] for _ in range(count)]
     y: list[list[FloatArray]] = [[] for _ in range(count)]
-    left_out = loop.program.left_out
-    ranks: list[list[RankChange]] = [[] for _ in range(count)]
-    if left_out:
-        for k, s in enumerate(starts):
-            y0 = np.concatenate([s.q, s.v])
-            ranks[k].append(
-                always_dependent(context.system, loop.program, y0, context.start, s.parameters)
-            )
-    if context.times is None or (len(context.times) and context.times[0] == context.start):
+    logs: list[list[RankLog]] = [[] for _ in range(count)]
+    if context.times is None or (len(context.times) and context.times[0] == starts.t):
+        present = loop.present.T.copy()
         for k in range(count):
-            t[k].append(np.array([context.start]))
-            y[k].append(loop.present[:, k][None].copy())
+            t[k].append(np.array([starts.t]))
+            y[k].append(present[k : k + 1])
     code, pace = sh.BUDGET, Pace(loop)
     while code != sh.DONE and not context.interrupt.asked:
         chunk = pace.advance(loop)
         code = chunk.code
         if code not in (sh.DONE, sh.FULL, sh.BUDGET) and not (
-            code == sh.SINGULAR and _may_go_on(context, loop.program, chunk, starts)
+            code == sh.SINGULAR and _may_go_on(context, program, chunk, members)
         ):
             return [None] * count  # whoever failed must not hold up the others: each alone
         for k in range(count):
             t[k].append(chunk.t[k])
             y[k].append(chunk.y[k])
-            ranks[k] += rank_changes(
-                context.system, loop.program, chunk.ranks[k], starts[k].parameters
-            )
-    runs: list[Run | None] = []
-    empty = np.zeros((0, len(context.scales)))
-    for k, s in enumerate(starts):
-        counts = Counts(*loop.work_done(k))
-        end, finished = float(loop.t[k]), not loop.counts[sh.ACTIVE, k]
-        status = (
-            status_of(counts, end, sh.DONE, settings, held_back=loop.held_back(k))
-            if finished
-            else stopped_by_user(end)
-        )
-        rows = np.concatenate([np.zeros(0), *t[k]]), np.concatenate([empty, *y[k]])
-        run = _run(context, s, *rows, status, counts, ranks[k], finished=finished)
-        if loop.program.carrier is not None:
-            note = f"integrated in {loop.program.carrier.name} coordinates"
-            run = replace(run, notes=(*run.notes, note))
-        if left_out:
-            run = replace(run, notes=(*run.notes, left_out_note(context.system, left_out)))
-        runs.append(run)
-    return runs
+            logs[k] += chunk.ranks[k]
+    ended = []
+    for k, i in enumerate(members):
+        rows = np.concatenate(t[k]), np.concatenate(y[k])
+        if program.left_out and _contradicts(context, loop, k, i, *rows):
+            ended.append(None)
+            continue
+        finished, counts, end = not loop.counts[sh.ACTIVE, k], loop.work_done(k), float(loop.t[k])
+        status = stopped_by_user(end)
+        if finished:
+            stiff = loop.held_back(k)
+            status = status_of(Counts(*counts), end, sh.DONE, context.settings, held_back=stiff)
+        ended.append(_Trajectory(context, i, *rows, status, finished, counts, program, logs[k]))
+    return ended
 
 
-def _may_go_on(context: _Context, program: Program, chunk: Chunk, starts: Sequence[_Start]) -> bool:
+def _may_go_on(context: _Context, program: Program, chunk: Chunk, members: list[int]) -> bool:
     """Whether all lanes pass where rank was lost, with the same rows acting as before."""
+    starts = context.starts
     return context.settings.on_singular is OnSingular.CONTINUE and not any(
-        chosen_rows_lost_rank(context.system, program, chunk.ranks[k], s.parameters)
-        for k, s in enumerate(starts)
+        chosen_rows_lost_rank(starts.system, program, chunk.ranks[k], starts.given(i))
+        for k, i in enumerate(members)
     )
 
 
-def _run(
-    context: _Context,
-    start: _Start,
-    t: FloatArray,
-    y: FloatArray,
-    status: str,
-    counts: Counts | None = None,
-    ranks: Sequence[RankChange] = (),
-    *,
-    finished: bool = False,
-) -> Run:
-    nq = len(context.system.coordinates)
-    return Run(
-        context.system,
-        t,
-        y[:, :nq],
-        y[:, nq:],
-        status,
-        finished,
-        context.settings,
-        (Segment(0, len(t), context.system, start.parameters),),
-        counts or Counts(),
-        states_between,
-        (),
-        tuple(ranks),
-        start.notes,
-        context.scales,
-        start.again,
-    )
+def _agree(context: _Context, loop: Loop, members: list[int]) -> bool:
+    """Whether the rows that do not act agree with the others where the lanes begin."""
+    starts, program = context.starts, loop.program
+    y, nq = loop.present, starts.q.shape[1]
+    moment = np.full((1, LANES), starts.t)
+    a = None
+    if program.carrier is None:
+        a = program.kernel("derivative")(y[:nq], y[nq:], moment, loop.parameters)[1]
+    try:
+        for k, i in enumerate(members):
+            given = None if a is None else a[:, k]
+            state = y[:nq, k], y[nq:, k], moment[0, :1], starts.P[i]
+            starts.system.require_agreement(*state, given)
+    except ZwangError:
+        return False
+    return True
 
 
-def _caught(system: System, settings: Settings, alone: Callable[[int], Run], i: int) -> Run:
+def _contradicts(
+    context: _Context, loop: Loop, lane: int, i: int, t: FloatArray, y: FloatArray
+) -> bool:
+    """Whether a row that does not act is missed along the motion of a lane."""
+    if context.settings.drift is not Drift.PROJECTION or loop.met_all_rows(lane):
+        return False
+    system, nq = context.starts.system, context.starts.q.shape[1]
+    rows = loop.program.left_out
+    return bool(broken_row(system, rows, y[:, :nq], y[:, nq:], t, context.starts.P[i]))
+
+
+def _without_states(context: _Context, i: int, status: str) -> _Trajectory:
+    return _Trajectory(context, i, np.zeros(0), np.zeros((0, len(context.scales))), status)
+
+
+def _caught(context: _Context, alone: Callable[[int], Run], i: int) -> Run | _Trajectory:
     """One run by itself; an error becomes its status."""
     try:
         return alone(i)
     except ZwangError as error:
-        nq, nv = len(system.coordinates), len(system.velocities)
-        return Run(
-            system,
-            np.zeros(0),
-            np.zeros((0, nq)),
-            np.zeros((0, nv)),
-            str(error),
-            finished=False,
-            settings=settings,
-            segments=(Segment(0, 0, system, system.parameters),),
-            counts=Counts(),
-            between=states_between,
-        )
+        return _without_states(context, i, str(error))

@@ -17,7 +17,7 @@ from zwang.bodies.motions import spins_in_place, undetermined_error
 from zwang.bodies.parts import Parts, require_inertia
 from zwang.bodies.place import Conditions, place, set_velocities
 from zwang.bodies.pose import SCALAR, pose_of
-from zwang.carried import carried_program
+from zwang.carried import carried_program, carried_programs
 from zwang.diagnosis.explain import explain_terms
 from zwang.diagnosis.passport import Passport, passport_terms
 from zwang.diagnosis.wording import listing
@@ -140,10 +140,18 @@ class MechanismSystem(System):
         """The program in other coordinates than those of bodies, where that is faster, or None."""
         return carried_program(self, y, t, p, settings, lanes)
 
-    @property
-    def by_blocks(self) -> bool:
-        """Whether equations are not written down as a whole."""
-        return False
+    def own_programs(
+        self,
+        Y: FloatArray,
+        t: float,
+        P: FloatArray,
+        settings: Settings,
+        lanes: int,
+        M: FloatArray,
+        A: FloatArray,
+    ) -> list[Any]:
+        """`own_program` for many starts (N, n), with M and A there at hand."""
+        return carried_programs(self, Y, t, P, settings, lanes, M, A)
 
     def constraint_rows(self, y: FloatArray, t: float, p: FloatArray) -> FloatArray:
         """A at a state, shape (m, nv)."""

@@ -9,14 +9,14 @@ import numpy as np
 from zwang.engine.fused import Expressions
 from zwang.engine.program import fuse
 from zwang.integrators.settings import Drift, Settings
-from zwang.redundancy import redundant_rows
+from zwang.redundancy import redundant_rows, redundant_rows_of_many
 from zwang.reference import reference_program
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.system import System
 
-__all__ = ["expressions_of", "in_python", "program_of"]
+__all__ = ["expressions_of", "in_python", "left_out_of_many", "program_of"]
 
 
 def program_of(
@@ -28,10 +28,12 @@ def program_of(
     lanes: int = 1,
     *,
     singular: bool | None = None,
+    left_out: tuple[int, ...] | None = None,
 ) -> Any:
     """The program of a system, kept with it; parameters are inputs, not part of it.
 
-    Whether the mass matrix is `singular` is found at the state y, unless it is known.
+    Whether the mass matrix is `singular` and which rows are `left_out` is found at the state y,
+    unless it is known.
     """
     own = system.own_program(y, t, p, settings, lanes)
     if own is not None:
@@ -42,7 +44,7 @@ def program_of(
         singular = system.mass_is_singular(y[:nq], y[nq:], np.asarray(t), p)
     programs = system.__dict__.setdefault("_programs", {})
     if not in_python(system, settings):
-        gone = _left_out(system, y, t, p, settings)
+        gone = _left_out(system, y, t, p, settings) if left_out is None else left_out
         key: Any = (lanes, rate, singular, gone)
         if key not in programs:
             expressions = expressions_of(system, singular=singular, gone=frozenset(gone))
@@ -89,9 +91,29 @@ def _left_out(
     system: System, y: FloatArray, t: float, p: FloatArray, settings: Settings
 ) -> tuple[int, ...]:
     """Numbers of the constraint rows that follow from others and do not act in the program."""
-    if system.rows_independent or system.reaction_dependent:
-        return ()  # a law may look at the multiplier of any row
+    if not _may_be_redundant(system):
+        return ()
     return redundant_rows(system, y, t, p, settings.until - t)
+
+
+def left_out_of_many(
+    system: System,
+    Y: FloatArray,
+    t: float,
+    P: FloatArray,
+    settings: Settings,
+    M: FloatArray,
+    A: FloatArray,
+) -> list[tuple[int, ...]]:
+    """Rows that do not act, of many starts (N, n) with parameters (N, np), M and A at hand."""
+    if not _may_be_redundant(system) or not len(Y):
+        return [()] * len(Y)
+    return redundant_rows_of_many(system, Y, t, P, settings.until - t, M, A)
+
+
+def _may_be_redundant(system: System) -> bool:
+    """Whether rows may be left out; a law of the reaction may look at the multiplier of any row."""
+    return not (system.rows_independent or system.reaction_dependent)
 
 
 def expressions_of(system: System, *, singular: bool, gone: frozenset[int]) -> Expressions:

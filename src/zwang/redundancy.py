@@ -82,9 +82,7 @@ def redundant_rows(
         return ()
     nq, known = len(system.coordinates), _Known.of(system)
     geometry = known.geometry(p, t, span)
-    if geometry not in known and system.placement is not None:
-        known[geometry] = _walk(_View(system, known.deciding(p)), *system.placement, t, span)
-    placed = known.get(geometry)
+    placed = known.from_placement(p, t, span)
     if placed == ():
         return ()  # independent at one state, so at all but singular ones
     start = (geometry, p.tobytes(), y.tobytes(), t)
@@ -96,6 +94,48 @@ def redundant_rows(
             known[geometry] = ()
         known[start] = rows
     return known[start] or ()
+
+
+#: Squared distance of a scaled row from those before it, above which rows are independent.
+DISTINCT = 1e-8
+
+
+def redundant_rows_of_many(
+    system: System,
+    Y: FloatArray,
+    t: float,
+    P: FloatArray,
+    span: float,
+    M: FloatArray,
+    A: FloatArray,
+) -> list[tuple[int, ...]]:
+    """`redundant_rows` of many starts (N, n); nearly all are told by M and A there, at once."""
+    if not A.shape[1]:
+        return [()] * len(Y)
+    d, e = equilibrate(M, A)
+    rows = A * d[:, None, :] * np.where(np.isfinite(e), e, 0.0)[..., None]
+    if _distinct(rows[:1]) and _distinct(rows):
+        return [()] * len(Y)
+    known, groups = _Known.of(system), {}
+    for i, p in enumerate(P):
+        groups.setdefault(known.geometry(p, t, span), []).append(i)
+    found: list[tuple[int, ...]] = [()] * len(Y)
+    for members in groups.values():
+        placed = known.from_placement(P[members[0]], t, span)
+        ok = np.zeros(len(members), bool) if placed is None else may_go(rows[members], placed)
+        for i, fits in zip(members, ok, strict=True):
+            rows_here = placed if fits else None
+            found[i] = rows_here or redundant_rows(system, Y[i], t, P[i], span)
+    return found
+
+
+def _distinct(rows: FloatArray) -> bool:
+    """Whether all sets of scaled rows (N, m, n) are independent, by a wide margin."""
+    try:
+        factors = np.linalg.cholesky(rows @ rows.mT)
+    except np.linalg.LinAlgError:
+        return False
+    return bool(np.min(factors.diagonal(axis1=-2, axis2=-1)) ** 2 > DISTINCT)
 
 
 class _Known(dict[Any, Any]):
@@ -119,7 +159,8 @@ class _Known(dict[Any, Any]):
         # Which parameters decide about rows; with functions that cannot be traced, any may.
         pattern = ca.jacobian_sparsity(e, s.p).get_triplet()[1]
         self.used = np.arange(s.p.numel()) if s.calls else np.unique(pattern).astype(int)
-        self.defaults = system.parameter_vector()
+        self.system, self.defaults = system, system.parameter_vector()
+        self.unused = np.setdiff1d(np.arange(len(self.defaults)), self.used)
 
     @classmethod
     def of(cls, system: System) -> _Known:
@@ -137,11 +178,14 @@ class _Known(dict[Any, Any]):
         """What decides about rows besides the state: parameters, and time if that is prescribed."""
         return (p[self.used].tobytes(), *(() if self.scleronomic else (t, span)))
 
-    def deciding(self, p: FloatArray) -> FloatArray:
-        """The parameters that decide about rows, with defaults for all others."""
-        values = self.defaults.copy()
-        values[self.used] = p[self.used]
-        return values
+    def from_placement(self, p: FloatArray, t: float, span: float) -> tuple[int, ...] | None:
+        """Rows that may go by a walk from the placement, with default masses; None if unknown."""
+        key, placement = self.geometry(p, t, span), self.system.placement
+        if key not in self and placement is not None:
+            values = p.copy()  # those of a carrier come after the parameters, and stay
+            values[self.unused] = self.defaults[self.unused]
+            self[key] = _walk(_View(self.system, values), *placement, t, span)
+        return self.get(key)
 
 
 def _walk(
@@ -167,19 +211,18 @@ def _independent_at(view: _View, q: FloatArray, v: FloatArray, t: float) -> bool
 NEARLY = 1e-5
 
 
-def may_go(rows: FloatArray, numbers: tuple[int, ...]) -> bool:
-    """Whether some of the scaled rows of A follow from the others at a state, by a wide margin.
+def may_go(rows: FloatArray, numbers: tuple[int, ...]) -> np.ndarray:
+    """Whether some of the scaled rows (…, m, n) of A follow from the others, by a wide margin.
 
     With K the rows that stay, those that go must be X K; a large X tells that K nearly depends.
     """
     if not numbers:
-        return True
-    K, G = np.delete(rows, numbers, axis=0), rows[list(numbers)]
-    try:
-        X = np.linalg.solve(K @ K.T, K @ G.T).T
-    except np.linalg.LinAlgError:
-        return False
-    return bool(np.abs(G - X @ K).max() <= NEARLY and np.linalg.norm(X, 2) <= 1.0 / LEAST_SHARE)
+        return np.ones(rows.shape[:-2], bool)
+    K, G = np.delete(rows, numbers, axis=-2), rows[..., list(numbers), :]
+    S = K @ K.mT + 1e-14 * np.eye(K.shape[-2])  # regular, however dependent K may be
+    X = np.linalg.solve(S, K @ G.mT).mT
+    off, size = np.abs(G - X @ K).max(axis=(-2, -1)), np.linalg.norm(X, 2, axis=(-2, -1))
+    return (off <= NEARLY) & (size <= 1.0 / LEAST_SHARE)
 
 
 def left_out_note(system: System, rows: tuple[int, ...]) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.between import states_between
-from zwang.choices import choices_of, require_law, require_start
+from zwang.choices import choices_of, require_known, require_law, require_start
 from zwang.errors import UnknownNameError, ZwangError
 from zwang.functions.event import Bounce, Event, SetParameters, Switch
 from zwang.integrators import shared as sh
@@ -42,6 +42,7 @@ from zwang.run.records import (
     StoredRun,
     header_of,
     require_same_events,
+    require_same_memory,
     require_same_model,
     require_same_versions,
 )
@@ -55,7 +56,7 @@ from zwang.watch import Met, Watch
 if TYPE_CHECKING:
     from zwang.system import System
 
-__all__ = ["rerun_of", "resume", "simulate"]
+__all__ = ["CHOICES", "rerun_of", "resume", "simulate"]
 
 #: So many events of one name within so short a time, relative, are an accumulation point (a ball
 #: coming to rest) that no sequence of events gets past.
@@ -90,11 +91,13 @@ def simulate(
     progress: bool | Report | None = None,
     certify: bool | float = False,
     companions: Mapping[str, bytes] | None = None,
+    **unknown: Any,
 ) -> Run:
     """Integrate a system; `zwang.System.simulate` documents the arguments.
 
     `companions` are files to go along with the stored run, name → content.
     """
+    require_known("simulate", unknown, CHOICES)
     if hasattr(q, "t"):
         start = float(q.t)
     settings, times, sizes = choices_of(
@@ -135,6 +138,10 @@ def simulate(
                 simulation.keep(store, store_every, companions)
                 simulation.run(report)
     return simulation.result()
+
+
+#: Names of all choices.
+CHOICES = ("until", *(simulate.__kwdefaults__ or ()))
 
 
 def resume(
@@ -378,6 +385,8 @@ class _Simulation:
         """Which row that was left out is not met after all, and since when; empty if all are."""
         if not self.loop.program.left_out or self.settings.drift is not Drift.PROJECTION:
             return ""  # without projection all rows are missed a little more with time
+        if self.loop.met_all_rows():
+            return ""
         nq = len(self.system.coordinates)
         t = np.append(chunk.t[0], self.loop.t[0])
         y = np.concatenate([chunk.y[0], self.loop.present[:, 0][None]])
@@ -431,6 +440,7 @@ class _Simulation:
         )
         simulation.start = State(np.array(start["q"]), np.array(start["v"]), start["t"])
         simulation._stretch(state["origin"], float(state["origin_time"]))
+        require_same_memory(stored, state, simulation.memory())
         for name in simulation.loop.REMEMBERED:
             getattr(simulation.loop, name)[...] = state[name]
         simulation.saved, simulation.segments = stored.rows, list(last.segments)

@@ -229,6 +229,11 @@ class System:
         return False
 
     @property
+    def by_blocks(self) -> bool:
+        """Whether equations are not written down as a whole."""
+        return False
+
+    @property
     def placement(self) -> tuple[FloatArray, FloatArray] | None:
         """The q and v that a mechanism was described at; functions have none."""
         return None
@@ -408,7 +413,7 @@ class System:
 
     def mass_is_singular(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> bool:
         """Whether M is singular at one state; the last answer is remembered with what it needs."""
-        key = (p.tobytes(), *(() if self._mass_is_constant else (q.tobytes(), float(t))))
+        key = (p.tobytes(), *(() if self.mass_is_constant else (q.tobytes(), float(t))))
         known: dict[Any, bool] = self.__dict__.setdefault("_singular_mass", {})
         if key not in known:
             (M,) = self.evaluator("mass", lambda m: {"M": m.M}, q, v, t, p)
@@ -419,7 +424,7 @@ class System:
         return known[key]
 
     @computed_once
-    def _mass_is_constant(self) -> bool:
+    def mass_is_constant(self) -> bool:
         """Whether M depends on parameters alone."""
         s = self.model.state
         return not any(depends_on(self.model.M, x, s) for x in (s.q, s.t))
@@ -800,6 +805,20 @@ class System:
     ) -> Any:
         """A program that the system makes itself in place of one compiled as a whole, or None."""
         del y, t, p, settings, lanes
+
+    def own_programs(
+        self,
+        Y: FloatArray,
+        t: float,
+        P: FloatArray,
+        settings: Settings,
+        lanes: int,
+        M: FloatArray,
+        A: FloatArray,
+    ) -> list[Any]:
+        """`own_program` for many starts (N, n), with M and A there at hand."""
+        del M, A
+        return [self.own_program(y, t, p, settings, lanes) for y, p in zip(Y, P, strict=True)]
 
     # --- control ----------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ import pytest
 from pendulums import EVENTS, START, driven, pendulum
 
 import zwang as zw
+from zwang import library
 
 SYSTEM = pendulum()
 RNG = np.random.default_rng(7)
@@ -106,3 +107,67 @@ def test_a_start_in_a_painleve_situation_is_refused_as_by_simulate():
         slide.simulate([0.0, 0.0], until=1.0, parameters={"mu": 3.0})
     assert runs.status[1] == str(caught.value)
     assert "one solution is followed" in runs[0].notes[0]
+
+
+def test_motions_that_are_not_determined_are_refused_as_by_simulate():
+    pair = zw.System(["x", "y"], parameters={"m": 1.0}, mass=lambda p: np.diag([1.0, p.m]))
+    runs = pair.simulate_many([0.0, 0.0], until=1.0, parameters={"m": [1.0, 0.0, 2.0]})
+    assert list(runs.finished) == [True, False, True]
+    with pytest.raises(zw.NotUniqueError) as caught:
+        pair.simulate([0.0, 0.0], until=1.0, parameters={"m": 0.0})
+    assert runs.status[1] == str(caught.value)
+
+
+def test_values_that_no_body_can_have_stop_no_other():
+    top = zw.Mechanism()
+    top.body("rotor", inertia=zw.inertia.principal(1.0, [1.0, 1.0, 1.5]))
+    values = {"rotor.inertia": [[1.0, 1.0, 1.5], [1.0, 1.0, 2.5], [2.0, 2.0, 2.0]]}
+    start = top.assemble()
+    runs = top.simulate_many(start.q, start.v, until=0.1, parameters=values)
+    assert list(runs.finished) == [True, False, True]
+    with pytest.raises(zw.InputError) as caught:
+        top.simulate(start, until=0.1, parameters={"rotor.inertia": [1.0, 1.0, 2.5]})
+    assert runs.status[1] == str(caught.value)
+
+
+@pytest.mark.parametrize("coordinates", ["auto", "absolute"])
+def test_redundant_rows_are_left_out_alike_alone_and_in_company(coordinates):
+    """A door on three hinges, from places along its swing; each start is given alone as well."""
+    door = library.door()
+    swing = door.simulate(until=1.0)
+    starts = swing.at([0.0, 0.3, 0.7, 1.0, 0.5])
+    runs = door.simulate_many(starts.q, starts.v, until=1.0, coordinates=coordinates)
+    for i, run in enumerate(runs):
+        start = starts.q[i], starts.v[i]
+        alone = library.door().simulate(*start, until=1.0, coordinates=coordinates)
+        same(run, alone)
+        assert run.notes == alone.notes
+        assert "10 of 15 constraint rows" in run.notes[0]
+        assert [(r.t, r.dependent_rows, r.names) for r in run.ranks] == [
+            (r.t, r.dependent_rows, r.names) for r in alone.ranks
+        ]
+
+
+def test_rows_that_part_on_the_way_stop_no_other():
+    """x = t² and x = t² + c t⁴ agree at the start, up to accelerations, and then no more."""
+    slide = zw.System(
+        ["x", "y"],
+        parameters={"c": 0.0},
+        mass=lambda: np.eye(2),
+        constraints={
+            "first": zw.position(lambda q, t: q[0] - t**2),
+            "second": zw.position(lambda q, t, p: q[0] - t**2 - p.c * t**4),
+        },
+    )
+    runs = slide.simulate_many([0.0, 0.0], until=1.0, parameters={"c": [0.0, 1.0, 0.0]})
+    assert list(runs.finished) == [True, False, True]
+    alone = slide.simulate([0.0, 0.0], until=1.0, parameters={"c": 1.0})
+    assert "contradict each other" in alone.status
+    assert runs.status[1] == alone.status
+
+
+def test_a_misspelled_argument_is_told():
+    with pytest.raises(zw.InputError, match=r"argument of simulate\b.*'tolerance'\?"):
+        SYSTEM.simulate(*START, until=1.0, tolerances=1e-6)
+    with pytest.raises(zw.InputError, match=r"argument of simulate_many.*'threads'\?"):
+        SYSTEM.simulate_many(Q, V, until=1.0, thread=2)

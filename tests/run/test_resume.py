@@ -12,7 +12,7 @@ import pytest
 from pendulums import CASES, EVENTS, LONG, START, pendulum
 
 import zwang as zw
-from zwang.run.store import Store
+from zwang.run.store import Store, Stored
 
 SYSTEM = pendulum()
 
@@ -113,6 +113,18 @@ def test_other_events_are_refused(tmp_path, monkeypatch):
     softer = {**EVENTS, "wall": zw.event(lambda q: q[0] + 0.5, zw.bounce(0.8), direction=-1)}
     with pytest.raises(zw.InputError, match="made with: wall;"):
         zw.resume(tmp_path / "run", SYSTEM, events=softer)
+
+
+def test_the_memory_of_another_version_is_refused(tmp_path, monkeypatch):
+    """A loop that remembers one count more than the one that stored the run."""
+    small_chunks(monkeypatch)
+    SYSTEM.simulate(*START, until=100.0, store=tmp_path / "run", progress=at(2))
+    memory = Stored.state
+    monkeypatch.setattr(
+        Stored, "state", lambda self: {**memory(self), "counts": memory(self)["counts"][:-1]}
+    )
+    with pytest.raises(zw.StoreError, match=r"another version of the time loop \(counts\)"):
+        zw.resume(tmp_path / "run", SYSTEM)
 
 
 FIRST_COMMIT = Path("time", "record", "commit-000000.json")

@@ -96,6 +96,11 @@ class Program:
         default_factory=dict, repr=False
     )
 
+    @property
+    def watches_all_rows(self) -> bool:
+        """Whether `residual` holds the rows that are left out."""
+        return self.carrier is None
+
     def kernel(self, name: str) -> Kernel:
         """A kernel, compiled when it is first asked for."""
         import casadi as ca

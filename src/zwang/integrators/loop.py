@@ -321,6 +321,15 @@ class Loop(ABC):
         counts = self.counts[:, lane].tolist()
         return tuple(counts[k] for k in entries)
 
+    def met_all_rows(self, lane: int = 0) -> bool:
+        """Whether every step surely ended on all rows, those that do not act included.
+
+        A projection that leaves a residual has used up its corrections; so many more than one a
+        step there must have been.
+        """
+        more = self.counts[sh.PROJECTIONS, lane] - self.counts[sh.ACCEPTS, lane]
+        return bool(self.program.watches_all_rows and 0 <= more < sh.CORRECTIONS - 1)
+
     def held_back(self, lane: int = 0) -> bool:  # noqa: ARG002 - methods may know better
         """Whether stability and not accuracy decided the step, so that another method would do."""
         return False

@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from zwang.functions.event import Event
     from zwang.system import System
 
-__all__ = ["StoredRun", "header_of", "news_of", "require_same_events", "require_same_model", "save"]
+__all__ = [
+    "StoredRun",
+    "header_of",
+    "news_of",
+    "require_same_events",
+    "require_same_memory",
+    "require_same_model",
+    "require_same_versions",
+    "save",
+]
 
 
 def header_of(
@@ -221,6 +230,25 @@ def require_same_versions(stored: Stored) -> None:
             f"resuming {str(stored.path)!r}",
             found=f"other versions than it was made with ({listed})",
             expected="the same, for the same bits",
+            advice="zw.load(path, system).at(t) gives a state to start a new run from.",
+        )
+
+
+def require_same_memory(
+    stored: Stored, memory: Mapping[str, np.ndarray], mine: Mapping[str, np.ndarray]
+) -> None:
+    """Refuse to go on with what another time loop remembered.
+
+    Parameters
+    ----------
+    memory, mine : name → array, as stored and as the loop has it that is to go on.
+    """
+    other = [k for k, x in mine.items() if k not in memory or np.shape(memory[k]) != np.shape(x)]
+    if other:
+        raise StoreError(
+            f"resuming {str(stored.path)!r}",
+            found=f"the memory of another version of the time loop ({', '.join(other)})",
+            expected="that of this version",
             advice="zw.load(path, system).at(t) gives a state to start a new run from.",
         )
 

@@ -83,6 +83,11 @@ class BlockProgram:
         used = [x for x in self._used(events, further) if x is not None]
         return max(used, key=lambda kernel: kernel.work_size).work()
 
+    @property
+    def watches_all_rows(self) -> bool:
+        """Whether `residual` holds the rows that are left out."""
+        return False
+
     def failure(self) -> None:
         """Nothing here calls Python."""
 
