@@ -20,7 +20,7 @@ from collections.abc import Callable
 import numpy as np
 
 import zwang as zw
-from zwang.integrators.settings import Settings
+from zwang.integrators.settings import Coordinates, Settings
 from zwang.programs import program_of
 
 PASSES = 7
@@ -65,7 +65,9 @@ def ours(m: zw.Mechanism) -> Callable[[int], None]:
     system = m.system
     start = system.assemble()
     y, p = np.concatenate([start.q, start.v]), system.parameter_vector()
-    program = program_of(system, y, 0.0, p, Settings(until=1.0))
+    # In the bodies' own coordinates: a chain about parallel axes would else be carried in a plane.
+    settings = Settings(until=1.0, coordinates=Coordinates.ABSOLUTE)
+    program = program_of(system, y, 0.0, p, settings)
     kernel = program.kernel("derivative")
     q, v, t = start.q.copy(), start.v.copy(), np.zeros(1)
     out = [np.empty(port.size) for port in kernel.outputs]
