@@ -1,7 +1,8 @@
 """Which coordinates a mechanism is carried in, and its program there.
 
-    bodies held to a plane ─► planar
-    otherwise              ─► absolute
+    bodies held to a plane         ─► planar
+    trees, and most loops, in space ─► joint
+    otherwise                       ─► absolute
 
 What a run, an event or a reaction sees is in the coordinates of the mechanism in all cases, see
 `zwang.engine.carrier`.
@@ -23,6 +24,7 @@ from zwang.bodies.plane import Plane, find_plane
 from zwang.engine.carrier import Carrier
 from zwang.engine.program import Program, fuse
 from zwang.errors import InputError
+from zwang.in_joints import joint_program
 from zwang.integrators.settings import Coordinates, Drift, Settings
 from zwang.programs import expressions_of
 from zwang.redundancy import (
@@ -167,7 +169,7 @@ def carried_program(
     """The program of a mechanism in the coordinates that suit it; None for its own equations."""
     against = _against(system, settings)
     found: CarriedSystem | str = against
-    if not against and settings.coordinates is not Coordinates.ABSOLUTE:
+    if not against and settings.coordinates in (Coordinates.AUTO, Coordinates.PLANAR):
         found = _in_plane(system, y, p)
     planar = system.parts.kind.plane is not None
     if isinstance(found, str) and settings.coordinates is Coordinates.PLANAR and not planar:
@@ -179,6 +181,17 @@ def carried_program(
         )
     if not isinstance(found, str):
         return _outer(system, found, found.program_at(y, t, p, settings, lanes), y, t, p)
+    if settings.coordinates in (Coordinates.AUTO, Coordinates.JOINT):
+        jointed = against or joint_program(system, y, t, p, settings, lanes)
+        if not isinstance(jointed, str):
+            return jointed
+        if settings.coordinates is Coordinates.JOINT:
+            raise InputError(
+                "coordinates='joint'",
+                found=jointed,
+                expected="a mechanism that its joints' coordinates can carry",
+                advice="coordinates='auto' takes what there is.",
+            )
     if against or system.by_blocks:
         return None
     return _folded(system, p).program_at(y, t, p, settings, lanes)
@@ -221,7 +234,7 @@ def _against(system: MechanismSystem, settings: Settings) -> str:
     if settings.method.fixed_step or settings.drift is Drift.BAUMGARTE:
         return f"{settings.integrator!r} with drift={settings.drift.value!r}, for bodies in space"
     if system.parts.friction:
-        return "friction, which depends on reactions across the plane too"
+        return "friction, which depends on the reactions of all rows"
     if len(system.parts.bodies) > MOST_BODIES:
         return f"{len(system.parts.bodies)} bodies, which is more than {MOST_BODIES}"
     return ""

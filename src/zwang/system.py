@@ -740,7 +740,7 @@ class System:
         on_singular : ``"continue"`` to go on, on the same branch, where constraints lose rank, or
             ``"stop"``; ``run.ranks`` lists such positions, if drift is removed by projection.
         coordinates : what a mechanism is integrated in: ``"auto"``, ``"absolute"`` for those of its
-            bodies, ``"planar"``; the run is in those of its bodies in all cases.
+            bodies, ``"planar"``, ``"joint"``; the run is in those of its bodies in all cases.
         save : None for every accepted step, an interval [s], or the times.
         scales : name → size below which the error of a coordinate or velocity counts as absolute.
         parameters : name → value in place of the default; nothing is recompiled.

@@ -55,6 +55,7 @@ class Expressions:
     singular_mass : whether M may be singular.
     multipliers, law : symbols λ and the non-ideal force C(q, v, t, p, λ) that depends on them, or
         None when `force` holds all of C.
+    acceleration : v̇ where it is known and nothing constrains; M and force are not used then.
     """
 
     q: casadi.SX
@@ -80,6 +81,7 @@ class Expressions:
     singular_mass: bool = False
     multipliers: casadi.SX | None = None
     law: casadi.SX | None = None
+    acceleration: casadi.SX | None = None
 
 
 class Factor:
@@ -208,8 +210,10 @@ def _values(x: casadi.SX) -> list[casadi.SX]:
     return cast("list[casadi.SX]", x.nonzeros())
 
 
-def accelerate(e: Expressions) -> tuple[casadi.SX, casadi.SX, Factor]:
-    """v̇ and λ, and the factor they were found with."""
+def accelerate(e: Expressions) -> tuple[casadi.SX, casadi.SX, Factor | None]:
+    """v̇ and λ, and the factor they were found with, if they were solved for."""
+    if e.acceleration is not None:
+        return e.acceleration, e.b, None
     factor = Factor(e, e.A)
     if e.law is None:
         a, lam = factor.respond(e.force, e.b)
@@ -231,7 +235,10 @@ def jacobian(e: Expressions) -> casadi.SX:
     import casadi as ca
 
     a, lam, factor = accelerate(e)
-    n, m, y = factor.n, factor.m, ca.vertcat(e.q, e.v)
+    y = ca.vertcat(e.q, e.v)
+    if factor is None:
+        return ca.jacobian(ca.vertcat(e.q_dot, a), y)
+    n, m = factor.n, factor.m
     held_a = ca.SX.sym("a", n)
     held_lam = ca.SX.sym("lam", m) if e.multipliers is None else e.multipliers
     force = e.force if e.law is None else e.force + e.law
@@ -325,8 +332,7 @@ def project(e: Expressions) -> tuple[casadi.SX, casadi.SX, casadi.SX]:
     """
     import casadi as ca
 
-    n = e.M.shape[0]
-    zero = ca.SX.zeros(n, 1)
+    zero = ca.SX.zeros(e.v.numel(), 1)
     q, pivots, factor = _of_unit_length(e), ca.SX(0, 1), None
     if e.phi.numel():
         factor = Factor(e, e.A_position)

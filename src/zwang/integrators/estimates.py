@@ -34,9 +34,9 @@ def error_norm(stages, K, y, new, h, size, tolerance, error, squares, first, sec
     """
     n = y.shape[0]
     if stages == EIGHT:
-        errors_8(lanes, (first, second), K, y, new, size, tolerance)
+        errors_8(lanes, (first, second), K, y, new, size[0], size[1], tolerance)
     else:
-        errors_5(lanes, (first, second), K, y, new, size, tolerance)
+        errors_5(lanes, (first, second), K, y, new, size[0], size[1], tolerance)
     for lane in range(len(lanes)):
         e5 = e3 = 0.0
         for i in range(n):
@@ -126,7 +126,8 @@ def tangential_error(
             sums[k, lane] = 0.0
         for i in range(n):
             for lane in range(len(lanes)):
-                allowed = tolerance * (size[i, lane] + max(abs(y[i, lane]), abs(new[i, lane])))
+                larger = max(abs(y[i, lane]), abs(new[i, lane]))
+                allowed = tolerance * (size[0, i, lane] + size[1, i, lane] * larger)
                 sums[k, lane] += ((second[i, lane] - base[i, lane]) / allowed) ** 2
     for lane in range(len(lanes)):
         free = across[lane]

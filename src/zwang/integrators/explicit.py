@@ -238,7 +238,7 @@ def advance(
     order,
     until,
     tolerance,
-    size,  # size of each entry of y below which its error is absolute (n, lanes)
+    size,  # absolute size of each entry of y, and the share of |y| that adds to it (2, n, lanes)
     limits,  # smallest h, largest h, fixed h or 0
     options,  # project?, save every step?, look for events?, stop where rank is lost?
     times,  # times to save at, shared by all lanes

@@ -105,7 +105,8 @@ class Loop(ABC):
     settings : how.
     t, y, p : start time, states (n, lanes) and parameters (np, lanes).
     times : times to save at; None saves every accepted step.
-    scales : size of each entry of the state below which its error counts as absolute, (n,).
+    scales : size of each entry of the state below which its error counts as absolute, (n,); with
+        a minus where it is absolute whatever the entry, as for angles.
     events : kernel of the event functions.
     carried : that y, p and scales are in the coordinates of the program's carrier already.
     """
@@ -153,7 +154,7 @@ class Loop(ABC):
             self.counts[sh.NEXT] = np.searchsorted(self.times, t, side="right")
         self.scales = np.ascontiguousarray(scales, dtype=float)
         #: Absolute part of the tolerance, (n,).
-        self.absolute = settings.tolerance * np.maximum(self.scales, 1e-300)
+        self.absolute = settings.tolerance * np.maximum(np.abs(self.scales), 1e-300)
         self.lanes = (0,) * W
         self.event_count = 0 if events is None else events.outputs[0].size
         self._events = events

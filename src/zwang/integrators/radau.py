@@ -70,6 +70,7 @@ from zwang.integrators.shared import (
     evaluate,
     projected,
     save,
+    size_of,
 )
 from zwang.integrators.singular import deficit_of, least_pivot, watch_rank
 from zwang.kernels.call import call
@@ -155,7 +156,7 @@ def advance(
     # How well Newton must solve: its error is one of the step, and of the states within it.
     goal = max(10.0 * 2.2e-16, NEWTON_PART * tolerance) / allowed
     for i in range(n):
-        atol[i] = tolerance * max(scale[i], 1e-300)
+        atol[i] = tolerance * max(abs(scale[i]), 1e-300)
     if newton[FACTORED_H] > 0.0:  # the factors are not stored, what they are made of is
         factorise_both(J, newton[FACTORED_H], factors[0], factors[1], factors[2])
     for _ in range(budget):
@@ -187,7 +188,7 @@ def advance(
 
         # stages
         for i in range(n):
-            size[i] = allowed * (scale[i] + abs(y[i, 0]))
+            size[i] = allowed * size_of(scale[i], abs(y[i, 0]))
         for k in range(3):
             if newton[LAST_H] > 0.0:
                 c = C1 if k == 0 else C2 if k == 1 else 1.0
@@ -226,7 +227,7 @@ def advance(
                 + DEFECT[2] * stages[2, i, 0]
             ) / h
             error_vector[i] = defect[i] + f[i, 0]
-            size[i] = allowed * (scale[i] + max(abs(y[i, 0]), abs(new[i, 0])))
+            size[i] = allowed * size_of(scale[i], max(abs(y[i, 0]), abs(new[i, 0])))
         substitute(factors[0], factors[2][0], error_vector)
         error = norm(error_vector, size)
         if not error < 1.0 and (newton[LAST_H] == 0.0 or count[REJECTED, 0]) and not fixed:

@@ -26,6 +26,7 @@ __all__ = [
     "project_once",
     "projected",
     "save",
+    "size_of",
 ]
 
 # Why the loop returned.
@@ -67,6 +68,12 @@ RANK_PIVOT = 1e-5  # relative pivots below this belong to dependent rows (1e7 ti
 def evaluate(kernels, y, t, p, out, work, nq):
     """Out = (q̇, v̇) at y = (q, v), all lanes."""
     call(kernels[0], y, part(y, nq), t, p, out, part(out, nq), work)
+
+
+@inlined
+def size_of(scale, value):
+    """What an error counts relative to: scale + |value|, or the scale alone that has a minus."""
+    return scale + value if scale >= 0.0 else -scale
 
 
 @inlined
@@ -171,7 +178,7 @@ def first_step(kernels, y, t, p, k0, work, nq, tolerance, scale, order, span, h,
     for lane in range(W):
         d0 = d1 = 0.0
         for i in range(n):
-            sc = tolerance * (scale[i] + abs(y[i, lane]))
+            sc = tolerance * size_of(scale[i], abs(y[i, lane]))
             d0 += (y[i, lane] / sc) ** 2
             d1 += (k0[i, lane] / sc) ** 2
         d0, d1 = np.sqrt(d0 / n), np.sqrt(d1 / n)
@@ -184,7 +191,7 @@ def first_step(kernels, y, t, p, k0, work, nq, tolerance, scale, order, span, h,
     for lane in range(W):
         d1 = d2 = 0.0
         for i in range(n):
-            sc = tolerance * (scale[i] + abs(y[i, lane]))
+            sc = tolerance * size_of(scale[i], abs(y[i, lane]))
             d1 += (k0[i, lane] / sc) ** 2
             d2 += ((k1[i, lane] - k0[i, lane]) / sc) ** 2
         d1, d2 = np.sqrt(d1 / n), np.sqrt(d2 / n) / h[lane]

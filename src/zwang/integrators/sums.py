@@ -52,14 +52,14 @@ def interpolation_of(tableau: Tableau) -> Callable[..., None]:
 
 
 def errors_of(tableau: Tableau) -> Callable[..., None]:
-    """``errors(lanes, (first, second), K, y, new, size, tolerance)``: squares of both estimates.
+    """``errors(lanes, (first, second), K, y, new, size, share, tolerance)``: squares of estimates.
 
-    Of each entry, divided by h and by what is allowed, tolerance (size + max(|y|, |new|)).
+    Of each entry, divided by h and by what is allowed, tolerance (size + share max(|y|, |new|)).
     """
     first, second = tableau.E
 
-    def errors(K: Any, y: Any, new: Any, size: Any, tolerance: Any) -> tuple[Any, Any]:
-        part = 1.0 / (tolerance * (size + greater(abs(y), abs(new))))
+    def errors(K: Any, y: Any, new: Any, size: Any, share: Any, tolerance: Any) -> tuple[Any, Any]:
+        part = 1.0 / (tolerance * (size + share * greater(abs(y), abs(new))))
         a, b = part * weighted(first, K), part * weighted(second, K)
         return a * a, b * b
 
