@@ -510,14 +510,17 @@ def joint_program(
     if light and found.massless(start, t, hat):
         return "a motion of its joints that meets no inertia"
     inner = program_of(found, start, t, hat, settings, lanes)
-    programs: dict[int, tuple[Program, Program | str]] = found.__dict__.setdefault("_outer", {})
+    programs: dict[int, tuple[Program, Program, bool]] = found.__dict__.setdefault("_outer", {})
     if id(inner) not in programs:
         gone = tuple(sorted([*found.vanished, *(found.rows[i] for i in inner.left_out)]))
-        outer: Program | str = replace(inner, carrier=found.carrier, left_out=gone)
-        if found.dependent(start, t, hat) > len(inner.left_out):
-            outer = "redundant equations of its loops of which none can be left out everywhere"
-        programs[id(inner)] = inner, outer
-    return programs[id(inner)][1]
+        outer = replace(inner, carrier=found.carrier, left_out=gone)
+        redundant = found.dependent(start, t, hat) > len(inner.left_out)
+        programs[id(inner)] = inner, outer, redundant
+    _, outer, redundant = programs[id(inner)]
+    if redundant and settings.coordinates is not Coordinates.JOINT:
+        # In absolute coordinates there are more rows to choose those from that need not act.
+        return "redundant equations of its loops of which none can be left out everywhere"
+    return outer
 
 
 def _too_large(tree: Tree) -> str:
