@@ -5,11 +5,13 @@ import pytest
 
 import zwang as zw
 from zwang.engine.blocks.order import block_order
-from zwang.integrators.settings import Settings
+from zwang.integrators.settings import Coordinates, Settings
 from zwang.large_mechanism import LargeMechanismSystem
 from zwang.mechanism_system import MechanismSystem
 from zwang.programs import program_of
 
+#: In the coordinates of bodies, as blocks are.
+ABSOLUTE = Settings(until=1.0, coordinates=Coordinates.ABSOLUTE)
 #: Two ways to add up the same numbers; more for the loops, whose blocks are less well conditioned.
 SAME = 1e-10
 
@@ -146,7 +148,7 @@ def test_blocks_give_what_the_whole_expression_gives(name):
     for q, v in states(parts):
         t = [0.3]
         y = np.concatenate([q, v])
-        other = program_of(whole, y, 0.3, p, Settings(until=1.0))
+        other = program_of(whole, y, 0.3, p, ABSOLUTE)
         if any(body.singular for body in parts.bodies):
             other = _Dense(whole)
         mine, theirs = (x.kernel("derivative")(q, v, t, p) for x in (program, other))
@@ -166,7 +168,7 @@ def test_corrections_agree_to_first_order(name):
     whole, blocks = MechanismSystem.of_parts(parts), LargeMechanismSystem.of_parts(parts)
     p = whole.parameter_vector()
     for q, v in states(parts, off=1e-6):
-        other = program_of(whole, np.concatenate([q, v]), 0.0, p, Settings(until=1.0))
+        other = program_of(whole, np.concatenate([q, v]), 0.0, p, ABSOLUTE)
         mine = blocks.block_program().kernel("project")(q, v, [0.0], p)
         theirs = other.kernel("project")(q, v, [0.0], p)
         # By blocks corrections of positions also keep to the velocity constraints.
