@@ -155,7 +155,13 @@ def test_accelerations_are_those_of_bodies_and_the_way_back_leads_to_the_start(n
     )
 
 
-@pytest.mark.parametrize("name", ["universal", "pulled", "bricard"])
+LONG = pytest.mark.campaign  # compiling all that reactions of bodies need takes seconds
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["bricard", *(pytest.param(name, marks=LONG) for name in ("universal", "pulled", "all"))],
+)
 def test_motion_and_reactions_are_those_of_bodies(name):
     m = CASES[name]()
     q, v = some_state(m)
@@ -337,6 +343,7 @@ def test_a_stored_run_goes_on_to_the_same_bits(tmp_path, monkeypatch):
     assert resumed.v.tobytes() == whole.v.tobytes()
 
 
+@LONG
 def test_stiff_motions_by_the_implicit_method():
     m = library.satellite()
     joint, bodies = (
