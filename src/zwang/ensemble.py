@@ -24,7 +24,7 @@ from zwang.integrators.loop import Loop, RankLog
 from zwang.integrators.pace import Pace
 from zwang.integrators.settings import Drift, OnSingular, Settings
 from zwang.interrupt import Interrupt, postponed_interrupt
-from zwang.programs import in_python
+from zwang.programs import in_python, program_of
 from zwang.progress import Report, reporting
 from zwang.redundancy import (
     always_dependent,
@@ -41,7 +41,6 @@ from zwang.starts import LANES, Starts
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
-    from zwang.engine.program import Program
     from zwang.integrators.loop import Chunk
     from zwang.system import System
 
@@ -301,7 +300,7 @@ def _together(context: _Context, program: Any, members: list[int]) -> list[_Traj
         chunk = pace.advance(loop)
         code = chunk.code
         if code not in (sh.DONE, sh.FULL, sh.BUDGET) and not (
-            code == sh.SINGULAR and _may_go_on(context, program, chunk, members)
+            code == sh.SINGULAR and _may_go_on(context, loop, chunk, members)
         ):
             return [None] * count  # whoever failed must not hold up the others: each alone
         for k in range(count):
@@ -323,13 +322,18 @@ def _together(context: _Context, program: Any, members: list[int]) -> list[_Traj
     return ended
 
 
-def _may_go_on(context: _Context, program: Program, chunk: Chunk, members: list[int]) -> bool:
+def _may_go_on(context: _Context, loop: Loop, chunk: Chunk, members: list[int]) -> bool:
     """Whether all lanes pass where rank was lost, with the same rows acting as before."""
-    starts = context.starts
-    return context.settings.on_singular is OnSingular.CONTINUE and not any(
-        chosen_rows_lost_rank(starts.system, program, chunk.ranks[k], starts.given(i))
-        for k, i in enumerate(members)
-    )
+    starts, program, settings = context.starts, loop.program, context.settings
+    if settings.on_singular is not OnSingular.CONTINUE:
+        return False
+    for k, i in enumerate(members):
+        values = starts.system.parameter_values(starts.given(i))
+        if chosen_rows_lost_rank(starts.system, program, chunk.ranks[k], values):
+            now = loop.present[:, k], float(loop.t[k]), starts.P[i]
+            if program_of(starts.system, *now, settings).left_out != program.left_out:
+                return False
+    return True
 
 
 def _agree(context: _Context, loop: Loop, members: list[int]) -> bool:

@@ -25,6 +25,7 @@ from zwang.bodies.parts import Parts
 from zwang.diagnosis.wording import listing
 from zwang.engine.blocks.program import BlockProgram, block_program
 from zwang.errors import AssemblyError
+from zwang.functions.arguments import single_time
 from zwang.functions.assembly.result import Assembly
 from zwang.functions.model import Model
 from zwang.functions.trace import vector
@@ -34,7 +35,6 @@ from zwang.mechanism_system import LARGE, MechanismSystem
 from zwang.redundancy import PIVOT, PIVOT_OF_MASSLESS, rows_without_pivot
 from zwang.run.by_elements import Balance
 from zwang.state import Residuals
-from zwang.system import single_time
 from zwang.terms import EquationTerms, FloatArray
 
 if TYPE_CHECKING:

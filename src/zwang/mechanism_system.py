@@ -18,16 +18,18 @@ from zwang.bodies.parts import Parts, require_inertia
 from zwang.bodies.place import Conditions, place, set_velocities
 from zwang.bodies.pose import SCALAR, pose_of
 from zwang.carried import carried_program, carried_programs
+from zwang.diagnosis.conflicts import conflicting_rows
 from zwang.diagnosis.explain import explain_terms
 from zwang.diagnosis.passport import Passport, passport_terms
 from zwang.diagnosis.wording import listing
 from zwang.errors import AssemblyError, InputError, NotUniqueError, UnknownNameError, shown
 from zwang.euler_parameter_system import OF_BODIES, EulerParameterSystem, solve_by
+from zwang.functions.arguments import single_time
 from zwang.functions.assembly.result import Assembly
 from zwang.functions.symbol import SymbolArray, symbols_of
 from zwang.functions.trace import vector
 from zwang.solution import Solution
-from zwang.system import System, conflicting_rows, single_time
+from zwang.system import System
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -180,7 +182,9 @@ class MechanismSystem(System):
             names = [
                 n
                 for n in (f"{body.name}.mass", f"{body.name}.inertia")
-                if n in parameters and not np.array_equal(parameters[n], defaults[n])
+                if n in parameters
+                and not self._parameters.is_default(n, parameters[n])
+                and not np.array_equal(parameters[n], defaults[n])
             ]
             if names:
                 require_inertia(body, names, parameters)

@@ -377,13 +377,16 @@ def _all_lose_rank(
     system: System, log: RankLog, parameters: Mapping[str, Any], always: int
 ) -> bool:
     """Whether all rows together lose rank, or only those chosen to act, which does no harm."""
-    nq = len(system.coordinates)
-    terms = system.ideal_terms(log.y[:nq], log.y[nq:], log.t, parameters=parameters)
-    A = terms.constraint_matrix
-    d, e = equilibrate(terms.mass_matrix, A)
-    rows = A * d * np.where(np.isfinite(e), e, 0.0)[:, None]
+    nq, p = len(system.coordinates), system.parameter_vector(parameters)
+    q, v = log.y[:nq], log.y[nq:]
+    if system.by_blocks:
+        terms = system.ideal_terms_at(q, v, np.asarray(log.t), p)
+        d, e = equilibrate(terms.mass_matrix, terms.constraint_matrix)
+        rows = terms.constraint_matrix * d * np.where(np.isfinite(e), e, 0.0)[:, None]
+    else:
+        rows = _View(system, p).scaled(q, v, log.t)
     s = np.linalg.svd(rows, compute_uv=False)
-    return len(A) - int(np.sum(s > LOST)) >= log.dependent_rows + always
+    return len(rows) - int(np.sum(s > LOST)) >= log.dependent_rows + always
 
 
 def _involved(

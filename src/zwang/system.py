@@ -4,34 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from zwang.certify import Certificate, certify_terms
-from zwang.diagnosis.conflicts import minimal_conflict
+from zwang.diagnosis.conflicts import conflicting_rows
 from zwang.diagnosis.explain import Explanation, explain_terms, not_unique_error
 from zwang.diagnosis.passport import Passport, passport_terms
 from zwang.diagnosis.splits import Splits, splits_terms
-from zwang.errors import InputError, UnknownNameError, shown
+from zwang.errors import InputError, UnknownNameError
 from zwang.formulations.lazy import computed_once
 from zwang.formulations.rank import DEFAULT_TOLERANCES, equilibrate, mass_spectrum
 from zwang.formulations.scaled import ScaledSystem
+from zwang.functions.arguments import single_time, state_arrays
 from zwang.functions.constraint import Constraint
 from zwang.functions.culprit import culprit
 from zwang.functions.definition import (
     checked_names,
     define,
     joined,
-    parameter_value,
     require_distinct,
 )
 from zwang.functions.derive import depends_on
 from zwang.functions.model import Definition, Lagrangian, Model, trace
+from zwang.functions.parameters import Parameters
 from zwang.functions.rounding import rhs_rounding
-from zwang.functions.trace import counted
 from zwang.solution import Solution
 from zwang.solve import FORMULATIONS, solve_terms
 from zwang.state import Residuals, State
@@ -44,13 +43,11 @@ if TYPE_CHECKING:
     from zwang.functions.closed_form import ClosedForm
     from zwang.functions.evaluate import Evaluator
     from zwang.functions.integrability_report import Integrability, QuasiVelocities
-    from zwang.functions.reduced.partition import Partition
-    from zwang.functions.reduced.reduction import Reduction
-    from zwang.functions.reduced.way_back import WayBack
     from zwang.integrators.settings import Settings
+    from zwang.reduced_system import ReducedSystem
     from zwang.run.run import Run
 
-__all__ = ["ReducedSystem", "Residuals", "State", "System"]
+__all__ = ["Residuals", "State", "System"]
 
 #: Right sides of dependent rows that miss each other by more than this, relative, contradict.
 DISAGREEMENT = 1e-6
@@ -181,22 +178,16 @@ class System:
         """Default values of the parameters."""
         return {
             name: value if isinstance(value, float) else value.copy()
-            for name, value in self._default_values.items()
+            for name, value in self._parameters.by_name().items()
         }
 
     @computed_once
-    def _default_values(self) -> dict[str, Any]:
-        """`parameters` as numbers and arrays that cannot be written to, so that runs share them."""
-        values: dict[str, Any] = {}
-        for name, value in self.definition.parameters.items():
-            values[name] = float(value) if value.ndim == 0 else value.copy()
-            if value.ndim:
-                values[name].setflags(write=False)
-        return values
+    def _parameters(self) -> Parameters:
+        return Parameters(self.definition.parameters)
 
     def parameter_values(self, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """All parameters by name, defaults replaced by the given values."""
-        return {**self._default_values, **(parameters or {})}
+        return self._parameters.by_name(parameters)
 
     @property
     def constraints(self) -> tuple[str, ...]:
@@ -1009,6 +1000,7 @@ class System:
         array([-9.,  0.])
         """
         from zwang.functions.independent import Places, Request, reduce
+        from zwang.reduced_system import ReducedSystem
 
         request = Request.of(
             None if coordinates is None else checked_names("independent coordinates", coordinates),
@@ -1074,96 +1066,14 @@ class System:
 
     def parameter_vector(self, parameters: Mapping[str, Any] | None = None) -> FloatArray:
         """All parameters as one flat array, defaults replaced by the given values."""
-        defaults, slots = self._parameter_slots
-        result = defaults.copy()
-        for name, value in (parameters or {}).items():
-            if name not in slots:
-                raise UnknownNameError("parameter", name, slots)
-            start, end, shape = slots[name]
-            if not shape and type(value) is float and isfinite(value):
-                result[start] = value  # by far the most frequent case
-                continue
-            array = parameter_value(name, value)
-            if array.shape != shape:
-                raise InputError(
-                    f"parameter {name!r}",
-                    found=f"shape {array.shape}",
-                    expected=f"shape {shape}, as in the model",
-                )
-            result[start:end] = array.ravel()
-        return result
-
-    @computed_once
-    def _parameter_slots(self) -> tuple[FloatArray, dict[str, tuple[int, int, tuple[int, ...]]]]:
-        """The defaults as one flat array, and where each parameter is in it."""
-        slots, start = {}, 0
-        for name, value in self.definition.parameters.items():
-            slots[name] = (start, start + value.size, value.shape)
-            start += value.size
-        parts = [x.ravel() for x in self.definition.parameters.values()]
-        return np.concatenate([np.zeros(0), *parts]), slots
+        return self._parameters.vector(parameters)
 
     def arguments(
         self, q: Any, v: Any, t: Any, parameters: Mapping[str, Any] | None
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Checked arrays q (…, nq), v (…, nv), t (…) and p of whatever may be given for them."""
-        if hasattr(q, "q") and hasattr(q, "v"):  # a State, an Assembly
-            if v is None:
-                v = q.v
-            t = getattr(q, "t", t)
-            q = q.q
-        q = self._vector("q", q, self.coordinates)
-        v = np.zeros(len(self.velocities)) if v is None else self._vector("v", v, self.velocities)
-        try:
-            t = np.asarray(t, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise InputError("time t", found=shown(t), expected="numbers") from error
-        if not finite(t):
-            raise InputError("time t", found=shown(t), expected="a finite number")
-        if q.ndim == v.ndim == 1 and not t.ndim:
-            return q, v, t, self.parameter_vector(parameters)
-        shapes = q.shape[:-1], v.shape[:-1], t.shape
-        try:
-            batch = np.broadcast_shapes(*shapes)
-        except ValueError as error:
-            raise InputError(
-                "q, v, t",
-                found=f"batches of shapes {shapes[0]}, {shapes[1]} and {shapes[2]}",
-                expected="shapes that are equal or fit each other",
-            ) from error
-        q = np.broadcast_to(q, (*batch, q.shape[-1]))
-        v = np.broadcast_to(v, (*batch, v.shape[-1]))
-        return q, v, np.broadcast_to(t, batch), self.parameter_vector(parameters)
-
-    def _vector(self, letter: str, value: Any, names: tuple[str, ...]) -> FloatArray:
-        if isinstance(value, Mapping):
-            for name in value:
-                if name not in names:
-                    raise UnknownNameError(f"{letter}", name, names)
-            missing = [name for name in names if name not in value]
-            if missing:
-                raise InputError(
-                    letter,
-                    found=f"no value for {', '.join(missing)}",
-                    expected="a value for each name",
-                    advice="system.assemble finds the values that constraints determine.",
-                )
-            value = [value[name] for name in names]
-        try:
-            array = np.asarray(value, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise InputError(letter, found=shown(value), expected="numbers") from error
-        if array.ndim == 0 or array.shape[-1] != len(names):
-            found = f"shape {array.shape}" if array.ndim != 1 else counted(array.size)
-            raise InputError(letter, found=found, expected=f"{len(names)}: {', '.join(names)}")
-        if not finite(array):
-            where = tuple(np.argwhere(~np.isfinite(array))[0])
-            raise InputError(
-                f"{letter} of {names[where[-1]]!r}",
-                found=str(array[where]),
-                expected="a finite number",
-            )
-        return array
+        state = state_arrays(q, v, t, self.coordinates, self.velocities)
+        return *state, self.parameter_vector(parameters)
 
     @computed_once
     def evaluator(self) -> Evaluator:
@@ -1196,94 +1106,6 @@ class System:
         return [b.level for b in self.model.blocks.values() for _ in range(b.A.shape[0])]
 
 
-class ReducedSystem(System):
-    """A system in independent variables that knows the way back; `System.reduce` makes it.
-
-    Attributes
-    ----------
-    origin : the system it was reduced from.
-    way_back : ``way_back(state)`` gives all coordinates, velocities, accelerations and reactions of
-        the first system; see `zwang.functions.reduced.way_back.WayBack`.
-    """
-
-    origin: System
-    way_back: WayBack
-
-    @classmethod
-    def of_reduction(
-        cls, origin: System, reduction: Reduction, partition: Partition | None
-    ) -> ReducedSystem:
-        """From a model that is already projected."""
-        from zwang.functions.reduced.way_back import WayBack
-
-        system = cls.__new__(cls)
-        system.definition, system.model = reduction.model.definition, reduction.model
-        system.origin = origin
-        system.way_back = WayBack(system, origin, reduction, partition)
-        return system
-
-    @property
-    def eliminated(self) -> tuple[str, ...]:
-        """Names of the constraint rows that dropped out."""
-        return self.way_back.reduction.eliminated
-
-    @property
-    def invariants(self) -> tuple[str, ...]:
-        """Position constraints met through the velocities: kept by motions that start on them."""
-        return self.way_back.reduction.invariants
-
-    def way_in(
-        self,
-        q: Any,
-        v: Any = None,
-        t: Any = 0.0,
-        *,
-        start: Any = None,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> State:
-        """The state of this system that belongs to a state of the one it was reduced from.
-
-        Parameters
-        ----------
-        start : where the search for independent coordinates begins, for example near the turn of
-            an angle that is meant.
-        """
-        return State(*self.way_back.inverse(q, v, t, start=start, parameters=parameters))
-
-    def quality(
-        self, q: Any, v: Any = None, t: float = 0.0, *, parameters: Mapping[str, Any] | None = None
-    ) -> float:
-        """How well the chosen velocities determine the others at a state, from 0 to 1.
-
-        For systems reduced without a map. Near 0 the equations lose their digits: see `switched`.
-        """
-        return self.way_back.quality(q, v, t, parameters=parameters)
-
-    def switched(
-        self,
-        q: Any,
-        v: Any = None,
-        t: float = 0.0,
-        *,
-        below: float = 0.2,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> ReducedSystem:
-        """The system with the velocities that are best at a state, or itself if its own will do.
-
-        ``new.way_in(old.way_back.lift(state))`` is the same state in the new velocities.
-
-        Parameters
-        ----------
-        below : the `quality` under which others are chosen.
-        """
-        if self.quality(q, v, t, parameters=parameters) >= below:
-            return self
-        time = getattr(q, "t", t)
-        at = State(getattr(q, "q", q), np.zeros(0), time)
-        keep = [name for name in self.constraints if name in self.origin.constraints]
-        return self.origin.reduce(at=at, keep=keep, parameters=parameters)
-
-
 def _terms(model: Model) -> dict[str, Any]:
     """What accelerations of the ideal system are computed from."""
     return {"M": model.M, "Q": model.Q, "A": model.A, "b": model.b}
@@ -1292,23 +1114,3 @@ def _terms(model: Model) -> dict[str, Any]:
 def _position_and_rates(model: Model) -> dict[str, Any]:
     """What the residuals of a system are computed from."""
     return {"position": model.position_values, "velocity": model.rates}
-
-
-def single_time(t: Any) -> float:
-    """A single finite time."""
-    time = np.asarray(t, dtype=float)
-    if time.ndim or not np.isfinite(time):
-        raise InputError("time t", found=str(t), expected="a finite number")
-    return float(time)
-
-
-def conflicting_rows(A: FloatArray, b: FloatArray) -> tuple[int, ...] | None:
-    """An irreducible group of linear equations A x = b, rows of unit length, that contradict.
-
-    Rows come from a point found by iteration, so that dependence is decided to 1e-6.
-    """
-    U, s, _ = np.linalg.svd(A)
-    rank = int(np.sum(s > 1e-6))
-    size = np.full(len(b), np.abs(b).max(initial=0.0))
-    found = minimal_conflict(A, b, U[:, rank:], size, 1e-6)
-    return None if found is None else found.circuit.rows

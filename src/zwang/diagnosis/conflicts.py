@@ -17,7 +17,14 @@ from zwang.diagnosis.circuits import Circuit, Part, circuit_on, parts
 from zwang.formulations.linear import matvec
 from zwang.terms import FloatArray
 
-__all__ = ["Conflict", "conflict_of", "minimal_conflict", "resolving_rows", "rows_to_drop"]
+__all__ = [
+    "Conflict",
+    "conflict_of",
+    "conflicting_rows",
+    "minimal_conflict",
+    "resolving_rows",
+    "rows_to_drop",
+]
 
 #: Choices of rows examined in search of circuits of one connected part. C(20, 10): parts of at most
 #: 20 rows are always searched completely.
@@ -198,3 +205,15 @@ def _unresolved(part: Part, b: FloatArray, sets: np.ndarray) -> FloatArray:
     new = np.abs(np.diagonal(R, axis1=1, axis2=2)) > part.tolerance * np.linalg.norm(R, axis=1)
     along = new * (np.swapaxes(Q, 1, 2) @ g)
     return np.linalg.norm(g - matvec(Q, along), axis=-1)
+
+
+def conflicting_rows(A: FloatArray, b: FloatArray) -> tuple[int, ...] | None:
+    """An irreducible group of linear equations A x = b, rows of unit length, that contradict.
+
+    Rows come from a point found by iteration, so that dependence is decided to 1e-6.
+    """
+    U, s, _ = np.linalg.svd(A)
+    rank = int(np.sum(s > 1e-6))
+    size = np.full(len(b), np.abs(b).max(initial=0.0))
+    found = minimal_conflict(A, b, U[:, rank:], size, 1e-6)
+    return None if found is None else found.circuit.rows
