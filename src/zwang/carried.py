@@ -211,14 +211,15 @@ def carried_programs(
 
     What a mechanism in its own coordinates may leave out is told for all starts at once.
     """
-    against, alike = _against(system, settings), bool(np.all(P[0] == P))
-    if settings.coordinates is not Coordinates.ABSOLUTE and not against:
-        against = "" if isinstance(_in_plane(system, Y[0], P[0]), str) else "a plane"
-    loops = not system.rows_independent and len(system.velocities) < LARGE
-    if against or system.by_blocks or not alike or not loops:
-        return [
-            carried_program(system, y, t, p, settings, lanes) for y, p in zip(Y, P, strict=True)
-        ]
+    at_once = (
+        settings.coordinates is Coordinates.ABSOLUTE  # others may suit one start and not the next
+        and not (_against(system, settings) or system.by_blocks or system.rows_independent)
+        and len(system.velocities) < LARGE
+        and bool(np.all(P[0] == P))
+    )
+    if not at_once:
+        pairs = zip(Y, P, strict=True)
+        return [carried_program(system, y, t, p, settings, lanes) for y, p in pairs]
     found = _folded(system, P[0])
     rows = A[:, list(found.rows)]
     return [
