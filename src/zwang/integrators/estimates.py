@@ -19,6 +19,9 @@ EIGHT = ORDER_8.stages  # a tableau is told by its stages
 LARGEST_ERROR = 1e6  # above this the step is not looked at any further
 ALONG = 0.1  # an error is one along the constraints if projecting leaves this part of it
 FREE_PIVOT = 0.005  # relative pivots above this belong to rows far from losing rank
+# Where rows vanish pivots say nothing, being relative to the rows. But the first estimate is of
+# higher order and below this part of the second, unless it holds the rounding of stages.
+HIGHER = 0.1
 
 errors_8, errors_5 = errors_of(ORDER_8), errors_of(ORDER_5)
 first_shift_8, second_shift_8 = shifts_of(ORDER_8)
@@ -135,6 +138,7 @@ def tangential_error(
         if 1.0 <= error[lane] < LARGEST_ERROR:
             along = combined(stages, sums[0, lane], sums[1, lane], n)
             across[lane] = not along > ALONG * error[lane]
+            free = free and h[lane] ** 2 * squares[0, lane] <= HIGHER**2 * sums[1, lane]
             for k in range(2):
                 if free and squares[k, lane] > 0.0:
                     share = np.sqrt(sums[k, lane] / squares[k, lane]) / h[lane]
