@@ -1,7 +1,7 @@
 """Speed of compiled kernels: running, building, and growth of compile time.
 
-    python benchmarks/kernels.py            # print the figures beside their goals
-    python benchmarks/kernels.py --check    # and end with an error if a goal is missed
+    python -m benchmarks.kernels            # print the figures beside their goals
+    python -m benchmarks.kernels --check    # and end with an error if a goal is missed
 
 Times are CPU times on one core, the least of several passes in which the contenders take turns, so
 that a busy machine slows all of them alike. Everything is measured in one run; compare ratios.

@@ -1,8 +1,8 @@
 """Speed of simulations: against SciPy's integrator, the price of projection, ensembles, memory.
 
-    python benchmarks/simulate.py            # print the figures beside their goals
-    python benchmarks/simulate.py --check    # and end with an error if a goal is missed
-    python benchmarks/simulate.py --memory   # a stored run of ten million steps as well, minutes
+    python -m benchmarks.simulate            # print the figures beside their goals
+    python -m benchmarks.simulate --check    # and end with an error if a goal is missed
+    python -m benchmarks.simulate --memory   # a stored run of ten million steps as well, minutes
 
 CPU times, the least of several passes in which the contenders take turns, so that a busy machine
 slows all of them alike; the ensemble is measured in wall time, since it uses all cores. Everything
@@ -189,15 +189,15 @@ def peak_memory() -> float:
     """Largest memory [MB] of a process that stores a run of ten million steps."""
     with tempfile.TemporaryDirectory() as folder:
         program = (
-            "import resource, sys; sys.path.insert(0, sys.argv[2]); import simulate\n"
+            "import resource, sys\n"
+            "from benchmarks import simulate\n"
             "system, q, v = simulate.pendulum()\n"
             "run = system.simulate(q, v, until=1e4, step=1e-3, store=sys.argv[1])\n"
             "assert run.counts.steps == 10_000_000, run.counts\n"
             "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0)\n"
         )
-        here = str(__import__("pathlib").Path(__file__).parent)
         done = subprocess.run(
-            [sys.executable, "-c", program, f"{folder}/run", here],
+            [sys.executable, "-c", program, f"{folder}/run"],
             capture_output=True,
             text=True,
             check=True,

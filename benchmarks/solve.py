@@ -1,32 +1,29 @@
 """What `zwang.solve` costs, measured against the singular value decomposition it cannot do without.
 
-    python benchmarks/solve.py            a table; exit code 1 when a goal is missed
-    python benchmarks/solve.py --json     the same for machines
+    python -m benchmarks.solve            a table; exit code 1 when a goal is missed
+    python -m benchmarks.solve --json     the same for machines
 
-Times are CPU times on one thread. Each is the least of many short passes in which the candidate
-and its yardstick take turns, so that a busy machine disturbs both alike and the quiet moments
-count. The yardstick is one `numpy.linalg.svd` of the same A (batched where the candidate is), for
-sparse terms one sparse factorisation of the saddle-point matrix.
+Times are CPU times on one thread, to which the package holds numerical libraries. Each is the least
+of many short passes in which the candidate and its yardstick take turns, so that a busy machine
+disturbs both alike and the quiet moments count. The yardstick is one `numpy.linalg.svd` of the same
+A (batched where the candidate is), for sparse terms one sparse factorisation of the saddle-point
+matrix.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")  # before NumPy loads: one thread, and it is the same work
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import splu
 
-import numpy as np  # noqa: E402
-from scipy import sparse  # noqa: E402
-from scipy.sparse.linalg import splu  # noqa: E402
-
-import zwang as zw  # noqa: E402
+import zwang as zw
 
 Terms = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 Call = Callable[[], object]

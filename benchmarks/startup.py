@@ -1,6 +1,6 @@
 """How long `import zwang` and `zwang --help` take, against `import numpy` in the same run.
 
-    python benchmarks/startup.py
+    python -m benchmarks.startup
 
 Processes are started in turn, so that all see the same machine; each time is the least of seven.
 Byte code is written to a folder of its own, as installing the package would write it. The exit code

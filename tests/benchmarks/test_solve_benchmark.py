@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import zwang as zw
-
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "solve.py"
+from benchmarks import solve
 
 
 @pytest.fixture(scope="module")
 def benchmark():
-    spec = importlib.util.spec_from_file_location("benchmark_of_solve", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # its dataclasses look themselves up
-    spec.loader.exec_module(module)
-    return module
+    return solve
 
 
 def test_systems_have_the_ranks_they_are_named_after(benchmark):

@@ -138,7 +138,9 @@ class Program:
         """
         if further not in self._calls:
             names = [name for name in ("derivative", "project", "residual") if name in self.outputs]
-            kernels = {name: self.kernel(name) for name in (*names, *further)}
+            # Nobody arrives where there is nothing to keep: it would be the derivative once more.
+            names += [name for name in further if name != "arrival" or self.rows[1]]
+            kernels = {name: self.kernel(name) for name in names}
             order = ("derivative", "project", "residual", "", *further)
             addresses = tuple(kernels[name].address if name in kernels else 0 for name in order)
             most = max(kernels.values(), key=lambda kernel: kernel.work_size)

@@ -1,0 +1,13 @@
+"""Speed and accuracy, measured beside other engines.
+
+    python -m benchmarks              # everything: some twenty minutes, see `__main__`
+    python -m benchmarks.solve        # one subject alone: solve, kernels, simulate, startup
+
+Importing the package holds numerical libraries to one thread. They read these variables when they
+load, and a package is imported before its modules, so no module can load NumPy too early.
+"""
+
+import os
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")

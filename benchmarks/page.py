@@ -1,0 +1,249 @@
+"""Write the docs page 'Speed and accuracy' and its plots from the stored results.
+
+    python -m benchmarks.page
+
+The words are in `page.md`, the reasons for missed goals in `results/reasons.toml`, every figure
+comes from `results/results.json`. A test compares page and results.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from benchmarks.comparison import LEVELS, OURS, least
+from benchmarks.goals import Goal, goals
+
+__all__ = ["IMAGES", "PAGE", "RESULTS", "page", "reason", "results"]
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "results" / "results.json"
+REASONS = HERE / "results" / "reasons.toml"
+PAGE = HERE.parent / "docs" / "comparison" / "speed-and-accuracy.md"
+IMAGES = HERE.parent / "docs" / "images"
+
+#: How each engine goes through time.
+STEPPED = {
+    "Zwang": "compiled, order 8, error control",
+    "MuJoCo": "C, order 4, fixed steps",
+    "Pinocchio": "from Python: order 4 with fixed steps, or SciPy's order 8, error control",
+    "Exudyn": "C++, order 2 implicit with fixed steps; order 4 on trees",
+    "Drake": "C++, order 3 or 5 with error control; loops: order 1, fixed steps",
+    "OpenSim": "C++, order 4, error control",
+    "SymPy": "from Python around generated C: as Pinocchio",
+}
+
+
+#: In place of a section that the stored results do not have.
+UNMEASURED = "Not in the stored results: `python -m benchmarks` measures it."
+
+
+def results() -> dict[str, Any]:
+    """What is stored."""
+    return json.loads(RESULTS.read_text(encoding="utf-8"))
+
+
+def milliseconds(seconds: float) -> str:
+    """Three digits."""
+    return f"{1e3 * seconds:.3g}"
+
+
+def markdown(head: list[str], rows: list[list[str]]) -> str:
+    """A table."""
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join(line.replace("|  |", "| |") for line in lines)
+
+
+# --- goals ----------------------------------------------------------------------------------------
+
+
+def reason(goal: Goal) -> str | None:
+    """Why a goal is missed, where that is written down."""
+    known = tomllib.loads(REASONS.read_text(encoding="utf-8"))["missed"]
+    fitting = (entry["why"] for entry in known if goal.what.startswith(entry["goal"]))
+    return next(fitting, None)
+
+
+def _goal_table(found: list[Goal]) -> str:
+    rows = []
+    for goal in found:
+        loop = f"{goal.loop}{' kept' if goal.loop_kept else ''}" if goal.loop else ""
+        mark = "kept" if goal.kept else "**missed**"
+        rows.append([goal.what, goal.goal, goal.figure, mark, loop])
+    return markdown(["", "goal", "figure (whole call)", "", "time loop alone"], rows)
+
+
+def _missed(found: list[Goal]) -> str:
+    missed = [goal for goal in found if not goal.kept]
+    if not missed:
+        return "None is missed."
+    told: dict[str, list[str]] = {}
+    for goal in missed:
+        told.setdefault(reason(goal) or "", []).append(goal.what.split(",")[0])
+    lines = [f"- {'; '.join(dict.fromkeys(names))}: {why}" for why, names in told.items()]
+    return "\n".join(["Why goals are missed:", "", *lines])
+
+
+# --- works ----------------------------------------------------------------------------------------
+
+
+def _works(found: dict[str, Any]) -> str:
+    parts = []
+    for name, work in found["works"].items():
+        rows = []
+        for engine in STEPPED:
+            mine = [r for r in found["rows"] if r["work"] == name and r["engine"] == engine]
+            sentence = found["cannot"].get(name, {}).get(engine)
+            if mine:
+                rows.append([engine, *(_cell(mine, level) for level in LEVELS)])
+            elif sentence:
+                rows.append([engine, sentence.replace("|", "/"), *[""] * (len(LEVELS) - 1)])
+        head = ["", *(f"≤ {level:g} m" for level in LEVELS)]
+        about = f"{work['about']}. Reference: {work['source']}."
+        parts.append(f"### {name}\n\n{about}\n\n{markdown(head, rows)}")
+    return "\n\n".join(parts)
+
+
+def _cell(rows: list[dict[str, Any]], level: float) -> str:
+    best = least(rows, level)
+    if best is None:
+        return "–"
+    time = milliseconds(best["cpu"])
+    loop = least(rows, level, "advance") if best["advance"] is not None else None
+    if loop is not None:
+        time = f"**{time}** / {milliseconds(loop['advance'])}"
+    return f"{time} ({best['setting']})"
+
+
+def _evaluations(found: dict[str, dict[str, float]]) -> str:
+    engines = [engine for engine in STEPPED if any(engine in times for times in found.values())]
+    rows = [
+        [name, *(f"{1e6 * times[e]:.3g}" if e in times else "" for e in engines)]
+        for name, times in found.items()
+    ]
+    return markdown(["", *engines], rows)
+
+
+def _gain(rows: list[dict[str, Any]], costs: dict[str, dict[str, float]]) -> str:
+    """How much is fewer evaluations, and how much each costs less, stepping included."""
+    found = []
+    for name in ("chain(10)", "chain(100)", "skew_chain(10)", "four_bars(1)", "bricard"):
+        here = [row for row in rows if row["work"] == name]
+        mine = least([row for row in here if row["engine"] == OURS], 1e-6, "advance")
+        for engine in ("MuJoCo", "Pinocchio"):
+            best = least([row for row in here if row["engine"] == engine], 1e-6)
+            if mine is None or best is None or not best["evaluations"]:
+                continue
+            fewer = best["evaluations"] / mine["evaluations"]
+            cheaper = best["cpu"] / best["evaluations"] / (mine["advance"] / mine["evaluations"])
+            bare, share = costs.get(name, {}).get(engine), ""
+            if engine == "Pinocchio" and bare is not None:
+                share = f"{max(0.0, 1.0 - bare * best['evaluations'] / best['cpu']):.0%}"
+            order = "8, SciPy" if "DOP853" in best["setting"] else "4"
+            found.append([name, engine, order, f"{fewer:.2g} ×", f"{cheaper:.2g} ×", share])
+    head = ["work", "against", "order", "fewer evaluations", "each cheaper", "share of Python"]
+    return markdown(head, found)
+
+
+# --- the rest -------------------------------------------------------------------------------------
+
+
+def _ensembles(found: list[dict[str, Any]]) -> str:
+    rows = []
+    for row in found:
+        ours, peer = row["ours"], row.get("mujoco")
+        if ours is None or peer is None:
+            continue
+        cells = [
+            f"{x['rate']:.3g} /s, {milliseconds(x['cpu_each'])} ms ({x['setting']})"
+            for x in (ours, peer)
+        ]
+        wall, cpu = ours["rate"] / peer["rate"], peer["cpu_each"] / ours["cpu_each"]
+        rows.append([row["work"], f"{row['level']:g} m", *cells, f"{wall:.3g} ×", f"{cpu:.3g} ×"])
+    head = ["work", "to", "Zwang `simulate_many`", "MuJoCo `rollout`", "wall", "processor"]
+    return markdown(head, rows)
+
+
+def _branches(found: list[dict[str, Any]]) -> str:
+    rows = [
+        [row["linkage"], str(row["left"]), str(row["stopped"]), f"{row['worst']:.2g} m"]
+        for row in found
+    ]
+    return markdown(["linkage", "left", "stopped", "largest error of the others"], rows)
+
+
+def _starting(found: dict[str, Any]) -> str:
+    first, imports, sizes = (found[key] for key in ("first_trajectory", "imports", "megabytes"))
+    rows = []
+    for name in dict.fromkeys([*imports, *sizes]):
+        seconds = f"{imports[name]:.2f}" if name in imports else ""
+        rows.append([name, seconds, f"{sizes[name]:.0f}" if name in sizes else ""])
+    return (
+        "From starting Python to the end of the first 10 s of the four-bar, processor time: "
+        f"{first['later']:.2f} s; on the first run ever, with empty caches, "
+        f"{first['first run ever']:.1f} s.\n\n" + markdown(["", "import [s]", "size [MB]"], rows)
+    )
+
+
+def _derivations(found: dict[str, float | None]) -> str:
+    def told(name: str) -> str:
+        spent = found.get(name)
+        return "more than 60" if spent is None else f"{spent:.2f}"
+
+    rows = [
+        [str(n), *(told(name) for name in (f"cart({n})", f"Kane cart({n})", f"Lagrange cart({n})"))]
+        for n in (2, 5, 10, 20, 50)
+    ]
+    return (
+        "Processor time in s, imports included, with empty caches of models. Zwang: from functions "
+        "to the first evaluation in machine code; Whipple's bicycle from its kinetic energy and "
+        f"rolling conditions takes {told('bicycle')} s. SymPy: deriving alone.\n\n"
+        + markdown(["cart with n links", "Zwang", "SymPy, Kane", "SymPy, Lagrange"], rows)
+    )
+
+
+def page(stored: dict[str, Any]) -> str:
+    """The whole page."""
+    works, costs = stored["works"]["results"], stored["evaluations"]["results"]
+    about, found = stored["works"], goals(stored)
+
+    def told(section: str, tell: Callable[[Any], str]) -> str:
+        return tell(stored[section]["results"]) if section in stored else UNMEASURED
+
+    return Template((HERE / "page.md").read_text(encoding="utf-8")).substitute(
+        dates=" and ".join(sorted({section["date"] for section in stored.values()})),
+        processor=about["processor"],
+        cores=about["cores"],
+        system=about["system"],
+        versions=", ".join(f"{name} {version}" for name, version in about["versions"].items()),
+        goals=_goal_table(found),
+        missed=_missed(found),
+        gain=_gain(works["rows"], costs),
+        works=_works(works),
+        evaluations=_evaluations(costs),
+        ensembles=told("ensembles", _ensembles),
+        branches=told("branches", _branches),
+        starting=told("starting", _starting),
+        derivations=told("derivations", _derivations),
+        engines=markdown(["", "stepped"], [[name, how] for name, how in STEPPED.items()]),
+    )
+
+
+def main() -> None:
+    """Write page and plots."""
+    from benchmarks.plots import draw_errors, draw_growth
+
+    stored = results()
+    PAGE.parent.mkdir(exist_ok=True)
+    PAGE.write_text(page(stored), encoding="utf-8")
+    draw_errors(stored["works"]["results"]["rows"], IMAGES / "speed_errors.svg")
+    draw_growth(stored["evaluations"]["results"], IMAGES / "speed_growth.svg")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,0 @@
-"""The same works by several engines in one run."""

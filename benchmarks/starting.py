@@ -1,0 +1,99 @@
+"""How long one waits for the first answer, what an import takes, and how large an engine is.
+
+Processor times of fresh processes, the least of several in turns: what is imported, and from
+starting Python to the end of the first trajectory of a four-bar. Once with everything compiled
+before, once with empty caches, as on the first run ever. One thread does all of it: on a machine
+without other work one waits as long. Sizes are of the files of an engine's own distributions.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, distribution
+from typing import Any
+
+from benchmarks.engines import ENGINES, installed
+
+__all__ = ["starting"]
+
+PASSES = 3
+#: What users import first of an engine; Python and NumPy for scale.
+IMPORTS = {
+    "Python alone": "",
+    "NumPy": "import numpy",
+    "Zwang": "import zwang",
+    "MuJoCo": "import mujoco",
+    "Pinocchio": "import pinocchio",
+    "Exudyn": "import exudyn",
+    "Drake": "import pydrake.multibody.plant",
+    "OpenSim": "import opensim",
+    "SymPy": "import sympy.physics.mechanics",
+}
+#: The distributions that are an engine, without what they share with others.
+DISTRIBUTIONS = {
+    "Zwang": ("zwang",),
+    "MuJoCo": ("mujoco", "mujoco-core"),
+    "Pinocchio": ("pin", "libpinocchio", "eigenpy", "coal", "libcoal"),
+    "Exudyn": ("exudyn",),
+    "Drake": ("drake",),
+    "OpenSim": ("opensim",),
+    "SymPy": ("sympy", "mpmath", "pydy"),
+    "what Zwang needs": ("numpy", "scipy", "casadi", "numba", "llvmlite", "zarr"),
+}
+FIRST = (
+    "from zwang import library; run = library.four_bars(1).simulate(until=10.0); "
+    "assert run.finished"
+)
+
+
+def starting(say: Callable[[str], None]) -> dict[str, Any]:
+    """Imports, first trajectories and sizes."""
+    here = installed()
+    imports = {name: code for name, code in IMPORTS.items() if name in here or name not in ENGINES}
+    least = dict.fromkeys(imports, float("inf"))
+    for _ in range(PASSES + 1):
+        for name, code in imports.items():
+            least[name] = min(least[name], _seconds(code))
+    with tempfile.TemporaryDirectory() as folder:
+        first_ever = _seconds(FIRST, folder)
+        warm = min(_seconds(FIRST, folder) for _ in range(PASSES))
+    found = {
+        "imports": least,
+        "first_trajectory": {"first run ever": first_ever, "later": warm},
+        "megabytes": {name: size for name, size in sizes().items() if size},
+    }
+    for key, figures in found.items():
+        say(f"{key}: " + ", ".join(f"{name} {value:.3g}" for name, value in figures.items()))
+    return found
+
+
+def _seconds(code: str, cache: str | None = None) -> float:
+    place = dict(os.environ) if cache is None else {**os.environ, "ZWANG_CACHE_DIR": cache}
+    begin = _of_children()
+    subprocess.run([sys.executable, "-c", code], env=place, check=True, stdout=subprocess.DEVNULL)
+    return _of_children() - begin
+
+
+def _of_children() -> float:
+    """Processor time of all processes that were started and have ended."""
+    used = os.times()
+    return used.children_user + used.children_system
+
+
+def sizes() -> dict[str, float]:
+    """Megabytes of the files of each engine's distributions; 0 where it is not installed as one."""
+    found = {}
+    for name, distributions in DISTRIBUTIONS.items():
+        total = 0
+        for package in distributions:
+            try:
+                files = distribution(package).files or []
+            except PackageNotFoundError:
+                continue
+            total += sum(p.stat().st_size for f in files if (p := f.locate()).is_file())
+        found[name] = total / 1e6
+    return found

@@ -1,0 +1,66 @@
+"""Works that are no mechanisms of hinges: conditions on velocities, and a base that is driven."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.references import known_motion, stored
+from benchmarks.works.model import Work
+
+__all__ = ["bicycle", "car_axis", "disk", "particle"]
+
+
+def car_axis() -> Work:
+    """Two masses on rods and springs, the right wheel's base going up and down."""
+    motion = known_motion("car_axis")
+
+    def places() -> np.ndarray:
+        ends = np.array([motion["q"], motion["q_end"]]).reshape(2, 2, 2)
+        return np.insert(ends, 1, 0.0, axis=2)
+
+    return Work(
+        "car_axis",
+        "the car axis of the Test Set for IVP Solvers, driven base, 3 s; both ends at the end",
+        np.array([0.0, motion["until"]]),
+        places,
+        "two freedoms in 36 digits (tests/reference/make_motions.py)",
+    )
+
+
+def particle() -> Work:
+    """ẏ = zẋ + sin t under forces that depend on time."""
+    motion = known_motion("nonholonomic_particle")
+    return Work(
+        "nonholonomic_particle",
+        "a particle with ẏ = zẋ + sin t, 8 s; its place at the end",
+        np.array([0.0, motion["until"]]),
+        lambda: np.array([[motion["q"]], [motion["q_end"]]]),
+        "closed form for z, the rest in 36 digits (tests/reference/make_motions.py)",
+    )
+
+
+def disk() -> Work:
+    """A thin disk that rolls and wobbles."""
+    motion = known_motion("rolling_disk")
+
+    def places() -> np.ndarray:
+        return np.array([[[q[0], q[1], 0.0]] for q in (motion["q"], motion["q_end"])])
+
+    return Work(
+        "rolling_disk",
+        "a thin disk that rolls and wobbles, 5 s; its point of contact at the end",
+        np.array([0.0, motion["until"]]),
+        places,
+        "Euler angles in 36 digits (tests/reference/make_motions.py)",
+    )
+
+
+def bicycle() -> Work:
+    """Whipple's bicycle, pushed to the side: rolls, leans and steers."""
+    return Work(
+        "bicycle",
+        "Whipple's bicycle at 5 m/s, pushed to the side at 0.5 rad/s, 5 s",
+        np.linspace(0.0, 5.0, 26),
+        lambda: stored("bicycle"),
+        "nine joint coordinates and six rolling conditions, dense recursion; DOP853",
+    )
