@@ -137,7 +137,9 @@ def _first(stored: dict[str, Any]) -> list[Goal]:
             ("bicycle", "bicycle from functions, derived and compiled", 5.0),
             ("cart(50)", "cart with 50 links, derived and compiled", 10.0),
         ):
-            spent = found.get(name)
+            if name not in found:
+                continue
+            spent = found[name]
             figure = "more than a minute" if spent is None else f"{spent:.1f} s"
             kept = spent is not None and spent <= limit
             goals.append(Goal(title, f"≤ {limit:g} s", figure, kept))

@@ -192,7 +192,9 @@ def _starting(found: dict[str, Any]) -> str:
 
 def _derivations(found: dict[str, float | None]) -> str:
     def told(name: str) -> str:
-        spent = found.get(name)
+        if name not in found:
+            return "not tried"
+        spent = found[name]
         return "more than 60" if spent is None else f"{spent:.2f}"
 
     rows = [
