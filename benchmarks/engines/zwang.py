@@ -19,6 +19,7 @@ from benchmarks.references import known_motion
 from benchmarks.works.model import Work
 from zwang import library
 from zwang.integrators.choose import LOOPS
+from zwang.integrators.settings import Coordinates
 from zwang.integrators.settings import Settings as Choices
 from zwang.kernels.call import call
 from zwang.kernels.jit import jit
@@ -166,7 +167,9 @@ def evaluation(work: Work) -> Callable[[int], None]:
     subject, start, _ = model(work)
     system = getattr(subject, "system", subject)
     y, p = np.concatenate([start.q, start.v]), system.parameter_vector()
-    program = program_of(system, y, 0.0, p, Choices(until=1.0))
+    # In the coordinates that the work is stated in: the state at hand is one of these.
+    choices = Choices(until=1.0, coordinates=Coordinates.ABSOLUTE)
+    program = program_of(system, y, 0.0, p, choices)
     kernel = program.kernel("derivative")
     q_dot, v_dot = (np.empty(port.size) for port in kernel.outputs)
     given = (start.q.copy(), start.v.copy(), np.zeros(1), np.append(p, 0.0), q_dot, v_dot)
