@@ -433,7 +433,11 @@ class System:
         _, _, A, b = self.evaluator("terms", _terms, q, v, t, p)
         A = A.reshape(-1, len(v))
         limit = DISAGREEMENT * max(1.0, np.abs(b).max(initial=0.0))
-        if a is not None and np.abs(b - A @ a).max(initial=0.0) <= limit:
+        if a is None:  # then nearly the least one, by a tenth of the work of an exact one
+            S = A @ A.T
+            shift = 1e-10 * float(np.trace(S)) * np.eye(len(b))
+            a = np.asarray(A.T @ np.linalg.solve(S + shift, b))
+        if np.abs(b - A @ a).max(initial=0.0) <= limit:
             return
         miss = b - A @ np.linalg.lstsq(A, b, rcond=None)[0]
         if np.abs(miss).max(initial=0.0) > limit:
