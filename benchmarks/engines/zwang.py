@@ -19,7 +19,6 @@ from benchmarks.references import known_motion
 from benchmarks.works.model import Work
 from zwang import library
 from zwang.integrators.choose import LOOPS
-from zwang.integrators.settings import Coordinates
 from zwang.integrators.settings import Settings as Choices
 from zwang.kernels.call import call
 from zwang.kernels.jit import jit
@@ -163,16 +162,17 @@ def _repeat(address, q, v, t, p, q_dot, v_dot, work, count):  # noqa: ANN001 - N
 
 
 def evaluation(work: Work) -> Callable[[int], None]:
-    """q̇ and v̇ with all constraint forces, called in a compiled loop as integrators call it."""
+    """q̇ and v̇ in the coordinates that a run takes, in a compiled loop as integrators call it."""
     subject, start, _ = model(work)
     system = getattr(subject, "system", subject)
     y, p = np.concatenate([start.q, start.v]), system.parameter_vector()
-    # In the coordinates that the work is stated in: the state at hand is one of these.
-    choices = Choices(until=1.0, coordinates=Coordinates.ABSOLUTE)
-    program = program_of(system, y, 0.0, p, choices)
+    program = program_of(system, y, 0.0, p, Choices(until=1.0))
+    if program.carrier is not None:
+        y, p = (x[:, 0] for x in program.carrier.enter(y[:, None], 0.0, p[:, None]))
     kernel = program.kernel("derivative")
     q_dot, v_dot = (np.empty(port.size) for port in kernel.outputs)
-    given = (start.q.copy(), start.v.copy(), np.zeros(1), np.append(p, 0.0), q_dot, v_dot)
+    q, v = y[: program.nq].copy(), y[program.nq :].copy()
+    given = (q, v, np.zeros(1), np.append(p, 0.0), q_dot, v_dot)
     space = kernel.work()
 
     def evaluate(count: int) -> None:
