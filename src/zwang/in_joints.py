@@ -456,6 +456,7 @@ class _Found:
     numbers: dict[bytes, LinkNumbers] = field(default_factory=dict)
     systems: dict[tuple[bytes, Pattern], JointSystem] = field(default_factory=dict)
     chosen: dict[bytes, JointSystem] = field(default_factory=dict)
+    light: dict[bytes, bool] = field(default_factory=dict)
 
     @classmethod
     def of(cls, system: MechanismSystem) -> _Found:
@@ -474,6 +475,14 @@ class _Found:
                 self.numbers.clear()
             self.numbers[p.tobytes()] = found
         return found
+
+    def has_massless_motion(self, p: FloatArray) -> bool:
+        """Whether a body can move without inertia, for some parameters."""
+        if p.tobytes() not in self.light:
+            if len(self.light) > KEPT:
+                self.light.clear()
+            self.light[p.tobytes()] = has_massless_motion(self.tree.parts, p, None)
+        return self.light[p.tobytes()]
 
     def system_of(self, mechanism: MechanismSystem, p: FloatArray) -> JointSystem:
         """The mechanism in the coordinates of its joints, for some parameters."""
@@ -500,13 +509,13 @@ def joint_program(
     if against:
         return against
     found = kept.system_of(system, p)
-    q_hat, v_hat, own = found.carrier.into(y[:nq], y[nq:], t, p)
+    q_hat, v_hat, own = found.carrier.entered(y[:nq], y[nq:], t, p)
     start, hat = np.concatenate([q_hat, v_hat]), np.concatenate([p, own])
     there = found.carrier.leave(start[None], np.array([t]), hat)[0]
     missed = np.abs(there[:nq] - y[:nq]).max(initial=0.0)
     if not missed <= FOREIGN * max(1.0, float(np.abs(y[:nq]).max(initial=0.0))):
         return "a state that its joints, as placed, do not reach"
-    light = not found.rows and has_massless_motion(system.parts, p, None)
+    light = not found.rows and kept.has_massless_motion(p)
     if light and found.massless(start, t, hat):
         return "a motion of its joints that meets no inertia"
     inner = program_of(found, start, t, hat, settings, lanes)
@@ -524,7 +533,9 @@ def joint_program(
 
 
 def _too_large(tree: Tree) -> str:
-    """That a tree would take too long to compile; empty if not."""
+    """That a tree would take too long to compile, or has nothing to move; empty if not."""
+    if not tree.nv:
+        return "joints that leave no freedom"
     if len(tree.links) > MOST_LINKS:
         return f"{len(tree.links)} freedoms, more than {MOST_LINKS}"
     if tree.constraints and tree.nv > MOST_VELOCITIES:

@@ -20,7 +20,7 @@ from zwang.bodies.loops import loops
 from zwang.bodies.many import Bulk, bulk_rows
 from zwang.bodies.marker import Joint
 from zwang.bodies.model import definition_of, model_of
-from zwang.bodies.motions import spins_in_place, undetermined_error
+from zwang.bodies.motions import one_by_one, spins_in_place, undetermined_error
 from zwang.bodies.parts import Parts
 from zwang.diagnosis.wording import listing
 from zwang.engine.blocks.program import BlockProgram, block_program
@@ -48,6 +48,8 @@ CLOSED = 1e-13
 #: Corrections after which what is left of random accelerations is undetermined, and how much of
 #: what is determined may be left: each correction takes away all but about 1e-6 of it.
 SETTLING, SETTLED = 8, 1e-6
+#: Undetermined motions that are looked for at most: those of one body, and a few more.
+MOST_DIRECTIONS = 12
 
 
 def is_large(parts: Parts) -> bool:
@@ -167,19 +169,32 @@ class LargeMechanismSystem(MechanismSystem):
         """
         if not any(body.singular for body in self.parts.bodies):
             return
+        generator, basis = np.random.default_rng(0), np.zeros((len(v), 0))
+        while True:
+            left = self._undetermined(q, generator.standard_normal(v.shape), t, p)
+            left = left - basis @ (basis.T @ left)
+            size = float(np.linalg.norm(left))
+            if size < SETTLED or basis.shape[1] == MOST_DIRECTIONS:
+                break
+            basis = np.column_stack([basis, left / size])
+        if basis.size:
+            raise undetermined_error(self.parts, q, one_by_one(self.parts, basis))
+
+    def _undetermined(
+        self, q: FloatArray, a: FloatArray, t: FloatArray, p: FloatArray
+    ) -> FloatArray:
+        """What is left of an acceleration after corrections, but for bodies that spin in place."""
         settle = self.block_program().kernel("settle")
-        left = np.random.default_rng(0).standard_normal(v.shape)
         for _ in range(SETTLING):
-            (left,) = settle(q, left, np.atleast_1d(t), p)
+            (a,) = settle(q, a, np.atleast_1d(t), p)
         _, starts = self.parts.places
         for body in self.parts.bodies:
-            own = np.zeros_like(left)
+            own = np.zeros_like(a)
             here = slice(starts[body.index], starts[body.index + 1])
-            own[here] = left[here]
+            own[here] = a[here]
             if np.abs(own).max() < SETTLED or spins_in_place(self.parts, own):
-                left[here] = 0.0
-        if left.any():
-            raise undetermined_error(self.parts, q, left[:, None])
+                a[here] = 0.0
+        return a
 
     def require_agreement(
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, a: FloatArray | None

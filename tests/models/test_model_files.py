@@ -549,7 +549,7 @@ def test_every_method_of_a_builder_has_a_table():
 def test_every_choice_of_a_simulation_has_a_key():
     choices = set(inspect.signature(simulate).parameters)
     process = {"system", "q", "v", "start", "events", "store", "store_every", "progress"}
-    assert choices - process - {"companions"} <= keys_of("simulation")
+    assert choices - process - {"companions", "unknown"} <= keys_of("simulation")
     assert {field.name for field in fields(Settings)} <= keys_of("simulation")
 
 

@@ -15,10 +15,20 @@ from zwang.errors import NotUniqueError
 from zwang.rotation.quaternion import rotation_matrix
 from zwang.terms import FloatArray
 
-__all__ = ["body_motion", "joint_rates", "moving_bodies", "spins_in_place", "undetermined_error"]
+__all__ = [
+    "body_motion",
+    "joint_rates",
+    "moving_bodies",
+    "one_by_one",
+    "spins_in_place",
+    "undetermined_error",
+]
 
 #: Parts of a motion below this, relative to the largest, are rounding.
 NOISE = 1e-9
+#: Entries of undetermined motions, of unit length together, above this are more than what
+#: corrections left of others.
+TELLING = 1e-4
 #: Motions told in an error before the rest is only counted.
 TOLD = 4
 
@@ -48,6 +58,33 @@ def undetermined_error(parts: Parts, q: FloatArray, directions: FloatArray) -> N
         advice=f"Give {listing([b.name for b in bodies], 'or')} mass and inertia, or a joint that "
         "holds it.",
     )
+
+
+def one_by_one(parts: Parts, basis: FloatArray) -> FloatArray:
+    """A basis of the same motions, each with one turn, or else one shift, that the others lack.
+
+    Parameters
+    ----------
+    basis : orthonormal, shape (nv, k).
+    """
+    _, starts = parts.places
+    turns, shifts = [], []
+    for body in parts.bodies:
+        own = list(range(starts[body.index], starts[body.index + 1]))
+        count = {6: 3, 3: 1}.get(body.kind.nv, 0)
+        shifts += own[: len(own) - count]
+        turns += own[len(own) - count :]
+    chosen: list[int] = []
+    seen = np.zeros((0, basis.shape[1]))
+    for i in turns + shifts:
+        rest = basis[i] - seen.T @ (seen @ basis[i])
+        size = float(np.linalg.norm(rest))
+        if size > TELLING:
+            chosen.append(i)
+            seen = np.vstack([seen, rest / size])
+    if len(chosen) < basis.shape[1]:
+        return basis
+    return np.linalg.solve(basis[chosen].T, basis.T).T
 
 
 def spins_in_place(parts: Parts, v: FloatArray) -> bool:

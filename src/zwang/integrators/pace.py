@@ -32,12 +32,12 @@ class Pace:
     def __init__(self, loop: Loop) -> None:
         #: Whether the first chunk takes milliseconds at most.
         self.brief = loop.program.kernel("derivative").compiled
-        self.steps = max(FIRST_STEPS, FIRST_ENTRIES // loop.state.size if self.brief else 0)
+        self.steps = max(FIRST_STEPS, FIRST_ENTRIES // max(loop.state.size, 1) if self.brief else 0)
         self.tried = _tried(loop)
 
     def advance(self, loop: Loop) -> Chunk:
         """The next chunk."""
-        rows = max(SMALLEST_ROWS, min(self.steps, LARGEST_BUFFER // loop.state.size))
+        rows = max(SMALLEST_ROWS, min(self.steps, LARGEST_BUFFER // max(loop.state.size, 1)))
         began = perf_counter()
         chunk = loop.advance(self.steps, rows)
         seconds = perf_counter() - began
