@@ -102,13 +102,13 @@ def test_a_run_that_cannot_go_on_is_kept_and_fails(here):
 
 def test_stopped_run_is_resumed_to_the_same_bits(here):
     """Ctrl-C in a real process; then --resume; then comparison with a run that was not stopped."""
-    text = PENDULUM.read_text(encoding="utf-8").replace('"10 s"', '"2000 s"')
-    Path("long.toml").write_text(text.replace("save = 0.02", "save = 2.0"), encoding="utf-8")
+    text = PENDULUM.read_text(encoding="utf-8").replace('"10 s"', '"40000 s"')
+    Path("long.toml").write_text(text.replace("save = 0.02", "save = 40.0"), encoding="utf-8")
     command = [sys.executable, "-m", "zwang.cli.app", "run", "long.toml", "-o", "part"]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
     )
-    # The store appears when integration begins; 2,000 s take a while from there on.
+    # The store appears when integration begins; 40,000 s take a while from there on.
     while not Path("part").is_dir() and process.poll() is None:
         time.sleep(0.02)
     time.sleep(0.1)
