@@ -31,11 +31,13 @@ class Crew:
         self.threads, self.interrupt, self.report = threads, interrupt, report
         self.began = monotonic()
 
-    def share(self, work: Callable[[int], int], parts: int, count: int) -> None:
-        """Do all parts of the work; each returns how many of the `count` trajectories it ended."""
+    def share(self, work: Callable[[int], int], parts: int, count: int, done: int = 0) -> None:
+        """Do all parts of the work; each returns how many of the `count` trajectories it ended.
+
+        `done` of them had ended before.
+        """
         parts_left = iter(range(parts))
         if self.threads == 1 or parts <= 1:
-            done = 0
             for number in self._worked(work, parts_left):
                 done += number
                 self._tell(done, count)
@@ -50,7 +52,7 @@ class Crew:
             # In a copy of the context the work hears of Ctrl-C, which reaches this thread alone.
             hands = [pool.submit(copy_context().run, labour) for _ in range(self.threads)]
             try:
-                self._watch(hands, ended, count)
+                self._watch(hands, ended, count, done)
             except BaseException:
                 self.interrupt.asked = True  # the others need not go on
                 raise
@@ -60,9 +62,11 @@ class Crew:
         for part in parts:
             yield work(part)
 
-    def _watch(self, hands: list[Future[None]], ended: SimpleQueue[int], count: int) -> None:
+    def _watch(
+        self, hands: list[Future[None]], ended: SimpleQueue[int], count: int, done: int
+    ) -> None:
         """Wait for all hands, tell of what has ended, and raise what one of them raised."""
-        waiting, done = set(hands), 0
+        waiting = set(hands)
         while waiting or not (self.report is None or ended.empty()):
             if self.report is None:
                 finished, waiting = wait(waiting, self.NAP, FIRST_COMPLETED)

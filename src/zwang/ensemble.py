@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Runs", "simulate_many"]
 
+#: Packs of trajectories that are made ready before they run: little memory, and enough for threads.
+AT_ONCE = 256
+
 
 class Runs(Sequence[Run]):
     """The runs of an ensemble, in the order of their starts.
@@ -255,13 +258,14 @@ def _simulate_many(
         for k in range(0, len(members), LANES)
     ]
 
-    def work(k: int) -> int:
-        program, members = packs[k]
-        for i, run in zip(members, _together(context, program, members), strict=True):
-            runs[i] = run if run is not None else _caught(context, alone, i)
-        return len(members)
-
-    crew.share(work, len(packs), sum(len(members) for _, members in packs))
+    total, ended = sum(len(members) for _, members in packs), 0
+    for first in range(0, len(packs), AT_ONCE):
+        few = [_Pack(context, *pack) for pack in packs[first : first + AT_ONCE]]
+        crew.share(lambda k, few=few: few[k].run(), len(few), total, ended)
+        for pack in few:
+            ended += len(pack.members)
+            for i, run in zip(pack.members, pack.ended(), strict=True):
+                runs[i] = run if run is not None else _caught(context, alone, i)
     return Runs(runs)
 
 
@@ -271,55 +275,69 @@ def _plain(choices: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _together(context: _Context, program: Any, members: list[int]) -> list[_Trajectory | None]:
-    """Up to four trajectories in lanes; None for all when one of them fails on the way."""
-    count, starts = len(members), context.starts
-    lanes = members + [members[-1]] * (LANES - count)
-    loop = start_loop(
-        program,
-        context.settings,
-        starts.t,
-        np.concatenate([starts.q[lanes], starts.v[lanes]], axis=1).T,
-        starts.P[lanes].T,
-        times=context.times,
-        scales=context.scales,
-    )
-    loop.project()
-    if program.left_out and not _agree(context, loop, members):
-        return [None] * count
-    t: list[list[FloatArray]] = [[] for _ in range(count)]
-    y: list[list[FloatArray]] = [[] for _ in range(count)]
-    logs: list[list[RankLog]] = [[] for _ in range(count)]
-    if context.times is None or (len(context.times) and context.times[0] == starts.t):
-        present = loop.present.T.copy()
-        for k in range(count):
-            t[k].append(np.array([starts.t]))
-            y[k].append(present[k : k + 1])
-    code, pace = sh.BUDGET, Pace(loop)
-    while code != sh.DONE and not context.interrupt.asked:
-        chunk = pace.advance(loop)
-        code = chunk.code
-        if code not in (sh.DONE, sh.FULL, sh.BUDGET) and not (
-            code == sh.SINGULAR and _may_go_on(context, loop, chunk, members)
-        ):
-            return [None] * count  # whoever failed must not hold up the others: each alone
-        for k in range(count):
-            t[k].append(chunk.t[k])
-            y[k].append(chunk.y[k])
-            logs[k] += chunk.ranks[k]
-    ended = []
-    for k, i in enumerate(members):
-        rows = np.concatenate(t[k]), np.concatenate(y[k])
-        if program.left_out and _contradicts(context, loop, k, i, *rows):
-            ended.append(None)
-            continue
+class _Pack:
+    """Up to four trajectories in lanes.
+
+    They are made ready and put together one after the other, by one thread, and run by all threads
+    at once: where Python and compiled code take turns every tenth of a millisecond, two threads
+    wait for each other longer than they work.
+    """
+
+    def __init__(self, context: _Context, program: Any, members: list[int]) -> None:
+        self.context, self.members, starts = context, members, context.starts
+        lanes = members + [members[-1]] * (LANES - len(members))
+        self.loop = start_loop(
+            program,
+            context.settings,
+            starts.t,
+            np.concatenate([starts.q[lanes], starts.v[lanes]], axis=1).T,
+            starts.P[lanes].T,
+            times=context.times,
+            scales=context.scales,
+        )
+        self.loop.project()
+        #: Whether all go on by themselves: whoever fails must not hold up the others.
+        self.sound = not program.left_out or _agree(context, self.loop, members)
+        self.first = None
+        if context.times is None or (len(context.times) and context.times[0] == starts.t):
+            self.first = self.loop.present.T.copy()
+        self.chunks: list[Chunk] = []
+
+    def run(self) -> int:
+        """Integrate to the end, or until the user stops it; how many trajectories ended."""
+        context, code, pace = self.context, sh.BUDGET, Pace(self.loop)
+        while self.sound and code != sh.DONE and not context.interrupt.asked:
+            chunk = pace.advance(self.loop)
+            code = chunk.code
+            self.sound = code in (sh.DONE, sh.FULL, sh.BUDGET) or (
+                code == sh.SINGULAR and _may_go_on(context, self.loop, chunk, self.members)
+            )
+            self.chunks.append(chunk)
+        return len(self.members)
+
+    def ended(self) -> list[_Trajectory | None]:
+        """What there is of each; None for all when one of them failed on the way."""
+        if not self.sound:
+            return [None] * len(self.members)
+        return [self._trajectory(k, i) for k, i in enumerate(self.members)]
+
+    def _trajectory(self, k: int, i: int) -> _Trajectory | None:
+        context, loop, start = self.context, self.loop, self.context.starts.t
+        t, y = [chunk.t[k] for chunk in self.chunks], [chunk.y[k] for chunk in self.chunks]
+        if self.first is not None:
+            t, y = [np.array([start]), *t], [self.first[k : k + 1], *y]
+        elif not t:
+            t, y = [np.zeros(0)], [np.zeros((0, len(context.scales)))]
+        rows = np.concatenate(t), np.concatenate(y)
+        if loop.program.left_out and _contradicts(context, loop, k, i, *rows):
+            return None
         finished, counts, end = not loop.counts[sh.ACTIVE, k], loop.work_done(k), float(loop.t[k])
         status = stopped_by_user(end)
         if finished:
             stiff = loop.held_back(k)
             status = status_of(Counts(*counts), end, sh.DONE, context.settings, held_back=stiff)
-        ended.append(_Trajectory(context, i, *rows, status, finished, counts, program, logs[k]))
-    return ended
+        logs = [log for chunk in self.chunks for log in chunk.ranks[k]]
+        return _Trajectory(context, i, *rows, status, finished, counts, loop.program, logs)
 
 
 def _may_go_on(context: _Context, loop: Loop, chunk: Chunk, members: list[int]) -> bool:
