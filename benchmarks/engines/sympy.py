@@ -138,7 +138,7 @@ def compiled(kane: Any) -> Callable[[np.ndarray], np.ndarray]:
 
 def lambdified(kane: Any) -> Callable[[float, np.ndarray], np.ndarray]:
     """(t, state) → its rate, through NumPy: PyDy's generated C does not know the time."""
-    t, q, u = me.dynamicsymbols._t, list(kane.q), list(kane.u)  # noqa: SLF001
+    t, q, u = me.dynamicsymbols._t, list(kane.q), list(kane.u)  # noqa: SLF001 - as above
     f = sm.lambdify([t, *q, *u], [kane.mass_matrix_full, kane.forcing_full], cse=True)
 
     def rate(t: float, y: np.ndarray) -> np.ndarray:

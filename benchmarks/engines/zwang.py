@@ -176,7 +176,7 @@ def evaluation(work: Work) -> Callable[[int], None]:
     space = kernel.work()
 
     def evaluate(count: int) -> None:
-        _repeat(kernel.address, *given, space, count)
+        # Through the program, which owns what its kernels work with.
+        _repeat(program.kernel("derivative").address, *given, space, count)
 
-    evaluate.keep = (kernel, program)  # type: ignore[attr-defined]
     return evaluate

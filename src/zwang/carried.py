@@ -103,9 +103,13 @@ class CarriedSystem(System):
         system.rows_of_mechanism = not plane.askew
         return system
 
-    @cached_property
-    def placement(self) -> tuple[FloatArray, FloatArray]:  # type: ignore[override]
+    @property
+    def placement(self) -> tuple[FloatArray, FloatArray]:
         """The q and v that the mechanism was described at, in the coordinates it is carried in."""
+        return self._placement
+
+    @cached_property
+    def _placement(self) -> tuple[FloatArray, FloatArray]:
         q, v = self.parts.start
         if self.carrier is None:
             return q, v
@@ -253,11 +257,8 @@ class _Found:
     @classmethod
     def of(cls, system: MechanismSystem) -> _Found:
         """Kept with the mechanism."""
-        return system.__dict__.setdefault("_carried", None) or cls._new(system)
-
-    @classmethod
-    def _new(cls, system: MechanismSystem) -> _Found:
-        system.__dict__["_carried"] = cls(system.parts)
+        if "_carried" not in system.__dict__:
+            system.__dict__["_carried"] = cls(system.parts)
         return system.__dict__["_carried"]
 
 

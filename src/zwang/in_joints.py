@@ -178,7 +178,7 @@ class JointSystem(System):
         return not self.rows
 
     @cached_property
-    def model(self) -> Model:  # type: ignore[override]
+    def model(self) -> Model:  # type: ignore[override] - made when it is asked for
         """M̂, Q̂, Â and b̂ as expressions."""
         import casadi as ca
 

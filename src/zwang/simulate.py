@@ -63,6 +63,9 @@ __all__ = ["CHOICES", "rerun_of", "resume", "simulate"]
 EVENTS_AT_ONCE = 8
 INSTANT = 1e-8
 
+#: What a run tells once of rows chosen again.
+ACT_AGAIN = "rows that had been left out had to act in place of others"
+
 
 def simulate(
     system: System,
@@ -374,8 +377,8 @@ class _Simulation:
         program = program_of(self.active, y, t, self.p, self.settings)
         if program.left_out == self.loop.program.left_out or self.loop.finished:
             return
-        note = f"at t = {t:.6g} s rows that had been left out had to act in place of others"
-        self.notes += [note] if note[-40:] not in (other[-40:] for other in self.notes) else []
+        if not any(note.endswith(ACT_AGAIN) for note in self.notes):  # the first time alone
+            self.notes.append(f"at t = {t:.6g} s {ACT_AGAIN}")
         self._close()
         self._stretch(y, t)
         self.loop.project()

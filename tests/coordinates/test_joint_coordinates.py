@@ -319,26 +319,11 @@ def test_lanes_and_company_change_nothing():
         assert alone.v.tobytes() == run.v.tobytes()
 
 
-def test_a_stored_run_goes_on_to_the_same_bits(tmp_path, monkeypatch):
-    from zwang.run.store import Store
-
+def test_a_stored_run_goes_on_to_the_same_bits(died):
     m = library.bricard()
     whole = m.simulate(until=3.0, coordinates="joint")
-    limits = {"FIRST_STEPS": 20, "GROWTH": 1.0, "SMALLEST_ROWS": 16, "LARGEST_BUFFER": 64}
-    commit = Store.commit
-
-    def dying(self, *arguments):
-        if self._commits == 2:
-            raise KeyboardInterrupt
-        commit(self, *arguments)
-
-    with monkeypatch.context() as patch:
-        for name, value in limits.items():
-            patch.setattr(f"zwang.integrators.pace.{name}", value)
-        patch.setattr(Store, "commit", dying)
-        with pytest.raises(KeyboardInterrupt):
-            m.simulate(until=3.0, store=tmp_path / "run", store_every=0.0, coordinates="joint")
-    resumed = zw.resume(tmp_path / "run", m.system)
+    path = died(m, until=3.0, coordinates="joint")
+    resumed = zw.resume(path, m.system)
     assert resumed.q.tobytes() == whole.q.tobytes()
     assert resumed.v.tobytes() == whole.v.tobytes()
 

@@ -402,7 +402,8 @@ class Recursion:
         unit = ca.SX(ca.DM.eye(3))
         if link.motion == "spherical":
             return {link.v + k: (unit[:, k], self.zero) for k in range(3)}
-        moves = {link.v + k: (self.zero, T[k, :].T) for k in range(3)}  # type: ignore[index]
+        assert T is not None  # a free link turns
+        moves = {link.v + k: (self.zero, T[k, :].T) for k in range(3)}
         return {**moves, **{link.v + 3 + k: (unit[:, k], self.zero) for k in range(3)}}
 
     # --- bodies and markers as elements see them --------------------------------------------------

@@ -13,7 +13,6 @@ Everything else, here and in the driver, is the same for all methods.
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -70,9 +69,6 @@ class Chunk:
     ranks: list[list[RankLog]]
 
 
-_OWN = threading.local()
-
-
 class Output:
     """What a compiled loop writes to, for W trajectories of n entries.
 
@@ -88,20 +84,6 @@ class Output:
         self.filled = np.zeros(W, dtype=np.int64)
         self.ranks = np.empty((RANK_ROWS, sg.LOG + n, W))
         self.rank_rows = np.zeros(W, dtype=np.int64)
-
-    @classmethod
-    def of(cls, rows: int, n: int, W: int) -> Output:
-        """The thread's own, of this size.
-
-        One serves all loops of a thread: fresh memory of this size would be asked of the system for
-        every run, for which threads wait for each other.
-        """
-        kept: tuple[tuple[int, int, int], Output] | None = getattr(_OWN, "output", None)
-        if kept is None or kept[0] != (rows, n, W):
-            kept = _OWN.output = (rows, n, W), cls(rows, n, W)
-        out = kept[1]
-        out.filled[:] = out.rank_rows[:] = 0
-        return out
 
     def chunk(self, code: int) -> Chunk:
         """What was written, lane by lane."""
@@ -302,7 +284,7 @@ class Loop(ABC):
         """Run until done, a buffer is full, the budget of steps is used or an event is met."""
         n, W = self.state.shape
         while True:
-            out = Output.of(rows, n, W)
+            out = Output(rows, n, W)
             code = self.run(out, budget)
             if code == sh.FULL and not out.filled.any() and not out.rank_rows.any():
                 rows *= 4  # more save times within one step than the buffer holds
