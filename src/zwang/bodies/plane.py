@@ -93,7 +93,7 @@ class Plane:
 
     def reason_against(self, q: FloatArray, v: FloatArray) -> str:
         """Why a state is not one of motion in the plane; empty if it is."""
-        at_q, at_v = _places(self.parts)
+        at_q, at_v = self._outer
         n, own = self.W[:, 2], self.C[:, 2]
         turned = np.einsum("i,bij->bj", n, rotation_matrix(q[at_q[:, 3:]]))
         tilt = np.abs(turned - own).max(axis=-1, initial=0.0)
@@ -110,7 +110,7 @@ class Plane:
 
     def enter(self, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """q̂, v̂ and the distances d along the normal."""
-        at_q, at_v = _places(self.parts)
+        at_q, at_v = self._outer
         placed = q[at_q[:, :3]] @ self.W
         halves = np.einsum("bij,bi->bj", self._turns, q[at_q[:, 3:]])
         speeds = v[at_v[:, :3]] @ self.W[:, :2]
@@ -124,8 +124,8 @@ class Plane:
         return q_hat, v_hat, placed[:, 2]
 
     def scales(self, scales: FloatArray) -> FloatArray:
-        """Sizes of q̂ and v̂ from those of q and v: the largest of those they stand for."""
-        at_q, at_v = _places(self.parts)
+        """Sizes of q̂ and v̂ from those of q and v: the least of those they stand for."""
+        at_q, at_v = self._outer
         nq = len(self.parts.coordinates)
         of_q, of_v = scales[:nq], scales[nq:]
         inner_q, inner_v = self._inner
@@ -139,40 +139,40 @@ class Plane:
         return np.concatenate([found_q, found_v])
 
     @cached_property
+    def _starts(self) -> tuple[list[int], list[int]]:
+        """Where q̂ and v̂ of each body begin, and their numbers at the end."""
+        q, v = [0], [0]
+        for body in self.parts.bodies:
+            more = (1, 1) if body.kind is SCALAR else (4, 3)
+            q.append(q[-1] + more[0])
+            v.append(v[-1] + more[1])
+        return q, v
+
+    @property
     def _counts(self) -> tuple[int, int]:
-        sizes = [(1, 1) if b.kind is SCALAR else (4, 3) for b in self.parts.bodies]
-        return sum(a for a, _ in sizes), sum(b for _, b in sizes)
+        return self._starts[0][-1], self._starts[1][-1]
+
+    @cached_property
+    def _outer(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where q and v of each body in space are, (bodies, 7) and (bodies, 6)."""
+        return _places(self.parts)
 
     @cached_property
     def _inner(self) -> tuple[np.ndarray, np.ndarray]:
         """Where q̂ and v̂ of each body in space are, (bodies, 4) and (bodies, 3)."""
-        q, v, found_q, found_v = 0, 0, [], []
-        for body in self.parts.bodies:
-            if body.kind is SCALAR:
-                q, v = q + 1, v + 1
-                continue
-            found_q.append(range(q, q + 4))
-            found_v.append(range(v, v + 3))
-            q, v = q + 4, v + 3
-        return (
-            np.array(found_q, dtype=int).reshape(-1, 4),
-            np.array(found_v, dtype=int).reshape(-1, 3),
-        )
+        q, v = (np.array(starts)[_spatial(self.parts)] for starts in self._starts)
+        return q[:, None] + np.arange(4), v[:, None] + np.arange(3)
 
     @cached_property
     def _scalars(self) -> list[tuple[int, int, int, int]]:
         """Where further coordinates are: in q, in q̂, in v̂, in v."""
-        found, q, v = [], 0, 0
-        starts_q, starts_v = self.parts.places
-        for i, body in enumerate(self.parts.bodies):
-            if body.kind is SCALAR:
-                found.append((starts_q[i], q, v, starts_v[i]))
-            q, v = (q + 1, v + 1) if body.kind is SCALAR else (q + 4, v + 3)
-        return found
+        (outer_q, outer_v), (q, v) = self.parts.places, self._starts
+        bodies = enumerate(self.parts.bodies)
+        return [(outer_q[i], q[i], v[i], outer_v[i]) for i, b in bodies if b.kind is SCALAR]
 
     def somewhere(self, q: FloatArray) -> FloatArray:
         """Bodies put anywhere in the plane, at the distances d of a state."""
-        q, (at_q, _) = q.copy(), _places(self.parts)
+        q, (at_q, _) = q.copy(), self._outer
         generator, count = np.random.default_rng(0), len(self.C)
         placed = np.column_stack(
             [generator.standard_normal((count, 2)), q[at_q[:, :3]] @ self.W[:, 2]]
@@ -201,14 +201,13 @@ class Plane:
         bodies: list[Moving] = []
         seen: list[Moving] = []
         wholes: list[tuple[casadi.SX, casadi.SX]] = []
-        at_q = at_v = k = 0
-        for body in parts.bodies:
+        k = 0
+        for body, at_q, at_v in zip(parts.bodies, *self._starts, strict=False):
             if body.kind is SCALAR:
                 bodies.append(Moving(q[at_q], v[at_v], [at_v], ca.SX.eye(1)))
                 seen.append(bodies[-1])
                 wholes.append((q[at_q], v[at_v]))
                 N[at_q, at_v] = 1
-                at_q, at_v = at_q + 1, at_v + 1
                 continue
             x, half, speed = q[at_q : at_q + 2], q[at_q + 2 : at_q + 4], v[at_v : at_v + 3]
             placed = ca.vertcat(x, p[known + k])
@@ -220,7 +219,7 @@ class Plane:
             N[at_q, at_v] = N[at_q + 1, at_v + 1] = 1
             N[at_q + 2, at_v + 2], N[at_q + 3, at_v + 2] = -0.5 * half[1], 0.5 * half[0]
             unit.append((at_q + 2, at_q + 3))
-            at_q, at_v, k = at_q + 4, at_v + 3, k + 1
+            k += 1
         state = State(q, v, t, p, ca.mtimes(N, v))
         found = embedded(
             parts,
@@ -376,13 +375,8 @@ def _spatial(parts: Parts) -> list[int]:
 
 def _places(parts: Parts) -> tuple[np.ndarray, np.ndarray]:
     """Where q and v of each body in space are, (bodies, 7) and (bodies, 6)."""
-    if "_spatial_places" not in parts.__dict__:
-        starts_q, starts_v = parts.places
-        bodies = _spatial(parts)
-        q = np.array([range(starts_q[i], starts_q[i] + 7) for i in bodies], dtype=int)
-        v = np.array([range(starts_v[i], starts_v[i] + 6) for i in bodies], dtype=int)
-        parts.__dict__["_spatial_places"] = q.reshape(-1, 7), v.reshape(-1, 6)
-    return parts.__dict__["_spatial_places"]
+    q, v = (np.array(starts)[_spatial(parts)] for starts in parts.places)
+    return q[:, None] + np.arange(7), v[:, None] + np.arange(6)
 
 
 def _own_axes(W: FloatArray, m: FloatArray) -> FloatArray:
