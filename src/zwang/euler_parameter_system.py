@@ -96,7 +96,7 @@ class EulerParameterSystem(System):
         """W of v = W q̇ and v̇ = W q̈, shape (…, nv, nq)."""
         parts = self.origin.parts
         q, rest, t, p = self.arguments(q, None, 0.0, None)
-        (W,) = self._evaluate(
+        (W,) = self.evaluated(
             "velocity_map", lambda m: {"W": velocity_map(parts, m.state.q)}, q, rest, t, p
         )
         return W.reshape(*q.shape[:-1], len(self.origin.velocities), len(self.coordinates))
@@ -114,7 +114,7 @@ class EulerParameterSystem(System):
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
     ) -> EquationTerms:
         """`singular_terms` for what `arguments` returns, with C = 0."""
-        M, Q = self._evaluate(
+        M, Q = self.evaluated(
             "singular", lambda _: {"M": self.singular.M, "Q": self.singular.Q}, q, v, t, p
         )
         terms = self.ideal_terms_at(q, v, t, p)

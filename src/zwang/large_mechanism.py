@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zwang.block_programs import structure_of
-from zwang.bodies.element import Arguments, Element
+from zwang.bodies.channels import Channel
+from zwang.bodies.element import Element
 from zwang.bodies.loops import loops
 from zwang.bodies.many import Bulk, bulk_rows
-from zwang.bodies.marker import Joint
 from zwang.bodies.model import definition_of, model_of
 from zwang.bodies.motions import one_by_one, spins_in_place, undetermined_error
 from zwang.bodies.parts import Parts
@@ -28,7 +27,6 @@ from zwang.errors import AssemblyError
 from zwang.functions.arguments import single_time
 from zwang.functions.assembly.result import Assembly
 from zwang.functions.model import Model
-from zwang.functions.trace import vector
 from zwang.integrators.settings import Drift, Settings
 from zwang.kernels.expression import read
 from zwang.mechanism_system import LARGE, MechanismSystem
@@ -344,48 +342,13 @@ class LargeMechanismSystem(MechanismSystem):
 
     # --- joint coordinates ------------------------------------------------------------------------
 
-    def is_angle(self, name: str) -> bool:
-        """Whether a channel is an angle, which is followed over full turns."""
-        joint, coordinate, rate = self._channel(name)
-        return not rate and self._coordinate(joint, coordinate)[1].size1_out(0) == 3
-
-    def joint_states(
-        self,
-        name: str,
-        q: Any,
-        v: Any = None,
-        t: Any = 0.0,
-        *,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> tuple[FloatArray, FloatArray]:
-        """A joint's coordinate and its rate."""
-        joint, coordinate, _ = self._channel(name)
-        q, v, t, p = self.arguments(q, v, t, parameters)
-        element, function = self._coordinate(joint, coordinate)
-        key = ("coordinate", coordinate, element.law.key)
-        (found,) = self._one(element, key, function, _flat(q, v, t), p)
-        state = found[0].reshape(*q.shape[:-1], -1)
-        if state.shape[-1] == 3:
-            return np.arctan2(state[..., 0], state[..., 1]), state[..., 2]
-        return state[..., 0], state[..., 1]
-
-    def _coordinate(self, joint: Joint, coordinate: str) -> tuple[Element, casadi.Function]:
-        """A joint's element, and (value, rate) or (sin, cos, rate) as a function of it."""
-        import casadi as ca
-
-        element = next(e for e in self.parts.constraints if e.name == joint.elements[0])
-        assert joint.kind is not None
-        assert joint.layout is not None
-        equations, layout = joint.kind.coordinates[coordinate], joint.layout
-
-        def function(poses: Any, data: Any) -> Any:
-            a, b = (layout.frame(pose, data, x) for pose, x in zip(poses, "ab", strict=True))
-            return equations(a, b, data)
-
-        law = replace(element.law, function=function)
-        symbols = Arguments.of(law, self.parts.parameters)
-        state = vector(joint.name, symbols.evaluated(law, joint.name, self.parts.parameters))
-        return element, ca.Function("coordinate", symbols.columns, [state])
+    def joint_states_at(
+        self, channel: Channel, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
+    ) -> FloatArray:
+        """(value, rate), or (sin, cos, rate), of a joint's element alone; last axis."""
+        function = self.joint_channels.function(channel)
+        (found,) = self._one(channel.element, channel.key, function, _flat(q, v, t), p)
+        return found[0].reshape(*q.shape[:-1], -1)
 
     def own_program(
         self, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int

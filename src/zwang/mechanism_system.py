@@ -7,27 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.bodies.channels import Channel, Channels, value_and_rate
 from zwang.bodies.explained import MechanismExplanation, explained
-from zwang.bodies.inertia import number
-from zwang.bodies.joints.kind import JointKind
-from zwang.bodies.loops import is_loop
-from zwang.bodies.marker import Joint
 from zwang.bodies.model import Symbols, model_of
 from zwang.bodies.motions import spins_in_place, undetermined_error
 from zwang.bodies.parts import Parts, require_inertia
-from zwang.bodies.place import Conditions, place, set_velocities
-from zwang.bodies.pose import SCALAR, pose_of
 from zwang.carried import carried_program, carried_programs
-from zwang.diagnosis.conflicts import conflicting_rows
 from zwang.diagnosis.explain import explain_terms
 from zwang.diagnosis.passport import Passport, passport_terms
-from zwang.diagnosis.wording import listing
-from zwang.errors import AssemblyError, InputError, NotUniqueError, UnknownNameError, shown
+from zwang.errors import InputError, NotUniqueError, UnknownNameError
 from zwang.euler_parameter_system import OF_BODIES, EulerParameterSystem, solve_by
+from zwang.formulations.lazy import computed_once
 from zwang.functions.arguments import single_time
 from zwang.functions.assembly.result import Assembly
-from zwang.functions.symbol import SymbolArray, symbols_of
-from zwang.functions.trace import vector
+from zwang.mechanism_assembly import assembled
 from zwang.solution import Solution
 from zwang.system import System
 from zwang.terms import FloatArray
@@ -259,52 +252,25 @@ class MechanismSystem(System):
 
     # --- joint coordinates ------------------------------------------------------------------------
 
+    @computed_once
+    def joint_channels(self) -> Channels:
+        """Coordinates and rates of the joints as functions of their elements."""
+        return Channels(self.parts)
+
     @property
     def channels(self) -> tuple[str, ...]:
         """Names of the joints' coordinates and rates, for example ``pin.angle``."""
-        return tuple(
-            f"{joint.name}.{coordinate}{ending}"
-            for joint in self.parts.joints.values()
-            if joint.kind is not None
-            for coordinate in joint.kind.coordinates
-            for ending in ("", "_rate")
-        )
-
-    def _channel(self, name: str) -> tuple[Joint, str, bool]:
-        """Joint, coordinate and whether the rate is meant."""
-        owner, _, quantity = name.partition(".")
-        joint = self.parts.joints.get(owner)
-        rate = quantity.endswith("_rate")
-        coordinate = quantity.removesuffix("_rate")
-        if joint is None or joint.kind is None or coordinate not in joint.kind.coordinates:
-            raise UnknownNameError("joint coordinate", name, self.channels)
-        return joint, coordinate, rate
+        return self.joint_channels.names
 
     def is_angle(self, name: str) -> bool:
         """Whether a channel is an angle, which is followed over full turns."""
-        joint, coordinate, rate = self._channel(name)
-        return not rate and self._joint_state(joint, coordinate).numel() == 3
+        return self.joint_channels.is_angle(name)
 
-    def _kernel_name(self, prefix: str, joint: Joint, coordinate: str) -> str:
-        """A name for a kernel; the user's may be no name for CasADi."""
-        return f"{prefix}{list(self.parts.joints).index(joint.name)}_{coordinate}"
-
-    def _joint_state(self, joint: Joint, coordinate: str) -> casadi.SX:
-        """(value, rate), or (sin, cos, rate), of a joint coordinate as expressions."""
+    def joint_expression(self, channel: Channel) -> casadi.SX:
+        """(value, rate), or (sin, cos, rate), of a joint coordinate in the symbols of the model."""
         state = self.model.state
-        s = Symbols(self.parts, state.q, state.v, state.t, state.p)
-        element = next(e for e in self.parts.constraints if e.name == joint.elements[0])
-        columns = s.columns(element)
-        kinds = element.law.kinds
-        poses = [pose_of(k, c, v) for k, c, v in zip(kinds, columns[:2], columns[2:4], strict=True)]
-        data = _Numbers()
-        for name, shape in element.law.shapes.items():
-            entries = symbols_of(s.parameter(f"{element.name}.{name}"))
-            setattr(data, name, entries.reshape(shape).view(SymbolArray) if shape else entries[0])
-        assert isinstance(joint.kind, JointKind)
-        assert joint.layout is not None
-        a, b = (joint.layout.frame(pose, data, x) for pose, x in zip(poses, "ab", strict=True))
-        return vector(f"{joint.name}.{coordinate}", joint.kind.coordinates[coordinate](a, b, data))
+        symbols = Symbols(self.parts, state.q, state.v, state.t, state.p)
+        return self.joint_channels.function(channel)(*symbols.columns(channel.element))
 
     def joint_coordinate(
         self,
@@ -320,7 +286,7 @@ class MechanismSystem(System):
         `name` is one of `channels`, for example ``pin.angle`` or ``pin.angle_rate``.
         """
         value, rate = self.joint_states(name, q, v, t, parameters=parameters)
-        return rate if self._channel(name)[2] else value
+        return rate if self.joint_channels[name].rate else value
 
     def joint_states(
         self,
@@ -332,16 +298,17 @@ class MechanismSystem(System):
         parameters: Mapping[str, Any] | None = None,
     ) -> tuple[FloatArray, FloatArray]:
         """A joint's coordinate and its rate."""
-        joint, coordinate, _ = self._channel(name)
-        arguments = self.arguments(q, v, t, parameters)
-        (state,) = self._evaluate(
-            self._kernel_name("joint", joint, coordinate),
-            lambda _: {"state": self._joint_state(joint, coordinate)},
-            *arguments,
+        channel, arguments = self.joint_channels[name], self.arguments(q, v, t, parameters)
+        return value_and_rate(self.joint_states_at(channel, *arguments))
+
+    def joint_states_at(
+        self, channel: Channel, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
+    ) -> FloatArray:
+        """(value, rate), or (sin, cos, rate), for what `arguments` returns; last axis."""
+        (state,) = self.evaluated(
+            f"joint{channel.label}", lambda _: {"state": self.joint_expression(channel)}, q, v, t, p
         )
-        if state.shape[-1] == 3:
-            return np.arctan2(state[..., 0], state[..., 1]), state[..., 2]
-        return state[..., 0], state[..., 1]
+        return state
 
     # --- a consistent start -----------------------------------------------------------------------
 
@@ -376,90 +343,7 @@ class MechanismSystem(System):
         q, v = self.parts.start
         if start is not None:
             q, v, _, _ = self.arguments(start, None if hasattr(start, "q") else v, t, parameters)
-        kept = self._wishes("hold", hold)
-        if prefer:
-            both = {**self._wishes("prefer", prefer), **kept}
-            q = place(self._conditions(both, time, p), q).q
-        conditions = self._conditions(kept, time, p)
-        found = place(conditions, q)
-        names = [
-            *self._position_names,
-            *(f"hold {name}" for name in kept for _ in self._rows(name)),
-        ]
-        if not found.met:
-            raise self._open(found.q, found.values, found.slopes, names, v, time)
-        v, iterations = self._velocities(velocity or {}, found.q, v, time, p), found.iterations
-        moved = found.q - self.parts.start[0]
-        named = dict(zip(self.coordinates, moved.tolist(), strict=True))
-        return Assembly(found.q, v, time, named, float(np.linalg.norm(moved)), iterations)
-
-    @property
-    def _position_names(self) -> list[str]:
-        levels = zip(self.model.row_names, self.row_levels(), strict=True)
-        return [name for name, level in levels if level == "position"]
-
-    @property
-    def _rate_names(self) -> list[str]:
-        levels = zip(self.model.row_names, self.row_levels(), strict=True)
-        return [name for name, level in levels if level != "acceleration"]
-
-    def _wishes(self, what: str, given: Mapping[str, Any] | None) -> dict[str, Any]:
-        known = [*self.channels, *self.coordinates, *(b.name for b in self.parts.bodies)]
-        for name in given or {}:
-            if name not in known or name.endswith("_rate"):
-                raise UnknownNameError(what, name, [k for k in known if not k.endswith("_rate")])
-        return {name: self._wished(what, name, value) for name, value in (given or {}).items()}
-
-    def _wished(self, what: str, name: str, value: Any) -> Any:
-        """A value for a coordinate; a body is held as it was placed."""
-        if name in self.channels or name in self.coordinates:
-            return number(f"{what} {name!r}", value)
-        if value is not True:
-            raise InputError(
-                f"{what} {name!r}",
-                found=shown(value),
-                expected="True: a body is held as it was placed",
-                advice=f"Coordinates such as {self._first_coordinate(name)!r} take values.",
-            )
-        return value
-
-    def _first_coordinate(self, body: str) -> str:
-        return next(name for name in self.coordinates if name.startswith(f"{body}."))
-
-    def _rows(self, name: str) -> range:
-        """As many rows as a held thing has conditions."""
-        for body in self.parts.bodies:
-            if body.name == name and body.kind is not SCALAR:
-                return range(body.kind.nv)
-        return range(1)
-
-    def _conditions(self, wishes: Mapping[str, Any], t: float, p: FloatArray) -> Conditions:
-        """Constraints and wishes as conditions on q."""
-        nq, nv = len(self.coordinates), len(self.velocities)
-        rest, time = np.zeros(nv), np.asarray(t)
-        held = [self._held(name, value) for name, value in wishes.items()]
-
-        def values(q: FloatArray) -> tuple[FloatArray, FloatArray]:
-            phi, A = self._evaluate(
-                "placing",
-                lambda m: {"position": m.position_values, "A": _position_rows(m, nv)},
-                q,
-                rest,
-                time,
-                p,
-            )
-            parts = [(phi, A.reshape(len(phi), nv)), *(h(q, time, p) for h in held)]
-            return (
-                np.concatenate([np.atleast_1d(g) for g, _ in parts]),
-                np.concatenate([np.atleast_2d(G) for _, G in parts]),
-            )
-
-        def move(q: FloatArray, step: FloatArray) -> FloatArray:
-            (N,) = self._evaluate("N", lambda m: {"N": m.N}, q, rest, time, p)
-            return self.on_unit_length(q + N.reshape(nq, nv) @ step)
-
-        size = self._size
-        return Conditions(values, move, self._weights(size), size)
+        return assembled(self, q, v, time, p, hold or {}, prefer or {}, velocity or {})
 
     def on_unit_length(self, q: FloatArray) -> FloatArray:
         """The same coordinates with Euler parameters and (cos, sin) of unit length."""
@@ -468,212 +352,3 @@ class MechanismSystem(System):
             index = list(group)
             q[..., index] /= np.linalg.norm(q[..., index], axis=-1, keepdims=True)
         return q
-
-    @property
-    def _size(self) -> float:
-        """A length of the mechanism: how far its markers and bodies spread."""
-        arms = [np.linalg.norm(m.arm) for j in self.parts.joints.values() for m in (j.a, j.b) if m]
-        places = [np.linalg.norm(b.placement.position) for b in self.parts.bodies]
-        largest = max([*arms, *places], default=1.0)
-        return float(largest) or 1.0
-
-    def _weights(self, size: float) -> FloatArray:
-        weights = []
-        for body in self.parts.bodies:
-            turns = {6: 3, 3: 1}.get(body.kind.nv, 0)
-            weights += [1.0] * (body.kind.nv - turns) + [size**2] * turns
-        return np.array(weights)
-
-    def _held(self, name: str, value: Any) -> Any:
-        """A held coordinate as a condition: (q, t, p) → (g, G)."""
-        nq, nv = len(self.coordinates), len(self.velocities)
-        rest = np.zeros(nv)
-        if name in self.channels:
-            joint, coordinate, _ = self._channel(name)
-
-            def of_joint(q: FloatArray, t: FloatArray, p: FloatArray) -> Any:
-                state, slope = self._evaluate(
-                    self._kernel_name("held", joint, coordinate),
-                    lambda m: self._state_and_slope(joint, coordinate, m),
-                    q,
-                    rest,
-                    t,
-                    p,
-                )
-                if len(state) == 3:
-                    off = np.arctan2(state[0], state[1]) - value
-                    return (off + np.pi) % (2.0 * np.pi) - np.pi, slope.reshape(1, nv)
-                return state[0] - value, slope.reshape(1, nv)
-
-            return of_joint
-        bodies = {b.name: i for i, b in enumerate(self.parts.bodies)}
-        q0 = self.parts.start[0]
-        if name in bodies and name not in self.coordinates:
-            i = bodies[name]
-            q_starts, v_starts = self.parts.places
-            index = np.arange(q_starts[i], q_starts[i + 1])
-
-            def of_body(q: FloatArray, t: FloatArray, p: FloatArray) -> Any:
-                (N,) = self._evaluate("N", lambda m: {"N": m.N}, q, rest, t, p)
-                columns = slice(v_starts[i], v_starts[i + 1])
-                block = N.reshape(nq, nv)[index, columns]
-                G = np.zeros((columns.stop - columns.start, nv))
-                G[:, columns] = np.eye(columns.stop - columns.start)
-                return np.linalg.lstsq(block, q[index] - q0[index], rcond=None)[0], G
-
-            return of_body
-        k = self.coordinates.index(name)
-
-        def of_coordinate(q: FloatArray, t: FloatArray, p: FloatArray) -> Any:
-            (N,) = self._evaluate("N", lambda m: {"N": m.N}, q, rest, t, p)
-            return q[k] - value, N.reshape(nq, nv)[k]
-
-        return of_coordinate
-
-    def _state_and_slope(self, joint: Joint, coordinate: str, m: Any) -> dict[str, casadi.SX]:
-        import casadi as ca
-
-        state = self._joint_state(joint, coordinate)
-        return {"state": state, "slope": ca.jacobian(state[-1], m.state.v)}
-
-    def _velocities(
-        self,
-        wishes: Mapping[str, Mapping[str, float]],
-        q: FloatArray,
-        v: FloatArray,
-        t: float,
-        p: FloatArray,
-    ) -> FloatArray:
-        """Velocities nearest to those wished for that satisfy the constraints."""
-        for key in wishes:
-            if key not in ("hold", "prefer"):
-                raise UnknownNameError("velocity", key, ["hold", "prefer"])
-        nv, time = len(self.velocities), np.asarray(t)
-        known = [*(c for c in self.channels if c.endswith("_rate")), *self.velocities]
-        held, preferred = dict(wishes.get("hold", {})), dict(wishes.get("prefer", {}))
-        for key, given in (("hold", held), ("prefer", preferred)):
-            for name, value in given.items():
-                if name not in known:
-                    raise UnknownNameError(f"{key} velocity", name, known)
-                given[name] = number(f"{key} velocity {name!r}", value)
-
-        def row(name: str) -> tuple[FloatArray, FloatArray]:
-            """The rate at rest and its derivative by v."""
-            if name in self.velocities:
-                return np.zeros(()), np.eye(nv)[self.velocities.index(name)]
-            joint, coordinate, _ = self._channel(name)
-            state, slope = self._evaluate(
-                self._kernel_name("held", joint, coordinate),
-                lambda m: self._state_and_slope(joint, coordinate, m),
-                q,
-                np.zeros(nv),
-                time,
-                p,
-            )
-            return state[-1], slope.ravel()
-
-        weights = self._weights(self._size)
-        if preferred:
-            wanted = {**preferred, **held}
-            v, _, _ = set_velocities(self._rates(q, time, p, wanted, row), v, weights)
-        rates = self._rates(q, time, p, held, row)
-        v, psi, slopes = set_velocities(rates, v, weights)
-        size = max(1.0, float(np.abs(v).max(initial=0.0)))
-        if np.abs(psi).max(initial=0.0) > 1e-9 * size:
-            names = [*self._rate_names, *(f"hold {name}" for name in held)]
-            raise self._impossible("velocity", Assembly(q, v, t), psi, slopes, names)
-        return v
-
-    def _rates(
-        self, q: FloatArray, t: FloatArray, p: FloatArray, held: Mapping[str, float], row: Any
-    ) -> Any:
-        nv = len(self.velocities)
-        lines = [(row(name), value) for name, value in held.items()]
-
-        def rates(v: FloatArray) -> tuple[FloatArray, FloatArray]:
-            psi, A = self._evaluate(
-                "rates", lambda m: {"velocity": m.rates, "A": _rate_rows(m, nv)}, q, v, t, p
-            )
-            psi, A = np.atleast_1d(psi), A.reshape(-1, nv)
-            more = [rest + slope @ v - value for (rest, slope), value in lines]
-            slopes = [slope for (_, slope), _ in lines]
-            return (
-                np.concatenate([psi, np.array(more)]),
-                np.concatenate([A, np.array(slopes).reshape(-1, nv)]),
-            )
-
-        return rates
-
-    def _open(
-        self,
-        q: FloatArray,
-        values: FloatArray,
-        slopes: FloatArray,
-        names: list[str],
-        v: FloatArray,
-        t: float,
-    ) -> AssemblyError:
-        return self._impossible("configuration", Assembly(q, v, t), values, slopes, names)
-
-    def _impossible(
-        self,
-        what: str,
-        nearest: Assembly,
-        values: FloatArray,
-        slopes: FloatArray,
-        names: list[str],
-    ) -> AssemblyError:
-        """The error of joints that cannot be closed, or of drivers and held values that clash."""
-        lengths = np.linalg.norm(slopes, axis=1)
-        scale = np.where(lengths > 1e-12, 1.0 / np.where(lengths > 1e-12, lengths, 1.0), 1.0)
-        rows = conflicting_rows(slopes * scale[:, None], -values * scale)
-        if rows is None:
-            share = np.abs(values)
-            rows = tuple(int(i) for i in np.flatnonzero(share > 1e-3 * share.max(initial=0.0)))
-        owners = [self.parts.owner(name.split("[")[0]) for name in names]
-        group = tuple(dict.fromkeys(owners[i] for i in rows))
-        gaps = {
-            name: float(
-                np.linalg.norm([x for x, o in zip(values, owners, strict=True) if o == name])
-            )
-            for name in group
-        }
-        worst = max(gaps, key=lambda name: gaps[name])
-        joints = [self.parts.joints[name] for name in group if name in self.parts.joints]
-        unit = ""
-        if what == "configuration" and len(joints) == len(group) and is_loop(joints):
-            unit = " m"
-            found = f"that the loop of joints {listing(group)} cannot be closed"
-            advice = "Move a body or a joint's point, or change a length"
-        else:
-            found = f"that {listing([self.parts.described(name) for name in group])} contradict "
-            found += "each other" if len(group) > 1 else "the placement"
-            advice = "Let go of one of these, or change its value"
-        return AssemblyError(
-            f"assembly, {what}",
-            nearest=nearest,
-            gap=sum(gaps.values()),
-            group=group,
-            found=f"{found}; at the nearest {what} the gaps add up to {sum(gaps.values()):.3g}"
-            f"{unit}, the largest {gaps[worst]:.3g}{unit} in {worst}",
-            expected="placements, held values and drivers that agree",
-            advice=f"{advice}; .nearest of this error is the nearest state.",
-        )
-
-
-class _Numbers:
-    """Numbers of an element as attributes."""
-
-
-def _position_rows(m: Any, nv: int) -> casadi.SX:
-    import casadi as ca
-
-    rows = [b.A for b in m.blocks.values() if b.value is not None]
-    return ca.vertcat(*rows) if rows else ca.SX(0, nv)
-
-
-def _rate_rows(m: Any, nv: int) -> casadi.SX:
-    import casadi as ca
-
-    rows = [b.A for b in m.blocks.values() if b.rate is not None]
-    return ca.vertcat(*rows) if rows else ca.SX(0, nv)

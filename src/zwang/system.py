@@ -289,7 +289,7 @@ class System:
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
     ) -> EquationTerms:
         """`ideal_terms` for what `arguments` returns."""
-        M, Q, A, b = self._evaluate("terms", _terms, q, v, t, p)
+        M, Q, A, b = self.evaluated("terms", _terms, q, v, t, p)
         nv = len(self.velocities)
         # A matrix of one column comes back as a vector.
         M, A = M.reshape(*q.shape[:-1], nv, nv), A.reshape(*q.shape[:-1], -1, nv)
@@ -317,7 +317,7 @@ class System:
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
     ) -> FloatArray:
         """b alone, by the kernel of all terms."""
-        return self._evaluate("terms", _terms, q, v, t, p)[3]
+        return self.evaluated("terms", _terms, q, v, t, p)[3]
 
     def _opaque_notes(self) -> list[str]:
         """How functions that are called numerically were differentiated in the terms."""
@@ -345,7 +345,7 @@ class System:
             return solve_reaction_law(
                 self.evaluator, terms, ideal.multipliers, ideal.scaled, q, v, t, p
             )
-        (C,) = self._evaluate("nonideal", lambda m: {"C": m.C}, q, v, t, p)
+        (C,) = self.evaluated("nonideal", lambda m: {"C": m.C}, q, v, t, p)
         return terms.with_forces(terms.applied_force, C)
 
     def solve(
@@ -534,7 +534,7 @@ class System:
 
     def residuals_at(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> Residuals:
         """`residuals` for what `arguments` returns."""
-        position, rate = self._evaluate("residuals", _position_and_rates, q, v, t, p)
+        position, rate = self.evaluated("residuals", _position_and_rates, q, v, t, p)
         return Residuals(position, rate, *self._residual_names)
 
     def misses_at(
@@ -561,7 +561,7 @@ class System:
         def energies(m: Model) -> dict[str, Any]:
             return {"T": m.T} if m.V is None else {"T": m.T, "V": m.V}
 
-        values = [x[..., 0] for x in self._evaluate("energy", energies, q, v, t, p)]
+        values = [x[..., 0] for x in self.evaluated("energy", energies, q, v, t, p)]
         return values[0], (values[1] if len(values) > 1 else None)
 
     def position_rate(
@@ -569,7 +569,7 @@ class System:
     ) -> FloatArray:
         """q̇ = N v + n₀, shape (…, nq)."""
         q, v, t, p = self.arguments(q, v, t, parameters)
-        return self._evaluate("kinematics", lambda m: {"q_dot": m.state.q_dot}, q, v, t, p)[0]
+        return self.evaluated("kinematics", lambda m: {"q_dot": m.state.q_dot}, q, v, t, p)[0]
 
     # --- closed forms -----------------------------------------------------------------------------
 
@@ -1086,9 +1086,13 @@ class System:
 
         return Evaluator(self.model)
 
-    def _evaluate(
+    def evaluated(
         self, name: str, outputs: Callable[[Model], Mapping[str, Any]], *arguments: FloatArray
     ) -> list[FloatArray]:
+        """Outputs of the model for what `arguments` returns, by a kernel that is compiled once.
+
+        Values that are not finite are refused, with the name of the function that gives them.
+        """
         values = self.evaluator(name, outputs, *arguments)
         for k, value in enumerate(values):
             if not finite(value):

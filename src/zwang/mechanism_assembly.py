@@ -1,0 +1,308 @@
+"""Putting a mechanism together: joints and wishes as conditions, and what is said if they clash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.bodies.channels import RATE, Channel, value_and_rate
+from zwang.bodies.inertia import number
+from zwang.bodies.loops import is_loop
+from zwang.bodies.place import Conditions, place, set_velocities
+from zwang.bodies.pose import SCALAR
+from zwang.diagnosis.conflicts import conflicting_rows
+from zwang.diagnosis.wording import listing
+from zwang.errors import AssemblyError, InputError, UnknownNameError, shown
+from zwang.functions.assembly.result import Assembly
+from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    import casadi
+
+    from zwang.mechanism_system import MechanismSystem
+
+__all__ = ["assembled"]
+
+#: Rates that constraints and held rates leave, relative to the largest velocity, if these agree.
+CLASH = 1e-9
+#: Rows shorter than this are not scaled: they do not depend on the coordinates.
+NO_SLOPE = 1e-12
+
+#: A held value as a condition on q: values g and their derivatives by increments, G.
+Held = Callable[[FloatArray], tuple[Any, FloatArray]]
+
+
+def assembled(
+    system: MechanismSystem,
+    q: FloatArray,
+    v: FloatArray,
+    t: float,
+    p: FloatArray,
+    hold: Mapping[str, Any],
+    prefer: Mapping[str, Any],
+    velocity: Mapping[str, Mapping[str, float]],
+) -> Assembly:
+    """A state near (q, v) that satisfies all joints; see `MechanismSystem.assemble`."""
+    table = _Table(system, t, p)
+    held = table.wishes("hold", hold)
+    if prefer:
+        q = place(table.conditions({**table.wishes("prefer", prefer), **held}), q).q
+    found = place(table.conditions(held), q)
+    if not found.met:
+        names = [
+            *table.names("position"),
+            *(f"hold {name}" for name in held for _ in range(table.rows(name))),
+        ]
+        nearest = Assembly(found.q, v, t)
+        raise table.impossible("configuration", nearest, found.values, found.slopes, names)
+    v = table.velocities(velocity, found.q, v)
+    moved = found.q - system.parts.start[0]
+    named = dict(zip(system.coordinates, moved.tolist(), strict=True))
+    return Assembly(found.q, v, t, named, float(np.linalg.norm(moved)), found.iterations)
+
+
+class _Table:
+    """Where a mechanism is put together: at a time, with all its parameters."""
+
+    def __init__(self, system: MechanismSystem, t: float, p: FloatArray) -> None:
+        self.system, self.parts = system, system.parts
+        self.t, self.time, self.p = t, np.asarray(t), p
+        self.nq, self.nv = len(system.coordinates), len(system.velocities)
+        self.size = self._size()
+        self.weights = self._weights()
+
+    def evaluate(
+        self, name: str, outputs: Callable[[Any], Mapping[str, Any]], q: FloatArray, v: Any = None
+    ) -> list[FloatArray]:
+        """Outputs of a kernel at q and v; without v at rest."""
+        v = np.zeros(self.nv) if v is None else v
+        return self.system.evaluated(name, outputs, q, v, self.time, self.p)
+
+    def names(self, *levels: str) -> list[str]:
+        """Names of the rows of some levels."""
+        rows = zip(self.system.model.row_names, self.system.row_levels(), strict=True)
+        return [name for name, level in rows if level in levels]
+
+    def _size(self) -> float:
+        """A length of the mechanism: how far its markers and bodies spread."""
+        arms = [np.linalg.norm(m.arm) for j in self.parts.joints.values() for m in (j.a, j.b) if m]
+        places = [np.linalg.norm(b.placement.position) for b in self.parts.bodies]
+        return float(max([*arms, *places], default=1.0)) or 1.0
+
+    def _weights(self) -> FloatArray:
+        """Of increments: 1 for lengths, the square of a length for angles."""
+        weights: list[float] = []
+        for body in self.parts.bodies:
+            turns = {6: 3, 3: 1}.get(body.kind.nv, 0)
+            weights += [1.0] * (body.kind.nv - turns) + [self.size**2] * turns
+        return np.array(weights)
+
+    # --- positions --------------------------------------------------------------------------------
+
+    def wishes(self, what: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Checked values for joint coordinates, coordinates and bodies."""
+        system = self.system
+        positions = [name for name in system.channels if not name.endswith(RATE)]
+        valued = [*positions, *system.coordinates]
+        known = [*valued, *(body.name for body in self.parts.bodies)]
+        result: dict[str, Any] = {}
+        for name, value in given.items():
+            if name not in known:
+                raise UnknownNameError(what, name, known)
+            if name in valued:
+                result[name] = number(f"{what} {name!r}", value)
+            elif value is True:
+                result[name] = value
+            else:
+                first = next(c for c in system.coordinates if c.startswith(f"{name}."))
+                raise InputError(
+                    f"{what} {name!r}",
+                    found=shown(value),
+                    expected="True: a body is held as it was placed",
+                    advice=f"Coordinates such as {first!r} take values.",
+                )
+        return result
+
+    def rows(self, name: str) -> int:
+        """How many conditions a held thing has."""
+        kinds = {body.name: body.kind for body in self.parts.bodies}
+        kind = kinds.get(name, SCALAR)
+        return 1 if kind is SCALAR else kind.nv
+
+    def conditions(self, wishes: Mapping[str, Any]) -> Conditions:
+        """Constraints and wishes as conditions on q."""
+        held = [self._held(name, value) for name, value in wishes.items()]
+
+        def values(q: FloatArray) -> tuple[FloatArray, FloatArray]:
+            phi, A = self.evaluate(
+                "placing",
+                lambda m: {"position": m.position_values, "A": self._row_block(m, "value")},
+                q,
+            )
+            parts = [(phi, A.reshape(len(phi), self.nv)), *(h(q) for h in held)]
+            return (
+                np.concatenate([np.atleast_1d(g) for g, _ in parts]),
+                np.concatenate([np.atleast_2d(G) for _, G in parts]),
+            )
+
+        def move(q: FloatArray, step: FloatArray) -> FloatArray:
+            return self.system.on_unit_length(q + self._kinematics(q) @ step)
+
+        return Conditions(values, move, self.weights, self.size)
+
+    def _row_block(self, model: Any, level: str) -> casadi.SX:
+        """Rows of A of all constraints that have a value, or a rate."""
+        import casadi as ca
+
+        rows = [block.A for block in model.blocks.values() if getattr(block, level) is not None]
+        return ca.vertcat(*rows) if rows else ca.SX(0, self.nv)
+
+    def _kinematics(self, q: FloatArray) -> FloatArray:
+        """N of q̇ = N v."""
+        (N,) = self.evaluate("N", lambda m: {"N": m.N}, q)
+        return N.reshape(self.nq, self.nv)
+
+    def _held(self, name: str, value: Any) -> Held:
+        """A held joint coordinate, coordinate or body as a condition."""
+        if name in self.system.channels:
+            return self._held_joint(self.system.joint_channels[name], value)
+        if name in self.system.coordinates:
+            k = self.system.coordinates.index(name)
+            return lambda q: (q[k] - value, self._kinematics(q)[k])
+        return self._held_body([body.name for body in self.parts.bodies].index(name))
+
+    def _held_joint(self, channel: Channel, value: float) -> Held:
+        def of_joint(q: FloatArray) -> tuple[Any, FloatArray]:
+            state, slope = self._state_and_slope(channel, q)
+            off = value_and_rate(state)[0] - value
+            if len(state) == 3:  # an angle: the shorter way round
+                off = (off + np.pi) % (2.0 * np.pi) - np.pi
+            return off, slope
+
+        return of_joint
+
+    def _held_body(self, i: int) -> Held:
+        q0 = self.parts.start[0]
+        q_starts, v_starts = self.parts.places
+        index, columns = slice(*q_starts[i : i + 2]), slice(*v_starts[i : i + 2])
+        G = np.eye(self.nv)[columns]
+
+        def of_body(q: FloatArray) -> tuple[Any, FloatArray]:
+            block = self._kinematics(q)[index, columns]
+            return np.linalg.lstsq(block, q[index] - q0[index], rcond=None)[0], G
+
+        return of_body
+
+    def _state_and_slope(self, channel: Channel, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """A joint's coordinate and rate at rest, and the derivative of its rate by v."""
+
+        def outputs(model: Any) -> dict[str, casadi.SX]:
+            import casadi as ca
+
+            state = self.system.joint_expression(channel)
+            return {"state": state, "slope": ca.jacobian(state[-1], model.state.v)}
+
+        state, slope = self.evaluate(f"held{channel.label}", outputs, q)
+        return state, slope.ravel()
+
+    # --- velocities -------------------------------------------------------------------------------
+
+    def velocities(
+        self, wishes: Mapping[str, Mapping[str, float]], q: FloatArray, v: FloatArray
+    ) -> FloatArray:
+        """Velocities nearest to those wished for that satisfy the constraints."""
+        for key in wishes:
+            if key not in ("hold", "prefer"):
+                raise UnknownNameError("velocity", key, ["hold", "prefer"])
+        rates = [name for name in self.system.channels if name.endswith(RATE)]
+        known = [*rates, *self.system.velocities]
+        held, preferred = dict(wishes.get("hold", {})), dict(wishes.get("prefer", {}))
+        for key, given in (("hold", held), ("prefer", preferred)):
+            for name, value in given.items():
+                if name not in known:
+                    raise UnknownNameError(f"{key} velocity", name, known)
+                given[name] = number(f"{key} velocity {name!r}", value)
+        if preferred:
+            v, _, _ = set_velocities(self._rates(q, {**preferred, **held}), v, self.weights)
+        v, psi, slopes = set_velocities(self._rates(q, held), v, self.weights)
+        size = max(1.0, float(np.abs(v).max(initial=0.0)))
+        if np.abs(psi).max(initial=0.0) > CLASH * size:
+            names = [*self.names("position", "velocity"), *(f"hold {name}" for name in held)]
+            raise self.impossible("velocity", Assembly(q, v, self.t), psi, slopes, names)
+        return v
+
+    def _rates(
+        self, q: FloatArray, held: Mapping[str, float]
+    ) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
+        """Rates of constraints and of what is held, and their derivatives by v."""
+        lines = [self._held_rate(name, q) for name in held]
+        rest = np.array([at_rest for at_rest, _ in lines])
+        G = np.array([slope for _, slope in lines]).reshape(-1, self.nv)
+        wanted = np.array(list(held.values()))
+
+        def rates(v: FloatArray) -> tuple[FloatArray, FloatArray]:
+            psi, A = self.evaluate(
+                "rates", lambda m: {"velocity": m.rates, "A": self._row_block(m, "rate")}, q, v
+            )
+            return (
+                np.concatenate([np.atleast_1d(psi), rest + G @ v - wanted]),
+                np.concatenate([A.reshape(-1, self.nv), G]),
+            )
+
+        return rates
+
+    def _held_rate(self, name: str, q: FloatArray) -> tuple[float, FloatArray]:
+        """A rate at rest, which drivers may give, and its derivative by v."""
+        if name in self.system.velocities:
+            return 0.0, np.eye(self.nv)[self.system.velocities.index(name)]
+        state, slope = self._state_and_slope(self.system.joint_channels[name], q)
+        return float(state[-1]), slope
+
+    # --- refusals ---------------------------------------------------------------------------------
+
+    def impossible(
+        self,
+        what: str,
+        nearest: Assembly,
+        values: FloatArray,
+        slopes: FloatArray,
+        names: Sequence[str],
+    ) -> AssemblyError:
+        """The error of joints that cannot be closed, or of drivers and held values that clash."""
+        lengths = np.linalg.norm(slopes, axis=1)
+        scale = 1.0 / np.where(lengths > NO_SLOPE, lengths, 1.0)
+        rows = conflicting_rows(slopes * scale[:, None], -values * scale)
+        if rows is None:
+            share = np.abs(values)
+            rows = tuple(int(i) for i in np.flatnonzero(share > 1e-3 * share.max(initial=0.0)))
+        owners = [self.parts.owner(name.split("[")[0]) for name in names]
+        group = tuple(dict.fromkeys(owners[i] for i in rows))
+        gaps = {
+            name: float(
+                np.linalg.norm([x for x, o in zip(values, owners, strict=True) if o == name])
+            )
+            for name in group
+        }
+        worst = max(gaps, key=lambda name: gaps[name])
+        joints = [self.parts.joints[name] for name in group if name in self.parts.joints]
+        unit = ""
+        if what == "configuration" and len(joints) == len(group) and is_loop(joints):
+            unit = " m"
+            found = f"that the loop of joints {listing(group)} cannot be closed"
+            advice = "Move a body or a joint's point, or change a length"
+        else:
+            found = f"that {listing([self.parts.described(name) for name in group])} contradict "
+            found += "each other" if len(group) > 1 else "the placement"
+            advice = "Let go of one of these, or change its value"
+        return AssemblyError(
+            f"assembly, {what}",
+            nearest=nearest,
+            gap=sum(gaps.values()),
+            group=group,
+            found=f"{found}; at the nearest {what} the gaps add up to {sum(gaps.values()):.3g}"
+            f"{unit}, the largest {gaps[worst]:.3g}{unit} in {worst}",
+            expected="placements, held values and drivers that agree",
+            advice=f"{advice}; .nearest of this error is the nearest state.",
+        )
