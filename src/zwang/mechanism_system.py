@@ -262,6 +262,14 @@ class MechanismSystem(System):
         """Names of the joints' coordinates and rates, for example ``pin.angle``."""
         return self.joint_channels.names
 
+    def channel(self, name: str) -> tuple[casadi.SX, bool]:
+        """A joint's coordinate as (value, rate) or (sin, cos, rate), and whether its rate is meant.
+
+        In the symbols of the model.
+        """
+        channel = self.joint_channels[name]
+        return self.joint_expression(channel), channel.rate
+
     def is_angle(self, name: str) -> bool:
         """Whether a channel is an angle, which is followed over full turns."""
         return self.joint_channels.is_angle(name)

@@ -37,6 +37,8 @@ from zwang.state import Residuals, State
 from zwang.terms import EquationTerms, FloatArray, finite
 
 if TYPE_CHECKING:
+    import casadi
+
     from zwang.control.control_force import ControlForce
     from zwang.ensemble import Runs
     from zwang.functions.assemble import Assembly, StartConditions
@@ -198,6 +200,10 @@ class System:
     def channels(self) -> tuple[str, ...]:
         """Names of what a run gives besides coordinates and velocities; see `MechanismSystem`."""
         return ()
+
+    def channel(self, name: str) -> tuple[casadi.SX, bool]:
+        """A channel as (value, rate) or (sin, cos, rate), and whether the rate is meant."""
+        raise UnknownNameError("channel", name, self.channels)
 
     @property
     def levels(self) -> dict[str, str]:

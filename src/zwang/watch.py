@@ -14,6 +14,7 @@ from zwang.integrators import shared as sh
 from zwang.integrators.choose import start_loop
 from zwang.integrators.events import crossing
 from zwang.integrators.loop import Loop
+from zwang.integrators.watching import PARTS
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -38,14 +39,13 @@ class Watch:
         import casadi as ca
 
         from zwang.functions.derive import rate
-        from zwang.functions.extra import trace_extra
         from zwang.functions.staged import staged
+        from zwang.functions.watched import watched
 
         self.system, self.events = system, events
-        model, s = system.model, system.model.state
-        values = [
-            trace_extra(model, f"event {name!r}", e.function, 1) for name, e in events.items()
-        ]
+        s = system.model.state
+        found = [watched(system, name, e) for name, e in events.items()]
+        values = [x.value for x in found]
         inputs = {"q": s.q, "v": s.v, "t": s.t, "p": s.p}
         self.kernel = staged("events", inputs, {"values": ca.vertcat(*values)}, s.calls)
         if carrier is not None:
@@ -53,7 +53,12 @@ class Watch:
             self.kernel = carrier.kernel("events", [carried])
         rates = [rate(g, s) for g in values]
         normals = [ca.densify(ca.jacobian(r, s.v)).T for r in rates]
-        outputs = {"rates": ca.vertcat(*rates), "normals": ca.horzcat(*normals)}
+        facing = [ca.SX(1) if x.facing is None else x.facing for x in found]
+        outputs = {
+            "rates": ca.vertcat(*rates),
+            "normals": ca.horzcat(*normals),
+            "facing": ca.densify(ca.vertcat(*facing)),
+        }
         self.rates = staged("event_rates", inputs, outputs, s.calls)
 
     def value(self, loop: Loop, t: float, y: FloatArray) -> FloatArray:
@@ -63,54 +68,37 @@ class Watch:
 
     def crossings(self, loop: Loop, dormant: Callable[[Event], bool]) -> list[Met]:
         """Events within the last step of a loop, first ones first, dormant ones left out."""
-        t0, y0 = float(loop.previous[0, 0, 0]), loop.previous[1, :, 0].copy()
-        t1 = float(loop.t[0])
-        states: dict[float, FloatArray] = {t0: y0, t1: loop.state[:, 0].copy()}
-
-        def state(t: float) -> FloatArray:
-            if t not in states:
-                trial = start_loop(
-                    loop.program,
-                    replace(loop.settings, until=t),
-                    t0,
-                    y0[:, None],
-                    loop.parameters,
-                    times=None,
-                    scales=loop.scales,
-                    carried=True,
-                )
-                code = sh.BUDGET
-                while code in (sh.BUDGET, sh.FULL):
-                    code = trial.advance().code
-                states[t] = trial.state[:, 0].copy()
-            return states[t]
-
-        before = loop.event_before[:, 0]
-        after = self.value(loop, t1, states[t1])
+        step = _Step(loop)
+        ends = step.parts()
+        values = [self.value(loop, t, step.state(t)) for t in ends]
+        values[0] = loop.event_before[:, 0]  # knows on which side an event before was left
         found = []
         for k, (name, e) in enumerate(self.events.items()):
-            if not before[k] * after[k] < 0.0 and not (after[k] == 0.0 and before[k] != 0.0):
-                continue
             if dormant(e):
                 continue
-            rising = bool(before[k] < 0.0)
-            if e.direction and (e.direction > 0) != rising:
-                continue
-            t = crossing(lambda t, k=k: float(self.value(loop, t, state(t))[k]), t0, t1)
-            y = loop.in_system(state(t)[None], np.array([t]))[0]
-            found.append(Met(name, t, y, rising=rising))
+            for a, b, was, now in zip(ends[:-1], ends[1:], values[:-1], values[1:], strict=True):
+                if not was[k] * now[k] < 0.0 and not (now[k] == 0.0 and was[k] != 0.0):
+                    continue
+                rising = bool(was[k] < 0.0)
+                if e.direction and (e.direction > 0) != rising:
+                    continue
+                t = crossing(lambda t, k=k: float(self.value(loop, t, step.state(t))[k]), a, b)
+                y = loop.in_system(step.state(t)[None], np.array([t]))[0]
+                if self._rates(loop, t, y)[2][k] > 0.0:
+                    found.append(Met(name, t, y, rising=rising))
         return sorted(found, key=lambda met: met.t)
 
-    def _rates(self, loop: Loop, t: float, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _rates(self, loop: Loop, t: float, y: FloatArray) -> tuple[FloatArray, ...]:
+        """Rates of all event functions, their gradients in v, and whether zeros are events."""
         nq, count = len(self.system.coordinates), self.rates.inputs[3].size
-        return self.rates(y[:nq], y[nq:], [t], loop.parameters[:count, 0])  # type: ignore[return-value]
+        return tuple(self.rates(y[:nq], y[nq:], [t], loop.parameters[:count, 0]))
 
     def impact(
         self, loop: Loop, name: str, y: FloatArray, t: float, parameters: Mapping[str, Any]
     ) -> tuple[float, FloatArray, FloatArray, FloatArray]:
         """ġ, its gradient in v, and M and the rows of A that hold velocities, at an event."""
         k, nq = list(self.events).index(name), len(self.system.coordinates)
-        rates, normals = self._rates(loop, t, y)
+        rates, normals, _ = self._rates(loop, t, y)
         terms = self.system.terms(y[:nq], y[nq:], t, parameters=parameters)
         levels = [b.level for b in self.system.model.blocks.values() for _ in range(b.A.shape[0])]
         kept = [i for i, level in enumerate(levels) if level != "acceleration"]
@@ -120,5 +108,53 @@ class Watch:
     def after(self, loop: Loop, name: str) -> None:
         """Tell the loop on which side of zero the motion leaves the event that just happened."""
         k = list(self.events).index(name)
-        rates, _ = self._rates(loop, float(loop.t[0]), loop.present[:, 0])
+        rates, _, _ = self._rates(loop, float(loop.t[0]), loop.present[:, 0])
         loop.event_values[k, 0] = np.sign(rates[k]) * 1e-300
+
+
+class _Step:
+    """The last step of a loop: states within it, in the loop's coordinates.
+
+    Attributes
+    ----------
+    start, end : of the step [s].
+    """
+
+    def __init__(self, loop: Loop) -> None:
+        self.loop = loop
+        self.start, self.end = float(loop.previous[0, 0, 0]), float(loop.t[0])
+        self.first, self.last = loop.previous[1, :, 0].copy(), loop.state[:, 0].copy()
+        self._states: dict[float, FloatArray] = {self.start: self.first, self.end: self.last}
+
+    def _again(self, until: float, times: FloatArray | None) -> tuple[Loop, list[FloatArray]]:
+        """A loop that has gone from the start to a time, and the states that it saved."""
+        loop = self.loop
+        again = start_loop(
+            loop.program,
+            replace(loop.settings, until=until),
+            self.start,
+            self.first[:, None],
+            loop.parameters,
+            times=times,
+            scales=loop.scales,
+            carried=True,
+        )
+        saved, code = [], sh.BUDGET
+        while code in (sh.BUDGET, sh.FULL):
+            chunk = again.advance_in_own()
+            saved += list(chunk.y[0])
+            code = chunk.code
+        return again, saved
+
+    def state(self, t: float) -> FloatArray:
+        """The state at a time, integrated to there."""
+        if t not in self._states:
+            self._states[t] = self._again(t, None)[0].state[:, 0].copy()
+        return self._states[t]
+
+    def parts(self) -> list[float]:
+        """Times that part the step; states there are interpolated, which is enough for signs."""
+        times = np.linspace(self.start, self.end, PARTS + 1)
+        _, states = self._again(self.end, times[1:-1])
+        self._states.update(zip(times[1:-1].tolist(), states, strict=False))
+        return sorted(self._states)  # fewer where the motion could not be repeated

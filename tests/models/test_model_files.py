@@ -382,6 +382,34 @@ def test_energies_quasi_velocities_and_events_survive():
     np.testing.assert_allclose(rate, [0.25 * np.cos(1) + 0.5, 0.25 * np.sin(1) + 0.5])
 
 
+def test_events_of_joint_coordinates_survive():
+    text = """
+    [mechanism]
+    plane = "xz"
+    [body.rod]
+    mass = 1.0
+    inertia = 0.1
+    position = [0.5, 0]
+    [joint.pin]
+    type = "revolute"
+    bodies = ["ground", "rod"]
+    at = [0, 0]
+    [event.turned]
+    function = "pin.angle"
+    at = "90 deg"
+    stop = true
+    [start]
+    velocity.hold = { "pin.angle_rate" = 3.0 }
+    [simulation]
+    until = 3.0
+    """
+    model = model_of(text, "m.toml")
+    again = read_back(model)
+    assert text_of(again) == text_of(model)
+    run = again.simulate()
+    assert abs(run.t[-1] - np.pi / 6.0) < 1e-10
+
+
 # --- refusals of the writer -----------------------------------------------------------------------
 
 

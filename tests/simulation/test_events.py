@@ -135,3 +135,70 @@ def test_unknown_names_in_events_are_named(pendulum):
     events = {"low": zw.event(lambda q: q[0], zw.switch(off="rope"))}
     with pytest.raises(zw.ZwangError, match="rope"):
         pendulum.simulate([1.0, 0.0], until=2.0, events=events)
+
+
+def test_a_function_may_cross_another_value_than_zero(ball):
+    run = ball.simulate([0.0, 0.0], [0.0, 5.0], until=1.0, events={"v": zw.event("y_dot", at=2.0)})
+    same = ball.simulate(
+        [0.0, 0.0], [0.0, 5.0], until=1.0, events={"v": zw.event(lambda v: v[1], at=2.0)}
+    )
+    assert abs(run.events[0].t - 3.0 / G) < FOUND
+    assert run.events[0].t == same.events[0].t
+
+
+RATE, SPEED = 9.0, 0.7
+
+
+@pytest.fixture(scope="module")
+def spinner():
+    """A wheel that turns evenly, and a slider that moves evenly."""
+    m = zw.Mechanism()
+    wheel = m.body("wheel", inertia=zw.inertia.cylinder(1.0, radius=0.2, length=0.1))
+    slider = m.body("slider", inertia=zw.inertia.sphere(1.0, radius=0.1))
+    m.revolute("pin", m.ground, wheel, at=(0, 0, 0), axis="z")
+    m.prismatic("rail", m.ground, slider, at=(0, 0, 0), axis="x")
+    return m
+
+
+@pytest.mark.parametrize("coordinates", ["absolute", "joint"])
+def test_joint_coordinates_may_be_watched_by_name(spinner, coordinates):
+    rates = {"pin.angle_rate": RATE, "rail.displacement_rate": SPEED}
+    run = spinner.simulate(
+        spinner.assemble(velocity={"hold": rates}),
+        until=2.0,
+        coordinates=coordinates,
+        events={
+            "turned": zw.event("pin.angle", at=1.0),
+            "never": zw.event("pin.angle", at=1.0, direction=-1),
+            "there": zw.event("rail.displacement", "stop", at=1.05),
+        },
+    )
+    turned = [e.t for e in run.events if e.name == "turned"]
+    # Once a turn: half a turn away the sine of the angle is zero as well.
+    assert np.abs(turned - (1.0 + 2.0 * np.pi * np.arange(len(turned))) / RATE).max() < FOUND
+    assert len(turned) == 1 + int((1.5 * RATE - 1.0) / (2.0 * np.pi))
+    assert {e.name for e in run.events} == {"turned", "there"}
+    assert abs(run.t[-1] - 1.05 / SPEED) < FOUND
+
+
+def test_a_rate_may_be_watched(spinner):
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    weight = m.body("weight", inertia=zw.inertia.sphere(1.0, radius=0.1))
+    m.prismatic("guide", m.ground, weight, at=(0, 0, 0), axis="z")
+    run = m.simulate(until=1.0, events={"fast": zw.event("guide.displacement_rate", at=-3.0)})
+    assert abs(run.events[0].t - 3.0 / 9.81) < FOUND
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: zw.event("pin.angel"), "Did you mean 'pin.angle'"),
+        (lambda: zw.event(3.0), "a function of (q, v, t, p), or the name"),
+        (lambda: zw.event("pin.angle", at="left"), "expected a number"),
+        (lambda: zw.event("pin.angle", at=np.inf), "expected a number"),
+    ],
+)
+def test_what_cannot_be_watched_is_refused(spinner, make, sentence):
+    with pytest.raises(zw.InputError) as error:
+        spinner.simulate(until=1.0, events={"turned": make()})
+    assert sentence in str(error.value)

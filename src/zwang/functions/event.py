@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from zwang.errors import InputError
+import numpy as np
+
+from zwang.errors import InputError, shown
 
 __all__ = [
     "Bounce",
@@ -56,35 +58,44 @@ Action = SetParameters | Bounce | Switch | Literal["record", "stop"]
 
 @dataclass(frozen=True)
 class Event:
-    """A function g(q, v, t, p) and what happens when it crosses zero.
+    """A quantity and what happens when it crosses a value.
 
     Attributes
     ----------
-    function : g, one value.
+    function : g(q, v, t, p), one value, or the name of a coordinate, velocity or joint coordinate.
     direction : 1 for crossings from below, −1 from above, 0 for both.
     actions : what happens, in order.
+    at : the value that is crossed.
     """
 
-    function: Callable[..., Any]
+    function: Callable[..., Any] | str
     direction: int = 0
     actions: tuple[Action, ...] = field(default=("record",))
+    at: float = 0.0
 
 
 def event(
-    function: Callable[..., Any], then: Action | Sequence[Action] = "record", *, direction: int = 0
+    function: Callable[..., Any] | str,
+    then: Action | Sequence[Action] = "record",
+    *,
+    at: float = 0.0,
+    direction: int = 0,
 ) -> Event:
     """An event for ``simulate(events={name: …})``.
 
     Parameters
     ----------
-    function : g(q, v, t, p), which crosses zero at the event.
+    function : what crosses a value at the event: g(q, v, t, p), or a name that a run knows, such
+        as ``"x"``, ``"crank.omega"`` or a joint's ``"pin.angle"``; angles count without full turns.
     then : ``"record"``, ``"stop"``, `bounce`, `set_parameters`, `switch`, or several in order.
+    at : the value.
     direction : 1 only from below, −1 only from above, 0 both.
 
     Examples
     --------
-    >>> import zwang as zw
+    >>> import numpy as np, zwang as zw
     >>> floor = zw.event(lambda q: q[1], zw.bounce(0.8), direction=-1)
+    >>> upright = zw.event("pin.angle", "stop", at=np.pi / 2)
     """
     actions = tuple(then) if isinstance(then, Sequence) and not isinstance(then, str) else (then,)
     for action in actions:
@@ -99,7 +110,19 @@ def event(
             )
     if direction not in (-1, 0, 1):
         raise InputError("event direction", found=repr(direction), expected="1, −1 or 0")
-    return Event(function, direction, actions)
+    if not isinstance(function, str) and not callable(function):
+        raise InputError(
+            "event",
+            found=shown(function),
+            expected="a function of (q, v, t, p), or the name of a quantity in quotation marks",
+        )
+    try:
+        level = float(at)
+    except (TypeError, ValueError):
+        level = np.nan
+    if not np.isfinite(level):
+        raise InputError("event, at", found=shown(at), expected="a number")
+    return Event(function, direction, actions, level)
 
 
 def bounce(restitution: float = 1.0) -> Bounce:

@@ -62,7 +62,7 @@ from zwang.integrators.shared import (
 from zwang.integrators.singular import deficit_of, least_pivot, watch_rank
 from zwang.integrators.sums import interpolation_of, stages_of
 from zwang.integrators.tableaus import ORDER_5, ORDER_8
-from zwang.kernels.call import call, part
+from zwang.integrators.watching import crosses
 from zwang.kernels.jit import inlined, loop
 
 __all__ = ["INTEGERS", "LEAST_ERROR", "MARKS", "NUMBERS", "SAMPLE", "VECTORS", "advance"]
@@ -506,14 +506,10 @@ def advance(
         # acceptance
         met, singular = False, False
         if watch and any_accepted:
-            call(kernels[3], point, part(point, nq), ts, p, g_new, work)
-            for lane in range(W):
-                if accepted[lane]:
-                    for k in range(events):
-                        if event_values[k, lane] * g_new[k, lane] < 0.0 or (
-                            g_new[k, lane] == 0.0 and event_values[k, lane] != 0.0
-                        ):
-                            met = True
+            met = crosses(
+                kernels, y, K[0], point, K[stages], t, ts, p, event_values, g_new, accepted,
+                scratch, real[SAVED : SAVED + 1], work, nq, events, lanes,
+            )  # fmt: skip
         for lane in range(W):
             if not accepted[lane]:
                 continue

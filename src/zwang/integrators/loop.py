@@ -282,6 +282,10 @@ class Loop(ABC):
 
     def advance(self, budget: int = STEPS_PER_CHUNK, rows: int = BUFFER_ROWS) -> Chunk:
         """Run until done, a buffer is full, the budget of steps is used or an event is met."""
+        return self._handed_over(self.advance_in_own(budget, rows))
+
+    def advance_in_own(self, budget: int = STEPS_PER_CHUNK, rows: int = BUFFER_ROWS) -> Chunk:
+        """`advance`, with what it saves left in the coordinates of the loop."""
         n, W = self.state.shape
         while True:
             out = Output(rows, n, W)
@@ -289,7 +293,7 @@ class Loop(ABC):
             if code == sh.FULL and not out.filled.any() and not out.rank_rows.any():
                 rows *= 4  # more save times within one step than the buffer holds
                 continue
-            return self._handed_over(out.chunk(code))
+            return out.chunk(code)
 
     def _handed_over(self, chunk: Chunk) -> Chunk:
         """What a chunk holds in the coordinates of the system."""

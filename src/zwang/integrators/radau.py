@@ -73,6 +73,7 @@ from zwang.integrators.shared import (
     size_of,
 )
 from zwang.integrators.singular import deficit_of, least_pivot, watch_rank
+from zwang.integrators.watching import crosses
 from zwang.kernels.call import call
 from zwang.kernels.jit import jit
 
@@ -325,16 +326,6 @@ def advance(
         count[NEXT, 0] = k
 
         # acceptance
-        met = False
-        if watch:
-            call(kernels[3], state[:nq], state[nq:], ts, p, g_new, work)
-            previous[0, 0, 0] = t[0, 0]
-            for i in range(n):
-                previous[1, i, 0] = y[i, 0]
-            for k in range(events):
-                g, g1 = event_values[k, 0], g_new[k, 0]
-                met = met or g * g1 < 0.0 or (g1 == 0.0 and g != 0.0)
-                event_before[k, 0], event_values[k, 0] = g, g1
         if newton[LAST_H] > 0.0:
             predicted = SAFETY * h / newton[LAST_H] * (real[ERROR, 0] / error**2) ** 0.25
             change = min(change, max(SHRINK, predicted))
@@ -347,7 +338,18 @@ def advance(
         newton[LAST_H], newton[FRESH] = h, 0.0
         evaluate(kernels, state, ts, p, f_new, work, nq)
         count[EVALUATIONS, 0] += 1
-        singular = False
+        met, singular = False, False
+        if watch:
+            ok[0] = True
+            met = crosses(
+                kernels, y, f, state, f_new, t, ts, p, event_values, g_new, ok,
+                scratch, real[SAVED : SAVED + 1], work, nq, events, lanes,
+            )  # fmt: skip
+            previous[0, 0, 0] = t[0, 0]
+            for i in range(n):
+                previous[1, i, 0] = y[i, 0]
+            for k in range(events):
+                event_before[k, 0], event_values[k, 0] = event_values[k, 0], g_new[k, 0]
         if project and sizes[1]:
             singular = watch_rank(
                 kernels,

@@ -365,7 +365,10 @@ _SIMULATION = Table(
 
 _EVENT = Table(
     {
-        "function": Field(Formulas(0), "expression that crosses zero", required=True),
+        "function": Field(
+            Formulas(0), "expression that crosses a value, or a joint coordinate", required=True
+        ),
+        "at": Field(Number(), "the value, 0 if not given"),
         "direction": Field(Number(""), "1 from below, -1 from above, 0 both"),
         "bounce": Field(Number("", least=0.0), "restitution of an impact"),
         "set": Field(Map(Numbers(None, ((), (0,), (0, 0)))), "parameter → new value"),
@@ -409,7 +412,7 @@ FILE = Table(
             "constraint → force whose work it does",
         ),
         "start": Field(_START, "where the motion begins"),
-        "event": Field(Map(_EVENT), "what happens when an expression crosses zero"),
+        "event": Field(Map(_EVENT), "what happens when something crosses a value"),
         "simulation": Field(_SIMULATION, "what to simulate and save"),
     }
 )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from zwang.bodies.channels import Channels
 from zwang.functions.event import Event, bounce, event, set_parameters, switch
 from zwang.models.arithmetic import CONSTANTS, FUNCTIONS
 from zwang.models.document import Item, parse
@@ -44,8 +45,9 @@ def model_of(
     mechanism = None if is_system else mechanism_of(root, values, definitions, files)
     system = system_of(root, values, definitions) if is_system else None
     names = _names(mechanism, system)
+    channels = () if mechanism is None else Channels(mechanism.parts).names
     events = {
-        name: _event(root["event"][name], given, names, definitions)
+        name: _event(root["event"][name], given, names, channels, definitions)
         for name, given in values.get("event", {}).items()
     }
     about = values.get("model", {})
@@ -124,9 +126,15 @@ def _names(mechanism: Any, system: Any) -> StateNames:
 
 
 def _event(
-    item: Item, given: Mapping[str, Any], names: StateNames, definitions: Definitions
+    item: Item,
+    given: Mapping[str, Any],
+    names: StateNames,
+    channels: tuple[str, ...],
+    definitions: Definitions,
 ) -> Event:
-    function = state_formula(given["function"], names, definitions)
+    source: Item = given["function"]
+    named = source.value in channels  # a joint's coordinate stands by itself
+    function = source.value if named else state_formula(source, names, definitions)
     actions: list[Any] = []
     with blaming(item):
         if "bounce" in given:
@@ -139,7 +147,8 @@ def _event(
             actions.append("stop")
         direction = given.get("direction", 0.0)
         whole = int(direction) if direction == int(direction) else direction
-        return event(function, actions or "record", direction=whole)
+        at = given.get("at", 0.0)
+        return event(function, actions or "record", at=at, direction=whole)
 
 
 def _start(root: Item, given: Mapping[str, Any], *, is_system: bool) -> Start:

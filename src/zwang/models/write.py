@@ -260,7 +260,10 @@ class _Writer:
         return tables
 
     def _event(self, what: str, event: Any) -> Tables:
-        entries: Tables = {"function": self.formula(what, event.function)}
+        named = isinstance(event.function, str)
+        written = event.function if named else self.formula(what, event.function)
+        entries: Tables = {"function": written}
+        entries |= {"at": event.at} if event.at else {}
         entries |= {"direction": float(event.direction)} if event.direction else {}
         for action in event.actions:
             if isinstance(action, Bounce):

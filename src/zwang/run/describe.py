@@ -55,13 +55,13 @@ def describe_events(system: System, events: Mapping[str, Event]) -> dict[str, st
         return {}  # and a large mechanism need not be written down as one expression
     import casadi as ca
 
-    from zwang.functions.extra import trace_extra
+    from zwang.functions.watched import watched
     from zwang.kernels.expression import read
 
     s = system.model.state
     result = {}
     for name, e in events.items():
-        value = trace_extra(system.model, f"event {name!r}", e.function, 1)
+        value = watched(system, name, e).value
         function = ca.Function("event", [s.q, s.v, s.t, s.p], [ca.densify(value)])
         text = f"{read(function).digest} {e.direction} {e.actions!r}"
         result[name] = hashlib.sha256(text.encode()).hexdigest()
