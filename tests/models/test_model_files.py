@@ -491,9 +491,12 @@ def test_schema_allows_the_keys_of_all_examples():
                     assert any(set(group) <= set(option) for option in options), (name, table)
 
 
-def test_a_stored_run_has_its_model(tmp_path):
+@pytest.mark.parametrize("later", [False, True])
+def test_a_stored_run_has_its_model(tmp_path, later):
     model = zw.read_model(example_path("pendulum"))
-    run = model.simulate(until=0.1, store=tmp_path / "run")
+    run = model.simulate(until=0.1, store=None if later else tmp_path / "run")
+    if later:
+        run.save(tmp_path / "run")
     again = zw.read_model(tmp_path / "run")
     assert again.text == model.text
     assert zw.verify(tmp_path / "run", again.system)

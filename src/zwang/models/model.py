@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -140,8 +140,8 @@ class Model:
         Parameters
         ----------
         state : start in place of that of the file.
-        choices : of `zwang.System.simulate`. A run that is stored takes the file with it, so that
-            ``read_model(store)`` gives the model again.
+        choices : of `zwang.System.simulate`. A run that is stored or saved takes the file with it,
+            so that ``read_model(folder)`` gives the model again.
         """
         from zwang.simulate import simulate
 
@@ -164,13 +164,15 @@ class Model:
             state = self.start(given.get("parameters"))
         companions = None if given.get("store") is None else self._companions()
         with self.telling("simulation"):
-            return simulate(self.system, state, companions=companions, **given)
+            run = simulate(self.system, state, companions=companions, **given)
+        return replace(run, companions=self._companions)
 
     def resume(self, path: str | PathLike[str], **choices: Any) -> Run:
         """Go on with a stored run of this model; see `zwang.resume`."""
         from zwang.runs import resume
 
-        return resume(path, self.system, events=self.events, **choices)
+        run = resume(path, self.system, events=self.events, **choices)
+        return replace(run, companions=self._companions)
 
     @contextmanager
     def telling(self, table: str) -> Iterator[None]:

@@ -261,7 +261,7 @@ def save(run: Run, path: Any) -> None:
     start = {"t": float(run.t[0]), "q": run.q[0], "v": run.v[0], "inactive": sorted(inactive)}
     scales = np.ones(run.q.shape[1] + run.v.shape[1]) if run.scales is None else run.scales
     header = header_of(run.system, run.settings, scales, start, run.parameters, {})
-    store = Store.create(path, header, None)
+    store = Store.create(path, header, None, run.companions and run.companions())
     none = {"segments": 0, "events": 0, "ranks": 0}
     y = np.concatenate([run.q, run.v], axis=1)
     store.commit([run.t], [y], {**news_of(run, none), "open": False}, None)

@@ -145,6 +145,7 @@ class Run:
     scales : size of each coordinate and velocity below which its error is absolute, (nq + nv,).
     again : makes the run once more with another tolerance and other times, for `error_estimate`.
     certificate : grounds to trust accelerations and forces, if ``simulate(certify=…)`` asked.
+    companions : gives the files that are saved along with the run, name → content: its model file.
     """
 
     system: System = field(repr=False)
@@ -163,11 +164,15 @@ class Run:
     scales: FloatArray | None = field(default=None, repr=False)
     again: Callable[[float, FloatArray], Run] | None = field(default=None, repr=False)
     certificate: RunCertificate | None = None
+    companions: Callable[[], Mapping[str, bytes]] | None = field(default=None, repr=False)
 
     # --- keeping ----------------------------------------------------------------------------------
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the run to a new folder, which xarray opens and `zwang.load` reads."""
+        """Write the run to a new folder, which xarray opens and `zwang.load` reads.
+
+        A run made from a model file takes the file with it: `zwang.read_model` reads it from there.
+        """
         from zwang.run.records import save
 
         save(self, path)
