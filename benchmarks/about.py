@@ -13,7 +13,7 @@ __all__ = ["about"]
 
 PACKAGES = (
     *("mujoco", "pin", "exudyn", "drake", "opensim", "sympy", "pydy"),
-    *("numpy", "scipy", "casadi", "numba", "llvmlite"),
+    *("numpy", "scipy", "casadi", "llvmlite"),
 )
 
 

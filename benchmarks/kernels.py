@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING, Any
 
 import casadi
 import numpy as np
+from numba import njit
 
 from zwang import kernels
 from zwang.kernels.call import call
 from zwang.kernels.emit import assemble
 from zwang.kernels.expression import read
-from zwang.kernels.jit import jit
+from zwang.kernels.jit import loop
 from zwang.kernels.llvm import host, load, object_code
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def rod_mass(mass: casadi.SX, length: casadi.SX) -> tuple[casadi.SX, casadi.SX, 
     return mass, mass, mass * length**2 / 12
 
 
-@jit(fastmath=True)
+@njit(fastmath=True)
 def dense_terms(
     q: Array, v: Array, p: Array, A: Array, b: Array, inverse_mass: Array, a: Array
 ) -> None:
@@ -144,7 +145,7 @@ def dense_terms(
         a[3 * k], a[3 * k + 1], a[3 * k + 2] = 0.0, -p[6], 0.0
 
 
-@jit(fastmath=True)
+@njit(fastmath=True)
 def cholesky_solve(S: Array, b: Array) -> None:
     """Solve S x = b in place, from the lower triangle of S."""
     for j in range(8):
@@ -164,7 +165,7 @@ def cholesky_solve(S: Array, b: Array) -> None:
         b[i] /= S[i, i]
 
 
-@jit(fastmath=True)
+@njit(fastmath=True)
 def dense_solve(A: Array, b: Array, inverse_mass: Array, a: Array, S: Array) -> None:
     """Add the constraint acceleration M⁻¹ Aᵀ λ to a, with (A M⁻¹ Aᵀ) λ = b − A a."""
     for i in range(8):
@@ -181,7 +182,7 @@ def dense_solve(A: Array, b: Array, inverse_mass: Array, a: Array, S: Array) -> 
             a[k] += inverse_mass[k] * A[i, k] * b[i]
 
 
-@jit
+@njit
 def repeat_dense(q: Array, v: Array, p: Array, a: Array, times: int) -> None:
     """Call the hand-written version in a compiled loop; its arrays are made before."""
     A, b, inverse_mass, S = np.empty((8, 9)), np.empty(8), np.empty(9), np.empty((8, 8))
@@ -190,7 +191,7 @@ def repeat_dense(q: Array, v: Array, p: Array, a: Array, times: int) -> None:
         dense_solve(A, b, inverse_mass, a, S)
 
 
-@jit
+@loop
 def repeat_kernel(
     address: int, q: Array, v: Array, p: Array, a: Array, work: Array, times: int
 ) -> None:
@@ -300,7 +301,7 @@ def right_hand_side(
     if dense is not None:
         contenders["dense"] = (run_dense, EVALUATIONS)
     for name, (run, _) in contenders.items():
-        run()  # Numba compiles here
+        run()  # loops are compiled here
         assert np.allclose(results[name].T, results["compiled"], rtol=1e-11, atol=1e-11), name
     assert (results["lanes"] == results["compiled"][:, None]).all()
     return least_times(contenders)

@@ -42,7 +42,7 @@ DISTRIBUTIONS = {
     "Drake": ("drake",),
     "OpenSim": ("opensim",),
     "SymPy": ("sympy", "mpmath", "pydy"),
-    "what Zwang needs": ("numpy", "scipy", "casadi", "numba", "llvmlite", "zarr"),
+    "what Zwang needs": ("numpy", "scipy", "casadi", "llvmlite", "zarr"),
 }
 FIRST = (
     "from zwang import library; run = library.four_bars(1).simulate(until=10.0); "

@@ -21,7 +21,7 @@ from zwang import library
 from zwang.integrators.choose import LOOPS
 from zwang.integrators.settings import Settings as Choices
 from zwang.kernels.call import call
-from zwang.kernels.jit import jit
+from zwang.kernels.jit import loop
 from zwang.programs import program_of
 
 MODULE, PACKAGES = "zwang", ("zwang",)
@@ -155,8 +155,8 @@ def settings(work: Work) -> Settings:
     return ladder
 
 
-@jit
-def _repeat(address, q, v, t, p, q_dot, v_dot, work, count):  # noqa: ANN001 - Numba infers them
+@loop
+def _repeat(address, q, v, t, p, q_dot, v_dot, work, count):  # noqa: ANN001 - as loops are
     for _ in range(count):
         call(address, q, v, t, p, q_dot, v_dot, work)
 

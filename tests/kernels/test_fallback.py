@@ -17,7 +17,7 @@ from zwang import kernels
 from zwang.kernels import element, llvm
 from zwang.kernels.call import call
 from zwang.kernels.expression import read
-from zwang.kernels.jit import jit
+from zwang.kernels.jit import loop
 from zwang.kernels.operations import OPERATIONS
 
 AGREEMENT = 1e-14  # relative to the largest number of each output
@@ -64,11 +64,12 @@ def test_the_machine_is_reached_by_address_from_compiled_loops(uncompiled):
     x = casadi.SX.sym("x", 3)
     machine = uncompiled(casadi.Function("f", [x], [x + 1, casadi.sumsqr(x)]))
 
-    @jit
+    @loop
     def repeat(address, x, y, norm, work, times):
         for _ in range(times):
             call(address, x, y, norm, work)
-            x[:] = y
+            for i in range(3):
+                x[i] = y[i]
         return norm[0]
 
     x0 = np.array([1.0, 2.0, 3.0])

@@ -40,7 +40,7 @@ from zwang.integrators.shared import (
 )
 from zwang.integrators.singular import deficit_of, least_pivot, may_pass, watch_rank
 from zwang.kernels.call import call
-from zwang.kernels.jit import jit
+from zwang.kernels.jit import loop
 
 __all__ = ["advance", "root", "solve"]
 
@@ -55,14 +55,14 @@ ROUNDING = 1e-6
 LONGEST = 1.001
 
 
-@jit
+@loop
 def copy(x, out):
     """Write x (n, 1) to the first entries of out; slices would take seconds to compile."""
     for i in range(x.shape[0]):
         out[i, 0] = x[i, 0]
 
 
-@jit
+@loop
 def solve(K, x):
     """Overwrite x (n,) with K⁻¹x, and K (n, n) with factors; False where K is singular.
 
@@ -88,7 +88,7 @@ def solve(K, x):
     return finite
 
 
-@jit
+@loop
 def root(stage, q, v, m, s, p, new, m_new, x, scale, work):
     """Find x with r(x) = 0 from x = 0, and with it the state and memory the stage leads to.
 
@@ -135,7 +135,7 @@ def root(stage, q, v, m, s, p, new, m_new, x, scale, work):
     return -1
 
 
-@jit
+@loop
 def advance(
     kernels,  # addresses: derivative, project, residual, events
     stages,  # two stages: address, rows, columns, unknowns; a second without unknowns is none
@@ -318,7 +318,7 @@ def advance(
     return BUDGET
 
 
-@jit
+@loop
 def interpolate(y, new, rate, rate_new, m, theta, h, nq, out):
     """The state at t + θ h, to the order of the method.
 

@@ -5,12 +5,12 @@ Written out because NumPy offers compiled loops a solve but no factor that can b
 
 from __future__ import annotations
 
-from zwang.kernels.jit import jit
+from zwang.kernels.jit import loop
 
 __all__ = ["factorise", "substitute"]
 
 
-@jit
+@loop
 def factorise(A, exchanged):
     """Overwrite A with L (unit diagonal) and U, P A = L U; row k was exchanged[k] at step k.
 
@@ -35,7 +35,7 @@ def factorise(A, exchanged):
                     A[i, j] -= factor * A[k, j]
 
 
-@jit
+@loop
 def substitute(A, exchanged, x):
     """Overwrite x by the solution of A x = x, with A as `factorise` left it."""
     n = A.shape[0]

@@ -75,7 +75,7 @@ from zwang.integrators.shared import (
 from zwang.integrators.singular import deficit_of, least_pivot, watch_rank
 from zwang.integrators.watching import crosses
 from zwang.kernels.call import call
-from zwang.kernels.jit import jit
+from zwang.kernels.jit import loop
 
 __all__ = ["ERROR_ORDER", "advance"]
 
@@ -93,7 +93,7 @@ SAFETY = 0.9
 GROWTH, SHRINK = 8.0, 0.2  # largest and smallest change of h in a step
 
 
-@jit
+@loop
 def norm(x, size):
     """Root mean square of x relative to size."""
     total = 0.0
@@ -102,7 +102,7 @@ def norm(x, size):
     return np.sqrt(total / x.shape[0])
 
 
-@jit
+@loop
 def advance(
     kernels,  # addresses: derivative, project, residual, events, jacobian
     sizes,  # nq, position rows, residual rows, event functions

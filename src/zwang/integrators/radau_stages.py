@@ -11,7 +11,7 @@ import numpy as np
 
 from zwang.integrators.lu import factorise, substitute
 from zwang.integrators.shared import evaluate
-from zwang.kernels.jit import jit
+from zwang.kernels.jit import loop
 
 __all__ = [
     "C1",
@@ -69,7 +69,7 @@ DIVERGED = 0.5  # change of h when Newton diverges
 CONVERGED, DIVERGENT, UNDEFINED = 0, 1, 2
 
 
-@jit
+@loop
 def weights(theta, out):
     """Values at θ of the polynomials that are 1 at c₁, c₂ or 1, and 0 at the others and at 0."""
     out[0] = theta * (theta - C2) * (theta - 1.0) / (C1 * (C1 - C2) * (C1 - 1.0))
@@ -77,7 +77,7 @@ def weights(theta, out):
     out[2] = theta * (theta - C1) * (theta - C2) / ((1.0 - C1) * (1.0 - C2))
 
 
-@jit
+@loop
 def factorise_both(J, h, real, complex_, exchanged):
     """Factors of γ/h − J and (α + iβ)/h − J; J holds its columns one after the other."""
     n = real.shape[0]
@@ -91,7 +91,7 @@ def factorise_both(J, h, real, complex_, exchanged):
     factorise(complex_, exchanged[1])
 
 
-@jit
+@loop
 def solve_stages(kernels, y, t, p, h, Z, newton, goal, size, factors, buffers, work, nq, fixed):
     """Newton's method for the stages Z, from the given ones on.
 

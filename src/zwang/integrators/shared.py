@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from zwang.kernels.call import call, part
-from zwang.kernels.jit import inlined, jit, loop
+from zwang.kernels.jit import inlined, loop
 
 __all__ = [
     "BUDGET",
@@ -168,7 +168,7 @@ def save(t, y, out_t, out_y, filled, lane):
     filled[lane] = row + 1
 
 
-@jit
+@loop
 def first_step(kernels, y, t, p, k0, work, nq, tolerance, scale, order, span, h, lanes):
     """A first h for each lane (Hairer, Nørsett & Wanner II.4), and k0 the derivative at y."""
     W = len(lanes)

@@ -80,6 +80,6 @@ def _increment(coefficients: NDArray[Any]) -> Callable[..., None]:
 def _function(
     name: str, lines: list[str], names: dict[str, Any], compiled: Callable[..., Any]
 ) -> Callable[..., Any]:
-    code = compile("\n".join(lines), f"<{name}, written out>", "exec")
-    exec(code, names)  # noqa: S102 - our own text, from our own numbers
-    return compiled(names[name])
+    text = "\n".join(lines)
+    exec(compile(text, f"<{name}, written out>", "exec"), names)  # noqa: S102 - our own text
+    return compiled(names[name], text=text)

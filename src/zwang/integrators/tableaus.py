@@ -335,7 +335,7 @@ def _interpolant_8() -> NDArray[np.float64]:
         P[:, 0] += f
         shifted = np.roll(P, 1, axis=1)  # times x; the highest power is still zero
         P = shifted if i % 2 == 0 else P - shifted
-    return P[:, 1:]
+    return np.ascontiguousarray(P[:, 1:])
 
 
 ORDER_8 = Tableau(8, 8, 12, _A8, _A8[12, :12].copy(), _C8, _E8, _interpolant_8(), 6.1)

@@ -1,7 +1,7 @@
 """Compiled kernels: a CasADi expression becomes machine code that loops call by address.
 
-``compile`` gives a `Kernel`. Compiled loops are written with `zwang.kernels.jit.jit` and call
-kernels with `zwang.kernels.call.call`. CasADi, llvmlite and Numba load when they are first used.
+``compile`` gives a `Kernel`. Compiled loops are written with `zwang.kernels.jit.loop` and call
+kernels with `zwang.kernels.call.call`. CasADi and llvmlite load when they are first used.
 """
 
 from __future__ import annotations

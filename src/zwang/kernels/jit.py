@@ -1,156 +1,179 @@
-"""Numba for loops of ours, with compiled code kept in our cache.
+"""Compiled time loops, kept in our cache.
 
-Numba's own cache looks at the file of the function alone: an edit in a function it calls, in
-another file, goes unnoticed, and a damaged file is an error. Here the key holds a hash of all
-sources that loops are made of, and damaged or missing files mean one more compilation.
+    @loop
+    def total(x):
+        s = 0.0
+        for i in range(x.shape[0]):
+            s += x[i]
+        return s
+
+is compiled when it is first called with arguments of some types, or loaded if that was done before,
+and called with arrays, numbers and tuples of them. `zwang.kernels.loops` tells what a loop may
+say. A loop whose code is in the cache needs llvmlite and nothing else to run.
+
+The key of the cache holds the sources that loops are made of and the processor; damaged or missing
+files mean one more compilation. With ``ZWANG_LOOPS=0`` in the environment loops are plain Python.
 """
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import logging
-import pickle
+import os
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from zwang.kernels import cache as disk
+from zwang.kernels.loops.kinds import BOOL, COMPLEX, FLOAT, INT, Array, Number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from zwang.kernels.llvm import LoadedCode
 
-__all__ = ["inlined", "jit", "loop"]
+__all__ = ["CompiledLoop", "inlined", "loop"]
 
 _LOG = logging.getLogger("zwang.kernels")
 _PACKAGE = Path(__file__).parents[1]
 # Folders with code that compiled loops are made of; an edit elsewhere compiles nothing again.
-_COMPILED = ("kernels", "engine", "integrators")
-# No Python in loops, threads may run beside each other, and 1/0 is inf as in kernels.
-_OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy"}
+_COMPILED = ("kernels", "integrators")
+_lock = threading.RLock()
+
+_KINDS = {float: FLOAT, int: INT, bool: BOOL}
+_KINDS_OF_ARRAYS = {"float64": FLOAT, "int64": INT, "bool": BOOL, "complex128": COMPLEX}
+#: As ctypes knows the C functions; they let other threads run themselves.
+_ENTRY = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.c_void_p)
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
 
-@overload
-def jit(function: Function, /) -> Function: ...
-@overload
-def jit(**options: Any) -> Callable[[Function], Function]: ...
-def jit(function: Any = None, /, **options: Any) -> Any:
-    """Compile a function with Numba when it is first called, or load it from the cache.
+def loop(function: Function, /, *, text: str | None = None) -> Function:
+    """Compile a function when it is first called; `text` is its source if that is in no file."""
+    return CompiledLoop(function, text=text)  # pyright: ignore[reportReturnType]
 
-    Parameters
+
+def inlined(function: Function, /, *, text: str | None = None) -> Function:
+    """`loop` for pieces of loops that run in every step: written into them, not called."""
+    return CompiledLoop(function, inlined=True, text=text)  # pyright: ignore[reportReturnType]
+
+
+class CompiledLoop:
+    """A Python function of numbers, arrays and tuples of them, and its compiled forms.
+
+    Attributes
     ----------
-    options : of ``numba.jit``, added to ``nopython``, ``nogil`` and ``error_model="numpy"``.
-
-    Examples
-    --------
-    >>> @jit
-    ... def total(x):
-    ...     s = 0.0
-    ...     for value in x:
-    ...         s += value
-    ...     return s
+    function : the function.
+    inlined : whether it is written into the loops that use it, in place of a call.
+    text : its source, if that is not in a file.
+    loaded : how many of its forms came from the cache.
     """
-    if function is None:
-        return lambda function: jit(function, **options)
-    import numba
 
-    dispatcher: Any = numba.jit(**_OPTIONS, **options)(function)
-    if hasattr(dispatcher, "_cache"):  # not with NUMBA_DISABLE_JIT, which leaves functions alone
-        dispatcher._cache = _Cache(function, options)  # noqa: SLF001 - there is no public way
-    return dispatcher
-
-
-def loop(function: Function, /) -> Function:
-    """`jit` for time loops, without reference counts: they may allocate no array.
-
-    Numba counts the references to every array that is passed on or looked at in part. In a loop
-    whose arrays all belong to its caller that is needless, and it took longer than the arithmetic.
-    """
-    return jit(_nrt=False)(function)
-
-
-def inlined(function: Function, /) -> Function:
-    """`loop` for pieces of a time loop that run in every step: written into it, not called.
-
-    A call hands over seven numbers for each array, some hundred in all.
-    """
-    return jit(_nrt=False, forceinline=True)(function)
-
-
-class _Cache:
-    """What Numba asks of a cache (``numba.core.caching``): one function, all its signatures."""
-
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
-        self._function, self._options = function, options
-        self._enabled = True
+    def __init__(
+        self, function: Callable[..., Any], *, inlined: bool = False, text: str | None = None
+    ) -> None:
+        self.function, self.inlined, self.text = function, inlined, text
+        self.__name__, self.__doc__, self.__wrapped__ = (
+            function.__name__,
+            function.__doc__,
+            function,
+        )
+        self.loaded = 0
+        self._entries: dict[Any, Callable[..., Any]] = {}
+        self._code: list[LoadedCode] = []
+        self._things: Any = None
+        #: The C function that was used last; it gives back arguments that are not for it.
+        self._latest: Callable[[Any, Any], Any] = lambda arguments, _: arguments
 
     @property
-    def cache_path(self) -> str | None:
-        """Folder; Numba shows it in its statistics."""
-        base = disk.folder()
-        return None if base is None else str(base / disk.LOOPS)
+    def name(self) -> str:
+        """Where it stands and what it is called."""
+        return f"{self.function.__module__}.{self.function.__qualname__}"
 
-    def enable(self) -> None:
-        """Use the cache."""
-        self._enabled = True
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the loop."""
+        result = self._latest(arguments, self._things)
+        return self._first(arguments) if result is arguments else result
 
-    def disable(self) -> None:
-        """Neither load nor save."""
-        self._enabled = False
+    def _first(self, arguments: tuple[Any, ...]) -> Any:
+        """Run it for arguments that are not like the last ones."""
+        if os.environ.get("ZWANG_LOOPS", "1") == "0":
+            return self.function(*arguments)
+        arguments = _plain(arguments)
+        forms = tuple(map(_form, arguments))
+        with _lock:
+            if forms not in self._entries:
+                self._entries[forms] = self._entry(forms)
+            entry = self._latest = self._entries[forms]
+        result = entry(arguments, self._things)
+        if result is arguments:
+            raise TypeError(f"{self.name} takes no such arguments")
+        return result
 
-    def flush(self) -> None:
-        """Nothing is held back."""
+    def _entry(self, forms: tuple[Any, ...]) -> Callable[..., Any]:
+        """The C function for arguments of these forms, from the cache or compiled now."""
+        from zwang.kernels.llvm import load, object_code
+        from zwang.kernels.loops.entry import things
 
-    def load_overload(self, signature: Any, context: Any) -> Any:
-        """Compiled function for the types of a call; None if it has to be compiled."""
-        import numba.core.compiler
+        key = self._key(forms)
+        code = disk.load(disk.LOOPS, key) if key else None
+        if code is None:
+            from zwang.kernels.loops.translate import translate
 
-        result_type: Any = numba.core.compiler.CompileResult
-        context.refresh()
-        key = self._key(signature, context.codegen())
-        stored = disk.load(disk.LOOPS, key) if self._enabled and key else None
-        if stored is not None:
-            try:
-                # A pickle of our own making: it carried a checksum. Numba's cache does the same.
-                return result_type._rebuild(context, *pickle.loads(stored))  # noqa: S301, SLF001
-            except Exception as error:  # noqa: BLE001 - whatever it is, compiling will do
-                _LOG.info("compiled code of %s cannot be used: %s", self._name, error)
-        _LOG.info("compiling %s for this machine; later runs load it", self._name)
-        return None
+            _LOG.info("compiling %s for this machine; later runs load it", self.name)
+            code = object_code(translate(self, forms), optimised=True)
+            if key:
+                disk.save(disk.LOOPS, key, code)
+        else:
+            self.loaded += 1
+        loaded = load(code)
+        self._code.append(loaded)
+        self._things = things()
+        return _ENTRY(loaded.address)
 
-    def save_overload(self, signature: Any, result: Any) -> None:
-        """Keep a compiled function for other processes."""
-        from numba.core.serialize import dumps
-
-        key = self._key(signature, result.codegen)
-        # Addresses of this process inside the code (dynamic globals) are no use to another.
-        if self._enabled and key and not result.library.has_dynamic_globals:
-            disk.save(disk.LOOPS, key, dumps(result._reduce()))  # noqa: SLF001
-
-    @property
-    def _name(self) -> str:
-        return f"{self._function.__module__}.{self._function.__qualname__}"
-
-    def _key(self, signature: Any, codegen: Any) -> str | None:
+    def _key(self, forms: tuple[Any, ...]) -> str | None:
         """Everything compiled code depends on; None if there is no telling."""
-        import numba
+        from zwang.kernels.llvm import host
 
-        types = str(signature)
-        if " at 0x" in types or self._function.__closure__:
-            return None  # functions among the arguments, or captured, are known by address only
-        code = self._function.__code__
+        code = self.function.__code__
+        if self.function.__closure__:
+            return None  # what it captured may be anything
         try:
             own_source = hashlib.sha256(Path(code.co_filename).read_bytes()).hexdigest()
         except OSError:
             return None  # typed in, not read from a file
         parts = (
-            f"{self._name} line {code.co_firstlineno}",
-            types,
-            sorted(self._options.items()),
-            codegen.magic_tuple(),  # target, processor and its features
-            f"Python {sys.version} Numba {numba.__version__}",
+            f"{self.name} line {code.co_firstlineno}",
+            forms,
+            host().identity,
+            f"Python {sys.version} NumPy {np.__version__}",  # see `zwang.kernels.loops.entry`
             own_source,
             *(disk.source_digest(_PACKAGE / folder) for folder in _COMPILED),
         )
         return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def _plain(argument: Any) -> Any:
+    """An argument with numbers as Python has them."""
+    if isinstance(argument, tuple):
+        return tuple(map(_plain, argument))
+    return argument.item() if isinstance(argument, np.generic) else argument
+
+
+def _form(argument: Any) -> Any:
+    """The form of an argument, see `zwang.kernels.loops.kinds`."""
+    if isinstance(argument, tuple):
+        return tuple(map(_form, argument))
+    if isinstance(argument, np.ndarray):
+        native = argument.dtype.isnative
+        kind = _KINDS_OF_ARRAYS.get(argument.dtype.name) if native else None
+        if kind is None or not argument.flags.c_contiguous:
+            what = f"one of {argument.dtype}" if kind is None else "one with gaps"
+            raise TypeError(f"loops take arrays of float64, int64, bool or complex128, not {what}")
+        return Array(kind, None, (None,) * argument.ndim)
+    if type(argument) not in _KINDS:
+        raise TypeError(f"loops take numbers, arrays and tuples of them, not {argument!r}")
+    return Number(_KINDS[type(argument)], None)

@@ -16,6 +16,7 @@ FUNCTIONS = (
     *("sin", "cos", "tan", "asin", "acos", "atan", "atan2"),
     *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
     *("exp", "expm1", "log", "log1p", "pow", "hypot", "erf", "fmod", "remainder"),
+    *("malloc", "free"),
 )
 _CANDIDATES: dict[str, tuple[str | None, ...]] = {
     "win32": ("ucrtbase", "msvcrt"),

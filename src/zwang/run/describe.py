@@ -74,6 +74,6 @@ def versions() -> dict[str, str]:
 
     from zwang.kernels.llvm import host
 
-    packages = {name: version(name) for name in ("numpy", "casadi", "numba", "llvmlite")}
+    packages = {name: version(name) for name in ("numpy", "casadi", "llvmlite")}
     python = platform.python_version()
     return {"zwang": __version__, **packages, "python": python, "processor": host().identity}

@@ -1,0 +1,32 @@
+"""What compiled loops work on: numbers of four kinds, arrays of them, tuples of either.
+
+The same classes describe values in a loop that is being translated, where they hold values of LLVM,
+and arguments that it is called with, their *form*, where they hold None.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["BOOL", "COMPLEX", "FLOAT", "INT", "KINDS", "Array", "Number"]
+
+# Kinds of numbers, in the order in which one turns into the other.
+BOOL, INT, FLOAT, COMPLEX = KINDS = ("bool", "int", "float", "complex")
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number that is known when a loop runs: one value in LLVM, for COMPLEX a pair of them."""
+
+    kind: str
+    value: Any = None
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array in memory, row by row without gaps: its first number and its lengths."""
+
+    kind: str
+    data: Any
+    shape: tuple[Any, ...]
