@@ -290,7 +290,7 @@ def rows_without_pivot(
     in the order of elimination goes.
     """
     project, rates = program.kernel("project"), program.kernel("derivative")
-    nv, rows = program.nv, min(program.rows[2], project.outputs[2].size)
+    nv, rows = program.nv, program.rows[0]
     generator, found = np.random.default_rng(0), np.ones(rows, dtype=bool)
     for _ in range(STATES_OF_PIVOTS):
         pivots = np.zeros(rows)

@@ -16,6 +16,13 @@ def test_rows_of_stage_coefficients_sum_to_the_stage_times(tableau):
 
 
 @TABLEAUS
+def test_no_stage_lies_in_the_widest_gap(tableau):
+    low, high = tableau.gap
+    assert not np.any((tableau.C > low) & (tableau.C < high))
+    assert high - low == pytest.approx(0.5 if tableau is ORDER_5 else 0.6 - 1.0 / 3.0)
+
+
+@TABLEAUS
 def test_weights_integrate_powers_of_time_exactly_up_to_the_order(tableau):
     c = tableau.C[: tableau.stages]
     for k in range(tableau.order):

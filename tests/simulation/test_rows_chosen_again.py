@@ -13,8 +13,9 @@ import zwang as zw
 PLACE = 10.0
 #: Positions off the guides [m]; the block would fall by hundreds of metres.
 OFF = 1e-12
-#: Where the run notices: pivots of the guides are s², 1e-5 counts as dependent (RANK_PIVOT).
-NOTICED = 2.0 * np.sqrt(1e-5)
+#: Where the run notices: pivots of the guides are s², 1e-5 counts as dependent (RANK_PIVOT), of the
+#: largest size of the rows of late; at the start it is s² + 1 = 26.
+NOTICED = 2.0 * np.sqrt(26.0 * 1e-5)
 
 
 def slope(x):

@@ -91,6 +91,7 @@ class Factor:
     ----------
     pivots : the row pivots relative to R, shape (m, 1): near 1 for a row by itself, near δ for one
         that depends on rows eliminated before it.
+    sizes : R, zero for a row that vanishes, shape (m, 1).
     """
 
     def __init__(self, e: Expressions, A: casadi.SX) -> None:
@@ -110,6 +111,7 @@ class Factor:
         for row, j, value in _triplets(A):
             entries[n + row, j] = value
             size[row] = size[row] + value * value * inverse_mass[j]
+        self.sizes = ca.vertcat(*size) if self.m else ca.SX(0, 1)
         # A row that vanishes keeps the pivot −δ and gets no force.
         self.row_size = [s + (s == 0.0) for s in size]
         diagonal += [-self.delta * s for s in self.row_size]
@@ -324,7 +326,7 @@ def _law_slope(factor: Factor, dC: casadi.SX, seen: list[int]) -> casadi.SX:
 
 
 def project(e: Expressions) -> tuple[casadi.SX, casadi.SX, casadi.SX]:
-    """One mass-weighted correction of q and v, and the relative pivots of the position rows.
+    """One mass-weighted correction of q and v, and pivots of the position rows, then their sizes.
 
     Groups of unit length are scaled to it. Then q ← q − N M⁻¹Aᵀ(A M⁻¹Aᵀ)⁺ φ, a Newton step; then
     v ← v − M⁻¹Aᵀ(A M⁻¹Aᵀ)⁺ ψ at the new q, with the same factor when all constraints are position
@@ -339,7 +341,7 @@ def project(e: Expressions) -> tuple[casadi.SX, casadi.SX, casadi.SX]:
         phi = ca.substitute(e.phi, e.q, q) if e.unit else e.phi
         step, _ = factor.respond(zero, -phi)
         q = q + ca.mtimes(e.N, step)
-        pivots = factor.pivots
+        pivots = ca.vertcat(factor.pivots, factor.sizes)
     v = e.v
     if e.psi.numel():
         psi = ca.substitute(e.psi, e.q, q) if e.phi.numel() or e.unit else e.psi

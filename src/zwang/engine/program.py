@@ -3,7 +3,8 @@
 A `Program` hides where the equations came from. Its kernels share one form,
 
     derivative   (q, v, t, p) → (q̇, v̇)
-    project      (q, v, t, p) → (q, v, pivots)     one correction onto φ = 0 and ψ = 0
+    project      (q, v, t, p) → (q, v, pivots)     one correction onto φ = 0 and ψ = 0; for position
+                                                   rows pivots relative to their sizes, then sizes
     residual     (q, v, t, p) → ratios              φ and ψ relative to the size of their terms
     arrival      (q, v, t, p) → (q̇, v̇, ratios)      derivative and residual in one
     forces       (q, v, t, p) → (v̇, λ)

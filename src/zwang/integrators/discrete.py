@@ -34,6 +34,8 @@ from zwang.integrators.shared import (
     SINGULAR,
     T,
     evaluate,
+    keep_sizes,
+    note_sizes,
     project_once,
     projected,
     save,
@@ -160,6 +162,7 @@ def advance(
     event_values,  # g at y
     event_before,  # g at the start of the last step
     previous,  # time and state at the start of the last step
+    pivots,  # of the position rows and their sizes, see `shared` (PARTS · rows, 1)
     work,
     budget,
 ):
@@ -176,7 +179,7 @@ def advance(
     x = np.empty((unknowns, 1))
     scratch, between = np.empty_like(y), np.empty_like(y)
     rate, rate_new, looked = np.empty_like(y), np.empty_like(y), np.empty((2, n, 1))
-    pivots, ratio = np.empty((max(sizes[1], 1), 1)), np.empty((max(sizes[2], 1), 1))
+    ratio = np.empty((max(sizes[2], 1), 1))
     g_new = np.empty((max(events, 1), 1))
     ok, settled, before = np.empty(1, np.bool_), np.empty(1, np.bool_), np.empty(1)
     moment = np.empty((1, 1))
@@ -269,6 +272,7 @@ def advance(
         singular = False
         if project and sizes[1]:
             project_once(kernels, new, moment, p, scratch, pivots, work, nq)
+            note_sizes(pivots, sizes[1], 0)
             deficit = deficit_of(pivots, sizes[1], 0)
             arrived = least_pivot(pivots, sizes[1], count[DEFICIT, 0], 0)
             if may_pass(real, count, arrived, 0):
@@ -299,6 +303,7 @@ def advance(
                 rank_rows,
                 0,
             )
+            keep_sizes(pivots, sizes[1], 0)
         copy(new, y)
         copy(m_new, m)
         real[T, 0] = t_new

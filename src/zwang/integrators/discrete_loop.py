@@ -68,6 +68,7 @@ class DiscreteLoop(Loop):
             self.event_values,
             self.event_before,
             self.previous,
+            self.pivots,
             self.work,
             budget,
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.integrators.shared import project_once
+from zwang.integrators.shared import pivot_of, project_once
 from zwang.integrators.sums import errors_of, shifts_of
 from zwang.integrators.tableaus import ORDER_5, ORDER_8
 from zwang.kernels.jit import inlined, loop
@@ -120,7 +120,7 @@ def tangential_error(
     for lane in range(len(lanes)):
         least = start_pivots[lane]
         for i in range(rows):
-            least = min(least, pivots[i, lane])
+            least = min(least, pivot_of(pivots, i, rows, lane))
         across[lane] = least > FREE_PIVOT  # kept here until it is known
     for k in range(2):
         shift(k, stages, K, new, h, first, lanes)

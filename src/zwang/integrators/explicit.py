@@ -13,8 +13,9 @@ One step of the loop, for each lane by itself:
 Near positions where the constraints lose rank two things go wrong otherwise: drift turns the path
 onto another branch, and the error of stages off the constraints enters v̇ divided by the distance.
 So every step is projected, and after a rejection for such an error all stages of the following
-steps are evaluated at projected states, until three steps were accepted; raw and projected stages
-are never mixed.
+steps are evaluated at projected states, until three steps were accepted, or three after the position
+was passed if one is near ahead; raw and projected stages are never mixed. It is passed between
+stages, see `placed`.
 
 All state of the loop lives in arrays, so that it may stop and go on anywhere with the same bits.
 The same source serves one trajectory and several lanes: arrays are [entry][lane], and the number of
@@ -29,6 +30,7 @@ from zwang.integrators.estimates import EIGHT, LARGEST_ERROR, error_norm, tangen
 from zwang.integrators.shared import (
     ACCEPTS,
     ACTIVE,
+    AHEAD,
     AT_STABILITY,
     AVOIDANCE,
     AVOIDANCES,
@@ -55,11 +57,13 @@ from zwang.integrators.shared import (
     T,
     arrive,
     evaluate,
+    keep_sizes,
+    note_sizes,
     project_once,
     projected,
     save,
 )
-from zwang.integrators.singular import deficit_of, least_pivot, watch_rank
+from zwang.integrators.singular import deficit_of, least_pivot, placed, slowed, watch_rank
 from zwang.integrators.sums import interpolation_of, stages_of
 from zwang.integrators.tableaus import ORDER_5, ORDER_8
 from zwang.integrators.watching import crosses
@@ -71,7 +75,8 @@ PI_BETA = 0.05  # weight of the previous error in step control
 LEAST_ERROR = np.log(1e-4)  # logarithm of the error of the step before, at least
 SAFETY = 0.9
 GROWTH, SHRINK = 6.0, 0.2  # largest and smallest change of h in a step
-STAGES_KEPT = 3  # accepted steps with projected stages after a rejection
+GAP_8, GAP_5 = ORDER_8.gap, ORDER_5.gap
+STAGES_KEPT = 3  # accepted steps with projected stages after a rejection or such a position
 SAMPLE = 32  # steps between looks at stability
 
 # Vectors like y that the loop works with: the stage or the projected point, the new point before
@@ -79,7 +84,7 @@ SAMPLE = 32  # steps between looks at stability
 POINT, NEW, FIRST, SECOND = 0, 1, 2, 3
 VECTORS = 4
 # Rows of the other arrays that it works with.
-NUMBERS, MARKS, INTEGERS = 8, 7, 3
+NUMBERS, MARKS, INTEGERS = 8, 8, 3
 
 
 @loop
@@ -155,6 +160,7 @@ def save_between(
     h,
     p,
     x,
+    near,
     accepted,
     project,
     real,
@@ -176,14 +182,21 @@ def save_between(
     """Save the states at times within the step from t to ts, from the interpolant, projected."""
     W, n = len(lanes), y.shape[0]
     _, _, C, P = tableau
-    scratch, state, moment = x[FIRST], x[SECOND], real[SAVED : SAVED + 1]
+    scratch, state, moment = x[FIRST], x[NEW], real[SAVED : SAVED + 1]
+    any_near = False
+    for lane in range(W):
+        any_near = any_near or near[lane]
     for s in range(stages + 1, C.shape[0]):
         interpolation_8(s, lanes, (state,), y, h, K)
         for lane in range(W):
             moment[0, lane] = t[0, lane] + C[s] * h[lane]
-        evaluate(kernels, state, moment, p, K[s], work, nq)
+        done = 1
+        if any_near:
+            done = near_stage(kernels, x, NEW, moment, p, K[s], pivots, work, nq, near, lanes)
+        else:
+            evaluate(kernels, state, moment, p, K[s], work, nq)
         for lane in range(W):
-            count[EVALUATIONS, lane] += 1
+            count[EVALUATIONS, lane] += done
     for lane in range(W):
         if not accepted[lane]:
             continue
@@ -252,7 +265,7 @@ def advance(
     previous,  # state and K at the start of the last step, for events
     x,  # VECTORS like y to work with
     moments,  # (2, lanes): times at the start of a step and of a stage
-    pivots,  # of the position rows (rows, lanes)
+    pivots,  # of the position rows and their sizes, see `shared` (PARTS · rows, lanes)
     ratio,  # relative residuals (rows, lanes)
     g_new,  # g at the new point (events, lanes)
     atol,  # absolute part of the tolerance (n,)
@@ -275,8 +288,9 @@ def advance(
     h, err, before, arrived = numbers[0], numbers[1], numbers[2], numbers[3]
     squares, sums = numbers[4:6], numbers[6:8]
     ok, settled, near, last = marks[0], marks[1], marks[2], marks[3]
-    across, avoided, accepted = marks[4], marks[5], marks[6]
+    across, avoided, accepted, short = marks[4], marks[5], marks[6], marks[7]
     deficit, evaluations, projections = integers[0], integers[1], integers[2]
+    gap = GAP_8 if stages == EIGHT else GAP_5
     used = 0
     while used < budget:
         active, any_near = False, False
@@ -284,17 +298,22 @@ def advance(
             t[0, lane] = real[T, lane]
             h[lane] = 0.0
             near[lane] = count[NEAR, lane] > 0
-            any_near = any_near or near[lane]
-            last[lane] = False
+            last[lane] = short[lane] = False
             if count[ACTIVE, lane]:
                 active = True
                 left = until - real[T, lane]
-                step = h_fixed if h_fixed > 0.0 else min(real[H, lane], h_max)
+                step = h_fixed
+                if not h_fixed > 0.0:
+                    step = min(real[H, lane], h_max)
+                    near[lane] = near[lane] or slowed(step, real, count, lane)
+                    if near[lane]:
+                        short[lane], step = placed(step, real, gap, lane)
                 if step * 1.0000001 >= left:
                     step, last[lane] = left, True
                 h[lane] = step
                 if filled[lane] >= out_t.shape[0] or rank_rows[lane] >= rank_log.shape[0]:
                     return FULL
+            any_near = any_near or near[lane]
             evaluations[lane] = count[EVALUATIONS, lane]
             projections[lane] = count[PROJECTIONS, lane]
         if not active:
@@ -424,6 +443,7 @@ def advance(
             for lane in range(W):
                 if not ok[lane] and h_fixed == 0.0:
                     accepted[lane] = False
+                note_sizes(pivots, sizes[1], lane)
                 deficit[lane] = deficit_of(pivots, sizes[1], lane)
                 arrived[lane] = least_pivot(pivots, sizes[1], count[DEFICIT, lane], lane)
                 # A singular position is passed in a step, not stopped at: there the acceleration
@@ -452,8 +472,8 @@ def advance(
             if not error < 1.0:
                 factor = max(SHRINK, SAFETY * error ** (-1.0 / order)) if error < np.inf else SHRINK
             if project and across[lane]:
-                if count[NEAR, lane] == 0:
-                    factor = max(factor, 0.5)
+                if count[NEAR, lane] == 0 or real[AHEAD, lane] < ts[0, lane]:
+                    factor = max(factor, 0.5)  # stages were at fault, and not the length
                 count[NEAR, lane] = STAGES_KEPT
             real[H, lane] = h[lane] * factor
             if not real[H, lane] > h_min:
@@ -484,6 +504,7 @@ def advance(
                 h,
                 p,
                 x,
+                near,
                 accepted,
                 project,
                 real,
@@ -533,7 +554,9 @@ def advance(
             if count[ACCEPTS, lane] % SAMPLE == 0 and not near[lane]:
                 if at_stability(h[lane], K, A, B, stages, stability, lane):
                     count[AT_STABILITY, lane] += 1
-            if count[NEAR, lane] > 0:
+            if near[lane] and real[AHEAD, lane] < np.inf:
+                count[NEAR, lane] = STAGES_KEPT  # until after it is passed
+            elif near[lane]:
                 count[NEAR, lane] -= 1
             if project and sizes[1]:
                 changed = watch_rank(
@@ -561,11 +584,12 @@ def advance(
                     lane,
                 )
                 singular = singular or changed
+                keep_sizes(pivots, sizes[1], lane)
             for i in range(n):
                 y[i, lane] = point[i, lane]
                 K[0, i, lane] = K[stages, i, lane]
             real[T, lane] = ts[0, lane]
-            if not last[lane] or factor < 1.0:
+            if not short[lane] and (not last[lane] or factor < 1.0):
                 real[H, lane] = h[lane] * factor
             if last[lane]:
                 count[ACTIVE, lane] = 0

@@ -36,7 +36,7 @@ class ExplicitLoop(Loop):
         self.space = (
             np.empty((explicit.VECTORS, n, W)),
             np.empty((2, W)),
-            np.empty((max(self.sizes[1], 1), W)),
+            self.pivots,
             np.empty((max(self.sizes[2], 1), W)),
             np.empty((max(self.event_count, 1), W)),
             self.absolute,

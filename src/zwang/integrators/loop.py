@@ -117,6 +117,7 @@ class Loop(ABC):
         "parameters",
         "memory",
         "counts",
+        "row_sizes",
         "event_values",
         "event_before",
         "previous",
@@ -147,7 +148,7 @@ class Loop(ABC):
         self.memory = np.zeros((sh.REALS, W))
         self.counts = np.zeros((sh.COUNTS, W), dtype=np.int64)
         self.memory[sh.T], self.memory[sh.ERROR] = t, 1e-4
-        self.memory[sh.PIVOT] = np.inf  # not known
+        self.memory[sh.PIVOT] = self.memory[sh.AHEAD] = np.inf  # not known
         self.counts[sh.ACTIVE] = self.counts[sh.FALLING] = 1
         self.times = np.zeros(0) if times is None else np.ascontiguousarray(times, dtype=float)
         if len(self.times):
@@ -162,6 +163,9 @@ class Loop(ABC):
         self.addresses = program.addresses(events, self.KERNELS)
         #: Position rows, rows of residuals and event functions after the number of coordinates.
         self.sizes = np.array([program.nq, *program.rows[:2], self.event_count])
+        #: Pivots of position rows and what they are compared with, which is remembered.
+        self.pivots = sh.room_for_pivots(program.rows[0], W)
+        self.row_sizes = self.pivots[(sh.PARTS - 1) * program.rows[0] :]
         projects = settings.drift is Drift.PROJECTION and program.rows[1] > 0
         #: Whether to project, to save every step, to look for events, to return where rank is lost:
         #: the run is to stop there, or rows left out may have to act in place of others.
@@ -239,13 +243,12 @@ class Loop(ABC):
         n, W = self.state.shape
         ok = np.empty(W, dtype=bool)
         sizes = self.program.rows
-        pivots = np.empty((max(sizes[0], 1), W))
         sh.projected(
             self.addresses,
             self.state,
             self.memory[sh.T : sh.T + 1],
             self.parameters,
-            pivots,
+            self.pivots,
             np.empty((max(sizes[1], 1), W)),
             self.work,
             self.program.nq,
@@ -257,7 +260,7 @@ class Loop(ABC):
             self.lanes,
         )
         # Rows that are dependent here and at the end of a step were so from the start.
-        self.counts[sh.ENDED] = (pivots[: sizes[0]] < sh.RANK_PIVOT).sum(axis=0)
+        self.counts[sh.ENDED] = (self.pivots[: sizes[0]] < sh.RANK_PIVOT).sum(axis=0)
         return bool(ok.all())
 
     def first_step(self, derivative: FloatArray, error_order: int) -> None:

@@ -68,6 +68,8 @@ from zwang.integrators.shared import (
     H,
     T,
     evaluate,
+    keep_sizes,
+    note_sizes,
     projected,
     save,
     size_of,
@@ -128,6 +130,7 @@ def advance(
     event_values,  # g at y (events, 1)
     event_before,  # g at the start of the last step
     previous,  # time and state at the start of the last step, for events
+    pivots,  # of the position rows and their sizes, see `shared` (PARTS · rows, 1)
     work,
     budget,
     lanes,
@@ -149,7 +152,7 @@ def advance(
     new, state, scratch = np.empty((n, 1)), np.empty((n, 1)), np.empty((n, 1))
     f_new, looked = np.empty((n, 1)), np.empty((2, n, 1))
     error_vector, defect, size, atol = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    pivots, ratio = np.empty((max(sizes[1], 1), 1)), np.empty((max(sizes[2], 1), 1))
+    ratio = np.empty((max(sizes[2], 1), 1))
     g_new = np.empty((max(events, 1), 1))
     ok, before, settled = np.empty(1, np.bool_), np.empty(1), np.empty(1, np.bool_)
     t, ts, w = np.empty((1, 1)), np.empty((1, 1)), np.empty(3)
@@ -271,6 +274,7 @@ def advance(
                 scratch,
                 lanes,
             )
+            note_sizes(pivots, sizes[1], 0)
             deficit = deficit_of(pivots, sizes[1], 0)
             arrived = least_pivot(pivots, sizes[1], count[DEFICIT, 0], 0)
             if not fixed and not ok[0]:
@@ -375,6 +379,7 @@ def advance(
                 rank_rows,
                 0,
             )
+            keep_sizes(pivots, sizes[1], 0)
         for i in range(n):
             y[i, 0], f[i, 0] = state[i, 0], f_new[i, 0]
             for k in range(3):

@@ -63,6 +63,7 @@ class RadauLoop(Loop):
             self.event_values,
             self.event_before,
             self.previous,
+            self.pivots,
             self.work,
             budget,
             self.lanes,

@@ -23,8 +23,12 @@ __all__ = [
     "arrive",
     "evaluate",
     "first_step",
+    "keep_sizes",
+    "note_sizes",
+    "pivot_of",
     "project_once",
     "projected",
+    "room_for_pivots",
     "save",
     "size_of",
 ]
@@ -33,8 +37,8 @@ __all__ = [
 DONE, FULL, BUDGET, EVENT, TOO_SMALL, NOT_FINITE, NO_ROOT, SINGULAR = 0, 1, 2, 3, 4, 5, 6, 7
 
 # Real numbers the loop remembers for each lane.
-T, H, ERROR, SAVED, PIVOT, HIGHEST = 0, 1, 2, 3, 4, 5
-REALS = 6
+T, H, ERROR, SAVED, PIVOT, HIGHEST, AHEAD = 0, 1, 2, 3, 4, 5, 6
+REALS = 7
 # Whole numbers the loop remembers for each lane.
 (
     REJECTED,
@@ -52,8 +56,9 @@ REALS = 6
     AT_STABILITY,
     ENDED,
     FALLING,
-) = range(15)
-COUNTS = 15
+    APPROACHES,
+) = range(16)
+COUNTS = 16
 
 CORRECTIONS = 4  # of a projection, at most
 CONTRACTION = 0.25  # a Newton correction must be below this part of the one before
@@ -62,6 +67,15 @@ FAILED_PROJECTION = 0.6  # change of h after a projection that did not contract
 AVOIDANCE = 0.7  # change of h when the new point would lie where the rows have just lost rank
 AVOIDANCES = 4  # how often in a row; then the loss is taken to be lasting
 RANK_PIVOT = 1e-5  # relative pivots below this belong to dependent rows (1e7 times δ)
+
+# The array of pivots has four parts, each with an entry for every position row. The kernel that
+# projects writes two: pivots relative to the size of the row, and that size. Then come the sizes at
+# the end of the step under way, and the largest of late, which pivots are really relative to: where
+# a row vanishes it loses rank as one does that depends on others, and its own size does not tell.
+PARTS = 4
+# Largest sizes are forgotten at this pace, a step at a time: rows that shrink by less than a
+# fortieth in a step only become smaller (sizes are squares).
+FORGOTTEN = 0.95
 
 
 @inlined
@@ -74,6 +88,33 @@ def evaluate(kernels, y, t, p, out, work, nq):
 def size_of(scale, value):
     """What an error counts relative to: scale + |value|, or the scale alone that has a minus."""
     return scale + value if scale >= 0.0 else -scale
+
+
+def room_for_pivots(rows, lanes):
+    """The array that `project_once` and others know as pivots."""
+    return np.zeros((PARTS * max(rows, 1), lanes))
+
+
+@inlined
+def pivot_of(pivots, k, rows, lane):
+    """Pivot of a row relative to the largest size it had of late."""
+    size, largest = pivots[rows + k, lane], pivots[3 * rows + k, lane]
+    return pivots[k, lane] if size >= largest else pivots[k, lane] * (size / largest)
+
+
+@inlined
+def note_sizes(pivots, rows, lane):
+    """Note sizes of rows at the end of a step, until it is known whether it is accepted."""
+    for k in range(rows):
+        pivots[2 * rows + k, lane] = pivots[rows + k, lane]
+
+
+@inlined
+def keep_sizes(pivots, rows, lane):
+    """Compare rows with these sizes as well from here on: the step is accepted."""
+    for k in range(rows):
+        largest = FORGOTTEN * pivots[3 * rows + k, lane]
+        pivots[3 * rows + k, lane] = max(largest, pivots[2 * rows + k, lane])
 
 
 @inlined

@@ -14,23 +14,33 @@ from __future__ import annotations
 import numpy as np
 
 from zwang.integrators.shared import (
+    AHEAD,
+    APPROACHES,
     DEFICIT,
     ENDED,
     FALLING,
     HIGHEST,
     PIVOT,
     RANK_PIVOT,
+    T,
+    pivot_of,
     project_once,
 )
 from zwang.kernels.jit import inlined, loop
 
-__all__ = ["LOG", "STATE", "deficit_of", "least_pivot", "may_pass", "watch_rank"]
+__all__ = ["LOG", "STATE", "deficit_of", "least_pivot", "may_pass", "placed", "slowed", "watch_rank"]
 
 # Entries of a row of the log before the state: when, how many rows are dependent, and for longer?
 MOMENT, DEPENDENT, LASTING, STATE = 0, 1, 2, 3
 LOG = STATE
 
 SINGULAR_PIVOT = 1e-4  # relative pivots passed on the cubic that count as zero: a distance of 1e-2
+NEAR_PIVOT = 0.1  # parts of the largest pivot below which its root falls like the distance
+GAP_MARGIN = 0.25  # of a gap between stages at each end, for its place is an extrapolation
+NEARBY = 2.0  # steps
+# Steps of usual length come from there to the singular position in two or three. More than that are
+# as short as the errors of their stages make them, on and on.
+APPROACHING = 3
 DIP = 0.3  # no minimum is looked for unless the pivot falls below this part of its largest value
 NEAR_END = 0.99  # of a step, where it is seen whether the pivot rises at the end
 GOLDEN = 0.6180339887498949
@@ -45,7 +55,7 @@ def deficit_of(pivots, rows, lane):
     """How many rows depend on others at the end of a step."""
     deficit = 0
     for k in range(rows):
-        if pivots[k, lane] < RANK_PIVOT:
+        if pivot_of(pivots, k, rows, lane) < RANK_PIVOT:
             deficit += 1
     return deficit
 
@@ -57,7 +67,7 @@ def least_pivot(pivots, rows, dependent, lane):
     for _ in range(dependent + 1):
         least, times = np.inf, 0
         for k in range(rows):
-            pivot = pivots[k, lane]
+            pivot = pivot_of(pivots, k, rows, lane)
             if value < pivot < least:
                 least, times = pivot, 1
             elif pivot == least:
@@ -147,6 +157,30 @@ def may_pass(real, count, after, lane):
     return not before < np.inf or min(before, after) < DIP * highest
 
 
+@inlined
+def placed(step, real, gap, lane):
+    """Whether to shorten a step, and to what, so that stages keep away from a position ahead.
+
+    A stage beside one says little, and after a few steps that were rejected for it and shorter ones
+    that end before it, h is as small as the distance left: rounding, divided by that, decides then.
+    """
+    margin = GAP_MARGIN * (gap[1] - gap[0])
+    low, high = gap[0] + margin, gap[1] - margin
+    ahead = (real[AHEAD, lane] - real[T, lane]) / step
+    if not 0.0 < ahead < 1.0 + low or low < ahead < high:
+        return False, step
+    middle = 0.5 * (low + high)
+    # Pass it with a shorter step, or end this one where the next can pass it.
+    return True, step * ahead / middle if ahead <= low else step * (ahead - middle)
+
+
+@inlined
+def slowed(step, real, count, lane):
+    """Whether steps become shorter before a singular position, which is two of them away."""
+    near = real[AHEAD, lane] < real[T, lane] + NEARBY * step
+    return near and count[APPROACHES, lane] >= APPROACHING
+
+
 @loop
 def record(t, dependent, lasting, y, log, log_rows, lane):
     """Write a change of rank to the log."""
@@ -195,7 +229,7 @@ def watch_rank(
     last : whether it is the last step.
     """
     if deficit == count[DEFICIT, lane] and not may_pass(real, count, after, lane):
-        remember(real, count, deficit, after, 0, lane)
+        remember(real, count, deficit, after, 0, t0, t1, lane)
         return False
     return look_closer(
         kernels,
@@ -224,9 +258,16 @@ def watch_rank(
 
 
 @inlined
-def remember(real, count, deficit, after, found, lane):
-    """What the next step will be compared with."""
+def remember(real, count, deficit, after, found, t0, t1, lane):
+    """What the next step will be compared with, and where a singular position is to be expected."""
     count[ENDED, lane] = deficit
+    real[AHEAD, lane] = np.inf
+    if 0.0 < after < NEAR_PIVOT * max(real[HIGHEST, lane], after) and after < real[PIVOT, lane]:
+        # Distances are square roots of pivots.
+        near, far = np.sqrt(after), np.sqrt(real[PIVOT, lane])
+        if far < np.inf:
+            real[AHEAD, lane] = t1 + (t1 - t0) * near / (far - near)
+    count[APPROACHES, lane] = count[APPROACHES, lane] + 1 if real[AHEAD, lane] < np.inf else 0
     count[FALLING, lane] = 1 if after < real[PIVOT, lane] and not found else 0
     real[PIVOT, lane] = after
     real[HIGHEST, lane] = max(real[HIGHEST, lane], after)
@@ -283,17 +324,17 @@ def look_closer(
             if theta >= 0.0:
                 dependent = 0
                 for k in range(rows):
-                    if pivots[k, lane] < SINGULAR_PIVOT:
+                    if pivot_of(pivots, k, rows, lane) < SINGULAR_PIVOT:
                         dependent += 1
                 record(t0 + theta * h, dependent, 0.0, x[0], log, log_rows, lane)
                 found = True
-        remember(real, count, deficit, after, found, lane)
+        remember(real, count, deficit, after, found, t0, t1, lane)
         return found
     # Another pivot is the least one to watch from here on: one that is not known if rank was lost,
     # and if it was regained one that has just risen from zero.
     lost = deficit > known
     count[DEFICIT, lane] = count[ENDED, lane] = deficit
     count[FALLING, lane] = 1 if lost else 0
-    real[PIVOT, lane] = np.inf if lost else 0.0
+    real[PIVOT, lane], real[AHEAD, lane] = np.inf if lost else 0.0, np.inf
     real[HIGHEST, lane] = 0.0
     return lost

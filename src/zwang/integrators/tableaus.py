@@ -46,6 +46,13 @@ class Tableau:
         """Stages that only the interpolant needs."""
         return len(self.C) - self.stages - 1
 
+    @property
+    def gap(self) -> tuple[float, float]:
+        """The widest interval of 0…1 without a stage."""
+        nodes = np.unique(self.C[: self.stages + 1])
+        widest = int(np.argmax(np.diff(nodes)))
+        return float(nodes[widest]), float(nodes[widest + 1])
+
 
 def _rows(columns: int, *rows: dict[int, float]) -> NDArray[np.float64]:
     """A matrix from the nonzeros of its rows."""

@@ -60,7 +60,7 @@ class BlockProgram:
     def _made(self, name: str) -> Kernel:
         """One tape as a kernel."""
         s, nq, nv, m = self.structure, self.nq, self.nv, self.structure.rows
-        ports = {"q_dot": nq, "v_dot": nv, "q": nq, "v": nv, "multipliers": m, "pivots": max(m, 1)}
+        ports = {"q_dot": nq, "v_dot": nv, "q": nq, "v": nv, "multipliers": m, "pivots": max(2 * m, 1)}
         ports["ratios"] = self.rows[1]
         tape = Tape(self.lanes)
         _WRITERS[name](s, self._pattern, tape)
@@ -134,7 +134,7 @@ def _forces(s: Structure, pattern: Pattern, tape: Tape) -> None:
 
 
 def _project(s: Structure, pattern: Pattern, tape: Tape) -> None:
-    """(q, v, pivots)."""
+    """(q, v, pivots), the sizes of rows after their pivots."""
     sweep = Sweep(s, pattern, tape, "place", pivots=OUT + 2)
     sweep.project(_output(s, OUT, "q"), _output(s, OUT + 1, "v"))
 

@@ -30,7 +30,7 @@ class Sweep:
     ----------
     purpose : what constraints are evaluated for, see `kernels.constraint`.
     q_dot : where the rates of the coordinates of each node go; work, if not given.
-    pivots : space of the outputs to which relative pivots go, or None.
+    pivots : space of the outputs to which relative pivots go and then sizes of rows, or None.
     """
 
     def __init__(
@@ -46,6 +46,7 @@ class Sweep:
         self.s, self.pattern, self.work, self.tape = structure, pattern, tape.work, tape
         self.purpose, self.pivots = purpose, pivots
         self.rows = [e.type.rows for e in structure.constraints]
+        self._row_count = sum(self.rows)
         self.regular = structure.independent and not structure.singular
         self.sized = not self.regular or pivots is not None
         self.again = structure.singular and purpose == "accelerate"
@@ -87,6 +88,12 @@ class Sweep:
         if what in ("S", "S2"):
             return self.work.at((what, e), r * (r + 1) // 2)
         return self.work.at((what, e), r * (r - 1) // 2 if what == "low" else r)
+
+    def _size(self, e: int) -> Place:
+        """The size of each row of a constraint."""
+        if self.pivots is None:
+            return self._row("size", e)
+        return (self.pivots, self._row_count + self.s.constraints[e].row)
 
     def _block(self, what: str, row: int, column: int) -> Place:
         return self.work.at((what, row, column), self.rows[row] * self.rows[column])
@@ -190,7 +197,7 @@ class Sweep:
             elif self.purpose == "settle" and self.s.nodes[n].type.shift:
                 given += [self.v(n), self._node("M", n)]
         results = [*self._blocks_of(e), self._row("S", e), self._row("c", e)]
-        results += [self._row("size", e)] if self.sized else []
+        results += [self._size(e)] if self.sized else []
         results += [self._row("b", e)] if self.again else []
         function = kernels.constraint(
             element.type, self.purpose, sized=self.sized, again=self.again
@@ -207,7 +214,7 @@ class Sweep:
             below = self.pattern.order.below[e]
             for row in below:
                 self.constraint(row)
-            size = [self._row("size", e)] if self.sized else []
+            size = [self._size(e)] if self.sized else []
             given = [self._S[e], self._c[e], *size]
             meetings = [self.pattern.meetings.get((row, e), []) for row in below]
             single = len(below) == 1 and len(meetings[0]) == 1 and (below[0], e) not in self._B
@@ -363,7 +370,7 @@ class Sweep:
             return x
         self.back(x)
         for e, r in enumerate(self.rows):
-            self.tape.call(algebra.missing(r), x(e), self._row("size", e), self._row("c", e))
+            self.tape.call(algebra.missing(r), x(e), self._size(e), self._row("c", e))
         self.forward(self.right_side("c"))
         more, lam = self.right_side("x2"), self.right_side("lam")
 
