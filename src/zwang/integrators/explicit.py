@@ -13,8 +13,8 @@ One step of the loop, for each lane by itself:
 Near positions where the constraints lose rank two things go wrong otherwise: drift turns the path
 onto another branch, and the error of stages off the constraints enters v̇ divided by the distance.
 So every step is projected, and after a rejection for such an error all stages of the following
-steps are evaluated at projected states, until three steps were accepted, or three after the position
-was passed if one is near ahead; raw and projected stages are never mixed. It is passed between
+steps are evaluated at projected states, until three steps were accepted, or three after such a
+position if one is near ahead; raw and projected stages are never mixed. It is passed between
 stages, see `placed`.
 
 All state of the loop lives in arrays, so that it may stop and go on anywhere with the same bits.

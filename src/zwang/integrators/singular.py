@@ -28,7 +28,16 @@ from zwang.integrators.shared import (
 )
 from zwang.kernels.jit import inlined, loop
 
-__all__ = ["LOG", "STATE", "deficit_of", "least_pivot", "may_pass", "placed", "slowed", "watch_rank"]
+__all__ = [
+    "LOG",
+    "STATE",
+    "deficit_of",
+    "least_pivot",
+    "may_pass",
+    "placed",
+    "slowed",
+    "watch_rank",
+]
 
 # Entries of a row of the log before the state: when, how many rows are dependent, and for longer?
 MOMENT, DEPENDENT, LASTING, STATE = 0, 1, 2, 3

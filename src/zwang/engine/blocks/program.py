@@ -60,7 +60,14 @@ class BlockProgram:
     def _made(self, name: str) -> Kernel:
         """One tape as a kernel."""
         s, nq, nv, m = self.structure, self.nq, self.nv, self.structure.rows
-        ports = {"q_dot": nq, "v_dot": nv, "q": nq, "v": nv, "multipliers": m, "pivots": max(2 * m, 1)}
+        ports = {
+            "q_dot": nq,
+            "v_dot": nv,
+            "q": nq,
+            "v": nv,
+            "multipliers": m,
+            "pivots": max(2 * m, 1),
+        }
         ports["ratios"] = self.rows[1]
         tape = Tape(self.lanes)
         _WRITERS[name](s, self._pattern, tape)
