@@ -144,10 +144,15 @@ def _first(stored: dict[str, Any]) -> list[Goal]:
             kept = spent is not None and spent <= limit
             goals.append(Goal(title, f"≤ {limit:g} s", figure, kept))
     if "starting" in stored:
-        first = stored["starting"]["results"]["first_trajectory"]
-        for key, limit in (("later", 1.0), ("first run ever", 15.0)):
-            what = f"start of Python to the first trajectory of the four-bar, {key}"
-            goals.append(Goal(what, f"≤ {limit:g} s", f"{first[key]:.2f} s", first[key] <= limit))
+        found = stored["starting"]["results"]
+        for section, end in (
+            ("first_trajectory", "the first trajectory of the four-bar"),
+            ("large_chain", "the first steps of a chain of 1000"),
+        ):
+            for key, limit in (("later", 1.0), ("first run ever", 15.0)):
+                spent = found[section][key]
+                what = f"start of Python to {end}, {key}"
+                goals.append(Goal(what, f"≤ {limit:g} s", f"{spent:.2f} s", spent <= limit))
     return goals
 
 

@@ -15,7 +15,7 @@ import pytest
 from zwang import kernels
 from zwang.kernels.call import call
 from zwang.kernels.jit import loop
-from zwang.kernels.loops.code import LoopError
+from zwang.kernels.loops.values import LoopError
 
 # The sources that count are those of a folder of the test's own, which nobody else edits.
 LOOP = """

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from zwang.kernels.jit import inlined, loop
-from zwang.kernels.loops.code import LoopError
+from zwang.kernels.loops.values import LoopError
 
 TABLE = np.array([[1.0, -2.0], [0.5, 4.0]])
 PAIR = (3, 0.25)

@@ -46,16 +46,21 @@ def described(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S,
 
     What it calls in its turn is part of it, and not noted.
     """
-    signature = inspect.signature(method)
+    known = inspect.getfullargspec(method)
+    names, further = (*known.args[1:], *known.kwonlyargs), known.varkw
+    assert known.varargs is None
 
     @wraps(method)
     def noting(self: S, *args: P.args, **kwargs: P.kwargs) -> R:
         before = len(self.description)
         result = method(self, *args, **kwargs)
         del self.description[before:]
-        given = dict(signature.bind(self, *args, **kwargs).arguments)
-        del given["self"]
-        call = Call(method.__name__, {name: _kept(value) for name, value in given.items()})
+        # As ``inspect.Signature.bind`` has it, in a tenth of the time: the call was accepted.
+        given = dict(zip(names, args, strict=False)) | kwargs
+        arguments = {name: _kept(given.pop(name)) for name in names if name in given}
+        if further is not None and given:
+            arguments[further] = given
+        call = Call(method.__name__, arguments)
         self.description.append(call)
         return result
 

@@ -34,6 +34,10 @@ __all__ = [
 #: often rounded to a few digits, and a flat plate meets it with equality.
 TRIANGLE = 1e-6
 
+#: By how much R Rᵀ of an orientation may differ from the unit matrix: axes may have been rounded in
+#: length, hardly in direction.
+ORTHONORMAL = 1e-9 + 1e-5 * np.eye(3)
+
 AXES = {"x": 0, "y": 1, "z": 2}
 
 
@@ -242,7 +246,7 @@ def rotation(value: Any) -> FloatArray:
         ) from None
     if given.shape == (4,) and np.isfinite(given).all() and np.linalg.norm(given) > 0.0:
         return rotation_matrix(given / np.linalg.norm(given))
-    if given.shape == (3, 3) and np.allclose(given @ given.T, np.eye(3), atol=1e-9):
+    if given.shape == (3, 3) and (np.abs(given @ given.T - np.eye(3)) <= ORTHONORMAL).all():
         if np.linalg.det(given) > 0.0:
             return given
         raise InputError("orientation", found="a reflection", expected="a rotation")

@@ -21,7 +21,9 @@ carries what writes it as its attribute `compiled`, a function of `zwang.kernels
 and its arguments, see `zwang.kernels.elementwise`.
 
     kinds         numbers and arrays
-    code          instructions on them
+    values        what is known of them while a loop is translated
+    arithmetic    instructions on numbers
+    code          instructions on arrays, and places of values that change
     functions     functions of Python, NumPy and the C library
     expressions   what stands in a line
     statements    what lines make of it

@@ -1,12 +1,7 @@
-"""Values in compiled loops: numbers, arrays and tuples of them, and the instructions on them.
-
-What is known while a loop is compiled is an ordinary Python object; sums of such objects are
-computed there and then. What is known only when it runs is a `Number` or an `Array`.
-"""
+"""Instructions of compiled loops: arrays in memory, and places of values that change."""
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -14,279 +9,31 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from zwang.kernels.loops.kinds import BOOL, COMPLEX, FLOAT, INT, KINDS, Array, Number
+from zwang.kernels.loops.arithmetic import Arithmetic
+from zwang.kernels.loops.kinds import BOOL, COMPLEX, FLOAT, Array, Number
+from zwang.kernels.loops.values import (
+    BIT,
+    BYTE,
+    BYTES,
+    REAL,
+    STORED,
+    TYPES,
+    WORD,
+    LoopError,
+    is_static,
+    is_thing,
+    kind_of,
+)
 from zwang.kernels.writer import LIBRARY_PREFIX
 
-__all__ = [
-    "BIT",
-    "BYTE",
-    "REAL",
-    "WORD",
-    "Code",
-    "LoopError",
-    "form",
-    "is_static",
-    "kind_of",
-    "parts",
-    "rebuilt",
-    "room_in",
-    "types",
-]
-
-BIT, BYTE, WORD, REAL = ir.IntType(1), ir.IntType(8), ir.IntType(64), ir.DoubleType()
-#: What a number of a kind is in a register, and in an array; complex numbers are two reals.
-_TYPES = {BOOL: BIT, INT: WORD, FLOAT: REAL, COMPLEX: REAL}
-_STORED = {BOOL: BYTE, INT: WORD, FLOAT: REAL, COMPLEX: REAL}
-_BYTES = {BOOL: 1, INT: 8, FLOAT: 8, COMPLEX: 16}
-
-_ARITHMETIC: dict[Any, str] = {operator.add: "add", operator.sub: "sub", operator.mul: "mul"}
-_COMPARISONS: dict[Any, str] = {
-    operator.lt: "<",
-    operator.le: "<=",
-    operator.gt: ">",
-    operator.ge: ">=",
-    operator.eq: "==",
-    operator.ne: "!=",
-}
-
-
-class LoopError(Exception):
-    """A loop says what has no compiled form: a mistake in the library, not of its user.
-
-    `located` tells whether the message says where.
-    """
-
-    def __init__(self, message: str, *, located: bool = False) -> None:
-        super().__init__(message)
-        self.located = located
-
+__all__ = ["Code"]
 
 #: Room for a value: `Number` or `Array` with pointers for its parts, or a tuple of such.
 Place = Any
 
 
-def is_static(value: Any) -> bool:
-    """Whether a value is known while the loop is compiled."""
-    if isinstance(value, tuple):
-        return all(map(is_static, value))
-    return not isinstance(value, (Number, Array))
-
-
-def kind_of(value: Any) -> str:
-    """The kind of a number, known or not."""
-    if isinstance(value, Number):
-        return value.kind
-    for kind, types in ((BOOL, (bool, np.bool_)), (INT, (int, np.integer))):
-        if isinstance(value, types):
-            return kind
-    if isinstance(value, (float, np.floating)):
-        return FLOAT
-    if isinstance(value, (complex, np.complexfloating)):
-        return COMPLEX
-    raise LoopError(f"{value!r} is not a number")
-
-
-class Code:
-    """The instructions of one function in LLVM, written one after the other."""
-
-    def __init__(self, builder: ir.IRBuilder) -> None:
-        self.builder = builder
-
-    # numbers
-
-    def registered(self, value: Any) -> Any:
-        """A value whose numbers are all in registers, known or not."""
-        if isinstance(value, tuple):
-            return tuple(map(self.registered, value))
-        return value if isinstance(value, Array) or _is_thing(value) else self.number(value)
-
-    def number(self, value: Any, kind: str | None = None) -> Number:
-        """A number in a register, of a kind."""
-        kind = kind or kind_of(value)
-        if not isinstance(value, Number):
-            value = _constant(value)
-        for wider in KINDS[KINDS.index(value.kind) + 1 : KINDS.index(kind) + 1]:
-            value = self._widened(value, wider)
-        if value.kind != kind:
-            raise LoopError(f"a number that is {value.kind} cannot become {kind}")
-        return value
-
-    def word(self, value: Any) -> Any:
-        """A whole number as LLVM knows it."""
-        return self.number(value, INT).value
-
-    def _widened(self, value: Number, kind: str) -> Number:
-        b = self.builder
-        if kind == INT:
-            return Number(INT, b.zext(value.value, WORD))
-        if kind == FLOAT:
-            return Number(FLOAT, b.sitofp(value.value, REAL))
-        return Number(COMPLEX, (value.value, REAL(0.0)))
-
-    def common(self, *values: Any) -> tuple[str, list[Number]]:
-        """Numbers as numbers of one kind."""
-        kind = max((kind_of(value) for value in values), key=KINDS.index)
-        return kind, [self.number(value, kind) for value in values]
-
-    def truth(self, value: Any) -> Any:
-        """Whether a number is not zero; a Python bool if that is known."""
-        if is_static(value):
-            return bool(value)
-        if not isinstance(value, Number):
-            raise LoopError("an array is neither true nor false")
-        if value.kind == BOOL:
-            return value.value
-        return self.compared(operator.ne, value, 0).value
-
-    def binary(self, operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-        """The result of an operator."""
-        if is_static(a) and is_static(b):
-            return operation(a, b)
-        if operation is operator.pow:
-            return self._power(a, b)
-        if operation in (operator.floordiv, operator.mod):
-            return self._divided_whole(operation, a, b)
-        kind, (x, y) = self.common(a, b)
-        if kind == BOOL or (operation is operator.truediv and kind == INT):
-            kind = INT if operation is not operator.truediv else FLOAT
-            x, y = self.number(x, kind), self.number(y, kind)
-        if kind == COMPLEX:
-            return Number(COMPLEX, self._complex(operation, x.value, y.value))
-        if operation is operator.truediv:
-            return Number(FLOAT, self.builder.fdiv(x.value, y.value))
-        if operation not in _ARITHMETIC:
-            raise LoopError(f"no compiled form of the operator {operation.__name__}")
-        name = _ARITHMETIC[operation]
-        write = getattr(self.builder, name if kind == INT else f"f{name}")
-        return Number(kind, write(x.value, y.value))
-
-    def _divided_whole(self, operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Number:
-        """⌊a/b⌋ or a − b⌊a/b⌋; LLVM cuts off towards zero."""
-        kind, (x, y) = self.common(a, b)
-        if kind != INT:
-            raise LoopError(f"{operation.__name__} of numbers that are not whole")
-        write = self.builder
-        quotient, rest = write.sdiv(x.value, y.value), write.srem(x.value, y.value)
-        low = write.and_(
-            write.icmp_signed("!=", rest, WORD(0)),
-            write.icmp_signed("<", write.xor(rest, y.value), WORD(0)),
-        )
-        if operation is operator.floordiv:
-            return Number(INT, write.sub(quotient, write.zext(low, WORD)))
-        return Number(INT, write.add(rest, write.select(low, y.value, WORD(0))))
-
-    def _power(self, a: Any, exponent: Any) -> Number:
-        if is_static(exponent) and kind_of(exponent) == INT and exponent > 0:
-            result, square, left = None, a, int(exponent)
-            while left:
-                if left & 1:
-                    product = self.binary(operator.mul, result, square) if result else square
-                    result = product
-                left >>= 1
-                if left:
-                    square = self.binary(operator.mul, square, square)
-            return self.number(result)
-        return self.library("pow", a, exponent)
-
-    def _complex(self, operation: Callable[[Any, Any], Any], x: Any, y: Any) -> tuple[Any, Any]:
-        b, (p, q), (r, s) = self.builder, x, y
-        if operation is operator.add:
-            return b.fadd(p, r), b.fadd(q, s)
-        if operation is operator.sub:
-            return b.fsub(p, r), b.fsub(q, s)
-        if operation is operator.mul:
-            return (
-                b.fsub(b.fmul(p, r), b.fmul(q, s)),
-                b.fadd(b.fmul(p, s), b.fmul(q, r)),
-            )
-        if operation is not operator.truediv:
-            raise LoopError(f"no compiled form of the operator {operation.__name__}")
-        # Smith's way: the larger part of the divisor divides the smaller one, nothing overflows.
-        swapped = b.fcmp_ordered(
-            "<", self.magnitude(Number(FLOAT, r)).value, self.magnitude(Number(FLOAT, s)).value
-        )
-        big, small = b.select(swapped, s, r), b.select(swapped, r, s)
-        ratio = b.fdiv(small, big)
-        length = b.fadd(big, b.fmul(small, ratio))
-        first, second = b.select(swapped, q, p), b.select(swapped, p, q)
-        real = b.fdiv(b.fadd(first, b.fmul(second, ratio)), length)
-        turned = b.fdiv(b.fsub(second, b.fmul(first, ratio)), length)
-        return real, b.select(swapped, b.fneg(turned), turned)
-
-    def negative(self, a: Any) -> Any:
-        """The number with the other sign."""
-        if is_static(a):
-            return -a
-        kind, b = a.kind, self.builder
-        if kind == COMPLEX:
-            return Number(COMPLEX, tuple(map(b.fneg, a.value)))
-        return Number(FLOAT, b.fneg(a.value)) if kind == FLOAT else self.binary(operator.sub, 0, a)
-
-    def compared(self, operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-        """A comparison; with NaN nothing but ≠ holds."""
-        if is_static(a) and is_static(b):
-            return operation(a, b)
-        if operation not in _COMPARISONS:
-            raise LoopError(f"no compiled form of the comparison {operation.__name__}")
-        kind, (x, y) = self.common(a, b)
-        sign, write = _COMPARISONS[operation], self.builder
-        if kind == COMPLEX:
-            return self._complex_compared(operation, x.value, y.value)
-        if kind == FLOAT:
-            compare = write.fcmp_unordered if sign == "!=" else write.fcmp_ordered
-        else:
-            compare = write.icmp_signed if kind == INT else write.icmp_unsigned
-        return Number(BOOL, compare(sign, x.value, y.value))
-
-    def _complex_compared(self, operation: Callable[[Any, Any], Any], x: Any, y: Any) -> Number:
-        if operation not in (operator.eq, operator.ne):
-            raise LoopError("complex numbers are equal or not, neither less nor greater")
-        pairs = zip(x, y, strict=True)
-        parts = [self.compared(operation, Number(FLOAT, a), Number(FLOAT, b)) for a, b in pairs]
-        join = self.builder.and_ if operation is operator.eq else self.builder.or_
-        return Number(BOOL, join(parts[0].value, parts[1].value))
-
-    def chosen(self, test: Any, a: Any, b: Any) -> Number:
-        """The first number where the test holds, else the second."""
-        kind, (x, y) = self.common(a, b)
-        return Number(kind, self.builder.select(test, x.value, y.value))
-
-    def extreme(self, operation: Callable[[Any, Any], Any], *values: Any) -> Any:
-        """Python's ``min`` or ``max``: the first value but for such as compare true with it."""
-        best, *others = values
-        for value in others:
-            if is_static(best) and is_static(value):
-                best = value if operation(value, best) else best
-            else:
-                best = self.chosen(self.compared(operation, value, best).value, value, best)
-        return best
-
-    def magnitude(self, a: Any) -> Any:
-        """|a|."""
-        if is_static(a):
-            return abs(a)
-        if a.kind == FLOAT:
-            return Number(FLOAT, self.library_call("llvm.fabs.f64", REAL, [a.value]))
-        if a.kind == COMPLEX:
-            return self.library("hypot", *(Number(FLOAT, part) for part in a.value))
-        return self.chosen(self.compared(operator.lt, a, 0).value, self.negative(a), a)
-
-    def root(self, a: Any) -> Number:
-        """√a."""
-        return Number(
-            FLOAT, self.library_call("llvm.sqrt.f64", REAL, [self.number(a, FLOAT).value])
-        )
-
-    def library(self, name: str, *values: Any) -> Number:
-        """A function of the C library."""
-        reals = [self.number(value, FLOAT).value for value in values]
-        return Number(FLOAT, self.library_call(LIBRARY_PREFIX + name, REAL, reals))
-
-    def library_call(self, name: str, kind: Any, values: Sequence[Any]) -> Any:
-        """Call a function that is known by its name; `kind` is the type of its result."""
-        module, form = self.builder.module, ir.FunctionType(kind, [v.type for v in values])
-        function = module.globals.get(name) or ir.Function(module, form, name)
-        return self.builder.call(function, values)
+class Code(Arithmetic):
+    """The instructions of one function in LLVM."""
 
     @contextmanager
     def counted(self, first: Any, last: Any, step: int = 1) -> Iterator[Any]:
@@ -363,7 +110,7 @@ class Code:
     def allocated(self, kind: str, shape: Sequence[Any]) -> tuple[Array, Any]:
         """A new array and the place that holds its address, to be freed."""
         lengths = [self.word(length) for length in shape]
-        b, size = self.builder, WORD(_BYTES[kind])
+        b, size = self.builder, WORD(BYTES[kind])
         for length in lengths:
             size = b.mul(size, length)
         place = self.place_for(BYTE.as_pointer())
@@ -371,7 +118,7 @@ class Code:
             b.store(BYTE.as_pointer()(None), place)
         memory = self.library_call(f"{LIBRARY_PREFIX}malloc", BYTE.as_pointer(), [size])
         b.store(memory, place)
-        return Array(kind, b.bitcast(memory, _STORED[kind].as_pointer()), tuple(lengths)), place
+        return Array(kind, b.bitcast(memory, STORED[kind].as_pointer()), tuple(lengths)), place
 
     def free(self, place: Any) -> None:
         """Give the memory of an array back."""
@@ -392,10 +139,10 @@ class Code:
         if isinstance(value, Array):
             shape = tuple(new(WORD) for _ in value.shape)
             return Array(value.kind, new(value.data.type), shape)
-        if _is_thing(value):
+        if is_thing(value):
             return value
         kind = kind_of(value)
-        return Number(kind, (new(REAL), new(REAL)) if kind == COMPLEX else new(_TYPES[kind]))
+        return Number(kind, (new(REAL), new(REAL)) if kind == COMPLEX else new(TYPES[kind]))
 
     def put(self, place: Place, value: Any) -> None:
         """Write a value to its place."""
@@ -434,72 +181,3 @@ class Code:
             value = tuple(map(b.load, place.value)) if pair else b.load(place.value)
             return Number(place.kind, value)
         return place
-
-
-def _constant(value: Any) -> Number:
-    kind = kind_of(value)
-    if kind == COMPLEX:
-        return Number(COMPLEX, (REAL(float(value.real)), REAL(float(value.imag))))
-    return Number(kind, REAL(float(value)) if kind == FLOAT else _TYPES[kind](int(value)))
-
-
-def form(value: Any) -> Any:
-    """A value without what it holds: equal for values of one type.
-
-    Numbers that are known have the form of those that are not.
-    """
-    if isinstance(value, tuple):
-        return tuple(map(form, value))
-    if isinstance(value, Array):
-        return Array(value.kind, None, (None,) * len(value.shape))
-    return value if _is_thing(value) else Number(kind_of(value), None)
-
-
-def parts(value: Any) -> list[Any]:
-    """The values in LLVM that a value is made of."""
-    if isinstance(value, tuple):
-        return [part for entry in value for part in parts(entry)]
-    if isinstance(value, Array):
-        return [value.data, *value.shape]
-    if isinstance(value, Number):
-        return list(value.value) if value.kind == COMPLEX else [value.value]
-    return []
-
-
-def types(shape: Any) -> list[Any]:
-    """Types in LLVM of the parts of a form."""
-    if isinstance(shape, tuple):
-        return [kind for entry in shape for kind in types(entry)]
-    if isinstance(shape, Array):
-        return [_STORED[shape.kind].as_pointer(), *(WORD for _ in shape.shape)]
-    if isinstance(shape, Number):
-        return [_TYPES[shape.kind]] * (2 if shape.kind == COMPLEX else 1)
-    return []
-
-
-def rebuilt(shape: Any, given: Iterator[Any]) -> Any:
-    """A value of a form, from its parts."""
-    if isinstance(shape, tuple):
-        return tuple(rebuilt(entry, given) for entry in shape)
-    if isinstance(shape, Array):
-        return Array(shape.kind, next(given), tuple(next(given) for _ in shape.shape))
-    if isinstance(shape, Number):
-        pair = shape.kind == COMPLEX
-        return Number(shape.kind, (next(given), next(given)) if pair else next(given))
-    return shape
-
-
-def _is_thing(value: Any) -> bool:
-    """Whether a known value is no number: it stays what it is."""
-    return value is None or callable(value) or isinstance(value, (str, type, np.ndarray))
-
-
-def room_in(b: ir.IRBuilder, area: Any) -> Callable[[Any], Any]:
-    """Gives one word of an area after the other."""
-    used = iter(range(1 << 30))
-
-    def new(kind: Any) -> Any:
-        with b.goto_entry_block():
-            return b.bitcast(b.gep(area, [WORD(next(used))]), kind.as_pointer())
-
-    return new

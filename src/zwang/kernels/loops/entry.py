@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from zwang.kernels.loops.code import BYTE, REAL, WORD, types
 from zwang.kernels.loops.kinds import BOOL, COMPLEX, FLOAT, INT, Array, Number
+from zwang.kernels.loops.values import BYTE, REAL, WORD, types
 
 __all__ = ["things", "write_entry"]
 

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.kernels.jit import CompiledLoop
-from zwang.kernels.loops.code import (
+from zwang.kernels.loops.code import Code
+from zwang.kernels.loops.functions import FUNCTIONS, KINDS_OF_TYPES, PLAIN
+from zwang.kernels.loops.kinds import BOOL, COMPLEX, FLOAT, INT, KINDS, Array, Number
+from zwang.kernels.loops.values import (
     BIT,
     WORD,
-    Code,
     LoopError,
     form,
     is_static,
@@ -25,8 +27,6 @@ from zwang.kernels.loops.code import (
     room_in,
     types,
 )
-from zwang.kernels.loops.functions import FUNCTIONS, KINDS_OF_TYPES, PLAIN
-from zwang.kernels.loops.kinds import BOOL, COMPLEX, FLOAT, INT, KINDS, Array, Number
 
 if TYPE_CHECKING:
     from zwang.kernels.loops.translate import Module

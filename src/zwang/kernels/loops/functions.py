@@ -11,8 +11,9 @@ import numpy as np
 from llvmlite import ir
 
 from zwang.kernels.call import call, part
-from zwang.kernels.loops.code import BYTE, WORD, Code, LoopError, kind_of
+from zwang.kernels.loops.code import Code
 from zwang.kernels.loops.kinds import BOOL, COMPLEX, FLOAT, INT, Array, Number
+from zwang.kernels.loops.values import BYTE, WORD, LoopError, kind_of
 
 __all__ = ["FUNCTIONS", "KINDS_OF_TYPES", "PLAIN"]
 

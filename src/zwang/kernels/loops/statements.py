@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from zwang.kernels.loops.code import BIT, WORD, LoopError, is_static
 from zwang.kernels.loops.expressions import OPERATORS, Expressions
 from zwang.kernels.loops.kinds import INT, Array, Number
+from zwang.kernels.loops.values import BIT, WORD, LoopError, is_static
 
 __all__ = ["Statements"]
 

@@ -12,10 +12,11 @@ from llvmlite import ir
 
 from zwang.kernels.emit import ENTRY_POINT
 from zwang.kernels.jit import CompiledLoop
-from zwang.kernels.loops.code import WORD, Code, LoopError, form, rebuilt, room_in, types
+from zwang.kernels.loops.code import Code
 from zwang.kernels.loops.entry import write_entry
 from zwang.kernels.loops.kinds import COMPLEX, Number
 from zwang.kernels.loops.statements import Statements
+from zwang.kernels.loops.values import WORD, LoopError, form, rebuilt, room_in, types
 
 __all__ = ["Module", "translate"]
 

@@ -101,7 +101,7 @@ def rod(m: Mechanism, name: str, start: Point, end: Point, mass: float | None = 
         position=(start.at + end.at) / 2.0,
         orientation=upright(d),
         velocity=(start.velocity + end.velocity) / 2.0,
-        angular_velocity=np.cross(d, end.velocity - start.velocity) / length**2,
+        angular_velocity=inertia.cross(d, end.velocity - start.velocity) / length**2,
     )
 
 
@@ -122,17 +122,17 @@ def plate(
         inertia=inertia.composite(*bars),
         position=first.at,
         velocity=first.velocity,
-        angular_velocity=np.cross(d, v) / (d @ d),
+        angular_velocity=inertia.cross(d, v) / (d @ d),
     )
 
 
 def upright(x: FloatArray) -> FloatArray:
     """Axes as columns: the first along x, the second horizontal; y of the world in the plane xz."""
     first = x / np.linalg.norm(x)
-    across = np.cross([0.0, 0.0, 1.0], first)
+    across = np.array([-first[1], first[0], 0.0])  # z × first
     size = float(np.linalg.norm(across))
     second = np.array([0.0, 1.0, 0.0]) if abs(first[1]) < 1e-15 else across / size
-    return np.column_stack([first, second, np.cross(first, second)])
+    return np.column_stack([first, second, inertia.cross(first, second)])
 
 
 def require_count(what: str, value: Any, least: int = 1) -> int:
