@@ -496,7 +496,8 @@ def test_a_stored_run_has_its_model(tmp_path, later):
     model = zw.read_model(example_path("pendulum"))
     run = model.simulate(until=0.1, store=None if later else tmp_path / "run")
     if later:
-        run.save(tmp_path / "run")
+        run.save(tmp_path / "first")
+        zw.load(tmp_path / "first", model.system).save(tmp_path / "run")
     again = zw.read_model(tmp_path / "run")
     assert again.text == model.text
     assert zw.verify(tmp_path / "run", again.system)

@@ -165,14 +165,13 @@ class Model:
         companions = None if given.get("store") is None else self._companions()
         with self.telling("simulation"):
             run = simulate(self.system, state, companions=companions, **given)
-        return replace(run, companions=self._companions)
+        return run if companions else replace(run, companions=self._companions)
 
     def resume(self, path: str | PathLike[str], **choices: Any) -> Run:
         """Go on with a stored run of this model; see `zwang.resume`."""
         from zwang.runs import resume
 
-        run = resume(path, self.system, events=self.events, **choices)
-        return replace(run, companions=self._companions)
+        return resume(path, self.system, events=self.events, **choices)
 
     @contextmanager
     def telling(self, table: str) -> Iterator[None]:

@@ -128,6 +128,7 @@ class StoredRun(Run):
         interrupted = "interrupted; zw.resume goes on with it"
         fields: dict[str, Any] = {
             "stored": stored,
+            "companions": stored.companions,
             "system": known,
             "status": last["status"] or interrupted,
             "finished": last["finished"],

@@ -287,6 +287,12 @@ class Stored:
         """Saved states."""
         return int(self.commits[-1]["last"]) if self.commits else 0
 
+    def companions(self) -> dict[str, bytes]:
+        """The files that go along with the run, such as its model; name → content."""
+        own = ("header.json", "times.npy", "commit-", "state-")
+        files = sorted(f for f in (self.path / _RECORD).iterdir() if f.is_file())
+        return {file.name: file.read_bytes() for file in files if not file.name.startswith(own)}
+
     def read(self, name: str, first: int = 0, last: int | None = None) -> FloatArray:
         """Rows of one of the arrays."""
         try:
