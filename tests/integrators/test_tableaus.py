@@ -7,6 +7,8 @@ from zwang.integrators.tableaus import ORDER_5, ORDER_8
 
 # Sums of a dozen coefficients of size up to 30, each rounded once.
 ROUNDING = 1e-13
+# Those of the corrected interpolant are of size up to 1000, from a system of equations.
+CORRECTED = 1e-11
 TABLEAUS = pytest.mark.parametrize("tableau", [ORDER_5, ORDER_8], ids=["order 5", "order 8"])
 
 
@@ -18,7 +20,7 @@ def test_rows_of_stage_coefficients_sum_to_the_stage_times(tableau):
 @TABLEAUS
 def test_no_stage_lies_in_the_widest_gap(tableau):
     low, high = tableau.gap
-    assert not any(low < node < high for node in tableau.C)
+    assert not any(low < node < high for node in tableau.C[: tableau.stages + 1])
     assert high - low == pytest.approx(0.5 if tableau is ORDER_5 else 0.6 - 1.0 / 3.0)
 
 
@@ -49,10 +51,10 @@ def test_error_weights_vanish_on_constants_and_see_only_high_orders(tableau):
 
 @TABLEAUS
 def test_interpolant_ends_at_the_step_and_starts_along_the_first_stage(tableau):
-    assert np.abs(tableau.P.sum(axis=1)[: tableau.stages] - tableau.B).max() < 1e-12
+    assert np.abs(tableau.P.sum(axis=1)[: tableau.stages] - tableau.B).max() < CORRECTED
     first = np.zeros(len(tableau.P))
     first[0] = 1.0
-    assert np.abs(tableau.P[:, 0] - first).max() < 1e-12
+    assert np.abs(tableau.P[:, 0] - first).max() < CORRECTED
 
 
 @TABLEAUS
@@ -60,5 +62,5 @@ def test_interpolant_integrates_powers_of_time_at_every_point(tableau):
     degree = tableau.P.shape[1]
     for theta in (0.2, 0.5, 0.9):
         weights = tableau.P @ theta ** np.arange(1, degree + 1)
-        for k in range(degree - 1):
-            assert abs(weights @ tableau.C**k - theta ** (k + 1) / (k + 1)) < 1e-12
+        for k in range(tableau.order - 1):
+            assert abs(weights @ tableau.C**k - theta ** (k + 1) / (k + 1)) < CORRECTED

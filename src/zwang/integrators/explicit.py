@@ -116,7 +116,7 @@ def stage(out, ts, x, p, near, any_near, pivots, kernels, nq, work, lanes):
 
 
 stages_8, stages_5 = stages_of(ORDER_8, stage), stages_of(ORDER_5, stage)
-interpolation_8 = interpolation_of(ORDER_8)  # that of order 5 needs no further stages
+interpolation_8, interpolation_5 = interpolation_of(ORDER_8), interpolation_of(ORDER_5)
 
 
 @loop
@@ -187,7 +187,10 @@ def save_between(
     for lane in range(W):
         any_near = any_near or near[lane]
     for s in range(stages + 1, C.shape[0]):
-        interpolation_8(s, lanes, (state,), y, h, K)
+        if stages == EIGHT:
+            interpolation_8(s, lanes, (state,), y, h, K)
+        else:
+            interpolation_5(s, lanes, (state,), y, h, K)
         for lane in range(W):
             moment[0, lane] = t[0, lane] + C[s] * h[lane]
         done = 1

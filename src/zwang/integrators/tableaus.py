@@ -1,13 +1,13 @@
 """Coefficients of explicit Runge–Kutta pairs, apart from the code that uses them.
 
-Order 8: Dormand & Prince 8(5,3) with interpolant of order 7. Order 5: Dormand & Prince 5(4) with
-interpolant of order 4. Both as in Hairer, Nørsett & Wanner, Solving Ordinary Differential
-Equations I, sections II.5, II.6, II.10. Tests check the order conditions.
+Order 8: Dormand & Prince 8(5,3) with interpolant of order 7, improved by `_corrected`. Order 5:
+Dormand & Prince 5(4) with interpolant of order 4. Both as in Hairer, Nørsett & Wanner, Solving
+Ordinary Differential Equations I, sections II.5, II.6, II.10. Tests check the order conditions.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -345,8 +345,40 @@ def _interpolant_8() -> NDArray[np.float64]:
     return np.ascontiguousarray(P[:, 1:])
 
 
+def _corrected(tableau: Tableau, nodes: tuple[float, ...]) -> Tableau:
+    """The same pair, its interpolant u corrected by what u′ − f(u) is at some further stages.
+
+    The error of u is the integral of that defect, which vanishes at both ends of the step. So the
+    correction is Σᵢ (h f(u(θᵢ)) − u′(θᵢ)) cᵢ(θ), of polynomials cᵢ = θ²(1 − θ)²rᵢ(θ) with
+    cᵢ′(θⱼ) = δᵢⱼ: errors between steps become a third to a seventh, of the size of those at steps.
+    """
+    k, n = len(nodes), len(tableau.C)
+    degree = max(tableau.P.shape[1], k + 3)
+    powers = np.arange(1, degree + 1)
+    P = np.zeros((n + k, degree))
+    P[:n, : tableau.P.shape[1]] = tableau.P
+    values = np.array([P @ theta**powers for theta in nodes])
+    slopes = np.array([P @ (powers * theta ** (powers - 1.0)) for theta in nodes])
+    A = np.zeros((n + k, n + k))
+    A[:n, :n], A[n:] = tableau.A[:, :n], values
+    bumps = np.zeros((k, degree))  # θ²(1 − θ)²θᵐ
+    for m in range(k):
+        bumps[m, m + 1 : m + 4] = 1.0, -2.0, 1.0
+    at_nodes = np.array([bumps @ (powers * theta ** (powers - 1.0)) for theta in nodes]).T
+    misses = -slopes
+    misses[:, n:] += np.eye(k)
+    P = P + misses.T @ np.linalg.solve(at_nodes, bumps)
+    return replace(tableau, A=A, C=np.concatenate([tableau.C, nodes]), P=P)
+
+
+#: Where interpolants are corrected: of nodes 0.07 apart, about those that leave the least of the
+#: error of order 8 for two orbits, two swings of a stiff pendulum and Lorenz's equations.
+_CORRECTED_AT = (0.13, 0.34, 0.48, 0.69)
+
 ORDER_8 = Tableau(8, 8, 12, _A8, _A8[12, :12].copy(), _C8, _E8, _interpolant_8(), 6.1)
+ORDER_8 = _corrected(ORDER_8, _CORRECTED_AT)
 ORDER_5 = Tableau(5, 5, 6, _A5, _A5[6, :6].copy(), _C5, _E5, _P5, 3.25)
+ORDER_5 = _corrected(ORDER_5, _CORRECTED_AT)
 
 #: Explicit integrators by name.
 TABLEAUS: dict[str, Tableau] = {"order8": ORDER_8, "order5": ORDER_5}
