@@ -66,11 +66,12 @@ class System:
     ----------
     coordinates : names of the coordinates q.
     mass : M(q, t, p), the mass matrix for the velocities, shape (nv, nv).
-    force : Q(q, v, t, p), shape (nv,); when absent, minus the gradient of the potential, or zero.
+    force : Q(q, v, t, p), all applied forces, shape (nv,); when absent, minus the gradient of the
+        potential, or zero. Beside a potential it must hold that gradient, or it is refused.
     constraints : name → `zwang.position`, `zwang.velocity`, `zwang.acceleration` or
         `zwang.constraint`; a bare function counts as `zwang.constraint`.
     parameters : name → default value, a number or an array.
-    potential : V(q, t, p), for the energy.
+    potential : V(q, t, p), for the energy; it acts by itself where no force is given.
     nonideal : name of a constraint → C(q, v, t, p) or C(q, v, t, p, reaction), the force whose
         work the constraint force does in virtual displacements.
     velocities : names of quasi-velocities v, with

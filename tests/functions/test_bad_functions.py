@@ -132,6 +132,10 @@ DEFINITIONS = {
         "mass.*\\(q, v\\).*\\(q, t, p\\)",
     ),
     "mass is not a function": ({"mass": np.eye(2)}, "mass.*function"),
+    "force that leaves out its potential": (
+        {"potential": lambda q, p: 9.81 * p.m * q[1], "force": lambda v: [-v[0], -v[1]]},
+        "force.*none of the force of the potential.*y_dot.*Add it",
+    ),
     "potential of two numbers": ({"potential": lambda q: q}, "potential.*2 values.*one number"),
     "law of an unknown constraint": (
         {"nonideal": {"rodd": lambda: [0.0, 0.0]}},
@@ -271,7 +275,7 @@ USES = {
         "'rod'.*not finite",
     ),
     "logarithm in the potential": (
-        {"potential": lambda q: np.log(q[0]), "force": lambda: [0.0, 0.0]},
+        {"potential": lambda q: np.log(q[0]), "force": lambda: [-1.0, 0.0]},
         lambda s: s.energy(*STATE),
         "potential.*not finite",
     ),
@@ -341,6 +345,14 @@ def test_a_mistake_in_a_lagrangian_names_the_culprit(case):
     with pytest.raises(zw.ZwangError) as error:
         zw.System.from_lagrangian(["x", "y"], **given)
     check(error, words)
+
+
+def test_a_force_that_holds_its_potential_may_hold_more():
+    both = pendulum(
+        potential=lambda q, p: 9.81 * p.m * q[1],
+        force=lambda v, t, p: [np.cos(t) - v[0], -9.81 * p.m - v[1]],
+    )
+    assert both.energy(*STATE)[1] == pytest.approx(-2.0 * 9.81)
 
 
 def test_there_are_more_than_forty():

@@ -17,6 +17,7 @@ from zwang.errors import InputError
 from zwang.functions.constraint import Constraint
 from zwang.functions.derive import Rows, State, depends_on, gradient, lagrange, rows, stabilised
 from zwang.functions.opaque import Call, recording
+from zwang.functions.stated_force import require_stated
 from zwang.functions.symbol import Symbol, SymbolArray, expression, symbols_of
 from zwang.functions.trace import call, counted, matrix, parameter_symbols, vector
 from zwang.functions.vanishing import without_vanishing_rows
@@ -251,8 +252,12 @@ def _dynamics(
     if definition.lagrangian is None:
         assert definition.mass is not None
         M = matrix("mass", call("mass", definition.mass, arguments), (nv, nv))
-        if definition.force is None and V is not None:
-            force = -ca.mtimes(N.T, gradient(V, s.q, s))
+        if V is not None:
+            of_potential = -ca.mtimes(N.T, gradient(V, s.q, s))
+            if definition.force is None:
+                force = of_potential
+            else:
+                require_stated(definition, force, of_potential, s)
         T = 0.5 * ca.mtimes([s.v.T, M, s.v])
         return M, force, T, V
     given = definition.lagrangian

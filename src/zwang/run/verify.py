@@ -40,8 +40,8 @@ __all__ = ["Verdict", "Verification", "check_motion"]
 #: integrator keeps its local error below one, in the mean over the entries of the state; honest
 #: runs reach 3.7, at steps and between them. So edits above ten are found.
 STEP_LIMIT = 8.0
-#: The same within some steps of a singular position, where only the error that stays after it counts
-#: for the integrator: honest runs reach 71, for a four-bar that lies flat.
+#: The same within some steps of a singular position, where only the error that stays afterwards
+#: counts for the integrator: honest runs reach 71, for a four-bar that lies flat.
 SINGULAR_LIMIT, SINGULAR_STEPS = 1000.0, 5
 
 #: Residuals of saved states, relative; the integrator aims at a tenth of this.
