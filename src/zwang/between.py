@@ -58,7 +58,7 @@ def propagate(
     states = []
     while True:
         chunk = loop.advance()
-        states.append(chunk.y[0])
+        states.append(chunk.saved()[1])
         if chunk.code == sh.DONE:
             return np.concatenate(states)
         if chunk.code not in (sh.FULL, sh.BUDGET):

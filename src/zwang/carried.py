@@ -10,6 +10,7 @@ What a run, an event or a reaction sees is in the coordinates of the mechanism i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from zwang.bodies.plane import Plane, find_plane
 from zwang.engine.carrier import Carrier
 from zwang.engine.program import Program, fuse
 from zwang.errors import InputError
-from zwang.in_joints import joint_program
+from zwang.in_joints import joint_program, joint_programs
 from zwang.integrators.settings import Coordinates, Drift, Settings
 from zwang.programs import expressions_of
 from zwang.redundancy import (
@@ -44,6 +45,8 @@ __all__ = ["CarriedSystem", "carried_program", "carried_programs"]
 #: Bodies up to which a mechanism in its plane is one expression. Beyond, compiling takes longer
 #: than blocks in space cost.
 MOST_BODIES = 100
+#: Sets of parameters for which what is found is remembered.
+KEPT = 64
 #: Velocities from which dependent rows are told by their pivots rather than by singular values.
 LARGE = 60
 
@@ -92,11 +95,14 @@ class CarriedSystem(System):
         found, q, v = plane.motion(pattern)
         s = found.model.state
 
-        def into(
-            q: FloatArray, v: FloatArray, t: float, p: FloatArray
-        ) -> tuple[FloatArray, FloatArray, FloatArray]:
-            del t, p
-            return plane.enter(q, v)
+        nq = len(plane.parts.coordinates)
+
+        def into(Y: FloatArray, t: float, P: FloatArray) -> tuple[FloatArray, FloatArray]:
+            del t
+            parts = [plane.enter(y[:nq], y[nq:]) for y in Y]
+            distances = np.array([d for _, _, d in parts])
+            rows = np.array([np.concatenate([q, v]) for q, v, _ in parts])
+            return rows, np.concatenate([P, distances], axis=1)
 
         carrier = Carrier("planar", (s.q, s.v, s.t, s.p), q, v, into, plane.scales)
         system = cls.of_terms(plane.parts, found, carrier, plane.C[:, 2])
@@ -114,8 +120,8 @@ class CarriedSystem(System):
         if self.carrier is None:
             return q, v
         p = np.concatenate([np.zeros(0), *(x.ravel() for x in self.parts.all_parameters.values())])
-        q, v, _ = self.carrier.into(q, v, 0.0, p)
-        return q, v
+        y, _ = self.carrier.entered_rows(np.concatenate([q, v])[None], 0.0, p[None])
+        return y[0, : self.carrier.inner[0]], y[0, self.carrier.inner[0] :]
 
     @property
     def rows_independent(self) -> bool:
@@ -130,7 +136,7 @@ class CarriedSystem(System):
         gone: tuple[int, ...] = ()
         if not self.rows_independent:
             if self.carrier is not None:
-                y, p = (x[:, 0] for x in self.carrier.enter(y[:, None], t, p[:, None]))
+                y, p = self.carrier.entered(y, t, p)
             if len(self.velocities) < LARGE:
                 gone = redundant_rows(self, y, t, p, settings.until - t)
             else:
@@ -173,9 +179,11 @@ def carried_program(
     """The program of a mechanism in the coordinates that suit it; None for its own equations."""
     against = _against(system, settings)
     found: CarriedSystem | str = against
-    if not against and settings.coordinates in (Coordinates.AUTO, Coordinates.PLANAR):
-        found = _in_plane(system, y, p)
     planar = system.parts.kind.plane is not None
+    if planar:
+        found = found or "bodies that are in a plane already"
+    elif not against and settings.coordinates in (Coordinates.AUTO, Coordinates.PLANAR):
+        found = _in_plane(system, y, p)
     if isinstance(found, str) and settings.coordinates is Coordinates.PLANAR and not planar:
         raise InputError(
             "coordinates='planar'",
@@ -208,28 +216,58 @@ def carried_programs(
     P: FloatArray,
     settings: Settings,
     lanes: int,
-    M: FloatArray,
-    A: FloatArray,
+    terms: Callable[[], tuple[FloatArray, FloatArray]],
 ) -> list[Program | None]:
-    """`carried_program` for many starts (N, n) and parameters (N, np), with M and A there at hand.
+    """`carried_program` for many starts (N, n) and parameters (N, np).
 
-    What a mechanism in its own coordinates may leave out is told for all starts at once.
+    Where parameters are the same, it is told for all starts at once; `terms` gives M and A there.
     """
-    at_once = (
-        settings.coordinates is Coordinates.ABSOLUTE  # others may suit one start and not the next
-        and not (_against(system, settings) or system.by_blocks or system.rows_independent)
-        and len(system.velocities) < LARGE
-        and bool(np.all(P[0] == P))
-    )
-    if not at_once:
-        pairs = zip(Y, P, strict=True)
-        return [carried_program(system, y, t, p, settings, lanes) for y, p in pairs]
+    planar, coordinates = system.parts.kind.plane is not None, settings.coordinates
+    known = len(system.velocities) < LARGE and bool(np.all(P[0] == P))
+    if known and not _against(system, settings):
+        if not system.by_blocks and (
+            coordinates is Coordinates.ABSOLUTE or (planar and coordinates is not Coordinates.JOINT)
+        ):
+            return _folded_programs(system, Y, t, P, settings, lanes, terms)
+        if not planar and _without_plane(system, Y[0], P[0], settings):
+            jointed = joint_programs(system, Y, t, P, settings, lanes)
+            if jointed is not None:
+                return jointed
+    pairs = zip(Y, P, strict=True)
+    return [carried_program(system, y, t, p, settings, lanes) for y, p in pairs]
+
+
+def _folded_programs(
+    system: MechanismSystem,
+    Y: FloatArray,
+    t: float,
+    P: FloatArray,
+    settings: Settings,
+    lanes: int,
+    terms: Callable[[], tuple[FloatArray, FloatArray]],
+) -> list[Program | None]:
+    """The programs of many starts in the mechanism's own coordinates, with equal parameters."""
     found = _folded(system, P[0])
+    if system.rows_independent:
+        return [found.program_without((), P[0], lanes)] * len(Y)
+    M, A = terms()
     rows = A[:, list(found.rows)]
     return [
         found.program_without(gone, P[0], lanes)
         for gone in redundant_rows_of_many(found, Y, t, P, settings.until - t, M, rows)
     ]
+
+
+def _without_plane(
+    system: MechanismSystem, y: FloatArray, p: FloatArray, settings: Settings
+) -> bool:
+    """Whether no state of a mechanism with these parameters is carried in a plane."""
+    if settings.coordinates is Coordinates.AUTO:
+        found = _Found.of(system)
+        return isinstance(_in_plane(system, y, p), str) and (
+            found.structure.decisive(p) in found.reasons
+        )
+    return settings.coordinates is Coordinates.JOINT
 
 
 def _against(system: MechanismSystem, settings: Settings) -> str:
@@ -253,6 +291,7 @@ class _Found:
         self.planes: dict[bytes, list[Plane]] = {}
         self.reasons: dict[bytes, str] = {}
         self.systems: dict[Any, CarriedSystem] = {}
+        self.folded: dict[bytes, CarriedSystem] = {}  # by all parameters
 
     @classmethod
     def of(cls, system: MechanismSystem) -> _Found:
@@ -264,11 +303,17 @@ class _Found:
 
 def _folded(system: MechanismSystem, p: FloatArray) -> CarriedSystem:
     """The mechanism in its own coordinates."""
-    cache = _Found.of(system)
-    key = cache.structure.pattern(p)
-    if key not in cache.systems:
-        cache.systems[key] = CarriedSystem.folded(system.parts, cache.structure.constants(p))
-    return cache.systems[key]
+    cache, numbers = _Found.of(system), p.tobytes()
+    found = cache.folded.get(numbers)
+    if found is None:
+        key = cache.structure.pattern(p)
+        if key not in cache.systems:
+            cache.systems[key] = CarriedSystem.folded(system.parts, cache.structure.constants(p))
+        found = cache.systems[key]
+        if len(cache.folded) >= KEPT:
+            cache.folded.clear()
+        cache.folded[numbers] = found
+    return found
 
 
 def _in_plane(system: MechanismSystem, y: FloatArray, p: FloatArray) -> CarriedSystem | str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
+from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -48,7 +49,7 @@ def choices_of(
 ) -> tuple[Settings, FloatArray | None, FloatArray]:
     """Settings, times to save at and scales from what a user gave, checked."""
     settings = _settings(float(until), drift, on_singular, coordinates, **choices)
-    if settings.formulation not in ("auto", *system.formulations):
+    if settings.formulation != "auto" and settings.formulation not in system.formulations:
         raise UnknownNameError("formulation", settings.formulation, ["auto", *system.formulations])
     if not settings.until >= start:
         raise InputError(
@@ -71,12 +72,11 @@ def _settings(
     )
 
 
-def require_known(function: str, given: Iterable[str], known: Iterable[str]) -> None:
+def require_known(function: str, given: Iterable[str], known: Sequence[str]) -> None:
     """Refuse an argument that a function does not have, by name."""
-    names = list(known)
     for name in given:
-        if name not in names:
-            raise UnknownNameError(f"argument of {function}", name, names)
+        if name not in known:
+            raise UnknownNameError(f"argument of {function}", name, known)
 
 
 def _chosen(what: str, name: str, known: type[Choice]) -> Choice:
@@ -98,7 +98,7 @@ def _save_times(save: Any, start: float, until: float) -> FloatArray | None:
             raise InputError("save", found=repr(save), expected="a positive interval in seconds")
         count = int(np.floor((until - start) / float(times) * (1.0 + 1e-12)))
         times = start + float(times) * np.arange(count + 1)
-    if times.ndim != 1 or not np.isfinite(times).all() or np.any(np.diff(times) <= 0.0):
+    if times.ndim != 1 or not _increase(times):
         raise InputError("save", found="times that do not increase", expected="increasing times")
     if times.size and (times[0] < start or times[-1] > until * (1.0 + 1e-12) + 1e-300):
         raise InputError(
@@ -109,10 +109,20 @@ def _save_times(save: Any, start: float, until: float) -> FloatArray | None:
     return np.minimum(times, until)
 
 
+def _increase(times: FloatArray) -> bool:
+    """Whether times are finite and increase: then so are all between the first and the last."""
+    if not times.size:
+        return True
+    ends = isfinite(times[0]) and isfinite(times[-1])
+    return ends and bool((times[1:] > times[:-1]).all())
+
+
 def _scales(system: System, scales: Mapping[str, float] | None) -> FloatArray:
+    result = np.ones(len(system.coordinates) + len(system.velocities))
+    if not scales:
+        return result
     names = system.coordinates + system.velocities
-    result = np.ones(len(names))
-    for name, value in (scales or {}).items():
+    for name, value in scales.items():
         if name not in names:
             raise UnknownNameError("scale", name, names)
         if not value > 0.0:
@@ -125,10 +135,10 @@ def require_start(
     system: System, q: FloatArray, v: FloatArray, t: float, p: FloatArray, notes: list[str]
 ) -> None:
     """Refuse a start that violates a constraint, by name."""
-    time = np.asarray(t)
-    if all(np.abs(x).max(initial=0.0) <= UNREMARKABLE for x in system.misses_at(q, v, time, p)):
-        return  # as nearly all do; what is not finite passes no comparison
-    residuals = system.residuals_at(q, v, time, p)
+    y = np.concatenate([q, v])[None]
+    if system.largest_miss(y, np.array([t]), p) <= UNREMARKABLE:
+        return  # as nearly all do
+    residuals = system.residuals_at(q, v, np.asarray(t), p)
     kinds = (
         ("position", residuals.position, residuals.position_names, q),
         ("velocity", residuals.velocity, residuals.velocity_names, v),

@@ -20,13 +20,14 @@ from zwang.crew import Crew
 from zwang.errors import InputError, ZwangError
 from zwang.integrators import shared as sh
 from zwang.integrators.choose import start_loop
-from zwang.integrators.loop import Loop, RankLog
+from zwang.integrators.loop import Loop, work_of
 from zwang.integrators.pace import Pace
 from zwang.integrators.settings import Drift, OnSingular, Settings
 from zwang.interrupt import Interrupt, postponed_interrupt
 from zwang.programs import in_python, program_of
 from zwang.progress import Report, reporting
 from zwang.redundancy import (
+    BROKEN,
     always_dependent,
     broken_row,
     chosen_rows_lost_rank,
@@ -118,27 +119,46 @@ class _Context:
 
 @dataclass
 class _Trajectory:
-    """A trajectory that has ended, or could not begin; its `run` is made on first use."""
+    """A trajectory that has ended, or was refused; its `run` is made on first use."""
 
     context: _Context
     number: int
-    t: FloatArray
-    y: FloatArray
-    status: str
-    finished: bool = False
-    counts: tuple[int, ...] = ()
-    program: Any = None
-    logs: Sequence[RankLog] = ()
+    pack: _Pack | None = None
+    lane: int = 0
+    refusal: str = ""
+
+    @property
+    def finished(self) -> bool:
+        """Whether it reached its end."""
+        return self.pack is not None and not self.pack.counts[sh.ACTIVE, self.lane]
+
+    @property
+    def status(self) -> str:
+        """How it ended, as a sentence."""
+        if self.pack is None:
+            return self.refusal
+        end, stiff = self.pack.ends[self.lane], self.pack.held_back[self.lane]
+        if not self.finished:
+            return stopped_by_user(end)
+        settings, counts = self.context.settings, Counts(*work_of(self.pack.counts, self.lane))
+        return status_of(counts, end, sh.DONE, settings, held_back=stiff)
+
+    @cached_property
+    def saved(self) -> tuple[FloatArray, FloatArray]:
+        """Saved times (nt,) and states (nt, n)."""
+        if self.pack is None:
+            return np.zeros(0), np.zeros((0, len(self.context.scales)))
+        return self.pack.saved(self.lane)
 
     @property
     def q(self) -> FloatArray:
         """Saved coordinates (nt, nq)."""
-        return self.y[:, : self.context.starts.q.shape[1]]
+        return self.saved[1][:, : self.context.starts.q.shape[1]]
 
     @property
     def v(self) -> FloatArray:
         """Saved velocities (nt, nv)."""
-        return self.y[:, self.context.starts.q.shape[1] :]
+        return self.saved[1][:, self.context.starts.q.shape[1] :]
 
     @cached_property
     def run(self) -> Run:
@@ -146,25 +166,27 @@ class _Trajectory:
         c, i = self.context, self.number
         system = c.starts.system
         parameters = system.parameter_values(c.starts.given(i))
-        notes, ranks = c.starts.notes.get(i, ()), []
-        if self.program is not None:
-            if self.program.left_out:
-                notes = (*notes, left_out_note(system, self.program.left_out))
+        notes, ranks, counts = c.starts.notes.get(i, ()), [], Counts()
+        if self.pack is not None:
+            program, counts = self.pack.program, Counts(*work_of(self.pack.counts, self.lane))
+            if program.left_out:
+                notes = (*notes, left_out_note(system, program.left_out))
                 start = c.starts.state(i), c.starts.t, parameters
-                ranks.append(always_dependent(system, self.program, *start))
-            if self.program.carrier is not None:
-                notes = (*notes, f"integrated in {self.program.carrier.name} coordinates")
-            ranks += rank_changes(system, self.program, self.logs, parameters)
+                ranks.append(always_dependent(system, program, *start))
+            if program.carrier is not None:
+                notes = (*notes, f"integrated in {program.carrier.name} coordinates")
+            logs = [log for chunk in self.pack.chunks for log in chunk.ranks(self.lane)]
+            ranks += rank_changes(system, program, logs, parameters)
         return Run(
             system,
-            self.t,
+            self.saved[0],
             self.q,
             self.v,
             self.status,
             self.finished,
             c.settings,
-            (Segment(0, len(self.t), system, parameters),),
-            Counts(*self.counts),
+            (Segment(0, len(self.saved[0]), system, parameters),),
+            counts,
             states_between,
             (),
             tuple(ranks),
@@ -247,18 +269,10 @@ def _simulate_many(
 
         crew.share(work_alone, len(starts), len(starts))
         return Runs(runs)
-    groups: dict[int, tuple[Any, list[int]]] = {}
-    for i, program in starts.programs(settings).items():
-        groups.setdefault(id(program), (program, []))[1].append(i)
+    packs = [pack for group in _groups(context) for pack in group.packs()]
     for i, refusal in starts.refusals.items():
         runs[i] = _without_states(context, i, refusal)
-    packs = [
-        (program, members[k : k + LANES])
-        for program, members in groups.values()
-        for k in range(0, len(members), LANES)
-    ]
-
-    total, ended = sum(len(members) for _, members in packs), 0
+    total, ended = len(starts) - len(starts.refusals), 0
     for first in range(0, len(packs), AT_ONCE):
         few = [_Pack(context, *pack) for pack in packs[first : first + AT_ONCE]]
         crew.share(lambda k, few=few: few[k].run(), len(few), total, ended)
@@ -275,6 +289,48 @@ def _plain(choices: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True)
+class _Group:
+    """Trajectories with one program, in the coordinates of that.
+
+    Attributes
+    ----------
+    members : numbers of the starts.
+    y, p : states and parameters of them, a row each.
+    scales : of y.
+    """
+
+    program: Any
+    members: list[int]
+    y: FloatArray
+    p: FloatArray
+    scales: FloatArray
+
+    @classmethod
+    def of(cls, context: _Context, program: Any, members: list[int]) -> _Group:
+        """Let starts enter the coordinates of a program."""
+        starts, carrier, scales = context.starts, program.carrier, context.scales
+        y = np.concatenate([starts.q[members], starts.v[members]], axis=1)
+        p = starts.P[members]
+        if carrier is not None:
+            y, p = carrier.entered_rows(y, starts.t, p)
+            scales = carrier.scales(scales)
+        return cls(program, members, y, p, scales)
+
+    def packs(self) -> list[tuple[_Group, slice]]:
+        """Which of them run side by side."""
+        count = len(self.members)
+        return [(self, slice(k, min(k + LANES, count))) for k in range(0, count, LANES)]
+
+
+def _groups(context: _Context) -> list[_Group]:
+    """The starts by their programs."""
+    groups: dict[int, tuple[Any, list[int]]] = {}
+    for i, program in context.starts.programs(context.settings).items():
+        groups.setdefault(id(program), (program, []))[1].append(i)
+    return [_Group.of(context, *group) for group in groups.values()]
+
+
 class _Pack:
     """Up to four trajectories in lanes.
 
@@ -283,25 +339,33 @@ class _Pack:
     wait for each other longer than they work.
     """
 
-    def __init__(self, context: _Context, program: Any, members: list[int]) -> None:
-        self.context, self.members, starts = context, members, context.starts
-        lanes = members + [members[-1]] * (LANES - len(members))
+    def __init__(self, context: _Context, group: _Group, which: slice) -> None:
+        starts, program = context.starts, group.program
+        self.context, self.members, self.program = context, group.members[which], program
+        lanes = np.minimum(np.arange(which.start, which.start + LANES), which.stop - 1)
         self.loop = start_loop(
             program,
             context.settings,
             starts.t,
-            np.concatenate([starts.q[lanes], starts.v[lanes]], axis=1).T,
-            starts.P[lanes].T,
+            group.y[lanes].T,
+            group.p[lanes].T,
             times=context.times,
-            scales=context.scales,
+            scales=group.scales,
+            carried=True,
+            project=True,
         )
-        self.loop.project()
+        saves = context.times is None or (len(context.times) > 0 and context.times[0] == starts.t)
+        self.first = self.loop.present.T.copy() if saves or program.left_out else np.zeros((0, 0))
         #: Whether all go on by themselves: whoever fails must not hold up the others.
-        self.sound = not program.left_out or _agree(context, self.loop, members)
-        self.first = None
-        if context.times is None or (len(context.times) and context.times[0] == starts.t):
-            self.first = self.loop.present.T.copy()
+        self.sound = not program.left_out or self._agree()
+        self.saves_first = saves
         self.chunks: list[Chunk] = []
+
+    def _agree(self) -> bool:
+        """Whether the rows that do not act agree with the others where the lanes begin."""
+        starts, count = self.context.starts, len(self.members)
+        y, a = self.first[:count], self.loop.accelerations()[:count]
+        return bool(starts.system.agree(y, starts.t, starts.P[self.members], a).all())
 
     def run(self) -> int:
         """Integrate to the end, or until the user stops it; how many trajectories ended."""
@@ -312,32 +376,42 @@ class _Pack:
             self.sound = code in (sh.DONE, sh.FULL, sh.BUDGET) or (
                 code == sh.SINGULAR and _may_go_on(context, self.loop, chunk, self.members)
             )
-            self.chunks.append(chunk)
+            self.chunks.append(chunk.trimmed())
+        if self.sound and self.loop.program.left_out:
+            self.sound = not any(self._contradicts(k, i) for k, i in enumerate(self.members))
         return len(self.members)
+
+    def _contradicts(self, k: int, i: int) -> bool:
+        """Whether a row that does not act is missed along the motion of a lane."""
+        context, loop = self.context, self.loop
+        if context.settings.drift is not Drift.PROJECTION or loop.met_all_rows(k):
+            return False
+        (t, y), starts = self.saved(k), context.starts
+        system, nq, p = starts.system, starts.q.shape[1], starts.P[i]
+        if system.largest_miss(y, t, p) <= BROKEN:
+            return False
+        return bool(broken_row(system, self.program.left_out, y[:, :nq], y[:, nq:], t, p))
 
     def ended(self) -> list[_Trajectory | None]:
         """What there is of each; None for all when one of them failed on the way."""
         if not self.sound:
             return [None] * len(self.members)
-        return [self._trajectory(k, i) for k, i in enumerate(self.members)]
+        loop, lanes = self.loop, range(len(self.members))
+        self.counts, self.ends = loop.counts, loop.t.tolist()
+        self.held_back = [loop.held_back(k) for k in lanes]
+        del self.loop  # and all it worked with
+        return [_Trajectory(self.context, i, self, k) for k, i in enumerate(self.members)]
 
-    def _trajectory(self, k: int, i: int) -> _Trajectory | None:
-        context, loop, start = self.context, self.loop, self.context.starts.t
-        t, y = [chunk.t[k] for chunk in self.chunks], [chunk.y[k] for chunk in self.chunks]
-        if self.first is not None:
-            t, y = [np.array([start]), *t], [self.first[k : k + 1], *y]
-        elif not t:
-            t, y = [np.zeros(0)], [np.zeros((0, len(context.scales)))]
-        rows = np.concatenate(t), np.concatenate(y)
-        if loop.program.left_out and _contradicts(context, loop, k, i, *rows):
-            return None
-        finished, counts, end = not loop.counts[sh.ACTIVE, k], loop.work_done(k), float(loop.t[k])
-        status = stopped_by_user(end)
-        if finished:
-            stiff = loop.held_back(k)
-            status = status_of(Counts(*counts), end, sh.DONE, context.settings, held_back=stiff)
-        logs = [log for chunk in self.chunks for log in chunk.ranks[k]]
-        return _Trajectory(context, i, *rows, status, finished, counts, loop.program, logs)
+    def saved(self, k: int) -> tuple[FloatArray, FloatArray]:
+        """Saved times (rows,) and states (rows, n) of a lane."""
+        parts = [chunk.saved(k) for chunk in self.chunks]
+        if self.saves_first:
+            parts.insert(0, (np.array([self.context.starts.t]), self.first[k : k + 1]))
+        if len(parts) == 1:
+            return parts[0]
+        nothing = np.zeros(0), np.zeros((0, len(self.context.scales)))
+        t, y = zip(*(parts or [nothing]), strict=True)
+        return np.concatenate(t), np.concatenate(y)
 
 
 def _may_go_on(context: _Context, loop: Loop, chunk: Chunk, members: list[int]) -> bool:
@@ -347,44 +421,15 @@ def _may_go_on(context: _Context, loop: Loop, chunk: Chunk, members: list[int]) 
         return False
     for k, i in enumerate(members):
         values = starts.system.parameter_values(starts.given(i))
-        if chosen_rows_lost_rank(starts.system, program, chunk.ranks[k], values):
+        if chosen_rows_lost_rank(starts.system, program, chunk.ranks(k), values):
             now = loop.present[:, k], float(loop.t[k]), starts.P[i]
             if program_of(starts.system, *now, settings).left_out != program.left_out:
                 return False
     return True
 
 
-def _agree(context: _Context, loop: Loop, members: list[int]) -> bool:
-    """Whether the rows that do not act agree with the others where the lanes begin."""
-    starts, program = context.starts, loop.program
-    y, nq = loop.present, starts.q.shape[1]
-    moment = np.full((1, LANES), starts.t)
-    a = None
-    if program.carrier is None:
-        a = program.kernel("derivative")(y[:nq], y[nq:], moment, loop.parameters)[1]
-    try:
-        for k, i in enumerate(members):
-            given = None if a is None else a[:, k]
-            state = y[:nq, k], y[nq:, k], moment[0, :1], starts.P[i]
-            starts.system.require_agreement(*state, given)
-    except ZwangError:
-        return False
-    return True
-
-
-def _contradicts(
-    context: _Context, loop: Loop, lane: int, i: int, t: FloatArray, y: FloatArray
-) -> bool:
-    """Whether a row that does not act is missed along the motion of a lane."""
-    if context.settings.drift is not Drift.PROJECTION or loop.met_all_rows(lane):
-        return False
-    system, nq = context.starts.system, context.starts.q.shape[1]
-    rows = loop.program.left_out
-    return bool(broken_row(system, rows, y[:, :nq], y[:, nq:], t, context.starts.P[i]))
-
-
-def _without_states(context: _Context, i: int, status: str) -> _Trajectory:
-    return _Trajectory(context, i, np.zeros(0), np.zeros((0, len(context.scales))), status)
+def _without_states(context: _Context, i: int, refusal: str) -> _Trajectory:
+    return _Trajectory(context, i, refusal=refusal)
 
 
 def _caught(context: _Context, alone: Callable[[int], Run], i: int) -> Run | _Trajectory:

@@ -21,7 +21,7 @@ from zwang.bodies.pose import SCALAR, SPATIAL
 from zwang.bodies.recursion import Recursion
 from zwang.bodies.tree import MOTIONS, Tree, tree_of
 from zwang.bodies.tree_entry import entered
-from zwang.engine.carrier import Carrier
+from zwang.engine.carrier import Carrier, enter_tree
 from zwang.engine.fused import Expressions
 from zwang.engine.program import Program, fuse
 from zwang.formulations.rank import equilibrate, mass_spectrum
@@ -31,6 +31,8 @@ from zwang.functions.model import Definition, Model
 from zwang.integrators.settings import Coordinates, Settings
 from zwang.kernels.element import compile as compile_kernel
 from zwang.programs import program_of
+from zwang.redundancy import redundant_rows_of_many
+from zwang.starts import all_regular, terms_at
 from zwang.system import System
 from zwang.terms import FloatArray
 
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 
     from zwang.mechanism_system import MechanismSystem
 
-__all__ = ["JointSystem", "joint_program"]
+__all__ = ["JointSystem", "joint_program", "joint_programs"]
 
 #: How far a start may be from the joints of the tree before its coordinates are fitted, relative:
 #: above what closing a mechanism leaves, below what a tolerance can ask for.
@@ -73,7 +75,10 @@ class JointSystem(System):
     carrier : the way into these coordinates and back.
     rows : numbers, among the mechanism's, of the constraint rows that are left.
     vanished : of those that the tree fulfils whatever its coordinates, like a second hinge does.
+    given : how many parameters are the mechanism's; the numbers of the links come after them.
     """
+
+    given: int
 
     tree: Tree
     carrier: Carrier
@@ -98,7 +103,7 @@ class JointSystem(System):
         )
         own = folded(symbols[3][:count], constants)
         system = cls.__new__(cls)
-        system.tree = tree
+        system.tree, system.given = tree, count
         symbolic = _symbolic(tree, folded(symbols[3][count:], numbers.pattern()))
         system.recursion = Recursion(tree, *symbols[:3], own, symbolic)
         starts = tree.parts.row_starts
@@ -109,8 +114,22 @@ class JointSystem(System):
         entry = _Entry(mechanism, tree)
         q, v = system.recursion.state()
         entry.carrier = system.carrier = Carrier("joint", symbols, q, v, entry.into, entry.scales)
-        system.definition = _definition(tree, count + more)
+        p = np.concatenate([np.zeros(0), *(x.ravel() for x in tree.parts.all_parameters.values())])
+        defaults = np.concatenate([p, _Found.of(mechanism).vector_of(p)])
+        system.definition = _definition(tree, defaults)
         return system
+
+    @property
+    def placement(self) -> tuple[FloatArray, FloatArray]:
+        """Coordinates of the joints as the mechanism was described."""
+        return self._placement
+
+    @cached_property
+    def _placement(self) -> tuple[FloatArray, FloatArray]:
+        y, n = np.concatenate(self.tree.parts.start), self.carrier.inner[0]
+        p = self.parameter_vector()[: self.given]
+        rows, _ = self.carrier.entered_rows(y[None], 0.0, p[None])
+        return rows[0, :n], rows[0, n:]
 
     def for_parameters(self, p: FloatArray, numbers: LinkNumbers) -> JointSystem:
         """The same without the rows that vanish with these parameters."""
@@ -121,6 +140,7 @@ class JointSystem(System):
         if gone not in cache:
             less = type(self).__new__(type(self))
             less.tree, less.carrier, less.definition = self.tree, self.carrier, self.definition
+            less.given = self.given
             less.recursion = self.recursion
             less.vanished = gone
             less.rows = tuple(row for row in self.rows if row not in gone)
@@ -249,7 +269,7 @@ class JointSystem(System):
         )
 
 
-def _definition(tree: Tree, count: int) -> Definition:
+def _definition(tree: Tree, defaults: FloatArray) -> Definition:
     """Names of the tree's coordinates, for errors."""
     names: list[tuple[str, str]] = []
     for branch in tree.branches:
@@ -261,7 +281,7 @@ def _definition(tree: Tree, count: int) -> Definition:
     return Definition(
         coordinates=tuple(name for kind, name in names if kind == "q"),
         velocities=tuple(name for kind, name in names if kind == "v"),
-        parameters={"numbers": np.zeros(count)},
+        parameters={"numbers": defaults},
         mass=None,
         force=None,
         constraints={
@@ -310,26 +330,31 @@ class _Entry:
         function = ca.Function("enter", [q, v, t, p], [ca.densify(x) for x in outputs])
         return compile_kernel(function, name="enter")
 
-    def into(
-        self, q: FloatArray, v: FloatArray, t: float, p: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """q̂, v̂ and the numbers of the links, the signs of Euler parameters among them.
+    def into(self, Y: FloatArray, t: float, P: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Ŷ, and P with the numbers of the links, the signs of Euler parameters among them.
 
         A state off the joints of the tree is put on them like by projection: the nearest one, as
         the masses weigh it, in position and then in velocity.
         """
-        numbers = _Found.of(self.mechanism).numbers_of(p)
-        hat = np.concatenate([p, numbers.vector])
-        q_hat, v_hat = self._kernel(q, v, [t], hat)
-        numbers = self._signed(numbers, q, self._left(q_hat, v_hat, t, hat)[0])
-        hat = np.concatenate([p, numbers.vector])
-        there = np.concatenate(self._left(q_hat, v_hat, t, hat))
-        y = np.concatenate([q, v])
-        if np.abs(there - y).max(initial=0.0) > CLOSED * max(
-            1.0, float(np.abs(y).max(initial=0.0))
-        ):
-            q_hat, v_hat = self._fitted(q_hat, v_hat, q, v, t, hat)
-        return q_hat, v_hat, numbers.vector
+        nq, (n, nv) = len(self.tree.parts.coordinates), self.carrier.inner
+        hat = np.concatenate([P, self._numbers(P)], axis=1)
+        rows, off, there = np.empty((len(Y), n + nv)), np.empty(len(Y)), np.empty(Y.shape[1])
+        enter, leave = self._kernel, self.carrier.leaving
+        kernels, sizes = (enter.address, leave.address), (nq, n)
+        work = max(enter, leave, key=lambda kernel: kernel.work_size).work()
+        enter_tree(kernels, Y, np.array([t]), hat, rows, there, off, sizes, *self._signed, work)
+        for k in np.flatnonzero(~(off <= CLOSED)).tolist():
+            y, q_hat, v_hat = Y[k], rows[k, :n], rows[k, n:]
+            rows[k] = np.concatenate(self._fitted(q_hat, v_hat, y[:nq], y[nq:], t, hat[k]))
+        return rows, hat
+
+    def _numbers(self, P: FloatArray) -> FloatArray:
+        """Numbers of the links for parameters (N, np), signs as in the placement, (N, …)."""
+        found = _Found.of(self.mechanism)
+        if len(P) > 1 and bool(np.all(P[0] == P)):
+            numbers = found.vector_of(P[0])
+            return np.broadcast_to(numbers, (len(P), len(numbers)))
+        return np.array([found.vector_of(p) for p in P])
 
     def _left(
         self, q_hat: FloatArray, v_hat: FloatArray, t: float, hat: FloatArray
@@ -338,16 +363,18 @@ class _Entry:
         nq = len(self.tree.parts.coordinates)
         return y[:nq], y[nq:]
 
-    def _signed(self, numbers: LinkNumbers, q: FloatArray, there: FloatArray) -> LinkNumbers:
-        """The numbers with the sign of each body's Euler parameters as the state has it."""
-        starts, _ = self.tree.parts.places
-        parameters = np.array(numbers.parameters)
-        for i, body in enumerate(self.tree.parts.bodies):
-            if body.kind is SPATIAL:
-                e = slice(starts[i] + 3, starts[i] + 7)
-                if q[e] @ there[e] < 0.0:
-                    parameters[i] *= -1.0
-        return replace(numbers, parameters=parameters)
+    @cached_property
+    def _signed(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where Euler parameters of bodies are in q, and in p̂ those of their axes in links."""
+        tree = self.tree
+        shapes = LinkNumbers.shapes(tree)
+        names = list(shapes)
+        before = [int(np.prod(shapes[n])) for n in names[: names.index("parameters")]]
+        first = self.carrier.inputs[3].numel() - self.numbers_count + sum(before)
+        (starts, _), bodies = tree.parts.places, tree.parts.bodies
+        spatial = [i for i, body in enumerate(bodies) if body.kind is SPATIAL]
+        in_q, in_p = [starts[i] + 3 for i in spatial], [first + 4 * i for i in spatial]
+        return np.array(in_q, dtype=np.int64), np.array(in_p, dtype=np.int64)
 
     def _fitted(
         self,
@@ -453,7 +480,7 @@ class _Found:
 
     tree: Tree
     structure: Structure
-    numbers: dict[bytes, LinkNumbers] = field(default_factory=dict)
+    numbers: dict[bytes, tuple[LinkNumbers, FloatArray]] = field(default_factory=dict)
     systems: dict[tuple[bytes, Pattern], JointSystem] = field(default_factory=dict)
     chosen: dict[bytes, JointSystem] = field(default_factory=dict)
     light: dict[bytes, bool] = field(default_factory=dict)
@@ -468,9 +495,17 @@ class _Found:
 
     def numbers_of(self, p: FloatArray) -> LinkNumbers:
         """The numbers of the links for some parameters."""
+        return self._both(p)[0]
+
+    def vector_of(self, p: FloatArray) -> FloatArray:
+        """The same as one array."""
+        return self._both(p)[1]
+
+    def _both(self, p: FloatArray) -> tuple[LinkNumbers, FloatArray]:
         found = self.numbers.get(p.tobytes())
         if found is None:
-            found = link_numbers(self.tree, p)
+            numbers = link_numbers(self.tree, p)
+            found = numbers, numbers.vector
             if len(self.numbers) > KEPT:
                 self.numbers.clear()
             self.numbers[p.tobytes()] = found
@@ -478,11 +513,12 @@ class _Found:
 
     def has_massless_motion(self, p: FloatArray) -> bool:
         """Whether a body can move without inertia, for some parameters."""
-        if p.tobytes() not in self.light:
+        found = self.light.get(p.tobytes())
+        if found is None:
             if len(self.light) > KEPT:
                 self.light.clear()
-            self.light[p.tobytes()] = has_massless_motion(self.tree.parts, p, None)
-        return self.light[p.tobytes()]
+            found = self.light[p.tobytes()] = has_massless_motion(self.tree.parts, p, None)
+        return found
 
     def system_of(self, mechanism: MechanismSystem, p: FloatArray) -> JointSystem:
         """The mechanism in the coordinates of its joints, for some parameters."""
@@ -509,8 +545,7 @@ def joint_program(
     if against:
         return against
     found = kept.system_of(system, p)
-    q_hat, v_hat, own = found.carrier.entered(y[:nq], y[nq:], t, p)
-    start, hat = np.concatenate([q_hat, v_hat]), np.concatenate([p, own])
+    start, hat = found.carrier.entered(y, t, p)
     there = found.carrier.leave(start[None], np.array([t]), hat)[0]
     missed = np.abs(there[:nq] - y[:nq]).max(initial=0.0)
     if not missed <= FOREIGN * max(1.0, float(np.abs(y[:nq]).max(initial=0.0))):
@@ -519,17 +554,62 @@ def joint_program(
     if light and found.massless(start, t, hat):
         return "a motion of its joints that meets no inertia"
     inner = program_of(found, start, t, hat, settings, lanes)
+    outer, redundant = _outer(found, inner, start, t, hat)
+    if redundant and settings.coordinates is not Coordinates.JOINT:
+        # In absolute coordinates there are more rows to choose those from that need not act.
+        return "redundant equations of its loops of which none can be left out everywhere"
+    return outer
+
+
+def _outer(
+    found: JointSystem, inner: Program, start: FloatArray, t: float, hat: FloatArray
+) -> tuple[Program, bool]:
+    """The program with rows numbered as the mechanism's; whether rows that act are dependent."""
     programs: dict[int, tuple[Program, Program, bool]] = found.__dict__.setdefault("_outer", {})
     if id(inner) not in programs:
         gone = tuple(sorted([*found.vanished, *(found.rows[i] for i in inner.left_out)]))
         outer = replace(inner, carrier=found.carrier, left_out=gone)
         redundant = found.dependent(start, t, hat) > len(inner.left_out)
         programs[id(inner)] = inner, outer, redundant
-    _, outer, redundant = programs[id(inner)]
-    if redundant and settings.coordinates is not Coordinates.JOINT:
-        # In absolute coordinates there are more rows to choose those from that need not act.
-        return "redundant equations of its loops of which none can be left out everywhere"
-    return outer
+    return programs[id(inner)][1:]
+
+
+def joint_programs(
+    system: MechanismSystem,
+    Y: FloatArray,
+    t: float,
+    P: FloatArray,
+    settings: Settings,
+    lanes: int,
+) -> list[Program | None] | None:
+    """The programs of many starts (N, n) with equal parameters; None if one needs a closer look."""
+    kept, nq = _Found.of(system), len(system.coordinates)
+    if _too_large(kept.tree) or _not_worth(kept.tree, settings):
+        return None
+    found = kept.system_of(system, P[0])
+    starts, hats = found.carrier.entered_rows(Y, t, P)
+    there = found.carrier.leave(starts, np.full(len(Y), t), hats)[:, :nq]
+    sizes = np.maximum(1.0, np.abs(Y[:, :nq]).max(axis=1, initial=0.0))
+    if not np.all(np.abs(there - Y[:, :nq]).max(axis=1, initial=0.0) <= FOREIGN * sizes):
+        return None
+    if not found.rows:
+        if kept.has_massless_motion(P[0]):
+            return None
+        inner = [program_of(found, starts[0], t, hats[0], settings, lanes)] * len(Y)
+    else:
+        M, A = terms_at(found, starts, t, hats)
+        if not all_regular(M):
+            return None
+        many = redundant_rows_of_many(found, starts, t, hats, settings.until - t, M, A)
+        given = (starts[0], t, hats[0], settings, lanes)
+        chosen = {
+            gone: program_of(found, *given, singular=False, left_out=gone) for gone in {*many}
+        }
+        inner = [chosen[gone] for gone in many]
+    outer = [_outer(found, x, starts[0], t, hats[0]) for x in inner]
+    if any(redundant for _, redundant in outer) and settings.coordinates is not Coordinates.JOINT:
+        return None
+    return [program for program, _ in outer]
 
 
 def _too_large(tree: Tree) -> str:

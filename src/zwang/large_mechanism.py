@@ -28,6 +28,7 @@ from zwang.functions.arguments import single_time
 from zwang.functions.assembly.result import Assembly
 from zwang.functions.model import Model
 from zwang.integrators.settings import Drift, Settings
+from zwang.kernels.element import Kernel
 from zwang.kernels.expression import read
 from zwang.mechanism_system import LARGE, MechanismSystem
 from zwang.redundancy import PIVOT, PIVOT_OF_MASSLESS, rows_without_pivot
@@ -194,22 +195,21 @@ class LargeMechanismSystem(MechanismSystem):
                 a[here] = 0.0
         return a
 
-    def require_agreement(
-        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, a: FloatArray | None
-    ) -> None:
+    def agree(self, Y: FloatArray, t: float, P: FloatArray, a: FloatArray) -> np.ndarray:
         """Left to the residuals of rows that do not act: the equations are too many to compare."""
+        del t, P, a
+        return np.ones(len(Y), dtype=bool)
 
     def residuals_at(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> Residuals:
         """φ, φ̇ and ψ for what `arguments` returns."""
-        return Residuals(*self.misses_at(q, v, t, p), *self._residual_names)
-
-    def misses_at(
-        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """φ and φ̇, ψ, for what `arguments` returns."""
         value, rate = self.bulk.misses(*_flat(q, v, t), p)
         batch = q.shape[:-1]
-        return value.reshape(*batch, -1), rate.reshape(*batch, -1)
+        return Residuals(value.reshape(*batch, -1), rate.reshape(*batch, -1), *self._residual_names)
+
+    @cached_property
+    def _misses(self) -> Kernel:  # type: ignore[override]
+        """(q, v, t, p) → (φ, ψ), from the elements."""
+        return self.block_program().kernel("misses")
 
     def energy(
         self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None

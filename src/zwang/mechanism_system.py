@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -142,11 +142,10 @@ class MechanismSystem(System):
         P: FloatArray,
         settings: Settings,
         lanes: int,
-        M: FloatArray,
-        A: FloatArray,
+        terms: Callable[[], tuple[FloatArray, FloatArray]],
     ) -> list[Any]:
-        """`own_program` for many starts (N, n), with M and A there at hand."""
-        return carried_programs(self, Y, t, P, settings, lanes, M, A)
+        """`own_program` for many starts (N, n); `terms` gives M and A there, if they are needed."""
+        return carried_programs(self, Y, t, P, settings, lanes, terms)
 
     def constraint_rows(self, y: FloatArray, t: float, p: FloatArray) -> FloatArray:
         """A at a state, shape (m, nv)."""

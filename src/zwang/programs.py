@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -102,13 +103,12 @@ def left_out_of_many(
     t: float,
     P: FloatArray,
     settings: Settings,
-    M: FloatArray,
-    A: FloatArray,
+    terms: Callable[[], tuple[FloatArray, FloatArray]],
 ) -> list[tuple[int, ...]]:
-    """Rows that do not act, of many starts (N, n) with parameters (N, np), M and A at hand."""
+    """Rows that do not act, of many starts (N, n) with parameters (N, np); `terms` gives M, A."""
     if not _may_be_redundant(system) or not len(Y):
         return [()] * len(Y)
-    return redundant_rows_of_many(system, Y, t, P, settings.until - t, M, A)
+    return redundant_rows_of_many(system, Y, t, P, settings.until - t, *terms())
 
 
 def _may_be_redundant(system: System) -> bool:

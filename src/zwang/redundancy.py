@@ -65,6 +65,9 @@ BROKEN = 1e-6
 LEAST_SHARE = 0.15
 
 
+_UNKNOWN: Any = object()
+
+
 def redundant_rows(
     system: System, y: FloatArray, t: float, p: FloatArray, span: float
 ) -> tuple[int, ...]:
@@ -86,14 +89,15 @@ def redundant_rows(
     if placed == ():
         return ()  # independent at one state, so at all but singular ones
     start = (geometry, p.tobytes(), y.tobytes(), t)
-    if start not in known:
+    rows = known.get(start, _UNKNOWN)
+    if rows is _UNKNOWN:
         view, rows = _View(system, p), placed
         if rows is None or not may_go(view.scaled(y[:nq], y[nq:], t), rows):
             rows = _walk(view, y[:nq], y[nq:], t, span)
         if system.placement is None and _independent_at(view, y[:nq], y[nq:], t):
             known[geometry] = ()
         known[start] = rows
-    return known[start] or ()
+    return rows or ()
 
 
 #: Squared distance of a scaled row from those before it, above which rows are independent.
@@ -117,8 +121,8 @@ def redundant_rows_of_many(
     if _distinct(rows[:1]) and _distinct(rows):
         return [()] * len(Y)
     known, groups = _Known.of(system), {}
-    for i, p in enumerate(P):
-        groups.setdefault(known.geometry(p, t, span), []).append(i)
+    for i, key in enumerate(known.geometries(P, t, span)):
+        groups.setdefault(key, []).append(i)
     found: list[tuple[int, ...]] = [()] * len(Y)
     for members in groups.values():
         placed = known.from_placement(P[members[0]], t, span)
@@ -177,6 +181,12 @@ class _Known(dict[Any, Any]):
     def geometry(self, p: FloatArray, t: float, span: float) -> Any:
         """What decides about rows besides the state: parameters, and time if that is prescribed."""
         return (p[self.used].tobytes(), *(() if self.scleronomic else (t, span)))
+
+    def geometries(self, P: FloatArray, t: float, span: float) -> list[Any]:
+        """`geometry` of each of many sets of parameters (N, np)."""
+        if bool(np.all(P[0] == P)):
+            return [self.geometry(P[0], t, span)] * len(P)
+        return [self.geometry(p, t, span) for p in P]
 
     def from_placement(self, p: FloatArray, t: float, span: float) -> tuple[int, ...] | None:
         """Rows that may go by a walk from the placement, with default masses; None if unknown."""
@@ -334,7 +344,7 @@ def always_dependent(
 ) -> RankChange:
     """That rows are left out of a program from a start on."""
     count = len(program.left_out)
-    find = partial(_involved, system, (), y, t, dict(parameters), count)
+    find = partial(_involved, system, (), y, t, parameters, count)
     return RankChange(t, count, lasting=True, find=find)
 
 
@@ -342,7 +352,7 @@ def rank_changes(
     system: System, program: Program, logs: Iterable[RankLog], parameters: Mapping[str, Any]
 ) -> list[RankChange]:
     """What the loop saw of the rank of the rows that act, and all rows that depend on others."""
-    gone, parameters = program.left_out, dict(parameters)
+    gone = program.left_out
     return [
         RankChange(
             log.t,

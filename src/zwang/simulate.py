@@ -9,7 +9,7 @@ compiled loop integrates one program, and Python only collects what it saved.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -19,10 +19,10 @@ import numpy as np
 from zwang.between import states_between
 from zwang.choices import choices_of, require_known, require_law, require_start
 from zwang.errors import UnknownNameError, ZwangError
-from zwang.functions.event import Bounce, Event, SetParameters, Switch
+from zwang.event_actions import accumulates, dormant, effect_of
+from zwang.functions.event import Event
 from zwang.integrators import shared as sh
 from zwang.integrators.choose import start_loop
-from zwang.integrators.events import impulse
 from zwang.integrators.loop import Chunk
 from zwang.integrators.pace import Pace
 from zwang.integrators.settings import Drift, OnSingular, Settings
@@ -30,6 +30,7 @@ from zwang.interrupt import postponed_interrupt
 from zwang.programs import in_python, program_of
 from zwang.progress import Progress, Report, reporting
 from zwang.redundancy import (
+    BROKEN,
     always_dependent,
     broken_row,
     chosen_rows_lost_rank,
@@ -45,6 +46,7 @@ from zwang.run.records import (
     require_same_memory,
     require_same_model,
     require_same_versions,
+    settings_of,
 )
 from zwang.run.run import Counts, EventRecord, RankChange, Run, Segment
 from zwang.run.status import status_of, stopped_at_singular, stopped_by_user
@@ -57,11 +59,6 @@ if TYPE_CHECKING:
     from zwang.system import System
 
 __all__ = ["CHOICES", "rerun_of", "resume", "simulate"]
-
-#: So many events of one name within so short a time, relative, are an accumulation point (a ball
-#: coming to rest) that no sequence of events gets past.
-EVENTS_AT_ONCE = 8
-INSTANT = 1e-8
 
 #: What a run tells once of rows chosen again.
 ACT_AGAIN = "rows that had been left out had to act in place of others"
@@ -121,19 +118,22 @@ def simulate(
         scales=scales,
     )
     q, v, _, p = system.arguments(q, v, start, parameters)
-    simulation = _Simulation(
+    values = system.parameter_values(parameters)
+    origin = _Origin(
         system,
         settings,
         times,
         sizes,
         dict(events or {}),
-        set(inactive),
-        system.parameter_values(parameters),
+        frozenset(inactive),
+        values,
         p,
+        State(q.copy(), v.copy(), start),
     )
+    simulation = _Simulation(origin)
     simulation.certify_every = interval_of(certify)
     with reporting(progress=progress) as report:
-        simulation.begin(q, v, start)
+        simulation.begin()
         if store is None:
             simulation.run(report)
         else:
@@ -164,7 +164,7 @@ def resume(
         return StoredRun.of(stored, system, states_between, rerun_of(stored, system, events or {}))
     require_same_versions(stored)
     require_same_events(stored, system, events or {})
-    simulation = _Simulation.restored(stored, system, dict(events or {}), store_every)
+    simulation = _Simulation.restored(_Origin.of(stored, system, events or {}), stored, store_every)
     simulation.certify_every = interval_of(certify)
     with reporting(progress=progress) as report:
         simulation.run(report)
@@ -178,46 +178,69 @@ def rerun_of(
 
     def again(tolerance: float, times: FloatArray) -> Run:
         require_same_events(stored, system, events)
-        start = stored.header["start"]
-        settings = StoredRun.of(stored, system, states_between).settings
-        values = {k: np.array(v) for k, v in stored.header["parameters"].items()}
-        simulation = _Simulation(
-            system,
-            replace(settings, tolerance=tolerance),
-            times,
-            np.array(stored.header["scales"]),
-            dict(events),
-            set(start["inactive"]),
-            values,
-            system.parameter_vector(values),
-        )
-        simulation.begin(np.array(start["q"]), np.array(start["v"]), start["t"])
-        simulation.run()
-        return simulation.result()
+        return _Origin.of(stored, system, events).again(tolerance, times)
 
     return again
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """All that decides a simulation: enough to make it, and to make it once more.
+
+    Attributes
+    ----------
+    inactive : constraints that do not act at the start.
+    parameters, p : the same numbers, by name and as one array.
+    """
+
+    system: System
+    settings: Settings
+    times: FloatArray | None
+    scales: FloatArray
+    events: Mapping[str, Event]
+    inactive: frozenset[str]
+    parameters: Mapping[str, Any]
+    p: FloatArray
+    start: State
+
+    @classmethod
+    def of(cls, stored: Stored, system: System, events: Mapping[str, Event]) -> _Origin:
+        """That of a stored run."""
+        header = stored.header
+        start = header["start"]
+        values = {k: np.array(v) for k, v in header["parameters"].items()}
+        return cls(
+            system,
+            settings_of(header),
+            stored.times(),
+            np.array(header["scales"]),
+            dict(events),
+            frozenset(start["inactive"]),
+            values,
+            system.parameter_vector(values),
+            State(np.array(start["q"]), np.array(start["v"]), start["t"]),
+        )
+
+    def again(self, tolerance: float, times: FloatArray) -> Run:
+        """The same simulation with another tolerance, saved at other times."""
+        settings = replace(self.settings, tolerance=tolerance)
+        simulation = _Simulation(replace(self, settings=settings, times=times))
+        simulation.begin()
+        simulation.run()
+        return simulation.result()
 
 
 class _Simulation:
     """A simulation under way."""
 
-    def __init__(
-        self,
-        system: System,
-        settings: Settings,
-        times: FloatArray | None,
-        scales: FloatArray,
-        events: dict[str, Event],
-        inactive: set[str],
-        parameters: dict[str, Any],
-        p: FloatArray,
-    ) -> None:
-        self.system, self.settings, self.times, self.scales = system, settings, times, scales
-        self.events, self.inactive = events, inactive
-        self.parameters, self.p = parameters, p  # the same numbers, by name and as one array
-        for name in inactive:
-            if name not in system.constraints:
-                raise UnknownNameError("inactive constraint", name, system.constraints)
+    def __init__(self, origin: _Origin) -> None:
+        self.origin, self.system, self.settings = origin, origin.system, origin.settings
+        self.times, self.scales, self.events = origin.times, origin.scales, origin.events
+        # As they are now: events may change them.
+        self.inactive, self.parameters, self.p = origin.inactive, origin.parameters, origin.p
+        for name in self.inactive:
+            if name not in self.system.constraints:
+                raise UnknownNameError("inactive constraint", name, self.system.constraints)
         self.t: list[FloatArray] = []
         self.y: list[FloatArray] = []
         self.saved = 0
@@ -232,28 +255,25 @@ class _Simulation:
         self.certify_every: float | None = None
         self.certificate: RunCertificate | None = None
 
-    def begin(self, q: FloatArray, v: FloatArray, t: float) -> None:
+    def begin(self) -> None:
         """Check the start, put it on the constraints and set up the first stretch."""
-        self.start = State(q.copy(), v.copy(), t)
-        active = self._active_system()
-        require_start(active, q, v, t, self.p, self.notes)
+        q, v, t = self.origin.start.q, self.origin.start.v, self.origin.start.t
+        require_start(self.system.without(self.inactive), q, v, t, self.p, self.notes)
         self._stretch(np.concatenate([q, v]), t)
-        self.loop.project()
-        if self.loop.program.left_out:
-            nq, y = len(q), self.loop.present[:, 0]
-            state = y[:nq], y[nq:], np.array([t]), self.p
-            program = self.loop.program
-            a = None if program.carrier else program.kernel("derivative")(*state)[1]
-            active.require_agreement(*state, a)
-        if self.times is None or (len(self.times) and self.times[0] == t):
-            self._save(np.array([t]), self.loop.present.T.copy())
-
-    def _active_system(self) -> System:
-        return self.system.without(self.inactive)
+        first = self.times is None or (len(self.times) > 0 and self.times[0] == t)
+        if not first and not self.loop.program.left_out:
+            return
+        y = self.loop.present.T.copy()
+        if self.loop.program.left_out and not self.active.agree(
+            y, t, self.p[None], self.loop.accelerations()
+        ):
+            self.active.require_agreement(y[0, : len(q)], y[0, len(q) :], np.array([t]), self.p)
+        if first:
+            self._save(np.array([t]), y)
 
     def _stretch(self, y: FloatArray, t: float) -> None:
-        """A new loop from a state on, with the constraints and parameters of now."""
-        self.active, self.origin = self._active_system(), State(y.copy(), y[:0], t)
+        """A new loop from a state on, put on the constraints of now, with the parameters of now."""
+        self.active, self.began_at = self.system.without(self.inactive), (t, y.copy())
         nq, p = len(self.system.coordinates), self.p
         require_law(self.active, y[:nq], y[nq:], t, p, self.notes)
         note = in_python(self.active, self.settings)
@@ -284,9 +304,10 @@ class _Simulation:
             times=self.times,
             scales=self.scales,
             events=self.watch.kernel if self.watch else None,
+            project=True,
         )
         self._end_segment()
-        self.segments.append(Segment(self.saved, self.saved, self.active, dict(self.parameters)))
+        self.segments.append(Segment(self.saved, self.saved, self.active, self.parameters))
         self.open = True
 
     def _save(self, t: FloatArray, y: FloatArray) -> None:
@@ -298,7 +319,8 @@ class _Simulation:
     def _end_segment(self) -> None:
         """Count what was saved so far to the present stretch."""
         if self.segments:
-            self.segments[-1] = replace(self.segments[-1], last=self.saved)
+            s = self.segments[-1]
+            self.segments[-1] = Segment(s.first, self.saved, s.system, s.parameters)
 
     def run(self, report: Report | None = None) -> None:
         """Integrate to the end, as far as it goes, or until the user stops it."""
@@ -341,33 +363,34 @@ class _Simulation:
     def _take(self, chunk: Chunk) -> None:
         """Keep what a chunk saved, and let happen what it met."""
         failure = self.loop.program.failure()
-        program, logs = self.loop.program, chunk.ranks[0]
+        program, logs, (t, y) = self.loop.program, chunk.ranks(), chunk.saved()
         changes = rank_changes(self.active, program, logs, self.parameters)
         self.ranks += changes
         stops = chunk.code == sh.SINGULAR and self.settings.on_singular is OnSingular.STOP
-        if stops and changes and changes[-1].t > self.origin.t:
-            before = chunk.t[0] <= changes[-1].t
-            self._save(chunk.t[0][before], chunk.y[0][before])
+        if stops and changes and changes[-1].t > self.began_at[0]:
+            before = t <= changes[-1].t
+            self._save(t[before], y[before])
             self._close()
             self.status = stopped_at_singular(changes[-1])
             return
         met = self._met() if self.watch and chunk.code in (sh.EVENT, sh.SINGULAR) else None
         if met is not None:
-            before = chunk.t[0] <= met.t
-            self._save(chunk.t[0][before], chunk.y[0][before])
+            before = t <= met.t
+            self._save(t[before], y[before])
             self._act(met)
             return
-        self._save(chunk.t[0], chunk.y[0])
-        broken = self._contradiction(chunk)
+        self._save(t, y)
+        broken = self._contradiction(t, y)
         if broken:
             self._close()
             self.status = broken
         elif chunk.code not in (sh.FULL, sh.BUDGET, sh.EVENT, sh.SINGULAR):
             self.finished = chunk.code == sh.DONE
             self._close()
-            t, code = self.loop.t[0], chunk.code
-            stiff = self.loop.held_back()
-            self.status = status_of(self.counts, t, code, self.settings, failure, held_back=stiff)
+            end, stiff = float(self.loop.t[0]), self.loop.held_back()
+            self.status = status_of(
+                self.counts, end, chunk.code, self.settings, failure, held_back=stiff
+            )
         elif chosen_rows_lost_rank(self.active, program, logs, self.parameters):
             self._choose_rows_again()
 
@@ -381,24 +404,24 @@ class _Simulation:
             self.notes.append(f"at t = {t:.6g} s {ACT_AGAIN}")
         self._close()
         self._stretch(y, t)
-        self.loop.project()
-        self.loop.restart()
 
-    def _contradiction(self, chunk: Chunk) -> str:
+    def _contradiction(self, t: FloatArray, y: FloatArray) -> str:
         """Which row that was left out is not met after all, and since when; empty if all are."""
         if not self.loop.program.left_out or self.settings.drift is not Drift.PROJECTION:
             return ""  # without projection all rows are missed a little more with time
         if self.loop.met_all_rows():
             return ""
-        nq = len(self.system.coordinates)
-        t = np.append(chunk.t[0], self.loop.t[0])
-        y = np.concatenate([chunk.y[0], self.loop.present[:, 0][None]])
-        return broken_row(self.active, self.loop.program.left_out, y[:, :nq], y[:, nq:], t, self.p)
+        if not len(t) or t[-1] != self.loop.t[0]:
+            t, y = np.append(t, self.loop.t[0]), np.concatenate([y, self.loop.present.T])
+        if self.active.largest_miss(y, t, self.p) <= BROKEN:
+            return ""
+        nq, left_out = len(self.system.coordinates), self.loop.program.left_out
+        return broken_row(self.active, left_out, y[:, :nq], y[:, nq:], t, self.p)
 
     def _progress(self, seconds: float, begun_at: float) -> Progress:
         work = self.total()
         t, until = float(self.loop.t[0]), self.settings.until
-        return Progress(t, self.start.t, until, work.steps, work.rejected, seconds, begun_at)
+        return Progress(t, self.origin.start.t, until, work.steps, work.rejected, seconds, begun_at)
 
     def _close(self) -> None:
         """Add up the work of the stretch that ends."""
@@ -416,7 +439,7 @@ class _Simulation:
         self, path: str | PathLike[str], every: float, companions: Mapping[str, bytes] | None
     ) -> None:
         """Store the simulation from here on."""
-        s = self.start
+        s = self.origin.start
         start = {"t": s.t, "q": s.q, "v": s.v, "inactive": sorted(self.inactive)}
         header = header_of(
             self.system, self.settings, self.scales, start, self.parameters, self.events
@@ -424,24 +447,14 @@ class _Simulation:
         self.keeper = Keeper(Store.create(path, header, self.times, companions), every)
 
     @classmethod
-    def restored(
-        cls, stored: Stored, system: System, events: dict[str, Event], every: float
-    ) -> _Simulation:
+    def restored(cls, origin: _Origin, stored: Stored, every: float) -> _Simulation:
         """A stored simulation as it stood at its last commit."""
-        state, last = stored.state(), StoredRun.of(stored, system, states_between)
-        segment, start = last.segments[-1], stored.header["start"]
-        inactive = set(system.constraints) - set(segment.system.constraints)
-        simulation = cls(
-            system,
-            last.settings,
-            stored.times(),
-            np.array(stored.header["scales"]),
-            events,
-            inactive,
-            dict(segment.parameters),
-            system.parameter_vector(segment.parameters),
-        )
-        simulation.start = State(np.array(start["q"]), np.array(start["v"]), start["t"])
+        state, system = stored.state(), origin.system
+        last, simulation = StoredRun.of(stored, system, states_between), cls(origin)
+        segment = last.segments[-1]
+        simulation.inactive = frozenset(system.constraints) - {*segment.system.constraints}
+        simulation.parameters = segment.parameters
+        simulation.p = system.parameter_vector(segment.parameters)
         simulation._stretch(state["origin"], float(state["origin_time"]))
         require_same_memory(stored, state, simulation.memory())
         for name in simulation.loop.REMEMBERED:
@@ -459,32 +472,16 @@ class _Simulation:
         closed = self.counts
         return {
             **{name: getattr(self.loop, name) for name in self.loop.REMEMBERED},
-            "origin": self.origin.q,
-            "origin_time": np.array(self.origin.t),
+            "origin": self.began_at[1],
+            "origin_time": np.array(self.began_at[0]),
             "closed_counts": np.array(list(asdict(closed).values())),
         }
-
-    def again(self, tolerance: float, times: FloatArray) -> Run:
-        """The same simulation with another tolerance, saved at other times."""
-        once_more = _Simulation(
-            self.system,
-            replace(self.settings, tolerance=tolerance),
-            times,
-            self.scales,
-            self.events,
-            {*self.system.constraints} - {*self.segments[0].system.constraints},
-            dict(self.segments[0].parameters),
-            self.system.parameter_vector(self.segments[0].parameters),
-        )
-        once_more.begin(self.start.q, self.start.v, self.start.t)
-        once_more.run()
-        return once_more.result()
 
     def result(self) -> Run:
         """What there is."""
         if self.keeper is not None and not self.t:
             stored = self.keeper.stored()
-            return StoredRun.of(stored, self.system, states_between, self.again)
+            return StoredRun.of(stored, self.system, states_between, self.origin.again)
         if self.keeper is not None:
             self.keeper.fetch(self)
         return self.so_far()
@@ -509,7 +506,7 @@ class _Simulation:
             tuple(self.ranks),
             tuple(self.notes),
             self.scales,
-            self.again,
+            self.origin.again,
             self.certificate,
         )
 
@@ -518,23 +515,11 @@ class _Simulation:
     def _met(self) -> Met | None:
         """The first event within the last step that changes something; others are recorded."""
         assert self.watch is not None
-        found = self.watch.crossings(self.loop, self.dormant)
-        for met in found:
-            if self.events[met.name].actions == ("record",):
-                self._record(met, met.y)
-            else:
+        for met in self.watch.crossings(self.loop, lambda event: dormant(event, self.inactive)):
+            if self.events[met.name].actions != ("record",):
                 return met
+            self._record(met, met.y)
         return None
-
-    def dormant(self, event: Event) -> bool:
-        """Whether all an event does is to switch constraints that are switched that way already.
-
-        Its function may then be such a constraint, which stays at zero and crosses it by rounding.
-        """
-        switches = [a for a in event.actions if isinstance(a, Switch)]
-        return len(switches) == len(event.actions) and all(
-            not self.inactive & set(a.on) and set(a.off) <= self.inactive for a in switches
-        )
 
     def _record(self, met: Met, after: FloatArray) -> None:
         nq = len(self.system.coordinates)
@@ -543,50 +528,31 @@ class _Simulation:
     def _act(self, met: Met) -> None:
         """Let an event happen: impulses, parameters, constraints; then go on from there."""
         assert self.watch is not None
-        y, nq = met.y.copy(), len(self.system.coordinates)
-        stop = False
-        for action in self.events[met.name].actions:
-            if isinstance(action, Bounce):
-                rate, normal, M, A = self.watch.impact(
-                    self.loop, met.name, y, met.t, self.parameters
-                )
-                if rate > 0.0 if met.rising else rate < 0.0:  # not if rounding has it leave already
-                    y[nq:] = impulse(M, A, normal, y[nq:], -(1.0 + action.restitution) * rate)
-            elif isinstance(action, SetParameters):
-                self.parameters.update(action.values)
-                self.p = self.active.parameter_vector(self.parameters)
-            elif isinstance(action, Switch):
-                self._switch(action)
-            stop = stop or action == "stop"
+        event, now = self.events[met.name], (self.parameters, self.inactive)
+        effect = effect_of(self.system, event, met, self.watch, self.loop, *now)
+        self.inactive, self.parameters = effect.inactive, effect.parameters
+        self.p = self.active.parameter_vector(self.parameters)
         self._close()
         if self.times is None:
             self._save(np.array([met.t]), met.y[None].copy())
-        if not stop:
+        y = effect.y
+        if not effect.stop:
             try:
+                # A constraint switched on takes away the velocity it forbids.
                 self._stretch(y, met.t)
             except ZwangError as error:  # no motion goes on from here: keep what there is
                 self.status = f"stopped at t = {met.t:.6g} s by event {met.name!r}: {error}"
                 return
-            self.loop.project()  # a constraint switched on takes away the velocity it forbids
             y = self.loop.present[:, 0].copy()
         self._record(met, y)
-        same = [r.t for r in self.records if r.name == met.name][-EVENTS_AT_ONCE:]
-        crowded = len(same) == EVENTS_AT_ONCE and met.t - same[0] <= INSTANT * max(1.0, abs(met.t))
-        if stop or crowded:
-            self.finished = stop
-            what = (
-                f"event {met.name!r}" if stop else f"events that accumulate, {met.name!r} the last"
+        if effect.stop:
+            self.finished = True
+            self.status = f"stopped at t = {met.t:.6g} s by event {met.name!r}"
+        elif accumulates(self.records):
+            self.status = (
+                f"stopped at t = {met.t:.6g} s by events that accumulate, {met.name!r} the last"
             )
-            self.status = f"stopped at t = {met.t:.6g} s by {what}"
-            return
-        self.loop.restart()
-        if self.watch:
+        else:
             self.watch.after(self.loop, met.name)
-        if self.times is None:
-            self._save(np.array([met.t]), self.loop.present.T.copy())
-
-    def _switch(self, action: Any) -> None:
-        for name in (*action.on, *action.off):
-            if name not in self.system.constraints:
-                raise UnknownNameError("constraint to switch", name, self.system.constraints)
-        self.inactive = (self.inactive - set(action.on)) | set(action.off)
+            if self.times is None:
+                self._save(np.array([met.t]), y[None])

@@ -1,7 +1,7 @@
-"""The starts of an ensemble: checked four at a time, and the program that each of them takes.
+"""The starts of an ensemble: checked all at once, and the program that each of them takes.
 
 Each start meets the same refusals as in a single run. What all of them have in common is computed
-at once, in vector lanes; only a start at which there is something to remark is looked at by itself.
+in one call; only a start at which there is something to remark is looked at by itself.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.system import System
 
-__all__ = ["LANES", "Starts"]
+__all__ = ["LANES", "Starts", "all_regular", "terms_at"]
 
 #: Trajectories that run side by side in one thread.
 LANES = 4
@@ -77,33 +77,50 @@ class Starts:
                 for i in range(len(self))
                 if i not in self.refusals
             }
-        misses, M, A = self._screened()
-        # Values that are not finite pass no screen.
-        plain = np.all(np.abs(misses) <= UNREMARKABLE, axis=1)
+        Y = np.concatenate([self.q, self.v], axis=1)
         same = self.system.mass_is_constant and not self._values
-        regular = _regular(M[:1] if same else M)
+        regular = self._never_singular() if same else all_regular(self._terms(Y)[0])
         if not regular or self.system.reaction_dependent:
-            plain[:] = False
-        self._check(np.flatnonzero(~plain))
+            self._check(np.arange(len(self)))
+        else:
+            self._check(self._remarkable(Y))
         good = [i for i in range(len(self)) if i not in self.refusals]
         if not good:
             return {}
-        many = np.concatenate([self.q, self.v], axis=1)[good], self.t, self.P[good]
-        there = M[good], A[good]
-        own = self.system.own_programs(*many, settings, LANES, *there)
+        many = Y[good], self.t, self.P[good]
+
+        def terms() -> tuple[FloatArray, FloatArray]:
+            return self._terms(many[0], good)
+
+        own = self.system.own_programs(*many, settings, LANES, terms)
         if own[0] is not None:
             return dict(zip(good, own, strict=True))
         known = {"singular": False if regular else None}
+        gone = left_out_of_many(self.system, *many, settings, terms)
+        rows = zip(good, many[0], many[2], gone, strict=True)
         return {
-            i: program_of(self.system, y, self.t, p, settings, LANES, left_out=gone, **known)
-            for i, y, p, gone in zip(
-                good,
-                many[0],
-                many[2],
-                left_out_of_many(self.system, *many, settings, *there),
-                strict=True,
-            )
+            i: program_of(self.system, y, self.t, p, settings, LANES, left_out=left_out, **known)
+            for i, y, p, left_out in rows
         }
+
+    def _terms(self, Y: FloatArray, which: Any = slice(None)) -> tuple[FloatArray, FloatArray]:
+        """M (N, nv, nv) and A (N, m, nv) at states of some starts."""
+        return terms_at(self.system, Y, self.t, self.P[which])
+
+    def _remarkable(self, Y: FloatArray) -> np.ndarray:
+        """The starts that miss their constraints, or have values that are not finite."""
+        t, system = np.full(len(Y), self.t), self.system
+        same = not self._values
+        if same and system.largest_miss(Y, t, self.P[0]) <= UNREMARKABLE:
+            return np.arange(0)
+        rows = range(len(Y))
+        misses = [system.largest_miss(Y[i : i + 1], t[:1], self.P[i]) for i in rows]
+        return np.flatnonzero(np.array(misses) > UNREMARKABLE)
+
+    def _never_singular(self) -> bool:
+        """Whether a mass matrix that is the same at all starts is regular."""
+        first = self.q[0], self.v[0], np.asarray(self.t), self.P[0]
+        return not self.system.mass_is_singular(*first)
 
     def _check(self, which: np.ndarray) -> None:
         """Look at some of the starts as a single run would."""
@@ -121,31 +138,27 @@ class Starts:
             if notes:
                 self.notes[i] = tuple(notes)
 
-    def _screened(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Residuals (N, …), M (N, nv, nv) and A (N, m, nv) at all starts, four at a time."""
-        import casadi as ca
 
-        from zwang.kernels.element import compile as compile_kernel
+def terms_at(
+    system: System, Y: FloatArray, t: float, P: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """M (N, nv, nv) and A (N, m, nv) at states (N, n) with parameters (N, np)."""
+    import casadi as ca
 
-        kernels = self.system.__dict__.setdefault("_screens", {})
-        m, s = self.system.model, self.system.model.state
-        if not kernels:
-            parts = (ca.vertcat(m.position_values, m.rates), m.M.T, m.A.T)
-            outputs = [ca.densify(ca.vec(ca.densify(x))) for x in parts]
-            function = ca.Function("screen", [s.q, s.v, s.t, s.p], outputs)
-            kernels[0] = compile_kernel(function, lanes=LANES)
-        count, nv = len(self), len(self.system.velocities)
-        parts = [np.empty((count, port.size)) for port in kernels[0].outputs]
-        moment = np.full((1, LANES), self.t)
-        for k in range(0, count, LANES):
-            rows = np.minimum(np.arange(k, k + LANES), count - 1)
-            here = kernels[0](self.q[rows].T, self.v[rows].T, moment, self.P[rows].T)
-            for part, values in zip(parts, here, strict=True):
-                part[rows] = values.T
-        return parts[0], parts[1].reshape(count, nv, nv), parts[2].reshape(count, -1, nv)
+    from zwang.engine.misses import evaluated
+    from zwang.kernels.element import compile as compile_kernel
+
+    kernels = system.__dict__.setdefault("_mass_and_rows", {})
+    if not kernels:
+        m, s = system.model, system.model.state
+        outputs = [ca.densify(ca.vec(ca.densify(x))) for x in (m.M.T, m.A.T)]
+        kernels[0] = compile_kernel(ca.Function("terms", [s.q, s.v, s.t, s.p], outputs))
+    count, nv = len(Y), len(system.velocities)
+    M, A = evaluated(kernels[0], Y, t, P, len(system.coordinates))
+    return M.reshape(count, nv, nv), A.reshape(count, -1, nv)
 
 
-def _regular(M: FloatArray) -> bool:
+def all_regular(M: FloatArray) -> bool:
     """Whether all mass matrices (N, nv, nv) are regular by a wide margin."""
     if not np.isfinite(M).all():
         return False

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from zwang.functions.evaluate import Evaluator
     from zwang.functions.integrability_report import Integrability, QuasiVelocities
     from zwang.integrators.settings import Settings
+    from zwang.kernels.element import Kernel
     from zwang.reduced_system import ReducedSystem
     from zwang.run.run import Run
 
@@ -412,14 +413,14 @@ class System:
     def mass_is_singular(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> bool:
         """Whether M is singular at one state; the last answer is remembered with what it needs."""
         key = (p.tobytes(), *(() if self.mass_is_constant else (q.tobytes(), float(t))))
-        known: dict[Any, bool] = self.__dict__.setdefault("_singular_mass", {})
-        if key not in known:
+        known: dict[int, tuple[Any, bool]] = self.__dict__.setdefault("_singular_mass", {})
+        last = known.get(0)
+        if last is None or last[0] != key:
             (M,) = self.evaluator("mass", lambda m: {"M": m.M}, q, v, t, p)
             M = M.reshape(len(v), len(v))
             d, _ = equilibrate(M, np.zeros((0, len(v))))
-            known.clear()
-            known[key] = bool(mass_spectrum(M * d * d[:, None]).rank < len(v))
-        return known[key]
+            last = known[0] = key, bool(mass_spectrum(M * d * d[:, None]).rank < len(v))
+        return last[1]
 
     @computed_once
     def mass_is_constant(self) -> bool:
@@ -427,29 +428,26 @@ class System:
         s = self.model.state
         return not any(depends_on(self.model.M, x, s) for x in (s.q, s.t))
 
-    def require_agreement(
-        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, a: FloatArray | None
-    ) -> None:
-        """Refuse accelerations that dependent constraints contradict each other about, by name.
+    def require_agreement(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> None:
+        """Refuse constraints that contradict each other about accelerations, by name."""
+        _, _, A, b = self.evaluator("terms", _terms, q, v, t, p)
+        A = A.reshape(-1, len(v))
+        miss = b - A @ np.linalg.lstsq(A, b, rcond=None)[0]
+        if np.abs(miss).max(initial=0.0) > DISAGREEMENT * max(1.0, np.abs(b).max(initial=0.0)):
+            # This tells the group that contradicts itself.
+            solve_terms(self.ideal_terms_at(q, v, t, p))
+
+    def agree(self, Y: FloatArray, t: float, P: FloatArray, a: FloatArray) -> np.ndarray:
+        """Whether all constraints are met by accelerations (N, nv) that some of them gave.
 
         Parameters
         ----------
-        a : an acceleration at the state, by some of the constraints, if one is at hand; mostly it
-            meets all others.
+        Y, P : states (N, n) and parameters (N, np), at one time.
         """
-        _, _, A, b = self.evaluator("terms", _terms, q, v, t, p)
-        A = A.reshape(-1, len(v))
-        limit = DISAGREEMENT * max(1.0, np.abs(b).max(initial=0.0))
-        if a is None:  # then nearly the least one, by a tenth of the work of an exact one
-            S = A @ A.T
-            shift = 1e-10 * float(np.trace(S)) * np.eye(len(b))
-            a = np.asarray(A.T @ np.linalg.solve(S + shift, b))
-        if np.abs(b - A @ a).max(initial=0.0) <= limit:
-            return
-        miss = b - A @ np.linalg.lstsq(A, b, rcond=None)[0]
-        if np.abs(miss).max(initial=0.0) > limit:
-            # This tells the group that contradicts itself.
-            solve_terms(self.ideal_terms_at(q, v, t, p))
+        from zwang.engine.misses import disagreements
+
+        kernel = self.evaluator.disagreement
+        return disagreements(kernel, Y, t, P, a, len(self.coordinates)) <= DISAGREEMENT
 
     def reaction_solutions(
         self, q: Any, v: Any = None, t: float = 0.0, *, parameters: Mapping[str, Any] | None = None
@@ -544,11 +542,21 @@ class System:
         position, rate = self.evaluated("residuals", _position_and_rates, q, v, t, p)
         return Residuals(position, rate, *self._residual_names)
 
-    def misses_at(
-        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
-    ) -> Sequence[FloatArray]:
-        """The numbers of `residuals_at`, of position and of velocity, finite or not."""
-        return self.evaluator("residuals", _position_and_rates, q, v, t, p)
+    def largest_miss(self, y: FloatArray, t: FloatArray, p: FloatArray) -> float:
+        """Largest of |φ| and |ψ| at states y (rows, n), times (rows,); infinite if not finite."""
+        from zwang.engine.misses import largest_miss
+
+        nq = len(self.coordinates)
+        if not self.opaque:
+            return largest_miss(self._misses, y, t, p, nq)
+        found = self.evaluator("residuals", _position_and_rates, y[:, :nq], y[:, nq:], t, p)
+        most = max(float(np.abs(x).max(initial=0.0)) for x in found)
+        return most if all(finite(x) for x in found) else np.inf
+
+    @computed_once
+    def _misses(self) -> Kernel:
+        """(q, v, t, p) → (φ, ψ), compiled."""
+        return self.evaluator.kernel("residuals", _position_and_rates)
 
     @computed_once
     def _residual_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -815,11 +823,10 @@ class System:
         P: FloatArray,
         settings: Settings,
         lanes: int,
-        M: FloatArray,
-        A: FloatArray,
+        terms: Callable[[], tuple[FloatArray, FloatArray]],
     ) -> list[Any]:
-        """`own_program` for many starts (N, n), with M and A there at hand."""
-        del M, A
+        """`own_program` for many starts (N, n); `terms` gives M and A there, if they are needed."""
+        del terms
         return [self.own_program(y, t, p, settings, lanes) for y, p in zip(Y, P, strict=True)]
 
     # --- control ----------------------------------------------------------------------------------

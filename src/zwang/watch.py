@@ -141,8 +141,8 @@ class _Step:
         )
         saved, code = [], sh.BUDGET
         while code in (sh.BUDGET, sh.FULL):
-            chunk = again.advance_in_own()
-            saved += list(chunk.y[0])
+            chunk = again.advance()
+            saved += list(chunk.saved_in_own()[1])
             code = chunk.code
         return again, saved
 

@@ -20,7 +20,8 @@ def same(run, alone):
     for name in ("t", "q", "v"):
         assert getattr(run, name).tobytes() == getattr(alone, name).tobytes()
     assert run.finished == alone.finished
-    assert run.counts.steps == alone.counts.steps
+    assert run.counts == alone.counts
+    assert run.status == alone.status
 
 
 @pytest.mark.parametrize("save", [None, 0.01])

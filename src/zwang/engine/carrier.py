@@ -23,7 +23,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Carrier"]
+__all__ = ["Carrier", "enter_tree"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ class Carrier:
     inputs : symbols q̂, v̂, t, p̂; p̂ are the parameters p of the system and, after them, numbers of
         the carrier's own, which belong to one start.
     q, v : the system's coordinates and velocities as expressions of the inputs.
-    into : (q, v, t, p) → (q̂, v̂, numbers), at one state.
+    into : (Y, t, P) → (Ŷ, P̂) of N states (N, n) with parameters (N, np), row by row: what a state
+        becomes does not depend on its company.
     scales : sizes of the entries of (q, v) → those of (q̂, v̂).
     """
 
@@ -44,40 +45,49 @@ class Carrier:
     inputs: tuple[casadi.SX, casadi.SX, casadi.SX, casadi.SX] = field(repr=False)
     q: casadi.SX = field(repr=False)
     v: casadi.SX = field(repr=False)
-    into: Callable[
-        [FloatArray, FloatArray, float, FloatArray], tuple[FloatArray, FloatArray, FloatArray]
-    ] = field(repr=False)
+    into: Callable[[FloatArray, float, FloatArray], tuple[FloatArray, FloatArray]] = field(
+        repr=False
+    )
     scales: Callable[[FloatArray], FloatArray] = field(repr=False)
     _last: dict[int, Any] = field(default_factory=dict, repr=False, compare=False)
 
-    def entered(
-        self, q: FloatArray, v: FloatArray, t: float, p: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """`into`, remembered for one state: a program is chosen at the state its loop begins at."""
-        key = (q.tobytes(), v.tobytes(), t, p.tobytes())
+    def entered(self, y: FloatArray, t: float, p: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """ŷ and p̂ of one state, remembered: a program is chosen where its loop begins."""
+        key = (y.tobytes(), t, p.tobytes())
         last = self._last.get(0)
         if last is None or last[0] != key:
-            last = self._last[0] = key, self.into(q, v, t, p)
+            Y, P = self.entered_rows(y[None], t, p[None])
+            last = self._last[0] = key, (Y[0], P[0])
         return last[1]
+
+    def entered_rows(self, Y: FloatArray, t: float, P: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """States (N, n) and parameters (N, np) of the system as Ŷ (N, n̂) and P̂ (N, np̂)."""
+        return self.into(np.ascontiguousarray(Y), t, np.ascontiguousarray(P))
 
     def enter(self, y: FloatArray, t: float, p: FloatArray) -> tuple[FloatArray, FloatArray]:
         """States (n, W) and parameters (np, W) of the system as ŷ (n̂, W) and p̂ (np̂, W)."""
-        nq, states, parameters = self.q.numel(), [], []
-        for k in range(y.shape[1]):
-            q, v, numbers = self.entered(y[:nq, k], y[nq:, k], t, p[:, k])
-            states.append(np.concatenate([q, v]))
-            parameters.append(np.concatenate([p[:, k], numbers]))
-        return np.stack(states, axis=1), np.stack(parameters, axis=1)
+        if y.shape[1] == 1:
+            y, p = self.entered(y[:, 0], t, p[:, 0])
+            return y[:, None], p[:, None]
+        Y, P = self.entered_rows(y.T, t, p.T)
+        return Y.T, P.T
 
     def leave(self, y: FloatArray, t: FloatArray, p: FloatArray) -> FloatArray:
-        """States ŷ (rows, n̂) at times (rows,), all with parameters p̂, as y (rows, n)."""
-        nq, kernel = self.inputs[0].numel(), self._kernel
-        y, t = np.ascontiguousarray(y), np.ascontiguousarray(t)
-        out = np.empty((len(y), self.q.numel() + self.v.numel()))
-        _leave(
-            kernel.address, y, t, np.ascontiguousarray(p), out, nq, self.q.numel(), kernel.work()
-        )
+        """States ŷ (rows, n̂) at times (rows,), with parameters p̂ or (rows, np̂), as y (rows, n)."""
+        kernel, (nq, nv) = self._kernel, self.outer
+        out = np.empty((len(y), nq + nv))
+        y, t, p = np.ascontiguousarray(y), np.ascontiguousarray(t), np.ascontiguousarray(p)
+        _leave(kernel.address, y, t, np.atleast_2d(p), out, self.inner[0], nq, kernel.work())
         return out
+
+    def accelerations(
+        self, Y: FloatArray, rates: FloatArray, t: float, P: FloatArray
+    ) -> FloatArray:
+        """v̇ (N, nv) of the system from Ŷ (N, n̂), its rates and P̂ (N, np̂)."""
+        kernel, found = self._rate_kernel, np.empty((len(Y), self.outer[1]))
+        Y, rates, P = (np.ascontiguousarray(x) for x in (Y, rates, P))
+        _accelerate(kernel.address, Y, rates, np.array([t]), P, found, self.inner[0], kernel.work())
+        return found
 
     def of_inputs(self, e: casadi.SX, symbols: tuple[casadi.SX, ...]) -> casadi.SX:
         """An expression of the system's q, v, t, p as one of the carrier's inputs."""
@@ -95,12 +105,93 @@ class Carrier:
         return compile_kernel(ca.Function(name, list(self.inputs), dense), name=name)
 
     @cached_property
+    def inner(self) -> tuple[int, int]:
+        """Numbers of coordinates q̂ and velocities v̂."""
+        return self.inputs[0].numel(), self.inputs[1].numel()
+
+    @cached_property
+    def outer(self) -> tuple[int, int]:
+        """Numbers of coordinates q and velocities v of the system."""
+        return self.q.numel(), self.v.numel()
+
+    @property
+    def leaving(self) -> Kernel:
+        """(q̂, v̂, t, p̂) → (q, v), compiled."""
+        return self._kernel
+
+    @cached_property
     def _kernel(self) -> Kernel:
         return self.kernel("leave", [self.q, self.v])
+
+    @cached_property
+    def _rate_kernel(self) -> Kernel:
+        """(q̂, v̂, t, p̂, ŷ̇) → v̇, along a motion."""
+        import casadi as ca
+
+        q, v, t, p = self.inputs
+        rates = ca.SX.sym("rates", sum(self.inner))
+        moved = ca.jtimes(self.v, ca.vertcat(q, v, t), ca.vertcat(rates, 1.0))
+        function = ca.Function("rates", [q, v, t, p, rates], [ca.densify(moved)])
+        return compile_kernel(function, name="rates")
 
 
 @loop
 def _leave(kernel, y, t, p, out, inner, outer, work):
     """q and v of each row of ŷ; `inner` and `outer` are the numbers of coordinates."""
     for k in range(y.shape[0]):
-        call(kernel, y[k, :inner], y[k, inner:], t[k:], p, out[k, :outer], out[k, outer:], work)
+        own = min(k, p.shape[0] - 1)
+        call(
+            kernel,
+            y[k, :inner],
+            y[k, inner:],
+            t[k:],
+            p[own],
+            out[k, :outer],
+            out[k, outer:],
+            work,
+        )
+
+
+@loop
+def _accelerate(kernel, Y, rates, t, P, found, inner, work):
+    """v̇ of each row of Ŷ, from its rates."""
+    for k in range(Y.shape[0]):
+        call(kernel, Y[k, :inner], Y[k, inner:], t, P[k], rates[k], found[k], work)
+
+
+@loop
+def enter_tree(kernels, Y, t, hat, rows, there, off, sizes, in_q, in_p, work):
+    """Enter each row of Y, give Euler parameters its signs, and tell how far from it that leads.
+
+    Parameters
+    ----------
+    kernels : addresses of the ways in and back.
+    off : |y(ŷ) − y| of each row, relative to the largest entry of y, or to 1.
+    sizes : nq and n̂q.
+    in_q, in_p : where Euler parameters of bodies are in q, and those of their axes in p̂.
+    """
+    for k in range(Y.shape[0]):
+        off[k] = _entered(kernels, Y[k], t, hat[k], rows[k], there, sizes, in_q, in_p, work)
+
+
+@loop
+def _entered(kernels, y, t, p, row, there, sizes, in_q, in_p, work):
+    """`enter_tree` for one row."""
+    nq, n = sizes
+    call(kernels[0], y[:nq], y[nq:], t, p, row[:n], row[n:], work)
+    call(kernels[1], row[:n], row[n:], t, p, there[:nq], there[nq:], work)
+    for i in range(in_q.shape[0]):
+        same = 0.0
+        for j in range(4):
+            same += y[in_q[i] + j] * there[in_q[i] + j]
+        if same < 0.0:
+            for j in range(4):
+                p[in_p[i] + j] *= -1.0
+                there[in_q[i] + j] *= -1.0
+    distance, largest = 0.0, 1.0
+    for i in range(y.shape[0]):
+        apart = abs(there[i] - y[i])
+        if not apart <= distance:
+            distance = apart
+        largest = max(largest, abs(y[i]))
+    return distance / largest

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -80,6 +80,7 @@ class Program:
     left_out : numbers of the constraint rows that follow from others and do not act.
     carrier : the coordinates it is written in, if these are not those of its system.
     compiled : name → kernel, of those that were asked for.
+    frames : what loops keep here for the next of their kind.
     """
 
     nq: int
@@ -92,6 +93,7 @@ class Program:
     left_out: tuple[int, ...] = ()
     carrier: Carrier | None = None
     compiled: dict[str, Kernel] = field(default_factory=dict, repr=False)
+    frames: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     _stages: dict[str, tuple[Stage, ...]] = field(default_factory=dict, repr=False)
     _calls: dict[tuple[str, ...], tuple[tuple[int, ...], Kernel]] = field(
         default_factory=dict, repr=False

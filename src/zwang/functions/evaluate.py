@@ -62,6 +62,15 @@ class Evaluator:
         return C, slope.reshape(len(multipliers), len(C)).T
 
     @cached_property
+    def disagreement(self) -> Kernel:
+        """(q, v, t, p, v̇) → (b − A v̇, b): what an acceleration leaves of the constraints."""
+        import casadi as ca
+
+        m = self.model
+        a = ca.SX.sym("a", m.state.v.numel())
+        return self._compiled("disagreement", {"miss": m.b - ca.mtimes(m.A, a), "b": m.b}, ("a", a))
+
+    @cached_property
     def law_multipliers(self) -> list[int]:
         """Which multipliers C depends on."""
         m = self.model

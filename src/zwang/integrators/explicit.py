@@ -76,6 +76,7 @@ LEAST_ERROR = np.log(1e-4)  # logarithm of the error of the step before, at leas
 SAFETY = 0.9
 GROWTH, SHRINK = 6.0, 0.2  # largest and smallest change of h in a step
 GAP_8, GAP_5 = ORDER_8.gap, ORDER_5.gap
+NEAR_EVALUATIONS = 4  # of a stage that is projected
 STAGES_KEPT = 3  # accepted steps with projected stages after a rejection or such a position
 SAMPLE = 32  # steps between looks at stability
 
@@ -84,7 +85,7 @@ SAMPLE = 32  # steps between looks at stability
 POINT, NEW, FIRST, SECOND = 0, 1, 2, 3
 VECTORS = 4
 # Rows of the other arrays that it works with.
-NUMBERS, MARKS, INTEGERS = 8, 8, 3
+NUMBERS, MARKS, INTEGERS = 8, 8, 4
 
 
 @loop
@@ -103,7 +104,7 @@ def near_stage(kernels, x, row, t, p, out, pivots, work, nq, near, lanes):
         if near[lane]:
             for i in range(nq, w.shape[0]):
                 out[i, lane] = second[i, lane]
-    return 4
+    return NEAR_EVALUATIONS
 
 
 @inlined
@@ -199,7 +200,9 @@ def save_between(
         else:
             evaluate(kernels, state, moment, p, K[s], work, nq)
         for lane in range(W):
-            count[EVALUATIONS, lane] += done
+            k = count[NEXT, lane]
+            if accepted[lane] and k < times.shape[0] and times[k] < ts[0, lane]:
+                count[EVALUATIONS, lane] += done if near[lane] else 1
     for lane in range(W):
         if not accepted[lane]:
             continue
@@ -292,7 +295,8 @@ def advance(
     squares, sums = numbers[4:6], numbers[6:8]
     ok, settled, near, last = marks[0], marks[1], marks[2], marks[3]
     across, avoided, accepted, short = marks[4], marks[5], marks[6], marks[7]
-    deficit, evaluations, projections = integers[0], integers[1], integers[2]
+    deficit, taken = integers[0], integers[3]
+    evaluations, projections = integers[1], integers[2]
     gap = GAP_8 if stages == EIGHT else GAP_5
     used = 0
     while used < budget:
@@ -417,7 +421,7 @@ def advance(
                 for lane in range(W):
                     point[i, lane] = new[i, lane]
             if project:
-                corrections = arrive(
+                arrive(
                     kernels,
                     point,
                     ts,
@@ -431,17 +435,25 @@ def advance(
                     ok,
                     before,
                     settled,
+                    taken,
                     scratch,
                     lanes,
                 )
-                done += corrections
                 for lane in range(W):
-                    count[PROJECTIONS, lane] += corrections
+                    if accepted[lane]:
+                        count[PROJECTIONS, lane] += taken[lane]
+                        count[EVALUATIONS, lane] += taken[lane]
             elif stages == EIGHT:
                 evaluate(kernels, new, ts, p, K[stages], work, nq)
-                done += 1
-        for lane in range(W):
-            count[EVALUATIONS, lane] += done
+                for lane in range(W):
+                    if accepted[lane]:
+                        count[EVALUATIONS, lane] += 1
+        for lane in range(W):  # what the lane would have taken alone
+            if count[ACTIVE, lane]:
+                if any_near and not near[lane]:
+                    count[EVALUATIONS, lane] += done // NEAR_EVALUATIONS
+                else:
+                    count[EVALUATIONS, lane] += done
         if project and any_accepted:
             for lane in range(W):
                 if not ok[lane] and h_fixed == 0.0:

@@ -29,15 +29,11 @@ class ExplicitLoop(Loop):
         n, W = self.state.shape
         self.stages = np.zeros((len(self.tableau.C), n, W))
         self.memory[sh.ERROR] = explicit.LEAST_ERROR
-        #: Size of each entry of each lane below which its error is absolute, and 1 where it is
-        #: relative above that, 0 where it is absolute whatever the entry.
-        sizes = np.stack([np.abs(self.scales), np.where(self.scales < 0.0, 0.0, 1.0)])
-        self.entry_sizes = np.repeat(sizes[:, :, None], W, axis=2)
         self.space = (
             np.empty((explicit.VECTORS, n, W)),
             np.empty((2, W)),
             self.pivots,
-            np.empty((max(self.sizes[2], 1), W)),
+            np.empty((max(self.program.rows[1], 1), W)),
             np.empty((max(self.event_count, 1), W)),
             self.absolute,
             np.zeros((explicit.NUMBERS, W)),

@@ -6,6 +6,7 @@ To add an integrator: name it in `settings.METHODS`, derive its loop from `Loop`
 1.  names in `REMEMBERED` every array it needs to go on with the same bits;
 2.  names in `KERNELS` what it calls besides derivative, project, residual and events;
 3.  sets up its own arrays in `prepare`, and in `begin` what it must know at the present state;
+    what is the same in all loops of a program is in its `Frame`;
 4.  in `run` integrates from `state` at `memory[T]`, fills the output and tells why it returned.
 
 Everything else, here and in the driver, is the same for all methods.
@@ -19,14 +20,16 @@ from typing import ClassVar
 
 import numpy as np
 
+from zwang.engine.carrier import Carrier
 from zwang.engine.program import Program
 from zwang.integrators import shared as sh
 from zwang.integrators import singular as sg
 from zwang.integrators.settings import Drift, OnSingular, Settings
+from zwang.kernels.call import call
 from zwang.kernels.element import Kernel
 from zwang.terms import FloatArray
 
-__all__ = ["Chunk", "Loop", "Output", "RankLog"]
+__all__ = ["Chunk", "Loop", "Output", "RankLog", "work_of"]
 
 #: Rows of the output buffer: enough to keep the interpreter out of the loop, little memory.
 BUFFER_ROWS = 4096
@@ -34,6 +37,10 @@ BUFFER_ROWS = 4096
 STEPS_PER_CHUNK = 20_000
 #: Rank changes remembered between returns.
 RANK_ROWS = 256
+#: Frames that are kept with a program.
+FRAMES = 32
+#: Steps below this, relative to the end of the simulation, are no longer told from none.
+SMALLEST_STEP = 16.0 * float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -45,12 +52,6 @@ class RankLog:
     lasting: bool
     y: FloatArray
 
-    @classmethod
-    def of(cls, row: FloatArray) -> RankLog:
-        """From a row of what the compiled loop wrote."""
-        t, dependent, lasting = row[: sg.LOG]
-        return cls(float(t), int(dependent), bool(lasting), row[sg.STATE :].copy())
-
 
 @dataclass(frozen=True)
 class Chunk:
@@ -59,14 +60,126 @@ class Chunk:
     Attributes
     ----------
     code : why it returned, see `zwang.integrators.shared`.
-    t, y : saved times and states of each lane, lists of (rows,) and (rows, n).
-    ranks : changes of rank, per lane.
+    t, y : saved times (rows, lanes) and states (rows, n̂, lanes), `filled` rows of each lane.
+    logs : what it wrote of changes of rank, (rows, …, lanes), `logged` rows of each lane.
+    parameters : of the lanes.
+    carrier : the way from the coordinates of the loop to those of the system, if they are others.
     """
 
     code: int
-    t: list[FloatArray]
-    y: list[FloatArray]
-    ranks: list[list[RankLog]]
+    t: FloatArray
+    y: FloatArray
+    filled: list[int]
+    logs: FloatArray
+    logged: list[int]
+    parameters: FloatArray
+    carrier: Carrier | None
+
+    def saved(self, lane: int = 0) -> tuple[FloatArray, FloatArray]:
+        """Saved times (rows,) and states (rows, n) of a lane, in the coordinates of the system."""
+        t, y = self.saved_in_own(lane)
+        return t, self._left(y, t, lane)
+
+    def saved_in_own(self, lane: int = 0) -> tuple[FloatArray, FloatArray]:
+        """The same in the coordinates of the loop."""
+        rows = self.filled[lane]
+        return self.t[:rows, lane].copy(), self.y[:rows, :, lane].copy()
+
+    def ranks(self, lane: int = 0) -> list[RankLog]:
+        """Changes of rank of a lane."""
+        rows = self.logs[: self.logged[lane], :, lane]
+        if not len(rows):
+            return []
+        states = self._left(rows[:, sg.STATE :].copy(), rows[:, 0].copy(), lane)
+        told = zip(rows[:, : sg.LOG].tolist(), states, strict=True)
+        return [RankLog(t, int(dependent), bool(lasting), y) for (t, dependent, lasting), y in told]
+
+    def _left(self, y: FloatArray, t: FloatArray, lane: int) -> FloatArray:
+        if self.carrier is None or not len(t):
+            return y if self.carrier is None else np.empty((0, sum(self.carrier.outer)))
+        return self.carrier.leave(y, t, self.parameters[:, lane])
+
+    def trimmed(self) -> Chunk:
+        """The same without room for more."""
+        rows, logs = max(self.filled), max(self.logged)
+        kept = {"t": self.t[:rows], "y": self.y[:rows], "logs": self.logs[:logs]}
+        return replace(self, **{name: x.copy() for name, x in kept.items()})
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What loops of one program have in common whose choices are the same: nothing in it changes.
+
+    Attributes
+    ----------
+    scales, absolute : as given, and the absolute part of the tolerance, (n,).
+    entry_sizes : of each lane the size below which an entry's error is absolute, and 1 where it is
+        relative above that, 0 where it is absolute whatever the entry, (2, n, W).
+    addresses : of the kernels.
+    event_count : event functions.
+    sizes : coordinates, position rows, rows of residuals, event functions.
+    options : whether to project, to save every step, to look for events, to return where rank is
+        lost: the run is to stop there, or rows left out may have to act in place of others.
+    """
+
+    scales: FloatArray
+    absolute: FloatArray
+    entry_sizes: FloatArray
+    addresses: np.ndarray
+    event_count: int
+    sizes: np.ndarray
+    options: tuple[bool, bool, bool, bool]
+
+    @classmethod
+    def of(
+        cls,
+        program: Program,
+        settings: Settings,
+        scales: FloatArray,
+        events: Kernel | None,
+        kernels: tuple[str, ...],
+        *,
+        every_step: bool,
+        carried: bool,
+    ) -> Frame:
+        """What it is, kept with the program unless there are events."""
+        key = settings.tolerance, settings.drift, settings.on_singular, kernels
+        key = *key, every_step, carried, scales.tobytes()
+        found = program.frames.get(key)
+        if found is None or events is not None:
+            if program.carrier is not None and not carried:
+                scales = program.carrier.scales(scales)
+            found = cls._made(program, settings, scales, events, kernels, every_step=every_step)
+            if events is None:
+                if len(program.frames) >= FRAMES:
+                    program.frames.clear()
+                program.frames[key] = found
+        return found
+
+    @classmethod
+    def _made(
+        cls,
+        program: Program,
+        settings: Settings,
+        scales: FloatArray,
+        events: Kernel | None,
+        kernels: tuple[str, ...],
+        *,
+        every_step: bool,
+    ) -> Frame:
+        sizes = np.stack([np.abs(scales), np.where(scales < 0.0, 0.0, 1.0)])
+        count = 0 if events is None else events.outputs[0].size
+        projects = settings.drift is Drift.PROJECTION and program.rows[1] > 0
+        stops = settings.on_singular is OnSingular.STOP or len(program.left_out) > 0
+        return cls(
+            np.array(scales, dtype=float),
+            settings.tolerance * np.maximum(np.abs(scales), 1e-300),
+            np.repeat(sizes[:, :, None], program.lanes, axis=2),
+            program.addresses(events, kernels),
+            count,
+            np.array([program.nq, *program.rows[:2], count]),
+            (projects, every_step, count > 0, stops),
+        )
 
 
 class Output:
@@ -79,21 +192,11 @@ class Output:
         `zwang.integrators.singular`.
     """
 
-    def __init__(self, rows: int, n: int, W: int) -> None:
+    def __init__(self, rows: int, n: int, W: int, rank_rows: int = RANK_ROWS) -> None:
         self.t, self.y = np.empty((rows, W)), np.empty((rows, n, W))
         self.filled = np.zeros(W, dtype=np.int64)
-        self.ranks = np.empty((RANK_ROWS, sg.LOG + n, W))
+        self.ranks = np.empty((rank_rows, sg.LOG + n, W))
         self.rank_rows = np.zeros(W, dtype=np.int64)
-
-    def chunk(self, code: int) -> Chunk:
-        """What was written, lane by lane."""
-        lanes = range(len(self.filled))
-        return Chunk(
-            code,
-            [self.t[: self.filled[k], k].copy() for k in lanes],
-            [self.y[: self.filled[k], :, k].copy() for k in lanes],
-            [[RankLog.of(row) for row in self.ranks[: self.rank_rows[k], :, k]] for k in lanes],
-        )
 
 
 class Loop(ABC):
@@ -109,6 +212,7 @@ class Loop(ABC):
         a minus where it is absolute whatever the entry, as for angles.
     events : kernel of the event functions.
     carried : that y, p and scales are in the coordinates of the program's carrier already.
+    project : put the start on its constraints first.
     """
 
     #: Arrays that hold all a loop remembers.
@@ -137,12 +241,23 @@ class Loop(ABC):
         scales: FloatArray,
         events: Kernel | None = None,
         carried: bool = False,
+        project: bool = False,
     ) -> None:
         if program.carrier is not None and not carried:
             y, p = program.carrier.enter(y, t, p)
-            scales = program.carrier.scales(scales)
         W, n = program.lanes, program.nq + program.nv
-        self.program, self.settings = program, settings
+        self.program, self.settings, self._events = program, settings, events
+        every_step = times is None
+        frame = Frame.of(
+            program, settings, scales, events, self.KERNELS, every_step=every_step, carried=carried
+        )
+        self.scales, self.absolute, self.entry_sizes = (
+            frame.scales,
+            frame.absolute,
+            frame.entry_sizes,
+        )
+        self.addresses, self.sizes, self.options = frame.addresses, frame.sizes, frame.options
+        self.event_count = frame.event_count
         self.state = np.array(y, dtype=float, order="C")  # the loop works in place
         self.parameters = np.array(p, dtype=float, order="C")
         self.memory = np.zeros((sh.REALS, W))
@@ -152,30 +267,19 @@ class Loop(ABC):
         self.counts[sh.ACTIVE] = self.counts[sh.FALLING] = 1
         self.times = np.zeros(0) if times is None else np.ascontiguousarray(times, dtype=float)
         if len(self.times):
-            self.counts[sh.NEXT] = np.searchsorted(self.times, t, side="right")
-        self.scales = np.ascontiguousarray(scales, dtype=float)
-        #: Absolute part of the tolerance, (n,).
-        self.absolute = settings.tolerance * np.maximum(np.abs(self.scales), 1e-300)
+            self.counts[sh.NEXT] = self.times.searchsorted(t, side="right")
         self.lanes = (0,) * W
-        self.event_count = 0 if events is None else events.outputs[0].size
-        self._events = events
         self.work = program.work(events, self.KERNELS)
-        self.addresses = program.addresses(events, self.KERNELS)
-        #: Position rows, rows of residuals and event functions after the number of coordinates.
-        self.sizes = np.array([program.nq, *program.rows[:2], self.event_count])
         #: Pivots of position rows and what they are compared with, which is remembered.
         self.pivots = sh.room_for_pivots(program.rows[0], W)
         self.row_sizes = self.pivots[(sh.PARTS - 1) * program.rows[0] :]
-        projects = settings.drift is Drift.PROJECTION and program.rows[1] > 0
-        #: Whether to project, to save every step, to look for events, to return where rank is lost:
-        #: the run is to stop there, or rows left out may have to act in place of others.
-        stops = settings.on_singular is OnSingular.STOP or len(program.left_out) > 0
-        self.options = (projects, times is None, self.event_count > 0, stops)
         self.event_values = np.zeros((max(self.event_count, 1), W))
         self.event_before = np.zeros((max(self.event_count, 1), W))
         #: Time and state at the start of the last step, for events.
         self.previous = np.zeros((3, max(n, 2), W))
         self.prepare()
+        if project:
+            self.project()
         if t < settings.until:
             self.restart()
         else:
@@ -198,8 +302,6 @@ class Loop(ABC):
         self.begin()
         self.counts[sh.REJECTED] = self.counts[sh.NEAR] = 0
         if self._events is not None:
-            from zwang.kernels.call import call
-
             nq = self.program.nq
             call(
                 self._events.address,
@@ -226,15 +328,31 @@ class Loop(ABC):
         """Present state of each lane (n, lanes), in the coordinates of the system."""
         if self.program.carrier is None:
             return self.state
-        lanes = range(len(self.lanes))
-        rows = [self.in_system(self.state[:, k][None], self.t[k : k + 1], k)[0] for k in lanes]
-        return np.stack(rows, axis=1)
+        return self.program.carrier.leave(self.state.T, self.t, self.parameters.T).T
 
     def in_system(self, y: FloatArray, t: FloatArray, lane: int = 0) -> FloatArray:
         """States (rows, n) of a lane at times (rows,), in the coordinates of the system."""
         if self.program.carrier is None:
             return y
         return self.program.carrier.leave(y, t, self.parameters[:, lane])
+
+    def accelerations(self) -> FloatArray:
+        """v̇ of the system at the present state of each lane, (lanes, nv); all at one time."""
+        rates = np.empty_like(self.state)
+        sh.derivative(
+            self.addresses,
+            self.state,
+            self.memory[sh.T : sh.T + 1],
+            self.parameters,
+            rates,
+            self.work,
+            self.program.nq,
+        )
+        if self.program.carrier is None:
+            return np.ascontiguousarray(rates[self.program.nq :].T)
+        return self.program.carrier.accelerations(
+            self.state.T, rates.T, float(self.t[0]), self.parameters.T
+        )
 
     def project(self) -> bool:
         """Put the present state on its constraints; whether that converged."""
@@ -285,49 +403,32 @@ class Loop(ABC):
 
     def advance(self, budget: int = STEPS_PER_CHUNK, rows: int = BUFFER_ROWS) -> Chunk:
         """Run until done, a buffer is full, the budget of steps is used or an event is met."""
-        return self._handed_over(self.advance_in_own(budget, rows))
-
-    def advance_in_own(self, budget: int = STEPS_PER_CHUNK, rows: int = BUFFER_ROWS) -> Chunk:
-        """`advance`, with what it saves left in the coordinates of the loop."""
         n, W = self.state.shape
+        projects, every_step, _, _ = self.options
+        if not every_step:  # no more than there are times to come
+            left = len(self.times) - int(self.counts[sh.NEXT].min())
+            rows = min(rows, left + 2)
+        rank_rows = RANK_ROWS if projects and self.program.rows[0] else 1
         while True:
-            out = Output(rows, n, W)
+            out = Output(rows, n, W, rank_rows)
             code = self.run(out, budget)
             if code == sh.FULL and not out.filled.any() and not out.rank_rows.any():
                 rows *= 4  # more save times within one step than the buffer holds
                 continue
-            return out.chunk(code)
-
-    def _handed_over(self, chunk: Chunk) -> Chunk:
-        """What a chunk holds in the coordinates of the system."""
-        if self.program.carrier is None:
-            return chunk
-        lanes = range(len(self.lanes))
-        return Chunk(
-            chunk.code,
-            chunk.t,
-            [self.in_system(chunk.y[k], chunk.t[k], k) for k in lanes],
-            [
-                [
-                    replace(log, y=self.in_system(log.y[None], np.array([log.t]), k)[0])
-                    for log in logs
-                ]
-                for k, logs in zip(lanes, chunk.ranks, strict=True)
-            ],
-        )
+            return Chunk(
+                code,
+                out.t,
+                out.y,
+                out.filled.tolist(),
+                out.ranks,
+                out.rank_rows.tolist(),
+                self.parameters,
+                self.program.carrier,
+            )
 
     def work_done(self, lane: int = 0) -> tuple[int, ...]:
         """Steps, rejected ones, evaluations, projections, Jacobians, factorisations."""
-        entries = (
-            sh.ACCEPTS,
-            sh.REJECTS,
-            sh.EVALUATIONS,
-            sh.PROJECTIONS,
-            sh.JACOBIANS,
-            sh.FACTORISATIONS,
-        )
-        counts = self.counts[:, lane].tolist()
-        return tuple(counts[k] for k in entries)
+        return work_of(self.counts, lane)
 
     def met_all_rows(self, lane: int = 0) -> bool:
         """Whether every step surely ended on all rows, those that do not act included.
@@ -345,5 +446,19 @@ class Loop(ABC):
     @property
     def limits(self) -> tuple[float, float, float]:
         """Smallest step, below which t + h is no longer told from t; largest; fixed or 0."""
-        smallest = 16.0 * np.finfo(float).eps * max(abs(self.settings.until), 1e-6)
+        smallest = SMALLEST_STEP * max(abs(self.settings.until), 1e-6)
         return smallest, self.settings.largest_step, self.settings.step
+
+
+def work_of(counts: np.ndarray, lane: int) -> tuple[int, ...]:
+    """`Loop.work_done` from what a loop counted."""
+    entries = (
+        sh.ACCEPTS,
+        sh.REJECTS,
+        sh.EVALUATIONS,
+        sh.PROJECTIONS,
+        sh.JACOBIANS,
+        sh.FACTORISATIONS,
+    )
+    own = counts[:, lane].tolist()
+    return tuple(own[k] for k in entries)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import add
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,8 @@ __all__ = ["Pace"]
 #: Seconds between returns: often enough for Ctrl-C and a moving bar, rarely enough to cost nothing.
 TARGET = 0.1
 #: Steps of the first chunk, which tells how fast the system is; compiled, as many as touch so many
-#: entries of the state, within milliseconds: most runs of small systems are over by then.
-FIRST_STEPS, FIRST_ENTRIES = 10, 20_000
+#: entries of the state, within milliseconds: most runs are over by then.
+FIRST_STEPS, MOST_FIRST_STEPS, FIRST_ENTRIES = 10, 5000, 40_000
 #: Largest change of the number of steps from chunk to chunk.
 GROWTH = 8.0
 #: Rows of the output buffer at least, and numbers in it at most (32 MB).
@@ -32,7 +33,10 @@ class Pace:
     def __init__(self, loop: Loop) -> None:
         #: Whether the first chunk takes milliseconds at most.
         self.brief = loop.program.kernel("derivative").compiled
-        self.steps = max(FIRST_STEPS, FIRST_ENTRIES // max(loop.state.size, 1) if self.brief else 0)
+        self.steps = FIRST_STEPS
+        if self.brief:
+            within = FIRST_ENTRIES // max(loop.state.size, 1)
+            self.steps = max(FIRST_STEPS, min(MOST_FIRST_STEPS, within))
         self.tried = _tried(loop)
 
     def advance(self, loop: Loop) -> Chunk:
@@ -51,4 +55,4 @@ class Pace:
 
 def _tried(loop: Loop) -> int:
     """Steps so far, accepted and rejected, of the lane that made most."""
-    return int((loop.counts[sh.ACCEPTS] + loop.counts[sh.REJECTS]).max())
+    return max(map(add, loop.counts[sh.ACCEPTS].tolist(), loop.counts[sh.REJECTS].tolist()))

@@ -21,6 +21,7 @@ __all__ = [
     "SINGULAR",
     "TOO_SMALL",
     "arrive",
+    "derivative",
     "evaluate",
     "first_step",
     "keep_sizes",
@@ -82,6 +83,12 @@ FORGOTTEN = 0.95
 def evaluate(kernels, y, t, p, out, work, nq):
     """Out = (q̇, v̇) at y = (q, v), all lanes."""
     call(kernels[0], y, part(y, nq), t, p, out, part(out, nq), work)
+
+
+@loop
+def derivative(kernels, y, t, p, out, work, nq):
+    """`evaluate`, to be called from Python."""
+    evaluate(kernels, y, t, p, out, work, nq)
 
 
 @inlined
@@ -185,11 +192,19 @@ def projected(kernels, y, t, p, pivots, ratio, work, nq, atol, ok, before, settl
 
 @inlined
 def arrive(
-    kernels, y, t, p, out, pivots, ratio, work, nq, atol, ok, before, settled, scratch, lanes
+    kernels, y, t, p, out, pivots, ratio, work, nq, atol, ok, before, settled, taken, scratch, lanes
 ):
-    """As `projected`, with the derivative at the projected state in out."""
+    """As `projected`, with the derivative at the projected state in out.
+
+    Each lane is told how many corrections it took.
+    """
     unsettled(ok, before, settled, lanes)
+    for lane in range(len(lanes)):
+        taken[lane] = 0
     for corrections in range(1, CORRECTIONS + 1):
+        for lane in range(len(lanes)):
+            if not settled[lane]:
+                taken[lane] += 1
         corrected_once(
             kernels, y, t, p, pivots, work, nq, atol, ok, before, settled, scratch, lanes
         )

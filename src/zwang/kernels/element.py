@@ -123,8 +123,10 @@ class Kernel:
         return f"<Kernel {self.name}: ({inputs}) -> ({outputs}), lanes={self.lanes}>"
 
     def work(self) -> NDArray[np.float64]:
-        """A new work array, at least one number long and aligned for the widest vectors."""
+        """A new work array, at least one number long and, for lanes, aligned for vectors."""
         size = max(self.work_size, 1)
+        if self.lanes == 1:
+            return np.empty(size)
         spare = _WORK_ALIGNMENT // 8
         array = np.empty(size + spare)
         start = -_pointer(array) % _WORK_ALIGNMENT // 8

@@ -30,6 +30,7 @@ __all__ = [
     "require_same_model",
     "require_same_versions",
     "save",
+    "settings_of",
 ]
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "freely",
     "kicked",
     "missed",
+    "misses",
     "node",
     "node_sizes",
     "pair",
@@ -336,6 +337,16 @@ def residual(kind: ElementType) -> casadi.Function:
     if kind.position:
         outputs.insert(0, ca.densify(phi / ca.fmax(1.0, lengths * size_q)))
     return ca.Function("residual", inputs, outputs)
+
+
+@remembered
+def misses(kind: ElementType) -> casadi.Function:
+    """φ, at position level, and ψ."""
+    import casadi as ca
+
+    phi, psi, *_ = _element(kind)
+    outputs = [phi, psi] if kind.position else [psi]
+    return ca.Function("misses", _inputs_of(kind), [ca.densify(x) for x in outputs])
 
 
 @remembered

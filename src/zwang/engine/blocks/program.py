@@ -3,6 +3,7 @@
     derivative   nodes → forces → constraints (A, S, c) → couplings → factor → λ, corrected → v̇
     project      nodes of unit length → φ, A, S → factor → q; ψ there → same factor → v, corrected
     residual     φ and ψ of all rows, and lengths of unit groups
+    misses       the same of φ and ψ as they are
     arrival      derivative and residual in one
     forces       as derivative, with λ
     settle       what neither mass nor constraint determines, see `Sweep.settle`
@@ -37,7 +38,7 @@ class BlockProgram:
 
     Attributes
     ----------
-    nq, nv, rows, lanes, left_out, carrier : as there.
+    nq, nv, rows, lanes, left_out, carrier, frames : as there.
     structure : what it was made from.
     """
 
@@ -48,6 +49,7 @@ class BlockProgram:
     structure: Structure = field(repr=False)
     left_out: tuple[int, ...] = ()
     carrier: None = None
+    frames: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     _pattern: Pattern = field(repr=False, kw_only=True)
     _kernels: dict[str, Kernel] = field(default_factory=dict, repr=False)
 
@@ -69,6 +71,8 @@ class BlockProgram:
             "pivots": max(2 * m, 1),
         }
         ports["ratios"] = self.rows[1]
+        ports["positions"] = sum(e.type.rows for e in s.constraints if e.type.position)
+        ports["rates"] = m
         tape = Tape(self.lanes)
         _WRITERS[name](s, self._pattern, tape)
         inputs = (Port("q", nq), Port("v", nv), Port("t", 1), Port("p", s.parameters))
@@ -151,6 +155,11 @@ def _residual(s: Structure, pattern: Pattern, tape: Tape) -> None:
     Sweep(s, pattern, tape, "check").ratios(OUT)
 
 
+def _misses(s: Structure, pattern: Pattern, tape: Tape) -> None:
+    """φ of position rows and ψ of all rows."""
+    Sweep(s, pattern, tape, "check").misses(OUT, OUT + 1)
+
+
 def _settle(s: Structure, pattern: Pattern, tape: Tape) -> None:
     """v̇ after one correction of the accelerations given in place of v, without forces."""
     Sweep(s, pattern, tape, "settle").settle(_output(s, OUT, "v"))
@@ -162,6 +171,7 @@ _WRITERS: dict[str, Callable[[Structure, Pattern, Tape], Any]] = {
     "forces": _forces,
     "project": _project,
     "residual": _residual,
+    "misses": _misses,
     "settle": _settle,
 }
 _OUTPUTS = {
@@ -170,5 +180,6 @@ _OUTPUTS = {
     "forces": ("v_dot", "multipliers"),
     "project": ("q", "v", "pivots"),
     "residual": ("ratios",),
+    "misses": ("positions", "rates"),
     "settle": ("v_dot",),
 }

@@ -8,11 +8,15 @@ column, and a sweep backwards finds multipliers and accelerations.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from zwang.engine.blocks import algebra, kernels
 from zwang.engine.blocks.pattern import Meeting, Pattern, Side
 from zwang.engine.blocks.structure import Element, ElementType, Structure
 from zwang.engine.blocks.tape import P, Place, Q, T, Tape, V
+
+if TYPE_CHECKING:
+    import casadi
 
 __all__ = ["Sweep"]
 
@@ -537,16 +541,24 @@ class Sweep:
 
     def ratios(self, space: int) -> None:
         """φ of position rows, ψ of all rows and lengths of unit groups, each relative."""
-        psi = sum(e.type.rows for e in self.s.constraints if e.type.position)
-        phi = 0
-        for e in self.s.constraints:
-            outputs: list[Place] = [(space, psi)]
-            psi += e.type.rows
-            if e.type.position:
-                outputs.insert(0, (space, phi))
-                phi += e.type.rows
-            self.tape.call(kernels.residual(e.type), *self.arguments(e), *outputs)
+        placed = sum(e.type.rows for e in self.s.constraints if e.type.position)
+        psi = self._checked(kernels.residual, (space, 0), (space, placed))
         for n, node in enumerate(self.s.nodes):
             if node.type.unit:
                 self.tape.call(kernels.unit_miss(node.type), self.q(n), (space, psi))
                 psi += 1
+
+    def misses(self, positions: int, rates: int) -> None:
+        """φ of position rows and ψ of all rows, to two outputs."""
+        self._checked(kernels.misses, (positions, 0), (rates, 0))
+
+    def _checked(
+        self, function: Callable[[ElementType], casadi.Function], phi: Place, psi: Place
+    ) -> int:
+        """Write (φ, ψ) of each constraint by a function of its type; where ψ ends."""
+        for e in self.s.constraints:
+            outputs = [phi, psi] if e.type.position else [psi]
+            self.tape.call(function(e.type), *self.arguments(e), *outputs)
+            psi = psi[0], psi[1] + e.type.rows
+            phi = phi[0], phi[1] + (e.type.rows if e.type.position else 0)
+        return psi[1]
