@@ -9,7 +9,7 @@ from builders import random_function, random_inputs, run
 
 from zwang import kernels
 from zwang.kernels.expression import Store, read
-from zwang.kernels.schedule import contract, cut, pair_sines, share_reciprocals
+from zwang.kernels.schedule import contract, cut, gather_sines, share_reciprocals
 
 OPERANDS = casadi.SX.sym("x", 4)
 a, b, c, d = casadi.vertsplit(OPERANDS)
@@ -88,14 +88,14 @@ def test_shared_reciprocals_keep_directions_within_one():
 
 def test_sines_and_cosines_of_one_angle_become_neighbours():
     value = casadi.sin(a) + b * c + casadi.exp(d) * casadi.cos(b) - casadi.cos(a) * casadi.sin(b)
-    found = operations_of(value, pair_sines)
+    found = operations_of(value, gather_sines)
     assert found[:2] == ["sin", "cos"]
     place = found.index("cos", 2)
     assert "sin" in {found[place - 1], found[place + 1]}
 
 
 def test_each_step_is_in_one_chunk_and_values_cross_through_their_slots():
-    expression = pair_sines(contract(read(random_function(3000, seed=2))))
+    expression = gather_sines(contract(read(random_function(3000, seed=2))))
     plan = cut(expression, 40)
     assert len(plan.chunks) > 50
     steps = [step for chunk in plan.chunks for step in chunk]
@@ -144,5 +144,5 @@ def test_where_the_cuts_are_changes_no_bit(chunk, lanes):
 
 def test_a_row_of_sines_is_cut_too():
     x = casadi.SX.sym("x", 200)
-    plan = cut(pair_sines(read(casadi.Function("f", [x], [casadi.sin(x)]))), 250)
+    plan = cut(gather_sines(read(casadi.Function("f", [x], [casadi.sin(x)]))), 250)
     assert len(plan.chunks) > 10

@@ -16,9 +16,11 @@ from zwang.kernels.expression import Builder, Expression, Instruction, Store
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["LEAVES", "Plan", "contract", "cut", "pair_sines", "share_reciprocals"]
+__all__ = ["LEAVES", "SINES", "Plan", "contract", "cut", "gather_sines", "share_reciprocals"]
 
 LEAVES = frozenset({"input", "const"})  # written where they are used, never carried between chunks
+
+SINES = frozenset({"sin", "cos"})
 
 # What an operation costs the compiler, in simple operations, so that chunks come out even.
 _WEIGHTS = {
@@ -102,16 +104,40 @@ def contract(expression: Expression) -> Expression:
     return _renumbered(replace(expression, instructions=tuple(instructions)), kept)
 
 
-def pair_sines(expression: Expression) -> Expression:
-    """Move sin x and cos x next to each other: computed together they cost little more than one."""
-    numbers = {i: n for n, i in enumerate(expression.instructions) if i[0] in {"sin", "cos"}}
+def gather_sines(expression: Expression) -> Expression:
+    """Put sines and cosines that can be computed at once next to each other.
+
+    sin x and cos x together cost little more than one of them, and those of several angles are one
+    stretch of vector code (see `emit`). So all whose angle is an input, or one operation away from
+    inputs, come first, each sine beside its cosine; the others stay where they are, in pairs.
+    """
+    instructions = expression.instructions
+    sines = {i: n for n, i in enumerate(instructions) if i[0] in SINES}
+
+    def pair(number: int) -> list[int]:
+        operation, arguments = instructions[number]
+        partner = sines.get(Instruction("cos" if operation == "sin" else "sin", arguments))
+        return [number] if partner is None else [number, partner]
+
+    def is_leaf(number: int) -> bool:
+        return instructions[number].operation in LEAVES
+
     order: dict[int, None] = {}  # a set that remembers its order
-    for number, (operation, arguments) in enumerate(expression.instructions):
-        order[number] = None
-        if operation in {"sin", "cos"}:
-            partner = numbers.get(Instruction("cos" if operation == "sin" else "sin", arguments))
-            if partner is not None:
-                order[partner] = None
+    early: list[int] = []
+    for number in sines.values():
+        (angle,) = instructions[number].arguments
+        operation, arguments = instructions[angle]
+        if is_leaf(angle):
+            order[angle] = None
+        elif operation not in SINES and all(is_leaf(a) for a in arguments):
+            order.update(dict.fromkeys((*arguments, angle)))
+        else:
+            continue
+        early.append(number)
+    for numbers in (early, range(len(instructions))):
+        for number in numbers:
+            is_sine = instructions[number].operation in SINES
+            order.update(dict.fromkeys(pair(number) if is_sine else [number]))
     return _renumbered(expression, order)
 
 
@@ -198,7 +224,7 @@ def _chunks(expression: Expression, limit: int) -> list[tuple[int | Store, ...]]
         if operation in LEAVES:
             continue
         partner = ("sin" if operation == "cos" else "cos", arguments)
-        if not (operation in {"sin", "cos"} and number and instructions[number - 1] == partner):
+        if not (operation in SINES and number and instructions[number - 1] == partner):
             groups.append([])
         groups[-1] += [number, *stores.pop(number, ())]
     groups.extend([store] for left in stores.values() for store in left)

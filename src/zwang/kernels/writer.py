@@ -8,6 +8,8 @@ alone and rounds as scalar code does.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from zwang.kernels.libm import FUNCTIONS
 
@@ -28,14 +30,20 @@ class Writer:
     """
 
     def __init__(self, *, lanes: int, fma: bool) -> None:
-        self.lanes, self._fused = lanes, fma
+        self._fused = fma
+        self._widen(lanes)
+        self._declarations: set[str] = set()
+        # Functions of the C library by name and lane width, and beyond which |x| they are called.
+        self._functions: dict[tuple[str, int], float] = {}
+        self._count = 0
+        self.begin()
+
+    def _widen(self, lanes: int) -> None:
+        """Write for values of this lane width from now on."""
+        self.lanes = lanes
         self.type = _vector("double", lanes)
         self._integer, self._truth = _vector("i64", lanes), _vector("i1", lanes)
         self._suffix = "f64" if lanes == 1 else f"v{lanes}f64"
-        self._declarations: set[str] = set()
-        self._functions: dict[str, float] = {}  # of the C library, and beyond which |x|
-        self._count = 0
-        self.begin()
 
     def begin(self) -> None:
         """Start the body of a function, in its block ``start``."""
@@ -85,6 +93,30 @@ class Writer:
             value = self._line(f"call double {function}({', '.join(f'double {v}' for v in one)})")
             result = self._line(f"insertelement {t} {result}, double {value}, i32 {lane}")
         return result
+
+    # ------------------------------------------------------------------------- numbers to vectors
+
+    @contextmanager
+    def joined(self, x: list[str]) -> Iterator[str]:
+        """Several numbers of one lane as one vector, whose width what is written inside has.
+
+        The width is a power of two: the last number stands in all places that are left.
+        """
+        width = 1 << (len(x) - 1).bit_length()
+        t, vector = _vector("double", width), "poison"
+        for place in range(width):
+            number = x[min(place, len(x) - 1)]
+            vector = self._line(f"insertelement {t} {vector}, double {number}, i32 {place}")
+        self._widen(width)
+        try:
+            yield vector
+        finally:
+            self._widen(1)
+
+    def parts(self, vector: str, count: int) -> list[str]:
+        """The first numbers of what `joined` put together."""
+        t = _vector("double", 1 << (count - 1).bit_length())
+        return [self._line(f"extractelement {t} {vector}, i32 {k}") for k in range(count)]
 
     # ----------------------------------------------------------------------- truth values and bits
 
@@ -152,8 +184,9 @@ class Writer:
         self.lines.append(f"{far}:")
         t, replaced = self.type, {}
         for function, value in results.items():
-            self._functions[function] = limit
-            replaced[function] = self._line(f"call {t} @far_{function}({t} {x}, {t} {value})")
+            self._functions[function, self.lanes] = limit
+            name = f"@far_{function}{self.lanes}"
+            replaced[function] = self._line(f"call {t} {name}({t} {x}, {t} {value})")
         self.lines += [f"br label %{joined}", f"{joined}:"]
         self._block = joined
         return {
@@ -163,7 +196,7 @@ class Writer:
 
     def extras(self) -> list[str]:
         """Functions and declarations that the lines written so far need."""
-        functions = [self._far_function(*item) for item in sorted(self._functions.items())]
+        functions = [self._far_function(*key, x) for key, x in sorted(self._functions.items())]
         weights = '!0 = !{!"branch_weights", i32 1, i32 1048576}'
         return [*functions, *sorted(self._declarations), weights]
 
@@ -181,12 +214,15 @@ class Writer:
     def _is_beyond(self, limit: float, x: str) -> str:
         return self.compare("ugt", self.intrinsic("fabs", x), self.constant(limit))
 
-    def _far_function(self, name: str, limit: float) -> str:
+    def _far_function(self, name: str, lanes: int, limit: float) -> str:
         """Internal function: the C library's value in lanes beyond the limit, else the given."""
         self.begin()
+        self._widen(lanes)
         t = self.type
         result = self.select(self._is_beyond(limit, "%x"), self.library(name, "%x"), "%near")
-        head = f"define internal {t} @far_{name}({t} %x, {t} %near) noinline cold nounwind {{"
+        head = (
+            f"define internal {t} @far_{name}{lanes}({t} %x, {t} %near) noinline cold nounwind {{"
+        )
         return "\n".join([head, "start:", *self.lines, f"ret {t} {result}", "}"])
 
 
