@@ -63,7 +63,14 @@ from zwang.integrators.shared import (
     projected,
     save,
 )
-from zwang.integrators.singular import deficit_of, least_pivot, placed, slowed, watch_rank
+from zwang.integrators.singular import (
+    deficit_of,
+    least_pivot,
+    placed,
+    row_vanishes,
+    slowed,
+    watch_rank,
+)
 from zwang.integrators.sums import interpolation_of, stages_of
 from zwang.integrators.tableaus import ORDER_5, ORDER_8
 from zwang.integrators.watching import crosses
@@ -75,6 +82,7 @@ PI_BETA = 0.05  # weight of the previous error in step control
 LEAST_ERROR = np.log(1e-4)  # logarithm of the error of the step before, at least
 SAFETY = 0.9
 GROWTH, SHRINK = 6.0, 0.2  # largest and smallest change of h in a step
+PASSING_PIVOT = 0.1  # stages of interpolants are projected in steps with pivots below this
 GAP_8, GAP_5 = ORDER_8.gap, ORDER_5.gap
 NEAR_EVALUATIONS = 4  # of a stage that is projected
 STAGES_KEPT = 3  # accepted steps with projected stages after a rejection or such a position
@@ -85,7 +93,7 @@ SAMPLE = 32  # steps between looks at stability
 POINT, NEW, FIRST, SECOND = 0, 1, 2, 3
 VECTORS = 4
 # Rows of the other arrays that it works with.
-NUMBERS, MARKS, INTEGERS = 8, 8, 4
+NUMBERS, MARKS, INTEGERS = 8, 10, 4
 
 
 @loop
@@ -294,7 +302,8 @@ def advance(
     h, err, before, arrived = numbers[0], numbers[1], numbers[2], numbers[3]
     squares, sums = numbers[4:6], numbers[6:8]
     ok, settled, near, last = marks[0], marks[1], marks[2], marks[3]
-    across, avoided, accepted, short = marks[4], marks[5], marks[6], marks[7]
+    across, avoided, accepted = marks[4], marks[5], marks[6]
+    short, within, vanishing = marks[7], marks[8], marks[9]
     deficit, taken = integers[0], integers[3]
     evaluations, projections = integers[1], integers[2]
     gap = GAP_8 if stages == EIGHT else GAP_5
@@ -313,7 +322,7 @@ def advance(
                 if not h_fixed > 0.0:
                     step = min(real[H, lane], h_max)
                     near[lane] = near[lane] or slowed(step, real, count, lane)
-                    if near[lane]:
+                    if near[lane] and count[AVOIDED, lane] == 0:
                         short[lane], step = placed(step, real, gap, lane)
                 if step * 1.0000001 >= left:
                     step, last[lane] = left, True
@@ -461,6 +470,7 @@ def advance(
                 note_sizes(pivots, sizes[1], lane)
                 deficit[lane] = deficit_of(pivots, sizes[1], lane)
                 arrived[lane] = least_pivot(pivots, sizes[1], count[DEFICIT, lane], lane)
+                vanishing[lane] = row_vanishes(pivots, sizes[1], arrived[lane], lane)
                 # A singular position is passed in a step, not stopped at: there the acceleration
                 # along the branch cannot be told from others. So end the step before it.
                 if (
@@ -497,6 +507,8 @@ def advance(
         # interpolated states
         interpolate = False
         for lane in range(W):
+            least = min(real[PIVOT, lane], arrived[lane])
+            within[lane] = project and (near[lane] or least < PASSING_PIVOT)
             k = count[NEXT, lane]
             while accepted[lane] and k < times.shape[0] and times[k] < ts[0, lane]:
                 interpolate = True
@@ -519,7 +531,7 @@ def advance(
                 h,
                 p,
                 x,
-                near,
+                within,
                 accepted,
                 project,
                 real,
@@ -599,6 +611,8 @@ def advance(
                     lane,
                 )
                 singular = singular or changed
+                if not vanishing[lane]:
+                    real[AHEAD, lane] = np.inf
                 keep_sizes(pivots, sizes[1], lane)
             for i in range(n):
                 y[i, lane] = point[i, lane]

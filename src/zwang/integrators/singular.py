@@ -35,6 +35,7 @@ __all__ = [
     "least_pivot",
     "may_pass",
     "placed",
+    "row_vanishes",
     "slowed",
     "watch_rank",
 ]
@@ -46,6 +47,7 @@ LOG = STATE
 SINGULAR_PIVOT = 1e-4  # relative pivots passed on the cubic that count as zero: a distance of 1e-2
 NEAR_PIVOT = 0.1  # parts of the largest pivot below which its root falls like the distance
 GAP_MARGIN = 0.25  # of a gap between stages at each end, for its place is an extrapolation
+VANISHES = 10.0  # times the pivot relative to what a row was is that relative to what it is
 NEARBY = 2.0  # steps
 # Steps of usual length come from there to the singular position in two or three. More than that are
 # as short as the errors of their stages make them, on and on.
@@ -164,6 +166,19 @@ def may_pass(real, count, after, lane):
     if not count[FALLING, lane]:
         return False
     return not before < np.inf or min(before, after) < DIP * highest
+
+
+@inlined
+def row_vanishes(pivots, rows, least, lane):
+    """Whether the least pivot is small because its row is, and not for depending on others.
+
+    Steps are placed for rows that vanish alone. Where rows become dependent, projected stages pass
+    by themselves, down to tolerances of 1e-12, at which a position ahead is told too roughly.
+    """
+    for k in range(rows):
+        if pivots[k, lane] < VANISHES * least:
+            return False
+    return True
 
 
 @inlined
