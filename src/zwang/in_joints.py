@@ -627,7 +627,9 @@ def _not_worth(tree: Tree, settings: Settings) -> str:
     """Why a choice left open falls on other coordinates; empty if not."""
     if settings.coordinates is Coordinates.JOINT:
         return ""
-    if tree.parts.kind.plane is not None:
+    if tree.parts.kind.plane is not None and (tree.constraints or not settings.method.nodes):
+        # At nodes, where sums over them cost as much as equations, fewer coordinates are cheaper.
+        # But where loops lie flat, rows of angles vanish as a whole, and no pivot tells.
         return "a plane, in which the coordinates of bodies are cheaper"
     if all(branch.joint is None for branch in tree.branches):
         return "no joints that carry a body"

@@ -357,7 +357,8 @@ class LargeMechanismSystem(MechanismSystem):
         carried = super().own_program(y, t, p, settings, lanes)
         if carried is not None:
             return carried
-        explicit = settings.method.lanes and settings.drift is not Drift.BAUMGARTE
+        method = settings.method
+        explicit = (method.lanes or method.nodes) and settings.drift is not Drift.BAUMGARTE
         if not explicit or settings.formulation != "auto":
             return None
         nq = len(self.coordinates)

@@ -93,6 +93,11 @@ class ReferenceProgram(Program):
     derivative: Callable[[Kernel | None], Kernel] = field(repr=False, kw_only=True)
     calls: tuple[Call, ...] = field(default=(), repr=False)
 
+    @property
+    def has_nodes(self) -> bool:
+        """Python evaluates one state after the other."""
+        return False
+
     def kernel(self, name: str) -> Kernel:
         """A kernel, made when it is first asked for."""
         if name not in self.compiled:

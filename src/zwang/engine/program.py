@@ -7,11 +7,15 @@ A `Program` hides where the equations came from. Its kernels share one form,
                                                    rows pivots relative to their sizes, then sizes
     residual     (q, v, t, p) → ratios              φ and ψ relative to the size of their terms
     arrival      (q, v, t, p) → (q̇, v̇, ratios)      derivative and residual in one
+    rates        (q, v, t, p) → q̇
+    acceleration (q, v, t, p) → v̇
     forces       (q, v, t, p) → (v̇, λ)
     events       (q, v, t, p) → g
     jacobian     (q, v, t, p) → ∂(q̇, v̇)/∂(q, v)   column by column
 
-with arrays laid out [entry][lane]. Fixed-step methods have stages, see `zwang.engine.discrete`.
+with arrays laid out [entry][lane]. Where the lanes are nodes within a step of one trajectory,
+parameters are shared by them, see `Program.at_nodes`. Fixed-step methods have stages, see
+`zwang.engine.discrete`.
 """
 
 from __future__ import annotations
@@ -32,7 +36,13 @@ from zwang.kernels.element import compile as compile_kernel
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Program", "Stage", "fuse"]
+__all__ = ["NODES", "Program", "Stage", "fuse"]
+
+#: Lanes of a kernel that evaluates nodes within a step: two or four vectors of most processors, one
+#: of the widest.
+NODES = 8
+#: Number of the parameters among the inputs of a kernel.
+_PARAMETERS = 3
 
 
 @dataclass(frozen=True)
@@ -79,6 +89,7 @@ class Program:
     discrete : writes down the stages of a fixed-step method by its name.
     left_out : numbers of the constraint rows that follow from others and do not act.
     carrier : the coordinates it is written in, if these are not those of its system.
+    plain_rates : whether q̇ = v.
     compiled : name → kernel, of those that were asked for.
     frames : what loops keep here for the next of their kind.
     """
@@ -92,6 +103,7 @@ class Program:
     discrete: Callable[[str], Sequence[StageExpressions]] = field(repr=False)
     left_out: tuple[int, ...] = ()
     carrier: Carrier | None = None
+    plain_rates: bool = False
     compiled: dict[str, Kernel] = field(default_factory=dict, repr=False)
     frames: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     _stages: dict[str, tuple[Stage, ...]] = field(default_factory=dict, repr=False)
@@ -100,19 +112,35 @@ class Program:
     )
 
     @property
+    def has_nodes(self) -> bool:
+        """Whether its kernels come for nodes of one trajectory as well."""
+        return True
+
+    @property
     def watches_all_rows(self) -> bool:
         """Whether `residual` holds the rows that are left out."""
         return self.carrier is None
 
     def kernel(self, name: str) -> Kernel:
         """A kernel, compiled when it is first asked for."""
+        if name not in self.compiled:
+            self.compiled[name] = compile_kernel(self._function(name), lanes=self.lanes, name=name)
+        return self.compiled[name]
+
+    def at_nodes(self, name: str) -> Kernel:
+        """A kernel for `NODES` states of one trajectory at once, which share its parameters."""
+        key = f"{name} at nodes"
+        if key not in self.compiled:
+            self.compiled[key] = compile_kernel(
+                self._function(name), lanes=NODES, shared=[_PARAMETERS], name=key
+            )
+        return self.compiled[key]
+
+    def _function(self, name: str) -> casadi.Function:
         import casadi as ca
 
-        if name not in self.compiled:
-            outputs = [ca.densify(x) for x in self.outputs[name]()]
-            function = ca.Function(name, list(self.inputs), outputs)
-            self.compiled[name] = compile_kernel(function, lanes=self.lanes, name=name)
-        return self.compiled[name]
+        outputs = [ca.densify(x) for x in self.outputs[name]()]
+        return ca.Function(name, list(self.inputs), outputs)
 
     def stages(self, method: str) -> tuple[Stage, ...]:
         """The stages of a fixed-step method, compiled when they are first asked for."""
@@ -184,6 +212,8 @@ def fuse(
     a, lam, _ = accelerate(e)
     outputs: dict[str, Callable[[], Sequence[casadi.SX]]] = {
         "derivative": lambda: [e.q_dot, a],
+        "rates": lambda: [e.q_dot],
+        "acceleration": lambda: [a],
         "arrival": lambda: [e.q_dot, a, _ratios(e)],
         "forces": lambda: [a, lam],
         "jacobian": lambda: [jacobian(e)],
@@ -204,7 +234,18 @@ def fuse(
         lambda name: METHODS[name](e),
         left_out,
         carrier,
+        _are_velocities(e.q_dot, e.v),
     )
+
+
+def _are_velocities(q_dot: casadi.SX, v: casadi.SX) -> bool:
+    """Whether q̇ is v, entry by entry."""
+    import casadi as ca
+
+    if q_dot.numel() != v.numel():
+        return False
+    pairs = zip(ca.vertsplit(ca.densify(q_dot)), ca.vertsplit(v), strict=True)
+    return all(a.is_symbolic() and ca.is_equal(a, b) for a, b in pairs)
 
 
 def _stabilised(e: Expressions, r: float) -> Expressions:

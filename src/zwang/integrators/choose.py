@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from zwang.engine.program import Program
+from zwang.errors import InputError
 from zwang.integrators.discrete_loop import GeneralizedAlphaLoop, RattleLoop
 from zwang.integrators.explicit_loop import ExplicitLoop
+from zwang.integrators.gauss_loop import GaussLoop
 from zwang.integrators.loop import Loop
 from zwang.integrators.radau_loop import RadauLoop
 from zwang.integrators.settings import Settings
 
-__all__ = ["LOOPS", "start_loop"]
+__all__ = ["LOOPS", "chosen", "start_loop"]
 
 #: Name of an integrator → its loop.
 LOOPS: dict[str, type[Loop]] = {
     "order8": ExplicitLoop,
     "order5": ExplicitLoop,
+    "gauss": GaussLoop,
     "radau5": RadauLoop,
     "generalized_alpha": GeneralizedAlphaLoop,
     "rattle": RattleLoop,
@@ -25,4 +30,20 @@ LOOPS: dict[str, type[Loop]] = {
 
 def start_loop(program: Program, settings: Settings, *state: Any, **choices: Any) -> Loop:
     """The loop that the settings ask for; the arguments are those of `Loop`."""
+    settings = chosen(settings, at_nodes=program.has_nodes)
     return LOOPS[settings.integrator](program, settings, *state, **choices)
+
+
+@lru_cache
+def chosen(settings: Settings, *, at_nodes: bool) -> Settings:
+    """The settings with a method for a program that can be evaluated at nodes, or cannot."""
+    if settings.integrator == "auto":
+        return replace(settings, integrator="gauss" if at_nodes else "order8")
+    if settings.integrator == "gauss" and not at_nodes:
+        raise InputError(
+            "integrator='gauss'",
+            found="equations that are evaluated state by state: a large mechanism, or in Python",
+            expected="equations in one compiled function",
+            advice="integrator='auto' takes what there is.",
+        )
+    return settings

@@ -43,6 +43,7 @@ from zwang.integrators.shared import (
     EVENT,
     FAILED_PROJECTION,
     FULL,
+    LEAST_ERROR,
     NEAR,
     NEXT,
     NOT_FINITE,
@@ -50,12 +51,16 @@ from zwang.integrators.shared import (
     PROJECTIONS,
     REJECTED,
     REJECTS,
+    SAFETY,
     SAVED,
+    SHRINK,
     SINGULAR,
+    STAGES_KEPT,
     TOO_SMALL,
     H,
     T,
     arrive,
+    change_of_step,
     evaluate,
     keep_sizes,
     note_sizes,
@@ -76,16 +81,11 @@ from zwang.integrators.tableaus import ORDER_5, ORDER_8
 from zwang.integrators.watching import crosses
 from zwang.kernels.jit import inlined, loop
 
-__all__ = ["INTEGERS", "LEAST_ERROR", "MARKS", "NUMBERS", "SAMPLE", "VECTORS", "advance"]
+__all__ = ["INTEGERS", "MARKS", "NUMBERS", "SAMPLE", "VECTORS", "advance"]
 
-PI_BETA = 0.05  # weight of the previous error in step control
-LEAST_ERROR = np.log(1e-4)  # logarithm of the error of the step before, at least
-SAFETY = 0.9
-GROWTH, SHRINK = 6.0, 0.2  # largest and smallest change of h in a step
 PASSING_PIVOT = 0.1  # stages of interpolants are projected in steps with pivots below this
 GAP_8, GAP_5 = ORDER_8.gap, ORDER_5.gap
 NEAR_EVALUATIONS = 4  # of a stage that is projected
-STAGES_KEPT = 3  # accepted steps with projected stages after a rejection or such a position
 SAMPLE = 32  # steps between looks at stability
 
 # Vectors like y that the loop works with: the stage or the projected point, the new point before
@@ -144,17 +144,6 @@ def at_stability(h, K, A, B, stages, limit, lane):
         moved += (h * distance) ** 2
         changed += (K[stages - 1, i, lane] - K[stages, i, lane]) ** 2
     return h * h * changed > limit * limit * moved > 0.0
-
-
-@inlined
-def change_of_step(logarithm, before, order):
-    """By how much h may change after an accepted step: error^(0.75 β − 1/order) before^β.
-
-    Proportional and integral control; of both errors the logarithm is given.
-    """
-    slope = 0.75 * PI_BETA - 1.0 / order
-    factor = SAFETY * np.exp(slope * logarithm + PI_BETA * before)
-    return min(GROWTH, max(SHRINK, factor))
 
 
 @loop

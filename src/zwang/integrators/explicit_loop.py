@@ -28,7 +28,7 @@ class ExplicitLoop(Loop):
         self.tableau = TABLEAUS[self.settings.integrator]
         n, W = self.state.shape
         self.stages = np.zeros((len(self.tableau.C), n, W))
-        self.memory[sh.ERROR] = explicit.LEAST_ERROR
+        self.memory[sh.ERROR] = sh.LEAST_ERROR
         self.space = (
             np.empty((explicit.VECTORS, n, W)),
             np.empty((2, W)),

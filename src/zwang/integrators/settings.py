@@ -18,15 +18,19 @@ class Method:
     Attributes
     ----------
     lanes : whether it runs several trajectories side by side.
+    nodes : whether it evaluates several states of one trajectory side by side, where it can.
     fixed_step : whether it has no error control and must be given a step.
     """
 
     lanes: bool = False
+    nodes: bool = False
     fixed_step: bool = False
 
 
-#: Integrators by name.
+#: Integrators by name; "auto" is "gauss" where equations can be evaluated at nodes, else "order8".
 METHODS: dict[str, Method] = {
+    "auto": Method(nodes=True),
+    "gauss": Method(nodes=True),
     "order8": Method(lanes=True),
     "order5": Method(lanes=True),
     "radau5": Method(),

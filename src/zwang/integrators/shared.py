@@ -21,6 +21,7 @@ __all__ = [
     "SINGULAR",
     "TOO_SMALL",
     "arrive",
+    "change_of_step",
     "derivative",
     "evaluate",
     "first_step",
@@ -67,6 +68,11 @@ RESIDUAL_LIMIT = 1e-13  # of a projected state, relative
 FAILED_PROJECTION = 0.6  # change of h after a projection that did not contract
 AVOIDANCE = 0.7  # change of h when the new point would lie where the rows have just lost rank
 AVOIDANCES = 4  # how often in a row; then the loss is taken to be lasting
+PI_BETA = 0.05  # weight of the previous error in step control
+LEAST_ERROR = np.log(1e-4)  # logarithm of the error of the step before, at least
+SAFETY = 0.9
+GROWTH, SHRINK = 6.0, 0.2  # largest and smallest change of h in a step
+STAGES_KEPT = 3  # accepted steps with projected stages after a rejection or such a position
 RANK_PIVOT = 1e-5  # relative pivots below this belong to dependent rows (1e7 times δ)
 
 # The array of pivots has four parts, each with an entry for every position row. The kernel that
@@ -212,6 +218,17 @@ def arrive(
         if settle(ratio, settled, lanes):
             return corrections
     return CORRECTIONS
+
+
+@inlined
+def change_of_step(logarithm, before, order):
+    """By how much h may change after an accepted step: error^(0.75 β − 1/order) before^β.
+
+    Proportional and integral control; of both errors the logarithm is given.
+    """
+    slope = 0.75 * PI_BETA - 1.0 / order
+    factor = SAFETY * np.exp(slope * logarithm + PI_BETA * before)
+    return min(GROWTH, max(SHRINK, factor))
 
 
 @inlined

@@ -10,7 +10,7 @@ from __future__ import annotations
 from zwang.kernels.call import call, part
 from zwang.kernels.jit import inlined, loop
 
-__all__ = ["PARTS", "crosses"]
+__all__ = ["PARTS", "changed", "crosses"]
 
 #: Parts of a step at whose ends the signs of event functions are looked at.
 PARTS = 8

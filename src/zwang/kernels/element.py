@@ -20,6 +20,8 @@ from zwang.kernels import cache as disk
 from zwang.kernels.expression import read
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import casadi
     from numpy.typing import ArrayLike, NDArray
 
@@ -35,7 +37,7 @@ _WORK_ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 _lock = threading.RLock()
 _counts = {"compilations": 0, "cache hits": 0}
 # Code already in this process. It is dropped when the last kernel that uses it is.
-_loaded: WeakValueDictionary[tuple[str, int, bool], _Code] = WeakValueDictionary()
+_loaded: WeakValueDictionary[tuple[str, int, frozenset[int], bool], _Code] = WeakValueDictionary()
 _failure_told = False
 
 
@@ -62,7 +64,8 @@ class Kernel:
     In C it is ``void kernel(const double *input…, double *output…, double *work)``: one pointer
     for each of `inputs`, one for each of `outputs`, and one to `work_size` doubles (any pointer if
     that is 0). Arrays hold the structural nonzeros in CasADi's order, column by column; with L
-    lanes entry i of lane k is at position i·L + k. Inputs may share memory with each other, but
+    lanes entry i of lane k is at position i·L + k, but for inputs that lanes have in common, where
+    entry i is at position i for all lanes. Inputs may share memory with each other, but
     outputs and work with nothing else. A kernel keeps no state: with a work array for each thread
     it may run in many threads.
 
@@ -72,6 +75,7 @@ class Kernel:
     address : of the code, for `zwang.kernels.call.call`; good for as long as this object lives.
     inputs, outputs : name and size of each array, the size counting entries of one lane.
     lanes : lane width.
+    shared : numbers of the inputs that lanes have in common.
     work_size : length of the work array, all lanes counted.
     compiled : whether this is machine code.
     failure : why the last call by address failed, for kernels that call Python; else None.
@@ -87,9 +91,18 @@ class Kernel:
 
     failure: BaseException | None = None
 
-    def __init__(self, name: str, expression: Expression, lanes: int, code: _Code) -> None:
+    shared: frozenset[int] = frozenset()
+
+    def __init__(
+        self,
+        name: str,
+        expression: Expression,
+        lanes: int,
+        code: _Code,
+        shared: frozenset[int] = frozenset(),
+    ) -> None:
         self.name = name
-        self.lanes = lanes
+        self.lanes, self.shared = lanes, shared
         self.inputs: tuple[Port, ...] = expression.inputs
         self.outputs: tuple[Port, ...] = expression.outputs
         self.work_size: int = code.work_size
@@ -104,8 +117,8 @@ class Kernel:
 
         Parameters
         ----------
-        inputs : one array for each input, shape (size,), or (size, lanes) if there are lanes; a
-            number will do for an input of size 1 without lanes.
+        inputs : one array for each input, shape (size,), or (size, lanes) if there are lanes that
+            do not share it; a number will do for an input of size 1 without lanes.
 
         Returns
         -------
@@ -135,7 +148,11 @@ class Kernel:
     @cached_property
     def _shapes(self) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
         """Shapes of the inputs and of the outputs."""
-        return [self._shape(p) for p in self.inputs], [self._shape(p) for p in self.outputs]
+        inputs = [
+            (port.size,) if k in self.shared else self._shape(port)
+            for k, port in enumerate(self.inputs)
+        ]
+        return inputs, [self._shape(p) for p in self.outputs]
 
     def _shape(self, port: Port) -> tuple[int, ...]:
         return (port.size,) if self.lanes == 1 else (port.size, self.lanes)
@@ -170,7 +187,11 @@ def _pointer(array: Any) -> int:
 
 
 def compile(  # noqa: A001 - used as kernels.compile
-    function: casadi.Function, *, lanes: int = 1, name: str | None = None
+    function: casadi.Function,
+    *,
+    lanes: int = 1,
+    shared: Iterable[int] = (),
+    name: str | None = None,
 ) -> Kernel:
     """Kernel of a CasADi function.
 
@@ -182,6 +203,7 @@ def compile(  # noqa: A001 - used as kernels.compile
     ----------
     function : of SX symbols (of MX symbols, if CasADi can expand it).
     lanes : 1, 2, 4 or 8 sets of inputs evaluated at once; each gives bit by bit what one lane does.
+    shared : numbers of the inputs that all lanes have in common.
     name : for messages; the function's name if not given.
 
     Raises
@@ -192,27 +214,29 @@ def compile(  # noqa: A001 - used as kernels.compile
     if lanes not in LANES:
         raise InputError("lanes", found=repr(lanes), expected=f"one of {LANES}")
     expression = read(function)
+    common = frozenset(shared) if lanes > 1 else frozenset()
     wanted = os.environ.get("ZWANG_JIT", "1").strip().lower() not in {"0", "false", "no", "off"}
     with _lock:
         # Held by a local name until the kernel holds it: the table's references are weak.
-        code = _loaded.get((expression.digest, lanes, wanted))
+        key = (expression.digest, lanes, common, wanted)
+        code = _loaded.get(key)
         if code is None:
-            code = _compiled_code(expression, lanes) if wanted else _interpreted(expression, lanes)
-            _loaded[expression.digest, lanes, wanted] = code
-    return Kernel(name or function.name(), expression, lanes, code)
+            make = _compiled_code if wanted else _interpreted
+            code = _loaded[key] = make(expression, lanes, common)
+    return Kernel(name or function.name(), expression, lanes, code, common)
 
 
-def _interpreted(expression: Expression, lanes: int) -> _Code:
+def _interpreted(expression: Expression, lanes: int, shared: frozenset[int]) -> _Code:
     from zwang.kernels.fallback import interpret
 
-    return _Code(interpret(expression, lanes), 0, compiled=False)
+    return _Code(interpret(expression, lanes, shared), 0, compiled=False)
 
 
-def _compiled_code(expression: Expression, lanes: int) -> _Code:
+def _compiled_code(expression: Expression, lanes: int, shared: frozenset[int]) -> _Code:
     """Code from the cache or compiled now; on CasADi's machine if this platform cannot."""
     global _failure_told  # noqa: PLW0603 - one warning a process
     try:
-        return _from_cache_or_compiler(expression, lanes)
+        return _from_cache_or_compiler(expression, lanes, shared)
     except (ImportError, OSError, RuntimeError, AttributeError) as error:
         if not _failure_told:
             _failure_told = True
@@ -222,21 +246,21 @@ def _compiled_code(expression: Expression, lanes: int) -> _Code:
                 type(error).__name__,
                 error,
             )
-        return _interpreted(expression, lanes)
+        return _interpreted(expression, lanes, shared)
 
 
-def _from_cache_or_compiler(expression: Expression, lanes: int) -> _Code:
+def _from_cache_or_compiler(expression: Expression, lanes: int, shared: frozenset[int]) -> _Code:
     from zwang.kernels.emit import assemble
     from zwang.kernels.llvm import host, load, object_code
 
     version = disk.source_digest(Path(__file__).parent)
     key = hashlib.sha256(
-        f"{expression.digest} {lanes} {host().identity} {version}".encode()
+        f"{expression.digest} {lanes} {sorted(shared)} {host().identity} {version}".encode()
     ).hexdigest()
     header = struct.Struct("<q")  # length of the work array, before the object code
     stored = disk.load(disk.KERNELS, key)
     if stored is None:
-        assembly = assemble(expression, lanes=lanes, fma=host().fma)
+        assembly = assemble(expression, lanes=lanes, fma=host().fma, shared=shared)
         work_size, machine_code = assembly.work_size, object_code(assembly.text)
         _counts["compilations"] += 1
         disk.save(disk.KERNELS, key, header.pack(work_size) + machine_code)

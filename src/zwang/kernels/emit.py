@@ -1,7 +1,8 @@
 """LLVM assembly for an expression, at any lane width.
 
 A kernel is ``void kernel(const double *input…, double *output…, double *work)``. With L lanes each
-entry of an array is L neighbouring numbers, and every instruction works on all of them.
+entry of an array is L neighbouring numbers, and every instruction works on all of them. Inputs that
+lanes share have one number for each entry.
 """
 
 from __future__ import annotations
@@ -35,13 +36,21 @@ class Assembly(NamedTuple):
     work_size: int
 
 
-def assemble(expression: Expression, *, lanes: int, fma: bool, chunk: int = CHUNK) -> Assembly:
+def assemble(
+    expression: Expression,
+    *,
+    lanes: int,
+    fma: bool,
+    shared: frozenset[int] = frozenset(),
+    chunk: int = CHUNK,
+) -> Assembly:
     """Write the kernel of an expression.
 
     Parameters
     ----------
     lanes : numbers in each entry; 1 writes scalar code.
     fma : the processor multiplies and adds in one instruction.
+    shared : numbers of the inputs that all lanes have in common.
     chunk : operations in one internal function, about.
     """
     expression = share_reciprocals(expression)
@@ -54,7 +63,7 @@ def assemble(expression: Expression, *, lanes: int, fma: bool, chunk: int = CHUN
         [f"ptr noalias readonly {name}" for name in inputs]
         + [f"ptr noalias {name}" for name in others]
     )
-    bodies = [_Body(writer, expression, plan.slots).write(chunk) for chunk in plan.chunks]
+    bodies = [_Body(writer, expression, plan.slots, shared).write(chunk) for chunk in plan.chunks]
     text: list[str] = []
     if len(bodies) > 1:
         arguments = ", ".join(f"ptr {name}" for name in inputs + others)
@@ -71,8 +80,15 @@ def assemble(expression: Expression, *, lanes: int, fma: bool, chunk: int = CHUN
 class _Body:
     """The instructions of one chunk."""
 
-    def __init__(self, writer: Writer, expression: Expression, slots: dict[int, int]) -> None:
+    def __init__(
+        self,
+        writer: Writer,
+        expression: Expression,
+        slots: dict[int, int],
+        shared: frozenset[int],
+    ) -> None:
         self._writer, self._expression, self._slots = writer, expression, slots
+        self._shared = shared
         self._names: dict[int, str] = {}  # value number → name or literal, in this chunk
 
     def write(self, chunk: tuple[int | Store, ...]) -> list[str]:
@@ -103,7 +119,9 @@ class _Body:
             if operation == "const":
                 name = self._writer.constant(self._expression.constants[arguments[0]])
             elif operation == "input":
-                name = self._writer.load(f"%in{arguments[0]}", arguments[1])
+                port, entry = arguments
+                read = self._writer.load_shared if port in self._shared else self._writer.load
+                name = read(f"%in{port}", entry)
             else:
                 name = self._writer.load("%work", self._slots[value])
             self._names[value] = name

@@ -46,7 +46,9 @@ def to_function(expression: Expression) -> casadi.Function:
     return casadi.Function("machine", ports, outputs)
 
 
-def interpret(expression: Expression, lanes: int) -> LoadedCode:
+def interpret(
+    expression: Expression, lanes: int, shared: frozenset[int] = frozenset()
+) -> LoadedCode:
     """An address that runs an expression on CasADi's machine, lane by lane.
 
     The arguments are those of a compiled kernel; the work array is not used. Calls from several
@@ -58,14 +60,17 @@ def interpret(expression: Expression, lanes: int) -> LoadedCode:
     outputs = [np.zeros((lanes, max(port.size, 1))) for port in expression.outputs]
     buffers = [_buffer(function, inputs, outputs, lane) for lane in range(lanes)]
     sizes = [port.size for port in (*expression.inputs, *expression.outputs)]
-    types: list[Any] = [ctypes.c_double * max(size * lanes, 1) for size in sizes]
+    widths = [1 if k in shared else lanes for k in range(len(sizes))]
+    types: list[Any] = [
+        ctypes.c_double * max(size * width, 1) for size, width in zip(sizes, widths, strict=True)
+    ]
     input_count = len(inputs)
     lock = threading.Lock()
 
     def run(*pointers: int) -> None:
         views = [
-            np.frombuffer(kind.from_address(pointer)).reshape(-1, lanes) if size else None
-            for pointer, size, kind in zip(pointers, sizes, types, strict=False)
+            np.frombuffer(kind.from_address(pointer)).reshape(-1, width) if size else None
+            for pointer, size, width, kind in zip(pointers, sizes, widths, types, strict=False)
         ]
         with lock:
             for view, staged in zip(views[:input_count], inputs, strict=True):

@@ -162,6 +162,16 @@ class Writer:
         """Read an entry of an array."""
         return self._line(f"load {self.type}, ptr {self._place(pointer, entry)}, align 8")
 
+    def load_shared(self, pointer: str, entry: int) -> str:
+        """Read an entry of an array of which all lanes have the same numbers, stored once."""
+        place = self._line(f"getelementptr inbounds double, ptr {pointer}, i64 {entry}")
+        number = self._line(f"load double, ptr {place}, align 8")
+        if self.lanes == 1:
+            return number
+        one = self._line(f"insertelement {self.type} poison, double {number}, i32 0")
+        mask = f"<{self.lanes} x i32> zeroinitializer"
+        return self._line(f"shufflevector {self.type} {one}, {self.type} poison, {mask}")
+
     def store(self, pointer: str, entry: int, value: str) -> None:
         """Write an entry of an array."""
         place = self._place(pointer, entry)

@@ -95,6 +95,11 @@ class BlockProgram:
         return max(used, key=lambda kernel: kernel.work_size).work()
 
     @property
+    def has_nodes(self) -> bool:
+        """Not yet."""
+        return False
+
+    @property
     def watches_all_rows(self) -> bool:
         """Whether `residual` holds the rows that are left out."""
         return False

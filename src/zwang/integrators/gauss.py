@@ -1,0 +1,398 @@
+"""Collocation at Gauss's eight points, with error control, interpolation and projection.
+
+One step of the loop:
+
+1.  the nodes, by sweeps from the polynomial of the step before, see `gauss_nodes`; they do not
+    converge: reject, with a smaller h;
+2.  the error from the coefficients of the polynomial; too large: reject;
+3.  project the new point onto φ = 0 and ψ = 0; no contraction: reject;
+4.  save what lies within the step from the polynomial, projected;
+5.  take the new point, and a new h from the error (proportional and integral control).
+
+The error that is limited is that of the states within a step, of order 9 in h; at its end the order
+is 17 and the error far smaller. Near singular positions the same is done as in `explicit`: after a
+rejection accelerations are taken at projected nodes, until three steps were accepted.
+
+One trajectory at a time, whose nodes are the lanes; its own arrays are [entry][0] as everywhere.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zwang.integrators.gauss_nodes import (
+    CONVERGED,
+    DIVERGED,
+    LAST,
+    LENGTH,
+    NODES,
+    ORIGIN,
+    RATE,
+    TOO_LONG,
+    UNDEFINED,
+    WITHIN,
+    between,
+    estimate,
+    finish,
+    predict,
+    solve,
+)
+from zwang.integrators.gauss_watch import crosses, watch
+from zwang.integrators.shared import (
+    ACCEPTS,
+    ACTIVE,
+    AT_STABILITY,
+    AVOIDANCE,
+    AVOIDANCES,
+    AVOIDED,
+    BUDGET,
+    DEFICIT,
+    DONE,
+    ERROR,
+    EVALUATIONS,
+    EVENT,
+    FAILED_PROJECTION,
+    FULL,
+    GROWTH,
+    LEAST_ERROR,
+    NEAR,
+    NEXT,
+    NO_ROOT,
+    NOT_FINITE,
+    PROJECTIONS,
+    REJECTED,
+    REJECTS,
+    SAVED,
+    SHRINK,
+    SINGULAR,
+    STAGES_KEPT,
+    TOO_SMALL,
+    H,
+    T,
+    keep_sizes,
+    note_sizes,
+    project_once,
+    projected,
+    save,
+)
+from zwang.integrators.singular import deficit_of, least_pivot
+from zwang.kernels.call import call, part
+from zwang.kernels.jit import inlined, loop
+
+__all__ = ["ERROR_ORDER", "NODE_VECTORS", "VECTORS", "advance"]
+
+ERROR_ORDER = 9  # of the error within a step
+SAFETY = 0.8  # its ninth power is what the error aims at: estimates vary, rejections are dear
+LARGEST_ERROR = 1e6
+WANTED_RATE = 0.12  # of convergence, which grows like h; longer steps cost as much in sweeps
+AGREED = 1.0  # tolerance to which sweeps must agree along the constraints near singular positions
+ALONG = 0.1  # an error is one along the constraints if projecting leaves this part of it
+FAR_BELOW = np.log(1e-4)  # an error that has not decided the step, its logarithm
+DIVERGENCE = 0.5  # change of h where sweeps do not converge
+# The same where nodes are projected already: one of them is too near a singular position. With a
+# step that is hardly shorter it is another one, further away.
+NEAR_DIVERGENCE = 0.8
+
+# Vectors like y to work with: the new point, and six for whatever comes.
+POINT, FIRST, SECOND, THIRD = 0, 1, 2, 3
+VECTORS = 7
+# Arrays [entry][node] to work with: states, derivatives before and after a sweep, projected states.
+Y_, F_, G_, PROJECTED = 0, 1, 2, 3
+NODE_VECTORS = 5
+
+
+@inlined
+def keep(kept, F, past, h, origin):
+    """Let the next step begin with the polynomial of this one."""
+    for i in range(F.shape[0]):
+        for j in range(NODES):
+            kept[i, j] = F[i, j]
+    past[LENGTH], past[ORIGIN] = h, origin
+
+
+@loop
+def rise(F, y, h, weights, out):
+    """The end of a step: out = y + h Σ b F."""
+    for i in range(y.shape[0]):
+        total = 0.0
+        for j in range(NODES):
+            total += weights[j] * F[i, j]
+        out[i, 0] = y[i, 0] + h * total
+
+
+@loop
+def distance(a, b, part_of, h):
+    """Root mean square of a − b in units of the tolerance."""
+    total = 0.0
+    for i in range(a.shape[0]):
+        total += (part_of[i] * (a[i, 0] - b[i, 0])) ** 2
+    return np.sqrt(total / a.shape[0]) / h
+
+
+@loop
+def agree(kernels, F, G, y, h, t, p, x, weights, part_of, pivots, work, nq):
+    """Whether the last two sweeps end at one point of the constraints.
+
+    Near a singular position accelerations carry a large error of rounding across the constraints,
+    along which the motion is hardly held there. At the end of the step it is held again, and the
+    projection takes that error away; sweeps need not agree further than that.
+    """
+    rise(F, y, h, weights, x[POINT])
+    rise(G, y, h, weights, x[THIRD])
+    project_once(kernels, x[POINT], t, p, x[FIRST], pivots, work, nq)
+    project_once(kernels, x[THIRD], t, p, x[SECOND], pivots, work, nq)
+    return distance(x[FIRST], x[SECOND], part_of, h) < AGREED
+
+
+@loop
+def share_along(kernels, F, y, h, t, p, x, weights, analysis, part_of, pivots, work, nq):
+    """The part of the error that lies along the constraints and that projecting leaves.
+
+    That of the last two coefficients of the polynomial, the larger one: along few free directions
+    one of them is easily near zero by chance.
+    """
+    rise(F, y, h, weights, x[POINT])
+    project_once(kernels, x[POINT], t, p, x[FIRST], pivots, work, nq)
+    share = 0.0
+    for m in range(NODES - 2, NODES):
+        for i in range(y.shape[0]):
+            total = 0.0
+            for j in range(NODES):
+                total += analysis[j, m] * F[i, j]
+            x[SECOND, i, 0] = x[POINT, i, 0] + WITHIN * h * total
+        full = distance(x[SECOND], x[POINT], part_of, h)
+        project_once(kernels, x[SECOND], t, p, x[THIRD], pivots, work, nq)
+        if full > 0.0:
+            share = max(share, distance(x[THIRD], x[FIRST], part_of, h) / full)
+    return min(share, 1.0)
+
+
+@loop
+def save_between(
+    kernels, F, y, t, ts, h, p, x, project, real, count, times, out, filled, analysis, tables,
+    pivots, ratio, work, nq, atol, marks, before, lanes,
+):  # fmt: skip
+    """Save the states at times within the step from t to ts, from its polynomial, projected."""
+    state, scratch, moment = x[FIRST], x[SECOND], real[SAVED : SAVED + 1]
+    k = count[NEXT, 0]
+    while k < times.shape[0] and times[k] < ts:
+        between((times[k] - t) / h, F, y, h, analysis, tables, state)
+        if project:
+            moment[0, 0] = times[k]
+            projected(
+                kernels, state, moment, p, pivots, ratio, work, nq, atol,
+                marks[0], before, marks[1], scratch, lanes,
+            )  # fmt: skip
+        save(times[k], state, out[0], out[1], filled, 0)
+        k += 1
+    count[NEXT, 0] = k
+
+
+@loop
+def advance(
+    kernels,  # addresses: derivative, project, residual, events
+    node_kernels,  # addresses for nodes: acceleration, rates or 0, project or 0
+    sizes,  # nq, position rows, residual rows, event functions
+    y,  # state (n, 1)
+    p,  # parameters (np, 1)
+    real,  # REALS × 1
+    count,  # COUNTS × 1
+    kept,  # derivatives at the nodes of the last step (n, NODES)
+    past,  # what is remembered of it, see `gauss_nodes`
+    coefficients,  # nodes, weights, integral, analysis
+    until,
+    tolerance,
+    size,  # absolute size of each entry of y, and the share of |y| that adds to it (2, n)
+    limits,  # smallest h, largest h, fixed h or 0
+    options,  # project?, save every step?, look for events?, stop where rank is lost?
+    times,  # times to save at
+    out_t,  # saved times (rows, 1)
+    out_y,  # saved states (rows, n, 1)
+    filled,  # rows filled (1,)
+    rank_log,  # (rows, LOG + n, 1): each change of rank and the state there, see `singular`
+    rank_rows,  # rows filled (1,)
+    event_values,  # g at y (events, 1)
+    event_before,  # g at the start of the last step
+    previous,  # time and state at the start of the last step, for events
+    x,  # VECTORS like y to work with
+    at_nodes,  # NODE_VECTORS arrays (n, NODES) to work with
+    tables,  # (4, NODES, NODES) to work with
+    zeros,  # (n or NODES, 1)
+    moments,  # (3, 1): times at the start and at the end of the step, and room
+    part_of,  # what an error counts as, times h (n,)
+    pivots,  # of the position rows and their sizes, see `shared` (PARTS · rows, 1)
+    node_pivots,  # the same at nodes (PARTS · rows, NODES)
+    ratio,  # relative residuals (rows, 1)
+    g_new,  # g at the new point (events, 1)
+    atol,  # absolute part of the tolerance (n,)
+    marks,  # (2, 1) booleans
+    work,
+    budget,
+    lanes,
+):
+    """Run until `until`, or until a buffer is full, the budget is used up or an event is met."""
+    n, nq, events = y.shape[0], sizes[0], sizes[3]
+    project, every_step, watch_events, stop = options
+    h_min, h_max, h_fixed = limits
+    nodes, weights, integral, analysis = coefficients
+    fixed = h_fixed > 0.0
+    point, at, total = x[POINT], tables[3, 0:1], tables[3, 1]
+    start, ts, before = moments[0:1], moments[1:2], moments[2]
+    Y, first, second, near = at_nodes[Y_], at_nodes[F_], at_nodes[G_], at_nodes[PROJECTED:]
+    for _ in range(budget):
+        if not count[ACTIVE, 0]:
+            return DONE
+        t, left = real[T, 0], until - real[T, 0]
+        h = h_fixed if fixed else min(real[H, 0], h_max)
+        last = h * 1.0000001 >= left
+        if last:
+            h = left
+        end = until if last else t + h
+        k = count[NEXT, 0]
+        while k < times.shape[0] and times[k] <= end:
+            k += 1
+        room = out_t.shape[0] - filled[0]
+        if k - count[NEXT, 0] + 1 > room or rank_rows[0] >= rank_log.shape[0]:
+            return FULL
+
+        # nodes
+        for j in range(NODES):
+            at[0, j] = t + nodes[j] * h
+        for i in range(n):
+            part_of[i] = h / (tolerance * (size[0, i] + size[1, i] * abs(y[i, 0])))
+        predict(first, kept, past, h, nodes, analysis, tables, zeros, n)
+        is_near = count[NEAR, 0] > 0
+        outcome, sweeps = solve(
+            node_kernels, Y, first, second, y, h, at, p, integral, analysis, part_of, past,
+            total, is_near, near, node_pivots, work, nq, fixed,
+            tolerance,
+        )  # fmt: skip
+        count[EVALUATIONS, 0] += NODES * sweeps
+        F = second if sweeps % 2 else first
+
+        # error
+        error, accepted, across = np.inf, False, False
+        start[0, 0], ts[0, 0] = t, end
+        held = project and sizes[1] > 0 and not fixed
+        if outcome == DIVERGED and is_near:
+            G = first if sweeps % 2 else second
+            finish(node_kernels, Y, F, y, h, at, p, integral, work, nq)
+            finish(node_kernels, Y, G, y, h, at, p, integral, work, nq)
+            across = agree(kernels, F, G, y, h, ts, p, x, weights, part_of, pivots, work, nq)
+            outcome = CONVERGED if across else DIVERGED
+        known = outcome == CONVERGED or outcome == TOO_LONG  # noqa: PLR1714 - no sets in loops
+        if known:
+            finish(node_kernels, Y, F, y, h, at, p, integral, work, nq)
+            error = estimate(F, analysis, part_of, past, total, 0)
+            if held and 1.0 <= error < LARGEST_ERROR:
+                share = share_along(
+                    kernels, F, y, h, ts, p, x, weights, analysis, part_of, pivots, work, nq
+                )
+                across = across or share < ALONG
+                error *= share
+            accepted = error < 1.0 and outcome == CONVERGED
+        logarithm = np.log(min(max(error, 1e-9), LARGEST_ERROR))
+        change = min(GROWTH, SAFETY * np.exp(-logarithm / ERROR_ORDER))
+        if not known:
+            change = NEAR_DIVERGENCE if is_near and outcome == DIVERGED else DIVERGENCE
+        if fixed:
+            if outcome == UNDEFINED or not error < np.inf:
+                return NOT_FINITE if outcome == UNDEFINED else NO_ROOT
+            accepted = True
+
+        # the new point: projection, rank
+        deficit, arrived = count[DEFICIT, 0], np.inf
+        across = across or not known
+        if accepted:
+            rise(F, y, h, weights, point)
+            if project:
+                count[PROJECTIONS, 0] += projected(
+                    kernels, point, ts, p, pivots, ratio, work, nq, atol,
+                    marks[0], before, marks[1], x[FIRST], lanes,
+                )  # fmt: skip
+                note_sizes(pivots, sizes[1], 0)
+                deficit = deficit_of(pivots, sizes[1], 0)
+                arrived = least_pivot(pivots, sizes[1], count[DEFICIT, 0], 0)
+                if not fixed and not marks[0, 0]:
+                    accepted, change, across = False, FAILED_PROJECTION, True
+                elif not fixed and deficit > count[DEFICIT, 0] and not last:
+                    # A singular position is passed in a step, not stopped at, as in `explicit`.
+                    if count[AVOIDED, 0] < AVOIDANCES:
+                        count[AVOIDED, 0] += 1
+                        accepted, change = False, AVOIDANCE
+        if not accepted:
+            count[REJECTS, 0] += 1
+            count[REJECTED, 0] = 1
+            if held and across:
+                count[NEAR, 0] = STAGES_KEPT
+            if known:  # what was found of the step that was too long serves the shorter one
+                keep(kept, F, past, h, 0.0)
+            real[H, 0] = h * change
+            if not real[H, 0] > h_min:
+                return NOT_FINITE if outcome == UNDEFINED else TOO_SMALL
+            continue
+
+        if count[NEXT, 0] < times.shape[0] and times[count[NEXT, 0]] < end:
+            save_between(
+                kernels, F, y, t, end, h, p, x, project, real, count, times, (out_t, out_y),
+                filled, analysis, tables, pivots, ratio, work, nq, atol, marks, before, lanes,
+            )  # fmt: skip
+
+        # acceptance
+        met = False
+        if watch_events:
+            marks[0, 0] = True
+            met = crosses(
+                kernels, Y, at, point, ts, p, event_values, g_new, x[FIRST],
+                real[SAVED : SAVED + 1], marks[0], work, nq, events, lanes,
+            )  # fmt: skip
+            previous[0, 0, 0], previous[0, 1, 0] = t, h
+            for i in range(n):
+                previous[1, i, 0] = y[i, 0]
+            for k in range(events):
+                event_before[k, 0], event_values[k, 0] = event_values[k, 0], g_new[k, 0]
+        if count[ACCEPTS, 0] > 0:  # as errors grew over the last two steps, they may go on
+            trend = (real[ERROR, 0] - logarithm) / ERROR_ORDER
+            change = min(change, change * np.exp(trend) * h / past[LAST])
+        if change > WANTED_RATE / past[RATE]:
+            change = max(SHRINK, WANTED_RATE / past[RATE])
+            if logarithm < FAR_BELOW:
+                count[AT_STABILITY, 0] += 1
+        if count[REJECTED, 0]:
+            change = min(change, 1.0)
+        past[LAST] = h
+        real[ERROR, 0] = max(logarithm, LEAST_ERROR)
+        count[REJECTED, 0] = count[AVOIDED, 0] = 0
+        count[ACCEPTS, 0] += 1
+        count[NEAR, 0] = max(0, count[NEAR, 0] - 1)
+        singular = False
+        if project and sizes[1]:
+            call(
+                node_kernels[2], Y, part(Y, nq), at, p, near[0], part(near[0], nq), node_pivots,
+                work,
+            )  # fmt: skip
+            singular = watch(
+                kernels, Y, F, at, node_pivots, y, point, start, ts, p, x[FIRST:],
+                real[SAVED : SAVED + 1], pivots, work, nq, sizes[1], real, count, deficit,
+                arrived, last, rank_log, rank_rows,
+            )  # fmt: skip
+            keep_sizes(pivots, sizes[1], 0)
+        for i in range(n):
+            y[i, 0] = point[i, 0]
+        keep(kept, F, past, h, 1.0)
+        real[T, 0] = end
+        if not last or change < 1.0:
+            real[H, 0] = h * change
+        if last:
+            count[ACTIVE, 0] = 0
+        k = count[NEXT, 0]
+        on_time = k < times.shape[0] and times[k] <= end
+        if every_step or on_time:
+            save(end, y, out_t, out_y, filled, 0)
+            if on_time:
+                count[NEXT, 0] = k + 1
+        if singular and stop:
+            return SINGULAR
+        if met:
+            return EVENT
+    return BUDGET

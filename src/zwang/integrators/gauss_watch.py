@@ -1,0 +1,85 @@
+"""What happens within a collocation step: events, and positions where constraint rows lose rank.
+
+Such steps are long, but the states at their nodes are known as well as those at their ends. So the
+parts between nodes are looked at as other methods look at their steps.
+"""
+
+from __future__ import annotations
+
+from zwang.integrators.shared import DEFICIT, evaluate
+from zwang.integrators.singular import least_pivot, look_closer, may_pass, remember
+from zwang.integrators.watching import changed
+from zwang.kernels.call import call, part
+from zwang.kernels.jit import loop
+
+__all__ = ["crosses", "watch"]
+
+
+@loop
+def column(array, j, out):
+    """The state or the derivative at a node."""
+    for i in range(out.shape[0]):
+        out[i, 0] = array[i, j]
+
+
+@loop
+def crosses(kernels, Y, at, new, ts, p, g, g_new, state, moment, accepted, work, nq, events, lanes):
+    """Whether an event function changes its sign within a step or at its end.
+
+    Writes the values at the new point to g_new.
+    """
+    found = False
+    for j in range(Y.shape[1]):
+        column(Y, j, state)
+        moment[0, 0] = at[0, j]
+        call(kernels[3], state, part(state, nq), moment, p, g_new, work)
+        found = found or changed(g, g_new, accepted, events, lanes)
+    call(kernels[3], new, part(new, nq), ts, p, g_new, work)
+    return found or changed(g, g_new, accepted, events, lanes)
+
+
+@loop
+def watch(
+    kernels, Y, F, at, node_pivots, y, new, start, ts, p, x, moment, pivots, work, nq, rows, real,
+    count, deficit, after, last, log, log_rows,
+):  # fmt: skip
+    """Log changes of rank within an accepted step or at its end; whether rank was lost.
+
+    Parameters
+    ----------
+    node_pivots : pivots and sizes of rows at the nodes, as those at the end.
+    x : four vectors like y for the ends of a part and their derivatives, and two to work with.
+    deficit, after : rows that are dependent at the end, and the least pivot of the others there.
+    """
+    nodes, lost = Y.shape[1], False
+    for k in range(3 * rows, 4 * rows):  # the sizes of late that pivots are relative to
+        for j in range(nodes):
+            node_pivots[k, j] = pivots[k, 0]
+    for j in range(nodes + 1):
+        known = count[DEFICIT, 0]
+        ended = j == nodes
+        least = after if ended else least_pivot(node_pivots, rows, known, j)
+        dependent = deficit if ended else known
+        t0 = start[0, 0] if j == 0 else at[0, j - 1]
+        t1 = ts[0, 0] if ended else at[0, j]
+        if dependent == known and not may_pass(real, count, least, 0):
+            remember(real, count, dependent, least, 0, t0, t1, 0)
+            continue
+        if j == 0:
+            column(y, 0, x[0])
+            evaluate(kernels, y, start, p, x[1], work, nq)
+        else:
+            column(Y, j - 1, x[0])
+            column(F, j - 1, x[1])
+        if ended:
+            column(new, 0, x[2])
+            evaluate(kernels, new, ts, p, x[3], work, nq)
+        else:
+            column(Y, j, x[2])
+            column(F, j, x[3])
+        found = look_closer(
+            kernels, x[0], x[1], x[2], x[3], t0, t1, p, x[4:], moment, pivots, work, nq, rows, real,
+            count, dependent, least, last and ended, log, log_rows, 0,
+        )  # fmt: skip
+        lost = lost or found
+    return lost
