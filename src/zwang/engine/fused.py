@@ -11,8 +11,6 @@ The recipe, for M v̇ = f + Aᵀλ, A v̇ = b with rows of any rank:
 3.  Solve, and correct once for δ, whose effect is known. For singular M, correct three times
     by the residual of the unregularised system. The answer has the Moore–Penrose acceleration
     to rounding; dependent rows share their force.
-
-Where nobody asks for the force, the correction is made in the pivots, at no cost: see `Factor`.
 """
 
 from __future__ import annotations
@@ -26,26 +24,12 @@ from zwang.engine.elimination import Elimination, analyse
 if TYPE_CHECKING:
     import casadi
 
-__all__ = [
-    "DELTA",
-    "MASS_SHIFT",
-    "VANISHING",
-    "Expressions",
-    "Factor",
-    "accelerate",
-    "accelerate_with_forces",
-    "jacobian",
-    "project",
-]
+__all__ = ["DELTA", "MASS_SHIFT", "Expressions", "Factor", "accelerate", "jacobian", "project"]
 
 #: Regularisation of the rows. One correction leaves a relative error of (δ/p)² where the pivots are
 #: down to p, so a small δ lets stages come near a singular position: a distance σ from it, p is
 #: about σ². Much smaller, and rounding decides whether redundant rows look independent.
 DELTA = 1e-12
-
-#: Regularisation of a row that vanishes: smaller than that of any row of a mechanism, and large
-#: enough for its square to be a number.
-VANISHING = 1e-100
 
 #: Mass given to every velocity where M is singular, relative to the mean of its diagonal.
 MASS_SHIFT = 1e-6
@@ -103,27 +87,17 @@ class Expressions:
 class Factor:
     """L D Lᵀ of the regularised system, as expressions.
 
-    A factor that is `filtered` needs no correction. With d the pivot of a row, 1/(d + δR) corrected
-    once is 1/(d + δR) + δR/(d + δR)² = 1/(d + e) with
-
-        e = (δR)²/(d + 2δR):
-
-    put in the place of δR from pivot to pivot, it regularises as much where a row depends on those
-    before it, e = δR/2, and leaves (δR/d)² of the answer where it does not. The acceleration is the
-    same; the force of dependent rows goes to those that were eliminated first.
-
     Attributes
     ----------
     pivots : the row pivots relative to R, shape (m, 1): near 1 for a row by itself, near δ for one
-        that depends on rows eliminated before it; of factors that are not filtered.
+        that depends on rows eliminated before it.
     sizes : R, zero for a row that vanishes, shape (m, 1).
     """
 
-    def __init__(self, e: Expressions, A: casadi.SX, *, filtered: bool = False) -> None:
+    def __init__(self, e: Expressions, A: casadi.SX) -> None:
         import casadi as ca
 
         M = e.M
-        self.filtered = filtered
         self.M, self.A = M, A
         self.n, self.m = M.shape[0], A.shape[0]
         self.corrections = 3 if e.singular_mass else 0
@@ -136,15 +110,11 @@ class Factor:
         size: list[casadi.SX] = [ca.SX(0)] * self.m
         for row, j, value in _triplets(A):
             entries[n + row, j] = value
-            size[row] = size[row] + value * inverse_mass[j] * value
+            size[row] = size[row] + value * value * inverse_mass[j]
         self.sizes = ca.vertcat(*size) if self.m else ca.SX(0, 1)
-        # A row that vanishes keeps a pivot and gets no force.
-        if filtered:
-            self._added = [self.delta * s + VANISHING for s in size]
-            diagonal += [ca.SX(0)] * self.m
-        else:
-            self.row_size = [s + (s == 0.0) for s in size]
-            diagonal += [-self.delta * s for s in self.row_size]
+        # A row that vanishes keeps the pivot −δ and gets no force.
+        self.row_size = [s + (s == 0.0) for s in size]
+        diagonal += [-self.delta * s for s in self.row_size]
         self.plan: Elimination = analyse(
             n,
             self.m,
@@ -152,9 +122,8 @@ class Factor:
             [(i - n, j) for i, j in entries if i >= n],
         )
         self._eliminate(diagonal, entries)
-        if not filtered:
-            relative = [-d / s for d, s in zip(diagonal[n:], self.row_size, strict=True)]
-            self.pivots = ca.vertcat(*relative) if self.m else ca.SX(0, 1)
+        relative = [-d / s for d, s in zip(diagonal[n:], self.row_size, strict=True)]
+        self.pivots = ca.vertcat(*relative) if self.m else ca.SX(0, 1)
 
     def _eliminate(
         self, diagonal: list[casadi.SX], entries: dict[tuple[int, int], casadi.SX]
@@ -163,7 +132,7 @@ class Factor:
         self.inverse: dict[int, casadi.SX] = {}
         self.columns: list[tuple[int, list[tuple[int, casadi.SX]]]] = []
         for k, below in zip(self.plan.order, self.plan.below, strict=True):
-            inverse = self.inverse[k] = self._inverse(k, diagonal[k])
+            inverse = self.inverse[k] = 1.0 / diagonal[k]
             couplings = [
                 (i, a) for i in below if (a := entries.get((i, k) if i > k else (k, i))) is not None
             ]
@@ -175,14 +144,6 @@ class Factor:
                     key = (i, j) if i > j else (j, i)
                     change = factor * a_jk
                     entries[key] = entries[key] - change if key in entries else -change
-
-    def _inverse(self, k: int, pivot: casadi.SX) -> casadi.SX:
-        """1/D of a pivot, of one of the rows with its share of the regularisation if filtered."""
-        if not self.filtered or k < self.n:
-            return 1.0 / pivot
-        more = self._added[k - self.n]
-        once = pivot - more
-        return (once - more) / (once * once)
 
     def _forward(self, x: list[casadi.SX]) -> list[casadi.SX]:
         """L⁻¹ x."""
@@ -211,7 +172,7 @@ class Factor:
 
         n = self.n
         x = self._forward(_entries(force) + _entries(rhs))
-        if self.m and self.delta and not self.filtered:
+        if self.m and self.delta:
             mu = self._back(x)[n:]
             missing = [-self.delta * s * y for s, y in zip(self.row_size, mu, strict=True)]
             change = self._forward([ca.SX(0)] * n + missing)
@@ -251,15 +212,7 @@ def _values(x: casadi.SX) -> list[casadi.SX]:
     return cast("list[casadi.SX]", x.nonzeros())
 
 
-def accelerate(e: Expressions) -> casadi.SX:
-    """v̇ alone."""
-    shared = e.independent or e.singular_mass or e.law is not None or e.acceleration is not None
-    if shared:
-        return accelerate_with_forces(e)[0]
-    return Factor(e, e.A, filtered=True).solve(e.force, e.b)[0]
-
-
-def accelerate_with_forces(e: Expressions) -> tuple[casadi.SX, casadi.SX, Factor | None]:
+def accelerate(e: Expressions) -> tuple[casadi.SX, casadi.SX, Factor | None]:
     """v̇ and λ, and the factor they were found with, if they were solved for."""
     if e.acceleration is not None:
         return e.acceleration, e.b, None
@@ -283,7 +236,7 @@ def jacobian(e: Expressions) -> casadi.SX:
     """
     import casadi as ca
 
-    a, lam, factor = accelerate_with_forces(e)
+    a, lam, factor = accelerate(e)
     y = ca.vertcat(e.q, e.v)
     if factor is None:
         return ca.jacobian(ca.vertcat(e.q_dot, a), y)

@@ -28,13 +28,7 @@ import numpy as np
 
 from zwang.engine.carrier import Carrier
 from zwang.engine.discrete import METHODS, StageExpressions
-from zwang.engine.fused import (
-    Expressions,
-    accelerate,
-    accelerate_with_forces,
-    jacobian,
-    project,
-)
+from zwang.engine.fused import Expressions, accelerate, jacobian, project
 from zwang.errors import ZwangError
 from zwang.kernels.element import Kernel
 from zwang.kernels.element import compile as compile_kernel
@@ -215,12 +209,13 @@ def fuse(
     """
     if stabilisation:
         e = _stabilised(e, stabilisation)
+    a, lam, _ = accelerate(e)
     outputs: dict[str, Callable[[], Sequence[casadi.SX]]] = {
-        "derivative": lambda: [e.q_dot, accelerate(e)],
+        "derivative": lambda: [e.q_dot, a],
         "rates": lambda: [e.q_dot],
-        "acceleration": lambda: [accelerate(e)],
-        "arrival": lambda: [e.q_dot, accelerate(e), _ratios(e)],
-        "forces": lambda: accelerate_with_forces(e)[:2],
+        "acceleration": lambda: [a],
+        "arrival": lambda: [e.q_dot, a, _ratios(e)],
+        "forces": lambda: [a, lam],
         "jacobian": lambda: [jacobian(e)],
     }
     if e.psi.numel() or e.unit:
