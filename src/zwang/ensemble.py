@@ -332,7 +332,7 @@ def _groups(context: _Context) -> list[_Group]:
 
 
 class _Pack:
-    """Up to four trajectories in lanes.
+    """Up to eight trajectories in lanes.
 
     They are made ready and put together one after the other, by one thread, and run by all threads
     at once: where Python and compiled code take turns every tenth of a millisecond, two threads

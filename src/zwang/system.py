@@ -781,7 +781,7 @@ class System:
         threads: int | None = None,
         **choices: Any,
     ) -> Runs:
-        """Integrate many motions: four at a time in vector lanes, groups of them in threads.
+        """Integrate many motions: eight at a time in vector lanes, groups of them in threads.
 
         Each is the same, bit for bit, as `simulate` gives it alone. One that fails does not stop
         the others; it says so in its status.

@@ -11,6 +11,7 @@ import pytest
 
 import zwang as zw
 from zwang.progress import EnsembleProgress, Progress
+from zwang.starts import LANES
 
 START = ([1.0, 0.0], [0.0, 0.0])
 
@@ -105,7 +106,7 @@ def test_ctrl_c_in_an_ensemble_keeps_what_is_finished(pendulum, threads, choices
             press()
 
     # The first group is done in no time, for its pendulums are so slow; the others never end.
-    g = np.concatenate([np.full(4, 1e-30), np.full(8, 9.81)])
+    g = np.concatenate([np.full(LANES, 1e-30), np.full(2 * LANES, 9.81)])
     runs = pendulum.simulate_many(
         *START,
         until=1e7,
@@ -116,18 +117,18 @@ def test_ctrl_c_in_an_ensemble_keeps_what_is_finished(pendulum, threads, choices
         **choices,
     )
     assert isinstance(records[0], EnsembleProgress)
-    assert 1 <= records[0].done <= 4
-    assert records[0].count == 12
+    assert 1 <= records[0].done <= LANES
+    assert records[0].count == 3 * LANES
     assert runs.finished.sum() >= records[0].done
-    assert not runs.finished[4:].any()
-    assert all("stopped by the user" in status for status in runs.status[4:])
+    assert not runs.finished[LANES:].any()
+    assert all("stopped by the user" in status for status in runs.status[LANES:])
 
 
 def test_a_mistake_in_a_function_ends_an_ensemble(pendulum):
     def mistaken(_):
         raise ZeroDivisionError
 
-    g = np.concatenate([np.full(4, 1e-30), np.full(8, 9.81)])
+    g = np.concatenate([np.full(LANES, 1e-30), np.full(2 * LANES, 9.81)])
     with pytest.raises(ZeroDivisionError):
         pendulum.simulate_many(
             *START, until=1e7, save=[0.0], parameters={"g": g}, threads=2, progress=mistaken
