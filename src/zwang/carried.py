@@ -22,7 +22,8 @@ from zwang.bodies.folding import Pattern, Structure
 from zwang.bodies.model import body_slots
 from zwang.bodies.parts import Parts
 from zwang.bodies.plane import Plane, find_plane
-from zwang.engine.carrier import Carrier
+from zwang.engine.blocks.tape_program import TapeProgram
+from zwang.engine.carrier import WrittenCarrier
 from zwang.engine.program import Program, fuse
 from zwang.errors import InputError
 from zwang.in_joints import joint_program, joint_programs
@@ -63,7 +64,7 @@ class CarriedSystem(System):
     """
 
     parts: Parts
-    carrier: Carrier | None
+    carrier: WrittenCarrier | None
     rows: tuple[int, ...]
     spins: FloatArray | None
     rows_of_mechanism: bool = True
@@ -73,7 +74,7 @@ class CarriedSystem(System):
         cls,
         parts: Parts,
         found: Embedded,
-        carrier: Carrier | None = None,
+        carrier: WrittenCarrier | None = None,
         spins: FloatArray | None = None,
     ) -> CarriedSystem:
         """From the terms of a mechanism in some coordinates."""
@@ -104,7 +105,8 @@ class CarriedSystem(System):
             rows = np.array([np.concatenate([q, v]) for q, v, _ in parts])
             return rows, np.concatenate([P, distances], axis=1)
 
-        carrier = Carrier("planar", (s.q, s.v, s.t, s.p), q, v, into, plane.scales)
+        symbols = (s.q, s.v, s.t, s.p)
+        carrier = WrittenCarrier("planar", into, plane.scales, symbols, q, v)
         system = cls.of_terms(plane.parts, found, carrier, plane.C[:, 2])
         system.rows_of_mechanism = not plane.askew
         return system
@@ -175,7 +177,7 @@ class CarriedSystem(System):
 
 def carried_program(
     system: MechanismSystem, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int
-) -> Program | None:
+) -> Program | TapeProgram | None:
     """The program of a mechanism in the coordinates that suit it; None for its own equations."""
     against = _against(system, settings)
     found: CarriedSystem | str = against
@@ -217,7 +219,7 @@ def carried_programs(
     settings: Settings,
     lanes: int,
     terms: Callable[[], tuple[FloatArray, FloatArray]],
-) -> list[Program | None]:
+) -> list[Any]:
     """`carried_program` for many starts (N, n) and parameters (N, np).
 
     Where parameters are the same, it is told for all starts at once; `terms` gives M and A there.
@@ -278,8 +280,6 @@ def _against(system: MechanismSystem, settings: Settings) -> str:
         return f"{settings.integrator!r} with drift={settings.drift.value!r}, for bodies in space"
     if system.parts.friction:
         return "friction, which depends on the reactions of all rows"
-    if len(system.parts.bodies) > MOST_BODIES:
-        return f"{len(system.parts.bodies)} bodies, which is more than {MOST_BODIES}"
     return ""
 
 
@@ -319,6 +319,8 @@ def _folded(system: MechanismSystem, p: FloatArray) -> CarriedSystem:
 def _in_plane(system: MechanismSystem, y: FloatArray, p: FloatArray) -> CarriedSystem | str:
     """The mechanism in its plane, or what speaks against one."""
     parts, nq, cache = system.parts, len(system.coordinates), _Found.of(system)
+    if len(parts.bodies) > MOST_BODIES:
+        return f"{len(parts.bodies)} bodies, which is more than {MOST_BODIES}"
     decisive = cache.structure.decisive(p)
     q, v = y[:nq], y[nq:]
     for plane in cache.planes.get(decisive, ()):

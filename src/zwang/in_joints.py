@@ -16,12 +16,11 @@ import numpy as np
 from zwang.bodies.embedding import has_massless_motion
 from zwang.bodies.folding import Pattern, Structure, folded
 from zwang.bodies.link_numbers import LinkNumbers, link_numbers
-from zwang.bodies.parts import Parts
-from zwang.bodies.pose import SCALAR, SPATIAL
 from zwang.bodies.recursion import Recursion
 from zwang.bodies.tree import MOTIONS, Tree, tree_of
-from zwang.bodies.tree_entry import entered
-from zwang.engine.carrier import Carrier, enter_tree
+from zwang.engine.blocks.tape_carrier import TapeCarrier
+from zwang.engine.blocks.tape_program import TapeProgram
+from zwang.engine.carrier import Carrier, WrittenCarrier
 from zwang.engine.fused import Expressions
 from zwang.engine.program import Program, fuse
 from zwang.formulations.rank import equilibrate, mass_spectrum
@@ -29,27 +28,22 @@ from zwang.functions.constraint import Constraint
 from zwang.functions.derive import Rows, State
 from zwang.functions.model import Definition, Model
 from zwang.integrators.settings import Coordinates, Settings
-from zwang.kernels.element import compile as compile_kernel
+from zwang.joint_entry import TapeEntry, WrittenEntry, symbolic
 from zwang.programs import program_of
 from zwang.redundancy import redundant_rows_of_many
 from zwang.starts import all_regular, terms_at
 from zwang.system import System
 from zwang.terms import FloatArray
+from zwang.tree_programs import tree_kernel, tree_program
 
 if TYPE_CHECKING:
-    import casadi
-
     from zwang.mechanism_system import MechanismSystem
 
 __all__ = ["JointSystem", "joint_program", "joint_programs"]
 
-#: How far a start may be from the joints of the tree before its coordinates are fitted, relative:
-#: above what closing a mechanism leaves, below what a tolerance can ask for.
-CLOSED = 1e-11
 #: Where bodies are further than this from what the joints allow after that, relative, the state
 #: belongs to another assembly of the joints, and is none of this tree.
 FOREIGN = 1e-3
-FITS = 12
 #: Entries of Â below this vanish, and states at which they are looked at.
 ZERO = 1e-10
 STATES = 3
@@ -57,13 +51,20 @@ STATES = 3
 DEPENDENT = 1e-9
 #: Sets of parameters for which what is found is remembered.
 KEPT = 64
-#: Links of a tree, and velocities of one with loops, up to which it is one expression. Measured: a
-#: hundred hinges about skew axes are 34,000 operations and take 3 s to compile, once, and 1.5 s to
-#: write down, each time; they are four times as fast as blocks in absolute coordinates. With loops,
-#: M̂ fills up: a platform on six legs, 21 velocities, is twice as fast as in absolute coordinates, a
-#: net with 51 hardly, at forty times the time to get ready.
+#: Links of a tree, and velocities of one with loops, up to which it may be one expression.
+#: Measured: a hundred hinges about skew axes are 29,000 operations and take 3 s to compile, once,
+#: and 1.5 s to write down, each time; they are four times as fast as blocks in absolute
+#: coordinates. With loops, M̂ fills up: a platform on six legs, 21 velocities, is twice as fast as
+#: in absolute coordinates, a net with 51 hardly, at forty times the time to get ready.
 MOST_LINKS = 110
 MOST_VELOCITIES = 30
+#: Links of a tree without loops from which on it is evaluated link by link. Measured, hinges about
+#: skew axes: 10 of them take 0.55 µs so, and 0.49 µs as one expression; 20 1.18 and 1.55 µs; 100
+#: 6.7 and 8.8 µs, ready after 0.1 and 5 s; at eight nodes 11.1 and 12.3 µs. What is one expression
+#: no longer fits the first cache. In a plane both take the same time, within a tenth.
+LINK_BY_LINK = 15
+
+UNREACHED = "a state that its joints, as placed, do not reach"
 
 
 class JointSystem(System):
@@ -81,7 +82,7 @@ class JointSystem(System):
     given: int
 
     tree: Tree
-    carrier: Carrier
+    carrier: WrittenCarrier
     rows: tuple[int, ...]
     vanished: tuple[int, ...]
     recursion: Recursion
@@ -104,16 +105,17 @@ class JointSystem(System):
         own = folded(symbols[3][:count], constants)
         system = cls.__new__(cls)
         system.tree, system.given = tree, count
-        symbolic = _symbolic(tree, folded(symbols[3][count:], numbers.pattern()))
-        system.recursion = Recursion(tree, *symbols[:3], own, symbolic)
+        entries = symbolic(tree, folded(symbols[3][count:], numbers.pattern()))
+        system.recursion = Recursion(tree, *symbols[:3], own, entries)
         starts = tree.parts.row_starts
         system.rows = tuple(
             row for i, _ in tree.constraints for row in range(starts[i], starts[i + 1])
         )
         system.vanished = ()
-        entry = _Entry(mechanism, tree)
+        entry = WrittenEntry(mechanism, tree, _Found.of(mechanism).vector_of)
         q, v = system.recursion.state()
-        entry.carrier = system.carrier = Carrier("joint", symbols, q, v, entry.into, entry.scales)
+        carrier = WrittenCarrier("joint", entry.into, entry.scales, symbols, q, v)
+        entry.carrier = system.carrier = carrier
         p = np.concatenate([np.zeros(0), *(x.ravel() for x in tree.parts.all_parameters.values())])
         defaults = np.concatenate([p, _Found.of(mechanism).vector_of(p)])
         system.definition = _definition(tree, defaults)
@@ -296,184 +298,6 @@ def _by_elements() -> None:
     raise AssertionError(message)
 
 
-def _symbolic(tree: Tree, x: casadi.SX) -> LinkNumbers:
-    """The numbers of a tree with each entry a matrix or column of symbols."""
-    import casadi as ca
-
-    values: dict[str, list[casadi.SX]] = {}
-    start = 0
-    for name, (count, *shape) in LinkNumbers.shapes(tree).items():
-        size = int(np.prod(shape))
-        parts = [x[start + k * size : start + (k + 1) * size] for k in range(count)]
-        values[name] = [ca.reshape(e, 3, 3).T if len(shape) == 2 else e for e in parts]
-        start += count * size
-    return LinkNumbers(**values)
-
-
-class _Entry:
-    """The way of a state into the coordinates of a tree."""
-
-    carrier: Carrier
-
-    def __init__(self, mechanism: MechanismSystem, tree: Tree) -> None:
-        self.mechanism, self.tree = mechanism, tree
-
-    @cached_property
-    def _kernel(self) -> Any:
-        import casadi as ca
-
-        tree, (_, _, t, p) = self.tree, self.carrier.inputs
-        q = ca.SX.sym("q", len(tree.parts.coordinates))
-        v = ca.SX.sym("v", len(tree.parts.velocities))
-        count = p.numel() - self.numbers_count
-        outputs = entered(tree, q, v, p[:count], _symbolic(tree, p[count:]))
-        function = ca.Function("enter", [q, v, t, p], [ca.densify(x) for x in outputs])
-        return compile_kernel(function, name="enter")
-
-    def into(self, Y: FloatArray, t: float, P: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Ŷ, and P with the numbers of the links, the signs of Euler parameters among them.
-
-        A state off the joints of the tree is put on them like by projection: the nearest one, as
-        the masses weigh it, in position and then in velocity.
-        """
-        nq, (n, nv) = len(self.tree.parts.coordinates), self.carrier.inner
-        hat = np.concatenate([P, self._numbers(P)], axis=1)
-        rows, off, there = np.empty((len(Y), n + nv)), np.empty(len(Y)), np.empty(Y.shape[1])
-        enter, leave = self._kernel, self.carrier.leaving
-        kernels, sizes = (enter.address, leave.address), (nq, n)
-        work = max(enter, leave, key=lambda kernel: kernel.work_size).work()
-        enter_tree(kernels, Y, np.array([t]), hat, rows, there, off, sizes, *self._signed, work)
-        for k in np.flatnonzero(~(off <= CLOSED)).tolist():
-            y, q_hat, v_hat = Y[k], rows[k, :n], rows[k, n:]
-            rows[k] = np.concatenate(self._fitted(q_hat, v_hat, y[:nq], y[nq:], t, hat[k]))
-        return rows, hat
-
-    def _numbers(self, P: FloatArray) -> FloatArray:
-        """Numbers of the links for parameters (N, np), signs as in the placement, (N, …)."""
-        found = _Found.of(self.mechanism)
-        if len(P) > 1 and bool(np.all(P[0] == P)):
-            numbers = found.vector_of(P[0])
-            return np.broadcast_to(numbers, (len(P), len(numbers)))
-        return np.array([found.vector_of(p) for p in P])
-
-    def _left(
-        self, q_hat: FloatArray, v_hat: FloatArray, t: float, hat: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        y = self.carrier.leave(np.concatenate([q_hat, v_hat])[None], np.array([t]), hat)[0]
-        nq = len(self.tree.parts.coordinates)
-        return y[:nq], y[nq:]
-
-    @cached_property
-    def _signed(self) -> tuple[np.ndarray, np.ndarray]:
-        """Where Euler parameters of bodies are in q, and in p̂ those of their axes in links."""
-        tree = self.tree
-        shapes = LinkNumbers.shapes(tree)
-        names = list(shapes)
-        before = [int(np.prod(shapes[n])) for n in names[: names.index("parameters")]]
-        first = self.carrier.inputs[3].numel() - self.numbers_count + sum(before)
-        (starts, _), bodies = tree.parts.places, tree.parts.bodies
-        spatial = [i for i, body in enumerate(bodies) if body.kind is SPATIAL]
-        in_q, in_p = [starts[i] + 3 for i in spatial], [first + 4 * i for i in spatial]
-        return np.array(in_q, dtype=np.int64), np.array(in_p, dtype=np.int64)
-
-    def _fitted(
-        self,
-        q_hat: FloatArray,
-        v_hat: FloatArray,
-        q: FloatArray,
-        v: FloatArray,
-        t: float,
-        hat: FloatArray,
-    ) -> tuple[FloatArray, FloatArray]:
-        """The nearest state on the joints: δq̂ = N (BᵀMB)⁻¹BᵀM δ, then v̂ = (BᵀMB)⁻¹BᵀM v."""
-        p = hat[: len(hat) - self.numbers_count]
-        M = self.mechanism.ideal_terms_at(q, v, np.asarray(t), p).mass_matrix
-        for _ in range(FITS):
-            B, N = self._motion(q_hat, v_hat, t, hat)
-            there, _ = self._left(q_hat, v_hat, t, hat)
-            step = N @ _nearest(B, M, _difference(self.tree.parts, there, q))
-            q_hat = q_hat + step
-            for group in self.tree.unit:
-                q_hat[list(group)] /= np.linalg.norm(q_hat[list(group)])
-            if np.abs(step).max(initial=0.0) <= CLOSED:
-                break
-        B, _ = self._motion(q_hat, v_hat, t, hat)
-        return q_hat, _nearest(B, M, v)
-
-    @property
-    def numbers_count(self) -> int:
-        """How many numbers the tree has of its own."""
-        return sum(int(np.prod(shape)) for shape in LinkNumbers.shapes(self.tree).values())
-
-    def _motion(
-        self, q_hat: FloatArray, v_hat: FloatArray, t: float, hat: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """B of v = B v̂ and N of q̂̇ = N v̂ at a state."""
-        B, N = self._slopes(q_hat, v_hat, t, hat)
-        return np.array(B), np.array(N)
-
-    @cached_property
-    def _slopes(self) -> Any:
-        import casadi as ca
-
-        q, v, t, p = self.carrier.inputs
-        B = ca.jacobian(self.carrier.v, v)
-        count = p.numel() - self.numbers_count
-        rec = Recursion(self.tree, q, v, t, p[:count], _symbolic(self.tree, p[count:]))
-        return ca.Function("slopes", [q, v, t, p], [ca.densify(B), ca.densify(rec.kinematics())])
-
-    def scales(self, sizes: FloatArray) -> FloatArray:
-        """Sizes of the tree's coordinates from those of the bodies that they carry.
-
-        An angle moves what hangs on it by its own distance: an error of it counts like one of Euler
-        parameters, which have unit length, and like one of a position relative to that distance. It
-        does not count relative to the angle itself, which grows with every turn.
-        """
-        tree, parts = self.tree, self.tree.parts
-        starts, v_starts = parts.places
-        nq = len(parts.coordinates)
-        result = np.ones(tree.nq + tree.nv)
-        for branch in tree.branches:
-            i, kind = branch.child, parts.bodies[branch.child].kind
-            own, rates = sizes[starts[i] : starts[i + 1]], sizes[nq + v_starts[i] :][: kind.nv]
-            for k in branch.links:
-                link = tree.links[k]
-                turn, spin = (own[-1], rates[-1]) if kind is not SCALAR else (own[0], rates[0])
-                if link.motion == "revolute":
-                    result[link.q], result[tree.nq + link.v] = -(1.0 + turn), spin
-                elif link.motion == "prismatic":
-                    result[link.q], result[tree.nq + link.v] = own[0], rates[0]
-                elif link.motion == "spherical":
-                    result[link.q : link.q + 4] = own[3:]
-                    result[tree.nq + link.v :][:3] = rates[3:]
-                else:  # free or scalar: the coordinates of the body itself
-                    result[link.q : link.q + len(own)] = own
-                    result[tree.nq + link.v :][: kind.nv] = rates
-        return result
-
-
-def _nearest(B: FloatArray, M: FloatArray, v: FloatArray) -> FloatArray:
-    """The v̂ whose B v̂ is nearest to v, as M weighs it."""
-    return np.linalg.lstsq(B.T @ M @ B, B.T @ (M @ v), rcond=None)[0]
-
-
-def _difference(parts: Parts, there: FloatArray, q: FloatArray) -> FloatArray:
-    """What leads from one configuration to another near by, in increments of the velocities."""
-    starts, _ = parts.places
-    result = []
-    for i, body in enumerate(parts.bodies):
-        a, b = there[starts[i] : starts[i + 1]], q[starts[i] : starts[i + 1]]
-        if body.kind is SPATIAL:
-            w, x = a[3], a[4:]
-            turn = 2.0 * (w * b[4:] - b[3] * x - np.cross(x, b[4:]))
-            result += [b[:3] - a[:3], turn if a[3:] @ b[3:] > 0.0 else -turn]
-        elif body.kind is SCALAR:
-            result.append(b - a)
-        else:
-            result += [b[:2] - a[:2], [a[2] * b[3] - a[3] * b[2]]]
-    return np.concatenate([np.zeros(0), *result])
-
-
 @dataclass
 class _Found:
     """What is found of a mechanism once: its tree, and what depends on parameters."""
@@ -484,6 +308,8 @@ class _Found:
     systems: dict[tuple[bytes, Pattern], JointSystem] = field(default_factory=dict)
     chosen: dict[bytes, JointSystem] = field(default_factory=dict)
     light: dict[bytes, bool] = field(default_factory=dict)
+    tapes: dict[tuple[bytes, Pattern, int], TapeProgram] = field(default_factory=dict)
+    tape_carrier: TapeCarrier | None = None
 
     @classmethod
     def of(cls, system: MechanismSystem) -> _Found:
@@ -520,6 +346,21 @@ class _Found:
             found = self.light[p.tobytes()] = has_massless_motion(self.tree.parts, p, None)
         return found
 
+    def tape_of(self, mechanism: MechanismSystem, p: FloatArray, lanes: int) -> TapeProgram:
+        """The program of a large tree link by link, for some parameters."""
+        tree, first, numbers = self.tree, p.size, self.numbers_of(p)
+        if self.tape_carrier is None:
+            entry = TapeEntry(mechanism, tree, self.vector_of)
+            entry.carrier = self.tape_carrier = TapeCarrier(
+                "joint", entry.into, entry.scales, lambda name: tree_kernel(tree, first, name)
+            )
+        key = self.structure.pattern(p), numbers.pattern(), lanes
+        if key not in self.tapes:
+            constants = dict(self.structure.constants(p))
+            constants |= {first + k: value for k, value in key[1]}
+            self.tapes[key] = tree_program(tree, first, constants, self.tape_carrier, lanes)
+        return self.tapes[key]
+
     def system_of(self, mechanism: MechanismSystem, p: FloatArray) -> JointSystem:
         """The mechanism in the coordinates of its joints, for some parameters."""
         found = self.chosen.get(p.tobytes())
@@ -538,18 +379,22 @@ class _Found:
 
 def joint_program(
     system: MechanismSystem, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int
-) -> Program | str:
+) -> Program | TapeProgram | str:
     """The program of a mechanism in the coordinates of its joints, or what speaks against it."""
-    kept, nq = _Found.of(system), len(system.coordinates)
-    against = _too_large(kept.tree) or _not_worth(kept.tree, settings)
+    kept = _Found.of(system)
+    by_link = _link_by_link(kept, system, p, settings)
+    against = _too_large(kept.tree, by_link=by_link) or _not_worth(kept.tree, settings)
     if against:
         return against
+    if by_link:
+        program = kept.tape_of(system, p, lanes)
+        assert program.carrier is not None
+        return program if _reached(program.carrier, y, t, p) is not None else UNREACHED
     found = kept.system_of(system, p)
-    start, hat = found.carrier.entered(y, t, p)
-    there = found.carrier.leave(start[None], np.array([t]), hat)[0]
-    missed = np.abs(there[:nq] - y[:nq]).max(initial=0.0)
-    if not missed <= FOREIGN * max(1.0, float(np.abs(y[:nq]).max(initial=0.0))):
-        return "a state that its joints, as placed, do not reach"
+    entered = _reached(found.carrier, y, t, p)
+    if entered is None:
+        return UNREACHED
+    start, hat = entered
     light = not found.rows and kept.has_massless_motion(p)
     if light and found.massless(start, t, hat):
         return "a motion of its joints that meets no inertia"
@@ -584,7 +429,8 @@ def joint_programs(
 ) -> list[Program | None] | None:
     """The programs of many starts (N, n) with equal parameters; None if one needs a closer look."""
     kept, nq = _Found.of(system), len(system.coordinates)
-    if _too_large(kept.tree) or _not_worth(kept.tree, settings):
+    by_link = _link_by_link(kept, system, P[0], settings)
+    if by_link or _too_large(kept.tree, by_link=False) or _not_worth(kept.tree, settings):
         return None
     found = kept.system_of(system, P[0])
     starts, hats = found.carrier.entered_rows(Y, t, P)
@@ -612,12 +458,37 @@ def joint_programs(
     return [program for program, _ in outer]
 
 
-def _too_large(tree: Tree) -> str:
+def _reached(
+    carrier: Carrier, y: FloatArray, t: float, p: FloatArray
+) -> tuple[FloatArray, FloatArray] | None:
+    """A state and parameters as the tree has them, or None where its joints do not reach it."""
+    nq = carrier.outer[0]
+    start, hat = carrier.entered(y, t, p)
+    there = carrier.leave(start[None], np.array([t]), hat)[0]
+    missed = np.abs(there[:nq] - y[:nq]).max(initial=0.0)
+    near = missed <= FOREIGN * max(1.0, float(np.abs(y[:nq]).max(initial=0.0)))
+    return (start, hat) if near else None
+
+
+def _link_by_link(kept: _Found, system: MechanismSystem, p: FloatArray, settings: Settings) -> bool:
+    """Whether a tree is evaluated by one kernel for each kind of link.
+
+    Where bodies lack inertia, only the mass matrix as a whole tells whether the tree does.
+    """
+    tree, explicit = kept.tree, settings.method.lanes or settings.method.nodes
+    large = system.by_blocks and not tree.constraints and len(tree.links) > LINK_BY_LINK
+    return explicit and large and not kept.has_massless_motion(p)
+
+
+def _too_large(tree: Tree, *, by_link: bool) -> str:
     """That a tree would take too long to compile, or has nothing to move; empty if not."""
     if not tree.nv:
         return "joints that leave no freedom"
-    if len(tree.links) > MOST_LINKS:
-        return f"{len(tree.links)} freedoms, more than {MOST_LINKS}"
+    if len(tree.links) > MOST_LINKS and not by_link:
+        return (
+            f"{len(tree.links)} freedoms, more than {MOST_LINKS}, with loops, bodies that lack "
+            "inertia or an implicit method"
+        )
     if tree.constraints and tree.nv > MOST_VELOCITIES:
         return f"{tree.nv} freedoms with loops, more than {MOST_VELOCITIES}"
     return ""

@@ -49,8 +49,7 @@ class Watch:
         inputs = {"q": s.q, "v": s.v, "t": s.t, "p": s.p}
         self.kernel = staged("events", inputs, {"values": ca.vertcat(*values)}, s.calls)
         if carrier is not None:
-            carried = carrier.of_inputs(ca.vertcat(*values), (s.q, s.v, s.t, s.p))
-            self.kernel = carrier.kernel("events", [carried])
+            self.kernel = carrier.seen("events", ca.vertcat(*values), (s.q, s.v, s.t, s.p))
         rates = [rate(g, s) for g in values]
         normals = [ca.densify(ca.jacobian(r, s.v)).T for r in rates]
         facing = [ca.SX(1) if x.facing is None else x.facing for x in found]

@@ -29,7 +29,7 @@ from zwang.bodies.tree import Branch, Tree
 from zwang.rotation.quaternion import from_rotation_matrix
 from zwang.terms import FloatArray
 
-__all__ = ["LinkNumbers", "link_numbers", "marked"]
+__all__ = ["OF_BODIES", "OF_LINKS", "LinkNumbers", "link_numbers", "marked"]
 
 #: Axes whose directions differ by less than this are parallel; lengths below it, relative, vanish.
 PARALLEL = 1e-13
@@ -37,6 +37,19 @@ PARALLEL = 1e-13
 SKEW = 0.1
 #: x, y, z → y, z, x as columns: turns a frame so that the next axis is z.
 CYCLE = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+#: Entries of the records of links, of bodies on them and of markers, and their shapes.
+OF_LINKS: dict[str, tuple[int, ...]] = {
+    "E": (3, 3),
+    "d": (3,),
+    "h": (),
+    "offset": (),
+    "mass": (),
+    "moment": (3,),
+    "inertia": (6,),
+    "E_parameters": (4,),
+}
+OF_BODIES: dict[str, tuple[int, ...]] = {"R": (3, 3), "at": (3,), "parameters": (4,)}
+OF_MARKERS: dict[str, tuple[int, ...]] = {"marker_R": (3, 3), "marker_at": (3,)}
 
 
 @dataclass(frozen=True)
@@ -71,22 +84,41 @@ class LinkNumbers:
 
     @property
     def vector(self) -> FloatArray:
-        """All, flat."""
-        return np.concatenate([np.ravel(x) for x in vars(self).values()])
+        """All, flat: the records of the links one after the other, those of bodies, of markers."""
+        return self._in_records(vars(self))
 
     @staticmethod
-    def shapes(tree: Tree) -> dict[str, tuple[int, ...]]:
-        """Name → shape, in the order of `vector`."""
-        n, nb, nm = len(tree.links), len(tree.parts.bodies), len(marked(tree))
-        of_links = {"E": (3, 3), "d": (3,), "h": (), "offset": (), "mass": (), "moment": (3,)}
-        of_links |= {"inertia": (6,), "E_parameters": (4,)}
-        of_bodies = {"R": (3, 3), "at": (3,), "parameters": (4,)}
-        of_markers = {"marker_R": (3, 3), "marker_at": (3,)}
-        return {
-            name: (count, *shape)
-            for count, group in ((n, of_links), (nb, of_bodies), (nm, of_markers))
-            for name, shape in group.items()
-        }
+    def _in_records(values: Mapping[str, Any]) -> Any:
+        """Arrays of entries by name, as one of records."""
+        groups = []
+        for fields in (OF_LINKS, OF_BODIES, OF_MARKERS):
+            count = len(values[next(iter(fields))])
+            columns = [
+                np.reshape(values[name], (count, int(np.prod(shape))))
+                for name, shape in fields.items()
+            ]
+            groups.append(np.concatenate(columns, axis=1).ravel())
+        return np.concatenate(groups)
+
+    @staticmethod
+    def count(tree: Tree) -> int:
+        """Length of `vector`."""
+        return sum(places.size for places in LinkNumbers.places(tree).values())
+
+    @staticmethod
+    def places(tree: Tree) -> dict[str, np.ndarray]:
+        """Name → where its entries are in `vector`, an array of its shape."""
+        counts = (len(tree.links), len(tree.parts.bodies), len(marked(tree)))
+        found, start = {}, 0
+        for count, fields in zip(counts, (OF_LINKS, OF_BODIES, OF_MARKERS), strict=True):
+            sizes = [int(np.prod(shape)) for shape in fields.values()]
+            record = sum(sizes)
+            first = start + np.cumsum([0, *sizes])
+            for (name, shape), size, at in zip(fields.items(), sizes, first, strict=False):
+                places = at + record * np.arange(count)[:, None] + np.arange(size)
+                found[name] = places.reshape(count, *shape)
+            start += count * record
+        return found
 
     def pattern(self) -> Pattern:
         """Entries of `vector` that are structure: zeros, and ones of axes; see `folding`.
@@ -108,16 +140,17 @@ class LinkNumbers:
             "moment": self.mass[:, None] * length,
             "inertia": np.abs(self.inertia).max(axis=-1, initial=0.0)[:, None],
         }
-        found, start = [], 0
+        constants: dict[str, Any] = {}
         for name, values in vars(self).items():
+            constants[name] = np.full(np.shape(values), np.nan)
             if name in sizes:
-                vanish = np.abs(values) <= NEGLIGIBLE * sizes[name]
-                found += [(start + k, 0.0) for k in np.flatnonzero(vanish).tolist()]
-                if name in ("E", "R", "marker_R"):
-                    ones = np.flatnonzero(np.abs(np.abs(values) - 1.0) <= NEGLIGIBLE)
-                    found += [(start + k, float(np.sign(values.flat[k]))) for k in ones.tolist()]
-            start += values.size
-        return tuple(found)
+                constants[name][np.abs(values) <= NEGLIGIBLE * sizes[name]] = 0.0
+            if name in ("E", "R", "marker_R"):
+                ones = np.abs(np.abs(values) - 1.0) <= NEGLIGIBLE
+                constants[name][ones] = np.sign(values[ones])
+        flat = self._in_records(constants)
+        known = np.flatnonzero(~np.isnan(flat))
+        return tuple(zip(known.tolist(), flat[known].tolist(), strict=True))
 
 
 def marked(tree: Tree) -> list[tuple[int, Element, int]]:
@@ -149,9 +182,18 @@ class _Placing:
         self.R, self.at = np.tile(np.eye(3), (nb + 1, 1, 1)), np.zeros((nb + 1, 3))
         for branch in tree.branches:
             self._place(branch)
-        for link in range(n):
-            if tree.links[link].motion == "revolute":
-                self._turn(link)
+        self.bodies: list[list[int]] = [[] for _ in range(n)]
+        self.children: list[list[int]] = [[] for _ in range(n)]
+        for body, link in tree.link_of.items():
+            if body >= 0 and link >= 0:
+                self.bodies[link].append(body)
+        for k, link in enumerate(tree.links):
+            if link.parent >= 0:
+                self.children[link.parent].append(k)
+        self.size = max(np.abs(self.d).max(initial=0.0), np.abs(self.at).max(initial=0.0))
+        for k, link in enumerate(tree.links):
+            if link.motion == "revolute":
+                self._turn(k)
 
     def _place(self, branch: Branch) -> None:
         """The frames of a branch, at the markers of its joint."""
@@ -180,8 +222,7 @@ class _Placing:
     def _turn(self, link: int) -> None:
         """Turn the frame of a hinge about z, and move it along z, to where most numbers vanish."""
         tree = self.tree
-        bodies = [b for b, k in tree.link_of.items() if k == link and b >= 0]
-        children = [k for k, c in enumerate(tree.links) if c.parent == link]
+        bodies, children = self.bodies[link], self.children[link]
         hinges = [k for k in children if tree.links[k].motion == "revolute"]
         if hinges:
             w, d = self.E[hinges[0]][:, 2], self.d[hinges[0]]
@@ -189,7 +230,6 @@ class _Placing:
             return
         else:
             w, d = np.array([0.0, 0.0, 1.0]), self._center(bodies)
-        size = max(float(np.abs(self.d).max(initial=0.0)), float(np.abs(self.at).max(initial=0.0)))
         sine, sigma, kappa = float(np.hypot(w[0], w[1])), 0.0, 0.0
         if sine > PARALLEL:
             x = np.array([-w[1], w[0], 0.0]) / sine
@@ -199,7 +239,7 @@ class _Placing:
         else:
             x, sigma = np.array([d[0], d[1], 0.0]), float(d[2])
             length = float(np.linalg.norm(x))
-            x = x / length if length > PARALLEL * size else np.array([1.0, 0.0, 0.0])
+            x = x / length if length > PARALLEL * self.size else np.array([1.0, 0.0, 0.0])
         turn = np.array([[x[0], -x[1], 0.0], [x[1], x[0], 0.0], [0.0, 0.0, 1.0]])
         self.offset[link] += np.arctan2(x[1], x[0])
         self.h[link] += sigma

@@ -9,18 +9,19 @@ joins alone. With the markers' axes X and origins o,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from zwang.bodies.link_numbers import CYCLE, LinkNumbers
+from zwang.bodies.links import product
 from zwang.bodies.pose import SCALAR, config_of
-from zwang.bodies.recursion import product
 from zwang.bodies.tree import Branch, Tree
 
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["entered"]
+__all__ = ["entered", "entered_branch", "marker_names"]
 
 
 @dataclass(frozen=True)
@@ -41,37 +42,73 @@ def entered(
     import casadi as ca
 
     q_hat, v_hat = ca.SX.zeros(tree.nq, 1), ca.SX.zeros(tree.nv, 1)
-    starts, v_starts = tree.parts.places
+    (starts, v_starts), slots = tree.parts.places, tree.parts.slots
     for branch in tree.branches:
         if not branch.steps:
             continue
+        states = [
+            (q[starts[i] : starts[i + 1]], v[v_starts[i] : v_starts[i + 1]])
+            if i >= 0
+            else (ca.SX(0, 1), ca.SX(0, 1))
+            for i in (branch.parent, branch.child)
+        ]
+        marks = [p[slice(*slots[name])] for name in marker_names(branch)]
+        offsets = [numbers.offset[k] for k in branch.links]
+        value, rate = entered_branch(tree, branch, states, marks, offsets)
         link = tree.links[branch.links[0]]
-        child = branch.child
-        if link.motion in ("free", "scalar"):  # the coordinates of the body itself
-            count = starts[child + 1] - starts[child]
-            q_hat[link.q : link.q + count] = q[starts[child] : starts[child + 1]]
-            own = v[v_starts[child] : v_starts[child + 1]]
-            v_hat[link.v : link.v + own.numel()] = own
-            continue
-        a, b = (_body(tree, i, q, v) for i in (branch.parent, child))
-        if link.motion == "spherical":
-            conjugate = ca.vertcat(a.e[0], -a.e[1:])
-            q_hat[link.q : link.q + 4] = product(conjugate, b.e)
-            v_hat[link.v : link.v + 3] = ca.mtimes(b.R.T, b.spin - a.spin)
-            continue
-        for k, (value, rate) in zip(branch.links, _steps(tree, branch, a, b, p), strict=True):
-            q_hat[tree.links[k].q] = value + numbers.offset[k]
-            v_hat[tree.links[k].v] = rate
+        q_hat[link.q : link.q + value.numel()] = value
+        v_hat[link.v : link.v + rate.numel()] = rate
     return q_hat, v_hat
 
 
+def entered_branch(
+    tree: Tree,
+    branch: Branch,
+    states: Sequence[tuple[casadi.SX, casadi.SX]],
+    marks: Sequence[casadi.SX],
+    offsets: Sequence[casadi.SX],
+) -> tuple[casadi.SX, casadi.SX]:
+    """q̂ and v̂ of the links of a branch.
+
+    Parameters
+    ----------
+    states : q and v of the parent and of the child; empty for the ground.
+    marks : what `marker_names` names.
+    offsets : of the links.
+    """
+    import casadi as ca
+
+    motion = tree.links[branch.links[0]].motion
+    if motion in ("free", "scalar"):  # the coordinates of the body itself
+        return states[1]
+    ends = zip((branch.parent, branch.child), states, strict=True)
+    a, b = (_body(tree, i, *state) for i, state in ends)
+    if motion == "spherical":
+        conjugate = ca.vertcat(a.e[0], -a.e[1:])
+        return product(conjugate, b.e), ca.mtimes(b.R.T, b.spin - a.spin)
+    found = _steps(branch, a, b, _markers(tree, branch, marks))
+    values = [value + offset for (value, _), offset in zip(found, offsets, strict=True)]
+    return ca.vertcat(*values), ca.vertcat(*(rate for _, rate in found))
+
+
+def marker_names(branch: Branch) -> list[str]:
+    """Names of the parameters of a branch's markers: arm and axes on the parent, on the child."""
+    joint = branch.joint
+    if joint is None:
+        return []
+    assert joint.layout is not None
+    axes = "axes" if joint.layout.plane is None else "along"
+    ends = "ba" if branch.reverse else "ab"
+    return [f"{joint.elements[0]}.{what}_{end}" for end in ends for what in ("at", axes)]
+
+
 def _steps(
-    tree: Tree, branch: Branch, a: _Body, b: _Body, p: casadi.SX
+    branch: Branch, a: _Body, b: _Body, markers: list[tuple[casadi.SX, casadi.SX]]
 ) -> list[tuple[casadi.SX, casadi.SX]]:
     """Slide or angle, and its rate, of each link of a branch."""
     import casadi as ca
 
-    (arm_a, X_a), (arm_b, X_b) = _markers(tree, branch, p)
+    (arm_a, X_a), (arm_b, X_b) = markers
     A, B = ca.mtimes(a.R, X_a), ca.mtimes(b.R, X_b)
     at_a, at_b = ca.mtimes(a.R, arm_a), ca.mtimes(b.R, arm_b)
     R, apart = ca.mtimes(A.T, B), b.r + at_b - a.r - at_a
@@ -110,7 +147,9 @@ def _bend(
     return ca.atan2(sign * R[i, k], R[i, i]), ca.dot(B[:, j], spin)
 
 
-def _markers(tree: Tree, branch: Branch, p: casadi.SX) -> list[tuple[casadi.SX, casadi.SX]]:
+def _markers(
+    tree: Tree, branch: Branch, marks: Sequence[casadi.SX]
+) -> list[tuple[casadi.SX, casadi.SX]]:
     """Arm and axes of the markers on parent and child, in the axes of their bodies."""
     import casadi as ca
     import numpy as np
@@ -122,33 +161,28 @@ def _markers(tree: Tree, branch: Branch, p: casadi.SX) -> list[tuple[casadi.SX, 
         axes = ca.SX(ca.DM(np.linalg.matrix_power(CYCLE, (k + 1) % 3)))
         return [(ca.SX.zeros(3, 1), axes)] * 2
     assert joint.layout is not None
-    found, slots = [], tree.parts.slots
-    for end in "ba" if branch.reverse else "ab":
-        start, stop = slots[f"{joint.elements[0]}.at_{end}"]
-        at = p[start:stop]
+    found = []
+    for at, directions in (marks[:2], marks[2:]):
         if joint.layout.plane is None:
-            start, stop = slots[f"{joint.elements[0]}.axes_{end}"]
-            found.append((at, ca.reshape(p[start:stop], 3, 3).T))
+            found.append((at, ca.reshape(directions, 3, 3).T))
             continue
         i, j, k = joint.layout.plane
-        start, stop = slots[f"{joint.elements[0]}.along_{end}"]
         arm, along, normal = ca.SX.zeros(3, 1), ca.SX.zeros(3, 1), ca.SX.zeros(3, 1)
         arm[i], arm[j], normal[k] = at[0], at[1], 1
-        along[i], along[j] = p[start], p[start + 1]
+        along[i], along[j] = directions[0], directions[1]
         x, z = (along, normal) if joint.layout.normal[0] else (normal, along)
         found.append((arm, ca.horzcat(x, ca.cross(z, x), z)))
     return found
 
 
-def _body(tree: Tree, i: int, q: casadi.SX, v: casadi.SX) -> _Body:
+def _body(tree: Tree, i: int, own: casadi.SX, speed: casadi.SX) -> _Body:
     import casadi as ca
 
     zero, one = ca.SX.zeros(3, 1), ca.SX(ca.DM([1, 0, 0, 0]))
     if i < 0:
         return _Body(zero, ca.SX.eye(3), zero, zero, one)
-    kind, (starts, v_starts) = tree.parts.bodies[i].kind, tree.parts.places
+    kind = tree.parts.bodies[i].kind
     assert kind is not SCALAR
-    own, speed = q[starts[i] : starts[i + 1]], v[v_starts[i] : v_starts[i + 1]]
     if kind.plane is None:
         R = ca.reshape(config_of(kind, own)[3:], 3, 3).T
         return _Body(own[:3], R, speed[:3], ca.mtimes(R, speed[3:]), own[3:])

@@ -7,6 +7,7 @@ them where it hands anything over, so that runs, events and reactions know those
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,33 +24,57 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Carrier", "enter_tree"]
+__all__ = ["Carrier", "WrittenCarrier", "enter_tree", "through"]
 
 
 @dataclass(frozen=True)
-class Carrier:
+class Carrier(ABC):
     """The coordinates q̂, v̂ of a program, and q(q̂), v(q̂, v̂) of the system it carries.
+
+    Kernels take q̂, v̂, t, p̂; p̂ are the parameters p of the system and, after them, numbers of the
+    carrier's own, which belong to one start.
 
     Attributes
     ----------
     name : what kind of coordinates, for notes.
-    inputs : symbols q̂, v̂, t, p̂; p̂ are the parameters p of the system and, after them, numbers of
-        the carrier's own, which belong to one start.
-    q, v : the system's coordinates and velocities as expressions of the inputs.
     into : (Y, t, P) → (Ŷ, P̂) of N states (N, n) with parameters (N, np), row by row: what a state
         becomes does not depend on its company.
     scales : sizes of the entries of (q, v) → those of (q̂, v̂).
     """
 
     name: str
-    inputs: tuple[casadi.SX, casadi.SX, casadi.SX, casadi.SX] = field(repr=False)
-    q: casadi.SX = field(repr=False)
-    v: casadi.SX = field(repr=False)
     into: Callable[[FloatArray, float, FloatArray], tuple[FloatArray, FloatArray]] = field(
         repr=False
     )
     scales: Callable[[FloatArray], FloatArray] = field(repr=False)
-    _last: dict[int, Any] = field(default_factory=dict, repr=False, compare=False)
+    _last: dict[int, Any] = field(default_factory=dict, repr=False, compare=False, kw_only=True)
+
+    @property
+    @abstractmethod
+    def leaving(self) -> Kernel:
+        """(q̂, v̂, t, p̂) → (q, v)."""
+
+    @abstractmethod
+    def seen(self, name: str, e: casadi.SX, symbols: tuple[casadi.SX, ...]) -> Kernel:
+        """A kernel of the carrier's for an expression of the system's symbols q, v, t, p."""
+
+    @abstractmethod
+    def accelerations(
+        self, Y: FloatArray, rates: FloatArray, t: float, P: FloatArray
+    ) -> FloatArray:
+        """v̇ (N, nv) of the system from Ŷ (N, n̂), its rates and P̂ (N, np̂)."""
+
+    @cached_property
+    def inner(self) -> tuple[int, int]:
+        """Numbers of coordinates q̂ and velocities v̂."""
+        q, v, *_ = self.leaving.inputs
+        return q.size, v.size
+
+    @cached_property
+    def outer(self) -> tuple[int, int]:
+        """Numbers of coordinates q and velocities v of the system."""
+        q, v = self.leaving.outputs
+        return q.size, v.size
 
     def entered(self, y: FloatArray, t: float, p: FloatArray) -> tuple[FloatArray, FloatArray]:
         """ŷ and p̂ of one state, remembered: a program is chosen where its loop begins."""
@@ -74,35 +99,31 @@ class Carrier:
 
     def leave(self, y: FloatArray, t: FloatArray, p: FloatArray) -> FloatArray:
         """States ŷ (rows, n̂) at times (rows,), with parameters p̂ or (rows, np̂), as y (rows, n)."""
-        kernel, (nq, nv) = self._kernel, self.outer
-        out = np.empty((len(y), nq + nv))
-        y, t, p = np.ascontiguousarray(y), np.ascontiguousarray(t), np.ascontiguousarray(p)
-        _leave(kernel.address, y, t, np.atleast_2d(p), out, self.inner[0], nq, kernel.work())
-        return out
+        return through(self.leaving, y, t, p)
 
-    def accelerations(
-        self, Y: FloatArray, rates: FloatArray, t: float, P: FloatArray
-    ) -> FloatArray:
-        """v̇ (N, nv) of the system from Ŷ (N, n̂), its rates and P̂ (N, np̂)."""
-        kernel, found = self._rate_kernel, np.empty((len(Y), self.outer[1]))
-        Y, rates, P = (np.ascontiguousarray(x) for x in (Y, rates, P))
-        _accelerate(kernel.address, Y, rates, np.array([t]), P, found, self.inner[0], kernel.work())
-        return found
 
-    def of_inputs(self, e: casadi.SX, symbols: tuple[casadi.SX, ...]) -> casadi.SX:
-        """An expression of the system's q, v, t, p as one of the carrier's inputs."""
-        import casadi as ca
+def through(kernel: Kernel, y: FloatArray, t: FloatArray, p: FloatArray) -> FloatArray:
+    """What a kernel (q, v, t, p) → (q′, v′) makes of the rows of y, each with its time."""
+    q, outer = kernel.inputs[0].size, [port.size for port in kernel.outputs]
+    out = np.empty((len(y), sum(outer)))
+    y, t, p = np.ascontiguousarray(y), np.ascontiguousarray(t), np.ascontiguousarray(p)
+    _through(kernel.address, y, t, np.atleast_2d(p), out, q, outer[0], kernel.work())
+    return out
 
-        _, _, t, p = self.inputs
-        values = [self.q, self.v, t, p[: symbols[3].numel()]]
-        return ca.substitute([e], list(symbols), values)[0]
 
-    def kernel(self, name: str, outputs: Sequence[casadi.SX]) -> Kernel:
-        """Compile functions of the inputs."""
-        import casadi as ca
+@dataclass(frozen=True)
+class WrittenCarrier(Carrier):
+    """A carrier whose way back is written down.
 
-        dense = [ca.densify(e) for e in outputs]
-        return compile_kernel(ca.Function(name, list(self.inputs), dense), name=name)
+    Attributes
+    ----------
+    inputs : symbols q̂, v̂, t, p̂.
+    q, v : the system's coordinates and velocities as expressions of the inputs.
+    """
+
+    inputs: tuple[casadi.SX, casadi.SX, casadi.SX, casadi.SX] = field(repr=False)
+    q: casadi.SX = field(repr=False)
+    v: casadi.SX = field(repr=False)
 
     @cached_property
     def inner(self) -> tuple[int, int]:
@@ -114,14 +135,37 @@ class Carrier:
         """Numbers of coordinates q and velocities v of the system."""
         return self.q.numel(), self.v.numel()
 
+    def seen(self, name: str, e: casadi.SX, symbols: tuple[casadi.SX, ...]) -> Kernel:
+        """A kernel of the carrier's for an expression of the system's symbols q, v, t, p."""
+        import casadi as ca
+
+        _, _, t, p = self.inputs
+        values = [self.q, self.v, t, p[: symbols[3].numel()]]
+        return self._kernel(name, [ca.substitute([e], list(symbols), values)[0]])
+
+    def accelerations(
+        self, Y: FloatArray, rates: FloatArray, t: float, P: FloatArray
+    ) -> FloatArray:
+        """v̇ (N, nv) of the system from Ŷ (N, n̂), its rates and P̂ (N, np̂)."""
+        kernel, found = self._rate_kernel, np.empty((len(Y), self.outer[1]))
+        Y, rates, P = (np.ascontiguousarray(x) for x in (Y, rates, P))
+        _accelerate(kernel.address, Y, rates, np.array([t]), P, found, self.inner[0], kernel.work())
+        return found
+
+    def _kernel(self, name: str, outputs: Sequence[casadi.SX]) -> Kernel:
+        import casadi as ca
+
+        dense = [ca.densify(e) for e in outputs]
+        return compile_kernel(ca.Function(name, list(self.inputs), dense), name=name)
+
     @property
     def leaving(self) -> Kernel:
-        """(q̂, v̂, t, p̂) → (q, v), compiled."""
-        return self._kernel
+        """(q̂, v̂, t, p̂) → (q, v)."""
+        return self._leaving
 
     @cached_property
-    def _kernel(self) -> Kernel:
-        return self.kernel("leave", [self.q, self.v])
+    def _leaving(self) -> Kernel:
+        return self._kernel("leave", [self.q, self.v])
 
     @cached_property
     def _rate_kernel(self) -> Kernel:
@@ -136,8 +180,8 @@ class Carrier:
 
 
 @loop
-def _leave(kernel, y, t, p, out, inner, outer, work):
-    """q and v of each row of ŷ; `inner` and `outer` are the numbers of coordinates."""
+def _through(kernel, y, t, p, out, inner, outer, work):
+    """Both outputs for each row of y; `inner` and `outer` are the numbers of coordinates."""
     for k in range(y.shape[0]):
         own = min(k, p.shape[0] - 1)
         call(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from zwang.kernels.expression import Expression, Port
     from zwang.kernels.llvm import LoadedCode
 
-__all__ = ["LANES", "Kernel", "cache_hits", "compilations", "compile"]
+__all__ = ["LANES", "Kernel", "cache_hits", "compilations", "compile", "compile_expression"]
 
 LANES = (1, 2, 4, 8)
 _LOG = logging.getLogger("zwang.kernels")
@@ -213,7 +213,14 @@ def compile(  # noqa: A001 - used as kernels.compile
     """
     if lanes not in LANES:
         raise InputError("lanes", found=repr(lanes), expected=f"one of {LANES}")
-    expression = read(function)
+    label = name or function.name()
+    return compile_expression(read(function), lanes=lanes, shared=shared, name=label)
+
+
+def compile_expression(
+    expression: Expression, *, lanes: int, shared: Iterable[int] = (), name: str
+) -> Kernel:
+    """Kernel of a list of instructions; outputs that nothing is stored to are left as they are."""
     common = frozenset(shared) if lanes > 1 else frozenset()
     wanted = os.environ.get("ZWANG_JIT", "1").strip().lower() not in {"0", "false", "no", "off"}
     with _lock:
@@ -223,7 +230,7 @@ def compile(  # noqa: A001 - used as kernels.compile
         if code is None:
             make = _compiled_code if wanted else _interpreted
             code = _loaded[key] = make(expression, lanes, common)
-    return Kernel(name or function.name(), expression, lanes, code, common)
+    return Kernel(name, expression, lanes, code, common)
 
 
 def _interpreted(expression: Expression, lanes: int, shared: frozenset[int]) -> _Code:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from zwang.engine.blocks.tape import OUT, SPACES, WORK, Stream
+from zwang.engine.blocks.tape import OUT, SPACES, WORK, P, Stream
 from zwang.kernels import cache
 from zwang.kernels.element import Kernel
 from zwang.kernels.emit import ENTRY_POINT
@@ -19,11 +19,16 @@ if TYPE_CHECKING:
     from zwang.kernels.expression import Port
     from zwang.kernels.llvm import LoadedCode
 
-__all__ = ["TapeKernel"]
+__all__ = ["Loaded", "Ports", "TapeKernel"]
 
 
 class TapeKernel(Kernel):
-    """A kernel that plays a tape; the same interface as any other."""
+    """A kernel that plays a tape; the same interface as any other.
+
+    Parameters
+    ----------
+    shared : whether lanes have the parameters in common.
+    """
 
     def __init__(
         self,
@@ -32,23 +37,25 @@ class TapeKernel(Kernel):
         outputs: tuple[Port, ...],
         lanes: int,
         stream: Stream,
+        *,
+        shared: bool = False,
     ) -> None:
         player = _player(stream.patterns)
         self._kept = stream, player  # the code below holds their addresses
         code = load(object_code(_start(len(inputs), len(outputs), stream, player)))
-        ports: Any = _Ports(inputs, outputs)
-        loaded: Any = _Loaded(code, stream.work_size)
-        super().__init__(name, ports, lanes, loaded)
+        ports: Any = Ports(inputs, outputs)
+        loaded: Any = Loaded(code, stream.work_size)
+        super().__init__(name, ports, lanes, loaded, frozenset([P] if shared else []))
 
 
-class _Ports:
+class Ports:
     """Inputs and outputs, as a kernel asks for them."""
 
     def __init__(self, inputs: tuple[Port, ...], outputs: tuple[Port, ...]) -> None:
         self.inputs, self.outputs = inputs, outputs
 
 
-class _Loaded:
+class Loaded:
     """Code in memory and what it needs, as a kernel asks for them."""
 
     def __init__(self, loaded: object, work_size: int) -> None:

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zwang.kernels.element import Kernel
-from zwang.kernels.element import compile as compile_kernel
+from zwang.engine.blocks.specialise import Constants, Special
+from zwang.kernels.element import Kernel, compile_expression
+from zwang.kernels.expression import read
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Mapping
 
     import casadi
+
+    from zwang.kernels.expression import Expression
 
 __all__ = ["OUT", "WORK", "P", "Place", "Q", "Stream", "T", "Tape", "V", "Work"]
 
@@ -72,10 +75,19 @@ class Stream:
 
 
 class Tape:
-    """Calls, collected and then made into a stream."""
+    """Calls, collected and then made into a stream.
 
-    def __init__(self, lanes: int) -> None:
+    Parameters
+    ----------
+    constants : entries of p that are known; then calls are made special, see `specialise`.
+    shared : whether lanes have p in common.
+    """
+
+    def __init__(
+        self, lanes: int, constants: Mapping[int, float] | None = None, *, shared: bool = False
+    ) -> None:
         self.lanes, self.work = lanes, Work()
+        self._constants, self._shared = constants, shared
         self._calls: list[tuple[int, tuple[Place, ...]]] = []
         self._kernels: list[Kernel] = []
         self._numbers: dict[int, int] = {}
@@ -85,13 +97,35 @@ class Tape:
         """Add a call."""
         number = self._numbers.get(id(function))
         if number is None:
-            number = self._numbers[id(function)] = len(self._kernels)
-            self._kernels.append(compile_kernel(function, lanes=self.lanes))
+            number = self._numbers[id(function)] = len(self._functions)
             self._functions.append(function)
         self._calls.append((number, places))
 
+    def _compile(self) -> None:
+        """Make kernels of the functions that are called."""
+        if self._constants is None:
+            expressions = [read(f) for f in self._functions]
+            calls = [(expressions[n], self._functions[n].name(), at) for n, at in self._calls]
+        else:
+            calls = _special(self._functions, self._calls, self._constants)
+        numbers: dict[tuple[int, tuple[int, ...]], int] = {}
+        numbered: list[tuple[int, tuple[Place, ...]]] = []
+        for expression, name, places in calls:
+            common: tuple[int, ...] = ()
+            if self._shared:
+                given = enumerate(places[: len(expression.inputs)])
+                common = tuple(k for k, (space, _) in given if space == P)
+            number = numbers.get((id(expression), common))
+            if number is None:
+                number = numbers[id(expression), common] = len(self._kernels)
+                kernel = compile_expression(expression, lanes=self.lanes, shared=common, name=name)
+                self._kernels.append(kernel)
+            numbered.append((number, places))
+        self._calls = numbered
+
     def stream(self) -> Stream:
         """The tape ready to be played."""
+        self._compile()
         width = 8 * self.lanes
         offsets, scratch = self._placed()
         patterns: dict[tuple[int, ...], int] = {}
@@ -100,7 +134,10 @@ class Tape:
             pattern = tuple([space for space, _ in places])
             index = patterns.setdefault(pattern, len(patterns))
             words.append(number << 16 | index)
-            words += [offset * width for offset in own]
+            words += [
+                offset * (8 if self._shared and space == P else width)
+                for (space, _), offset in zip(places, own, strict=True)
+            ]
             words.append(scratch * width)
         assert max(len(patterns), len(self._kernels)) < 2**16
         assert max(words, default=0) < 2**32
@@ -147,3 +184,50 @@ class Tape:
             for number in over:
                 free.setdefault(sizes[number], []).append(at[number])
         return offsets, size
+
+
+def _special(
+    functions: list[casadi.Function],
+    calls: list[tuple[int, tuple[Place, ...]]],
+    constants: Mapping[int, float],
+) -> list[tuple[Expression, str, tuple[Place, ...]]]:
+    """The calls that are needed, each with what is left of its function, see `specialise`."""
+    sizes = [[f.nnz_in(k) for k in range(f.n_in())] for f in functions]
+    found: dict[tuple[int, tuple[Constants, ...]], Special] = {}
+    known: dict[int, Constants] = {}  # of the stretches of the work array, as they are by now
+
+    def entries(place: Place, size: int) -> Constants:
+        space, at = place
+        if space == WORK:
+            return known.get(at, ())
+        if space != P:
+            return ()
+        return tuple((k, constants[at + k]) for k in range(size) if at + k in constants)
+
+    made: list[Special] = []
+    for number, places in calls:
+        given = tuple(map(entries, places, sizes[number]))
+        key = (number, given)
+        if key not in found:
+            found[key] = Special(functions[number], given)
+        special = found[key]
+        made.append(special)
+        for (space, at), values in zip(places[len(given) :], special.constants, strict=True):
+            if space == WORK:
+                known[at] = values
+    needed: dict[int, int] = {}  # bits of the entries that later calls look at
+    kept: list[tuple[Expression, str, tuple[Place, ...]]] = []
+    for (number, places), special in zip(reversed(calls), reversed(made), strict=True):
+        count = len(sizes[number])
+        needs = tuple(
+            special.everything(k) if space != WORK else needed.pop(at, 0) & special.variable(k)
+            for k, (space, at) in enumerate(places[count:])
+        )
+        if not any(needs):
+            continue
+        expression, seen = special.for_needs(needs)
+        for (space, at), bits in zip(places, seen, strict=False):
+            if space == WORK:
+                needed[at] = needed.get(at, 0) | bits
+        kept.append((expression, special.name, places))
+    return kept[::-1]

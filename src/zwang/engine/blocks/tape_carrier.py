@@ -1,0 +1,92 @@
+"""A carrier whose way back is a tape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.engine.blocks.play import Loaded, Ports
+from zwang.engine.carrier import Carrier, through
+from zwang.kernels.element import Kernel
+from zwang.kernels.element import compile as compile_kernel
+from zwang.kernels.emit import ENTRY_POINT
+from zwang.kernels.llvm import load, object_code
+from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    import casadi
+
+__all__ = ["TapeCarrier"]
+
+
+@dataclass(frozen=True)
+class TapeCarrier(Carrier):
+    """A carrier of a large system.
+
+    Attributes
+    ----------
+    way_back : makes the kernels ``leave``, (q̂, v̂, t, p̂) → (q, v), and ``rates``, the same of
+        ((q̂, q̂̇), (v̂, v̂̇), t, p̂) → (q̇, v̇).
+    """
+
+    way_back: Callable[[str], Kernel] = field(repr=False)
+
+    @property
+    def leaving(self) -> Kernel:
+        """(q̂, v̂, t, p̂) → (q, v)."""
+        return self._leaving
+
+    @cached_property
+    def _leaving(self) -> Kernel:
+        return self.way_back("leave")
+
+    @cached_property
+    def _rates(self) -> Kernel:
+        return self.way_back("rates")
+
+    def accelerations(
+        self, Y: FloatArray, rates: FloatArray, t: float, P: FloatArray
+    ) -> FloatArray:
+        """v̇ (N, nv) of the system from Ŷ (N, n̂), its rates and P̂ (N, np̂)."""
+        n = self.inner[0]
+        rows = np.concatenate([Y[:, :n], rates[:, :n], Y[:, n:], rates[:, n:]], axis=1)
+        return through(self._rates, rows, np.full(len(Y), t), P)[:, self.outer[0] :]
+
+    def seen(self, name: str, e: casadi.SX, symbols: tuple[casadi.SX, ...]) -> Kernel:
+        """A kernel of the carrier's for an expression of the system's symbols q, v, t, p."""
+        import casadi as ca
+
+        function = ca.Function(name, list(symbols), [ca.densify(e)])
+        return _After(self.leaving, compile_kernel(function, name=name))
+
+
+class _After(Kernel):
+    """A kernel of (q, v, t, p) with one result, evaluated where another kernel leads."""
+
+    def __init__(self, first: Kernel, then: Kernel) -> None:
+        q, v = (port.size for port in first.outputs)
+        self._kept = first, then  # the code below holds their addresses
+        work_size = q + v + max(first.work_size, then.work_size)
+        code = load(object_code(_both(first.address, then.address, q, v)))
+        ports: Any = Ports(first.inputs, then.outputs)
+        loaded: Any = Loaded(code, work_size)
+        super().__init__(then.name, ports, 1, loaded)
+
+
+def _both(first: int, then: int, q: int, v: int) -> str:
+    """LLVM assembly that calls the one and then the other; (q, v) begin the work array."""
+    names = ["q", "v", "t", "p", "out", "work"]
+    return f"""define void @{ENTRY_POINT}({", ".join(f"ptr %{name}" for name in names)}) nounwind {{
+  %first = inttoptr i64 {first} to ptr
+  %then = inttoptr i64 {then} to ptr
+  %there = getelementptr double, ptr %work, i64 {q}
+  %rest = getelementptr double, ptr %work, i64 {q + v}
+  call void %first(ptr %q, ptr %v, ptr %t, ptr %p, ptr %work, ptr %there, ptr %rest)
+  call void %then(ptr %work, ptr %there, ptr %t, ptr %p, ptr %out, ptr %rest)
+  ret void
+}}
+"""

@@ -1,0 +1,114 @@
+"""A program whose kernels are tapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from zwang.engine.blocks.play import TapeKernel
+from zwang.engine.blocks.tape import Tape
+from zwang.engine.carrier import Carrier
+from zwang.engine.program import NODES
+from zwang.kernels.element import Kernel
+from zwang.kernels.expression import Port
+
+__all__ = ["TapeProgram"]
+
+#: What each kernel gives.
+OUTPUTS = {
+    "derivative": ("q_dot", "v_dot"),
+    "rates": ("q_dot",),
+    "acceleration": ("v_dot",),
+    "arrival": ("q_dot", "v_dot", "ratios"),
+    "forces": ("v_dot", "multipliers"),
+    "project": ("q", "v", "pivots"),
+    "residual": ("ratios",),
+    "misses": ("positions", "rates"),
+    "settle": ("v_dot",),
+}
+
+
+@dataclass(frozen=True)
+class TapeProgram:
+    """Equations of motion of a large system; the same interface as `zwang.engine.program.Program`.
+
+    Attributes
+    ----------
+    nq, nv, rows, lanes, left_out, carrier, plain_rates, frames : as there.
+    parameters : length of p.
+    writers : name of a kernel → what writes its tape.
+    placed : how many of the constraint rows are at position level.
+    constants : entries of p that are known, see `zwang.engine.blocks.specialise`.
+    """
+
+    nq: int
+    nv: int
+    rows: tuple[int, int, int]
+    lanes: int
+    parameters: int
+    writers: Mapping[str, Callable[[Tape], Any]] = field(repr=False)
+    left_out: tuple[int, ...] = ()
+    carrier: Carrier | None = None
+    constants: Mapping[int, float] | None = field(default=None, repr=False)
+    placed: int = 0
+    plain_rates: bool = False
+    frames: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _kernels: dict[str, Kernel] = field(default_factory=dict, repr=False)
+
+    def kernel(self, name: str) -> Kernel:
+        """A kernel, made when it is first asked for."""
+        if name not in self._kernels:
+            self._kernels[name] = self._made(name)
+        return self._kernels[name]
+
+    def at_nodes(self, name: str) -> Kernel:
+        """A kernel for `NODES` states of one trajectory at once, which share its parameters."""
+        key = f"{name} at nodes"
+        if key not in self._kernels:
+            self._kernels[key] = self._made(name, nodes=True)
+        return self._kernels[key]
+
+    def _made(self, name: str, *, nodes: bool = False) -> Kernel:
+        """One tape as a kernel."""
+        nq, nv, (_, kept, m) = self.nq, self.nv, self.rows
+        ports = {"q_dot": nq, "v_dot": nv, "q": nq, "v": nv, "ratios": kept}
+        ports |= {"multipliers": m, "pivots": max(2 * m, 1), "positions": self.placed, "rates": m}
+        lanes = NODES if nodes else self.lanes
+        tape = Tape(lanes, self.constants, shared=nodes)
+        self.writers[name](tape)
+        inputs = (Port("q", nq), Port("v", nv), Port("t", 1), Port("p", self.parameters))
+        outputs = tuple(Port(port, ports[port]) for port in OUTPUTS[name])
+        return TapeKernel(name, inputs, outputs, lanes, tape.stream(), shared=nodes)
+
+    def _used(self, events: Kernel | None, further: Sequence[str]) -> list[Kernel | None]:
+        names = ("derivative", "project", "residual")
+        common = [self.kernel(n) if self.rows[1] or n == "derivative" else None for n in names]
+        # Nobody arrives where there is nothing to keep: it would be the derivative once more.
+        more = [self.kernel(n) if self.rows[1] or n != "arrival" else None for n in further]
+        return [*common, events, *more]
+
+    def addresses(self, events: Kernel | None = None, further: tuple[str, ...] = ()) -> np.ndarray:
+        """Addresses of derivative, project, residual, events, and of `further` kernels."""
+        used = self._used(events, further)
+        return np.array([0 if x is None else x.address for x in used], dtype=np.int64)
+
+    def work(self, events: Kernel | None = None, further: tuple[str, ...] = ()) -> np.ndarray:
+        """A work array large enough for every one of these kernels."""
+        used = [x for x in self._used(events, further) if x is not None]
+        return max(used, key=lambda kernel: kernel.work_size).work()
+
+    @property
+    def has_nodes(self) -> bool:
+        """Whether its kernels come for nodes of one trajectory as well."""
+        return "acceleration" in self.writers
+
+    @property
+    def watches_all_rows(self) -> bool:
+        """Whether `residual` holds the rows that are left out."""
+        return False
+
+    def failure(self) -> None:
+        """Nothing here calls Python."""
