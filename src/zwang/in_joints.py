@@ -60,7 +60,7 @@ MOST_LINKS = 110
 MOST_VELOCITIES = 30
 #: Links of a tree without loops from which on it is evaluated link by link. Measured, hinges about
 #: skew axes: 10 of them take 0.55 µs so, and 0.49 µs as one expression; 20 1.18 and 1.55 µs; 100
-#: 6.7 and 8.8 µs, ready after 0.1 and 5 s; at eight nodes 11.1 and 12.3 µs. What is one expression
+#: 6.7 and 8.8 µs, ready after 0.3 and 4.7 s; at eight nodes 11.1 and 12.3 µs. One expression
 #: no longer fits the first cache. In a plane both take the same time, within a tenth.
 LINK_BY_LINK = 15
 
