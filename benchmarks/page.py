@@ -28,7 +28,7 @@ IMAGES = HERE.parent / "docs" / "images"
 
 #: How each engine goes through time.
 STEPPED = {
-    "Zwang": "compiled, order 8, error control",
+    "Zwang": "compiled, Gauss of order 16 or explicit of order 8, error control",
     "MuJoCo": "C, order 4, fixed steps",
     "Pinocchio": "from Python: order 4 with fixed steps, or SciPy's order 8, error control",
     "Exudyn": "C++, order 2 implicit with fixed steps; order 4 on trees",
