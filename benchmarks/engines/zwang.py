@@ -153,9 +153,7 @@ def settings(work: Work) -> Settings:
 
     ladder: Settings = {f"auto, tolerance {x:g}": lambda x=x: run(x) for x in TOLERANCES}
     if work.name in STIFF:
-        ladder |= {
-            f"radau5, tolerance {x:g}": lambda x=x: run(x, "radau5") for x in TOLERANCES
-        }
+        ladder |= {f"radau5, tolerance {x:g}": lambda x=x: run(x, "radau5") for x in TOLERANCES}
     return ladder
 
 
