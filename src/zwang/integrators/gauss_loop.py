@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from math import prod
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from zwang.integrators import gauss_nodes as nodes
 from zwang.integrators import shared as sh
 from zwang.integrators.collocation import gauss as gauss_points
 from zwang.integrators.loop import Loop, Output
+from zwang.kernels.element import Kernel
 from zwang.terms import FloatArray
 
 __all__ = ["GaussLoop"]
@@ -29,30 +31,19 @@ class GaussLoop(Loop):
     def prepare(self) -> None:
         """Coefficients, nodes and what belongs to them."""
         program, n = self.program, len(self.state)
-        names = ["acceleration", *([] if program.plain_rates else ["rates"])]
-        names += ["project"] if program.rows[0] else []
-        kernels = {name: program.at_nodes(name) for name in names}
-        self.node_addresses = np.array(
-            [
-                kernels[k].address if k in kernels else 0
-                for k in ("acceleration", "rates", "project")
-            ],
-            dtype=np.int64,
-        )
-        most = max(kernels.values(), key=lambda kernel: kernel.work_size)
+        self.node_addresses, most = _node_kernels(program)
         if most.work_size > len(self.work):
             self.work = most.work()
         c = gauss_points(NODES)
         self.coefficients = (c.c, c.b, c.integral, c.analysis)
-        self.kept, self.past = aligned(n, NODES), np.zeros(nodes.PAST)
+        lines = aligned((1 + gauss.NODE_VECTORS) * n + 4 * NODES, NODES)
+        self.kept, self.past = lines[:n], np.zeros(nodes.PAST)
         self.memory[sh.ERROR] = sh.LEAST_ERROR
-        self.sizes_of_entries = np.stack(
-            [np.abs(self.scales), np.where(self.scales < 0.0, 0.0, 1.0)]
-        )
+        self.sizes_of_entries = self.entry_sizes[:, :, 0].copy()
         self.space = (
             np.empty((gauss.VECTORS, n, 1)),
-            aligned(gauss.NODE_VECTORS, n, NODES),
-            aligned(4, NODES, NODES),
+            lines[n : -4 * NODES].reshape(gauss.NODE_VECTORS, n, NODES),
+            lines[-4 * NODES :].reshape(4, NODES, NODES),
             np.zeros((max(n, NODES), 1)),
             np.zeros((3, 1)),
             np.empty(n),
@@ -113,9 +104,25 @@ class GaussLoop(Loop):
         )
 
 
+def _node_kernels(program: Any) -> tuple[np.ndarray, Kernel]:
+    """Addresses of acceleration, rates and project at nodes, 0 for those that are not needed.
+
+    And the kernel among them that needs the most room to work in.
+    """
+    if "nodes" not in program.frames:
+        names = ["acceleration", *([] if program.plain_rates else ["rates"])]
+        names += ["project"] if program.rows[0] else []
+        kernels = {name: program.at_nodes(name) for name in names}
+        wanted = [kernels.get(name) for name in ("acceleration", "rates", "project")]
+        addresses = [0 if kernel is None else kernel.address for kernel in wanted]
+        most = max(kernels.values(), key=lambda kernel: kernel.work_size)
+        program.frames["nodes"] = np.array(addresses, dtype=np.int64), most
+    return program.frames["nodes"]
+
+
 def aligned(*shape: int) -> FloatArray:
     """An array of zeros that begins with a line of the cache."""
-    size = int(np.prod(shape))
+    size = prod(shape)
     array = np.zeros(size + _LINE // 8)
     first = -array.ctypes.data % _LINE // 8
     return array[first : first + size].reshape(shape)
