@@ -111,8 +111,15 @@ def _answer(module: Any, question: str, name: str, rest: list[Any], prepared: di
     if question == "run":
         if name not in prepared:
             prepared[name] = module.settings(work)
-        ran = prepared[name][rest[0]]()
-        return {**vars(ran), "places": np.asarray(ran.places, dtype=float)}
+        setting, times = rest
+        runs = [vars(prepared[name][setting]()) for _ in range(times)]
+        places = runs[-1]["places"]
+        found = places() if callable(places) else places
+        ran = dict(runs[-1], places=np.asarray(found, dtype=float))
+        for key in ("cpu", "advance", "build"):
+            if ran[key] is not None:
+                ran[key] = min(run[key] for run in runs)
+        return ran
     assert question == "evaluation", question
     evaluate = prepared.get(("evaluation", name)) or module.evaluation(work)
     if evaluate is None:

@@ -30,14 +30,14 @@ class Ran:
     Attributes
     ----------
     cpu : seconds of processor time of the motion, without building the model.
-    places : where the points were, (times, points, 3).
+    places : where the points were, (times, points, 3), or what tells it when it is asked.
     build : seconds of processor time to build the model, where it was built anew.
     advance : for Zwang, seconds in the compiled time loop alone; `cpu` is the whole call.
     evaluations : how often accelerations were computed, where it is known.
     """
 
     cpu: float
-    places: np.ndarray
+    places: np.ndarray | Callable[[], np.ndarray]
     build: float | None = None
     advance: float | None = None
     evaluations: int | None = None

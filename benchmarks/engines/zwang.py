@@ -149,7 +149,8 @@ def settings(work: Work) -> Settings:
         if not result.finished:
             nowhere = np.full((len(work.times), len(work.points) or 1, 3), np.nan)
             return Ran(whole, nowhere, build, spent[0])
-        return Ran(whole, points(result), build, spent[0], result.counts.evaluations)
+        evaluations = result.counts.evaluations
+        return Ran(whole, lambda: points(result), build, spent[0], evaluations)
 
     ladder: Settings = {f"auto, tolerance {x:g}": lambda x=x: run(x) for x in TOLERANCES}
     if work.name in STIFF:
