@@ -53,10 +53,14 @@ class Entry(ABC):
     ) -> None:
         self.mechanism, self.tree, self.vector_of = mechanism, tree, vector_of
 
-    @property
-    @abstractmethod
+    @cached_property
     def kernel(self) -> Kernel:
         """(q, v, t, p̂) → (q̂, v̂) of a state on the joints of the tree."""
+        return self._made()
+
+    @abstractmethod
+    def _made(self) -> Kernel:
+        """The kernel."""
 
     @abstractmethod
     def _fitted(
@@ -148,13 +152,7 @@ class WrittenEntry(Entry):
 
     carrier: WrittenCarrier  # type: ignore[reportIncompatibleVariableOverride] - set once
 
-    @property
-    def kernel(self) -> Kernel:
-        """(q, v, t, p̂) → (q̂, v̂) of a state on the joints of the tree."""
-        return self._kernel
-
-    @cached_property
-    def _kernel(self) -> Kernel:
+    def _made(self) -> Kernel:
         import casadi as ca
 
         tree, (_, _, t, p) = self.tree, self.carrier.inputs
@@ -210,13 +208,7 @@ class WrittenEntry(Entry):
 class TapeEntry(Entry):
     """The way into a large tree."""
 
-    @property
-    def kernel(self) -> Kernel:
-        """(q, v, t, p̂) → (q̂, v̂) of a state on the joints of the tree."""
-        return self._kernel
-
-    @cached_property
-    def _kernel(self) -> Kernel:
+    def _made(self) -> Kernel:
         count = sum(x.size for x in self.tree.parts.all_parameters.values())
         return tree_kernel(self.tree, count, "enter")
 

@@ -14,7 +14,6 @@ from zwang.integrators import shared as sh
 from zwang.integrators.choose import start_loop
 from zwang.integrators.events import crossing
 from zwang.integrators.loop import Loop
-from zwang.integrators.watching import PARTS
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -152,8 +151,8 @@ class _Step:
         return self._states[t]
 
     def parts(self) -> list[float]:
-        """Times that part the step; states there are interpolated, which is enough for signs."""
-        times = np.linspace(self.start, self.end, PARTS + 1)
-        _, states = self._again(self.end, times[1:-1])
-        self._states.update(zip(times[1:-1].tolist(), states, strict=False))
+        """Where the method looked for events; states there are interpolated, enough for signs."""
+        times = self.start + (self.end - self.start) * np.array(self.loop.LOOKS)
+        _, states = self._again(self.end, times)
+        self._states.update(zip(times.tolist(), states, strict=False))
         return sorted(self._states)  # fewer where the motion could not be repeated

@@ -6,7 +6,7 @@ import pytest
 
 from zwang.kernels import compile as compile_kernel
 from zwang.kernels.jit import loop
-from zwang.kernels.mixing import WIDTH, change, mix, spread
+from zwang.kernels.mixing import NODES, change, mix, spread
 
 ENTRIES, FIRST, LAST = 7, 2, 6
 
@@ -21,14 +21,14 @@ def all_sums(out, totals, weights, F, G, scale, start, size, first, last):
 @pytest.fixture
 def arrays():
     generator = np.random.default_rng(3)
-    F, G = generator.normal(size=(2, ENTRIES, WIDTH))
-    weights, size = generator.normal(size=(WIDTH, WIDTH)), generator.normal(size=ENTRIES)
+    F, G = generator.normal(size=(2, ENTRIES, NODES))
+    weights, size = generator.normal(size=(NODES, NODES)), generator.normal(size=ENTRIES)
     return weights, F, G, generator.normal(size=(ENTRIES, 1)), size
 
 
 def test_sums_are_those_of_matrices(arrays):
     weights, F, G, start, size = arrays
-    out, totals = np.full((ENTRIES, WIDTH), 7.0), np.empty((2, WIDTH))
+    out, totals = np.full((ENTRIES, NODES), 7.0), np.empty((2, NODES))
     all_sums(out, totals, weights, F, G, 0.3, start, size, FIRST, LAST)
     rows = slice(FIRST, LAST)
     np.testing.assert_allclose(out[rows], start[rows] + 0.3 * F[rows] @ weights, rtol=1e-13)
@@ -41,7 +41,7 @@ def test_sums_are_those_of_matrices(arrays):
 
 def test_the_same_lines_work_in_python(arrays):
     weights, F, G, start, size = arrays
-    found = [(np.zeros((ENTRIES, WIDTH)), np.zeros((2, WIDTH))) for _ in range(2)]
+    found = [(np.zeros((ENTRIES, NODES)), np.zeros((2, NODES))) for _ in range(2)]
     rest = (weights, F, G, 0.3, start, size, FIRST, LAST)
     all_sums(*found[0], *rest)
     all_sums.function(*found[1], *rest)  # pyright: ignore[reportFunctionMemberAccess]

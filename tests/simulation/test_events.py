@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from zwang.integrators.choose import LOOPS
 
 G = 9.81
 FOUND = 1e-10  # the accuracy promised for the time of an event
@@ -202,3 +203,23 @@ def test_what_cannot_be_watched_is_refused(spinner, make, sentence):
     with pytest.raises(zw.InputError) as error:
         spinner.simulate(until=1.0, events={"turned": make()})
     assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize("integrator", ["order8", "gauss"])
+@pytest.mark.parametrize("part", [0.03, 0.2, 0.5, 0.97])
+def test_what_a_step_sees_is_found(integrator, part):
+    """A quantity that is beyond its value for a thirtieth of one long step, wherever a look falls.
+
+    The motion is even, so that steps are as long as they may be.
+    """
+    free = zw.System(["x"], mass=lambda: [[1.0]])
+    run = free.simulate([0.0], [1.0], until=40.0, integrator=integrator)
+    k = int(np.argmax(np.diff(run.t)))
+    start, length = run.t[k], run.t[k + 1] - run.t[k]
+    looks = np.array(LOOPS[integrator].LOOKS)
+    seen = start + length * looks[np.argmin(np.abs(looks - part))]
+    wide = length / 60.0
+    peak = zw.event(lambda q, p: (q[0] - p.at) ** 2 - wide**2)
+    watched = zw.System(["x"], mass=lambda: [[1.0]], parameters={"at": seen})
+    found = watched.simulate([0.0], [1.0], until=40.0, integrator=integrator, events={"p": peak})
+    assert np.abs([e.t for e in found.events] - (seen + wide * np.array([-1.0, 1.0]))).max() < FOUND

@@ -32,15 +32,13 @@ from zwang.engine.fused import Expressions, accelerate, jacobian, project
 from zwang.errors import ZwangError
 from zwang.kernels.element import Kernel
 from zwang.kernels.element import compile as compile_kernel
+from zwang.kernels.mixing import NODES
 
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["NODES", "Program", "Stage", "fuse"]
+__all__ = ["Program", "Stage", "fuse"]
 
-#: Lanes of a kernel that evaluates nodes within a step: two or four vectors of most processors, one
-#: of the widest.
-NODES = 8
 #: Number of the parameters among the inputs of a kernel.
 _PARAMETERS = 3
 

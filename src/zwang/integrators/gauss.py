@@ -25,7 +25,6 @@ from zwang.integrators.gauss_nodes import (
     DIVERGED,
     LAST,
     LENGTH,
-    NODES,
     ORIGIN,
     RATE,
     TOO_LONG,
@@ -78,6 +77,7 @@ from zwang.integrators.shared import (
 from zwang.integrators.singular import deficit_of, least_pivot
 from zwang.kernels.call import call, part
 from zwang.kernels.jit import inlined, loop
+from zwang.kernels.mixing import NODES
 
 __all__ = ["ERROR_ORDER", "NODE_VECTORS", "VECTORS", "advance"]
 

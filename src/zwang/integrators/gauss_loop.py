@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from zwang.engine.program import NODES
 from zwang.integrators import gauss
 from zwang.integrators import gauss_nodes as nodes
 from zwang.integrators import shared as sh
 from zwang.integrators.collocation import gauss as gauss_points
 from zwang.integrators.loop import Loop, Output
 from zwang.kernels.element import Kernel
+from zwang.kernels.mixing import NODES
 from zwang.terms import FloatArray
 
 __all__ = ["GaussLoop"]
@@ -27,6 +27,7 @@ class GaussLoop(Loop):
     """Collocation at eight points of Gauss, which are the lanes of its kernels."""
 
     REMEMBERED: ClassVar[tuple[str, ...]] = (*Loop.REMEMBERED, "kept", "past")
+    LOOKS: ClassVar[tuple[float, ...]] = tuple(gauss_points(NODES).c.tolist())
 
     def prepare(self) -> None:
         """Coefficients, nodes and what belongs to them."""

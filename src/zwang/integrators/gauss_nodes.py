@@ -16,7 +16,7 @@ import numpy as np
 
 from zwang.kernels.call import call, part
 from zwang.kernels.jit import inlined, loop
-from zwang.kernels.mixing import change, mix, spread
+from zwang.kernels.mixing import NODES, change, mix, spread
 
 __all__ = [
     "CONVERGED",
@@ -36,7 +36,6 @@ __all__ = [
     "solve",
 ]
 
-NODES = 8
 # What is remembered of the step before: its length, where in it the present step begins (0 or 1),
 # the rate at which its sweeps converged, the length of the last accepted step, and the sizes of the
 # coefficients of its polynomial.

@@ -25,6 +25,7 @@ from zwang.engine.program import Program
 from zwang.integrators import shared as sh
 from zwang.integrators import singular as sg
 from zwang.integrators.settings import Drift, OnSingular, Settings
+from zwang.integrators.watching import PARTS
 from zwang.kernels.call import call
 from zwang.kernels.element import Kernel
 from zwang.terms import FloatArray
@@ -226,6 +227,8 @@ class Loop(ABC):
         "event_before",
         "previous",
     )
+    #: Where in a step the method looks for events, besides its ends.
+    LOOKS: ClassVar[tuple[float, ...]] = tuple(k / PARTS for k in range(1, PARTS))
     #: Kernels of the program that the method calls besides those that all do.
     KERNELS: ClassVar[tuple[str, ...]] = ()
 

@@ -25,9 +25,11 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["WIDTH", "change", "mix", "spread"]
+__all__ = ["NODES", "change", "mix", "spread"]
 
-WIDTH = 8
+#: Nodes of a step, and lanes of kernels that are evaluated at them: two or four vectors of most
+#: processors, one of the widest.
+NODES = 8
 
 
 def mix(

@@ -11,9 +11,9 @@ import numpy as np
 from zwang.engine.blocks.play import TapeKernel
 from zwang.engine.blocks.tape import Tape
 from zwang.engine.carrier import Carrier
-from zwang.engine.program import NODES
 from zwang.kernels.element import Kernel
 from zwang.kernels.expression import Port
+from zwang.kernels.mixing import NODES
 
 __all__ = ["TapeProgram"]
 

@@ -9,12 +9,12 @@ from llvmlite import ir
 
 from zwang.kernels.loops.code import Code
 from zwang.kernels.loops.kinds import FLOAT, Array
-from zwang.kernels.mixing import WIDTH
+from zwang.kernels.mixing import NODES
 
 __all__ = ["write_change", "write_mix", "write_spread"]
 
 _NUMBER = ir.DoubleType()
-_VECTOR = ir.VectorType(_NUMBER, WIDTH)
+_VECTOR = ir.VectorType(_NUMBER, NODES)
 
 
 def write_mix(
@@ -24,7 +24,7 @@ def write_mix(
     v = _Vectors(code)
     table, h = v.table(weights), v.spread(code.number(scale, FLOAT).value)
     with code.counted(*map(code.word, ends)) as i:
-        row = code.builder.mul(i, i.type(WIDTH))
+        row = code.builder.mul(i, i.type(NODES))
         v.store(v.times_plus(h, v.mixed(table, F, row), v.number(start, i)), out, row)
 
 
@@ -55,7 +55,7 @@ class _Vectors:
         """A number eight times."""
         b, i32 = self.builder, ir.IntType(32)
         one = b.insert_element(_VECTOR(ir.Undefined), number, i32(0))
-        mask = ir.Constant(ir.VectorType(i32, WIDTH), [0] * WIDTH)
+        mask = ir.Constant(ir.VectorType(i32, NODES), [0] * NODES)
         return b.shuffle_vector(one, _VECTOR(ir.Undefined), mask)
 
     def number(self, array: Array, place: Any) -> Any:
@@ -75,16 +75,16 @@ class _Vectors:
 
     def times_plus(self, a: Any, x: Any, y: Any) -> Any:
         """a x + y, in one rounding where the processor can."""
-        return self.code.library_call(f"llvm.fmuladd.v{WIDTH}f64", _VECTOR, [a, x, y])
+        return self.code.library_call(f"llvm.fmuladd.v{NODES}f64", _VECTOR, [a, x, y])
 
     def table(self, weights: Array) -> list[Any]:
         """All eight rows of weights."""
         word = ir.IntType(64)
-        return [self.vector(weights, word(WIDTH * k)) for k in range(WIDTH)]
+        return [self.vector(weights, word(NODES * k)) for k in range(NODES)]
 
     def mixed(self, weights: list[Any], F: Array, row: Any) -> Any:
         """Σₖ weights[k] F[k] at a row, as two sums that need not wait for each other."""
-        b, half, total = self.builder, WIDTH // 2, []
+        b, half, total = self.builder, NODES // 2, []
         for first in (0, half):
             part = None
             for k in range(first, first + half):
@@ -99,8 +99,8 @@ class _Vectors:
     ) -> None:
         """total = Σᵢ (size[i] value(row i))²."""
         b, held = self.builder, self.code.place_for(_VECTOR)
-        b.store(_VECTOR([0.0] * WIDTH), held)
+        b.store(_VECTOR([0.0] * NODES), held)
         with self.code.counted(*map(self.code.word, ends)) as i:
-            x = b.fmul(value(b.mul(i, i.type(WIDTH))), self.number(size, i))
+            x = b.fmul(value(b.mul(i, i.type(NODES))), self.number(size, i))
             b.store(self.times_plus(x, x, b.load(held)), held)
         self.store(b.load(held), total, ir.IntType(64)(0))
