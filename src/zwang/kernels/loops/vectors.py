@@ -15,7 +15,7 @@ __all__ = ["write_loops"]
 
 #: Numbers side by side, by the number of lanes; one by one for other numbers of lanes. With one
 #: lane two (measured: wider vectors take longer to fill with what a kernel wrote one by one).
-WIDTHS = {1: 2, 4: 4}
+WIDTHS = {1: 2, 4: 4, 8: 8}
 _NUMBER = ir.DoubleType()
 
 
