@@ -20,7 +20,7 @@ from zwang.bodies.tree_entry import entered_branch, marker_names
 from zwang.engine.blocks import algebra
 from zwang.engine.blocks.play import TapeKernel
 from zwang.engine.blocks.rate_tape import RateTape
-from zwang.engine.blocks.tape import OUT, P, Place, Q, T, Tape, V
+from zwang.engine.blocks.tape import OUT, P, Place, Q, T, Tape, V, place
 from zwang.engine.blocks.tape_program import TapeProgram
 from zwang.engine.carrier import Carrier
 from zwang.kernels.element import Kernel
@@ -33,6 +33,8 @@ __all__ = ["tree_kernel", "tree_program"]
 
 #: Hinges whose angles are turned into cosines and sines in one call: a vector of them.
 TOGETHER = 4
+#: In place of what the ground does not have; nobody looks there.
+NOWHERE = place(T, 0)
 #: So many children or forces of a link are added in one call.
 SUMMANDS = 4
 
@@ -48,16 +50,10 @@ def tree_program(
     constants : entries of p̂ that are structure.
     """
 
-    def derivative(tape: Tape) -> TreeTape:
-        written = TreeTape(tree, first, tape)
-        written.accelerate((OUT, OUT + 1))
-        return written
-
     writers: dict[str, Callable[[Tape], object]] = {
-        "derivative": derivative,
+        "derivative": lambda tape: TreeTape(tree, first, tape).accelerate((OUT, OUT + 1)),
         "rates": lambda tape: TreeTape(tree, first, tape).rates(),
         "acceleration": lambda tape: TreeTape(tree, first, tape).accelerate((None, OUT)),
-        "arrival": lambda tape: derivative(tape).residual(OUT + 2),
         "forces": lambda tape: TreeTape(tree, first, tape).accelerate((None, OUT)),
         "project": lambda tape: TreeTape(tree, first, tape).project(),
         "residual": lambda tape: TreeTape(tree, first, tape).residual(OUT),
@@ -114,26 +110,26 @@ class TreeTape:
 
     def q(self, i: int) -> Place:
         """Coordinates of a link."""
-        return (Q, self.links[i].q)
+        return place(Q, self.links[i].q)
 
     def v(self, i: int) -> Place:
         """Velocities of a link."""
-        return (V, self.links[i].v)
+        return place(V, self.links[i].v)
 
     def numbers(self, i: int) -> Place:
         """The record of a link."""
-        return (P, self._links + of.LINK * i)
+        return place(P, self._links + of.LINK * i)
 
     def body_numbers(self, body: int) -> Place:
         """The record of a body."""
-        return (P, self._bodies + of.BODY * body)
+        return place(P, self._bodies + of.BODY * body)
 
     def _at(self, what: str, i: int, size: int) -> Place:
         return self.tape.work.at((what, i), size)
 
     def turn(self, i: int) -> Place:
         """What the turn of a link is made of; any place where it does not turn."""
-        return self._turns.get(i, (T, 0))
+        return self._turns.get(i, NOWHERE)
 
     def turns(self) -> None:
         """All turns, those of hinges whose angles are neighbours together."""
@@ -178,7 +174,7 @@ class TreeTape:
     def _seen(self, body: int) -> tuple[Place, Place]:
         """Configuration and velocities of a body; any place for the ground."""
         if body < 0:
-            return (T, 0), (T, 0)
+            return NOWHERE, NOWHERE
         kind, link = self.tree.parts.bodies[body].kind, self.tree.link_of[body]
         if kind is SCALAR:
             return self.q(link), self.v(link)
@@ -193,12 +189,12 @@ class TreeTape:
         """Wrenches of the force elements on each link."""
         parts, found = self.tree.parts, {}
         functions: dict[object, casadi.Function] = {}
-        user: Place = (P, 0)
+        user = place(P, 0)
         for k, element in enumerate(parts.forces):
             law, moving = element.law, [b for b in element.bodies if b >= 0]
             seen = [self._seen(b) for b in element.bodies]
             names = [parts.slots[f"{element.name}.{name}"][0] for name in law.shapes]
-            numbers: Place = (P, names[0] if names else 0)
+            numbers = place(P, names[0] if names else 0)
             forces = [
                 self.tape.work.at(("force", k, n), parts.bodies[b].kind.nv)
                 for n, b in enumerate(moving)
@@ -206,7 +202,7 @@ class TreeTape:
             key = (law.key, tuple(b >= 0 for b in element.bodies))
             if key not in functions:
                 functions[key] = _on_bodies(parts.traced[law.key].function, element)
-            given = [*(c for c, _ in seen), *(v for _, v in seen), (T, 0), numbers, user]
+            given = [*(c for c, _ in seen), *(v for _, v in seen), place(T, 0), numbers, user]
             self.tape.call(functions[key], *given, *forces)
             for n, (body, force) in enumerate(zip(moving, forces, strict=True)):
                 kind, link = parts.bodies[body].kind, self.tree.link_of[body]
@@ -224,7 +220,7 @@ class TreeTape:
         """Rates of q̂, if asked for, and v̂̇, to these outputs."""
         self._rates, self._accelerations = spaces
         self.turns()
-        gravity: Place = (P, self.tree.parts.slots["gravity"][0])
+        gravity = place(P, self.tree.parts.slots["gravity"][0])
         for i, link in enumerate(self.links):
             if link.motion == "scalar":
                 continue
@@ -245,14 +241,14 @@ class TreeTape:
             self.tape.call(
                 of.answer(link.motion, root=root),
                 *(self.numbers(i), self.turn(i), self.q(i), self._steps(i), *beyond),
-                *((self._accelerations, link.v), self._at("beyond", i, of.WRENCH)),
+                *(place(self._accelerations, link.v), self._at("beyond", i, of.WRENCH)),
             )
 
     def _rate(self, i: int) -> Place:
         link = self.links[i]
         if self._rates is None:
             return self._at("rate", i, MOTIONS[link.motion][0])
-        return (self._rates, link.q)
+        return place(self._rates, link.q)
 
     def _steps(self, i: int) -> Place:
         return self._at("steps", i, of.steps_size(self.links[i].motion))
@@ -265,7 +261,7 @@ class TreeTape:
             forces = self._few(exerted.get(i, []), ("applied sum", i), of.WRENCH)
             if link.motion == "scalar":
                 given = [self.v(i), self.numbers(i), *forces]
-                results = [self._rate(i), (self._accelerations, link.v)]
+                results = [self._rate(i), place(self._accelerations, link.v)]
                 self.tape.call(of.scalar(len(forces)), *given, *results)
                 continue
             handed = self._few(children[i], ("handed sum", i), of.HANDED)
@@ -292,7 +288,7 @@ class TreeTape:
     def rates(self) -> None:
         """Rates of q̂, to the first output."""
         for i, link in enumerate(self.links):
-            self.tape.call(of.rate(link.motion), self.q(i), self.v(i), (OUT, link.q))
+            self.tape.call(of.rate(link.motion), self.q(i), self.v(i), place(OUT, link.q))
 
     # --- unit lengths -----------------------------------------------------------------------------
 
@@ -300,13 +296,14 @@ class TreeTape:
         """Q̂ with its unit groups of unit length, v̂ as it is."""
         for i, link in enumerate(self.links):
             function = of.unit_length(link.motion)
-            self.tape.call(function, self.q(i), self.v(i), (OUT, link.q), (OUT + 1, link.v))
+            results = place(OUT, link.q), place(OUT + 1, link.v)
+            self.tape.call(function, self.q(i), self.v(i), *results)
 
     def residual(self, space: int) -> None:
         """How far unit groups are from unit length."""
         turning = [i for i, link in enumerate(self.links) if link.motion in ("spherical", "free")]
         for k, i in enumerate(turning):
-            self.tape.call(of.unit_miss(self.links[i].motion), self.q(i), (space, k))
+            self.tape.call(of.unit_miss(self.links[i].motion), self.q(i), place(space, k))
 
     # --- the way into these coordinates and back --------------------------------------------------
 
@@ -315,7 +312,8 @@ class TreeTape:
         self.turns()
         starts, v_starts = self.tree.parts.places
         for i, body in enumerate(self.tree.parts.bodies):
-            link, results = self.tree.link_of[i], ((OUT, starts[i]), (OUT + 1, v_starts[i]))
+            link = self.tree.link_of[i]
+            results = place(OUT, starts[i]), place(OUT + 1, v_starts[i])
             if body.kind is SCALAR:
                 self.tape.call(algebra.reduce_sum(1, 1), self.q(link), results[0])
                 self.tape.call(algebra.reduce_sum(1, 1), self.v(link), results[1])
@@ -338,17 +336,17 @@ class TreeTape:
             key = (branch.steps, *kinds, layout is None, plane, normal)
             if key not in functions:
                 functions[key] = _entry(self.tree, branch, kinds)
-            bodies = [
-                place
-                for i in ends
-                for place in ([(Q, starts[i]), (V, v_starts[i])] if i >= 0 else [(T, 0), (T, 0)])
-            ]
-            marks = [(P, parts.slots[name][0]) for name in marker_names(branch)]
+            bodies = []
+            for i in ends:
+                moving = i >= 0
+                bodies.append(place(Q, starts[i]) if moving else NOWHERE)
+                bodies.append(place(V, v_starts[i]) if moving else NOWHERE)
+            marks = [place(P, parts.slots[name][0]) for name in marker_names(branch)]
             at = list(OF_LINKS).index("offset")
             before = sum(math.prod(shape) for shape in list(OF_LINKS.values())[:at])
-            offsets = [(P, self.numbers(k)[1] + before) for k in branch.links]
+            offsets = [place(P, self._links + of.LINK * k + before) for k in branch.links]
             link = self.links[branch.links[0]]
-            results = ((OUT, link.q), (OUT + 1, link.v))
+            results = place(OUT, link.q), place(OUT + 1, link.v)
             self.tape.call(functions[key], *bodies, *marks, *offsets, *results)
 
 

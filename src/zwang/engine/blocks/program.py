@@ -4,7 +4,6 @@
     project      nodes of unit length → φ, A, S → factor → q; ψ there → same factor → v, corrected
     residual     φ and ψ of all rows, and lengths of unit groups
     misses       the same of φ and ψ as they are
-    arrival      derivative and residual in one
     forces       as derivative, with λ
     settle       what neither mass nor constraint determines, see `Sweep.settle`
 
@@ -22,7 +21,7 @@ from zwang.engine.blocks.algebra import reduce_sum
 from zwang.engine.blocks.pattern import Pattern
 from zwang.engine.blocks.structure import Structure
 from zwang.engine.blocks.sweep import Sweep
-from zwang.engine.blocks.tape import OUT, Place, Tape
+from zwang.engine.blocks.tape import OUT, Place, Tape, place
 from zwang.engine.blocks.tape_program import TapeProgram
 
 __all__ = ["BlockProgram", "block_program"]
@@ -74,26 +73,20 @@ def block_program(
 def _output(s: Structure, space: int, what: str) -> Callable[[int], Place]:
     """Places of the nodes in an output of coordinates or of velocities."""
     starts = s.q_starts if what == "q" else s.v_starts
-    return lambda n: (space, starts[n])
+    return lambda n: place(space, starts[n])
 
 
-def _derivative(s: Structure, pattern: Pattern, tape: Tape) -> Sweep:
+def _derivative(s: Structure, pattern: Pattern, tape: Tape) -> None:
     """(q̇, v̇)."""
     sweep = Sweep(s, pattern, tape, "accelerate", q_dot=_output(s, OUT, "q"))
     sweep.accelerate(_output(s, OUT + 1, "v"))
-    return sweep
-
-
-def _arrival(s: Structure, pattern: Pattern, tape: Tape) -> None:
-    """(q̇, v̇) and the ratios of `_residual`."""
-    _derivative(s, pattern, tape).ratios(OUT + 2)
 
 
 def _forces(s: Structure, pattern: Pattern, tape: Tape) -> None:
     """(v̇, λ)."""
     lam = Sweep(s, pattern, tape, "accelerate").accelerate(_output(s, OUT, "v"))
     for e, element in enumerate(s.constraints):
-        tape.call(reduce_sum(element.type.rows, 1), lam(e), (OUT + 1, element.row))
+        tape.call(reduce_sum(element.type.rows, 1), lam(e), place(OUT + 1, element.row))
 
 
 def _project(s: Structure, pattern: Pattern, tape: Tape) -> None:
@@ -119,7 +112,6 @@ def _settle(s: Structure, pattern: Pattern, tape: Tape) -> None:
 
 _WRITERS: dict[str, Callable[[Structure, Pattern, Tape], Any]] = {
     "derivative": _derivative,
-    "arrival": _arrival,
     "forces": _forces,
     "project": _project,
     "residual": _residual,

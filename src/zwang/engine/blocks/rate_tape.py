@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from zwang.engine.blocks.tape import OUT, WORK, Place, Q, Tape, V
+from zwang.engine.blocks.tape import OUT, WORK, Place, Q, Tape, V, offset_of, place, space_of
 
 if TYPE_CHECKING:
     import casadi
@@ -34,9 +34,9 @@ class RateTape(Tape):
     def call(self, function: casadi.Function, *places: Place) -> None:
         """Add a call, unless its results are the outputs, and one for the rates of its results."""
         given, results = places[: function.n_in()], places[function.n_in() :]
-        if all(space == WORK for space, _ in results):
+        if all(space_of(at) == WORK for at in results):
             super().call(function, *places)
-        moving = tuple(k for k, (space, _) in enumerate(given) if space in (Q, V, WORK))
+        moving = tuple(k for k, at in enumerate(given) if space_of(at) in (Q, V, WORK))
         key = id(function), moving
         if key not in self._rates:
             self._kept.append(function)
@@ -44,14 +44,14 @@ class RateTape(Tape):
         rates = [self._rate(given[k]) for k in moving]
         super().call(self._rates[key], *given, *rates, *(self._rate(x) for x in results))
 
-    def _rate(self, place: Place) -> Place:
+    def _rate(self, of: Place) -> Place:
         """Where the rate of something is; outputs are rates themselves."""
-        space, at = place
+        space, at = space_of(of), offset_of(of)
         if space >= OUT and space != WORK:
-            return place
+            return of
         if space == WORK:
             return self.work.at(("rate", at), self.work.sizes[at])
-        return space, self._sizes[space] + at
+        return place(space, self._sizes[space] + at)
 
 
 def _rates(function: casadi.Function, moving: tuple[int, ...]) -> casadi.Function:

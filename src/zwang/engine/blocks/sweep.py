@@ -7,13 +7,14 @@ column, and a sweep backwards finds multipliers and accelerations.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from zwang.engine.blocks import algebra, kernels
 from zwang.engine.blocks.pattern import Meeting, Pattern, Side
 from zwang.engine.blocks.structure import Element, ElementType, Structure
-from zwang.engine.blocks.tape import P, Place, Q, T, Tape, V
+from zwang.engine.blocks.tape import P, Place, Q, T, Tape, V, place
 
 if TYPE_CHECKING:
     import casadi
@@ -55,7 +56,7 @@ class Sweep:
         self.sized = not self.regular or pivots is not None
         self.again = structure.singular and purpose == "accelerate"
         self.once = self.regular and purpose == "accelerate"
-        self.time: Place = (T, 0)
+        self.time = place(T, 0)
         self._q_starts, self._v_starts = structure.q_starts, structure.v_starts
         self._q_dot = q_dot or (lambda n: self._node("q_dot", n))
         self._nodes: set[int] = set()
@@ -63,10 +64,15 @@ class Sweep:
         self._applied: set[int] = set()
         self._on_node: list[list[tuple[int, int]]] = [[] for _ in structure.nodes]
         for k, element in enumerate(structure.forces):
-            for place, n in enumerate(n for n in element.nodes if n >= 0):
-                self._on_node[n].append((k, place))
+            for i, n in enumerate(n for n in element.nodes if n >= 0):
+                self._on_node[n].append((k, i))
+        # Where things are: of nodes, of constraints and of pairs of them by name and number.
+        self._of_nodes: defaultdict[str, dict[int, Place]] = defaultdict(dict)
+        self._of_rows: defaultdict[str, dict[int, Place]] = defaultdict(dict)
+        self._of_blocks: defaultdict[str, dict[int, Place]] = defaultdict(dict)
+        self._matrices: dict[int, list[Place]] = {}
         self._force: dict[int, Place] = {}
-        self._zeros: set[int] = set()
+        self._zeros: dict[int, Place] = {}
         self._scaled: set[int] = set()  # constraints whose y is divided by D already
         # Where the present state of blocks and right sides is: updates go back and forth.
         self._S: dict[int, Place] = {}
@@ -77,40 +83,53 @@ class Sweep:
 
     def q(self, n: int) -> Place:
         """Coordinates of a node."""
-        return (Q, self._q_starts[n])
+        return place(Q, self._q_starts[n])
 
     def v(self, n: int) -> Place:
         """Velocities of a node."""
-        return (V, self._v_starts[n])
+        return place(V, self._v_starts[n])
 
     def _node(self, what: str, n: int) -> Place:
-        kind = self.s.nodes[n].type
-        return self.work.at((what, n), kernels.node_sizes(kind).get(what, kind.nv))
+        places = self._of_nodes[what]
+        at = places.get(n)
+        if at is None:
+            kind = self.s.nodes[n].type
+            at = places[n] = self.work.new(kernels.node_sizes(kind).get(what, kind.nv))
+        return at
 
     def _row(self, what: str, e: int) -> Place:
-        r = self.rows[e]
-        if what in ("S", "S2"):
-            return self.work.at((what, e), r * (r + 1) // 2)
-        return self.work.at((what, e), r * (r - 1) // 2 if what == "low" else r)
+        places = self._of_rows[what]
+        at = places.get(e)
+        if at is None:
+            r = self.rows[e]
+            sizes = {"S": r * (r + 1) // 2, "S2": r * (r + 1) // 2, "low": r * (r - 1) // 2}
+            at = places[e] = self.work.new(sizes.get(what, r))
+        return at
 
     def _size(self, e: int) -> Place:
         """The size of each row of a constraint."""
         if self.pivots is None:
             return self._row("size", e)
-        return (self.pivots, self._row_count + self.s.constraints[e].row)
+        return place(self.pivots, self._row_count + self.s.constraints[e].row)
 
     def _block(self, what: str, row: int, column: int) -> Place:
-        return self.work.at((what, row, column), self.rows[row] * self.rows[column])
+        places, key = self._of_blocks[what], row * len(self.rows) + column
+        at = places.get(key)
+        if at is None:
+            at = places[key] = self.work.new(self.rows[row] * self.rows[column])
+        return at
 
     def _A(self, side: Side) -> Place:
-        kind = self.s.constraints[side.constraint].type
-        size = kernels.block_sizes(kind)[side.place]
-        return self.work.at(("A", side.constraint, side.block), size)
+        return self._blocks_of(side.constraint)[side.block]
 
     def _blocks_of(self, e: int) -> list[Place]:
         """A of one constraint on each of its nodes that is no ground."""
-        moving = [i for i, n in enumerate(self.s.constraints[e].nodes) if n >= 0]
-        return [self._A(Side(e, i, block)) for block, i in enumerate(moving)]
+        found = self._matrices.get(e)
+        if found is None:
+            element = self.s.constraints[e]
+            sizes = zip(kernels.block_sizes(element.type), element.nodes, strict=True)
+            found = self._matrices[e] = [self.work.new(size) for size, n in sizes if n >= 0]
+        return found
 
     def _moving(self, e: int) -> list[int]:
         return [n for n in self.s.constraints[e].nodes if n >= 0]
@@ -127,7 +146,8 @@ class Sweep:
             return
         self._nodes.add(n)
         node = self.s.nodes[n]
-        given = [self.q(n), self.v(n), (P, node.data[0]), (P, self.s.node_shared[0])]
+        numbers, shared = place(P, node.data[0]), place(P, self.s.node_shared[0])
+        given = [self.q(n), self.v(n), numbers, shared]
         config = self._node("config", n)
         if self.purpose == "check":
             self.tape.call(kernels.placed_config(node.type), self.q(n), config)
@@ -150,8 +170,8 @@ class Sweep:
             *(self._node("config", n) if n >= 0 else nothing for n in element.nodes),
             *(self.v(n) if n >= 0 else nothing for n in element.nodes),
             self.time,
-            (P, element.numbers[0]),
-            (P, self.s.shared[0]),
+            place(P, element.numbers[0]),
+            place(P, self.s.shared[0]),
         ]
 
     def force(self, n: int) -> Place:
@@ -159,8 +179,7 @@ class Sweep:
         if n not in self._force:
             self.node(n)
             parts = [self._node("f", n)]
-            for k, place in self._on_node[n]:
-                parts.append(self._effort(k)[place])
+            parts += [self._effort(k)[i] for k, i in self._on_node[n]]
             self._force[n] = self._sum(n, parts)
         return self._force[n]
 
@@ -228,7 +247,7 @@ class Sweep:
             found = [self._row("low", e), *([] if once else [self._row("d", e)]), self._row("y", e)]
             if self.sized:
                 row = self.s.constraints[e].row
-                pivot = self._row("pivot", e) if self.pivots is None else (self.pivots, row)
+                pivot = self._row("pivot", e) if self.pivots is None else place(self.pivots, row)
                 found.append(pivot)
             if single:
                 self._single(e, below[0], meetings[0][0], given, found)
@@ -330,9 +349,7 @@ class Sweep:
             at, terms = c(e), list(self.pattern.reach[e])
             while True:
                 now, terms = terms[:SUMMANDS], terms[SUMMANDS:]
-                parts = [
-                    place for j in now for place in (self._block("P", e, j), self._row("y", j))
-                ]
+                parts = [x for j in now for x in (self._block("P", e, j), self._row("y", j))]
                 widths = tuple(self.rows[j] for j in now)
                 function = algebra.forward(self.rows[e], widths, last=not terms)
                 if not terms:
@@ -349,7 +366,7 @@ class Sweep:
             first = e not in self._scaled
             while True:
                 now, terms = terms[:SUMMANDS], terms[SUMMANDS:]
-                parts = [place for i in now for place in (self._block("P", i, e), x(i))]
+                parts = [at_i for i in now for at_i in (self._block("P", i, e), x(i))]
                 widths = tuple(self.rows[i] for i in now)
                 scale = [self._row("d", e)] if first else []
                 function = algebra.back(self.rows[e], widths, first=first, last=not terms)
@@ -397,10 +414,7 @@ class Sweep:
         while True:
             now, sides = sides[:SUMMANDS], sides[SUMMANDS:]
             ends = tuple((self.s.constraints[side.constraint].type, side.place) for side in now)
-            given = [
-                at,
-                *(place for side in now for place in (self._A(side), lam(side.constraint))),
-            ]
+            given = [at, *(x for side in now for x in (self._A(side), lam(side.constraint)))]
             if not sides:
                 return ends, given
             one, two = (self.work.at((name, n), kind.nv) for name in ("pull", "pull2"))
@@ -411,11 +425,11 @@ class Sweep:
     def nothing(self, n: int) -> Place:
         """Zeros for a node."""
         size = self.s.nodes[n].type.nv
-        place = self.work.at(("zeros", size), size)
-        if size not in self._zeros:
-            self._zeros.add(size)
-            self.tape.call(algebra.zeros(size), place)
-        return place
+        at = self._zeros.get(size)
+        if at is None:
+            at = self._zeros[size] = self.work.new(size)
+            self.tape.call(algebra.zeros(size), at)
+        return at
 
     def complete(self, act: Callable[[int], None]) -> Callable[[int], None]:
         """What to do when multipliers become known: act on nodes all of whose ends are known."""
@@ -542,23 +556,32 @@ class Sweep:
     def ratios(self, space: int) -> None:
         """φ of position rows, ψ of all rows and lengths of unit groups, each relative."""
         placed = sum(e.type.rows for e in self.s.constraints if e.type.position)
-        psi = self._checked(kernels.residual, (space, 0), (space, placed))
+        end = self._checked(kernels.residual, (space, 0), (space, placed))
         for n, node in enumerate(self.s.nodes):
             if node.type.unit:
-                self.tape.call(kernels.unit_miss(node.type), self.q(n), (space, psi))
-                psi += 1
+                self.tape.call(kernels.unit_miss(node.type), self.q(n), place(space, end))
+                end += 1
 
     def misses(self, positions: int, rates: int) -> None:
         """φ of position rows and ψ of all rows, to two outputs."""
         self._checked(kernels.misses, (positions, 0), (rates, 0))
 
     def _checked(
-        self, function: Callable[[ElementType], casadi.Function], phi: Place, psi: Place
+        self,
+        function: Callable[[ElementType], casadi.Function],
+        phi: tuple[int, int],
+        psi: tuple[int, int],
     ) -> int:
-        """Write (φ, ψ) of each constraint by a function of its type; where ψ ends."""
+        """Write (φ, ψ) of each constraint by a function of its type; where ψ ends.
+
+        `phi` and `psi` are the spaces and offsets at which they begin.
+        """
+        (positions, first), (rates, at) = phi, psi
         for e in self.s.constraints:
-            outputs = [phi, psi] if e.type.position else [psi]
+            outputs = [place(rates, at)]
+            at += e.type.rows
+            if e.type.position:
+                outputs.insert(0, place(positions, first))
+                first += e.type.rows
             self.tape.call(function(e.type), *self.arguments(e), *outputs)
-            psi = psi[0], psi[1] + e.type.rows
-            phi = phi[0], phi[1] + (e.type.rows if e.type.position else 0)
-        return psi[1]
+        return at

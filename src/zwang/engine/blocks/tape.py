@@ -21,7 +21,21 @@ if TYPE_CHECKING:
 
     from zwang.kernels.expression import Expression
 
-__all__ = ["OUT", "WORK", "P", "Place", "Q", "Stream", "T", "Tape", "V", "Work"]
+__all__ = [
+    "OUT",
+    "WORK",
+    "P",
+    "Place",
+    "Q",
+    "Stream",
+    "T",
+    "Tape",
+    "V",
+    "Work",
+    "offset_of",
+    "place",
+    "space_of",
+]
 
 #: Spaces: the arguments q, v, t, p of a program, its outputs, its work array.
 Q, V, T, P, OUT, WORK = 0, 1, 2, 3, 4, 7
@@ -31,12 +45,33 @@ SPACES = 8
 #: time where a tape does not fit the fast one; less makes pairs of numbers straddle cache lines.
 ALIGNED = 2
 
-#: A stretch of memory: a space and an offset in it.
-Place = tuple[int, int]
+#: A stretch of memory, a space and an offset in it, as one number: see `place`. Tapes are long, and
+#: numbers are written and collected faster than pairs of them.
+Place = int
+
+
+def place(space: int, offset: int) -> Place:
+    """The stretch of a space that begins at an offset."""
+    return offset * SPACES + space
+
+
+def space_of(at: Place) -> int:
+    """The space in which a stretch is."""
+    return at % SPACES
+
+
+def offset_of(at: Place) -> int:
+    """Where in its space a stretch begins; of the work array, its number."""
+    return at // SPACES
 
 
 class Work:
-    """Names stretches of the work array; where they lie is decided when the tape is complete."""
+    """Names stretches of the work array; where they lie is decided when the tape is complete.
+
+    Attributes
+    ----------
+    sizes : of the stretches, by number.
+    """
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
@@ -44,11 +79,15 @@ class Work:
 
     def at(self, what: Hashable, size: int) -> Place:
         """The stretch for something, by any name; its offset is a number for it."""
-        place = self._places.get(what)
-        if place is None:
-            place = self._places[what] = (WORK, len(self.sizes))
-            self.sizes.append(-(-max(size, 1) // ALIGNED) * ALIGNED)
-        return place
+        found = self._places.get(what)
+        if found is None:
+            found = self._places[what] = self.new(size)
+        return found
+
+    def new(self, size: int) -> Place:
+        """A stretch without a name."""
+        self.sizes.append(-(-max(size, 1) // ALIGNED) * ALIGNED)
+        return place(WORK, len(self.sizes) - 1)
 
 
 class Stream:
@@ -56,22 +95,40 @@ class Stream:
 
     Attributes
     ----------
-    work_size : length of the work array, all lanes counted.
     words : for each call a header, kernel·2¹⁶ + pattern, and the byte offset of each argument.
+    headers : which of the words are headers.
     patterns : the spaces of the arguments of a call, in order.
     kernels : what is called; their addresses are in `addresses`.
+    work_size : length of the work array, all lanes counted.
     """
 
     def __init__(
         self,
         words: np.ndarray,
+        headers: np.ndarray,
         patterns: list[tuple[int, ...]],
         kernels: list[Kernel],
         work_size: int,
     ) -> None:
-        self.words, self.patterns, self.kernels = words, patterns, kernels
-        self.work_size = work_size
+        assert max(len(patterns), len(kernels)) < 2**16
+        self.words, self.headers, self.patterns = words, headers, patterns
+        self.kernels, self.work_size = kernels, work_size
         self.addresses = np.array([kernel.address for kernel in kernels], dtype=np.int64)
+
+    def then(self, other: Stream, outputs: int) -> Stream:
+        """This tape and another one after it, whose outputs come after so many of this one's."""
+        words = other.words.copy()
+        words[other.headers] += np.uint32(len(self.kernels) << 16 | len(self.patterns))
+        patterns = [
+            tuple(x + outputs if OUT <= x < WORK else x for x in own) for own in other.patterns
+        ]
+        return Stream(
+            np.concatenate([self.words, words]),
+            np.concatenate([self.headers, len(self.words) + other.headers]),
+            self.patterns + patterns,
+            self.kernels + other.kernels,
+            max(self.work_size, other.work_size),
+        )
 
 
 class Tape:
@@ -88,10 +145,11 @@ class Tape:
     ) -> None:
         self.lanes, self.work = lanes, Work()
         self._constants, self._shared = constants, shared
-        self._calls: list[tuple[int, tuple[Place, ...]]] = []
-        self._kernels: list[Kernel] = []
+        self._calls: list[int] = []  # numbers of functions
+        self._places: list[Place] = []  # arguments of one call after the other
         self._numbers: dict[int, int] = {}
         self._functions: list[casadi.Function] = []  # kept: their identity is a key
+        self._counts: list[int] = []  # numbers of their arguments
 
     def call(self, function: casadi.Function, *places: Place) -> None:
         """Add a call."""
@@ -99,91 +157,120 @@ class Tape:
         if number is None:
             number = self._numbers[id(function)] = len(self._functions)
             self._functions.append(function)
-        self._calls.append((number, places))
-
-    def _compile(self) -> None:
-        """Make kernels of the functions that are called."""
-        if self._constants is None:
-            expressions = [read(f) for f in self._functions]
-            calls = [(expressions[n], self._functions[n].name(), at) for n, at in self._calls]
-        else:
-            calls = _special(self._functions, self._calls, self._constants)
-        numbers: dict[tuple[int, tuple[int, ...]], int] = {}
-        numbered: list[tuple[int, tuple[Place, ...]]] = []
-        for expression, name, places in calls:
-            common: tuple[int, ...] = ()
-            if self._shared:
-                given = enumerate(places[: len(expression.inputs)])
-                common = tuple(k for k, (space, _) in given if space == P)
-            number = numbers.get((id(expression), common))
-            if number is None:
-                number = numbers[id(expression), common] = len(self._kernels)
-                kernel = compile_expression(expression, lanes=self.lanes, shared=common, name=name)
-                self._kernels.append(kernel)
-            numbered.append((number, places))
-        self._calls = numbered
+            self._counts.append(len(places))
+        self._calls.append(number)
+        self._places += places
 
     def stream(self) -> Stream:
         """The tape ready to be played."""
-        self._compile()
+        if self._constants is None:
+            expressions = [read(f) for f in self._functions]
+            names = [f.name() for f in self._functions]
+            calls, places = self._calls, self._places
+        else:
+            expressions, names, calls, places = self._special(self._constants)
+        counts = np.array([len(e.inputs) + len(e.outputs) for e in expressions], dtype=np.int64)
+        ends = np.cumsum(counts[calls]) if calls else np.zeros(0, dtype=np.int64)
+        at = np.array(places, dtype=np.int64)
+        spaces, owners = at % SPACES, np.repeat(np.arange(len(calls)), counts[calls])
+        patterns: dict[bytes, int] = {}
+        kernels: dict[tuple[int, tuple[int, ...]], int] = {}
+        compiled: list[Kernel] = []
+        known: dict[tuple[int, bytes], int] = {}
+        headers, start, letters = [], 0, spaces.astype(np.uint8).tobytes()
+        for number, end in zip(calls, ends.tolist(), strict=True):
+            pattern = letters[start:end]
+            start = end
+            header = known.get((number, pattern))
+            if header is None:
+                expression, common = expressions[number], ()
+                if self._shared:
+                    common = tuple(k for k, x in enumerate(pattern[: len(expression.inputs)]) if x == P)
+                kernel = kernels.setdefault((number, common), len(compiled))
+                if kernel == len(compiled):
+                    compiled.append(
+                        compile_expression(
+                            expression, lanes=self.lanes, shared=common, name=names[number]
+                        )
+                    )
+                header = kernel << 16 | patterns.setdefault(pattern, len(patterns))
+                known[number, pattern] = header
+            headers.append(header)
+        offsets, scratch = self._placed(at, spaces, owners)
         width = 8 * self.lanes
-        offsets, scratch = self._placed()
-        patterns: dict[tuple[int, ...], int] = {}
-        words: list[int] = []
-        for (number, places), own in zip(self._calls, offsets, strict=True):
-            pattern = tuple([space for space, _ in places])
-            index = patterns.setdefault(pattern, len(patterns))
-            words.append(number << 16 | index)
-            words += [
-                offset * (8 if self._shared and space == P else width)
-                for (space, _), offset in zip(places, own, strict=True)
-            ]
-            words.append(scratch * width)
-        assert max(len(patterns), len(self._kernels)) < 2**16
-        assert max(words, default=0) < 2**32
-        needed = max((kernel.work_size for kernel in self._kernels), default=0)
+        offsets *= np.where(spaces == P, 8, width) if self._shared else width
+        # A word before the arguments of each call, and one after them.
+        words = np.full(len(at) + 2 * len(calls), scratch * width, dtype=np.int64)
+        words[np.arange(len(at)) + 2 * owners + 1] = offsets
+        firsts = ends - counts[calls] + 2 * np.arange(len(calls))
+        words[firsts] = headers
+        assert words.max(initial=0) < 2**32
+        needed = max((kernel.work_size for kernel in compiled), default=0)
         return Stream(
-            np.array(words, dtype=np.int64).astype(np.uint32),
-            list(patterns),
-            self._kernels,
+            words.astype(np.uint32),
+            firsts,
+            [tuple(pattern) for pattern in patterns],
+            compiled,
             (scratch + ALIGNED) * self.lanes + needed,
         )
 
-    def _placed(self) -> tuple[list[list[int]], int]:
+    def _placed(
+        self, at: np.ndarray, spaces: np.ndarray, owners: np.ndarray
+    ) -> tuple[np.ndarray, int]:
         """Offsets of all arguments, and of the stretch that kernels use as their own.
 
         A stretch is taken at its first call and given back after its last one, so that what lives
         for a moment stays in the fastest memory, however long the tape is.
         """
-        last: dict[int, int] = {}
-        for k, (_, places) in enumerate(self._calls):
-            for space, number in places:
-                if space == WORK:
-                    last[number] = k
-        ends: list[list[int]] = [[] for _ in self._calls]
-        for number, k in last.items():
-            ends[k].append(number)
-        sizes, at, size = self.work.sizes, {}, 0
+        offsets = at // SPACES
+        used = np.flatnonzero(spaces == WORK)
+        numbers, calls = offsets[used], owners[used]
+        first, last = (np.full(len(self.work.sizes), -1) for _ in range(2))
+        last[numbers] = calls  # the last of several values stays
+        first[numbers[::-1]] = np.arange(len(used))[::-1]
+        taken = np.argsort(first, kind="stable")
+        taken = taken[first[taken] >= 0]
+        over = taken[np.argsort(last[taken], kind="stable")]
+        sizes, size, lies = self.work.sizes, 0, np.zeros(len(self.work.sizes), dtype=np.int64)
         free: dict[int, list[int]] = {}
-        offsets: list[list[int]] = []
-        for (_, places), over in zip(self._calls, ends, strict=True):
-            own = []
-            for space, offset in places:
-                if space != WORK:
-                    own.append(offset)
-                    continue
-                if offset not in at:
-                    given_back = free.get(sizes[offset])
-                    if given_back:
-                        at[offset] = given_back.pop()
-                    else:
-                        at[offset] = size
-                        size += sizes[offset]
-                own.append(at[offset])
-            offsets.append(own)
-            for number in over:
-                free.setdefault(sizes[number], []).append(at[number])
+        where: dict[int, int] = {}
+        given_back = iter(zip(over.tolist(), last[over].tolist(), strict=True))
+        gone, until = next(given_back, (-1, len(at)))
+        for number, call in zip(taken.tolist(), calls[first[taken]].tolist(), strict=True):
+            while until < call:
+                free.setdefault(sizes[gone], []).append(where[gone])
+                gone, until = next(given_back)
+            own = sizes[number]
+            if free.get(own):
+                where[number] = free[own].pop()
+            else:
+                where[number] = size
+                size += own
+        lies[taken] = [where[number] for number in taken.tolist()]
+        offsets[used] = lies[numbers]
         return offsets, size
+
+    def _special(
+        self, constants: Mapping[int, float]
+    ) -> tuple[list[Expression], list[str], list[int], list[Place]]:
+        """What `specialise` leaves: expressions, their names, which of them are called, and on what."""
+        calls, end = [], 0
+        for number in self._calls:
+            start, end = end, end + self._counts[number]
+            calls.append((number, tuple(self._places[start:end])))
+        numbers: dict[int, int] = {}
+        expressions: list[Expression] = []
+        names: list[str] = []
+        kept: list[int] = []
+        places: list[Place] = []
+        for expression, name, own in _special(self._functions, calls, constants):
+            number = numbers.setdefault(id(expression), len(expressions))
+            if number == len(expressions):
+                expressions.append(expression)
+                names.append(name)
+            kept.append(number)
+            places += own
+        return expressions, names, kept, places
 
 
 def _special(
@@ -196,10 +283,10 @@ def _special(
     found: dict[tuple[int, tuple[Constants, ...]], Special] = {}
     known: dict[int, Constants] = {}  # of the stretches of the work array, as they are by now
 
-    def entries(place: Place, size: int) -> Constants:
-        space, at = place
+    def entries(where: Place, size: int) -> Constants:
+        space, at = space_of(where), offset_of(where)
         if space == WORK:
-            return known.get(at, ())
+            return known.get(where, ())
         if space != P:
             return ()
         return tuple((k, constants[at + k]) for k in range(size) if at + k in constants)
@@ -212,22 +299,24 @@ def _special(
             found[key] = Special(functions[number], given)
         special = found[key]
         made.append(special)
-        for (space, at), values in zip(places[len(given) :], special.constants, strict=True):
-            if space == WORK:
+        for at, values in zip(places[len(given) :], special.constants, strict=True):
+            if space_of(at) == WORK:
                 known[at] = values
     needed: dict[int, int] = {}  # bits of the entries that later calls look at
     kept: list[tuple[Expression, str, tuple[Place, ...]]] = []
     for (number, places), special in zip(reversed(calls), reversed(made), strict=True):
         count = len(sizes[number])
         needs = tuple(
-            special.everything(k) if space != WORK else needed.pop(at, 0) & special.variable(k)
-            for k, (space, at) in enumerate(places[count:])
+            needed.pop(at, 0) & special.variable(k)
+            if space_of(at) == WORK
+            else special.everything(k)
+            for k, at in enumerate(places[count:])
         )
         if not any(needs):
             continue
         expression, seen = special.for_needs(needs)
-        for (space, at), bits in zip(places, seen, strict=False):
-            if space == WORK:
+        for at, bits in zip(places, seen, strict=False):
+            if space_of(at) == WORK:
                 needed[at] = needed.get(at, 0) | bits
         kept.append((expression, special.name, places))
     return kept[::-1]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from zwang.engine.blocks.play import TapeKernel
-from zwang.engine.blocks.tape import Tape
+from zwang.engine.blocks.tape import Stream, Tape
 from zwang.engine.carrier import Carrier
 from zwang.kernels.element import Kernel
 from zwang.kernels.expression import Port
@@ -39,7 +39,8 @@ class TapeProgram:
     ----------
     nq, nv, rows, lanes, left_out, carrier, plain_rates, frames : as there.
     parameters : length of p.
-    writers : name of a kernel → what writes its tape.
+    writers : name of a kernel → what writes its tape. ``arrival`` needs none: it is ``derivative``
+        and then ``residual``.
     placed : how many of the constraint rows are at position level.
     constants : entries of p that are known, see `zwang.engine.blocks.specialise`.
     """
@@ -57,6 +58,7 @@ class TapeProgram:
     plain_rates: bool = False
     frames: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     _kernels: dict[str, Kernel] = field(default_factory=dict, repr=False)
+    _streams: dict[tuple[str, bool], Stream] = field(default_factory=dict, repr=False)
 
     def kernel(self, name: str) -> Kernel:
         """A kernel, made when it is first asked for."""
@@ -77,11 +79,23 @@ class TapeProgram:
         ports = {"q_dot": nq, "v_dot": nv, "q": nq, "v": nv, "ratios": kept}
         ports |= {"multipliers": m, "pivots": max(2 * m, 1), "positions": self.placed, "rates": m}
         lanes = NODES if nodes else self.lanes
-        tape = Tape(lanes, self.constants, shared=nodes)
-        self.writers[name](tape)
         inputs = (Port("q", nq), Port("v", nv), Port("t", 1), Port("p", self.parameters))
         outputs = tuple(Port(port, ports[port]) for port in OUTPUTS[name])
-        return TapeKernel(name, inputs, outputs, lanes, tape.stream(), shared=nodes)
+        stream = self._stream(name, nodes=nodes)
+        return TapeKernel(name, inputs, outputs, lanes, stream, shared=nodes)
+
+    def _stream(self, name: str, *, nodes: bool) -> Stream:
+        """The tape of a kernel."""
+        key = name, nodes
+        if key not in self._streams:
+            if name == "arrival":
+                first, then = (self._stream(x, nodes=nodes) for x in ("derivative", "residual"))
+                self._streams[key] = first.then(then, len(OUTPUTS["derivative"]))
+            else:
+                tape = Tape(NODES if nodes else self.lanes, self.constants, shared=nodes)
+                self.writers[name](tape)
+                self._streams[key] = tape.stream()
+        return self._streams[key]
 
     def _used(self, events: Kernel | None, further: Sequence[str]) -> list[Kernel | None]:
         names = ("derivative", "project", "residual")
