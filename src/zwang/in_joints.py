@@ -51,6 +51,7 @@ MOST_VELOCITIES = 30
 #: no longer fits the first cache. In a plane both take the same time, within a tenth.
 LINK_BY_LINK = 15
 
+CHEAPER_IN_PLANE = "a plane, in which the coordinates of bodies are cheaper"
 UNREACHED = "a state that its joints, as placed, do not reach"
 
 
@@ -139,6 +140,9 @@ def joint_program(
     system: MechanismSystem, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int
 ) -> Program | TapeProgram | str:
     """The program of a mechanism in the coordinates of its joints, or what speaks against it."""
+    asked = settings.coordinates is Coordinates.JOINT
+    if system.parts.kind.plane is not None and not asked and not settings.method.nodes:
+        return CHEAPER_IN_PLANE  # told without the tree
     kept = _Found.of(system)
     by_link = _link_by_link(kept, system, p, settings)
     against = _too_large(kept.tree, by_link=by_link) or _not_worth(kept.tree, settings)
@@ -259,7 +263,7 @@ def _not_worth(tree: Tree, settings: Settings) -> str:
     if tree.parts.kind.plane is not None and (tree.constraints or not settings.method.nodes):
         # At nodes, where sums over them cost as much as equations, fewer coordinates are cheaper.
         # But where loops lie flat, rows of angles vanish as a whole, and no pivot tells.
-        return "a plane, in which the coordinates of bodies are cheaper"
+        return CHEAPER_IN_PLANE
     if all(branch.joint is None for branch in tree.branches):
         return "no joints that carry a body"
     return ""

@@ -49,7 +49,6 @@ def tree_program(
     first : where the numbers of the links begin in p̂.
     constants : entries of p̂ that are structure.
     """
-
     writers: dict[str, Callable[[Tape], object]] = {
         "derivative": lambda tape: TreeTape(tree, first, tape).accelerate((OUT, OUT + 1)),
         "rates": lambda tape: TreeTape(tree, first, tape).rates(),

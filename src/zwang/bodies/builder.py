@@ -59,6 +59,7 @@ class Builder:
         self._forces: list[Element] = []
         self._friction: list[Element] = []
         self._joints: dict[str, Joint] = {}
+        self._laws: dict[Any, Law] = {}  # of joints: those of a kind share one
         self._names: dict[str, str] = {"ground": "body", "gravity": "parameter"}
         self._free: set[str] = set()
         self._parameters: dict[str, np.ndarray] = {}
@@ -152,13 +153,13 @@ class Builder:
             return
         k = plane[2]
         place = body.placement
-        normal = np.eye(3)[k]
+        axis, omega = place.rotation[:, k].tolist(), place.omega.tolist()
+        axis[k] -= 1.0
+        omega[k] = 0.0
         parts = {
-            "a velocity of {:g} across it": place.velocity[k],
-            "axes turned out of it by {:g}": np.abs(place.rotation @ normal - normal).max(),
-            "an angular velocity of {:g} in it": np.abs(
-                place.omega - place.omega[k] * normal
-            ).max(),
+            "a velocity of {:g} across it": float(place.velocity[k]),
+            "axes turned out of it by {:g}": max(map(abs, axis)),
+            "an angular velocity of {:g} in it": max(map(abs, omega)),
         }
         for found, off in parts.items():
             if abs(off) > IN_PLANE:
@@ -367,21 +368,18 @@ class Builder:
         bodies = (a.body, b.body)
         kinds = tuple(GROUND if i < 0 else self._kind for i in bodies)
         numbers = {**layout.numbers(a, b), **values}
-        shapes = {key: np.shape(value) for key, value in numbers.items()}
         elements = []
         both = kind.position is not None and kind.velocity is not None
         for level, equations in (("position", kind.position), ("velocity", kind.velocity)):
             if equations is None:
                 continue
             element = f"{name}.rolling" if both and level == "velocity" else name
-            law = Law(
-                (kind.name, level, kinds, layout),
-                f"{kind.name} joint",
-                kinds,
-                shapes,
-                level,
-                _of_frames(layout, equations),
-            )
+            key = (kind.name, level, kinds, layout)
+            law = self._laws.get(key)
+            if law is None:
+                shapes = {number: np.shape(value) for number, value in numbers.items()}
+                what, function = f"{kind.name} joint", _of_frames(layout, equations)
+                law = self._laws[key] = Law(key, what, kinds, shapes, level, function)
             self._constraints.append(Element(element, law, bodies, numbers))
             elements.append(element)
         self._joints[name] = Joint(name, kind, bodies, a, b, layout, tuple(elements), values)

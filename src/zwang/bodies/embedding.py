@@ -216,6 +216,8 @@ def _singular(J: FloatArray) -> bool:
     size = np.diagonal(J)
     if not np.all(size > 0.0):
         return True
+    if np.count_nonzero(J) == len(J):
+        return False  # diagonal, as most are
     scale = 1.0 / np.sqrt(size)
     return bool(np.linalg.eigvalsh(J * scale * scale[:, None])[0] <= REGULAR)
 

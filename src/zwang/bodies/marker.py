@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from zwang.bodies.inertia import axes_along
+from zwang.bodies.inertia import UNIT, axes_along
 from zwang.bodies.joints.kind import JointKind
 from zwang.bodies.pose import Frame, Kind, Pose, frame, identity, zeros
 from zwang.errors import InputError
@@ -141,8 +141,8 @@ def marker_axes(kind: Kind, axis: FloatArray | None, reference: FloatArray | Non
         if kind.plane is None:
             return np.eye(3)
         i, _, k = kind.plane
-        return axes_along(np.eye(3)[k], np.eye(3)[i])
+        return axes_along(UNIT[k], UNIT[i])
     if reference is None and kind.plane is not None:
         i, _, k = kind.plane
-        reference = np.eye(3)[i] if abs(axis[k]) > 0.5 else np.eye(3)[k]
+        reference = UNIT[i] if abs(axis[k]) > 0.5 else UNIT[k]
     return axes_along(axis, reference)

@@ -116,7 +116,7 @@ class Stream:
         self.addresses = np.array([kernel.address for kernel in kernels], dtype=np.int64)
 
     def then(self, other: Stream, outputs: int) -> Stream:
-        """This tape and another one after it, whose outputs come after so many of this one's."""
+        """Play another tape after this one; its outputs come after so many of this one's."""
         words = other.words.copy()
         words[other.headers] += np.uint32(len(self.kernels) << 16 | len(self.patterns))
         patterns = [
@@ -170,49 +170,60 @@ class Tape:
         else:
             expressions, names, calls, places = self._special(self._constants)
         counts = np.array([len(e.inputs) + len(e.outputs) for e in expressions], dtype=np.int64)
-        ends = np.cumsum(counts[calls]) if calls else np.zeros(0, dtype=np.int64)
-        at = np.array(places, dtype=np.int64)
-        spaces, owners = at % SPACES, np.repeat(np.arange(len(calls)), counts[calls])
-        patterns: dict[bytes, int] = {}
-        kernels: dict[tuple[int, tuple[int, ...]], int] = {}
-        compiled: list[Kernel] = []
-        known: dict[tuple[int, bytes], int] = {}
-        headers, start, letters = [], 0, spaces.astype(np.uint8).tobytes()
-        for number, end in zip(calls, ends.tolist(), strict=True):
-            pattern = letters[start:end]
-            start = end
-            header = known.get((number, pattern))
-            if header is None:
-                expression, common = expressions[number], ()
-                if self._shared:
-                    common = tuple(k for k, x in enumerate(pattern[: len(expression.inputs)]) if x == P)
-                kernel = kernels.setdefault((number, common), len(compiled))
-                if kernel == len(compiled):
-                    compiled.append(
-                        compile_expression(
-                            expression, lanes=self.lanes, shared=common, name=names[number]
-                        )
-                    )
-                header = kernel << 16 | patterns.setdefault(pattern, len(patterns))
-                known[number, pattern] = header
-            headers.append(header)
+        own = counts[calls] if calls else np.zeros(0, dtype=np.int64)
+        at, owners = np.array(places, dtype=np.int64), np.repeat(np.arange(len(calls)), own)
+        spaces = at % SPACES
+        headers, patterns, kernels = self._headers(expressions, names, calls, own, spaces)
         offsets, scratch = self._placed(at, spaces, owners)
         width = 8 * self.lanes
         offsets *= np.where(spaces == P, 8, width) if self._shared else width
         # A word before the arguments of each call, and one after them.
         words = np.full(len(at) + 2 * len(calls), scratch * width, dtype=np.int64)
         words[np.arange(len(at)) + 2 * owners + 1] = offsets
-        firsts = ends - counts[calls] + 2 * np.arange(len(calls))
+        firsts = np.cumsum(own) - own + 2 * np.arange(len(calls))
         words[firsts] = headers
         assert words.max(initial=0) < 2**32
-        needed = max((kernel.work_size for kernel in compiled), default=0)
-        return Stream(
-            words.astype(np.uint32),
-            firsts,
-            [tuple(pattern) for pattern in patterns],
-            compiled,
-            (scratch + ALIGNED) * self.lanes + needed,
-        )
+        needed = max((kernel.work_size for kernel in kernels), default=0)
+        work_size = (scratch + ALIGNED) * self.lanes + needed
+        return Stream(words.astype(np.uint32), firsts, patterns, kernels, work_size)
+
+    def _headers(
+        self,
+        expressions: list[Expression],
+        names: list[str],
+        calls: list[int],
+        counts: np.ndarray,
+        spaces: np.ndarray,
+    ) -> tuple[list[int], list[tuple[int, ...]], list[Kernel]]:
+        """The header of each call, and the patterns and kernels they tell of.
+
+        Parameters
+        ----------
+        calls, counts : for each call the number of its expression, and of its arguments.
+        spaces : of the arguments of all calls.
+        """
+        kernels: list[Kernel] = []
+        numbers: dict[tuple[int, tuple[int, ...]], int] = {}
+        patterns: dict[bytes, int] = {}
+        known: dict[tuple[int, bytes], int] = {}
+        headers, start, letters = [], 0, spaces.astype(np.uint8).tobytes()
+        for call, count in zip(calls, counts.tolist(), strict=True):
+            pattern = letters[start : start + count]
+            start += count
+            header = known.get((call, pattern))
+            if header is None:
+                expression, common = expressions[call], ()
+                if self._shared:
+                    given = enumerate(pattern[: len(expression.inputs)])
+                    common = tuple(k for k, space in given if space == P)
+                number = numbers.setdefault((call, common), len(kernels))
+                if number == len(kernels):
+                    choices = {"lanes": self.lanes, "shared": common, "name": names[call]}
+                    kernels.append(compile_expression(expression, **choices))
+                header = number << 16 | patterns.setdefault(pattern, len(patterns))
+                known[call, pattern] = header
+            headers.append(header)
+        return headers, [tuple(pattern) for pattern in patterns], kernels
 
     def _placed(
         self, at: np.ndarray, spaces: np.ndarray, owners: np.ndarray
@@ -253,7 +264,7 @@ class Tape:
     def _special(
         self, constants: Mapping[int, float]
     ) -> tuple[list[Expression], list[str], list[int], list[Place]]:
-        """What `specialise` leaves: expressions, their names, which of them are called, and on what."""
+        """What is left of the calls: expressions, their names, which are called, and on what."""
         calls, end = [], 0
         for number in self._calls:
             start, end = end, end + self._counts[number]

@@ -94,7 +94,7 @@ def rod(m: Mechanism, name: str, start: Point, end: Point, mass: float | None = 
     Without a mass it weighs 1 kg a metre.
     """
     d = end.at - start.at
-    length = float(np.linalg.norm(d))
+    length = inertia.length_of(d)
     return m.body(
         name,
         inertia=bar(length if mass is None else mass, length),
@@ -128,11 +128,11 @@ def plate(
 
 def upright(x: FloatArray) -> FloatArray:
     """Axes as columns: the first along x, the second horizontal; y of the world in the plane xz."""
-    first = x / np.linalg.norm(x)
+    first = x / inertia.length_of(x)
     across = np.array([-first[1], first[0], 0.0])  # z × first
-    size = float(np.linalg.norm(across))
-    second = np.array([0.0, 1.0, 0.0]) if abs(first[1]) < 1e-15 else across / size
-    return np.column_stack([first, second, inertia.cross(first, second)])
+    steep = abs(first[1]) < 1e-15
+    second = np.array([0.0, 1.0, 0.0]) if steep else across / inertia.length_of(across)
+    return inertia.as_columns(first, second, inertia.cross(first, second))
 
 
 def require_count(what: str, value: Any, least: int = 1) -> int:
