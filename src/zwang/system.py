@@ -738,7 +738,7 @@ class System:
         tolerance : local error of a step, relative to the state and to `scales`.
         integrator : ``"order8"`` or ``"order5"``, explicit with error control; ``"gauss"``,
             collocation of order 16 with error control, the fastest, or ``"auto"``, which is that
-            where equations are in one compiled function and ``"order8"`` otherwise;
+            where equations are compiled and ``"order8"`` otherwise;
             ``"radau5"``, implicit with error control, for stiff systems; or with a fixed step
             ``"generalized_alpha"``, for stiff systems whose fast vibrations are to be damped away,
             and ``"rattle"``, symmetric, for very long runs.

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from zwang import library
 from zwang.engine.blocks.order import block_order
 from zwang.integrators.settings import Coordinates, Settings
+from zwang.kernels.mixing import NODES
 from zwang.large_mechanism import LargeMechanismSystem
 from zwang.mechanism_system import MechanismSystem
 from zwang.programs import program_of
@@ -207,6 +209,37 @@ def test_lanes_give_the_same_bits():
     for k, (qk, vk) in enumerate(some):
         for a, b in zip(result, alone(qk, vk, [0.3], p), strict=True):
             assert np.array_equal(a[:, k], b)
+
+
+def test_nodes_give_the_same_bits():
+    parts = MECHANISMS["net"].parts
+    system = LargeMechanismSystem.of_parts(parts)
+    p, program = system.parameter_vector(), system.block_program()
+    some = list(states(parts, NODES))
+    q, v = np.stack([q for q, _ in some], axis=1), np.stack([v for _, v in some], axis=1)
+    t = np.linspace(0.0, 0.7, NODES)[None]
+    for name in ("acceleration", "rates", "project"):
+        together = program.at_nodes(name)(q, v, t, p)
+        for k, (qk, vk) in enumerate(some):
+            alone = program.kernel(name)(qk, vk, t[:, k], p)
+            for a, b in zip(together, alone, strict=True):
+                assert np.array_equal(a[:, k], b)
+            if name != "project":
+                derivative = program.kernel("derivative")(qk, vk, t[:, k], p)
+                assert np.array_equal(alone[0], derivative[name == "acceleration"])
+
+
+def test_collocation_moves_a_net_as_the_explicit_method_does():
+    system = LargeMechanismSystem.of_parts(library.net(4, 3).parts)
+    choices = {"until": 0.4, "tolerance": 1e-11, "save": 0.1, "coordinates": "absolute"}
+    runs = [
+        system.simulate(system.assemble(), integrator=name, **choices)
+        for name in ("order8", "gauss")
+    ]
+    # Errors of steps, and of both methods, add up.
+    assert np.abs(runs[0].q - runs[1].q).max() < 1e-9
+    assert max(run.worst_residual for run in runs) < 1e-12
+    assert runs[1].counts.steps < runs[0].counts.steps
 
 
 def test_a_large_mechanism_moves_like_its_small_description():

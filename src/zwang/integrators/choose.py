@@ -42,8 +42,8 @@ def chosen(settings: Settings, *, at_nodes: bool) -> Settings:
     if settings.integrator == "gauss" and not at_nodes:
         raise InputError(
             "integrator='gauss'",
-            found="equations that are evaluated state by state: a large mechanism, or in Python",
-            expected="equations in one compiled function",
+            found="equations that are evaluated in Python, state by state",
+            expected="compiled equations",
             advice="integrator='auto' takes what there is.",
         )
     return settings

@@ -57,7 +57,9 @@ APPROACHING = 3
 DIP = 0.3  # no minimum is looked for unless the pivot falls below this part of its largest value
 NEAR_END = 0.99  # of a step, where it is seen whether the pivot rises at the end
 GOLDEN = 0.6180339887498949
-NARROWINGS = 24  # of the interval of the minimum, each to the golden part: to 1e-5 of the step
+PLACED = 1e-5  # of a step, to which the minimum is found
+GUESSED = 0.05  # of a step that a first guess keeps away from its ends
+NARROWINGS = 24  # of the interval of the minimum: were all to the golden part, to 1e-5 of the step
 # A parabola through zero has c h² ≤ 4 max(ends), so that the best of an interval w h around it is
 # at most 4 w² max(ends); four times that leaves room for other shapes.
 DEPTH = 16.0
@@ -112,53 +114,63 @@ def pivot_between(
 
 @loop
 def passage(
-    kernels,
-    y0,
-    f0,
-    y1,
-    f1,
-    t0,
-    h,
-    before,
-    after,
-    p,
-    x,
-    moment,
-    pivots,
-    work,
-    nq,
-    rows,
-    dependent,
+    kernels, y0, f0, y1, f1, t0, h, before, after, p, x, moment, pivots, work, nq, rows, dependent,
     lane,
-):
-    """θ of the singular position within a step, or −1; x[0] and the pivots are those of it."""
+):  # fmt: skip
+    """θ of the singular position within a step, or −1; x[0] and the pivots are those of it.
+
+    Brent's way to a minimum: the vertex of the parabola through the three least values so far, and
+    the golden part of the interval where that is outside of it or comes no nearer.
+    """
     rest = (p, x, moment, pivots, work, nq, rows, dependent, lane)
     late = pivot_between(kernels, y0, f0, y1, f1, t0, h, NEAR_END, *rest)
     if not late < after:
         return -1.0  # it falls until the end: the next step will tell
-    low, high = 0.0, 1.0
-    left, right = 1.0 - GOLDEN, GOLDEN
-    at_left = pivot_between(kernels, y0, f0, y1, f1, t0, h, left, *rest)
-    at_right = pivot_between(kernels, y0, f0, y1, f1, t0, h, right, *rest)
-    depth = DEPTH * max(before, after)
+    low, high, depth = 0.0, 1.0, DEPTH * max(before, after)
+    # Roots of pivots are distances; where the ends are on both sides of it, it is here.
+    best = min(max(np.sqrt(before) / (np.sqrt(before) + np.sqrt(after)), GUESSED), 1.0 - GUESSED)
+    second = third = best
+    least = pivot_between(kernels, y0, f0, y1, f1, t0, h, best, *rest)
+    at_second = at_third = np.inf  # no vertex until there are three
+    moved = further = 0.0
     for _ in range(NARROWINGS):
-        width = high - low
-        if min(at_left, at_right, before) > depth * width * width + SINGULAR_PIVOT:
+        middle, width = 0.5 * (low + high), high - low
+        if min(least, before) > depth * width * width + SINGULAR_PIVOT:
             return -1.0
-        if at_left < at_right:
-            high, right, at_right = right, left, at_left
-            left = low + (1.0 - GOLDEN) * (high - low)
-            at_left = pivot_between(kernels, y0, f0, y1, f1, t0, h, left, *rest)
+        if abs(best - middle) <= 2.0 * PLACED - 0.5 * width:
+            break
+        one, two = (best - second) * (least - at_third), (best - third) * (least - at_second)
+        bend = 2.0 * (two - one)
+        vertex = best - ((best - third) * two - (best - second) * one) / bend if bend else -1.0
+        if low < vertex < high and abs(vertex - best) < 0.5 * abs(further):
+            further, moved = moved, vertex - best
         else:
-            low, left, at_left = left, right, at_right
-            right = low + GOLDEN * (high - low)
-            at_right = pivot_between(kernels, y0, f0, y1, f1, t0, h, right, *rest)
-    theta = 0.5 * (low + high)
-    value = pivot_between(kernels, y0, f0, y1, f1, t0, h, theta, *rest)
-    if before < value:  # it was passed at the very end of the step before
-        theta = 0.0
-        value = pivot_between(kernels, y0, f0, y1, f1, t0, h, theta, *rest)
-    return theta if value < SINGULAR_PIVOT else -1.0
+            further = high - best if best < middle else low - best
+            moved = (1.0 - GOLDEN) * further
+        if abs(moved) < PLACED:
+            moved = PLACED if best < middle else -PLACED
+        tried = best + moved
+        value = pivot_between(kernels, y0, f0, y1, f1, t0, h, tried, *rest)
+        if value <= least:
+            if tried < best:
+                high = best
+            else:
+                low = best
+            third, at_third, second, at_second = second, at_second, best, least
+            best, least = tried, value
+            continue
+        if tried < best:
+            low = tried
+        else:
+            high = tried
+        if value <= at_second:
+            third, at_third, second, at_second = second, at_second, tried, value
+        elif value <= at_third:
+            third, at_third = tried, value
+    if before < least:  # it was passed at the very end of the step before
+        best = 0.0
+    least = pivot_between(kernels, y0, f0, y1, f1, t0, h, best, *rest)
+    return best if least < SINGULAR_PIVOT else -1.0
 
 
 @inlined

@@ -44,4 +44,4 @@ def part(array: NDArray[np.float64], first: int) -> int:
 
     Slicing an array looks at where it begins and ends; here nothing is checked.
     """
-    return array.ctypes.data + first * array.strides[0]
+    return array.ctypes.data + int(first) * array.strides[0]

@@ -24,6 +24,7 @@ __all__ = [
     "missed",
     "misses",
     "node",
+    "node_rate",
     "node_sizes",
     "pair",
     "placed_config",
@@ -97,6 +98,15 @@ def node(kind: NodeType) -> casadi.Function:
     t = _terms_of(kind)
     outputs = [t["config"], t["q_dot"], t["f"], t["W"], *([t["M"]] if kind.shift else [])]
     return ca.Function("node", [t["q"], t["v"], t["data"], t["shared"]], outputs)
+
+
+@remembered
+def node_rate(kind: NodeType) -> casadi.Function:
+    """(q, v) → q̇."""
+    import casadi as ca
+
+    t = _terms_of(kind)
+    return ca.Function("node_rate", [t["q"], t["v"]], [t["q_dot"]])
 
 
 @remembered

@@ -1,6 +1,7 @@
 """The program of a large system: tapes for derivative, projection, residual and forces.
 
     derivative   nodes → forces → constraints (A, S, c) → couplings → factor → λ, corrected → v̇
+    acceleration, rates   v̇ alone, q̇ alone
     project      nodes of unit length → φ, A, S → factor → q; ψ there → same factor → v, corrected
     residual     φ and ψ of all rows, and lengths of unit groups
     misses       the same of φ and ψ as they are
@@ -82,6 +83,16 @@ def _derivative(s: Structure, pattern: Pattern, tape: Tape) -> None:
     sweep.accelerate(_output(s, OUT + 1, "v"))
 
 
+def _acceleration(s: Structure, pattern: Pattern, tape: Tape) -> None:
+    """v̇."""
+    Sweep(s, pattern, tape, "accelerate").accelerate(_output(s, OUT, "v"))
+
+
+def _rates(s: Structure, pattern: Pattern, tape: Tape) -> None:
+    """q̇."""
+    Sweep(s, pattern, tape, "move").rates(_output(s, OUT, "q"))
+
+
 def _forces(s: Structure, pattern: Pattern, tape: Tape) -> None:
     """(v̇, λ)."""
     lam = Sweep(s, pattern, tape, "accelerate").accelerate(_output(s, OUT, "v"))
@@ -112,6 +123,8 @@ def _settle(s: Structure, pattern: Pattern, tape: Tape) -> None:
 
 _WRITERS: dict[str, Callable[[Structure, Pattern, Tape], Any]] = {
     "derivative": _derivative,
+    "acceleration": _acceleration,
+    "rates": _rates,
     "forces": _forces,
     "project": _project,
     "residual": _residual,

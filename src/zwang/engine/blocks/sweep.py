@@ -160,6 +160,11 @@ class Sweep:
         found += [self._node("M", n)] if node.type.shift else []
         self.tape.call(kernels.node(node.type), *given, *found)
 
+    def rates(self, q_dot: Callable[[int], Place]) -> None:
+        """Rates of the coordinates of all nodes."""
+        for n, node in enumerate(self.s.nodes):
+            self.tape.call(kernels.node_rate(node.type), self.q(n), self.v(n), q_dot(n))
+
     def arguments(self, element: Element) -> list[Place]:
         """What an element's function takes, with any place for the ground."""
         places = [n for n in element.nodes if n >= 0]

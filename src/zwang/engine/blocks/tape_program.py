@@ -117,7 +117,7 @@ class TapeProgram:
     @property
     def has_nodes(self) -> bool:
         """Whether its kernels come for nodes of one trajectory as well."""
-        return "acceleration" in self.writers
+        return True
 
     @property
     def watches_all_rows(self) -> bool:
