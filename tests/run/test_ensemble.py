@@ -172,3 +172,36 @@ def test_a_misspelled_argument_is_told():
         SYSTEM.simulate(*START, until=1.0, tolerances=1e-6)
     with pytest.raises(zw.InputError, match=r"argument of simulate_many.*'threads'\?"):
         SYSTEM.simulate_many(Q, V, until=1.0, thread=2)
+
+
+def test_passing_singular_positions_is_the_same_alone_and_in_company():
+    # A flat position comes up at another time in each lane; step lengths depend on its pivots,
+    # and lanes take different numbers of corrections.
+    a, b, c, ground = 1.8, 1.0, 3.0, 2.2
+    system = zw.System(
+        ["crank", "coupler", "rocker"],
+        mass=lambda: np.eye(3),
+        force=lambda: [0.3, 0.0, 0.0],
+        constraints={
+            "loop": zw.position(
+                lambda q: [
+                    a * np.cos(q[0]) + b * np.cos(q[1]) - c * np.cos(q[2]) - ground,
+                    a * np.sin(q[0]) + b * np.sin(q[1]) - c * np.sin(q[2]),
+                ]
+            )
+        },
+    )
+    starts = [
+        system.assemble(
+            hold={"crank": angle},
+            prefer={"coupler": 0.5, "rocker": 1.5},
+            velocity={"hold": {"crank_dot": 1.0}},
+        )
+        for angle in np.linspace(1.2, 2.8, 11)
+    ]
+    for integrator in ("order8", "order5"):
+        choices = {"until": 20.0, "integrator": integrator}
+        runs = system.simulate_many(starts, **choices)
+        assert sum(len(run.ranks) for run in runs) > len(starts)
+        for run, start in zip(runs, starts, strict=True):
+            same(run, system.simulate(start, **choices))

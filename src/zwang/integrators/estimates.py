@@ -12,6 +12,7 @@ from zwang.integrators.shared import pivot_of, project_once
 from zwang.integrators.sums import errors_of, shifts_of
 from zwang.integrators.tableaus import ORDER_5, ORDER_8
 from zwang.kernels.jit import inlined, loop
+from zwang.kernels.lanes import side_by_side
 
 __all__ = ["EIGHT", "LARGEST_ERROR", "error_norm", "tangential_error"]
 
@@ -40,7 +41,7 @@ def error_norm(stages, K, y, new, h, size, tolerance, error, squares, first, sec
         errors_8(lanes, (first, second), K, y, new, size[0], size[1], tolerance)
     else:
         errors_5(lanes, (first, second), K, y, new, size[0], size[1], tolerance)
-    for lane in range(len(lanes)):
+    for lane in side_by_side(lanes):
         e5 = e3 = 0.0
         for i in range(n):
             e5 += first[i, lane]

@@ -71,15 +71,19 @@ from zwang.integrators.shared import (
 from zwang.integrators.singular import (
     deficit_of,
     least_pivot,
+    look_closer,
+    lowest_pivot,
+    may_pass,
     placed,
+    remember,
     row_vanishes,
     slowed,
-    watch_rank,
 )
 from zwang.integrators.sums import interpolation_of, stages_of
 from zwang.integrators.tableaus import ORDER_5, ORDER_8
 from zwang.integrators.watching import crosses
 from zwang.kernels.jit import inlined, loop
+from zwang.kernels.lanes import all_of, any_of, side_by_side
 
 __all__ = ["INTEGERS", "MARKS", "NUMBERS", "SAMPLE", "VECTORS", "advance"]
 
@@ -93,7 +97,7 @@ SAMPLE = 32  # steps between looks at stability
 POINT, NEW, FIRST, SECOND = 0, 1, 2, 3
 VECTORS = 4
 # Rows of the other arrays that it works with.
-NUMBERS, MARKS, INTEGERS = 8, 10, 4
+NUMBERS, MARKS, INTEGERS = 9, 13, 4
 
 
 @loop
@@ -289,41 +293,43 @@ def advance(
     t, ts = moments[0:1], moments[1:2]
     point, new, scratch, scratch2 = x[POINT], x[NEW], x[FIRST], x[SECOND]
     h, err, before, arrived = numbers[0], numbers[1], numbers[2], numbers[3]
-    squares, sums = numbers[4:6], numbers[6:8]
+    squares, sums, longer = numbers[4:6], numbers[6:8], numbers[8]
     ok, settled, near, last = marks[0], marks[1], marks[2], marks[3]
     across, avoided, accepted = marks[4], marks[5], marks[6]
     short, within, vanishing = marks[7], marks[8], marks[9]
+    active, full, some = marks[10], marks[11], marks[12]
     deficit, taken = integers[0], integers[3]
     evaluations, projections = integers[1], integers[2]
     gap = GAP_8 if stages == EIGHT else GAP_5
     used = 0
     while used < budget:
-        active, any_near = False, False
-        for lane in range(W):
+        for lane in side_by_side(lanes):
             t[0, lane] = real[T, lane]
-            h[lane] = 0.0
+            active[lane] = count[ACTIVE, lane] != 0
+            h[lane] = h_fixed if h_fixed > 0.0 else min(real[H, lane], h_max)
             near[lane] = count[NEAR, lane] > 0
-            last[lane] = short[lane] = False
-            if count[ACTIVE, lane]:
-                active = True
-                left = until - real[T, lane]
-                step = h_fixed
-                if not h_fixed > 0.0:
-                    step = min(real[H, lane], h_max)
-                    near[lane] = near[lane] or slowed(step, real, count, lane)
-                    if near[lane] and count[AVOIDED, lane] == 0:
-                        short[lane], step = placed(step, real, gap, lane)
-                if step * 1.0000001 >= left:
-                    step, last[lane] = left, True
-                h[lane] = step
-                if filled[lane] >= out_t.shape[0] or rank_rows[lane] >= rank_log.shape[0]:
-                    return FULL
-            any_near = any_near or near[lane]
+            short[lane] = False
+            if active[lane] and not h_fixed > 0.0:
+                near[lane] = near[lane] or slowed(h[lane], real, count, lane)
+            no_room = filled[lane] >= out_t.shape[0] or rank_rows[lane] >= rank_log.shape[0]
+            full[lane] = active[lane] and no_room
             evaluations[lane] = count[EVALUATIONS, lane]
             projections[lane] = count[PROJECTIONS, lane]
-        if not active:
+        if not any_of(active, lanes):
             return DONE
+        if any_of(full, lanes):
+            return FULL
         used += 1
+        any_near = any_of(near, lanes)
+        if any_near and not h_fixed > 0.0:
+            for lane in range(W):
+                if active[lane] and near[lane] and count[AVOIDED, lane] == 0:
+                    short[lane], h[lane] = placed(h[lane], real, gap, lane)
+        for lane in side_by_side(lanes):
+            left = until - t[0, lane]
+            last[lane] = active[lane] and h[lane] * 1.0000001 >= left
+            step = left if last[lane] else h[lane]
+            h[lane] = step if active[lane] else 0.0
 
         # stages
         if stages == EIGHT:
@@ -364,7 +370,7 @@ def advance(
                 work,
                 lanes,
             )
-        for lane in range(W):
+        for lane in side_by_side(lanes):
             ts[0, lane] = until if last[lane] else t[0, lane] + h[lane]
         if stages != EIGHT:  # the estimate of order 4 looks at the derivative at the new point
             if any_near:
@@ -375,13 +381,13 @@ def advance(
 
         # error
         error_norm(stages, K, y, new, h, size, tolerance, err, squares, scratch, scratch2, lanes)
-        doubtful = False
-        for lane in range(W):
+        for lane in side_by_side(lanes):
             across[lane] = True
-            doubtful = doubtful or 1.0 <= err[lane] < LARGEST_ERROR
-            if h_fixed > 0.0 and not err[lane] < np.inf:
-                return NOT_FINITE
-        if doubtful and project and h_fixed == 0.0:
+            some[lane] = 1.0 <= err[lane] < LARGEST_ERROR
+            ok[lane] = err[lane] < np.inf
+        if h_fixed > 0.0 and not all_of(ok, lanes):
+            return NOT_FINITE
+        if any_of(some, lanes) and project and h_fixed == 0.0:
             tangential_error(
                 kernels,
                 stages,
@@ -407,16 +413,15 @@ def advance(
                 sizes[1],
                 lanes,
             )
-        any_accepted = False
-        for lane in range(W):
+        for lane in side_by_side(lanes):
             avoided[lane] = False
-            accepted[lane] = count[ACTIVE, lane] != 0 and (err[lane] < 1.0 or h_fixed > 0.0)
-            any_accepted = any_accepted or accepted[lane]
+            accepted[lane] = active[lane] and (err[lane] < 1.0 or h_fixed > 0.0)
+        any_accepted = any_of(accepted, lanes)
 
         # the new point: projection, derivative, rank
         if any_accepted:
-            for i in range(n):
-                for lane in range(W):
+            for lane in side_by_side(lanes):
+                for i in range(n):
                     point[i, lane] = new[i, lane]
             if project:
                 arrive(
@@ -437,29 +442,31 @@ def advance(
                     scratch,
                     lanes,
                 )
-                for lane in range(W):
+                for lane in side_by_side(lanes):
                     if accepted[lane]:
                         count[PROJECTIONS, lane] += taken[lane]
                         count[EVALUATIONS, lane] += taken[lane]
             elif stages == EIGHT:
                 evaluate(kernels, new, ts, p, K[stages], work, nq)
-                for lane in range(W):
+                for lane in side_by_side(lanes):
                     if accepted[lane]:
                         count[EVALUATIONS, lane] += 1
-        for lane in range(W):  # what the lane would have taken alone
-            if count[ACTIVE, lane]:
-                if any_near and not near[lane]:
-                    count[EVALUATIONS, lane] += done // NEAR_EVALUATIONS
-                else:
-                    count[EVALUATIONS, lane] += done
+        alone = done // NEAR_EVALUATIONS if any_near else done
+        for lane in side_by_side(lanes):  # what the lane would have taken alone
+            if active[lane]:
+                count[EVALUATIONS, lane] += done if near[lane] else alone
         if project and any_accepted:
-            for lane in range(W):
-                if not ok[lane] and h_fixed == 0.0:
-                    accepted[lane] = False
+            for lane in side_by_side(lanes):
                 note_sizes(pivots, sizes[1], lane)
                 deficit[lane] = deficit_of(pivots, sizes[1], lane)
-                arrived[lane] = least_pivot(pivots, sizes[1], count[DEFICIT, lane], lane)
+                arrived[lane] = lowest_pivot(pivots, sizes[1], lane)
+                some[lane] = count[DEFICIT, lane] > 0
+            if any_of(some, lanes):
+                for lane in range(W):
+                    arrived[lane] = least_pivot(pivots, sizes[1], count[DEFICIT, lane], lane)
+            for lane in side_by_side(lanes):
                 vanishing[lane] = row_vanishes(pivots, sizes[1], arrived[lane], lane)
+                accepted[lane] = accepted[lane] and (ok[lane] or h_fixed > 0.0)
                 # A singular position is passed in a step, not stopped at: there the acceleration
                 # along the branch cannot be told from others. So end the step before it.
                 if (
@@ -475,7 +482,9 @@ def advance(
 
         # rejection
         for lane in range(W):
-            if not count[ACTIVE, lane] or accepted[lane]:
+            if all_of(accepted, lanes):
+                break
+            if not active[lane] or accepted[lane]:
                 continue
             error = err[lane]
             count[REJECTS, lane] += 1
@@ -496,6 +505,8 @@ def advance(
         # interpolated states
         interpolate = False
         for lane in range(W):
+            if times.shape[0] == 0:
+                break
             least = min(real[PIVOT, lane], arrived[lane])
             within[lane] = project and (near[lane] or least < PASSING_PIVOT)
             k = count[NEXT, lane]
@@ -547,70 +558,87 @@ def advance(
                 kernels, y, K[0], point, K[stages], t, ts, p, event_values, g_new, accepted,
                 scratch, real[SAVED : SAVED + 1], work, nq, events, lanes,
             )  # fmt: skip
+        if watch:
+            for lane in side_by_side(lanes):
+                if accepted[lane]:
+                    previous[0, 0, lane] = t[0, lane]
+                    previous[0, 1, lane] = h[lane]
+                    for i in range(n):
+                        previous[1, i, lane] = y[i, lane]
+                        previous[2, i, lane] = K[0, i, lane]
+                    for k in range(events):
+                        event_before[k, lane] = event_values[k, lane]
+                        event_values[k, lane] = g_new[k, lane]
+        for lane in side_by_side(lanes):
+            if accepted[lane]:
+                logarithm = np.log(max(err[lane], 1e-9))
+                change = change_of_step(logarithm, real[ERROR, lane], order)
+                longer[lane] = min(change, 1.0) if count[REJECTED, lane] else change
+                real[ERROR, lane] = max(logarithm, LEAST_ERROR)
+                count[REJECTED, lane] = 0
+                count[AVOIDED, lane] = 0
+                count[ACCEPTS, lane] += 1
+                if near[lane]:  # until after it is passed
+                    ahead = real[AHEAD, lane] < np.inf
+                    count[NEAR, lane] = STAGES_KEPT if ahead else count[NEAR, lane] - 1
+            some[lane] = accepted[lane] and count[ACCEPTS, lane] % SAMPLE == 0 and not near[lane]
+        if any_of(some, lanes):
+            for lane in range(W):
+                if some[lane] and at_stability(h[lane], K, A, B, stages, stability, lane):
+                    count[AT_STABILITY, lane] += 1
+        if project and sizes[1]:
+            for lane in side_by_side(lanes):
+                changed = deficit[lane] != count[DEFICIT, lane]
+                changed = changed or may_pass(real, count, arrived[lane], lane)
+                some[lane] = accepted[lane] and changed
+                if accepted[lane] and not changed:
+                    ends = t[0, lane], ts[0, lane]
+                    remember(real, count, deficit[lane], arrived[lane], 0, *ends, lane)
+            if any_of(some, lanes):
+                for lane in range(W):
+                    if some[lane]:
+                        lost = look_closer(
+                            kernels,
+                            y,
+                            K[0],
+                            point,
+                            K[stages],
+                            t[0, lane],
+                            ts[0, lane],
+                            p,
+                            x[FIRST:],
+                            real[SAVED : SAVED + 1],
+                            pivots,
+                            work,
+                            nq,
+                            sizes[1],
+                            real,
+                            count,
+                            deficit[lane],
+                            arrived[lane],
+                            last[lane],
+                            rank_log,
+                            rank_rows,
+                            lane,
+                        )
+                        singular = singular or lost
+            for lane in side_by_side(lanes):
+                if accepted[lane]:
+                    real[AHEAD, lane] = real[AHEAD, lane] if vanishing[lane] else np.inf
+                    keep_sizes(pivots, sizes[1], lane)
+        for lane in side_by_side(lanes):
+            if accepted[lane]:
+                for i in range(n):
+                    y[i, lane] = point[i, lane]
+                    K[0, i, lane] = K[stages, i, lane]
+                real[T, lane] = ts[0, lane]
+                if not short[lane] and (not last[lane] or longer[lane] < 1.0):
+                    real[H, lane] = h[lane] * longer[lane]
+                if last[lane]:
+                    count[ACTIVE, lane] = 0
         for lane in range(W):
             if not accepted[lane]:
                 continue
-            logarithm = np.log(max(err[lane], 1e-9))
-            factor = change_of_step(logarithm, real[ERROR, lane], order)
-            if count[REJECTED, lane]:
-                factor = min(factor, 1.0)
-            if watch:
-                previous[0, 0, lane] = t[0, lane]
-                previous[0, 1, lane] = h[lane]
-                for i in range(n):
-                    previous[1, i, lane] = y[i, lane]
-                    previous[2, i, lane] = K[0, i, lane]
-                for k in range(events):
-                    event_before[k, lane] = event_values[k, lane]
-                    event_values[k, lane] = g_new[k, lane]
-            real[ERROR, lane] = max(logarithm, LEAST_ERROR)
-            count[REJECTED, lane] = 0
-            count[AVOIDED, lane] = 0
-            count[ACCEPTS, lane] += 1
-            if count[ACCEPTS, lane] % SAMPLE == 0 and not near[lane]:
-                if at_stability(h[lane], K, A, B, stages, stability, lane):
-                    count[AT_STABILITY, lane] += 1
-            if near[lane] and real[AHEAD, lane] < np.inf:
-                count[NEAR, lane] = STAGES_KEPT  # until after it is passed
-            elif near[lane]:
-                count[NEAR, lane] -= 1
-            if project and sizes[1]:
-                changed = watch_rank(
-                    kernels,
-                    y,
-                    K[0],
-                    point,
-                    K[stages],
-                    t[0, lane],
-                    ts[0, lane],
-                    p,
-                    x[FIRST:],
-                    real[SAVED : SAVED + 1],
-                    pivots,
-                    work,
-                    nq,
-                    sizes[1],
-                    real,
-                    count,
-                    deficit[lane],
-                    arrived[lane],
-                    last[lane],
-                    rank_log,
-                    rank_rows,
-                    lane,
-                )
-                singular = singular or changed
-                if not vanishing[lane]:
-                    real[AHEAD, lane] = np.inf
-                keep_sizes(pivots, sizes[1], lane)
-            for i in range(n):
-                y[i, lane] = point[i, lane]
-                K[0, i, lane] = K[stages, i, lane]
-            real[T, lane] = ts[0, lane]
-            if not short[lane] and (not last[lane] or factor < 1.0):
-                real[H, lane] = h[lane] * factor
-            if last[lane]:
-                count[ACTIVE, lane] = 0
             k = count[NEXT, lane]
             on_time = k < times.shape[0] and times[k] <= real[T, lane]
             if every_step or on_time:

@@ -275,7 +275,8 @@ class Loop(ABC):
         self.work = program.work(events, self.KERNELS)
         #: Pivots of position rows and what they are compared with, which is remembered.
         self.pivots = sh.room_for_pivots(program.rows[0], W)
-        self.row_sizes = self.pivots[(sh.PARTS - 1) * program.rows[0] :]
+        rows = max(program.rows[0], 1)
+        self.row_sizes = self.pivots[sh.LARGEST * rows : (sh.LARGEST + 1) * rows]
         self.event_values = np.zeros((max(self.event_count, 1), W))
         self.event_before = np.zeros((max(self.event_count, 1), W))
         #: Time and state at the start of the last step, for events.

@@ -10,6 +10,7 @@ import numpy as np
 
 from zwang.kernels.call import call, part
 from zwang.kernels.jit import inlined, loop
+from zwang.kernels.lanes import all_of, side_by_side
 
 __all__ = [
     "BUDGET",
@@ -75,11 +76,12 @@ GROWTH, SHRINK = 6.0, 0.2  # largest and smallest change of h in a step
 STAGES_KEPT = 3  # accepted steps with projected stages after a rejection or such a position
 RANK_PIVOT = 1e-5  # relative pivots below this belong to dependent rows (1e7 times δ)
 
-# The array of pivots has four parts, each with an entry for every position row. The kernel that
+# The array of pivots has parts, each with an entry for every position row. The kernel that
 # projects writes two: pivots relative to the size of the row, and that size. Then come the sizes at
 # the end of the step under way, and the largest of late, which pivots are really relative to: where
 # a row vanishes it loses rank as one does that depends on others, and its own size does not tell.
-PARTS = 4
+# The last two are room for what the kernel writes when it is called for some of the lanes.
+LARGEST, SPARE, PARTS = 3, 4, 6
 # Largest sizes are forgotten at this pace, a step at a time: rows that shrink by less than a
 # fortieth in a step only become smaller (sizes are squares).
 FORGOTTEN = 0.95
@@ -111,7 +113,7 @@ def room_for_pivots(rows, lanes):
 @inlined
 def pivot_of(pivots, k, rows, lane):
     """Pivot of a row relative to the largest size it had of late."""
-    size, largest = pivots[rows + k, lane], pivots[3 * rows + k, lane]
+    size, largest = pivots[rows + k, lane], pivots[LARGEST * rows + k, lane]
     return pivots[k, lane] if size >= largest else pivots[k, lane] * (size / largest)
 
 
@@ -126,8 +128,8 @@ def note_sizes(pivots, rows, lane):
 def keep_sizes(pivots, rows, lane):
     """Compare rows with these sizes as well from here on: the step is accepted."""
     for k in range(rows):
-        largest = FORGOTTEN * pivots[3 * rows + k, lane]
-        pivots[3 * rows + k, lane] = max(largest, pivots[2 * rows + k, lane])
+        largest = FORGOTTEN * pivots[LARGEST * rows + k, lane]
+        pivots[LARGEST * rows + k, lane] = max(largest, pivots[2 * rows + k, lane])
 
 
 @inlined
@@ -152,30 +154,31 @@ def contract(y, corrected, nq, atol, ok, before, settled, lane):
 @inlined
 def settle(ratio, settled, lanes):
     """Settle the lanes whose residuals are within the limit; whether all are settled."""
-    finished = True
-    for lane in range(len(lanes)):
+    for lane in side_by_side(lanes):
         worst = 0.0
         for k in range(ratio.shape[0]):
             worst = max(worst, abs(ratio[k, lane]))
-        if worst <= RESIDUAL_LIMIT:
-            settled[lane] = True
-        finished = finished and settled[lane]
-    return finished
+        settled[lane] = settled[lane] or worst <= RESIDUAL_LIMIT
+    return all_of(settled, lanes)
 
 
 @inlined
 def corrected_once(kernels, y, t, p, pivots, work, nq, atol, ok, before, settled, scratch, lanes):
     """A correction of the lanes that are not settled, and no more: alone they take no more."""
-    project_once(kernels, y, t, p, scratch, pivots, work, nq)
-    for lane in range(len(lanes)):
+    rows = pivots.shape[0] // PARTS
+    spare = pivots if len(lanes) == 1 else pivots[SPARE * rows :]
+    project_once(kernels, y, t, p, scratch, spare, work, nq)
+    for lane in side_by_side(lanes):
         if not settled[lane]:
             contract(y, scratch, nq, atol, ok, before, settled, lane)
+            for k in range(2 * rows):
+                pivots[k, lane] = spare[k, lane]
 
 
 @inlined
 def unsettled(ok, before, settled, lanes):
     """All lanes as before their first correction."""
-    for lane in range(len(lanes)):
+    for lane in side_by_side(lanes):
         ok[lane], settled[lane], before[lane] = True, False, np.inf
 
 
@@ -205,10 +208,10 @@ def arrive(
     Each lane is told how many corrections it took.
     """
     unsettled(ok, before, settled, lanes)
-    for lane in range(len(lanes)):
+    for lane in side_by_side(lanes):
         taken[lane] = 0
     for corrections in range(1, CORRECTIONS + 1):
-        for lane in range(len(lanes)):
+        for lane in side_by_side(lanes):
             if not settled[lane]:
                 taken[lane] += 1
         corrected_once(

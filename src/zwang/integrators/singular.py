@@ -34,6 +34,7 @@ __all__ = [
     "deficit_of",
     "least_pivot",
     "look_closer",
+    "lowest_pivot",
     "may_pass",
     "placed",
     "remember",
@@ -73,6 +74,16 @@ def deficit_of(pivots, rows, lane):
         if pivot_of(pivots, k, rows, lane) < RANK_PIVOT:
             deficit += 1
     return deficit
+
+
+@inlined
+def lowest_pivot(pivots, rows, lane):
+    """The least pivot, infinite if there is none: `least_pivot` where no row is dependent."""
+    least = np.inf
+    for k in range(rows):
+        pivot = pivot_of(pivots, k, rows, lane)
+        least = pivot if -np.inf < pivot < least else least
+    return least
 
 
 @inlined
@@ -177,9 +188,8 @@ def passage(
 def may_pass(real, count, after, lane):
     """Whether the step may have passed a singular position: its derivatives are needed."""
     before, highest = real[PIVOT, lane], max(real[HIGHEST, lane], after)
-    if not count[FALLING, lane]:
-        return False
-    return not before < np.inf or min(before, after) < DIP * highest
+    deep = not before < np.inf or min(before, after) < DIP * highest
+    return count[FALLING, lane] != 0 and deep
 
 
 @inlined
@@ -189,10 +199,10 @@ def row_vanishes(pivots, rows, least, lane):
     Steps are placed for rows that vanish alone. Where rows become dependent, projected stages pass
     by themselves, down to tolerances of 1e-12, at which a position ahead is told too roughly.
     """
+    vanishes = True
     for k in range(rows):
-        if pivots[k, lane] < VANISHES * least:
-            return False
-    return True
+        vanishes = vanishes and not pivots[k, lane] < VANISHES * least
+    return vanishes
 
 
 @inlined
@@ -300,11 +310,11 @@ def remember(real, count, deficit, after, found, t0, t1, lane):
     """What the next step will be compared with, and where a singular position is to be expected."""
     count[ENDED, lane] = deficit
     real[AHEAD, lane] = np.inf
-    if 0.0 < after < NEAR_PIVOT * max(real[HIGHEST, lane], after) and after < real[PIVOT, lane]:
+    falls = after < real[PIVOT, lane] < np.inf
+    if falls and 0.0 < after < NEAR_PIVOT * max(real[HIGHEST, lane], after):
         # Distances are square roots of pivots.
         near, far = np.sqrt(after), np.sqrt(real[PIVOT, lane])
-        if far < np.inf:
-            real[AHEAD, lane] = t1 + (t1 - t0) * near / (far - near)
+        real[AHEAD, lane] = t1 + (t1 - t0) * near / (far - near)
     count[APPROACHES, lane] = count[APPROACHES, lane] + 1 if real[AHEAD, lane] < np.inf else 0
     count[FALLING, lane] = 1 if after < real[PIVOT, lane] and not found else 0
     real[PIVOT, lane] = after

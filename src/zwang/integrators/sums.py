@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from zwang.integrators.tableaus import Tableau
 from zwang.kernels.elementwise import elementwise, greater, weighted
 from zwang.kernels.jit import inlined, loop
+from zwang.kernels.lanes import side_by_side
 
 __all__ = ["errors_of", "interpolation_of", "shifts_of", "stages_of"]
 
@@ -29,11 +30,12 @@ def stages_of(tableau: Tableau, derivative: Callable[..., int]) -> Callable[...,
     """
     rest = ", ".join(list(signature(derivative).parameters)[1:])
     names: dict[str, Any] = {"derivative": derivative, "solution": _increment(tableau.B)}
+    names["side_by_side"] = side_by_side
     lines = [f"def stages(y, t, h, K, point, new, {rest}):", "    done = 0"]
     for s in range(1, tableau.stages):
         names[f"increment_{s}"] = _increment(tableau.A[s])
         lines += [
-            "    for lane in range(len(lanes)):",
+            "    for lane in side_by_side(lanes):",
             f"        ts[0, lane] = t[0, lane] + {float(tableau.C[s])!r} * h[lane]",
             f"    increment_{s}(lanes, (x[point],), y, h, K)",
             f"    done += derivative(K[{s}], {rest})",

@@ -9,11 +9,22 @@ from typing import Any
 from llvmlite import ir
 
 from zwang.kernels.loops.kinds import BOOL, COMPLEX, FLOAT, INT, KINDS, Array, Number
-from zwang.kernels.loops.values import REAL, TYPES, WORD, LoopError, is_static, is_thing, kind_of
+from zwang.kernels.loops.values import (
+    REAL,
+    TYPES,
+    WORD,
+    LoopError,
+    is_static,
+    is_thing,
+    is_vector,
+    kind_of,
+    wide,
+)
 from zwang.kernels.writer import LIBRARY_PREFIX
 
 __all__ = ["Arithmetic"]
 
+_I32 = ir.IntType(32)
 _ARITHMETIC: dict[Any, str] = {operator.add: "add", operator.sub: "sub", operator.mul: "mul"}
 _COMPARISONS: dict[Any, str] = {
     operator.lt: "<",
@@ -55,15 +66,28 @@ class Arithmetic:
     def _widened(self, value: Number, kind: str) -> Number:
         b = self.builder
         if kind == INT:
-            return Number(INT, b.zext(value.value, WORD))
+            return Number(INT, b.zext(value.value, wide(WORD, value.value)))
         if kind == FLOAT:
-            return Number(FLOAT, b.sitofp(value.value, REAL))
+            return Number(FLOAT, b.sitofp(value.value, wide(REAL, value.value)))
         return Number(COMPLEX, (value.value, REAL(0.0)))
 
     def common(self, *values: Any) -> tuple[str, list[Number]]:
         """Numbers as numbers of one kind."""
         kind = max((kind_of(value) for value in values), key=KINDS.index)
-        return kind, [self.number(value, kind) for value in values]
+        numbers = [self.number(value, kind) for value in values]
+        lanes = next((n.value.type.count for n in numbers if is_vector(n)), 0)
+        return kind, [self.spread(n, lanes) for n in numbers] if lanes else numbers
+
+    def spread(self, number: Number, lanes: int) -> Number:
+        """A number for each lane: the same one, unless it was one for each already."""
+        if is_vector(number):
+            return number
+        b, one, vector = self.builder, number.value, ir.VectorType(number.value.type, lanes)
+        if isinstance(one, ir.Constant):
+            return Number(number.kind, vector([one.constant] * lanes))
+        first = b.insert_element(vector(ir.Undefined), one, _I32(0))
+        mask = ir.VectorType(_I32, lanes)([0] * lanes)
+        return Number(number.kind, b.shuffle_vector(first, vector(ir.Undefined), mask))
 
     def truth(self, value: Any) -> Any:
         """Whether a number is not zero; a Python bool if that is known."""
@@ -103,14 +127,15 @@ class Arithmetic:
         if kind != INT:
             raise LoopError(f"{operation.__name__} of numbers that are not whole")
         write = self.builder
+        zero = self.common(x, 0)[1][1].value
         quotient, rest = write.sdiv(x.value, y.value), write.srem(x.value, y.value)
         low = write.and_(
-            write.icmp_signed("!=", rest, WORD(0)),
-            write.icmp_signed("<", write.xor(rest, y.value), WORD(0)),
+            write.icmp_signed("!=", rest, zero),
+            write.icmp_signed("<", write.xor(rest, y.value), zero),
         )
         if operation is operator.floordiv:
-            return Number(INT, write.sub(quotient, write.zext(low, WORD)))
-        return Number(INT, write.add(rest, write.select(low, y.value, WORD(0))))
+            return Number(INT, write.sub(quotient, write.zext(low, zero.type)))
+        return Number(INT, write.add(rest, write.select(low, y.value, zero)))
 
     def _power(self, a: Any, exponent: Any) -> Number:
         if is_static(exponent) and kind_of(exponent) == INT and exponent > 0:
@@ -185,8 +210,10 @@ class Arithmetic:
 
     def chosen(self, test: Any, a: Any, b: Any) -> Number:
         """The first number where the test holds, else the second."""
-        kind, (x, y) = self.common(a, b)
-        return Number(kind, self.builder.select(test, x.value, y.value))
+        kind, numbers = self.common(a, b)
+        if isinstance(test.type, ir.VectorType):
+            numbers = [self.spread(number, test.type.count) for number in numbers]
+        return Number(kind, self.builder.select(test, *(number.value for number in numbers)))
 
     def extreme(self, operation: Callable[[Any, Any], Any], *values: Any) -> Any:
         """Python's ``min`` or ``max``: the first value but for such as compare true with it."""
@@ -203,21 +230,32 @@ class Arithmetic:
         if is_static(a):
             return abs(a)
         if a.kind == FLOAT:
-            return Number(FLOAT, self.library_call("llvm.fabs.f64", REAL, [a.value]))
+            return self._intrinsic("fabs", a)
         if a.kind == COMPLEX:
             return self.library("hypot", *(Number(FLOAT, part) for part in a.value))
         return self.chosen(self.compared(operator.lt, a, 0).value, self.negative(a), a)
 
     def root(self, a: Any) -> Number:
         """√a."""
-        return Number(
-            FLOAT, self.library_call("llvm.sqrt.f64", REAL, [self.number(a, FLOAT).value])
-        )
+        return self._intrinsic("sqrt", self.number(a, FLOAT))
+
+    def _intrinsic(self, name: str, a: Number) -> Number:
+        """What LLVM knows by name for numbers and vectors of them."""
+        kind = a.value.type
+        suffix = f"v{kind.count}f64" if is_vector(a) else "f64"
+        return Number(FLOAT, self.library_call(f"llvm.{name}.{suffix}", kind, [a.value]))
 
     def library(self, name: str, *values: Any) -> Number:
-        """A function of the C library."""
-        reals = [self.number(value, FLOAT).value for value in values]
-        return Number(FLOAT, self.library_call(LIBRARY_PREFIX + name, REAL, reals))
+        """A function of the C library, called once for each lane."""
+        _, numbers = self.common(*(self.number(value, FLOAT) for value in values))
+        name, reals = LIBRARY_PREFIX + name, [number.value for number in numbers]
+        if not is_vector(numbers[0]):
+            return Number(FLOAT, self.library_call(name, REAL, reals))
+        b, result = self.builder, reals[0].type(ir.Undefined)
+        for lane in map(_I32, range(reals[0].type.count)):
+            one = self.library_call(name, REAL, [b.extract_element(x, lane) for x in reals])
+            result = b.insert_element(result, one, lane)
+        return Number(FLOAT, result)
 
     def library_call(self, name: str, kind: Any, values: Sequence[Any]) -> Any:
         """Call a function that is known by its name; `kind` is the type of its result."""

@@ -10,7 +10,7 @@ import numpy as np
 from llvmlite import ir
 
 from zwang.kernels.loops.arithmetic import Arithmetic
-from zwang.kernels.loops.kinds import BOOL, COMPLEX, FLOAT, Array, Number
+from zwang.kernels.loops.kinds import BOOL, COMPLEX, FLOAT, Array, Lanes, Number
 from zwang.kernels.loops.values import (
     BIT,
     BYTE,
@@ -22,7 +22,9 @@ from zwang.kernels.loops.values import (
     LoopError,
     is_static,
     is_thing,
+    is_vector,
     kind_of,
+    wide,
 )
 from zwang.kernels.writer import LIBRARY_PREFIX
 
@@ -33,7 +35,59 @@ Place = Any
 
 
 class Code(Arithmetic):
-    """The instructions of one function in LLVM."""
+    """The instructions of one function in LLVM.
+
+    Attributes
+    ----------
+    lanes : how many lanes what is being written is for; 0 where they are not side by side.
+    mask : the lanes that it is for, as a vector in LLVM; None for all.
+    """
+
+    def __init__(self, builder: ir.IRBuilder) -> None:
+        super().__init__(builder)
+        self.lanes: int = 0
+        self.mask: Any = None
+
+    @contextmanager
+    def side_by_side(self, lanes: int) -> Iterator[None]:
+        """What is written within is done for all lanes at once."""
+        if self.lanes:
+            raise LoopError("lanes within lanes")
+        self.lanes = lanes
+        yield
+        self.lanes = 0
+
+    @contextmanager
+    def where(self, test: Any) -> Iterator[None]:
+        """What is written within counts in the lanes for which the test holds."""
+        before = self.mask
+        self.mask = test if before is None else self.builder.and_(before, test)
+        yield
+        self.mask = before
+
+    @contextmanager
+    def where_all(self) -> Iterator[None]:
+        """What is written within counts in all lanes again."""
+        before, self.mask = self.mask, None
+        yield
+        self.mask = before
+
+    def kept(self, new: Any, old: Any) -> Any:
+        """A new value in the lanes that count, else the old one."""
+        return new if self.mask is None else self.builder.select(self.mask, new, old)
+
+    def require_all_lanes(self) -> None:
+        """Refuse what cannot be done in some of the lanes alone."""
+        if self.mask is not None:
+            raise LoopError("one number for all lanes, under a condition of each")
+
+    def marked(self, marks: Array, lanes: int, least: int) -> Number:
+        """Whether at least one (1) of the lanes is marked, or all of them (lanes)."""
+        b, together = self.builder, ir.IntType(8 * lanes)
+        bits = b.load(b.bitcast(marks.data, together.as_pointer()), align=1)
+        if least == 1:
+            return Number(BOOL, b.icmp_unsigned("!=", bits, together(0)))
+        return Number(BOOL, b.icmp_unsigned("==", bits, together(int("01" * lanes, 16))))
 
     @contextmanager
     def counted(self, first: Any, last: Any, step: int = 1) -> Iterator[Any]:
@@ -80,7 +134,12 @@ class Code(Arithmetic):
         return Array(array.kind, b.gep(array.data, [begin]), rest)
 
     def entry(self, array: Array, indices: Sequence[Any]) -> Number:
-        """One number of an array."""
+        """One number of an array, or one for each lane."""
+        if isinstance(indices[-1], Lanes):
+            b, pointer = self.builder, self._pointer_to_lanes(array, indices)
+            value = b.load(pointer, align=BYTES[array.kind])
+            bits = array.kind == BOOL
+            return Number(array.kind, b.trunc(value, wide(BIT, value)) if bits else value)
         b, data = self.builder, self.part(array, indices).data
         if array.kind == COMPLEX:
             return Number(COMPLEX, (b.load(data), b.load(b.gep(data, [WORD(1)]))))
@@ -88,7 +147,16 @@ class Code(Arithmetic):
         return Number(array.kind, b.trunc(value, BIT) if array.kind == BOOL else value)
 
     def write(self, array: Array, indices: Sequence[Any], value: Any) -> None:
-        """Write one number of an array."""
+        """Write one number of an array, or one for each lane."""
+        if isinstance(indices[-1], Lanes):
+            b, pointer = self.builder, self._pointer_to_lanes(array, indices)
+            new = self.spread(self.number(value, array.kind), self.lanes).value
+            new = b.zext(new, wide(BYTE, new)) if array.kind == BOOL else new
+            align = BYTES[array.kind]
+            old = None if self.mask is None else b.load(pointer, align=align)
+            b.store(self.kept(new, old), pointer, align=align)
+            return
+        self.require_all_lanes()
         b, data = self.builder, self.part(array, indices).data
         number = self.number(value, array.kind).value
         if array.kind == COMPLEX:
@@ -96,6 +164,14 @@ class Code(Arithmetic):
                 b.store(part, b.gep(data, [WORD(k)]))
         else:
             b.store(b.zext(number, BYTE) if array.kind == BOOL else number, data)
+
+    def _pointer_to_lanes(self, array: Array, indices: Sequence[Any]) -> Any:
+        """Where the numbers of all lanes are."""
+        if array.kind == COMPLEX:
+            raise LoopError("complex numbers for each lane")
+        data = self.part(array, [*indices[:-1], 0]).data
+        kind = ir.VectorType(STORED[array.kind], self.lanes)
+        return self.builder.bitcast(data, kind.as_pointer())
 
     def constant_array(self, values: np.ndarray, name: str) -> Array:
         """A table of reals that is known, in memory."""
@@ -142,6 +218,8 @@ class Code(Arithmetic):
         if is_thing(value):
             return value
         kind = kind_of(value)
+        if self.lanes and (is_static(value) or is_vector(value)):
+            return Number(kind, new(ir.VectorType(TYPES[kind], self.lanes)))
         return Number(kind, (new(REAL), new(REAL)) if kind == COMPLEX else new(TYPES[kind]))
 
     def put(self, place: Place, value: Any) -> None:
@@ -160,14 +238,23 @@ class Code(Arithmetic):
             ):
                 b.store(entry, inner)
         elif isinstance(place, Number):
-            number = self.number(value, place.kind).value
-            if place.kind == COMPLEX:
-                for inner, part in zip(place.value, number, strict=True):
-                    b.store(part, inner)
-            else:
-                b.store(number, place.value)
+            self._put_number(place, self.number(value, place.kind))
         elif place is not value:
             raise LoopError(f"{value!r} where there was {place!r}")
+
+    def _put_number(self, place: Number, number: Number) -> None:
+        b = self.builder
+        if place.kind == COMPLEX:
+            for inner, part in zip(place.value, number.value, strict=True):
+                b.store(part, inner)
+        elif isinstance(place.value.type.pointee, ir.VectorType):
+            new = self.spread(number, self.lanes).value
+            b.store(self.kept(new, b.load(place.value)), place.value)
+        elif is_vector(number):
+            raise LoopError("a number for each lane where there was one for all")
+        else:
+            self.require_all_lanes()
+            b.store(number.value, place.value)
 
     def get(self, place: Place) -> Any:
         """The value at a place."""

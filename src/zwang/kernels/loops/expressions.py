@@ -74,6 +74,7 @@ class Expressions(ABC):
         #: Where `continue` and `break` go.
         self.ways: list[tuple[Any, Any]] = []
         self.depth = 0
+        self.mask = code.mask  # the lanes it is called for
         #: Memory to be given back.
         self.memory: list[Any] = []
         self.known: dict[str, Any] = {}  # names that stand for one value
@@ -208,6 +209,8 @@ class Expressions(ABC):
 
     def read_BoolOp(self, node: ast.BoolOp) -> Any:
         """a and b, a or b: of conditions; what need not be worked out is not."""
+        if self.code.lanes:
+            return self.of_lanes(node)
         decided = isinstance(node.op, ast.Or)  # what settles it
         result, after = None, None
         for k, operand in enumerate(node.values):
@@ -233,11 +236,30 @@ class Expressions(ABC):
         self.b.position_at_end(after)
         return Number(BOOL, self.b.load(result))
 
+    def of_lanes(self, node: ast.BoolOp) -> Any:
+        """As `read_BoolOp` where lanes are side by side: all conditions are worked out."""
+        decided = isinstance(node.op, ast.Or)
+        join, result = (self.b.or_ if decided else self.b.and_), None
+        for operand in node.values:
+            test = self.code.truth(self.value(operand))
+            if isinstance(test, bool):
+                if test is decided:
+                    return decided
+                continue
+            found = Number(BOOL, test)
+            if result is not None:
+                _, (a, b) = self.code.common(result, found)
+                found = Number(BOOL, join(a.value, b.value))
+            result = found
+        return (not decided) if result is None else result
+
     def read_IfExp(self, node: ast.IfExp) -> Any:
         """a if test else b; only one of them is worked out."""
         test = self.code.truth(self.value(node.test))
         if isinstance(test, bool):
             return self.value(node.body if test else node.orelse)
+        if self.code.lanes:
+            return self.code.chosen(test, self.value(node.body), self.value(node.orelse))
         blocks = [self.b.append_basic_block(s) for s in ("yes", "no")]
         after = self.b.append_basic_block("either")
         self.b.cbranch(test, *blocks)
@@ -276,6 +298,8 @@ class Expressions(ABC):
             writer = type(self)(self.module, loop, self.code, arguments)
             writer.write()
             return self.code.get(writer.result)
+        if self.code.lanes:
+            raise LoopError(f"a call of {loop.name} for each lane; only what is inlined can be")
         values = tuple(map(self.code.registered, arguments))
         function, result = self.module.function(loop, form(values))
         function.attributes.add("noinline")

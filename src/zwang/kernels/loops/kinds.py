@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["BOOL", "COMPLEX", "FLOAT", "INT", "KINDS", "Array", "Number"]
+__all__ = ["BOOL", "COMPLEX", "FLOAT", "INT", "KINDS", "Array", "Lanes", "Number"]
 
 # Kinds of numbers, in the order in which one turns into the other.
 BOOL, INT, FLOAT, COMPLEX = KINDS = ("bool", "int", "float", "complex")
@@ -17,10 +17,20 @@ BOOL, INT, FLOAT, COMPLEX = KINDS = ("bool", "int", "float", "complex")
 
 @dataclass(frozen=True)
 class Number:
-    """A number that is known when a loop runs: one value in LLVM, for COMPLEX a pair of them."""
+    """A number that is known when a loop runs: one value in LLVM, for COMPLEX a pair of them.
+
+    Where lanes are side by side, the value is a vector if the number is another in each.
+    """
 
     kind: str
     value: Any = None
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """All lanes at once, as an index."""
+
+    count: int
 
 
 @dataclass(frozen=True)

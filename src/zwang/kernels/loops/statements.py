@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from llvmlite import ir
+
+from zwang.kernels.lanes import side_by_side
 from zwang.kernels.loops.expressions import OPERATORS, Expressions
-from zwang.kernels.loops.kinds import INT, Array, Number
+from zwang.kernels.loops.kinds import INT, Array, Lanes, Number
 from zwang.kernels.loops.values import BIT, WORD, LoopError, is_static
 
 __all__ = ["Statements"]
+
+_LEAVES = "a lane cannot leave by itself what all do side by side"
 
 
 class Statements(Expressions):
@@ -97,16 +102,22 @@ class Statements(Expressions):
         if once and (self.depth == 0 or is_static(value)):
             self.known[name] = value
             return
-        if name not in self.places:
+        new = name not in self.places
+        if new:
             self.places[name] = self.code.place(value)
         try:
-            self.code.put(self.places[name], value)
+            # What a new name is in lanes that do not count is nobody's business; what happens to
+            # be in memory there may be numbers that the processor is slow with.
+            with self.code.where_all() if new else nullcontext():
+                self.code.put(self.places[name], value)
         except LoopError as error:
             raise LoopError(f"{name}: {error}") from None
 
     def write_Return(self, node: ast.Return) -> None:
         """Leave the function."""
         value = None if node.value is None else self.value(node.value)
+        if self.code.mask is not self.mask:
+            raise LoopError(_LEAVES)
         if not self.returned:
             self.returned = True
             self.result = self.code.place(value, self.room)
@@ -118,6 +129,11 @@ class Statements(Expressions):
         test = self.code.truth(self.value(node.test))
         if isinstance(test, bool):
             self.block(node.body if test else node.orelse)
+            return
+        if isinstance(test.type, ir.VectorType):
+            for holds, statements in ((test, node.body), (self.b.not_(test), node.orelse)):
+                with self.within(), self.code.where(holds):
+                    self.block(statements)
             return
         then, other = self.b.append_basic_block("then"), self.b.append_basic_block("else")
         self.b.cbranch(test, then, other)
@@ -151,7 +167,15 @@ class Statements(Expressions):
     def write_For(self, node: ast.For) -> None:
         """A loop over a range, or once for each value of a tuple."""
         call = node.iter
-        if isinstance(call, ast.Call) and self.value(call.func) is range:
+        counted = self.value(call.func) if isinstance(call, ast.Call) else None
+        if isinstance(call, ast.Call) and counted is side_by_side:
+            lanes = len(self.value(call.args[0]))
+            if lanes == 1:
+                self.count(node, [1])
+            else:
+                self.for_lanes(node, lanes)
+            return
+        if isinstance(call, ast.Call) and counted is range:
             self.count(node, self.several(call.args))
             return
         values = self.value(call)
@@ -174,6 +198,18 @@ class Statements(Expressions):
             self.b.branch(after)
         self.b.position_at_end(after)
 
+    def for_lanes(self, node: ast.For, lanes: int) -> None:
+        """A loop over lanes, for all of them at once; its names end with it."""
+        assert isinstance(node.target, ast.Name)
+        outside = set(self.places)
+        with self.within(), self.code.side_by_side(lanes):
+            self.known[node.target.id] = Lanes(lanes)
+            self.ways.append((None, None))
+            self.block(node.body)
+            self.ways.pop()
+            del self.known[node.target.id]
+        self.places = {name: self.places[name] for name in outside}
+
     def count(self, node: ast.For, bounds: Sequence[Any]) -> None:
         """A loop over range(start, stop, step)."""
         start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
@@ -191,7 +227,8 @@ class Statements(Expressions):
         b.cbranch(b.icmp_signed("<" if step > 0 else ">", present, last), inside, after)
         b.position_at_end(inside)
         with self.within():
-            self.assign(node.target, Number(INT, present))
+            with self.code.where_all():
+                self.assign(node.target, Number(INT, present))
             self.ways.append((following, after))
             self.block(node.body)
             self.ways.pop()
@@ -204,11 +241,18 @@ class Statements(Expressions):
 
     def write_Continue(self, _: ast.Continue) -> None:
         """On with the next turn."""
+        self.require_way(self.ways[-1][0])
         self.b.branch(self.ways[-1][0])
 
     def write_Break(self, _: ast.Break) -> None:
         """Leave the loop."""
+        self.require_way(self.ways[-1][1])
         self.b.branch(self.ways[-1][1])
+
+    def require_way(self, way: Any) -> None:
+        """Refuse to leave a loop in some lanes, or over lanes."""
+        if way is None or self.code.mask is not None:
+            raise LoopError(_LEAVES)
 
     @contextmanager
     def within(self) -> Iterator[None]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from zwang.kernels.loops.kinds import BOOL, COMPLEX, FLOAT, INT, Array, Number
+from zwang.kernels.loops.kinds import BOOL, COMPLEX, FLOAT, INT, Array, Lanes, Number
 
 __all__ = [
     "BIT",
@@ -26,17 +26,20 @@ __all__ = [
     "form",
     "is_static",
     "is_thing",
+    "is_vector",
     "kind_of",
     "parts",
     "rebuilt",
     "room_in",
     "types",
+    "wide",
 ]
 
 BIT, BYTE, WORD, REAL = ir.IntType(1), ir.IntType(8), ir.IntType(64), ir.DoubleType()
 #: What a number of a kind is in a register, and in an array; complex numbers are two reals.
 TYPES = {BOOL: BIT, INT: WORD, FLOAT: REAL, COMPLEX: REAL}
 STORED = {BOOL: BYTE, INT: WORD, FLOAT: REAL, COMPLEX: REAL}
+_VECTOR = ir.VectorType
 BYTES = {BOOL: 1, INT: 8, FLOAT: 8, COMPLEX: 16}
 
 
@@ -70,6 +73,16 @@ def kind_of(value: Any) -> str:
     if isinstance(value, (complex, np.complexfloating)):
         return COMPLEX
     raise LoopError(f"{value!r} is not a number")
+
+
+def is_vector(value: Any) -> bool:
+    """Whether a number is another in each lane."""
+    return isinstance(value, Number) and isinstance(getattr(value.value, "type", None), _VECTOR)
+
+
+def wide(kind: Any, like: Any) -> Any:
+    """A type of one number, or that of as many as a value in LLVM has."""
+    return _VECTOR(kind, like.type.count) if isinstance(like.type, _VECTOR) else kind
 
 
 def form(value: Any) -> Any:
@@ -120,7 +133,7 @@ def rebuilt(shape: Any, given: Iterator[Any]) -> Any:
 
 def is_thing(value: Any) -> bool:
     """Whether a known value is no number: it stays what it is."""
-    return value is None or callable(value) or isinstance(value, (str, type, np.ndarray))
+    return value is None or callable(value) or isinstance(value, (str, type, np.ndarray, Lanes))
 
 
 def room_in(b: ir.IRBuilder, area: Any) -> Callable[[Any], Any]:
