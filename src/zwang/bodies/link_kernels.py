@@ -18,6 +18,7 @@ Arguments are columns; matrices are laid out row by row, symmetric ones by their
 from __future__ import annotations
 
 from functools import cache
+from math import prod
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -91,7 +92,7 @@ def _numbers(x: casadi.SX, fields: dict[str, tuple[int, ...]]) -> Any:
     """The record of a link or body, each entry a list of one."""
     values, start = {}, 0
     for name, shape in fields.items():
-        size = 9 if shape == (3, 3) else shape[0] if shape else 1
+        size = prod(shape)
         part = x[start : start + size]
         values[name] = [_matrix(part) if size == 9 else part]
         start += size
@@ -99,7 +100,7 @@ def _numbers(x: casadi.SX, fields: dict[str, tuple[int, ...]]) -> Any:
 
 
 def _size(fields: dict[str, tuple[int, ...]]) -> int:
-    return sum(9 if shape == (3, 3) else shape[0] if shape else 1 for shape in fields.values())
+    return sum(map(prod, fields.values()))
 
 
 class _One:

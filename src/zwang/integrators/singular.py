@@ -142,7 +142,7 @@ def passage(
     best = min(max(np.sqrt(before) / (np.sqrt(before) + np.sqrt(after)), GUESSED), 1.0 - GUESSED)
     second = third = best
     least = pivot_between(kernels, y0, f0, y1, f1, t0, h, best, *rest)
-    at_second = at_third = np.inf  # no vertex until there are three
+    at_second = at_third = np.inf
     moved = further = 0.0
     for _ in range(NARROWINGS):
         middle, width = 0.5 * (low + high), high - low
@@ -150,9 +150,12 @@ def passage(
             return -1.0
         if abs(best - middle) <= 2.0 * PLACED - 0.5 * width:
             break
-        one, two = (best - second) * (least - at_third), (best - third) * (least - at_second)
-        bend = 2.0 * (two - one)
-        vertex = best - ((best - third) * two - (best - second) * one) / bend if bend else -1.0
+        vertex = -1.0
+        if at_third < np.inf:
+            one, two = (best - second) * (least - at_third), (best - third) * (least - at_second)
+            bend = 2.0 * (two - one)
+            if bend != 0.0:
+                vertex = best - ((best - third) * two - (best - second) * one) / bend
         if low < vertex < high and abs(vertex - best) < 0.5 * abs(further):
             further, moved = moved, vertex - best
         else:
