@@ -62,7 +62,11 @@ def watch(
         dependent = deficit if ended else known
         t0 = start[0, 0] if j == 0 else at[0, j - 1]
         t1 = ts[0, 0] if ended else at[0, j]
-        if dependent == known and not may_pass(real, count, least, 0):
+        falling = False  # until the next node, and then there is no minimum before this one
+        if not ended:
+            following = after if j + 1 == nodes else least_pivot(node_pivots, rows, known, j + 1)
+            falling = following < least
+        if dependent == known and (falling or not may_pass(real, count, least, 0)):
             remember(real, count, dependent, least, 0, t0, t1, 0)
             continue
         if j == 0:

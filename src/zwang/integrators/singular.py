@@ -58,9 +58,9 @@ APPROACHING = 3
 DIP = 0.3  # no minimum is looked for unless the pivot falls below this part of its largest value
 NEAR_END = 0.99  # of a step, where it is seen whether the pivot rises at the end
 GOLDEN = 0.6180339887498949
-PLACED = 1e-5  # of a step, to which the minimum is found
+PLACED = 1e-4  # of a step, to which the minimum is found; the cubic is no better
 GUESSED = 0.05  # of a step that a first guess keeps away from its ends
-NARROWINGS = 24  # of the interval of the minimum: were all to the golden part, to 1e-5 of the step
+NARROWINGS = 24  # of the interval of the minimum, more than golden parts alone need
 # A parabola through zero has c h² ≤ 4 max(ends), so that the best of an interval w h around it is
 # at most 4 w² max(ends); four times that leaves room for other shapes.
 DEPTH = 16.0
@@ -140,22 +140,20 @@ def passage(
     low, high, depth = 0.0, 1.0, DEPTH * max(before, after)
     # Roots of pivots are distances; where the ends are on both sides of it, it is here.
     best = min(max(np.sqrt(before) / (np.sqrt(before) + np.sqrt(after)), GUESSED), 1.0 - GUESSED)
-    second = third = best
     least = pivot_between(kernels, y0, f0, y1, f1, t0, h, best, *rest)
-    at_second = at_third = np.inf
-    moved = further = 0.0
+    second, at_second, third, at_third = 0.0, before, 1.0, after
+    if after < before:
+        second, at_second, third, at_third = third, at_third, second, at_second
+    moved = further = 1.0
     for _ in range(NARROWINGS):
         middle, width = 0.5 * (low + high), high - low
         if min(least, before) > depth * width * width + SINGULAR_PIVOT:
             return -1.0
         if abs(best - middle) <= 2.0 * PLACED - 0.5 * width:
             break
-        vertex = -1.0
-        if at_third < np.inf:
-            one, two = (best - second) * (least - at_third), (best - third) * (least - at_second)
-            bend = 2.0 * (two - one)
-            if bend != 0.0:
-                vertex = best - ((best - third) * two - (best - second) * one) / bend
+        one, two = (best - second) * (least - at_third), (best - third) * (least - at_second)
+        bend = 2.0 * (two - one)
+        vertex = best - ((best - third) * two - (best - second) * one) / bend if bend else -1.0
         if low < vertex < high and abs(vertex - best) < 0.5 * abs(further):
             further, moved = moved, vertex - best
         else:
@@ -192,7 +190,8 @@ def may_pass(real, count, after, lane):
     """Whether the step may have passed a singular position: its derivatives are needed."""
     before, highest = real[PIVOT, lane], max(real[HIGHEST, lane], after)
     deep = not before < np.inf or min(before, after) < DIP * highest
-    return count[FALLING, lane] != 0 and deep
+    # In one long step it may have fallen, and risen again at its end.
+    return deep and (count[FALLING, lane] != 0 or after < min(before, NEAR_PIVOT * highest))
 
 
 @inlined
