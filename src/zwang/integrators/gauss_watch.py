@@ -6,11 +6,13 @@ parts between nodes are looked at as other methods look at their steps.
 
 from __future__ import annotations
 
-from zwang.integrators.shared import DEFICIT, evaluate
+import numpy as np
+
+from zwang.integrators.shared import DEFICIT, evaluate, pivot_of
 from zwang.integrators.singular import least_pivot, look_closer, may_pass, remember
 from zwang.integrators.watching import changed
 from zwang.kernels.call import call, part
-from zwang.kernels.jit import loop
+from zwang.kernels.jit import inlined, loop
 
 __all__ = ["crosses", "watch"]
 
@@ -38,6 +40,18 @@ def crosses(kernels, Y, at, new, ts, p, g, g_new, state, moment, accepted, work,
     return found or changed(g, g_new, accepted, events, lanes)
 
 
+@inlined
+def least_pivots(node_pivots, rows, dependent, leasts):
+    """`least_pivot` at each node, rows by rows where none is dependent."""
+    nodes = node_pivots.shape[1]
+    for j in range(nodes):
+        leasts[j] = np.inf if dependent == 0 else least_pivot(node_pivots, rows, dependent, j)
+    if dependent == 0:
+        for k in range(rows):
+            for j in range(nodes):
+                leasts[j] = min(leasts[j], pivot_of(node_pivots, k, rows, j))
+
+
 @loop
 def watch(
     kernels, Y, F, at, node_pivots, y, new, start, ts, p, x, moment, pivots, work, nq, rows, real,
@@ -55,18 +69,20 @@ def watch(
     for k in range(3 * rows, 4 * rows):  # the sizes of late that pivots are relative to
         for j in range(nodes):
             node_pivots[k, j] = pivots[k, 0]
+    leasts = np.empty(nodes + 1)
+    counted = -1
     for j in range(nodes + 1):
         known = count[DEFICIT, 0]
-        ended = j == nodes
-        least = after if ended else least_pivot(node_pivots, rows, known, j)
+        if known != counted:
+            least_pivots(node_pivots, rows, known, leasts)
+            leasts[nodes], counted = after, known
+        ended, least = j == nodes, leasts[j]
         dependent = deficit if ended else known
         t0 = start[0, 0] if j == 0 else at[0, j - 1]
         t1 = ts[0, 0] if ended else at[0, j]
-        falling = False  # until the next node, and then there is no minimum before this one
-        if not ended:
-            following = after if j + 1 == nodes else least_pivot(node_pivots, rows, known, j + 1)
-            falling = following < least
-        if dependent == known and (falling or not may_pass(real, count, least, 0)):
+        # What falls until the next node has no minimum before this one.
+        falls = not ended and leasts[min(j + 1, nodes)] < least
+        if dependent == known and (falls or not may_pass(real, count, least, 0)):
             remember(real, count, dependent, least, 0, t0, t1, 0)
             continue
         if j == 0:
