@@ -47,9 +47,15 @@ def results() -> dict[str, Any]:
     return json.loads(RESULTS.read_text(encoding="utf-8"))
 
 
+def figures(value: float, count: int) -> str:
+    """A number to some figures, without an exponent."""
+    rounded = float(f"{value:.{count}g}")
+    return f"{rounded:,.0f}" if rounded >= 10.0**count else f"{rounded:.{count}g}"
+
+
 def milliseconds(seconds: float) -> str:
     """Three digits."""
-    return f"{1e3 * seconds:.3g}"
+    return figures(1e3 * seconds, 3)
 
 
 def markdown(head: list[str], rows: list[list[str]]) -> str:
@@ -123,7 +129,7 @@ def _cell(rows: list[dict[str, Any]], level: float) -> str:
 def _evaluations(found: dict[str, dict[str, float]]) -> str:
     engines = [engine for engine in STEPPED if any(engine in times for times in found.values())]
     rows = [
-        [name, *(f"{1e6 * times[e]:.3g}" if e in times else "" for e in engines)]
+        [name, *(figures(1e6 * times[e], 3) if e in times else "" for e in engines)]
         for name, times in found.items()
     ]
     return markdown(["", *engines], rows)
@@ -145,7 +151,9 @@ def _gain(rows: list[dict[str, Any]], costs: dict[str, dict[str, float]]) -> str
             if engine == "Pinocchio" and bare is not None:
                 share = f"{max(0.0, 1.0 - bare * best['evaluations'] / best['cpu']):.0%}"
             order = "8, SciPy" if "DOP853" in best["setting"] else "4"
-            found.append([name, engine, order, f"{fewer:.2g} ×", f"{cheaper:.2g} ×", share])
+            found.append(
+                [name, engine, order, f"{figures(fewer, 2)} ×", f"{figures(cheaper, 2)} ×", share]
+            )
     head = ["work", "against", "order", "fewer evaluations", "each cheaper", "share of Python"]
     return markdown(head, found)
 
@@ -160,11 +168,12 @@ def _ensembles(found: list[dict[str, Any]]) -> str:
         if ours is None or peer is None:
             continue
         cells = [
-            f"{x['rate']:.3g} /s, {milliseconds(x['cpu_each'])} ms ({x['setting']})"
+            f"{figures(x['rate'], 3)} /s, {milliseconds(x['cpu_each'])} ms ({x['setting']})"
             for x in (ours, peer)
         ]
-        wall, cpu = ours["rate"] / peer["rate"], peer["cpu_each"] / ours["cpu_each"]
-        rows.append([row["work"], f"{row['level']:g} m", *cells, f"{wall:.3g} ×", f"{cpu:.3g} ×"])
+        gains = ours["rate"] / peer["rate"], peer["cpu_each"] / ours["cpu_each"]
+        ratios = [f"{figures(gain, 3)} ×" for gain in gains]
+        rows.append([row["work"], f"{row['level']:g} m", *cells, *ratios])
     head = ["work", "to", "Zwang `simulate_many`", "MuJoCo `rollout`", "wall", "processor"]
     return markdown(head, rows)
 
