@@ -184,6 +184,8 @@ def advance(
     ok, settled, before = np.empty(1, np.bool_), np.empty(1, np.bool_), np.empty(1)
     moment = np.empty((1, 1))
     atol = np.empty(n)
+    onto = (pivots, ratio, work, nq, atol, ok, before, settled, scratch, lanes)
+    around = (p, looked, moment, pivots, work, nq, sizes[1], real, count)
     for i in range(n):
         atol[i] = tolerance * scale[i]
     for _ in range(budget):
@@ -206,17 +208,8 @@ def advance(
             if stage[3] == 0:
                 continue
             found = root(
-                stage[:3],
-                start[:nq],
-                start[nq:],
-                m_start,
-                s,
-                p,
-                new,
-                m_new,
-                x[: stage[3]],
-                scale,
-                work,
+                *(stage[:3], start[:nq], start[nq:], m_start, s, p, new, m_new),
+                *(x[: stage[3]], scale, work),
             )
             if found <= 0:
                 return NOT_FINITE if found == 0 else NO_ROOT
@@ -240,22 +233,7 @@ def advance(
             moment[0, 0] = times[place]
             interpolate(y, new, rate, rate_new, m_new, (times[place] - t) / h, h, nq, between)
             if project:
-                projected(
-                    kernels,
-                    between,
-                    moment,
-                    p,
-                    pivots,
-                    ratio,
-                    work,
-                    nq,
-                    atol,
-                    ok,
-                    before,
-                    settled,
-                    scratch,
-                    lanes,
-                )
+                projected(kernels, between, moment, p, *onto)
             save(times[place], between, out_t, out_y, filled, 0)
 
         # acceptance
@@ -280,28 +258,8 @@ def advance(
                 moment[0, 0] = t
                 evaluate(kernels, y, moment, p, rate, work, nq)
             singular = watch_rank(
-                kernels,
-                y,
-                rate,
-                new,
-                rate_new,
-                t,
-                t_new,
-                p,
-                looked,
-                moment,
-                pivots,
-                work,
-                nq,
-                sizes[1],
-                real,
-                count,
-                deficit,
-                arrived,
-                last,
-                rank_log,
-                rank_rows,
-                0,
+                *(kernels, y, rate, new, rate_new, t, t_new, *around),
+                *(deficit, arrived, last, rank_log, rank_rows, 0),
             )
             keep_sizes(pivots, sizes[1], 0)
         copy(new, y)

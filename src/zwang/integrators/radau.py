@@ -156,6 +156,8 @@ def advance(
     g_new = np.empty((max(events, 1), 1))
     ok, before, settled = np.empty(1, np.bool_), np.empty(1), np.empty(1, np.bool_)
     t, ts, w = np.empty((1, 1)), np.empty((1, 1)), np.empty(3)
+    onto = (pivots, ratio, work, nq, atol, ok, before, settled, scratch, lanes)
+    around = (p, looked, real[SAVED : SAVED + 1], pivots, work, nq, sizes[1], real, count)
     allowed = ERROR_FACTOR * tolerance**ERROR_POWER
     # How well Newton must solve: its error is one of the step, and of the states within it.
     goal = max(10.0 * 2.2e-16, NEWTON_PART * tolerance) / allowed
@@ -258,22 +260,7 @@ def advance(
             state[i, 0] = new[i, 0]
         deficit, arrived = count[DEFICIT, 0], np.inf
         if accepted and project:
-            count[PROJECTIONS, 0] += projected(
-                kernels,
-                state,
-                ts,
-                p,
-                pivots,
-                ratio,
-                work,
-                nq,
-                atol,
-                ok,
-                before,
-                settled,
-                scratch,
-                lanes,
-            )
+            count[PROJECTIONS, 0] += projected(kernels, state, ts, p, *onto)
             note_sizes(pivots, sizes[1], 0)
             deficit = deficit_of(pivots, sizes[1], 0)
             arrived = least_pivot(pivots, sizes[1], count[DEFICIT, 0], 0)
@@ -309,22 +296,7 @@ def advance(
                 )
             if project:
                 real[SAVED, 0] = times[k]
-                projected(
-                    kernels,
-                    trial,
-                    real[SAVED : SAVED + 1],
-                    p,
-                    pivots,
-                    ratio,
-                    work,
-                    nq,
-                    atol,
-                    ok,
-                    before,
-                    settled,
-                    scratch,
-                    lanes,
-                )
+                projected(kernels, trial, real[SAVED : SAVED + 1], p, *onto)
             save(times[k], trial, out_t, out_y, filled, 0)
             k += 1
         count[NEXT, 0] = k
@@ -356,28 +328,8 @@ def advance(
                 event_before[k, 0], event_values[k, 0] = event_values[k, 0], g_new[k, 0]
         if project and sizes[1]:
             singular = watch_rank(
-                kernels,
-                y,
-                f,
-                state,
-                f_new,
-                t[0, 0],
-                ts[0, 0],
-                p,
-                looked,
-                real[SAVED : SAVED + 1],
-                pivots,
-                work,
-                nq,
-                sizes[1],
-                real,
-                count,
-                deficit,
-                arrived,
-                last,
-                rank_log,
-                rank_rows,
-                0,
+                *(kernels, y, f, state, f_new, t[0, 0], ts[0, 0], *around),
+                *(deficit, arrived, last, rank_log, rank_rows, 0),
             )
             keep_sizes(pivots, sizes[1], 0)
         for i in range(n):
