@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -28,9 +28,18 @@ __all__ = ["load", "resume", "verify"]
 CHECK_FACTOR = 0.1
 
 
+class _HasSystem(Protocol):
+    """A `zwang.Mechanism` or a `zwang.Model`."""
+
+    @property
+    def system(self) -> Any:
+        """Its system."""
+        ...
+
+
 def load(
     path: str | PathLike[str],
-    system: System | None = None,
+    system: System | _HasSystem | None = None,
     *,
     events: Mapping[str, Event] | None = None,
     sound_part: bool = False,
@@ -40,8 +49,8 @@ def load(
     Parameters
     ----------
     path : folder written by ``run.save`` or ``simulate(…, store=…)``, finished or not.
-    system : the system that made it, for forces, energies and states between the saved ones;
-        without it the run has its states, names, settings and events.
+    system : the system or mechanism that made it, for forces, energies and states between the
+        saved ones; without it the run has its states, names, settings and events.
     events : those it was made with, if `Run.error_estimate` is wanted.
     sound_part : of a damaged store, give what comes before the damage.
 
@@ -57,6 +66,7 @@ def load(
         stored.require_sound()
     if system is None:
         return StoredRun.of(stored, None, _needs_system)
+    system = _system_of(system)
     require_same_model(stored, system)
     from zwang.between import states_between
     from zwang.simulate import rerun_of
@@ -64,6 +74,17 @@ def load(
     if events:
         require_same_events(stored, system, events)
     return StoredRun.of(stored, system, states_between, rerun_of(stored, system, events or {}))
+
+
+def _system_of(model: Any) -> System:
+    system = getattr(model, "system", model)
+    if not hasattr(system, "definition"):
+        raise InputError(
+            "system of a stored run",
+            found=repr(model),
+            expected="the zwang.System or zwang.Mechanism that made it",
+        )
+    return system
 
 
 def _needs_system(_: Run, times: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -77,7 +98,7 @@ def _needs_system(_: Run, times: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def resume(
     path: str | PathLike[str],
-    system: System,
+    system: System | _HasSystem,
     *,
     events: Mapping[str, Event] | None = None,
     store_every: float = 1.0,
@@ -92,7 +113,7 @@ def resume(
     Parameters
     ----------
     path : of ``simulate(…, store=path)``.
-    system : the system that made it.
+    system : the system or mechanism that made it.
     events : those it was made with.
     store_every : seconds between commits.
     progress, certify : as in `zwang.System.simulate`.
@@ -109,13 +130,18 @@ def resume(
     from zwang.simulate import resume as go_on
 
     return go_on(
-        path, system, events=events, store_every=store_every, progress=progress, certify=certify
+        path,
+        _system_of(system),
+        events=events,
+        store_every=store_every,
+        progress=progress,
+        certify=certify,
     )
 
 
 def verify(
     path: str | PathLike[str],
-    system: System,
+    system: System | _HasSystem,
     *,
     intervals: int | None = 20_000,
     sample: int = 20,
@@ -130,7 +156,7 @@ def verify(
     Parameters
     ----------
     path : of a stored run.
-    system : the system that made it.
+    system : the system or mechanism that made it.
     intervals : how many intervals between saved states to integrate anew in each stretch between
         events, evenly spread; all of them if None.
     sample : how many states and intervals to take for Gauss's principle and the energy.
@@ -142,6 +168,7 @@ def verify(
     """
     from zwang.between import propagate
 
+    system = _system_of(system)
     stored = read_store(path)
     if stored.damage:
         return Verification(Verdict.DAMAGED, stored.damage, {}, {"chunks": len(stored.commits)})

@@ -99,3 +99,13 @@ def test_the_digest_knows_laws_and_connections():
     other = chain()
     other.force("wind", "b3", lambda t: (t, 0.0, 0.0))
     assert digest(other) != first
+
+
+def test_a_stored_run_is_opened_with_its_mechanism(tmp_path):
+    m = chain(2, tie=(1, 2))
+    run = m.simulate(until=0.1, store=tmp_path / "run")
+    assert np.array_equal(zw.load(tmp_path / "run", m).energy, run.energy)
+    assert zw.resume(tmp_path / "run", m).q.tobytes() == run.q.tobytes()
+    assert zw.verify(tmp_path / "run", m)
+    with pytest.raises(zw.InputError, match="Mechanism that made it"):
+        zw.verify(tmp_path / "run", "pendulum")
