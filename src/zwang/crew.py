@@ -31,11 +31,9 @@ class Crew:
         self.threads, self.interrupt, self.report = threads, interrupt, report
         self.began = monotonic()
 
-    def share(self, work: Callable[[int], int], parts: int, count: int, done: int = 0) -> None:
-        """Do all parts of the work; each returns how many of the `count` trajectories it ended.
-
-        `done` of them had ended before.
-        """
+    def share(self, work: Callable[[int], Iterator[int]], parts: int, count: int) -> None:
+        """Do all parts of the work; each yields how many more of the `count` trajectories ended."""
+        done = 0
         parts_left = iter(range(parts))
         if self.threads == 1 or parts <= 1:
             for number in self._worked(work, parts_left):
@@ -52,21 +50,19 @@ class Crew:
             # In a copy of the context the work hears of Ctrl-C, which reaches this thread alone.
             hands = [pool.submit(copy_context().run, labour) for _ in range(self.threads)]
             try:
-                self._watch(hands, ended, count, done)
+                self._watch(hands, ended, count)
             except BaseException:
                 self.interrupt.asked = True  # the others need not go on
                 raise
 
-    def _worked(self, work: Callable[[int], int], parts: Iterator[int]) -> Iterator[int]:
+    def _worked(self, work: Callable[[int], Iterator[int]], parts: Iterator[int]) -> Iterator[int]:
         """Do one part after the other; threads may share the iterator of a range."""
         for part in parts:
-            yield work(part)
+            yield from work(part)
 
-    def _watch(
-        self, hands: list[Future[None]], ended: SimpleQueue[int], count: int, done: int
-    ) -> None:
+    def _watch(self, hands: list[Future[None]], ended: SimpleQueue[int], count: int) -> None:
         """Wait for all hands, tell of what has ended, and raise what one of them raised."""
-        waiting = set(hands)
+        done, waiting = 0, set(hands)
         while waiting or not (self.report is None or ended.empty()):
             if self.report is None:
                 finished, waiting = wait(waiting, self.NAP, FIRST_COMPLETED)

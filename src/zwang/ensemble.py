@@ -1,4 +1,4 @@
-"""Many trajectories of one system: four side by side in vector lanes, groups of them in threads.
+"""Many trajectories of one system: eight side by side in vector lanes, parts of them in threads.
 
 A lane keeps its own step and error control, so that a trajectory is the same, bit for bit, alone
 and in company. What one of them cannot do does not stop the others: it ends with its own status.
@@ -20,8 +20,10 @@ from zwang.crew import Crew
 from zwang.errors import InputError, ZwangError
 from zwang.integrators import shared as sh
 from zwang.integrators.choose import start_loop
-from zwang.integrators.loop import Loop, work_of
+from zwang.integrators.explicit_loop import ExplicitLoop, held_back
+from zwang.integrators.loop import met_all_rows, work_of
 from zwang.integrators.pace import Pace
+from zwang.integrators.relay import Relay
 from zwang.integrators.settings import Drift, OnSingular, Settings
 from zwang.interrupt import Interrupt, postponed_interrupt
 from zwang.programs import in_python, program_of
@@ -42,13 +44,14 @@ from zwang.starts import LANES, Starts
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
-    from zwang.integrators.loop import Chunk
+    from zwang.integrators.loop import RankLog
     from zwang.system import System
 
 __all__ = ["Runs", "simulate_many"]
 
-#: Packs of trajectories that are made ready before they run: little memory, and enough for threads.
-AT_ONCE = 256
+#: Parts of an ensemble for each thread, so that none is idle for long at the end; and trajectories
+#: of a part in each lane, one after the other, at most.
+PARTS, MOST_TURNS = 4, 64
 
 
 class Runs(Sequence[Run]):
@@ -119,36 +122,50 @@ class _Context:
 
 @dataclass
 class _Trajectory:
-    """A trajectory that has ended, or was refused; its `run` is made on first use."""
+    """A trajectory that has ended, or was refused; its `run` is made on first use.
+
+    Attributes
+    ----------
+    number : of its start.
+    part, place : the part of the ensemble that it ran in, and its number there.
+    refusal : why there is none.
+    """
 
     context: _Context
     number: int
-    pack: _Pack | None = None
-    lane: int = 0
+    part: _Part | None = None
+    place: int = 0
     refusal: str = ""
 
     @property
     def finished(self) -> bool:
         """Whether it reached its end."""
-        return self.pack is not None and not self.pack.counts[sh.ACTIVE, self.lane]
+        return self.part is not None and not self.part.relay.counts[sh.ACTIVE, self.place]
+
+    @property
+    def counts(self) -> Counts:
+        """The work that it took."""
+        if self.part is None:
+            return Counts()
+        return Counts(*work_of(self.part.relay.counts, self.place))
 
     @property
     def status(self) -> str:
         """How it ended, as a sentence."""
-        if self.pack is None:
+        if self.part is None:
             return self.refusal
-        end, stiff = self.pack.ends[self.lane], self.pack.held_back[self.lane]
+        relay, k = self.part.relay, self.place
+        end, stiff = float(relay.ends[k]), held_back(relay.counts[:, k])
         if not self.finished:
             return stopped_by_user(end)
-        settings, counts = self.context.settings, Counts(*work_of(self.pack.counts, self.lane))
-        return status_of(counts, end, sh.DONE, settings, held_back=stiff)
+        return status_of(self.counts, end, sh.DONE, self.context.settings, held_back=stiff)
 
     @cached_property
     def saved(self) -> tuple[FloatArray, FloatArray]:
         """Saved times (nt,) and states (nt, n)."""
-        if self.pack is None:
+        if self.part is None:
             return np.zeros(0), np.zeros((0, len(self.context.scales)))
-        return self.pack.saved(self.lane)
+        return self.part.relay.saved(self.place)
 
     @property
     def q(self) -> FloatArray:
@@ -166,16 +183,16 @@ class _Trajectory:
         c, i = self.context, self.number
         system = c.starts.system
         parameters = system.parameter_values(c.starts.given(i))
-        notes, ranks, counts = c.starts.notes.get(i, ()), [], Counts()
-        if self.pack is not None:
-            program, counts = self.pack.program, Counts(*work_of(self.pack.counts, self.lane))
+        notes, ranks = c.starts.notes.get(i, ()), []
+        if self.part is not None:
+            program = self.part.program
             if program.left_out:
                 notes = (*notes, left_out_note(system, program.left_out))
                 start = c.starts.state(i), c.starts.t, parameters
                 ranks.append(always_dependent(system, program, *start))
             if program.carrier is not None:
                 notes = (*notes, f"integrated in {program.carrier.name} coordinates")
-            logs = [log for chunk in self.pack.chunks for log in chunk.ranks(self.lane)]
+            logs = self.part.relay.ranks(self.place)
             ranks += rank_changes(system, program, logs, parameters)
         return Run(
             system,
@@ -186,7 +203,7 @@ class _Trajectory:
             self.finished,
             c.settings,
             (Segment(0, len(self.saved[0]), system, parameters),),
-            counts,
+            self.counts,
             states_between,
             (),
             tuple(ranks),
@@ -263,23 +280,22 @@ def _simulate_many(
         or in_python(system, settings)
     ):
 
-        def work_alone(i: int) -> int:
+        def work_alone(i: int) -> Iterator[int]:
             runs[i] = _caught(context, alone, i)
-            return 1
+            yield 1
 
         crew.share(work_alone, len(starts), len(starts))
         return Runs(runs)
-    packs = [pack for group in _groups(context) for pack in group.packs()]
+    parts = [part for group in _groups(context) for part in group.parts(context, crew.threads)]
     for i, refusal in starts.refusals.items():
         runs[i] = _without_states(context, i, refusal)
-    total, ended = len(starts) - len(starts.refusals), 0
-    for first in range(0, len(packs), AT_ONCE):
-        few = [_Pack(context, *pack) for pack in packs[first : first + AT_ONCE]]
-        crew.share(lambda k, few=few: few[k].run(), len(few), total, ended)
-        for pack in few:
-            ended += len(pack.members)
-            for i, run in zip(pack.members, pack.ended(), strict=True):
-                runs[i] = run if run is not None else _caught(context, alone, i)
+
+    def work(k: int) -> Iterator[int]:
+        yield from parts[k].run()
+        for i, run in zip(parts[k].members, parts[k].ended(), strict=True):
+            runs[i] = run if run is not None else _caught(context, alone, i)
+
+    crew.share(work, len(parts), len(starts) - len(starts.refusals))
     return Runs(runs)
 
 
@@ -317,10 +333,11 @@ class _Group:
             scales = carrier.scales(scales)
         return cls(program, members, y, p, scales)
 
-    def packs(self) -> list[tuple[_Group, slice]]:
-        """Which of them run side by side."""
+    def parts(self, context: _Context, threads: int) -> list[_Part]:
+        """Some for each thread, so that all of them have work until the end."""
         count = len(self.members)
-        return [(self, slice(k, min(k + LANES, count))) for k in range(0, count, LANES)]
+        size = LANES * min(max(-(-count // (LANES * PARTS * threads)), 1), MOST_TURNS)
+        return [_Part(context, self, slice(k, k + size)) for k in range(0, count, size)]
 
 
 def _groups(context: _Context) -> list[_Group]:
@@ -331,101 +348,95 @@ def _groups(context: _Context) -> list[_Group]:
     return [_Group.of(context, *group) for group in groups.values()]
 
 
-class _Pack:
-    """Up to eight trajectories in lanes.
+class _Part:
+    """Trajectories of a group that one thread runs, see `zwang.integrators.relay`.
 
-    They are made ready and put together one after the other, by one thread, and run by all threads
-    at once: where Python and compiled code take turns every tenth of a millisecond, two threads
-    wait for each other longer than they work.
+    Python has little to do between: where it and compiled code take turns every tenth of a
+    millisecond, two threads wait for each other longer than they work.
     """
 
+    relay: Relay
+
     def __init__(self, context: _Context, group: _Group, which: slice) -> None:
-        starts, program = context.starts, group.program
-        self.context, self.members, self.program = context, group.members[which], program
-        lanes = np.minimum(np.arange(which.start, which.start + LANES), which.stop - 1)
-        self.loop = start_loop(
+        self.context, self.program = context, group.program
+        self.members, self.which, self.group = group.members[which], which, group
+
+    def _begin(self) -> Relay:
+        context, program, group = self.context, self.program, self.group
+        starts, times = context.starts, context.times
+        y, p = group.y[self.which], group.p[self.which]
+        some = np.arange(LANES) % len(y)
+        loop = start_loop(
             program,
             context.settings,
             starts.t,
-            group.y[lanes].T,
-            group.p[lanes].T,
-            times=context.times,
+            y[some].T,
+            p[some].T,
+            times=times,
             scales=group.scales,
             carried=True,
-            project=True,
         )
-        saves = context.times is None or (len(context.times) > 0 and context.times[0] == starts.t)
-        self.first = self.loop.present.T.copy() if saves or program.left_out else np.zeros((0, 0))
-        #: Whether all go on by themselves: whoever fails must not hold up the others.
-        self.sound = not program.left_out or self._agree()
-        self.saves_first = saves
-        self.chunks: list[Chunk] = []
+        assert isinstance(loop, ExplicitLoop)
+        saves_first = times is None or (len(times) > 0 and times[0] == starts.t)
+        return Relay(loop, y, p, saves_first=saves_first)
 
-    def _agree(self) -> bool:
-        """Whether the rows that do not act agree with the others where the lanes begin."""
-        starts, count = self.context.starts, len(self.members)
-        y, a = self.first[:count], self.loop.accelerations()[:count]
-        return bool(starts.system.agree(y, starts.t, starts.P[self.members], a).all())
+    def run(self) -> Iterator[int]:
+        """Integrate to the end, or until the user stops it; how many have ended by and by."""
+        interrupt, relay, told = self.context.interrupt, self._begin(), 0
+        self.relay, pace, code = relay, Pace(relay), sh.BUDGET
+        while code != sh.DONE and not interrupt.asked:
+            code = pace.advance_relay(relay)
+            if code == sh.SINGULAR:
+                for lane, k, logs in relay.news():
+                    if logs and not self._may_go_on(lane, self.members[k], logs):
+                        relay.drop(lane)
+            if relay.ended > told:
+                yield relay.ended - told
+                told = relay.ended
+        relay.close()
+        if self.program.left_out:
+            self._require_rows()
 
-    def run(self) -> int:
-        """Integrate to the end, or until the user stops it; how many trajectories ended."""
-        context, code, pace = self.context, sh.BUDGET, Pace(self.loop)
-        while self.sound and code != sh.DONE and not context.interrupt.asked:
-            chunk = pace.advance(self.loop)
-            code = chunk.code
-            self.sound = code in (sh.DONE, sh.FULL, sh.BUDGET) or (
-                code == sh.SINGULAR and _may_go_on(context, self.loop, chunk, self.members)
-            )
-            self.chunks.append(chunk.trimmed())
-        if self.sound and self.loop.program.left_out:
-            self.sound = not any(self._contradicts(k, i) for k, i in enumerate(self.members))
-        return len(self.members)
+    def _may_go_on(self, lane: int, i: int, logs: list[RankLog]) -> bool:
+        """Whether a lane passes where rank was lost, with the same rows acting as before."""
+        context, program, loop = self.context, self.program, self.relay.loop
+        starts, settings = context.starts, context.settings
+        if settings.on_singular is not OnSingular.CONTINUE:
+            return False
+        values = starts.system.parameter_values(starts.given(i))
+        if not chosen_rows_lost_rank(starts.system, program, logs, values):
+            return True
+        now = loop.present[:, lane], float(loop.t[lane]), starts.P[i]
+        return program_of(starts.system, *now, settings).left_out == program.left_out
+
+    def _require_rows(self) -> None:
+        """Let those fail in which a row that does not act is not met, at first or on the way."""
+        relay, starts = self.relay, self.context.starts
+        y, a = relay.starts_and_accelerations()
+        agree = starts.system.agree(y, starts.t, starts.P[self.members[: len(y)]], a)
+        for k, i in enumerate(self.members[: len(y)]):
+            if not agree[k] or self._contradicts(k, i):
+                relay.outcomes[k] = sh.SINGULAR
 
     def _contradicts(self, k: int, i: int) -> bool:
-        """Whether a row that does not act is missed along the motion of a lane."""
-        context, loop = self.context, self.loop
-        if context.settings.drift is not Drift.PROJECTION or loop.met_all_rows(k):
+        """Whether a row that does not act is missed along a motion."""
+        context, relay = self.context, self.relay
+        met = met_all_rows(self.program, relay.counts[:, k])
+        if context.settings.drift is not Drift.PROJECTION or met:
             return False
-        (t, y), starts = self.saved(k), context.starts
+        (t, y), starts = relay.saved(k), context.starts
         system, nq, p = starts.system, starts.q.shape[1], starts.P[i]
         if system.largest_miss(y, t, p) <= BROKEN:
             return False
         return bool(broken_row(system, self.program.left_out, y[:, :nq], y[:, nq:], t, p))
 
     def ended(self) -> list[_Trajectory | None]:
-        """What there is of each; None for all when one of them failed on the way."""
-        if not self.sound:
-            return [None] * len(self.members)
-        loop, lanes = self.loop, range(len(self.members))
-        self.counts, self.ends = loop.counts, loop.t.tolist()
-        self.held_back = [loop.held_back(k) for k in lanes]
-        del self.loop  # and all it worked with
-        return [_Trajectory(self.context, i, self, k) for k, i in enumerate(self.members)]
-
-    def saved(self, k: int) -> tuple[FloatArray, FloatArray]:
-        """Saved times (rows,) and states (rows, n) of a lane."""
-        parts = [chunk.saved(k) for chunk in self.chunks]
-        if self.saves_first:
-            parts.insert(0, (np.array([self.context.starts.t]), self.first[k : k + 1]))
-        if len(parts) == 1:
-            return parts[0]
-        nothing = np.zeros(0), np.zeros((0, len(self.context.scales)))
-        t, y = zip(*(parts or [nothing]), strict=True)
-        return np.concatenate(t), np.concatenate(y)
-
-
-def _may_go_on(context: _Context, loop: Loop, chunk: Chunk, members: list[int]) -> bool:
-    """Whether all lanes pass where rank was lost, with the same rows acting as before."""
-    starts, program, settings = context.starts, loop.program, context.settings
-    if settings.on_singular is not OnSingular.CONTINUE:
-        return False
-    for k, i in enumerate(members):
-        values = starts.system.parameter_values(starts.given(i))
-        if chosen_rows_lost_rank(starts.system, program, chunk.ranks(k), values):
-            now = loop.present[:, k], float(loop.t[k]), starts.P[i]
-            if program_of(starts.system, *now, settings).left_out != program.left_out:
-                return False
-    return True
+        """What there is of each; None for one that failed on the way."""
+        outcomes = self.relay.outcomes.tolist()
+        return [
+            _Trajectory(self.context, i, self, k) if outcomes[k] == sh.DONE else None
+            for k, i in enumerate(self.members)
+        ]
 
 
 def _without_states(context: _Context, i: int, refusal: str) -> _Trajectory:

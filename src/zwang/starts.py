@@ -25,7 +25,7 @@ __all__ = ["LANES", "Starts", "all_regular", "terms_at"]
 
 #: Trajectories that run side by side in one thread. With four, a pendulum takes 1.5 times as long
 #: and a Bricard loop 1.2 times; four-bars take 0.85 times, for at singular positions one holds up
-#: the others.
+#: the others. One that ends makes way for the next, see `zwang.integrators.relay`.
 LANES = 8
 
 

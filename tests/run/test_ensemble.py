@@ -205,3 +205,33 @@ def test_passing_singular_positions_is_the_same_alone_and_in_company():
         assert sum(len(run.ranks) for run in runs) > len(starts)
         for run, start in zip(runs, starts, strict=True):
             same(run, system.simulate(start, **choices))
+
+
+@pytest.mark.parametrize("save", [None, 0.25])
+@pytest.mark.parametrize("rows", [5, 4096])
+def test_trajectories_that_take_over_from_each_other_are_as_alone(save, rows, monkeypatch):
+    # Short and long ones, some that break down, buffers that are full in the middle of them.
+    monkeypatch.setattr("zwang.integrators.pace.SMALLEST_ROWS", rows)
+    monkeypatch.setattr("zwang.integrators.pace.MOST_FIRST_STEPS", rows)
+    system = zw.System(
+        ["x"],
+        parameters={"k": 1.0, "growth": 0.0},
+        mass=lambda: [[1.0]],
+        force=lambda q, p: [p.growth * q[0] ** 3 - p.k * q[0]],
+    )
+    count = 43
+    k, growth = np.linspace(1.0, 400.0, count), np.zeros(count)
+    growth[[3, 17, 18, 40]] = 1000.0  # infinite after a while
+    given = {"k": k, "growth": growth}
+    runs = system.simulate_many([1.0], [0.0], until=5.0, parameters=given, save=save, threads=1)
+    assert 4 < runs.finished.sum() < count
+    for i, run in enumerate(runs):
+        own = {"k": k[i], "growth": growth[i]}
+        same(run, system.simulate([1.0], [0.0], until=5.0, parameters=own, save=save))
+
+
+def test_a_simulation_of_no_length_has_its_starts():
+    runs = SYSTEM.simulate_many(Q, V, until=0.0, parameters={"L": LENGTHS})
+    assert runs.finished.all()
+    for i, run in enumerate(runs):
+        same(run, SYSTEM.simulate(Q[i], V[i], until=0.0, parameters={"L": LENGTHS[i]}))

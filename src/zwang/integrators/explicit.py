@@ -43,6 +43,7 @@ from zwang.integrators.shared import (
     EVENT,
     FAILED_PROJECTION,
     FULL,
+    HANDOVER,
     LEAST_ERROR,
     NEAR,
     NEXT,
@@ -85,7 +86,7 @@ from zwang.integrators.watching import crosses
 from zwang.kernels.jit import inlined, loop
 from zwang.kernels.lanes import all_of, any_of, side_by_side
 
-__all__ = ["INTEGERS", "MARKS", "NUMBERS", "SAMPLE", "VECTORS", "advance"]
+__all__ = ["INTEGERS", "MARKS", "NUMBERS", "OUTCOMES", "SAMPLE", "VECTORS", "advance"]
 
 PASSING_PIVOT = 0.1  # stages of interpolants are projected in steps with pivots below this
 GAP_8, GAP_5 = ORDER_8.gap, ORDER_5.gap
@@ -97,7 +98,8 @@ SAMPLE = 32  # steps between looks at stability
 POINT, NEW, FIRST, SECOND = 0, 1, 2, 3
 VECTORS = 4
 # Rows of the other arrays that it works with.
-NUMBERS, MARKS, INTEGERS = 9, 13, 4
+NUMBERS, MARKS, INTEGERS = 9, 13, 5
+OUTCOMES = 4  # the row of integers that tells why lanes have ended
 
 
 @loop
@@ -280,10 +282,14 @@ def advance(
     marks,
     integers,
     work,
+    spent,  # steps so far (1,)
     budget,
     lanes,
 ):
-    """Run until `until`, or until a buffer is full, the budget is used up or an event is met."""
+    """Run until `until`, or until a buffer is full, the budget is used up or an event is met.
+
+    With several lanes, also until one of them ends; outcomes[lane] tells why.
+    """
     W = len(lanes)
     A, B, _, _ = tableau
     nq, events = sizes[0], sizes[3]
@@ -298,11 +304,10 @@ def advance(
     across, avoided, accepted = marks[4], marks[5], marks[6]
     short, within, vanishing = marks[7], marks[8], marks[9]
     active, full, some = marks[10], marks[11], marks[12]
-    deficit, taken = integers[0], integers[3]
+    deficit, taken, outcomes = integers[0], integers[3], integers[OUTCOMES]
     evaluations, projections = integers[1], integers[2]
     gap = GAP_8 if stages == EIGHT else GAP_5
-    used = 0
-    while used < budget:
+    while spent[0] < budget:
         for lane in side_by_side(lanes):
             t[0, lane] = real[T, lane]
             active[lane] = count[ACTIVE, lane] != 0
@@ -316,10 +321,10 @@ def advance(
             evaluations[lane] = count[EVALUATIONS, lane]
             projections[lane] = count[PROJECTIONS, lane]
         if not any_of(active, lanes):
-            return DONE
+            return DONE if W == 1 else HANDOVER
         if any_of(full, lanes):
             return FULL
-        used += 1
+        spent[0] += 1
         any_near = any_of(near, lanes)
         if any_near and not h_fixed > 0.0:
             for lane in range(W):
@@ -386,7 +391,11 @@ def advance(
             some[lane] = 1.0 <= err[lane] < LARGEST_ERROR
             ok[lane] = err[lane] < np.inf
         if h_fixed > 0.0 and not all_of(ok, lanes):
-            return NOT_FINITE
+            if W == 1:
+                return NOT_FINITE
+            for lane in side_by_side(lanes):
+                if active[lane] and not ok[lane]:
+                    outcomes[lane], count[ACTIVE, lane], active[lane] = NOT_FINITE, 0, False
         if any_of(some, lanes) and project and h_fixed == 0.0:
             tangential_error(
                 kernels,
@@ -500,7 +509,10 @@ def advance(
                 count[NEAR, lane] = STAGES_KEPT
             real[H, lane] = h[lane] * factor
             if not real[H, lane] > h_min:
-                return NOT_FINITE if not error < np.inf else TOO_SMALL
+                outcome = NOT_FINITE if not error < np.inf else TOO_SMALL
+                if W == 1:
+                    return outcome
+                outcomes[lane], count[ACTIVE, lane] = outcome, 0
 
         # interpolated states
         interpolate = False
@@ -649,4 +661,9 @@ def advance(
             return SINGULAR
         if met:
             return EVENT
+        if W > 1:
+            for lane in side_by_side(lanes):
+                some[lane] = count[ACTIVE, lane] == 0
+            if any_of(some, lanes):
+                return HANDOVER
     return BUDGET

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,10 +11,16 @@ from zwang.integrators import shared as sh
 from zwang.integrators.loop import Loop, Output
 from zwang.integrators.tableaus import TABLEAUS
 
-__all__ = ["ExplicitLoop"]
+__all__ = ["ExplicitLoop", "held_back"]
 
 #: Looks at stability, one in `explicit.SAMPLE` steps, below which an implicit method saves nothing.
 MANY_LOOKS = 30
+
+
+def held_back(counts: np.ndarray) -> bool:
+    """`ExplicitLoop.held_back` from what a lane counted."""
+    looks = counts[sh.ACCEPTS] // explicit.SAMPLE
+    return bool(looks >= MANY_LOOKS and counts[sh.AT_STABILITY] > 0.5 * looks)
 
 
 class ExplicitLoop(Loop):
@@ -29,6 +35,7 @@ class ExplicitLoop(Loop):
         n, W = self.state.shape
         self.stages = np.zeros((len(self.tableau.C), n, W))
         self.memory[sh.ERROR] = sh.LEAST_ERROR
+        self.spent = np.zeros(1, dtype=np.int64)
         self.space = (
             np.empty((explicit.VECTORS, n, W)),
             np.empty((2, W)),
@@ -47,13 +54,17 @@ class ExplicitLoop(Loop):
 
     def held_back(self, lane: int = 0) -> bool:
         """Whether most of many steps were as long as stability allows: the motion is stiff."""
-        looks = self.counts[sh.ACCEPTS, lane] // explicit.SAMPLE
-        return bool(looks >= MANY_LOOKS and self.counts[sh.AT_STABILITY, lane] > 0.5 * looks)
+        return held_back(self.counts[:, lane])
 
     def run(self, out: Output, budget: int) -> int:
         """Call the compiled loop."""
+        return explicit.advance(*self.arguments(out, budget))
+
+    def arguments(self, out: Output, budget: int) -> tuple[Any, ...]:
+        """What the compiled loop is called with."""
         c, settings = self.tableau, self.settings
-        return explicit.advance(
+        self.spent[0] = 0
+        return (
             self.addresses,
             self.sizes,
             self.state,
@@ -81,6 +92,7 @@ class ExplicitLoop(Loop):
             self.previous,
             *self.space,
             self.work,
+            self.spent,
             budget,
             self.lanes,
         )

@@ -15,7 +15,8 @@ Everything else, here and in the driver, is the same for all methods.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from operator import add
 from typing import ClassVar
 
 import numpy as np
@@ -30,7 +31,7 @@ from zwang.kernels.call import call
 from zwang.kernels.element import Kernel
 from zwang.terms import FloatArray
 
-__all__ = ["Chunk", "Loop", "Output", "RankLog", "work_of"]
+__all__ = ["Chunk", "Loop", "Output", "RankLog", "left", "met_all_rows", "rank_logs", "work_of"]
 
 #: Rows of the output buffer: enough to keep the interpreter out of the loop, little memory.
 BUFFER_ROWS = 4096
@@ -79,7 +80,7 @@ class Chunk:
     def saved(self, lane: int = 0) -> tuple[FloatArray, FloatArray]:
         """Saved times (rows,) and states (rows, n) of a lane, in the coordinates of the system."""
         t, y = self.saved_in_own(lane)
-        return t, self._left(y, t, lane)
+        return t, left(y, t, self.carrier, self.parameters[:, lane])
 
     def saved_in_own(self, lane: int = 0) -> tuple[FloatArray, FloatArray]:
         """The same in the coordinates of the loop."""
@@ -89,22 +90,23 @@ class Chunk:
     def ranks(self, lane: int = 0) -> list[RankLog]:
         """Changes of rank of a lane."""
         rows = self.logs[: self.logged[lane], :, lane]
-        if not len(rows):
-            return []
-        states = self._left(rows[:, sg.STATE :].copy(), rows[:, 0].copy(), lane)
-        told = zip(rows[:, : sg.LOG].tolist(), states, strict=True)
-        return [RankLog(t, int(dependent), bool(lasting), y) for (t, dependent, lasting), y in told]
+        return rank_logs(rows, self.carrier, self.parameters[:, lane])
 
-    def _left(self, y: FloatArray, t: FloatArray, lane: int) -> FloatArray:
-        if self.carrier is None or not len(t):
-            return y if self.carrier is None else np.empty((0, sum(self.carrier.outer)))
-        return self.carrier.leave(y, t, self.parameters[:, lane])
 
-    def trimmed(self) -> Chunk:
-        """The same without room for more."""
-        rows, logs = max(self.filled), max(self.logged)
-        kept = {"t": self.t[:rows], "y": self.y[:rows], "logs": self.logs[:logs]}
-        return replace(self, **{name: x.copy() for name, x in kept.items()})
+def left(y: FloatArray, t: FloatArray, carrier: Carrier | None, p: FloatArray) -> FloatArray:
+    """States (rows, n̂) of a loop at times (rows,), in the coordinates of the system."""
+    if carrier is None or not len(t):
+        return y if carrier is None else np.empty((0, sum(carrier.outer)))
+    return carrier.leave(y, t, p)
+
+
+def rank_logs(rows: FloatArray, carrier: Carrier | None, p: FloatArray) -> list[RankLog]:
+    """What a loop wrote of changes of rank in a lane."""
+    if not len(rows):
+        return []
+    states = left(rows[:, sg.STATE :].copy(), rows[:, 0].copy(), carrier, p)
+    told = zip(rows[:, : sg.LOG].tolist(), states, strict=True)
+    return [RankLog(t, int(dependent), bool(lasting), y) for (t, dependent, lasting), y in told]
 
 
 @dataclass(frozen=True)
@@ -323,6 +325,12 @@ class Loop(ABC):
         return self.memory[sh.T]
 
     @property
+    def tried(self) -> int:
+        """Steps so far, accepted and rejected, of the lane that made most."""
+        counts = self.counts
+        return max(map(add, counts[sh.ACCEPTS].tolist(), counts[sh.REJECTS].tolist()))
+
+    @property
     def finished(self) -> bool:
         """Whether every lane has reached its end."""
         return not self.counts[sh.ACTIVE].any()
@@ -440,8 +448,7 @@ class Loop(ABC):
         A projection that leaves a residual has used up its corrections; so many more than one a
         step there must have been.
         """
-        more = self.counts[sh.PROJECTIONS, lane] - self.counts[sh.ACCEPTS, lane]
-        return bool(self.program.watches_all_rows and 0 <= more < sh.CORRECTIONS - 1)
+        return met_all_rows(self.program, self.counts[:, lane])
 
     def held_back(self, lane: int = 0) -> bool:  # noqa: ARG002 - methods may know better
         """Whether stability and not accuracy decided the step, so that another method would do."""
@@ -452,6 +459,12 @@ class Loop(ABC):
         """Smallest step, below which t + h is no longer told from t; largest; fixed or 0."""
         smallest = SMALLEST_STEP * max(abs(self.settings.until), 1e-6)
         return smallest, self.settings.largest_step, self.settings.step
+
+
+def met_all_rows(program: Program, counts: np.ndarray) -> bool:
+    """`Loop.met_all_rows` from what a lane counted."""
+    more = counts[sh.PROJECTIONS] - counts[sh.ACCEPTS]
+    return bool(program.watches_all_rows and 0 <= more < sh.CORRECTIONS - 1)
 
 
 def work_of(counts: np.ndarray, lane: int) -> tuple[int, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import add
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from zwang.integrators import shared as sh
 
 if TYPE_CHECKING:
     from zwang.integrators.loop import Chunk, Loop
+    from zwang.integrators.relay import Relay
 
 __all__ = ["Pace"]
 
@@ -30,29 +30,38 @@ class Pace:
     What the loop computes does not depend on where its chunks end.
     """
 
-    def __init__(self, loop: Loop) -> None:
+    def __init__(self, loop: Loop | Relay) -> None:
         #: Whether the first chunk takes milliseconds at most.
         self.brief = loop.program.kernel("derivative").compiled
         self.steps = FIRST_STEPS
         if self.brief:
             within = FIRST_ENTRIES // max(loop.state.size, 1)
             self.steps = max(FIRST_STEPS, min(MOST_FIRST_STEPS, within))
-        self.tried = _tried(loop)
+        self.tried = loop.tried
 
     def advance(self, loop: Loop) -> Chunk:
         """The next chunk."""
-        rows = max(SMALLEST_ROWS, min(self.steps, LARGEST_BUFFER // max(loop.state.size, 1)))
         began = perf_counter()
-        chunk = loop.advance(self.steps, rows)
-        seconds = perf_counter() - began
+        chunk = loop.advance(self.steps, self._rows(loop))
         if chunk.code != sh.DONE:
-            # It may have returned before its steps were used up, at an event or with full buffers.
-            tried = _tried(loop)
-            wanted = TARGET * (tried - self.tried) / max(seconds, 1e-9)
-            self.steps, self.tried = max(1, int(min(GROWTH * self.steps, wanted))), tried
+            self._adapt(loop, perf_counter() - began)
         return chunk
 
+    def advance_relay(self, relay: Relay) -> int:
+        """The same for many trajectories; why it returned."""
+        began = perf_counter()
+        code = relay.advance(self.steps, self._rows(relay))
+        self._adapt(relay, perf_counter() - began)
+        return code
 
-def _tried(loop: Loop) -> int:
-    """Steps so far, accepted and rejected, of the lane that made most."""
-    return max(map(add, loop.counts[sh.ACCEPTS].tolist(), loop.counts[sh.REJECTS].tolist()))
+    def _rows(self, loop: Loop | Relay) -> int:
+        return max(SMALLEST_ROWS, min(self.steps, LARGEST_BUFFER // max(loop.state.size, 1)))
+
+    def _adapt(self, loop: Loop | Relay, seconds: float) -> None:
+        """Choose steps for the next chunk.
+
+        This one may have returned before its steps were used up, at an event or with full buffers.
+        """
+        tried = loop.tried
+        wanted = TARGET * (tried - self.tried) / max(seconds, 1e-9)
+        self.steps, self.tried = max(1, int(min(GROWTH * self.steps, wanted))), tried

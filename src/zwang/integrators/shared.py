@@ -17,6 +17,7 @@ __all__ = [
     "DONE",
     "EVENT",
     "FULL",
+    "HANDOVER",
     "NOT_FINITE",
     "NO_ROOT",
     "SINGULAR",
@@ -38,6 +39,7 @@ __all__ = [
 
 # Why the loop returned.
 DONE, FULL, BUDGET, EVENT, TOO_SMALL, NOT_FINITE, NO_ROOT, SINGULAR = 0, 1, 2, 3, 4, 5, 6, 7
+HANDOVER = 8  # one of several lanes has ended
 
 # Real numbers the loop remembers for each lane.
 T, H, ERROR, SAVED, PIVOT, HIGHEST, AHEAD = 0, 1, 2, 3, 4, 5, 6
@@ -247,11 +249,10 @@ def save(t, y, out_t, out_y, filled, lane):
 @loop
 def first_step(kernels, y, t, p, k0, work, nq, tolerance, scale, order, span, h, lanes):
     """A first h for each lane (Hairer, Nørsett & Wanner II.4), and k0 the derivative at y."""
-    W = len(lanes)
     n = y.shape[0]
     evaluate(kernels, y, t, p, k0, work, nq)
     trial, k1, t1 = np.empty_like(y), np.empty_like(y), np.empty_like(t)
-    for lane in range(W):
+    for lane in side_by_side(lanes):
         d0 = d1 = 0.0
         for i in range(n):
             sc = tolerance * size_of(scale[i], abs(y[i, lane]))
@@ -264,7 +265,7 @@ def first_step(kernels, y, t, p, k0, work, nq, tolerance, scale, order, span, h,
         for i in range(n):
             trial[i, lane] = y[i, lane] + h[lane] * k0[i, lane]
     evaluate(kernels, trial, t1, p, k1, work, nq)
-    for lane in range(W):
+    for lane in side_by_side(lanes):
         d1 = d2 = 0.0
         for i in range(n):
             sc = tolerance * size_of(scale[i], abs(y[i, lane]))
