@@ -28,15 +28,17 @@ from zwang.bodies.mesh import MeshFile
 from zwang.bodies.mesh import mesh as mesh_of
 from zwang.bodies.parts import Parts
 from zwang.bodies.pose import GROUND, SCALAR, SPATIAL, Pose
-from zwang.errors import InputError, UnknownNameError, shown
+from zwang.errors import InputError, UnknownNameError, ZwangError, shown
 from zwang.large_mechanism import mechanism_system
 from zwang.mechanism_system import MechanismSystem
+from zwang.state import State
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.bodies.explained import MechanismExplanation
     from zwang.diagnosis.passport import Passport
     from zwang.diagnosis.splits import Splits
+    from zwang.ensemble import Runs
     from zwang.functions.assembly.result import Assembly
     from zwang.run.run import Run
     from zwang.solution import Solution
@@ -714,9 +716,33 @@ class Mechanism(Builder):
         """Integrate from the placement, or from a start; see `zwang.System.simulate`."""
         return self.system.simulate(self._start(start, choices), v, **choices)
 
-    def simulate_many(self, *arguments: Any, **choices: Any) -> Any:
-        """Many trajectories; see `zwang.System.simulate_many`."""
-        return self.system.simulate_many(*arguments, **choices)
+    def simulate_many(self, q: Any = None, v: Any = None, **choices: Any) -> Runs:
+        """Many trajectories, see `zwang.System.simulate_many`.
+
+        Without starts, each begins from the placement, put together with its own parameters.
+        """
+        starts = self._starts(choices.get("parameters") or {}) if q is None else q
+        return self.system.simulate_many(starts, v, **choices)
+
+    def _starts(self, parameters: Mapping[str, Any]) -> Any:
+        """The assembled placement for each set of parameters; as placed where that fails.
+
+        Such a start is refused, by its trajectory alone.
+        """
+        system = self.system
+        shapes = {name: np.ndim(x) + 1 for name, x in system.definition.parameters.items()}
+        many = {k: x for k, x in parameters.items() if np.ndim(x) == shapes.get(k)}
+        counts = {len(x) for x in many.values()}
+        if len(counts) != 1:  # one start for all; different numbers of values are refused later
+            return system.assemble(parameters=None if counts else parameters)
+        starts: list[Any] = []
+        for values in zip(*many.values(), strict=True):
+            try:
+                given = {**parameters, **dict(zip(many, values, strict=True))}
+                starts.append(system.assemble(parameters=given))
+            except ZwangError:
+                starts.append(State(*system.placement))
+        return starts
 
     def solve(self, q: Any = None, v: Any = None, t: Any = 0.0, **choices: Any) -> Solution:
         """Accelerations and reactions at a state, as placed by default."""

@@ -235,3 +235,17 @@ def test_a_simulation_of_no_length_has_its_starts():
     assert runs.finished.all()
     for i, run in enumerate(runs):
         same(run, SYSTEM.simulate(Q[i], V[i], until=0.0, parameters={"L": LENGTHS[i]}))
+
+
+def test_a_mechanism_begins_each_run_from_its_own_placement():
+    m = library.slider_crank()
+    at = m.system.definition.parameters["guide.at_a"]
+    guides = [at, at + [0.0, 0.02], at + [0.0, 100.0]]  # the last is out of reach
+    runs = m.simulate_many(parameters={"guide.at_a": guides}, until=0.2)
+    for i in range(2):
+        alone = m.simulate(parameters={"guide.at_a": guides[i]}, until=0.2)
+        assert runs[i].q.tobytes() == alone.q.tobytes()
+    assert runs.finished.tolist() == [True, True, False]
+    assert len(m.simulate_many(until=0.1)) == 1
+    with pytest.raises(zw.InputError, match="the same number of each"):
+        m.simulate_many(parameters={"guide.at_a": guides, "rod.mass": [1.0, 2.0]}, until=0.1)

@@ -132,3 +132,17 @@ def test_work_across_events_that_are_not_saved_is_refused():
     run = SYSTEM.simulate(*START, until=4.0, events=EVENTS, save=0.1)
     with pytest.raises(zw.InputError, match="saved at every step"):
         _ = run.work
+
+
+def test_saved_states_by_number_slice_and_mask(run):
+    assert np.array_equal(run[-1].q, run.q[-1])
+    assert run[-1].t == run.t[-1]
+    some = run[2:5]
+    assert np.array_equal(some.v, run.v[2:5])
+    assert np.array_equal(run[run.t > 0.5].t, run.t[run.t > 0.5])
+    assert len(list(run)) == len(run)
+    with pytest.raises(IndexError, match="saved states"):
+        run[len(run)]
+    for wrong in (0.5, slice(0.2, 0.4)):
+        with pytest.raises(zw.InputError, match=r"run.at\(t\) gives states at times"):
+            run[wrong]

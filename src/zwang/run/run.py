@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import add
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -293,8 +293,17 @@ class Run:
         """Values of the parameters at the start."""
         return self.segments[0].parameters
 
-    def __getitem__(self, name: str) -> FloatArray:
-        """A coordinate or velocity over time, shape (nt,)."""
+    @overload
+    def __getitem__(self, name: str) -> FloatArray: ...
+    @overload
+    def __getitem__(self, name: int | slice | np.ndarray | Sequence[int]) -> State: ...
+    def __getitem__(self, name: Any) -> FloatArray | State:
+        """A coordinate or velocity over time, shape (nt,), by name; saved states by number.
+
+        ``run[-1]`` is the last saved state, ``run[10:20]`` and ``run[run.t > 1.0]`` are several.
+        """
+        if not isinstance(name, str):
+            return self._saved(name)
         if name in self.system.coordinates:
             return self.q[:, self.system.coordinates.index(name)]
         if name in self.system.velocities:
@@ -304,6 +313,22 @@ class Run:
 
             return channel(self, name)
         raise UnknownNameError("channel", name, self.names)
+
+    def _saved(self, which: Any) -> State:
+        """Saved states by number, slice or mask."""
+        try:
+            return State(self.q[which], self.v[which], self.t[which])
+        except IndexError:
+            if isinstance(which, int):
+                raise IndexError(f"state {which} of a run with {len(self)} saved states") from None
+        except TypeError:
+            pass
+        raise InputError(
+            "run[…]",
+            found=repr(which),
+            expected="a name, or numbers of saved states: an integer, a slice or a mask",
+            advice="run.at(t) gives states at times.",
+        )
 
     def __len__(self) -> int:
         return len(self.t)
