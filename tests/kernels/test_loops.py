@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from zwang import kernels
-from zwang.kernels.call import call
+from zwang.kernels.call import call, part
 from zwang.kernels.jit import loop
 from zwang.kernels.loops.values import LoopError
 
@@ -224,3 +224,11 @@ def test_many_pointers_arrive_in_order():
 
     once(kernel.address, *inputs, *found, kernel.work())
     assert [float(value[0]) for value in found] == [-16.0, 7.0, 12.0]
+
+
+def test_part_of_an_array_may_be_counted_in_numpy_integers():
+    x = casadi.SX.sym("x", 2)
+    kernel = kernels.compile(casadi.Function("twice", [x], [2.0 * x]))
+    numbers, y, work = np.arange(4.0), np.zeros(2), kernel.work()
+    call(kernel.address, part(numbers, np.int64(2)), y, work)
+    assert y.tolist() == [4.0, 6.0]
