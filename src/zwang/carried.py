@@ -30,6 +30,7 @@ from zwang.in_joints import joint_program, joint_programs
 from zwang.integrators.settings import Coordinates, Drift, Settings
 from zwang.programs import expressions_of
 from zwang.redundancy import (
+    Acting,
     dependent_on_earlier,
     redundant_rows,
     redundant_rows_of_many,
@@ -135,21 +136,22 @@ class CarriedSystem(System):
     ) -> Program:
         """The program for a state and parameters of the mechanism."""
         singular = self._singular_mass(p)
-        gone: tuple[int, ...] = ()
+        acting = Acting()
         if not self.rows_independent:
             if self.carrier is not None:
                 y, p = self.carrier.entered(y, t, p)
             if len(self.velocities) < LARGE:
-                gone = redundant_rows(self, y, t, p, settings.until - t)
+                acting = redundant_rows(self, y, t, p, settings.until - t)
             else:
-                whole = self._program((), singular=singular, lanes=1)
+                whole = self._program(Acting(), singular=singular, lanes=1)
                 placed = [i for i, level in enumerate(self.row_levels()) if level == "position"]
-                gone = tuple(placed[i] for i in rows_without_pivot(whole, y[: whole.nq], t, p))
-        return self._program(gone, singular=singular, lanes=lanes)
+                found = rows_without_pivot(whole, y[: whole.nq], t, p)
+                acting = Acting(tuple(placed[i] for i in found.gone), found.distinct)
+        return self._program(acting, singular=singular, lanes=lanes)
 
-    def program_without(self, gone: tuple[int, ...], p: FloatArray, lanes: int) -> Program:
-        """The program without some rows, for parameters of the mechanism."""
-        return self._program(gone, singular=self._singular_mass(p), lanes=lanes)
+    def program_with(self, acting: Acting, p: FloatArray, lanes: int) -> Program:
+        """The program in which some rows act, for parameters of the mechanism."""
+        return self._program(acting, singular=self._singular_mass(p), lanes=lanes)
 
     def _singular_mass(self, p: FloatArray) -> bool:
         """Whether some body, or some motion of it, has no inertia; M is block diagonal."""
@@ -166,12 +168,12 @@ class CarriedSystem(System):
         places = [range(*body_slots(slots, body.name)) for body in self.parts.bodies]
         return np.array([i for place in places for i in place], dtype=int)
 
-    def _program(self, gone: tuple[int, ...], *, singular: bool, lanes: int) -> Program:
+    def _program(self, acting: Acting, *, singular: bool, lanes: int) -> Program:
         programs: dict[Any, Program] = self.__dict__.setdefault("_programs", {})
-        key = (gone, singular, lanes)
+        key = (acting, singular, lanes)
         if key not in programs:
-            e = expressions_of(self, singular=singular, gone=frozenset(gone))
-            programs[key] = fuse(e, lanes=lanes, left_out=gone, carrier=self.carrier)
+            e = expressions_of(self, acting, singular=singular)
+            programs[key] = fuse(e, lanes=lanes, left_out=acting.gone, carrier=self.carrier)
         return programs[key]
 
 
@@ -251,12 +253,12 @@ def _folded_programs(
     """The programs of many starts in the mechanism's own coordinates, with equal parameters."""
     found = _folded(system, P[0])
     if system.rows_independent:
-        return [found.program_without((), P[0], lanes)] * len(Y)
+        return [found.program_with(Acting(), P[0], lanes)] * len(Y)
     M, A = terms()
     rows = A[:, list(found.rows)]
     return [
-        found.program_without(gone, P[0], lanes)
-        for gone in redundant_rows_of_many(found, Y, t, P, settings.until - t, M, rows)
+        found.program_with(acting, P[0], lanes)
+        for acting in redundant_rows_of_many(found, Y, t, P, settings.until - t, M, rows)
     ]
 
 

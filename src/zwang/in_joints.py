@@ -211,9 +211,9 @@ def joint_programs(
         many = redundant_rows_of_many(found, starts, t, hats, settings.until - t, M, A)
         given = (starts[0], t, hats[0], settings, lanes)
         chosen = {
-            gone: program_of(found, *given, singular=False, left_out=gone) for gone in {*many}
+            acting: program_of(found, *given, singular=False, acting=acting) for acting in {*many}
         }
-        inner = [chosen[gone] for gone in many]
+        inner = [chosen[acting] for acting in many]
     outer = [_outer(found, x, starts[0], t, hats[0]) for x in inner]
     if any(redundant for _, redundant in outer) and settings.coordinates is not Coordinates.JOINT:
         return None

@@ -370,7 +370,7 @@ class LargeMechanismSystem(MechanismSystem):
             return ()
         program = self.block_program()
         limit = PIVOT_OF_MASSLESS if program.structure.singular else PIVOT
-        return rows_without_pivot(program, q, t, p, limit)
+        return rows_without_pivot(program, q, t, p, limit).gone
 
     def assemble(
         self,

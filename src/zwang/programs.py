@@ -10,14 +10,14 @@ import numpy as np
 from zwang.engine.fused import Expressions
 from zwang.engine.program import fuse
 from zwang.integrators.settings import Drift, Settings
-from zwang.redundancy import redundant_rows, redundant_rows_of_many
+from zwang.redundancy import Acting, redundant_rows, redundant_rows_of_many
 from zwang.reference import reference_program
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.system import System
 
-__all__ = ["expressions_of", "in_python", "left_out_of_many", "program_of"]
+__all__ = ["acting_of_many", "expressions_of", "in_python", "program_of"]
 
 
 def program_of(
@@ -29,11 +29,11 @@ def program_of(
     lanes: int = 1,
     *,
     singular: bool | None = None,
-    left_out: tuple[int, ...] | None = None,
+    acting: Acting | None = None,
 ) -> Any:
     """The program of a system, kept with it; parameters are inputs, not part of it.
 
-    Whether the mass matrix is `singular` and which rows are `left_out` is found at the state y,
+    Whether the mass matrix is `singular` and which rows are `acting` is found at the state y,
     unless it is known.
     """
     own = system.own_program(y, t, p, settings, lanes)
@@ -45,18 +45,18 @@ def program_of(
         singular = system.mass_is_singular(y[:nq], y[nq:], np.asarray(t), p)
     programs = system.__dict__.setdefault("_programs", {})
     if not in_python(system, settings):
-        gone = _left_out(system, y, t, p, settings) if left_out is None else left_out
-        key: Any = (lanes, rate, singular, gone)
+        rows = _acting(system, y, t, p, settings) if acting is None else acting
+        key: Any = (lanes, rate, singular, rows)
         if key not in programs:
-            expressions = expressions_of(system, singular=singular, gone=frozenset(gone))
-            programs[key] = fuse(expressions, lanes=lanes, stabilisation=rate, left_out=gone)
+            e = expressions_of(system, rows, singular=singular)
+            programs[key] = fuse(e, lanes=lanes, stabilisation=rate, left_out=rows.gone)
         return programs[key]
     redundant = _redundant_rows(system, y, t, p)
     key = (settings.formulation, rate, singular, redundant)
     if key not in programs:
         programs[key] = reference_program(
             system,
-            expressions_of(system, singular=singular, gone=frozenset()),
+            expressions_of(system, Acting(), singular=singular),
             settings.formulation,
             redundant=redundant and settings.drift is Drift.PROJECTION,
             rate=rate,
@@ -88,26 +88,24 @@ def _redundant_rows(system: System, y: FloatArray, t: float, p: FloatArray) -> b
     return bool(np.linalg.matrix_rank(A, tol=NEARLY_DEPENDENT) < len(A)) if A.size else False
 
 
-def _left_out(
-    system: System, y: FloatArray, t: float, p: FloatArray, settings: Settings
-) -> tuple[int, ...]:
-    """Numbers of the constraint rows that follow from others and do not act in the program."""
+def _acting(system: System, y: FloatArray, t: float, p: FloatArray, settings: Settings) -> Acting:
+    """Which constraint rows act in the program."""
     if not _may_be_redundant(system):
-        return ()
+        return Acting()
     return redundant_rows(system, y, t, p, settings.until - t)
 
 
-def left_out_of_many(
+def acting_of_many(
     system: System,
     Y: FloatArray,
     t: float,
     P: FloatArray,
     settings: Settings,
     terms: Callable[[], tuple[FloatArray, FloatArray]],
-) -> list[tuple[int, ...]]:
-    """Rows that do not act, of many starts (N, n) with parameters (N, np); `terms` gives M, A."""
+) -> list[Acting]:
+    """Rows that act, of many starts (N, n) with parameters (N, np); `terms` gives M, A."""
     if not _may_be_redundant(system) or not len(Y):
-        return [()] * len(Y)
+        return [Acting()] * len(Y)
     return redundant_rows_of_many(system, Y, t, P, settings.until - t, *terms())
 
 
@@ -116,8 +114,8 @@ def _may_be_redundant(system: System) -> bool:
     return not (system.rows_independent or system.reaction_dependent)
 
 
-def expressions_of(system: System, *, singular: bool, gone: frozenset[int]) -> Expressions:
-    """What the program of a system computes from; rows that are `gone` act no more."""
+def expressions_of(system: System, rows: Acting, *, singular: bool) -> Expressions:
+    """What the program of a system computes from, and which of its rows act."""
     import casadi as ca
 
     model, state = system.model, system.model.state
@@ -133,7 +131,7 @@ def expressions_of(system: System, *, singular: bool, gone: frozenset[int]) -> E
 
     def acting(*at: str) -> list[int]:
         """Rows that act, of some levels."""
-        return [i for i, level in enumerate(levels) if i not in gone and level in at]
+        return [i for i, level in enumerate(levels) if i not in rows.gone and level in at]
 
     A, b = model.A, model.b
     value = column([or_zero(b.value, b.A.shape[0]) for b in blocks])
@@ -163,6 +161,7 @@ def expressions_of(system: System, *, singular: bool, gone: frozenset[int]) -> E
         checked=(model.position_values, model.rates),
         unit=model.unit,
         independent=system.rows_independent,
+        distinct=rows.distinct,
         singular_mass=singular,
         multipliers=model.multipliers if law is not None else None,
         law=law,

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from zwang.system import System
 
 __all__ = [
+    "Acting",
     "always_dependent",
     "broken_row",
     "chosen_rows_lost_rank",
@@ -65,13 +66,25 @@ BROKEN = 1e-6
 LEAST_SHARE = 0.15
 
 
+class Acting(NamedTuple):
+    """Which rows of A act.
+
+    Attributes
+    ----------
+    gone : numbers of those that do not, in order; none for most systems.
+    distinct : whether those that act are independent, but for singular positions.
+    """
+
+    gone: tuple[int, ...] = ()
+    distinct: bool = True
+
+
 _UNKNOWN: Any = object()
+_ALL = Acting()
 
 
-def redundant_rows(
-    system: System, y: FloatArray, t: float, p: FloatArray, span: float
-) -> tuple[int, ...]:
-    """Numbers of the rows of A that can be left out, in order; none for most systems.
+def redundant_rows(system: System, y: FloatArray, t: float, p: FloatArray, span: float) -> Acting:
+    """Which rows of A can be left out.
 
     A mechanism is walked through once, from its placement; at a start where the rows found there
     may not go, and for systems of functions, which have no placement, the walk is from the start.
@@ -82,22 +95,25 @@ def redundant_rows(
     span : length of the simulation, over which prescribed motions are looked at [s].
     """
     if not system.model.blocks:
-        return ()
+        return _ALL
     nq, known = len(system.coordinates), _Known.of(system)
     geometry = known.geometry(p, t, span)
     placed = known.from_placement(p, t, span)
-    if placed == ():
-        return ()  # independent at one state, so at all but singular ones
+    if placed == _ALL:
+        return _ALL  # independent at one state, so at all but singular ones
     start = (geometry, p.tobytes(), y.tobytes(), t)
     rows = known.get(start, _UNKNOWN)
     if rows is _UNKNOWN:
         view, rows = _View(system, p), placed
-        if rows is None or not may_go(view.scaled(y[:nq], y[nq:], t), rows):
+        scaled = view.scaled(y[:nq], y[nq:], t)
+        if rows is not None and not rows.gone and _distinct(scaled[None]):
+            rows = _ALL  # another assembly than that of the placement
+        elif rows is None or not may_go(scaled, rows.gone):
             rows = _walk(view, y[:nq], y[nq:], t, span)
         if system.placement is None and _independent_at(view, y[:nq], y[nq:], t):
-            known[geometry] = ()
+            known[geometry] = _ALL
         known[start] = rows
-    return rows or ()
+    return rows or Acting(distinct=False)
 
 
 #: Squared distance of a scaled row from those before it, above which rows are independent.
@@ -112,24 +128,28 @@ def redundant_rows_of_many(
     span: float,
     M: FloatArray,
     A: FloatArray,
-) -> list[tuple[int, ...]]:
+) -> list[Acting]:
     """`redundant_rows` of many starts (N, n); nearly all are told by M and A there, at once."""
     if not A.shape[1]:
-        return [()] * len(Y)
+        return [_ALL] * len(Y)
     d, e = equilibrate(M, A)
     rows = A * d[:, None, :] * np.where(np.isfinite(e), e, 0.0)[..., None]
     if _distinct(rows[:1]) and _distinct(rows):
-        return [()] * len(Y)
+        return [_ALL] * len(Y)
     known, groups = _Known.of(system), {}
     for i, key in enumerate(known.geometries(P, t, span)):
         groups.setdefault(key, []).append(i)
-    found: list[tuple[int, ...]] = [()] * len(Y)
+    found: list[Acting] = [_ALL] * len(Y)
     for members in groups.values():
         placed = known.from_placement(P[members[0]], t, span)
-        ok = np.zeros(len(members), bool) if placed is None else may_go(rows[members], placed)
-        for i, fits in zip(members, ok, strict=True):
-            rows_here = placed if fits else None
-            found[i] = rows_here or redundant_rows(system, Y[i], t, P[i], span)
+        fits = np.zeros(len(members), bool)
+        if placed is not None and placed.gone:
+            fits = may_go(rows[members], placed.gone)
+        for i, fit in zip(members, fits, strict=True):
+            if placed is not None and fit:
+                found[i] = placed
+            else:
+                found[i] = redundant_rows(system, Y[i], t, P[i], span)
     return found
 
 
@@ -188,7 +208,7 @@ class _Known(dict[Any, Any]):
             return [self.geometry(P[0], t, span)] * len(P)
         return [self.geometry(p, t, span) for p in P]
 
-    def from_placement(self, p: FloatArray, t: float, span: float) -> tuple[int, ...] | None:
+    def from_placement(self, p: FloatArray, t: float, span: float) -> Acting | None:
         """Rows that may go by a walk from the placement, with default masses; None if unknown."""
         key, placement = self.geometry(p, t, span), self.system.placement
         if key not in self and placement is not None:
@@ -198,15 +218,13 @@ class _Known(dict[Any, Any]):
         return self.get(key)
 
 
-def _walk(
-    view: _View, q: FloatArray, v: FloatArray, t: float, span: float
-) -> tuple[int, ...] | None:
+def _walk(view: _View, q: FloatArray, v: FloatArray, t: float, span: float) -> Acting | None:
     """Rows that may go at all states of a walk from a state; None if it meets no constraints."""
     found = view.moved(q, t, np.zeros(view.nv))
     if found is None:
         return None
     if _deficit(view.scaled(found, v, t)) == 0:
-        return ()
+        return _ALL
     return _choose(view, _states(view, found, t, span), view.system)
 
 
@@ -293,7 +311,7 @@ PIVOT, PIVOT_OF_MASSLESS = 1e-5, 1e-9
 
 def rows_without_pivot(
     program: Any, q: FloatArray, t: float, p: FloatArray, limit: float = PIVOT
-) -> tuple[int, ...]:
+) -> Acting:
     """Rows that depend on others at all of some states near by, among those that have pivots.
 
     As `redundant_rows`, with one factorisation a state in place of singular values; the later row
@@ -301,18 +319,21 @@ def rows_without_pivot(
     """
     project, rates = program.kernel("project"), program.kernel("derivative")
     nv, rows = program.nv, program.rows[0]
-    generator, found = np.random.default_rng(0), np.ones(rows, dtype=bool)
+    generator, found, fewest = np.random.default_rng(0), np.ones(rows, dtype=bool), rows
     for _ in range(STATES_OF_PIVOTS):
         pivots = np.zeros(rows)
         for _ in range(3):  # back onto the constraints
             q, _, pivots = project(q, np.zeros(nv), [t], p)
-        found &= pivots[:rows] < limit
-        if not found.any():
-            return ()
+        small = pivots[:rows] < limit
+        found &= small
+        fewest = min(fewest, int(small.sum()))
+        if not fewest:
+            return _ALL
         _, v, _ = project(q, generator.standard_normal(nv), [t], p)
         q_dot, _ = rates(q, v, [t], p)
         q = q + STEP_OF_PIVOTS / max(1e-300, float(np.abs(q_dot).max())) * q_dot
-    return tuple(int(i) for i in np.flatnonzero(found))
+    gone = tuple(int(i) for i in np.flatnonzero(found))
+    return Acting(gone, len(gone) == fewest)
 
 
 #: What is left of a row after those before it is zero below this, relative.
@@ -518,12 +539,12 @@ def _states(
 
 def _choose(
     view: _View, states: list[tuple[FloatArray, FloatArray, float]], system: System
-) -> tuple[int, ...]:
+) -> Acting:
     """Rows that may go at all states alike."""
     try:
         matrices = [view.scaled(*state) for state in states]
     except ZwangError:
-        return ()
+        return Acting(distinct=False)
     deficits = [_deficit(rows) for rows in matrices]
     wanted = min(deficits)
     bases = []
@@ -543,7 +564,7 @@ def _choose(
         gone.append(row)
         free[row] = False
         bases = [_without(Z, row) for Z in bases]
-    return tuple(sorted(gone))
+    return Acting(tuple(sorted(gone)), len(gone) == wanted)
 
 
 def _without(Z: FloatArray, row: int) -> FloatArray:

@@ -15,7 +15,8 @@ from zwang.choices import UNREMARKABLE, require_law, require_start
 from zwang.errors import InputError, ZwangError
 from zwang.formulations.rank import equilibrate, mass_spectrum
 from zwang.integrators.settings import Settings
-from zwang.programs import left_out_of_many, program_of
+from zwang.programs import acting_of_many, program_of
+from zwang.redundancy import Acting
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -97,19 +98,19 @@ class Starts:
         own = self.system.own_programs(*many, settings, LANES, terms)
         if own[0] is not None:
             return dict(zip(good, own, strict=True))
-        gone = left_out_of_many(self.system, *many, settings, terms)
-        rows = list(zip(good, many[0], many[2], gone, strict=True))
+        acting = acting_of_many(self.system, *many, settings, terms)
+        rows = list(zip(good, many[0], many[2], acting, strict=True))
 
-        def program(y: FloatArray, p: FloatArray, left_out: tuple[int, ...]) -> Any:
-            known: Any = {"left_out": left_out, "singular": False if regular else None}
+        def program(y: FloatArray, p: FloatArray, acting: Acting) -> Any:
+            known: Any = {"acting": acting, "singular": False if regular else None}
             return program_of(self.system, y, self.t, p, settings, LANES, **known)
 
         if not regular or any(x is not None for x in own):
-            return {i: program(y, p, left_out) for i, y, p, left_out in rows}
-        # Where M is regular at all starts, programs differ in the rows alone that are left out.
-        first = {left_out: (y, p) for _, y, p, left_out in reversed(rows)}
-        kinds = {left_out: program(*start, left_out) for left_out, start in first.items()}
-        return {i: kinds[left_out] for i, _, _, left_out in rows}
+            return {i: program(y, p, acting) for i, y, p, acting in rows}
+        # Where M is regular at all starts, programs differ in the rows alone that act.
+        first = {acting: (y, p) for _, y, p, acting in reversed(rows)}
+        kinds = {acting: program(*start, acting) for acting, start in first.items()}
+        return {i: kinds[acting] for i, _, _, acting in rows}
 
     def _terms(self, Y: FloatArray, which: Any = slice(None)) -> tuple[FloatArray, FloatArray]:
         """M (N, nv, nv) and A (N, m, nv) at states of some starts."""

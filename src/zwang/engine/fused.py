@@ -24,7 +24,17 @@ from zwang.engine.elimination import Elimination, analyse
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["DELTA", "MASS_SHIFT", "Expressions", "Factor", "accelerate", "jacobian", "project"]
+__all__ = [
+    "DELTA",
+    "MASS_SHIFT",
+    "Expressions",
+    "Factor",
+    "accelerate",
+    "entries_of",
+    "jacobian",
+    "project",
+    "triplets",
+]
 
 #: Regularisation of the rows. One correction leaves a relative error of (δ/p)² where the pivots are
 #: down to p, so a small δ lets stages come near a singular position: a distance σ from it, p is
@@ -52,6 +62,7 @@ class Expressions:
     checked : φ and ψ of all rows, those that do not act among them, whose size is told.
     unit : groups of coordinates that have unit length together and keep it by q̇ = N v.
     independent : whether no row can depend on others; then nothing is regularised.
+    distinct : whether no row depends on others but in singular positions.
     singular_mass : whether M may be singular.
     multipliers, law : symbols λ and the non-ideal force C(q, v, t, p, λ) that depends on them, or
         None when `force` holds all of C.
@@ -78,6 +89,7 @@ class Expressions:
     checked: tuple[casadi.SX, casadi.SX]
     unit: tuple[tuple[int, ...], ...] = ()
     independent: bool = False
+    distinct: bool = False
     singular_mass: bool = False
     multipliers: casadi.SX | None = None
     law: casadi.SX | None = None
@@ -104,11 +116,11 @@ class Factor:
         self.delta = 0.0 if e.independent and not e.singular_mass else DELTA
         n = self.n
         shift = MASS_SHIFT * ca.trace(M) / n if e.singular_mass else ca.SX(0)
-        diagonal = [value + shift for value in _entries(ca.diag(M))]
+        diagonal = [value + shift for value in entries_of(ca.diag(M))]
         inverse_mass = [1.0 / d for d in diagonal]
-        entries = {(i, j): value for i, j, value in _triplets(M) if i > j}
+        entries = {(i, j): value for i, j, value in triplets(M) if i > j}
         size: list[casadi.SX] = [ca.SX(0)] * self.m
-        for row, j, value in _triplets(A):
+        for row, j, value in triplets(A):
             entries[n + row, j] = value
             size[row] = size[row] + value * value * inverse_mass[j]
         self.sizes = ca.vertcat(*size) if self.m else ca.SX(0, 1)
@@ -171,7 +183,7 @@ class Factor:
         import casadi as ca
 
         n = self.n
-        x = self._forward(_entries(force) + _entries(rhs))
+        x = self._forward(entries_of(force) + entries_of(rhs))
         if self.m and self.delta:
             mu = self._back(x)[n:]
             missing = [-self.delta * s * y for s, y in zip(self.row_size, mu, strict=True)]
@@ -194,13 +206,13 @@ class Factor:
         return a, lam
 
 
-def _triplets(x: casadi.SX) -> Iterator[tuple[int, int, casadi.SX]]:
+def triplets(x: casadi.SX) -> Iterator[tuple[int, int, casadi.SX]]:
     """Row, column and value of each structural nonzero."""
     rows, columns = x.sparsity().get_triplet()
     return zip(rows, columns, _values(x), strict=True)
 
 
-def _entries(x: casadi.SX) -> list[casadi.SX]:
+def entries_of(x: casadi.SX) -> list[casadi.SX]:
     """The entries of a column, zeros too; indexing an SX one by one is slow."""
     import casadi as ca
 

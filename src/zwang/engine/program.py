@@ -22,11 +22,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zwang.engine.carrier import Carrier
+from zwang.engine.direct import accelerations, is_direct
 from zwang.engine.discrete import METHODS, StageExpressions
 from zwang.engine.fused import Expressions, accelerate, jacobian, project
 from zwang.errors import ZwangError
@@ -207,13 +209,14 @@ def fuse(
     """
     if stabilisation:
         e = _stabilised(e, stabilisation)
-    a, lam, _ = accelerate(e)
+    solved = cache(lambda: accelerate(e)[:2])
+    alone = cache(lambda: accelerations(e)) if is_direct(e) else lambda: solved()[0]
     outputs: dict[str, Callable[[], Sequence[casadi.SX]]] = {
-        "derivative": lambda: [e.q_dot, a],
+        "derivative": lambda: [e.q_dot, alone()],
         "rates": lambda: [e.q_dot],
-        "acceleration": lambda: [a],
-        "arrival": lambda: [e.q_dot, a, _ratios(e)],
-        "forces": lambda: [a, lam],
+        "acceleration": lambda: [alone()],
+        "arrival": lambda: [e.q_dot, alone(), _ratios(e)],
+        "forces": solved,
         "jacobian": lambda: [jacobian(e)],
     }
     if e.psi.numel() or e.unit:
