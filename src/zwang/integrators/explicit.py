@@ -77,7 +77,6 @@ from zwang.integrators.singular import (
     may_pass,
     placed,
     remember,
-    row_vanishes,
     slowed,
 )
 from zwang.integrators.sums import interpolation_of, stages_of
@@ -98,7 +97,7 @@ SAMPLE = 32  # steps between looks at stability
 POINT, NEW, FIRST, SECOND = 0, 1, 2, 3
 VECTORS = 4
 # Rows of the other arrays that it works with.
-NUMBERS, MARKS, INTEGERS = 9, 13, 5
+NUMBERS, MARKS, INTEGERS = 9, 12, 5
 OUTCOMES = 4  # the row of integers that tells why lanes have ended
 
 
@@ -291,7 +290,7 @@ def advance(
     With several lanes, also until one of them ends; outcomes[lane] tells why.
     """
     W = len(lanes)
-    A, B, _, _ = tableau
+    A, B, nodes, _ = tableau
     nq, events = sizes[0], sizes[3]
     project, every_step, watch, stop = options
     h_min, h_max, h_fixed = limits
@@ -302,8 +301,8 @@ def advance(
     squares, sums, longer = numbers[4:6], numbers[6:8], numbers[8]
     ok, settled, near, last = marks[0], marks[1], marks[2], marks[3]
     across, avoided, accepted = marks[4], marks[5], marks[6]
-    short, within, vanishing = marks[7], marks[8], marks[9]
-    active, full, some = marks[10], marks[11], marks[12]
+    short, within = marks[7], marks[8]
+    active, full, some = marks[9], marks[10], marks[11]
     deficit, taken, outcomes = integers[0], integers[3], integers[OUTCOMES]
     evaluations, projections = integers[1], integers[2]
     gap = GAP_8 if stages == EIGHT else GAP_5
@@ -329,7 +328,7 @@ def advance(
         if any_near and not h_fixed > 0.0:
             for lane in range(W):
                 if active[lane] and near[lane] and count[AVOIDED, lane] == 0:
-                    short[lane], h[lane] = placed(h[lane], real, gap, lane)
+                    short[lane], h[lane] = placed(h[lane], real, gap, nodes, stages, lane)
         for lane in side_by_side(lanes):
             left = until - t[0, lane]
             last[lane] = active[lane] and h[lane] * 1.0000001 >= left
@@ -474,7 +473,6 @@ def advance(
                 for lane in range(W):
                     arrived[lane] = least_pivot(pivots, sizes[1], count[DEFICIT, lane], lane)
             for lane in side_by_side(lanes):
-                vanishing[lane] = row_vanishes(pivots, sizes[1], arrived[lane], lane)
                 accepted[lane] = accepted[lane] and (ok[lane] or h_fixed > 0.0)
                 # A singular position is passed in a step, not stopped at: there the acceleration
                 # along the branch cannot be told from others. So end the step before it.
@@ -590,9 +588,8 @@ def advance(
                 count[REJECTED, lane] = 0
                 count[AVOIDED, lane] = 0
                 count[ACCEPTS, lane] += 1
-                if near[lane]:  # until after it is passed
-                    ahead = real[AHEAD, lane] < np.inf
-                    count[NEAR, lane] = STAGES_KEPT if ahead else count[NEAR, lane] - 1
+                if count[NEAR, lane] > 0:
+                    count[NEAR, lane] -= 1
             some[lane] = accepted[lane] and count[ACCEPTS, lane] % SAMPLE == 0 and not near[lane]
         if any_of(some, lanes):
             for lane in range(W):
@@ -636,7 +633,8 @@ def advance(
                         singular = singular or lost
             for lane in side_by_side(lanes):
                 if accepted[lane]:
-                    real[AHEAD, lane] = real[AHEAD, lane] if vanishing[lane] else np.inf
+                    if near[lane] and real[AHEAD, lane] < np.inf:
+                        count[NEAR, lane] = STAGES_KEPT  # until after it is passed
                     keep_sizes(pivots, sizes[1], lane)
         for lane in side_by_side(lanes):
             if accepted[lane]:

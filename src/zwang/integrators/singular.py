@@ -38,7 +38,6 @@ __all__ = [
     "may_pass",
     "placed",
     "remember",
-    "row_vanishes",
     "slowed",
     "watch_rank",
 ]
@@ -50,7 +49,6 @@ LOG = STATE
 SINGULAR_PIVOT = 1e-4  # relative pivots passed on the cubic that count as zero: a distance of 1e-2
 NEAR_PIVOT = 0.1  # parts of the largest pivot below which its root falls like the distance
 GAP_MARGIN = 0.25  # of a gap between stages at each end, for its place is an extrapolation
-VANISHES = 10.0  # times the pivot relative to what a row was is that relative to what it is
 NEARBY = 2.0  # steps
 # Steps of usual length come from there to the singular position in two or three. More than that are
 # as short as the errors of their stages make them, on and on.
@@ -195,24 +193,21 @@ def may_pass(real, count, after, lane):
 
 
 @inlined
-def row_vanishes(pivots, rows, least, lane):
-    """Whether the least pivot is small because its row is, and not for depending on others.
-
-    Steps are placed for rows that vanish alone. Where rows become dependent, projected stages pass
-    by themselves, down to tolerances of 1e-12, at which a position ahead is told too roughly.
-    """
-    vanishes = True
-    for k in range(rows):
-        vanishes = vanishes and not pivots[k, lane] < VANISHES * least
-    return vanishes
+def clearance(ahead, nodes, stages):
+    """How far from a position in a step its start and the nearest stage are, in parts of it."""
+    least = ahead
+    for k in range(stages + 1):
+        least = min(least, abs(nodes[k] - ahead))
+    return least
 
 
 @inlined
-def placed(step, real, gap, lane):
+def placed(step, real, gap, nodes, stages, lane):
     """Whether to shorten a step, and to what, so that stages keep away from a position ahead.
 
     A stage beside one says little, and after a few steps that were rejected for it and shorter ones
     that end before it, h is as small as the distance left: rounding, divided by that, decides then.
+    So a step is shortened only if stages come to lie further away.
     """
     margin = GAP_MARGIN * (gap[1] - gap[0])
     low, high = gap[0] + margin, gap[1] - margin
@@ -220,8 +215,12 @@ def placed(step, real, gap, lane):
     if not 0.0 < ahead < 1.0 + low or low < ahead < high:
         return False, step
     middle = 0.5 * (low + high)
-    # Pass it with a shorter step, or end this one where the next can pass it.
-    return True, step * ahead / middle if ahead <= low else step * (ahead - middle)
+    if ahead >= high:  # end where the next step can pass it
+        return True, step * (ahead - middle)
+    shorter = ahead / middle
+    if clearance(ahead, nodes, stages) >= 0.5 * (gap[1] - gap[0]) * shorter:
+        return False, step
+    return True, step * shorter
 
 
 @inlined
