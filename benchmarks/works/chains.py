@@ -23,10 +23,10 @@ def rods(n: int) -> tuple[Body, ...]:
 def chain(n: int) -> Work:
     """Rods on pins about y, from the horizontal at rest."""
     times, watched = (TIMES, None) if n < LONG else (TIMES[[0, -1]], tuple(range(0, n, 100)))
-    rods = "a rod on a pin" if n == 1 else f"{n:,} rods on pins"
+    what = "a rod on a pin" if n == 1 else f"{n:,} rods on pins"
     return Work(
         f"chain({n})",
-        f"{rods} about one direction, from the horizontal, 1 s",
+        f"{what} about one direction, from the horizontal, 1 s",
         times,
         (lambda: stored(f"chain({n})")) if n >= LONG else lambda: chain_centers(n, GRAVITY, times),
         "absolute angles, Newton and Euler with the pins' forces; DOP853",
