@@ -66,9 +66,10 @@ class System:
     Parameters
     ----------
     coordinates : names of the coordinates q.
-    mass : M(q, t, p), the mass matrix for the velocities, shape (nv, nv).
-    force : Q(q, v, t, p), all applied forces, shape (nv,); when absent, minus the gradient of the
-        potential, or zero. Beside a potential it must hold that gradient, or it is refused.
+    mass : M(q, t, p), the mass matrix for the velocities, shape (nv, nv); an array if constant.
+    force : Q(q, v, t, p), all applied forces, shape (nv,); an array if constant; when absent, minus
+        the gradient of the potential, or zero. Beside a potential it must hold that gradient, or it
+        is refused.
     constraints : name → `zwang.position`, `zwang.velocity`, `zwang.acceleration` or
         `zwang.constraint`; a bare function counts as `zwang.constraint`.
     parameters : name → default value, a number or an array.
@@ -97,8 +98,8 @@ class System:
         self,
         coordinates: Sequence[str],
         *,
-        mass: Callable[..., Any],
-        force: Callable[..., Any] | None = None,
+        mass: Callable[..., Any] | ArrayLike,
+        force: Callable[..., Any] | ArrayLike | None = None,
         constraints: Mapping[str, Constraint | Callable[..., Any]] | None = None,
         parameters: Mapping[str, Any] | None = None,
         potential: Callable[..., Any] | None = None,

@@ -122,3 +122,12 @@ def test_array_parameters_are_read_only_inside_functions():
 
     with pytest.raises(zw.TraceError, match=r"force .*p\.axis\[0\] = 0\.0.*read-only"):
         zw.System(["x", "y"], parameters={"axis": [1.0, 2.0]}, mass=lambda: np.eye(2), force=spoils)
+
+
+def test_constant_mass_and_force_may_be_arrays():
+    system = zw.System(["x", "y"], mass=np.diag([2.0, 4.0]), force=[2.0, -4.0])
+    assert np.array_equal(system.solve([0.0, 0.0]).acceleration, [1.0, -1.0])
+    with pytest.raises(zw.InputError, match="mass: found 'heavy'; expected a function"):
+        zw.System(["x"], mass="heavy")
+    with pytest.raises(zw.InputError, match="mass"):
+        zw.System(["x", "y"], mass=[[1.0, 0.0]])

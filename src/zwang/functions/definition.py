@@ -51,6 +51,8 @@ def define(
     for name in nonideal or {}:
         if name not in named:
             raise UnknownNameError("non-ideal law of constraint", name, named)
+    for name in ("mass", "force"):
+        functions[name] = _function(functions[name])
     return require_distinct(
         Definition(
             coordinates=q_names,
@@ -62,6 +64,17 @@ def define(
             **functions,
         )
     )
+
+
+def _function(given: Any) -> Any:
+    """Numbers as the function that gives them; anything else as it is."""
+    if given is None or callable(given):
+        return given
+    try:
+        constant = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        return given  # refused where it is called
+    return lambda: constant
 
 
 def require_distinct(definition: Definition) -> Definition:
