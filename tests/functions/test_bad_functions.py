@@ -132,7 +132,10 @@ DEFINITIONS = {
         "mass.*\\(q, v\\).*\\(q, t, p\\)",
     ),
     "mass is neither function nor numbers": ({"mass": "heavy"}, "mass.*function"),
-    "mass of the wrong shape": ({"mass": np.eye(3)}, "mass.*shape \\(3, 3\\); expected \\(2, 2\\)"),
+    "constant mass of the wrong shape": (
+        {"mass": np.eye(3)},
+        "mass.*shape \\(3, 3\\); expected \\(2, 2\\)",
+    ),
     "force that leaves out its potential": (
         {"potential": lambda q, p: 9.81 * p.m * q[1], "force": lambda v: [-v[0], -v[1]]},
         "force.*none of the force of the potential.*y_dot.*Add it",
