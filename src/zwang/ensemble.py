@@ -342,10 +342,7 @@ class _Group:
 
 def _groups(context: _Context) -> list[_Group]:
     """The starts by their programs."""
-    groups: dict[int, tuple[Any, list[int]]] = {}
-    for i, program in context.starts.programs(context.settings).items():
-        groups.setdefault(id(program), (program, []))[1].append(i)
-    return [_Group.of(context, *group) for group in groups.values()]
+    return [_Group.of(context, *group) for group in context.starts.programs(context.settings)]
 
 
 class _Part:

@@ -71,15 +71,18 @@ class Starts:
         """Coordinates and velocities of a start as one array."""
         return np.concatenate([self.q[i], self.v[i]])
 
-    def programs(self, settings: Settings) -> dict[int, Any]:
-        """Number of a start → its program; starts that are refused have none."""
+    def programs(self, settings: Settings) -> list[tuple[Any, list[int]]]:
+        """The programs that starts take, each with the numbers of those; refused ones take none."""
         if self.system.by_blocks:
             self._check(np.arange(len(self)))
-            return {
-                i: program_of(self.system, self.state(i), self.t, self.P[i], settings, LANES)
-                for i in range(len(self))
-                if i not in self.refusals
-            }
+            good = [i for i in range(len(self)) if i not in self.refusals]
+            return _by_program(
+                good,
+                [
+                    program_of(self.system, self.state(i), self.t, self.P[i], settings, LANES)
+                    for i in good
+                ],
+            )
         Y = np.concatenate([self.q, self.v], axis=1)
         same = self.system.mass_is_constant and not self._values
         regular = self._never_singular() if same else all_regular(self._terms(Y)[0])
@@ -89,7 +92,7 @@ class Starts:
             self._check(self._remarkable(Y))
         good = [i for i in range(len(self)) if i not in self.refusals]
         if not good:
-            return {}
+            return []
         many = Y[good], self.t, self.P[good]
 
         def terms() -> tuple[FloatArray, FloatArray]:
@@ -97,20 +100,20 @@ class Starts:
 
         own = self.system.own_programs(*many, settings, LANES, terms)
         if own[0] is not None:
-            return dict(zip(good, own, strict=True))
+            return _by_program(good, own)
         acting = acting_of_many(self.system, *many, settings, terms)
-        rows = list(zip(good, many[0], many[2], acting, strict=True))
 
-        def program(y: FloatArray, p: FloatArray, acting: Acting) -> Any:
+        def program(i: int, acting: Acting) -> Any:
             known: Any = {"acting": acting, "singular": False if regular else None}
-            return program_of(self.system, y, self.t, p, settings, LANES, **known)
+            return program_of(self.system, Y[i], self.t, self.P[i], settings, LANES, **known)
 
         if not regular or any(x is not None for x in own):
-            return {i: program(y, p, acting) for i, y, p, acting in rows}
+            return _by_program(good, [program(*start) for start in zip(good, acting, strict=True)])
         # Where M is regular at all starts, programs differ in the rows alone that act.
-        first = {acting: (y, p) for _, y, p, acting in reversed(rows)}
-        kinds = {acting: program(*start, acting) for acting, start in first.items()}
-        return {i: kinds[acting] for i, _, _, acting in rows}
+        kinds: dict[Acting, list[int]] = {}
+        for i, rows in zip(good, acting, strict=True):
+            kinds.setdefault(rows, []).append(i)
+        return [(program(members[0], rows), members) for rows, members in kinds.items()]
 
     def _terms(self, Y: FloatArray, which: Any = slice(None)) -> tuple[FloatArray, FloatArray]:
         """M (N, nv, nv) and A (N, m, nv) at states of some starts."""
@@ -146,6 +149,14 @@ class Starts:
                 self.refusals[i] = str(error)
             if notes:
                 self.notes[i] = tuple(notes)
+
+
+def _by_program(starts: list[int], programs: list[Any]) -> list[tuple[Any, list[int]]]:
+    """Programs, each once, with the starts that take it."""
+    found: dict[int, tuple[Any, list[int]]] = {}
+    for i, program in zip(starts, programs, strict=True):
+        found.setdefault(id(program), (program, []))[1].append(i)
+    return list(found.values())
 
 
 def terms_at(

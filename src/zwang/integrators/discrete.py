@@ -154,8 +154,8 @@ def advance(
     scale,  # size of each entry of y below which a change counts as absolute
     options,  # project?, save every step?, look for events?, stop where rank is lost?
     times,  # times to save at
-    out_t,  # saved times (rows, 1)
-    out_y,  # saved states (rows, n, 1)
+    out_t,  # saved times (1, rows)
+    out_y,  # saved states (1, rows, n)
     filled,  # rows filled
     rank_log,  # (rows, LOG + n, 1): each change of rank and the state there, see `singular`
     rank_rows,  # rows filled
@@ -191,7 +191,7 @@ def advance(
     for _ in range(budget):
         if not count[ACTIVE, 0]:
             return DONE
-        if filled[0] >= out_t.shape[0] or rank_rows[0] >= rank_log.shape[0]:
+        if filled[0] >= out_t.shape[1] or rank_rows[0] >= rank_log.shape[0]:
             return FULL
         t, h = real[T, 0], step
         last = step * LONGEST >= until - t
@@ -222,7 +222,7 @@ def advance(
         first = k = count[NEXT, 0]
         while k < times.shape[0] and times[k] < t_new:
             k += 1
-        if filled[0] + k - first >= out_t.shape[0]:
+        if filled[0] + k - first >= out_t.shape[1]:
             return FULL  # no room for all of this step: it is taken again afterwards
         if k > first:
             moment[0, 0] = t_new

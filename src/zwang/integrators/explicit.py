@@ -263,8 +263,8 @@ def advance(
     limits,  # smallest h, largest h, fixed h or 0
     options,  # project?, save every step?, look for events?, stop where rank is lost?
     times,  # times to save at, shared by all lanes
-    out_t,  # saved times (rows, lanes)
-    out_y,  # saved states (rows, n, lanes)
+    out_t,  # saved times (lanes, rows)
+    out_y,  # saved states (lanes, rows, n)
     filled,  # rows filled, per lane
     rank_log,  # (rows, LOG + n, lanes): each change of rank and the state there, see `singular`
     rank_rows,  # rows filled, per lane
@@ -315,7 +315,7 @@ def advance(
             short[lane] = False
             if active[lane] and not h_fixed > 0.0:
                 near[lane] = near[lane] or slowed(h[lane], real, count, lane)
-            no_room = filled[lane] >= out_t.shape[0] or rank_rows[lane] >= rank_log.shape[0]
+            no_room = filled[lane] >= out_t.shape[1] or rank_rows[lane] >= rank_log.shape[0]
             full[lane] = active[lane] and no_room
             evaluations[lane] = count[EVALUATIONS, lane]
             projections[lane] = count[PROJECTIONS, lane]
@@ -523,7 +523,7 @@ def advance(
             while accepted[lane] and k < times.shape[0] and times[k] < ts[0, lane]:
                 interpolate = True
                 k += 1
-            if filled[lane] + k - count[NEXT, lane] >= out_t.shape[0]:
+            if filled[lane] + k - count[NEXT, lane] >= out_t.shape[1]:
                 # No room for all of this step: leave, and take the same step again afterwards.
                 for other in range(W):
                     count[EVALUATIONS, other] = evaluations[other]

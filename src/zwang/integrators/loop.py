@@ -62,7 +62,7 @@ class Chunk:
     Attributes
     ----------
     code : why it returned, see `zwang.integrators.shared`.
-    t, y : saved times (rows, lanes) and states (rows, n̂, lanes), `filled` rows of each lane.
+    t, y : saved times (lanes, rows) and states (lanes, rows, n̂), `filled` rows of each lane.
     logs : what it wrote of changes of rank, (rows, …, lanes), `logged` rows of each lane.
     parameters : of the lanes.
     carrier : the way from the coordinates of the loop to those of the system, if they are others.
@@ -85,7 +85,7 @@ class Chunk:
     def saved_in_own(self, lane: int = 0) -> tuple[FloatArray, FloatArray]:
         """The same in the coordinates of the loop."""
         rows = self.filled[lane]
-        return self.t[:rows, lane].copy(), self.y[:rows, :, lane].copy()
+        return self.t[lane, :rows].copy(), self.y[lane, :rows].copy()
 
     def ranks(self, lane: int = 0) -> list[RankLog]:
         """Changes of rank of a lane."""
@@ -190,13 +190,14 @@ class Output:
 
     Attributes
     ----------
-    t, y : saved times (rows, W) and states (rows, n, W), `filled` rows of each lane.
+    t, y : saved times (W, rows) and states (W, rows, n), `filled` rows of each lane: lanes are at
+        different rows, and what one writes lies together.
     ranks : each change of rank and the state there, `rank_rows` rows of each lane, see
         `zwang.integrators.singular`.
     """
 
     def __init__(self, rows: int, n: int, W: int, rank_rows: int = RANK_ROWS) -> None:
-        self.t, self.y = np.empty((rows, W)), np.empty((rows, n, W))
+        self.t, self.y = np.empty((W, rows)), np.empty((W, rows, n))
         self.filled = np.zeros(W, dtype=np.int64)
         self.ranks = np.empty((rank_rows, sg.LOG + n, W))
         self.rank_rows = np.zeros(W, dtype=np.int64)

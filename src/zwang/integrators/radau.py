@@ -122,8 +122,8 @@ def advance(
     limits,  # smallest h, largest h, fixed h or 0
     options,  # project?, save every step?, look for events?, stop where rank is lost?
     times,  # times to save at
-    out_t,  # saved times (rows, 1)
-    out_y,  # saved states (rows, n, 1)
+    out_t,  # saved times (1, rows)
+    out_y,  # saved states (1, rows, n)
     filled,  # rows filled (1,)
     rank_log,  # (rows, LOG + n, 1): each change of rank and the state there, see `singular`
     rank_rows,  # rows filled (1,)
@@ -178,7 +178,7 @@ def advance(
         k = count[NEXT, 0]
         while k < times.shape[0] and times[k] <= ts[0, 0]:
             k += 1
-        room = out_t.shape[0] - filled[0]
+        room = out_t.shape[1] - filled[0]
         if k - count[NEXT, 0] + 1 > room or rank_rows[0] >= rank_log.shape[0]:
             return FULL
 

@@ -162,7 +162,7 @@ def relay(
                 note(lane, places, queue, pieces, filled, rank_rows)
                 k = NOBODY
             if k == NOBODY and queue[NEXT] < starts.shape[0]:
-                if filled[lane] < out_t.shape[0]:
+                if filled[lane] < out_t.shape[1]:
                     k = queue[NEXT]
                     queue[NEXT] = k + 1
                     begin_with = starts[k], parameters[k], memory, counts
@@ -229,8 +229,8 @@ class Relay:
         self.span, self.spare = np.full(W, span), (np.zeros(W, dtype=bool), np.empty(W))
         self.out: Output | None = None
         self.roomier = 1
-        #: Of each trajectory its pieces: output, lane, rows of output and of changes of rank.
-        self.legs: list[list[tuple[Output, int, int, int, int, int]]] = [[] for _ in range(count)]
+        #: Outputs, and the pieces of trajectories in them.
+        self.noted: list[tuple[Output, np.ndarray]] = []
         self.tried = 0
 
     @property
@@ -266,11 +266,11 @@ class Relay:
             self.out, self.places[ROW:] = Output(self.roomier * rows, n, W), 0
         code = self._run(self.out, budget)
         self.tried += int(loop.spent[0])
-        for k, *piece in self.pieces[: self.queue[NOTED]].tolist():
-            self.legs[k].append((self.out, *piece))
-        self.queue[NOTED] = 0
+        if self.queue[NOTED]:
+            self.noted.append((self.out, self.pieces[: self.queue[NOTED]].copy()))
+            self.queue[NOTED] = 0
         if code == sh.FULL:
-            if 2 * self.out.filled.max() < len(self.out.t):
+            if 2 * self.out.filled.max() < self.out.t.shape[1]:
                 self.roomier *= 4  # more save times within one step than the buffer holds
             self._cut()
             self.out = None
@@ -323,10 +323,9 @@ class Relay:
     def _cut(self) -> None:
         """Take what trajectories under way have put out so far."""
         assert self.out is not None
-        rows, logs = self.out.filled.tolist(), self.out.rank_rows.tolist()
-        for lane, k in self.running:
-            row, log = self.places[ROW:, lane].tolist()
-            self.legs[k].append((self.out, lane, row, rows[lane], log, logs[lane]))
+        (owner, row, log), rows, logs = self.places, self.out.filled, self.out.rank_rows
+        pieces = np.stack([owner, np.arange(len(owner)), row, rows, log, logs], axis=1)
+        self.noted.append((self.out, pieces))
         self.places[ROW], self.places[LOG] = rows, logs
 
     def news(self) -> list[tuple[int, int, list[RankLog]]]:
@@ -352,22 +351,28 @@ class Relay:
             for lane, k in self.running:
                 self.ends[k], self.counts[:, k] = loop.memory[T, lane], loop.counts[:, lane]
             rows, logs = out.filled.max(), out.rank_rows.max()
-            if 2 * rows < len(out.t):
-                out.t, out.y = out.t[:rows].copy(), out.y[:rows].copy()
+            if 2 * rows < out.t.shape[1]:
+                out.t, out.y = out.t[:, :rows].copy(), out.y[:, :rows].copy()
             out.ranks = out.ranks[:logs].copy()
         del self.loop, self.out, self.spare, self.places
 
+    def _legs(self, k: int) -> list[tuple[Output, int, int, int, int, int]]:
+        """Pieces of a trajectory: output, lane, rows of output and of changes of rank."""
+        return [
+            (out, *piece)
+            for out, pieces in self.noted
+            for piece in pieces[pieces[:, 0] == k, 1:].tolist()
+        ]
+
     def saved(self, k: int) -> tuple[FloatArray, FloatArray]:
         """Saved times (rows,) and states (rows, n) of a trajectory, in the system's coordinates."""
-        t = [out.t[a:b, lane] for out, lane, a, b, _, _ in self.legs[k]]
-        y = [out.y[a:b, :, lane] for out, lane, a, b, _, _ in self.legs[k]]
-        if not t:
-            t, y = [np.empty(0)], [np.empty((0, self.starts.shape[1]))]
-        t, y = np.concatenate(t), np.concatenate(y)
+        legs = self._legs(k)
+        t = np.concatenate([np.empty(0), *(out.t[lane, a:b] for out, lane, a, b, _, _ in legs)])
+        y = np.concatenate([self.starts[:0], *(out.y[lane, a:b] for out, lane, a, b, _, _ in legs)])
         return t, left(y, t, self.program.carrier, self.parameters[k])
 
     def ranks(self, k: int) -> list[RankLog]:
         """Changes of rank of a trajectory."""
         carrier, p = self.program.carrier, self.parameters[k]
-        rows = [out.ranks[a:b, :, lane] for out, lane, _, _, a, b in self.legs[k]]
+        rows = [out.ranks[a:b, :, lane] for out, lane, _, _, a, b in self._legs(k)]
         return [log for part in rows for log in rank_logs(part, carrier, p)]

@@ -240,9 +240,9 @@ def change_of_step(logarithm, before, order):
 def save(t, y, out_t, out_y, filled, lane):
     """Write a state of a lane to the output."""
     row = filled[lane]
-    out_t[row, lane] = t
+    out_t[lane, row] = t
     for i in range(y.shape[0]):
-        out_y[row, i, lane] = y[i, lane]
+        out_y[lane, row, i] = y[i, lane]
     filled[lane] = row + 1
 
 
