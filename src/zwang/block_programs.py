@@ -9,7 +9,15 @@ import numpy as np
 from zwang.bodies.model import body_slots, body_terms
 from zwang.bodies.parts import Parts
 from zwang.bodies.pose import Kind, config_of, kinematics
-from zwang.engine.blocks.structure import Element, ElementType, Node, NodeType, Structure
+from zwang.engine.blocks.structure import (
+    Element,
+    ElementType,
+    Law,
+    LawType,
+    Node,
+    NodeType,
+    Structure,
+)
 from zwang.engine.fused import MASS_SHIFT
 
 if TYPE_CHECKING:
@@ -61,6 +69,7 @@ def structure_of(parts: Parts, left_out: frozenset[int] = frozenset()) -> Struct
         if kept:
             constraints.append(element(part, row, None if len(kept) == count else kept))
             row += len(kept)
+    assert not (left_out and parts.frictions), "friction looks at the multipliers of all rows"
     user = sum(value.size for value in parts.parameters.values())
     return Structure(
         nodes,
@@ -70,7 +79,23 @@ def structure_of(parts: Parts, left_out: frozenset[int] = frozenset()) -> Struct
         slots["gravity"],
         sum(value.size for value in parts.all_parameters.values()),
         parts.is_forest,
+        _laws(parts, constraints),
     )
+
+
+def _laws(parts: Parts, constraints: list[Element]) -> tuple[Law, ...]:
+    """Friction in the joints."""
+    types: dict[tuple[int, int], LawType] = {}
+    found = []
+    for friction in parts.frictions:
+        kind = constraints[friction.constraint].type
+        key = id(friction.function), id(kind)
+        if key not in types:
+            types[key] = LawType(friction.function, kind)
+        name, shapes = friction.element.name, list(friction.element.law.shapes)
+        place = parts.slots[f"{name}.{shapes[0]}"][0], parts.slots[f"{name}.{shapes[-1]}"][1]
+        found.append(Law(types[key], friction.constraint, place))
+    return tuple(found)
 
 
 def _mass_shifts(parts: Parts) -> dict[Kind, tuple[float, ...]]:

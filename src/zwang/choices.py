@@ -33,6 +33,11 @@ LAW_NOTE = (
     "a non-ideal law depends on its reaction; that it has one solution is checked where the run "
     "and its stretches begin, and along the way one solution is followed"
 )
+#: What is not looked for at all where many joints have friction.
+LAW_NOTE_OF_MANY = (
+    "friction depends on the reactions of joints: of a mechanism this large one solution is "
+    "followed, and others are not looked for"
+)
 
 
 def choices_of(
@@ -163,6 +168,7 @@ def require_law(
 ) -> None:
     """Refuse a state at which a law that depends on its reaction has no solution, or several."""
     if system.reaction_dependent:
-        system.terms_at(q, v, np.asarray(t), p)
-        if LAW_NOTE not in notes:
-            notes.append(LAW_NOTE)
+        system.require_law(q, v, np.asarray(t), p)
+        note = LAW_NOTE_OF_MANY if system.by_blocks else LAW_NOTE
+        if note not in notes:
+            notes.append(note)

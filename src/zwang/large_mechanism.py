@@ -23,7 +23,7 @@ from zwang.bodies.motions import one_by_one, spins_in_place, undetermined_error
 from zwang.bodies.parts import Parts
 from zwang.diagnosis.wording import listing
 from zwang.engine.blocks.program import BlockProgram, block_program
-from zwang.errors import AssemblyError
+from zwang.errors import AssemblyError, PainleveError
 from zwang.functions.arguments import single_time
 from zwang.functions.assembly.result import Assembly
 from zwang.functions.model import Model
@@ -53,7 +53,7 @@ MOST_DIRECTIONS = 12
 
 def is_large(parts: Parts) -> bool:
     """Whether a mechanism is carried by blocks rather than as one expression."""
-    return not parts.friction and parts.unknowns >= LARGE
+    return parts.unknowns >= LARGE
 
 
 def mechanism_system(parts: Parts) -> MechanismSystem:
@@ -89,8 +89,8 @@ class LargeMechanismSystem(MechanismSystem):
 
     @property
     def reaction_dependent(self) -> bool:
-        """Never: such mechanisms are carried as one expression."""
-        return False
+        """Whether there is friction in joints."""
+        return bool(self.parts.frictions)
 
     @property
     def groups(self) -> dict[str, list[int]]:
@@ -157,8 +157,33 @@ class LargeMechanismSystem(MechanismSystem):
     def _with_nonideal(
         self, terms: EquationTerms, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
     ) -> EquationTerms:
-        del q, v, t, p  # nothing here is non-ideal
-        return terms
+        if not self.parts.frictions:
+            return terms
+        flat = _flat(q, v, t)
+        C = self.bulk.friction(*flat, p, self._agreeing_multipliers(*flat, p))
+        return terms.with_forces(terms.applied_force, C.reshape(v.shape))
+
+    def require_law(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> None:
+        """Refuse a state at which no reaction was found that agrees with the friction it causes."""
+        self._agreeing_multipliers(*_flat(q, v, t), p)
+
+    def _agreeing_multipliers(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
+    ) -> FloatArray:
+        """λ with the friction it causes, at B states, shape (B, m)."""
+        kernel = self.block_program().kernel("forces")
+        pairs = [kernel(q[i], v[i], [t[i]], p) for i in range(len(q))]
+        if not all(np.isfinite(a).all() for a, _ in pairs):
+            names = [self.parts.constraints[x.constraint].name for x in self.parts.frictions]
+            raise PainleveError(
+                f"friction in {listing(names)}",
+                found="no reaction that agrees with it at this state",
+                expected="exactly one",
+                advice="In a Painlevé situation rigid bodies with such friction have no unique "
+                "motion: let the coefficient or the radius be smaller.",
+                names=names,
+            )
+        return np.array([lam for _, lam in pairs]).reshape(len(q), self.parts.row_starts[-1])
 
     def require_unique(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> None:
         """Refuse a state at which the motion of some body is not determined, by name.
@@ -299,7 +324,9 @@ class LargeMechanismSystem(MechanismSystem):
         p = self.parameter_vector(parameters)
         a, lam = self.fast_forces(q, v, t, parameters, self._left_out(q[0], float(t[0]), p))
         masses, force, _, _ = self.bulk.bodies(q, v, p)
-        force = force + self.bulk.forces(q, v, t, p)[0]
+        applied = force + self.bulk.forces(q, v, t, p)[0]
+        friction = self.bulk.friction(q, v, t, p, lam)
+        force = applied + friction
         rows = self.bulk.rows(q, v, t, p)
         _, starts = self.parts.places
         inertial = np.empty_like(v)
@@ -319,8 +346,9 @@ class LargeMechanismSystem(MechanismSystem):
             np.abs(inertial - force - reaction).max(axis=1) / (np.sum(sizes, axis=0) + tiny),
             np.abs(swept - rows.b).max(axis=1, initial=0.0)
             / (np.sum(sides, axis=0) + np.abs(a).max(axis=1) + tiny),
-            np.sum(force * v, axis=1),
+            np.sum(applied * v, axis=1),
             np.sum(lam * moved, axis=1),
+            np.sum(friction * v, axis=1),
         )
 
     def residual_ratios(
@@ -336,8 +364,11 @@ class LargeMechanismSystem(MechanismSystem):
         kinds = {key: k for k, key in enumerate(traced)}
         functions = [read(found.function).digest for found in traced.values()]
         bodies = [(body.name, body.kind.name) for body in parts.bodies]
-        elements = [(e.name, kinds[e.law.key], e.bodies, *e.law.shapes) for e in parts.elements]
+        traced_ones = parts.constraints + parts.forces
+        elements = [(e.name, kinds[e.law.key], e.bodies, *e.law.shapes) for e in traced_ones]
         text = f"{functions} {bodies} {elements}"
+        if parts.frictions:
+            text += f" {[(x.constraint, read(x.function).digest) for x in parts.frictions]}"
         return hashlib.sha256(text.encode()).hexdigest()
 
     # --- joint coordinates ------------------------------------------------------------------------
@@ -366,8 +397,8 @@ class LargeMechanismSystem(MechanismSystem):
 
     def _left_out(self, q: FloatArray, t: float, p: FloatArray) -> tuple[int, ...]:
         """Rows that depend on others."""
-        if self.parts.row_starts[-1] == 0 or self.rows_independent:
-            return ()
+        if self.parts.row_starts[-1] == 0 or self.rows_independent or self.parts.frictions:
+            return ()  # friction may look at the multiplier of any row
         program = self.block_program()
         limit = PIVOT_OF_MASSLESS if program.structure.singular else PIVOT
         return rows_without_pivot(program, q, t, p, limit).gone

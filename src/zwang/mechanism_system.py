@@ -77,16 +77,6 @@ class MechanismSystem(System):
             f"{len(self.parts.joints)} joints>"
         )
 
-    @property
-    def note(self) -> str:
-        """What a run should tell of how the mechanism is carried; empty if nothing."""
-        if self.parts.friction and self.parts.unknowns >= LARGE:
-            return (
-                "friction depends on the reactions of joints: the mechanism was written down as "
-                "one expression, which takes longer to prepare the larger it is"
-            )
-        return super().note
-
     # --- formulations of bodies -------------------------------------------------------------------
 
     def in_euler_parameters(self) -> EulerParameterSystem:

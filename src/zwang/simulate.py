@@ -285,8 +285,6 @@ class _Simulation:
             self.active.solve_at(y[:nq], y[nq:], np.asarray(t), p, formulation=formulation)
         self.active.require_unique(y[:nq], y[nq:], np.asarray(t), p)
         program = program_of(self.active, y, t, p, self.settings)
-        if self.active.note and self.active.note not in self.notes:
-            self.notes.append(self.active.note)
         if program.left_out:
             note = left_out_note(self.active, program.left_out)
             self.notes += [note] if note not in self.notes else []

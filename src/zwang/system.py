@@ -288,6 +288,10 @@ class System:
         """`terms` for what `arguments` returns."""
         return self._with_nonideal(self.ideal_terms_at(q, v, t, p), q, v, t, p)
 
+    def require_law(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> None:
+        """Refuse a state at which a law of the reaction has no solution, or several."""
+        self.terms_at(q, v, t, p)
+
     def ideal_terms(
         self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
     ) -> EquationTerms:
@@ -807,11 +811,6 @@ class System:
         return simulate_many(
             self, q, v, until=until, parameters=parameters, threads=threads, **choices
         )
-
-    @property
-    def note(self) -> str:
-        """What a run should tell of how the system is evaluated; empty if nothing."""
-        return ""
 
     def own_program(
         self, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int

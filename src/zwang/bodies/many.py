@@ -24,6 +24,8 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     import casadi
 
+    from zwang.bodies.forces.friction import JointFriction
+
 __all__ = ["Bulk", "bulk_rows"]
 
 
@@ -91,8 +93,12 @@ class Bulk:
         state: tuple[FloatArray, FloatArray, FloatArray],
         p: FloatArray,
         configs: Mapping[int, FloatArray],
+        further: Sequence[FloatArray] = (),
     ) -> list[FloatArray]:
-        """Outputs of one function for all its instances, shapes (instances, B, size)."""
+        """Outputs of one function for all its instances, shapes (instances, B, size).
+
+        `further` arguments come after those of every element, each (instances·B, size).
+        """
         _, v, t = state
         count, places = len(v), self._places_of(members)
         nothing = np.zeros((len(members) * count, 0))
@@ -108,7 +114,7 @@ class Bulk:
         columns.append(np.repeat(p[places.numbers], count, axis=0))
         user = sum(value.size for value in self.parts.parameters.values())
         kernel = self._kernel(key, function)
-        results = _mapped(kernel, columns, [p[:user]])
+        results = _mapped(kernel, columns, [p[:user]], further)
         return [x.reshape(len(members), count, -1) for x in results]
 
     def _places_of(self, members: Sequence[Element]) -> _Places:
@@ -257,6 +263,37 @@ class Bulk:
                         total[:, starts[body] : starts[body + 1]] += efforts[side][k]
         return total, V
 
+    def friction(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, multipliers: FloatArray
+    ) -> FloatArray:
+        """Generalized forces (B, nv) of friction in joints with these reactions (B, m)."""
+        parts, total, count = self.parts, np.zeros(v.shape), len(q)
+        if not parts.frictions:
+            return total
+        configs, (_, starts) = self.configs(q), parts.places
+        groups: dict[int, list[JointFriction]] = {}
+        for one in parts.frictions:
+            groups.setdefault(id(one.function), []).append(one)
+        for alike in groups.values():
+            members = [parts.constraints[one.constraint] for one in alike]
+            slots = [
+                [parts.slots[f"{one.element.name}.{n}"][0] for n in one.element.law.shapes]
+                for one in alike
+            ]
+            rows = [range(*parts.row_starts[one.constraint :][:2]) for one in alike]
+            own = np.repeat(p[np.array(slots)], count, axis=0)
+            reactions = np.concatenate([multipliers[:, list(r)] for r in rows])
+            efforts = self.evaluate(
+                *(("friction", members[0].law.key), alike[0].function, members),
+                *((q, v, t), p, configs),
+                further=[own, reactions],
+            )
+            for k, element in enumerate(members):
+                for side, body in enumerate(element.bodies):
+                    if body >= 0:
+                        total[:, starts[body] : starts[body + 1]] += efforts[side][k]
+        return total
+
 
 def bulk_rows(found: BulkRows, state: int, shape: tuple[int, int]) -> FloatArray:
     """A of one state as a dense matrix."""
@@ -320,23 +357,29 @@ def _body_function(kind: Kind, numbers: int) -> casadi.Function:
 
 
 def _mapped(
-    kernel: Kernel, varying: list[FloatArray], shared: list[FloatArray]
+    kernel: Kernel,
+    varying: list[FloatArray],
+    shared: list[FloatArray],
+    further: Sequence[FloatArray] = (),
 ) -> list[FloatArray]:
-    """Call a kernel for every row of its varying inputs."""
+    """Call a kernel for every row of its varying inputs; `further` ones come after the shared."""
     count = len(varying[0])
     arrays = [np.ascontiguousarray(a, dtype=float) for a in varying]
+    more = [np.ascontiguousarray(a, dtype=float) for a in further]
     fixed = [np.ascontiguousarray(np.append(a, 0.0), dtype=float) for a in shared]
     results: list[FloatArray] = [np.empty((count, max(port.size, 1))) for port in kernel.outputs]
     work = kernel.work()
-    pointers = len(arrays) + len(fixed) + len(results) + 1
+    pointers = len(arrays) + len(fixed) + len(more) + len(results) + 1
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * pointers)(kernel.address)
     starts = [(a.ctypes.data, a.strides[0] if a.size else 0) for a in arrays]
+    after = [(a.ctypes.data, a.strides[0] if a.size else 0) for a in more]
     ends = [(a.ctypes.data, a.strides[0]) for a in results]
     constant = [a.ctypes.data for a in fixed]
     for i in range(count):
         function(
             *(start + i * stride for start, stride in starts),
             *constant,
+            *(start + i * stride for start, stride in after),
             *(start + i * stride for start, stride in ends),
             work.ctypes.data,
         )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from zwang.bodies.element import Element, Traced
 from zwang.bodies.parts import Parts
@@ -138,7 +138,7 @@ def model_of(parts: Parts) -> Model:
     multipliers = ca.SX.sym("lambda", sum(block.A.shape[0] for block in blocks.values()))
     state = State(s.q, s.v, s.t, s.p, ca.mtimes(N, s.v))
     T = 0.5 * ca.mtimes([s.v.T, M, s.v])
-    C = _friction(parts, s, traced, blocks, multipliers)
+    C = _friction(parts, s, multipliers)
     return Model(
         definition_of(parts),
         state,
@@ -210,13 +210,7 @@ def unit_groups(parts: Parts) -> tuple[tuple[int, ...], ...]:
     )
 
 
-def _friction(
-    parts: Parts,
-    s: Symbols,
-    traced: Mapping[Any, Traced],
-    blocks: Mapping[str, Rows],
-    multipliers: casadi.SX,
-) -> casadi.SX:
+def _friction(parts: Parts, s: Symbols, multipliers: casadi.SX) -> casadi.SX:
     """C: forces of friction, which depend on the reactions of the joints they act in."""
     import casadi as ca
 
@@ -225,7 +219,7 @@ def _friction(
         return C
     from zwang.bodies.forces.friction import friction_force
 
-    return friction_force(parts, s, traced, blocks, multipliers, C)
+    return friction_force(parts, s, multipliers, C)
 
 
 def definition_of(parts: Parts) -> Definition:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from zwang.bodies.inertia import Inertia
 from zwang.bodies.marker import Joint
 from zwang.bodies.pose import GROUND, SCALAR, Kind
 from zwang.errors import InputError
+
+if TYPE_CHECKING:
+    from zwang.bodies.forces.friction import JointFriction
 
 __all__ = ["Parts", "require_inertia"]
 
@@ -80,6 +83,13 @@ class Parts:
                 trace = trace_force if element.law.level == "force" else trace_constraint
                 found[key] = trace(element.law, element.name, self.parameters)
         return found
+
+    @cached_property
+    def frictions(self) -> list[JointFriction]:
+        """Friction in the joints that act, one function for all joints of a kind."""
+        from zwang.bodies.forces.friction import joint_frictions
+
+        return joint_frictions(self)
 
     @cached_property
     def row_starts(self) -> list[int]:

@@ -15,15 +15,16 @@ class Balance(NamedTuple):
 
     Attributes
     ----------
-    force : |M v̇ − Q − Aᵀλ|, the gradient of Gauss's function on the constraints, shape (nt,).
+    force : |M v̇ − Q − C − Aᵀλ|, the gradient of Gauss's function on the constraints, shape (nt,).
     constraint : |A v̇ − b|, shape (nt,).
-    applied_power, constraint_power : Q·v and λ·(A v), shape (nt,).
+    applied_power, constraint_power, nonideal_power : Q·v, λ·(A v) and C·v, shape (nt,).
     """
 
     force: FloatArray
     constraint: FloatArray
     applied_power: FloatArray
     constraint_power: FloatArray
+    nonideal_power: FloatArray
 
 
 @runtime_checkable

@@ -54,13 +54,12 @@ def powers(
 ) -> dict[str, FloatArray]:
     """Powers whose sum is the rate of the kinetic energy, each (nt,)."""
     if isinstance(system, ByElements):
-        found, none = system.balance(q, v, t, parameters), np.zeros(len(q))
-        # Nothing is non-ideal in what is so large, and masses of bodies are constant.
+        found = system.balance(q, v, t, parameters)
         return {
             "applied": found.applied_power,
             "constraint": found.constraint_power,
-            "nonideal": none,
-            "inertia": none,
+            "nonideal": found.nonideal_power,
+            "inertia": np.zeros(len(q)),  # masses of bodies are constant
         }
     s = system.solve(q, v, t, parameters=parameters)
     arguments = system.arguments(q, v, t, parameters)

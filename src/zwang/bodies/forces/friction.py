@@ -12,19 +12,18 @@ with σ(u) = tanh(u/u₀), a smooth sign.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.bodies.element import Element, Law
+from zwang.bodies.element import Arguments, Element, Law
 from zwang.bodies.forces.laws import wrench
 from zwang.bodies.inertia import number
 from zwang.bodies.marker import Joint
-from zwang.bodies.parts import Parts
-from zwang.bodies.pose import pose_of, zeros
+from zwang.bodies.pose import zeros
 from zwang.errors import InputError
-from zwang.functions.derive import Rows
-from zwang.functions.symbol import SymbolArray, symbols_of
+from zwang.functions.symbol import symbols_of
 from zwang.functions.trace import vector
 
 if TYPE_CHECKING:
@@ -32,11 +31,14 @@ if TYPE_CHECKING:
 
     from zwang.bodies.element import Traced
     from zwang.bodies.model import Symbols
+    from zwang.bodies.parts import Parts
 
-__all__ = ["friction_element", "friction_force"]
+__all__ = ["JointFriction", "friction_element", "friction_force", "joint_frictions"]
 
 #: Joint kinds that may have friction.
 WITH_FRICTION = ("revolute", "prismatic", "cylindrical")
+#: What friction is described by, in the order of its numbers.
+NUMBERS = ("coefficient", "radius", "viscous", "velocity")
 
 
 def friction_element(joint: Joint, element: Element, given: Mapping[str, float]) -> Element:
@@ -46,8 +48,8 @@ def friction_element(joint: Joint, element: Element, given: Mapping[str, float])
         found = "a constraint of your own" if joint.kind is None else f"a {joint.kind.name} joint"
         raise InputError(what, found=found, expected="a revolute, prismatic or cylindrical joint")
     numbers = {}
-    for name, value in given.items():
-        given_number = number(f"{name} of {what}", value)
+    for name in NUMBERS:
+        given_number = number(f"{name} of {what}", given[name])
         if given_number < 0.0:
             raise InputError(
                 f"{name} of {what}", found=f"{given_number:g}", expected="zero or a positive number"
@@ -66,91 +68,100 @@ def _never(*_: Any) -> Any:
     raise AssertionError(message)
 
 
-def friction_force(
-    parts: Parts,
-    s: Symbols,
-    traced: Mapping[Any, Traced],
-    blocks: Mapping[str, Rows],
-    multipliers: casadi.SX,
-    C: casadi.SX,
-) -> casadi.SX:
-    """C of all joints with friction."""
-    starts, row = {}, 0
-    for name, block in blocks.items():
-        starts[name] = row
-        row += block.A.shape[0]
-    elements = {e.name: e for e in parts.constraints}
-    _, v_starts = parts.places
+@dataclass(frozen=True)
+class JointFriction:
+    """Friction in one joint that acts.
+
+    Attributes
+    ----------
+    constraint : number, among the constraints, of the element whose reaction it depends on.
+    element : its own numbers.
+    function : (columns of the joint's element…, own numbers, λ) → force on each body.
+    """
+
+    constraint: int
+    element: Element
+    function: casadi.Function
+
+
+def joint_frictions(parts: Parts) -> list[JointFriction]:
+    """Friction in all joints; joints of a kind share a function."""
+    functions: dict[Any, casadi.Function] = {}
+    places = {e.name: i for i, e in enumerate(parts.constraints)}
+    found = []
     for friction in parts.friction:
         name = friction.name.removesuffix(".friction")
-        if name not in blocks:
+        if name not in places:
             continue  # switched off with its joint
-        joint, element = parts.joints[name], elements[name]
-        count = blocks[name].A.shape[0]
-        own = multipliers[starts[name] : starts[name] + count]
-        efforts = _joint_friction(s, joint, element, friction, traced[element.law.key], own)
+        element = parts.constraints[places[name]]
+        key = element.law.key
+        if key not in functions:
+            traced, parameters = parts.traced[key], parts.parameters
+            functions[key] = _traced(parts.joints[name], element, friction, traced, parameters)
+        found.append(JointFriction(places[name], friction, functions[key]))
+    return found
+
+
+def friction_force(parts: Parts, s: Symbols, multipliers: casadi.SX, C: casadi.SX) -> casadi.SX:
+    """C of all joints with friction."""
+    import casadi as ca
+
+    rows, (_, starts) = parts.row_starts, parts.places
+    for friction in parts.frictions:
+        element = parts.constraints[friction.constraint]
+        own = ca.vertcat(*(s.parameter(f"{friction.element.name}.{n}") for n in NUMBERS))
+        lam = multipliers[rows[friction.constraint] : rows[friction.constraint + 1]]
+        efforts = friction.function.call([*s.columns(element), own, lam])
         for i, effort in zip(element.bodies, efforts, strict=True):
             if i >= 0:
-                C[v_starts[i] : v_starts[i + 1]] += effort
+                C[starts[i] : starts[i + 1]] += effort
     return C
 
 
-def _joint_friction(
-    s: Symbols,
+def _traced(
     joint: Joint,
     element: Element,
     friction: Element,
     traced: Traced,
-    own: casadi.SX,
-) -> list[casadi.SX]:
+    parameters: Mapping[str, np.ndarray],
+) -> casadi.Function:
+    """The function of `JointFriction` for joints of one kind."""
     import casadi as ca
 
-    kinds = element.law.kinds
-    columns = s.columns(element)
-    _, _, _, A_a, A_b = traced.function.call(columns)
+    symbols = Arguments.of(element.law, parameters)
+    kinds, layout, coordinates = element.law.kinds, joint.layout, joint.kind
+    assert layout is not None
+    assert coordinates is not None
+    own, lam = ca.SX.sym("own", len(NUMBERS)), ca.SX.sym("lam", traced.rows)
+    number = dict(zip(NUMBERS, symbols_of(own), strict=True))
+    _, _, _, *blocks = traced.function.call(symbols.columns)
     side = 1 if kinds[1].nv else 0
-    push = ca.mtimes((A_b if side else A_a).T, own)
-    sign = 1.0 if side else -1.0
-    data = _Numbers(
-        {n: _of(s, f"{element.name}.{n}", shape) for n, shape in element.law.shapes.items()}
-    )
-    poses = [pose_of(k, c, v) for k, c, v in zip(kinds, columns[:2], columns[2:4], strict=True)]
-    assert joint.layout is not None
-    a, b = (joint.layout.frame(pose, data, x) for pose, x in zip(poses, "ab", strict=True))
-    force = zeros(3)
-    plane = kinds[side].plane
-    for k, axis in enumerate((0, 1, 2) if plane is None else plane[:2]):
-        force[axis] = sign * symbols_of(push)[k]
-    own_number = {n: _of(s, f"{friction.name}.{n}", ()) for n in friction.law.shapes}
-    along = force @ a.z
-    across = force - along * a.z
-    normal = np.sqrt(across @ across + 1e-30)  # smooth where nothing presses
-    moment_b, force_b = zeros(3), zeros(3)
-    assert joint.kind is not None
-    if "angle" in joint.kind.coordinates:
-        rate = joint.kind.coordinates["angle"](a, b, data)[-1]
-        size = own_number["coefficient"] * own_number["radius"] * normal
-        moment_b = (
-            -(size * np.tanh(rate / own_number["velocity"]) + own_number["viscous"] * rate) * a.z
-        )
-    if "displacement" in joint.kind.coordinates:
-        rate = joint.kind.coordinates["displacement"](a, b, data)[-1]
-        size = own_number["coefficient"] * normal
-        force_b = (
-            -(size * np.tanh(rate / own_number["velocity"]) + own_number["viscous"] * rate) * a.z
-        )
-    pairs = ((a, -force_b, -moment_b), (b, force_b, moment_b))
-    return [
-        vector("friction", wrench(kind, f, b.origin, F, n)) if kind.nv else ca.SX(0, 1)
-        for kind, (f, F, n) in zip(kinds, pairs, strict=True)
-    ]
+    push = symbols_of(ca.densify(ca.mtimes(blocks[side].T, lam)))
+    plane, sign = kinds[side].plane, 1.0 if side else -1.0
 
+    def efforts(poses: Any, data: Any) -> list[Any]:
+        a, b = (layout.frame(pose, data, x) for pose, x in zip(poses, "ab", strict=True))
+        force = zeros(3)
+        for k, axis in enumerate((0, 1, 2) if plane is None else plane[:2]):
+            force[axis] = sign * push[k]
+        across = force - (force @ a.z) * a.z
+        normal = np.sqrt(across @ across + 1e-30)  # smooth where nothing presses
 
-class _Numbers:
-    def __init__(self, values: dict[str, Any]) -> None:
-        self.__dict__.update(values)
+        def held(coordinate: str, arm: Any) -> Any:
+            """Against a coordinate of the joint, along its axis; nothing where it has none."""
+            if coordinate not in coordinates.coordinates:
+                return zeros(3)
+            rate = coordinates.coordinates[coordinate](a, b, data)[-1]
+            dry = number["coefficient"] * arm * normal * np.tanh(rate / number["velocity"])
+            return -(dry + number["viscous"] * rate) * a.z
 
+        moment_b, force_b = held("angle", number["radius"]), held("displacement", 1.0)
+        pairs = ((a, -force_b, -moment_b), (b, force_b, moment_b))
+        return [
+            vector("friction", wrench(kind, f, b.origin, F, n)) if kind.nv else ca.SX(0, 1)
+            for kind, (f, F, n) in zip(kinds, pairs, strict=True)
+        ]
 
-def _of(s: Symbols, name: str, shape: tuple[int, ...]) -> Any:
-    entries = symbols_of(s.parameter(name))
-    return entries.reshape(shape).view(SymbolArray) if shape else entries[0]
+    law = replace(element.law, function=efforts, what="friction in")
+    found = symbols.evaluated(law, friction.name, parameters)
+    return ca.Function("friction", [*symbols.columns, own, lam], [ca.densify(x) for x in found])

@@ -124,17 +124,19 @@ def placed_node(kind: NodeType) -> casadi.Function:
     return ca.Function("placed_node", [t["q"], t["v"], t["data"], t["shared"]], [q, config, t["W"]])
 
 
-#: Ends of constraints at a node, each by the type of the constraint and which of its nodes it is.
-Ends = tuple[tuple["ElementType", int], ...]
+#: Ends of constraints at a node, each by the type of the constraint, which of its nodes it is, and
+#: whether its block is full rather than of the pattern of A.
+Ends = tuple[tuple["ElementType", int, bool], ...]
 
 
-def _pull(ends: Ends, size: int) -> tuple[casadi.SX, list[casadi.SX]]:
+def pull_of(ends: Ends, size: int) -> tuple[casadi.SX, list[casadi.SX]]:
     """Σ Aᵀλ of some ends, and the symbols (A, λ)… it takes."""
     import casadi as ca
 
     total, inputs = ca.SX.zeros(size, 1), []
-    for k, (kind, place) in enumerate(ends):
-        A = ca.SX.sym(f"A{k}", block_patterns(kind)[place])
+    for k, (kind, place, full) in enumerate(ends):
+        pattern = block_patterns(kind)[place]
+        A = ca.SX.sym(f"A{k}", *pattern.shape) if full else ca.SX.sym(f"A{k}", pattern)
         lam = ca.SX.sym(f"lam{k}", kind.rows)
         total = total + ca.mtimes(A.T, lam)
         inputs += [A, lam]
@@ -147,7 +149,7 @@ def pulled(kind: NodeType, ends: Ends) -> casadi.Function:
     import casadi as ca
 
     f = ca.SX.sym("f", kind.nv)
-    pull, inputs = _pull(ends, kind.nv)
+    pull, inputs = pull_of(ends, kind.nv)
     return ca.Function("pulled", [f, *inputs], [ca.densify(f + pull)])
 
 
@@ -158,7 +160,7 @@ def freely(kind: NodeType, ends: Ends) -> casadi.Function:
 
     W = ca.SX.sym("W", inverse_pattern(kind))
     f = ca.SX.sym("f", kind.nv)
-    pull, inputs = _pull(ends, kind.nv)
+    pull, inputs = pull_of(ends, kind.nv)
     return ca.Function("freely", [W, f, *inputs], [ca.densify(ca.mtimes(W, f + pull))])
 
 
@@ -169,7 +171,7 @@ def kicked(kind: NodeType, ends: Ends) -> casadi.Function:
 
     v, f = ca.SX.sym("v", kind.nv), ca.SX.sym("f", kind.nv)
     W = ca.SX.sym("W", inverse_pattern(kind))
-    pull, inputs = _pull(ends, kind.nv)
+    pull, inputs = pull_of(ends, kind.nv)
     return ca.Function("kicked", [v, W, f, *inputs], [ca.densify(v + ca.mtimes(W, f + pull))])
 
 
@@ -180,7 +182,7 @@ def corrected(kind: NodeType, ends: Ends) -> casadi.Function:
 
     a, f = ca.SX.sym("a", kind.nv), ca.SX.sym("f", kind.nv)
     M, W = ca.SX.sym("M", mass_pattern(kind)), ca.SX.sym("W", inverse_pattern(kind))
-    pull, inputs = _pull(ends, kind.nv)
+    pull, inputs = pull_of(ends, kind.nv)
     shortfall = f + pull - ca.mtimes(M, a)
     better = ca.densify(a + ca.mtimes(W, shortfall))
     return ca.Function("corrected", [a, M, W, f, *inputs], [better])
@@ -194,7 +196,7 @@ def shifted_node(kind: NodeType, ends: Ends) -> casadi.Function:
     t = _terms_of(kind)
     W = ca.SX.sym("W", inverse_pattern(kind))
     f = ca.SX.sym("f", kind.nv)
-    pull, inputs = _pull(ends, kind.nv)
+    pull, inputs = pull_of(ends, kind.nv)
     q = ca.densify(t["q"] + ca.mtimes(t["N"], ca.mtimes(W, f + pull)))
     config = ca.substitute(t["config"], t["q"], q)
     return ca.Function("shifted_node", [t["q"], W, f, *inputs], [q, config])
@@ -224,21 +226,21 @@ def placed_config(kind: NodeType) -> casadi.Function:
 
 
 @remembered
-def _inputs_of(kind: ElementType) -> list[casadi.SX]:
+def inputs_of(kind: ElementType) -> list[casadi.SX]:
     import casadi as ca
 
     return [ca.SX.sym(f"i{k}", kind.terms.sparsity_in(k)) for k in range(kind.terms.n_in())]
 
 
 @remembered
-def _element(kind: ElementType) -> tuple[casadi.SX, ...]:
+def equations_of(kind: ElementType) -> tuple[casadi.SX, ...]:
     """φ, ψ, b, A… of a constraint."""
-    return tuple(kind.terms.call(_inputs_of(kind)))
+    return tuple(kind.terms.call(inputs_of(kind)))
 
 
 def block_patterns(kind: ElementType) -> list[casadi.Sparsity]:
     """Where each block of A has entries."""
-    return [A.sparsity() for A in _element(kind)[3:]]
+    return [A.sparsity() for A in equations_of(kind)[3:]]
 
 
 @remembered
@@ -252,12 +254,12 @@ def force(kind: ElementType) -> casadi.Function:
     """(config…, v…, t, numbers, shared) → force on each node."""
     import casadi as ca
 
-    _, *forces = kind.terms.call(_inputs_of(kind))
+    _, *forces = kind.terms.call(inputs_of(kind))
     kept = [ca.densify(f) for f, node_ in zip(forces, kind.kinds, strict=True) if node_]
-    return ca.Function("force", _inputs_of(kind), kept)
+    return ca.Function("force", inputs_of(kind), kept)
 
 
-def _moving(kind: ElementType) -> list[int]:
+def moving_nodes(kind: ElementType) -> list[int]:
     """Which of an element's nodes are no ground."""
     return [k for k, node_ in enumerate(kind.kinds) if node_ is not None]
 
@@ -274,8 +276,8 @@ def constraint(kind: ElementType, purpose: str, *, sized: bool, again: bool) -> 
     """
     import casadi as ca
 
-    phi, _, b, *blocks = _element(kind)
-    moving = _moving(kind)
+    phi, _, b, *blocks = equations_of(kind)
+    moving = moving_nodes(kind)
     more: list[casadi.SX] = []
     S, c = ca.SX.zeros(kind.rows, kind.rows), ca.SX.zeros(kind.rows, 1)
     if purpose == "accelerate":
@@ -302,7 +304,7 @@ def constraint(kind: ElementType, purpose: str, *, sized: bool, again: bool) -> 
     outputs = [*(blocks[k] for k in moving), packed(S), ca.densify(c)]
     outputs += [ca.diag(S)] if sized else []
     outputs += [ca.densify(b)] if purpose == "accelerate" and again else []
-    return ca.Function("constraint", [*_inputs_of(kind), *more], outputs)
+    return ca.Function("constraint", [*inputs_of(kind), *more], outputs)
 
 
 @remembered
@@ -313,7 +315,7 @@ def missed(kind: ElementType) -> casadi.Function:
     patterns = block_patterns(kind)
     c = ca.SX.sym("b", kind.rows)
     inputs = [c]
-    for k in _moving(kind):
+    for k in moving_nodes(kind):
         node_ = kind.kinds[k]
         assert node_ is not None
         A, a = ca.SX.sym(f"A{k}", patterns[k]), ca.SX.sym(f"a{k}", node_.nv)
@@ -327,7 +329,7 @@ def rates(kind: ElementType) -> casadi.Function:
     """−ψ."""
     import casadi as ca
 
-    return ca.Function("rates", _inputs_of(kind), [ca.densify(-_element(kind)[1])])
+    return ca.Function("rates", inputs_of(kind), [ca.densify(-equations_of(kind)[1])])
 
 
 @remembered
@@ -335,10 +337,10 @@ def residual(kind: ElementType) -> casadi.Function:
     """φᵢ/max(1, |Aᵢ| |q|), at position level, and ψᵢ/max(1, |Aᵢ| |v|), of its own nodes."""
     import casadi as ca
 
-    phi, psi, _, *blocks = _element(kind)
-    inputs, count = _inputs_of(kind), len(kind.kinds)
+    phi, psi, _, *blocks = equations_of(kind)
+    inputs, count = inputs_of(kind), len(kind.kinds)
     squares = sum(
-        (ca.sum2(blocks[k] * blocks[k]) for k in _moving(kind)), ca.SX.zeros(kind.rows, 1)
+        (ca.sum2(blocks[k] * blocks[k]) for k in moving_nodes(kind)), ca.SX.zeros(kind.rows, 1)
     )
     lengths = ca.sqrt(squares)
     size_q = ca.sqrt(sum((ca.sumsqr(x) for x in inputs[:count]), ca.SX(0)))
@@ -354,9 +356,9 @@ def misses(kind: ElementType) -> casadi.Function:
     """φ, at position level, and ψ."""
     import casadi as ca
 
-    phi, psi, *_ = _element(kind)
+    phi, psi, *_ = equations_of(kind)
     outputs = [phi, psi] if kind.position else [psi]
-    return ca.Function("misses", _inputs_of(kind), [ca.densify(x) for x in outputs])
+    return ca.Function("misses", inputs_of(kind), [ca.densify(x) for x in outputs])
 
 
 @remembered

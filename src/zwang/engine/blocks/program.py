@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zwang.engine.blocks.algebra import reduce_sum
+from zwang.engine.blocks.law_sweep import LawSweep
 from zwang.engine.blocks.pattern import Pattern
 from zwang.engine.blocks.structure import Structure
 from zwang.engine.blocks.sweep import Sweep
@@ -79,13 +80,19 @@ def _output(s: Structure, space: int, what: str) -> Callable[[int], Place]:
 
 def _derivative(s: Structure, pattern: Pattern, tape: Tape) -> None:
     """(q̇, v̇)."""
-    sweep = Sweep(s, pattern, tape, "accelerate", q_dot=_output(s, OUT, "q"))
+    sweep = _accelerating(s, pattern, tape, q_dot=_output(s, OUT, "q"))
     sweep.accelerate(_output(s, OUT + 1, "v"))
+
+
+def _accelerating(s: Structure, pattern: Pattern, tape: Tape, **outputs: Any) -> Sweep:
+    """A sweep for accelerations, with laws of the reaction if there are any."""
+    kind = LawSweep if s.laws else Sweep
+    return kind(s, pattern, tape, "accelerate", **outputs)
 
 
 def _acceleration(s: Structure, pattern: Pattern, tape: Tape) -> None:
     """v̇."""
-    Sweep(s, pattern, tape, "accelerate").accelerate(_output(s, OUT, "v"))
+    _accelerating(s, pattern, tape).accelerate(_output(s, OUT, "v"))
 
 
 def _rates(s: Structure, pattern: Pattern, tape: Tape) -> None:
@@ -95,7 +102,7 @@ def _rates(s: Structure, pattern: Pattern, tape: Tape) -> None:
 
 def _forces(s: Structure, pattern: Pattern, tape: Tape) -> None:
     """(v̇, λ)."""
-    lam = Sweep(s, pattern, tape, "accelerate").accelerate(_output(s, OUT, "v"))
+    lam = _accelerating(s, pattern, tape).accelerate(_output(s, OUT, "v"))
     for e, element in enumerate(s.constraints):
         tape.call(reduce_sum(element.type.rows, 1), lam(e), place(OUT + 1, element.row))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Element", "ElementType", "Node", "NodeType", "Structure"]
+__all__ = ["Element", "ElementType", "Law", "LawType", "Node", "NodeType", "Structure"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +60,23 @@ class ElementType:
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
 
+@dataclass(frozen=True, eq=False)
+class LawType:
+    """A kind of force that depends on the multipliers of a constraint.
+
+    Attributes
+    ----------
+    terms : (config…, v…, t, numbers, shared, own numbers, λ) → force on each node of the
+        constraint; all but the last two are the constraint's own arguments.
+    element : kind of the constraint.
+    memo : what was made from it.
+    """
+
+    terms: casadi.Function
+    element: ElementType
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+
 @dataclass(frozen=True)
 class Node:
     """An instance of a node type: where its numbers are in p."""
@@ -86,6 +103,15 @@ class Element:
 
 
 @dataclass(frozen=True)
+class Law:
+    """An instance of a law: which constraint it belongs to, where its own numbers are in p."""
+
+    type: LawType
+    constraint: int
+    numbers: tuple[int, int]
+
+
+@dataclass(frozen=True)
 class Structure:
     """A large system.
 
@@ -94,6 +120,7 @@ class Structure:
     shared, node_shared : where the numbers that all elements, and all nodes, use are in p.
     parameters : length of p.
     independent : whether no row can depend on others, as in trees; then nothing is regularised.
+    laws : forces that depend on multipliers, at most one for each constraint.
     """
 
     nodes: list[Node]
@@ -103,6 +130,7 @@ class Structure:
     node_shared: tuple[int, int]
     parameters: int
     independent: bool = False
+    laws: tuple[Law, ...] = ()
 
     @property
     def q_starts(self) -> list[int]:

@@ -8,7 +8,7 @@ column, and a sweep backwards finds multipliers and accelerations.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from zwang.engine.blocks import algebra, kernels
@@ -414,12 +414,26 @@ class Sweep:
         self, n: int, f: Place | None, lam: Callable[[int], Place]
     ) -> tuple[kernels.Ends, list[Place]]:
         """(f, (A, λ)…) of a node, few enough for one call, and what its ends are."""
+        return self._pull(n, f, lam, self._A, frozenset())
+
+    def _pull(
+        self,
+        n: int,
+        f: Place | None,
+        lam: Callable[[int], Place],
+        block: Callable[[Side], Place],
+        full: Collection[int],
+    ) -> tuple[kernels.Ends, list[Place]]:
+        """The same with other blocks than A; those of the constraints in `full` have no pattern."""
         kind, sides = self.s.nodes[n].type, self.pattern.sides[n]
         at = self.nothing(n) if f is None else f
         while True:
             now, sides = sides[:SUMMANDS], sides[SUMMANDS:]
-            ends = tuple((self.s.constraints[side.constraint].type, side.place) for side in now)
-            given = [at, *(x for side in now for x in (self._A(side), lam(side.constraint)))]
+            ends = tuple(
+                (self.s.constraints[side.constraint].type, side.place, side.constraint in full)
+                for side in now
+            )
+            given = [at, *(x for side in now for x in (block(side), lam(side.constraint)))]
             if not sides:
                 return ends, given
             one, two = (self.work.at((name, n), kind.nv) for name in ("pull", "pull2"))
