@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from zwang.errors import UnknownNameError
 from zwang.functions.event import Bounce, Event, SetParameters, Switch
-from zwang.integrators.events import impulse
 from zwang.run.run import EventRecord
 from zwang.terms import FloatArray
 
@@ -63,9 +64,12 @@ def effect_of(
     y, nq, stop = met.y.copy(), len(system.coordinates), False
     for action in event.actions:
         if isinstance(action, Bounce):
-            rate, normal, M, A = watch.impact(loop, met.name, y, met.t, parameters)
+            rate, normal = watch.impact(loop, met.name, y, met.t)
             if rate > 0.0 if met.rising else rate < 0.0:  # not if rounding has it leave already
-                y[nq:] = impulse(M, A, normal, y[nq:], -(1.0 + action.restitution) * rate)
+                p = watch.system.parameter_vector(parameters)
+                change = -(1.0 + action.restitution) * rate
+                state = y[:nq], y[nq:], np.asarray(met.t), p
+                y[nq:] = watch.system.after_impulse(*state, normal, change)
         elif isinstance(action, SetParameters):
             parameters = {**parameters, **action.values}
         elif isinstance(action, Switch):

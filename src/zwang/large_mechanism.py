@@ -18,21 +18,25 @@ from zwang.bodies.channels import Channel
 from zwang.bodies.element import Element
 from zwang.bodies.loops import loops
 from zwang.bodies.many import Bulk, bulk_rows
-from zwang.bodies.model import definition_of, model_of
+from zwang.bodies.model import Symbols, definition_of, model_of
 from zwang.bodies.motions import one_by_one, spins_in_place, undetermined_error
 from zwang.bodies.parts import Parts
 from zwang.diagnosis.wording import listing
 from zwang.engine.blocks.program import BlockProgram, block_program
 from zwang.errors import AssemblyError, PainleveError
+from zwang.formulations.rank import DEFAULT_TOLERANCES
 from zwang.functions.arguments import single_time
 from zwang.functions.assembly.result import Assembly
+from zwang.functions.derive import State
 from zwang.functions.model import Model
+from zwang.integrators.events import along
 from zwang.integrators.settings import Drift, Settings
 from zwang.kernels.element import Kernel
 from zwang.kernels.expression import read
 from zwang.mechanism_system import LARGE, MechanismSystem
 from zwang.redundancy import PIVOT, PIVOT_OF_MASSLESS, rows_without_pivot
 from zwang.run.by_elements import Balance
+from zwang.sparse import solve_sparse
 from zwang.state import Residuals
 from zwang.terms import EquationTerms, FloatArray
 
@@ -78,7 +82,21 @@ class LargeMechanismSystem(MechanismSystem):
     @cached_property
     def model(self) -> Model:  # type: ignore[override]
         """All terms as one expression: slow to make for what is large, and seldom needed."""
-        return model_of(self.parts)
+        return model_of(self.parts, self.element_symbols)
+
+    @cached_property
+    def element_symbols(self) -> Symbols:  # type: ignore[override]
+        """Symbols that elements and further functions are placed on."""
+        return Symbols.of(self.parts)
+
+    @property
+    def symbols(self) -> State:
+        """The same as a state without terms: an event looks at few of them."""
+        return self._state
+
+    @cached_property
+    def _state(self) -> State:
+        return self.element_symbols.state()
 
     # --- names, without the model -----------------------------------------------------------------
 
@@ -313,6 +331,39 @@ class LargeMechanismSystem(MechanismSystem):
         """A function of one element at many states, outputs (1, nt, size)."""
         configs = self.bulk.configs(state[0], dict.fromkeys(i for i in element.bodies if i >= 0))
         return self.bulk.evaluate(key, function, [element], state, p, configs)
+
+    def after_impulse(
+        self,
+        q: FloatArray,
+        v: FloatArray,
+        t: FloatArray,
+        p: FloatArray,
+        normal: FloatArray,
+        change: float,
+    ) -> FloatArray:
+        """Velocities after an impulse; see `zwang.System.after_impulse`."""
+        M, A = self._sparse_matrices(*_flat(q, v, t), p)
+        m = A.shape[0]
+        direction = solve_sparse(
+            *(M, normal, A, np.zeros(m), None),
+            names=None,
+            coordinates=self.velocities,
+            tolerances=DEFAULT_TOLERANCES,
+        ).acceleration
+        return along(direction, normal, v, change, float(M.diagonal().mean()))
+
+    def _sparse_matrices(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
+    ) -> tuple[Any, Any]:
+        """M and A at one state, by their entries."""
+        from scipy.sparse import block_diag, csr_array
+
+        masses, *_ = self.bulk.bodies(q, v, p)
+        rows = self.bulk.rows(q, v, t, p)
+        shape = self.parts.row_starts[-1], len(self.velocities)
+        A = csr_array((rows.entries[0], (rows.rows, rows.columns)), shape=shape)
+        A.sum_duplicates()
+        return block_diag([M[0] for M in masses], format="csr"), A
 
     def balance(
         self, q: FloatArray, v: FloatArray, t: FloatArray, parameters: Mapping[str, Any]

@@ -265,9 +265,14 @@ class MechanismSystem(System):
 
     def joint_expression(self, channel: Channel) -> casadi.SX:
         """(value, rate), or (sin, cos, rate), of a joint coordinate in the symbols of the model."""
-        state = self.model.state
-        symbols = Symbols(self.parts, state.q, state.v, state.t, state.p)
+        symbols = self.element_symbols
         return self.joint_channels.function(channel)(*symbols.columns(channel.element))
+
+    @computed_once
+    def element_symbols(self) -> Symbols:
+        """The symbols of the model as elements are placed on them."""
+        state = self.model.state
+        return Symbols(self.parts, state.q, state.v, state.t, state.p)
 
     def joint_coordinate(
         self,

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from zwang.ensemble import Runs
     from zwang.functions.assemble import Assembly, StartConditions
     from zwang.functions.closed_form import ClosedForm
+    from zwang.functions.derive import State as Symbols
     from zwang.functions.evaluate import Evaluator
     from zwang.functions.integrability_report import Integrability, QuasiVelocities
     from zwang.integrators.settings import Settings
@@ -287,6 +288,30 @@ class System:
     def terms_at(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> EquationTerms:
         """`terms` for what `arguments` returns."""
         return self._with_nonideal(self.ideal_terms_at(q, v, t, p), q, v, t, p)
+
+    @property
+    def symbols(self) -> Symbols:
+        """The symbols that further functions of the state are traced with, events for one."""
+        return self.model.state
+
+    def after_impulse(
+        self,
+        q: FloatArray,
+        v: FloatArray,
+        t: FloatArray,
+        p: FloatArray,
+        normal: FloatArray,
+        change: float,
+    ) -> FloatArray:
+        """Velocities after an impulse along `normal` that changes normal·v by `change`.
+
+        Constraints that hold velocities go on to hold them; see `zwang.integrators.events`.
+        """
+        from zwang.integrators.events import impulse
+
+        terms = self.ideal_terms_at(q, v, t, p)
+        kept = [i for i, level in enumerate(self.row_levels()) if level != "acceleration"]
+        return impulse(terms.mass_matrix, terms.constraint_matrix[kept], normal, v, change)
 
     def require_law(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> None:
         """Refuse a state at which a law of the reaction has no solution, or several."""

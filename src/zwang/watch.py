@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class Watch:
         from zwang.functions.watched import watched
 
         self.system, self.events = system, events
-        s = system.model.state
+        s = system.symbols
         found = [watched(system, name, e) for name, e in events.items()]
         values = [x.value for x in found]
         inputs = {"q": s.q, "v": s.v, "t": s.t, "p": s.p}
@@ -91,17 +91,11 @@ class Watch:
         nq, count = len(self.system.coordinates), self.rates.inputs[3].size
         return tuple(self.rates(y[:nq], y[nq:], [t], loop.parameters[:count, 0]))
 
-    def impact(
-        self, loop: Loop, name: str, y: FloatArray, t: float, parameters: Mapping[str, Any]
-    ) -> tuple[float, FloatArray, FloatArray, FloatArray]:
-        """ġ, its gradient in v, and M and the rows of A that hold velocities, at an event."""
-        k, nq = list(self.events).index(name), len(self.system.coordinates)
+    def impact(self, loop: Loop, name: str, y: FloatArray, t: float) -> tuple[float, FloatArray]:
+        """ġ and its gradient in v, at an event."""
         rates, normals, _ = self._rates(loop, t, y)
-        terms = self.system.terms(y[:nq], y[nq:], t, parameters=parameters)
-        levels = [b.level for b in self.system.model.blocks.values() for _ in range(b.A.shape[0])]
-        kept = [i for i, level in enumerate(levels) if level != "acceleration"]
-        normal = normals.reshape(len(self.events), -1)[k]
-        return float(rates[k]), normal, terms.mass_matrix, terms.constraint_matrix[kept]
+        k = list(self.events).index(name)
+        return float(rates[k]), normals.reshape(len(self.events), -1)[k]
 
     def after(self, loop: Loop, name: str) -> None:
         """Tell the loop on which side of zero the motion leaves the event that just happened."""

@@ -71,6 +71,16 @@ class Symbols:
             for i, b in enumerate(self.parts.bodies)
         ]
 
+    def state(self) -> State:
+        """The state alone, without terms, with q̇ = N v body by body."""
+        import casadi as ca
+
+        (q, v), rates = self.parts.places, [ca.SX(0, 1)]
+        for i, body in enumerate(self.parts.bodies):
+            N = kinematics(body.kind, self.q[q[i] : q[i + 1]])
+            rates.append(ca.mtimes(N, self.v[v[i] : v[i + 1]]))
+        return State(self.q, self.v, self.t, self.p, ca.vertcat(*rates))
+
     def parameter(self, name: str) -> casadi.SX:
         """Symbols of a parameter, flat."""
         start, end = self.slots[name]
@@ -108,11 +118,11 @@ def body_slots(slots: Mapping[str, tuple[int, int]], name: str) -> tuple[int, in
     return start, slots.get(f"{name}.inertia", (start, end))[1]
 
 
-def model_of(parts: Parts) -> Model:
-    """The terms of a mechanism as expressions of its state."""
+def model_of(parts: Parts, symbols: Symbols | None = None) -> Model:
+    """The terms of a mechanism as expressions of its state, of these symbols if they are given."""
     import casadi as ca
 
-    s = Symbols.of(parts)
+    s = Symbols.of(parts) if symbols is None else symbols
     traced = parts.traced
     q_starts, v_starts = parts.places
     nq, nv = len(parts.coordinates), len(parts.velocities)

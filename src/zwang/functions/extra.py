@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from zwang.functions.symbol import Symbol, symbols_of
@@ -10,7 +10,9 @@ from zwang.functions.trace import ParameterSymbols, call, vector
 
 if TYPE_CHECKING:
     import casadi
+    import numpy as np
 
+    from zwang.functions.derive import State
     from zwang.functions.model import Model
 
 __all__ = ["arguments_of", "trace_extra"]
@@ -18,10 +20,14 @@ __all__ = ["arguments_of", "trace_extra"]
 
 def arguments_of(model: Model) -> dict[str, Any]:
     """q, v, t, p of a model as a user's function sees them."""
-    s = model.state
+    return arguments_in(model.state, model.definition.parameters)
+
+
+def arguments_in(s: State, parameters: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """The same of symbols without a model."""
     parts: dict[str, Any] = {}
     start = 0
-    for name, value in model.definition.parameters.items():
+    for name, value in parameters.items():
         entries = symbols_of(s.p[start : start + value.size])
         parts[name] = entries[0] if value.ndim == 0 else entries.reshape(value.shape)
         start += value.size
@@ -34,7 +40,11 @@ def arguments_of(model: Model) -> dict[str, Any]:
 
 
 def trace_extra(
-    model: Model, what: str, function: Callable[..., Any], length: int | None = None
+    s: State,
+    parameters: Mapping[str, np.ndarray],
+    what: str,
+    function: Callable[..., Any],
+    length: int | None = None,
 ) -> casadi.SX:
-    """A user's function of (q, v, t, p) as an expression of the model's symbols."""
-    return vector(what, call(what, function, arguments_of(model)), length)
+    """A user's function of (q, v, t, p) as an expression of these symbols."""
+    return vector(what, call(what, function, arguments_in(s, parameters)), length)

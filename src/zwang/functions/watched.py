@@ -1,4 +1,4 @@
-"""What an event watches, as an expression of a model's symbols."""
+"""What an event watches, as an expression of a system's symbols."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def watched(system: System, name: str, event: Event) -> Watched:
     """What the event of this name watches in a system."""
     import casadi as ca
 
-    function, at = event.function, event.at
+    function, at, state = event.function, event.at, system.symbols
     if not isinstance(function, str):
-        return Watched(trace_extra(system.model, f"event {name!r}", function, 1) - at)
-    state = system.model.state
+        parameters = system.definition.parameters
+        return Watched(trace_extra(state, parameters, f"event {name!r}", function, 1) - at)
     if function in system.coordinates:
         return Watched(state.q[system.coordinates.index(function)] - at)
     if function in system.velocities:

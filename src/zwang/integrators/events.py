@@ -10,7 +10,7 @@ import numpy as np
 from zwang.formulations.rank import RowGeometry
 from zwang.terms import FloatArray
 
-__all__ = ["crossing", "impulse"]
+__all__ = ["along", "crossing", "impulse"]
 
 #: How well the time of an event is found, in units of the step that holds it.
 TIME_TOLERANCE = 1e-13
@@ -51,7 +51,17 @@ def impulse(
     V2 = geometry.null_space
     reduced = V2.T @ M @ V2
     direction = V2 @ np.linalg.solve(reduced, V2.T @ n)
+    return along(direction, n, velocity, change, float(np.trace(M)) / len(M))
+
+
+def along(
+    direction: FloatArray, n: FloatArray, velocity: FloatArray, change: float, mass: float
+) -> FloatArray:
+    """Velocities moved along the response to an impulse n until n·v has changed by `change`.
+
+    `mass` is a mean one, to tell a response from rounding.
+    """
     response = float(n @ direction)
-    if not response > 1e-12 * float(n @ n) / max(float(np.trace(M)) / len(M), 1e-300):
+    if not response > 1e-12 * float(n @ n) / max(mass, 1e-300):
         return velocity  # the constraints hold this direction: no impulse can act along it
     return velocity + direction * (change / response)

@@ -52,13 +52,13 @@ def _digest(system: System) -> str:
 def describe_events(system: System, events: Mapping[str, Event]) -> dict[str, str]:
     """Name → hash of what the event is and does."""
     if not events:
-        return {}  # and a large mechanism need not be written down as one expression
+        return {}
     import casadi as ca
 
     from zwang.functions.watched import watched
     from zwang.kernels.expression import read
 
-    s = system.model.state
+    s = system.symbols
     result = {}
     for name, e in events.items():
         value = watched(system, name, e).value

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from zwang.engine.blocks.kernels import (
     Ends,
+    block_patterns,
     equations_of,
     inputs_of,
+    inverse_pattern,
     moving_nodes,
     pull_of,
-    block_patterns,
-    inverse_pattern,
     remembered,
 )
 from zwang.engine.fused import DELTA, LAW_TOLERANCE
