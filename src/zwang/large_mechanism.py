@@ -21,6 +21,7 @@ from zwang.bodies.many import Bulk, bulk_rows
 from zwang.bodies.model import Symbols, definition_of, model_of
 from zwang.bodies.motions import one_by_one, spins_in_place, undetermined_error
 from zwang.bodies.parts import Parts
+from zwang.diagnosis.determinate import determinate_groups
 from zwang.diagnosis.wording import listing
 from zwang.engine.blocks.program import BlockProgram, block_program
 from zwang.errors import AssemblyError, PainleveError
@@ -331,6 +332,16 @@ class LargeMechanismSystem(MechanismSystem):
         """A function of one element at many states, outputs (1, nt, size)."""
         configs = self.bulk.configs(state[0], dict.fromkeys(i for i in element.bodies if i >= 0))
         return self.bulk.evaluate(key, function, [element], state, p, configs)
+
+    def determinate(
+        self, q: FloatArray, v: FloatArray, t: float, parameters: Mapping[str, Any]
+    ) -> dict[str, bool]:
+        """Joint → whether its reaction follows from the motion, from sparse matrices."""
+        if self.rows_independent:
+            return dict.fromkeys(self.rows_of_joints, True)
+        p = self.parameter_vector(parameters)
+        M, A = self._sparse_matrices(*_flat(q, v, np.asarray(t)), p)
+        return determinate_groups(M, A, self.rows_of_joints)
 
     def after_impulse(
         self,

@@ -14,7 +14,7 @@ from zwang.bodies.motions import spins_in_place, undetermined_error
 from zwang.bodies.parts import Parts, require_inertia
 from zwang.carried import carried_program, carried_programs
 from zwang.diagnosis.explain import explain_terms
-from zwang.diagnosis.passport import Passport, passport_terms
+from zwang.diagnosis.passport import Passport, Status, passport_terms
 from zwang.errors import InputError, NotUniqueError, UnknownNameError
 from zwang.euler_parameter_system import OF_BODIES, EulerParameterSystem, solve_by
 from zwang.formulations.lazy import computed_once
@@ -225,12 +225,7 @@ class MechanismSystem(System):
         The groups are joints and constraints, or yours: ``{"both": ["left", "right"]}`` asks for
         what two joints exert together.
         """
-        rows = self.groups
-        joints = {
-            joint.name: [i for e in joint.elements for i in rows.get(e, ())]
-            for joint in self.parts.joints.values()
-        }
-        joints = {name: own for name, own in joints.items() if own}
+        joints = self.rows_of_joints
         chosen: dict[str, list[int | str]] = {}
         for name, members in (joints if groups is None else groups).items():
             chosen[name] = []
@@ -238,6 +233,23 @@ class MechanismSystem(System):
                 known = isinstance(member, str) and member in joints
                 chosen[name] += joints[str(member)] if known else [member]
         return passport_terms(self.terms(q, v, t, parameters=parameters), groups=chosen)
+
+    @property
+    def rows_of_joints(self) -> dict[str, list[int]]:
+        """Joint or constraint → its rows, of those that act."""
+        rows = self.groups
+        joints = {
+            joint.name: [i for e in joint.elements for i in rows.get(e, ())]
+            for joint in self.parts.joints.values()
+        }
+        return {name: own for name, own in joints.items() if own}
+
+    def determinate(
+        self, q: FloatArray, v: FloatArray, t: float, parameters: Mapping[str, Any]
+    ) -> dict[str, bool]:
+        """Joint → whether its reaction follows from the motion, at a state."""
+        groups = self.passport(q, v, t, parameters=parameters).groups
+        return {name: group.status is Status.DETERMINATE for name, group in groups.items()}
 
     # --- joint coordinates ------------------------------------------------------------------------
 

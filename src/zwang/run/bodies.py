@@ -9,7 +9,6 @@ import numpy as np
 
 from zwang.bodies.inertia import vector
 from zwang.bodies.pose import SCALAR
-from zwang.diagnosis.passport import Status
 from zwang.errors import InputError, UnknownNameError
 from zwang.formulations.lazy import computed_once
 from zwang.rotation.quaternion import from_rotation_matrix, rotation_matrix
@@ -78,8 +77,8 @@ class Reaction:
         """Whether force and moment follow from the motion at each saved time, shape (nt,)."""
         if self._run.system.rows_independent:
             return np.ones(len(self._run.t), dtype=bool)
-        known = [_determinate(self._run, self.joint, i) for i in range(len(self._run.t))]
-        return np.array(known, dtype=bool)
+        # Where a joint is switched off there is no force, which is known.
+        return np.array([at.get(self.joint, True) for at in _determinate(self._run)], dtype=bool)
 
 
 def mechanism_of(run: Run) -> Any:
@@ -205,11 +204,15 @@ def _spatial(
     return force, moment
 
 
-def _determinate(run: Run, joint: str, i: int) -> bool:
-    segment = next(s for s in run.segments if s.first <= i < s.last)
-    passport = segment.system.passport(
-        run.q[i], run.v[i], float(run.t[i]), parameters=segment.parameters
-    )
-    if joint not in passport.groups:
-        return True  # switched off: no force
-    return passport.groups[joint].status is Status.DETERMINATE
+def _determinate(run: Run) -> list[dict[str, bool]]:
+    """For each saved time which joints' reactions are determinate, found once for all joints."""
+    kept: dict[str, list[dict[str, bool]]] = run.__dict__
+    if "_determinate" not in kept:
+        kept["_determinate"] = [
+            s.system.determinate(  # type: ignore[attr-defined]
+                run.q[i], run.v[i], float(run.t[i]), s.parameters
+            )
+            for s in run.segments
+            for i in range(s.first, s.last)
+        ]
+    return kept["_determinate"]
