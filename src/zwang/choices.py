@@ -17,7 +17,14 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.system import System
 
-__all__ = ["UNREMARKABLE", "choices_of", "require_known", "require_law", "require_start"]
+__all__ = [
+    "UNREMARKABLE",
+    "choices_of",
+    "require_known",
+    "require_law",
+    "require_single",
+    "require_start",
+]
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -105,7 +112,7 @@ def _save_times(save: Any, start: float, until: float) -> FloatArray | None:
         times = start + float(times) * np.arange(count + 1)
     if times.ndim != 1 or not _increase(times):
         raise InputError("save", found="times that do not increase", expected="increasing times")
-    if times.size and (times[0] < start or times[-1] > until * (1.0 + 1e-12) + 1e-300):
+    if times.size and (times.item(0) < start or times.item(-1) > until + 1e-12 * abs(until)):
         raise InputError(
             "save",
             found=f"times from {times[0]:g} to {times[-1]:g}",
@@ -118,12 +125,13 @@ def _increase(times: FloatArray) -> bool:
     """Whether times are finite and increase: then so are all between the first and the last."""
     if not times.size:
         return True
-    ends = isfinite(times[0]) and isfinite(times[-1])
-    return ends and bool((times[1:] > times[:-1]).all())
+    ends = isfinite(times.item(0)) and isfinite(times.item(-1))
+    return ends and np.count_nonzero(times[1:] > times[:-1]) == times.size - 1
 
 
 def _scales(system: System, scales: Mapping[str, float] | None) -> FloatArray:
-    result = np.ones(len(system.coordinates) + len(system.velocities))
+    result = np.empty(len(system.coordinates) + len(system.velocities))
+    result.fill(1.0)
     if not scales:
         return result
     names = system.coordinates + system.velocities
@@ -136,13 +144,22 @@ def _scales(system: System, scales: Mapping[str, float] | None) -> FloatArray:
     return result
 
 
-def require_start(
-    system: System, q: FloatArray, v: FloatArray, t: float, p: FloatArray, notes: list[str]
-) -> None:
-    """Refuse a start that violates a constraint, by name."""
-    y = np.concatenate([q, v])[None]
-    if system.largest_miss(y, np.array([t]), p) <= UNREMARKABLE:
+def require_single(q: FloatArray, v: FloatArray) -> None:
+    """Refuse many states in place of one."""
+    if q.ndim != 1 or v.ndim != 1:
+        raise InputError(
+            "start",
+            found=f"states of shapes {q.shape} and {v.shape}",
+            expected="one state",
+            advice="simulate_many takes many.",
+        )
+
+
+def require_start(system: System, y: FloatArray, t: float, p: FloatArray, notes: list[str]) -> None:
+    """Refuse a start y = (q, v) that violates a constraint, by name."""
+    if system.largest_miss(y[None], np.array([t]), p) <= UNREMARKABLE:
         return  # as nearly all do
+    q, v = y[: len(system.coordinates)], y[len(system.coordinates) :]
     residuals = system.residuals_at(q, v, np.asarray(t), p)
     kinds = (
         ("position", residuals.position, residuals.position_names, q),

@@ -17,7 +17,6 @@ from zwang.bodies.link_numbers import LinkNumbers, link_numbers
 from zwang.bodies.tree import Tree, tree_of
 from zwang.engine.blocks.tape_carrier import TapeCarrier
 from zwang.engine.blocks.tape_program import TapeProgram
-from zwang.engine.carrier import Carrier
 from zwang.engine.program import Program
 from zwang.integrators.settings import Coordinates, Settings
 from zwang.joint_entry import TapeEntry
@@ -151,9 +150,9 @@ def joint_program(
     if by_link:
         program = kept.tape_of(system, p, lanes)
         assert program.carrier is not None
-        return program if _reached(program.carrier, y, t, p) is not None else UNREACHED
+        return UNREACHED if program.carrier.reached(y, t, p, FOREIGN) is None else program
     found = kept.system_of(system, p)
-    entered = _reached(found.carrier, y, t, p)
+    entered = found.carrier.reached(y, t, p, FOREIGN)
     if entered is None:
         return UNREACHED
     start, hat = entered
@@ -218,18 +217,6 @@ def joint_programs(
     if any(redundant for _, redundant in outer) and settings.coordinates is not Coordinates.JOINT:
         return None
     return [program for program, _ in outer]
-
-
-def _reached(
-    carrier: Carrier, y: FloatArray, t: float, p: FloatArray
-) -> tuple[FloatArray, FloatArray] | None:
-    """A state and parameters as the tree has them, or None where its joints do not reach it."""
-    nq = carrier.outer[0]
-    start, hat = carrier.entered(y, t, p)
-    there = carrier.leave(start[None], np.array([t]), hat)[0]
-    missed = np.abs(there[:nq] - y[:nq]).max(initial=0.0)
-    near = missed <= FOREIGN * max(1.0, float(np.abs(y[:nq]).max(initial=0.0)))
-    return (start, hat) if near else None
 
 
 def _link_by_link(kept: _Found, system: MechanismSystem, p: FloatArray, settings: Settings) -> bool:

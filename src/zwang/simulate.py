@@ -9,17 +9,18 @@ compiled loop integrates one program, and Python only collects what it saved.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from os import PathLike
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from zwang.between import states_between
-from zwang.choices import choices_of, require_known, require_law, require_start
+from zwang.choices import choices_of, require_known, require_law, require_single, require_start
 from zwang.errors import UnknownNameError, ZwangError
 from zwang.event_actions import accumulates, dormant, effect_of
+from zwang.functions.arguments import single_time
 from zwang.functions.event import Event
 from zwang.integrators import shared as sh
 from zwang.integrators.choose import start_loop
@@ -51,7 +52,6 @@ from zwang.run.records import (
 from zwang.run.run import Counts, EventRecord, RankChange, Run, Segment
 from zwang.run.status import status_of, stopped_at_singular, stopped_by_user
 from zwang.run.store import Store, Stored, read_store
-from zwang.state import State
 from zwang.terms import FloatArray
 from zwang.watch import Met, Watch
 
@@ -98,8 +98,7 @@ def simulate(
     `companions` are files to go along with the stored run, name → content.
     """
     require_known("simulate", unknown, CHOICES)
-    if hasattr(q, "t"):
-        start = float(q.t)
+    start = single_time(q.t if hasattr(q, "t") else start)
     settings, times, sizes = choices_of(
         system,
         until=until,
@@ -118,6 +117,7 @@ def simulate(
         scales=scales,
     )
     q, v, _, p = system.arguments(q, v, start, parameters)
+    require_single(q, v)
     values = system.parameter_values(parameters)
     origin = _Origin(
         system,
@@ -128,7 +128,8 @@ def simulate(
         frozenset(inactive),
         values,
         p,
-        State(q.copy(), v.copy(), start),
+        np.concatenate([q, v]),
+        start,
     )
     simulation = _Simulation(origin)
     simulation.certify_every = interval_of(certify)
@@ -183,14 +184,14 @@ def rerun_of(
     return again
 
 
-@dataclass(frozen=True)
-class _Origin:
+class _Origin(NamedTuple):
     """All that decides a simulation: enough to make it, and to make it once more.
 
     Attributes
     ----------
     inactive : constraints that do not act at the start.
     parameters, p : the same numbers, by name and as one array.
+    y, t : state and time of the start.
     """
 
     system: System
@@ -201,7 +202,8 @@ class _Origin:
     inactive: frozenset[str]
     parameters: Mapping[str, Any]
     p: FloatArray
-    start: State
+    y: FloatArray
+    t: float
 
     @classmethod
     def of(cls, stored: Stored, system: System, events: Mapping[str, Event]) -> _Origin:
@@ -218,13 +220,14 @@ class _Origin:
             frozenset(start["inactive"]),
             values,
             system.parameter_vector(values),
-            State(np.array(start["q"]), np.array(start["v"]), start["t"]),
+            np.array([*start["q"], *start["v"]]),
+            start["t"],
         )
 
     def again(self, tolerance: float, times: FloatArray) -> Run:
         """The same simulation with another tolerance, saved at other times."""
         settings = replace(self.settings, tolerance=tolerance)
-        simulation = _Simulation(replace(self, settings=settings, times=times))
+        simulation = _Simulation(self._replace(settings=settings, times=times))
         simulation.begin()
         simulation.run()
         return simulation.result()
@@ -250,6 +253,7 @@ class _Simulation:
         self.notes: list[str] = []
         self.counts = Counts()
         self.status, self.finished = "", False
+        self.start_due = False  # whether the start is still to be saved
         self.open = False  # whether the work of the present stretch is still to be added
         self.keeper: Keeper | None = None
         self.certify_every: float | None = None
@@ -257,23 +261,25 @@ class _Simulation:
 
     def begin(self) -> None:
         """Check the start, put it on the constraints and set up the first stretch."""
-        q, v, t = self.origin.start.q, self.origin.start.v, self.origin.start.t
-        require_start(self.system.without(self.inactive), q, v, t, self.p, self.notes)
-        self._stretch(np.concatenate([q, v]), t)
-        first = self.times is None or (len(self.times) > 0 and self.times[0] == t)
-        if not first and not self.loop.program.left_out:
-            return
-        y = self.loop.present.T.copy()
-        if self.loop.program.left_out and not self.active.agree(
-            y, t, self.p[None], self.loop.accelerations()
-        ):
-            self.active.require_agreement(y[0, : len(q)], y[0, len(q) :], np.array([t]), self.p)
-        if first:
-            self._save(np.array([t]), y)
+        y, t = self.origin.y, self.origin.t
+        require_start(self.system.without(self.inactive), y, t, self.p, self.notes)
+        self._stretch(y, t)
+        self.start_due = self.times is None or bool(len(self.times) and self.times[0] == t)
+        if self.loop.program.left_out:
+            y, nq = self.loop.present.T, len(self.system.coordinates)
+            if not self.active.agree(y, t, self.p[None], self.loop.accelerations()):
+                self.active.require_agreement(y[0, :nq], y[0, nq:], np.array([t]), self.p)
+            self._save_start()
+
+    def _save_start(self) -> None:
+        """Save the start, if it is among the times and not yet saved."""
+        if self.start_due:
+            self._save(self.loop.t.copy(), self.loop.present.T.copy())
+            self.start_due = False
 
     def _stretch(self, y: FloatArray, t: float) -> None:
         """A new loop from a state on, put on the constraints of now, with the parameters of now."""
-        self.active, self.began_at = self.system.without(self.inactive), (t, y.copy())
+        self.active, self.began_at = self.system.without(self.inactive), (t, y)
         nq, p = len(self.system.coordinates), self.p
         require_law(self.active, y[:nq], y[nq:], t, p, self.notes)
         note = in_python(self.active, self.settings)
@@ -332,9 +338,11 @@ class _Simulation:
                 report(self._progress(monotonic() - began, begun_at))
 
         if pace.brief and report is None and self.keeper is None and self.certify_every is None:
+            self.loop.saves_present, self.start_due = self.start_due, False
             chunk()  # most runs end here, before anybody could ask them to
             if self.status:
                 return
+        self._save_start()
         with postponed_interrupt() as interrupt:
             while not self.status:
                 if interrupt.asked:
@@ -419,7 +427,7 @@ class _Simulation:
     def _progress(self, seconds: float, begun_at: float) -> Progress:
         work = self.total()
         t, until = float(self.loop.t[0]), self.settings.until
-        return Progress(t, self.origin.start.t, until, work.steps, work.rejected, seconds, begun_at)
+        return Progress(t, self.origin.t, until, work.steps, work.rejected, seconds, begun_at)
 
     def _close(self) -> None:
         """Add up the work of the stretch that ends."""
@@ -429,7 +437,7 @@ class _Simulation:
         """Work done so far."""
         if not self.open:
             return self.counts
-        return self.counts + Counts(*self.loop.work_done())
+        return self.counts.plus(self.loop.work_done())
 
     # --- storage ----------------------------------------------------------------------------------
 
@@ -437,8 +445,8 @@ class _Simulation:
         self, path: str | PathLike[str], every: float, companions: Mapping[str, bytes] | None
     ) -> None:
         """Store the simulation from here on."""
-        s = self.origin.start
-        start = {"t": s.t, "q": s.q, "v": s.v, "inactive": sorted(self.inactive)}
+        (q, v), t = np.split(self.origin.y, [len(self.system.coordinates)]), self.origin.t
+        start = {"t": t, "q": q, "v": v, "inactive": sorted(self.inactive)}
         header = header_of(
             self.system, self.settings, self.scales, start, self.parameters, self.events
         )
@@ -488,10 +496,10 @@ class _Simulation:
         """What there is in memory."""
         self._end_segment()
         nq, n = len(self.system.coordinates), len(self.scales)
-        y = np.concatenate(self.y) if self.y else np.zeros((0, n))
+        t, y = _joined(self.t, (0,)), _joined(self.y, (0, n))
         return Run(
             self.system,
-            np.concatenate(self.t) if self.t else np.zeros(0),
+            t,
             y[:, :nq],
             y[:, nq:],
             self.status,
@@ -554,3 +562,10 @@ class _Simulation:
             self.watch.after(self.loop, met.name)
             if self.times is None:
                 self._save(np.array([met.t]), y[None])
+
+
+def _joined(parts: list[FloatArray], none: tuple[int, ...]) -> FloatArray:
+    """Rows one after the other; `none` is the shape if there are none."""
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.zeros(none)

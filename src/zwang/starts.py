@@ -14,6 +14,7 @@ import numpy as np
 from zwang.choices import UNREMARKABLE, require_law, require_start
 from zwang.errors import InputError, ZwangError
 from zwang.formulations.rank import equilibrate, mass_spectrum
+from zwang.functions.arguments import single_time
 from zwang.integrators.settings import Settings
 from zwang.programs import acting_of_many, program_of
 from zwang.redundancy import Acting
@@ -46,7 +47,7 @@ class Starts:
     def __init__(
         self, system: System, q: Any, v: Any, t: float, parameters: Mapping[str, Any]
     ) -> None:
-        self.system, self.t = system, t
+        self.system, self.t = system, single_time(t)
         self.q, self.v, values = _broadcast(system, q, v, parameters)
         # Numbers as such: they are checked faster than arrays.
         self._values = {k: x.tolist() if x.ndim == 1 else x for k, x in values.items()}
@@ -142,7 +143,7 @@ class Starts:
             notes: list[str] = []
             try:
                 q, v, t, _ = self.system.arguments(self.q[i], self.v[i], self.t, None)
-                require_start(self.system, q, v, self.t, self.P[i], notes)
+                require_start(self.system, self.state(i), self.t, self.P[i], notes)
                 require_law(self.system, q, v, self.t, self.P[i], notes)
                 self.system.require_unique(q, v, t, self.P[i])
             except ZwangError as error:

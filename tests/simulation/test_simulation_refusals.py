@@ -26,6 +26,9 @@ import zwang as zw
         ({"inactive": ["road"]}, ["road", "rod"]),
         ({"step": -0.1}, ["step"]),
         ({"progress": "bar"}, ["progress", "function"]),
+        ({"start": "noon"}, ["time", "noon", "finite number"]),
+        ({"start": [0.0, 0.5]}, ["time", "0.5", "finite number"]),
+        ({"q": [[1.0, 0.0], [1.0, 0.0]]}, ["(2, 2)", "one state", "simulate_many"]),
     ],
 )
 def test_bad_arguments_are_named(pendulum, arguments, words):
@@ -34,6 +37,19 @@ def test_bad_arguments_are_named(pendulum, arguments, words):
         pendulum.simulate(given.pop("q"), given.pop("v", None), **given)
     for word in words:
         assert word in str(caught.value)
+
+
+def test_start_may_be_a_whole_number(pendulum):
+    whole, real = (pendulum.simulate([1.0, 0.0], start=t, until=2) for t in (1, 1.0))
+    np.testing.assert_array_equal(whole.q, real.q)
+    assert whole.t[0] == 1.0
+    (one,) = pendulum.simulate_many([[1.0, 0.0]], start=1, until=2)
+    np.testing.assert_array_equal(one.q, real.q)
+
+
+def test_times_before_zero_are_saved_up_to_the_end(pendulum):
+    run = pendulum.simulate([1.0, 0.0], start=-2.0, until=-1.0, save=0.25)
+    np.testing.assert_array_equal(run.t, [-2.0, -1.75, -1.5, -1.25, -1.0])
 
 
 def test_start_that_misses_slightly_is_put_on_the_constraint_and_noted(pendulum):

@@ -85,6 +85,14 @@ class Carrier(ABC):
             last = self._last[0] = key, (Y[0], P[0])
         return last[1]
 
+    def reached(
+        self, y: FloatArray, t: float, p: FloatArray, limit: float
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """`entered`, or None if ŷ does not lead back to q, to a limit relative to |q| or 1."""
+        kernel, sizes, entered = self.leaving, (self.inner[0], self.outer[0]), self.entered(y, t, p)
+        near = _near(kernel.address, y, np.array([t]), *entered, sizes, limit, kernel.work())
+        return entered if near else None
+
     def entered_rows(self, Y: FloatArray, t: float, P: FloatArray) -> tuple[FloatArray, FloatArray]:
         """States (N, n) and parameters (N, np) of the system as Ŷ (N, n̂) and P̂ (N, np̂)."""
         return self.into(np.ascontiguousarray(Y), t, np.ascontiguousarray(P))
@@ -104,10 +112,11 @@ class Carrier(ABC):
 
 def through(kernel: Kernel, y: FloatArray, t: FloatArray, p: FloatArray) -> FloatArray:
     """What a kernel (q, v, t, p) → (q′, v′) makes of the rows of y, each with its time."""
-    q, outer = kernel.inputs[0].size, [port.size for port in kernel.outputs]
-    out = np.empty((len(y), sum(outer)))
+    inner, (q, v) = kernel.inputs[0].size, kernel.outputs
+    out = np.empty((len(y), q.size + v.size))
     y, t, p = np.ascontiguousarray(y), np.ascontiguousarray(t), np.ascontiguousarray(p)
-    _through(kernel.address, y, t, np.atleast_2d(p), out, q, outer[0], kernel.work())
+    P = p[None] if p.ndim == 1 else p
+    _through(kernel.address, y, t, P, out, inner, q.size, kernel.work())
     return out
 
 
@@ -194,6 +203,20 @@ def _through(kernel, y, t, p, out, inner, outer, work):
             out[k, outer:],
             work,
         )
+
+
+@loop
+def _near(kernel, y, t, start, p, sizes, limit, work):
+    """Whether a kernel leads from ŷ to the q of a state, see `Carrier.reached`."""
+    (inner, outer), there = sizes, np.empty_like(y)
+    call(kernel, start[:inner], start[inner:], t, p, there[:outer], there[outer:], work)
+    distance, largest = 0.0, 1.0
+    for i in range(outer):
+        apart = abs(there[i] - y[i])
+        if not apart <= distance:
+            distance = apart if apart < np.inf else np.inf  # noqa: FURB136 - NaN too
+        largest = max(largest, abs(y[i]))
+    return distance <= limit * largest
 
 
 @loop

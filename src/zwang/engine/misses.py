@@ -23,9 +23,10 @@ def largest_miss(kernel: Kernel, y: FloatArray, t: FloatArray, p: FloatArray, nq
     ----------
     kernel : (q, v, t, p) → (φ, ψ).
     """
-    phi, psi = (np.empty(port.size) for port in kernel.outputs)
+    phi, psi = kernel.outputs
+    sizes = nq, phi.size, psi.size, kernel.work_size
     y, t, p = np.ascontiguousarray(y), np.ascontiguousarray(t), np.ascontiguousarray(p)
-    return _largest(kernel.address, y, t, p, nq, phi, psi, kernel.work())
+    return _largest(kernel.address, y, t, p, sizes)
 
 
 def evaluated(
@@ -66,9 +67,10 @@ def larger(values, most):
 
 
 @loop
-def _largest(kernel, y, t, p, nq, phi, psi, work):
-    """`largest_miss` by address."""
-    most = 0.0
+def _largest(kernel, y, t, p, sizes):
+    """`largest_miss` by address; sizes are those of q, φ, ψ and the work array."""
+    most, nq = 0.0, sizes[0]
+    phi, psi, work = np.empty(sizes[1]), np.empty(sizes[2]), np.empty(sizes[3])
     for k in range(y.shape[0]):
         call(kernel, y[k, :nq], y[k, nq:], t[k:], p, phi, psi, work)
         most = larger(psi, larger(phi, most))

@@ -185,10 +185,10 @@ class Program:
             addresses[3] = events.address
         return addresses
 
-    def work(self, events: Kernel | None = None, further: tuple[str, ...] = ()) -> np.ndarray:
-        """A work array large enough for every one of these kernels."""
+    def largest(self, events: Kernel | None = None, further: tuple[str, ...] = ()) -> Kernel:
+        """The one of these kernels whose work array is large enough for every one of them."""
         most = self._used(further)[1]
-        return (events if events is not None and events.work_size > most.work_size else most).work()
+        return events if events is not None and events.work_size > most.work_size else most
 
 
 def fuse(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def state_arrays(
         t = np.asarray(t, dtype=float)
     except (TypeError, ValueError) as error:
         raise InputError("time t", found=shown(t), expected="numbers") from error
-    if not finite(t):
+    if not (finite(t) if t.ndim else isfinite(t)):
         raise InputError("time t", found=shown(t), expected="a finite number")
     if q.ndim == v.ndim == 1 and not t.ndim:
         return q, v, t
@@ -54,7 +55,7 @@ def state_arrays(
 
 
 def _vector(letter: str, value: Any, names: tuple[str, ...]) -> FloatArray:
-    if isinstance(value, Mapping):
+    if type(value) is not np.ndarray and isinstance(value, Mapping):
         for name in value:
             if name not in names:
                 raise UnknownNameError(f"{letter}", name, names)
@@ -86,7 +87,12 @@ def _vector(letter: str, value: Any, names: tuple[str, ...]) -> FloatArray:
 
 def single_time(t: Any) -> float:
     """A single finite time."""
-    time = np.asarray(t, dtype=float)
+    if isinstance(t, float) and isfinite(t):
+        return float(t)  # by far the most frequent case
+    try:
+        time = np.asarray(t, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError("time t", found=shown(t), expected="a finite number") from error
     if time.ndim or not np.isfinite(time):
         raise InputError("time t", found=str(t), expected="a finite number")
     return float(time)

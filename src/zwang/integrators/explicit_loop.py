@@ -79,7 +79,7 @@ class ExplicitLoop(Loop):
             settings.until,
             settings.tolerance,
             self.entry_sizes,
-            self.limits,
+            settings.limits,
             self.options,
             self.times,
             out.t,

@@ -25,6 +25,7 @@ from zwang.integrators.gauss_nodes import (
     DIVERGED,
     LAST,
     LENGTH,
+    LOWEST_RATE,
     ORIGIN,
     RATE,
     TOO_LONG,
@@ -58,6 +59,7 @@ from zwang.integrators.shared import (
     NEXT,
     NO_ROOT,
     NOT_FINITE,
+    PARTS,
     PROJECTIONS,
     REJECTED,
     REJECTS,
@@ -68,6 +70,7 @@ from zwang.integrators.shared import (
     TOO_SMALL,
     H,
     T,
+    begin_step,
     keep_sizes,
     note_sizes,
     project_once,
@@ -79,7 +82,7 @@ from zwang.kernels.call import call, part
 from zwang.kernels.jit import inlined, loop
 from zwang.kernels.mixing import NODES
 
-__all__ = ["ERROR_ORDER", "NODE_VECTORS", "VECTORS", "advance"]
+__all__ = ["ERROR_ORDER", "NODE_VECTORS", "advance", "begin"]
 
 ERROR_ORDER = 9  # of the error within a step
 SAFETY = 0.8  # its ninth power is what the error aims at: estimates vary, rejections are dear
@@ -188,6 +191,33 @@ def save_between(
     count[NEXT, 0] = k
 
 
+@inlined
+def clear(array):
+    """All entries of an array (rows, columns) zero."""
+    for i in range(array.shape[0]):
+        for j in range(array.shape[1]):
+            array[i, j] = 0.0
+
+
+@loop
+def begin(
+    kernels, y, real, count, p, kept, past, work, nq, tolerance, scale, until, h_max, lanes
+):  # fmt: skip
+    """A first h; the derivative at y stands for those at the nodes of a step before."""
+    derivative = np.empty_like(y)
+    begin_step(
+        kernels, y, real, count, p, derivative, work, nq, tolerance, scale, ERROR_ORDER, until,
+        h_max, lanes,
+    )  # fmt: skip
+    for i in range(y.shape[0]):
+        for j in range(NODES):
+            kept[i, j] = derivative[i, 0]
+    for k in range(past.shape[0]):
+        past[k] = 0.0
+    past[LENGTH] = past[LAST] = real[H, 0]
+    past[RATE] = LOWEST_RATE
+
+
 @loop
 def advance(
     kernels,  # addresses: derivative, project, residual, events
@@ -202,7 +232,7 @@ def advance(
     coefficients,  # nodes, weights, integral, analysis
     until,
     tolerance,
-    size,  # absolute size of each entry of y, and the share of |y| that adds to it (2, n)
+    size,  # absolute size of each entry of y, and the share of |y| that adds to it (2, n, 1)
     limits,  # smallest h, largest h, fixed h or 0
     options,  # project?, save every step?, look for events?, stop where rank is lost?
     times,  # times to save at
@@ -214,18 +244,10 @@ def advance(
     event_values,  # g at y (events, 1)
     event_before,  # g at the start of the last step
     previous,  # time and state at the start of the last step, for events
-    x,  # VECTORS like y to work with
     at_nodes,  # NODE_VECTORS arrays (n, NODES) to work with
     tables,  # (4, NODES, NODES) to work with
-    zeros,  # (n or NODES, 1)
-    moments,  # (3, 1): times at the start and at the end of the step, and room
-    part_of,  # what an error counts as, times h (n,)
     pivots,  # of the position rows and their sizes, see `shared` (PARTS · rows, 1)
-    node_pivots,  # the same at nodes (PARTS · rows, NODES)
-    ratio,  # relative residuals (rows, 1)
-    g_new,  # g at the new point (events, 1)
     atol,  # absolute part of the tolerance (n,)
-    marks,  # (2, 1) booleans
     work,
     budget,
     lanes,
@@ -236,8 +258,14 @@ def advance(
     h_min, h_max, h_fixed = limits
     nodes, weights, integral, analysis = coefficients
     fixed = h_fixed > 0.0
+    x, part_of = np.empty((VECTORS, n, 1)), np.empty(n)  # what an error counts as, times h
+    zeros, node_pivots = np.empty((max(n, NODES), 1)), np.empty((PARTS * max(sizes[1], 1), NODES))
+    clear(zeros)
+    clear(node_pivots)
+    ratio, g_new = np.empty((max(sizes[2], 1), 1)), np.empty((max(events, 1), 1))
+    start, ts, before = np.empty((1, 1)), np.empty((1, 1)), np.empty(1)
+    marks = np.empty((2, 1), np.bool_)
     point, at, total = x[POINT], tables[3, 0:1], tables[3, 1]
-    start, ts, before = moments[0:1], moments[1:2], moments[2]
     Y, first, second, near = at_nodes[Y_], at_nodes[F_], at_nodes[G_], at_nodes[PROJECTED:]
     for _ in range(budget):
         if not count[ACTIVE, 0]:
@@ -259,7 +287,7 @@ def advance(
         for j in range(NODES):
             at[0, j] = t + nodes[j] * h
         for i in range(n):
-            part_of[i] = h / (tolerance * (size[0, i] + size[1, i] * abs(y[i, 0])))
+            part_of[i] = h / (tolerance * (size[0, i, 0] + size[1, i, 0] * abs(y[i, 0])))
         predict(first, kept, past, h, nodes, analysis, tables, zeros, n)
         is_near = count[NEAR, 0] > 0
         outcome, sweeps = solve(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +11,7 @@ from zwang.integrators import gauss_nodes as nodes
 from zwang.integrators import shared as sh
 from zwang.integrators.collocation import gauss as gauss_points
 from zwang.integrators.loop import Loop, Output
-from zwang.kernels.element import Kernel
+from zwang.kernels.element import address
 from zwang.kernels.mixing import NODES
 from zwang.terms import FloatArray
 
@@ -31,44 +30,46 @@ class GaussLoop(Loop):
 
     def prepare(self) -> None:
         """Coefficients, nodes and what belongs to them."""
-        program, n = self.program, len(self.state)
-        self.node_addresses, most = _node_kernels(program)
-        if most.work_size > len(self.work):
-            self.work = most.work()
+        n = len(self.state)
+        self.node_addresses, work_size = _node_kernels(self.program)
         c = gauss_points(NODES)
         self.coefficients = (c.c, c.b, c.integral, c.analysis)
-        lines = aligned((1 + gauss.NODE_VECTORS) * n + 4 * NODES, NODES)
+        kept, at_nodes, tables = n, gauss.NODE_VECTORS * n, 4 * NODES
+        work_size = max(len(self.work), work_size)
+        lines = aligned(NODES * (kept + at_nodes + tables) + work_size)
+        self.work = lines[-work_size:]
+        lines = lines[:-work_size].reshape(-1, NODES)
         self.kept, self.past = lines[:n], np.zeros(nodes.PAST)
-        self.memory[sh.ERROR] = sh.LEAST_ERROR
-        self.sizes_of_entries = self.entry_sizes[:, :, 0].copy()
         self.space = (
-            np.empty((gauss.VECTORS, n, 1)),
-            lines[n : -4 * NODES].reshape(gauss.NODE_VECTORS, n, NODES),
-            lines[-4 * NODES :].reshape(4, NODES, NODES),
-            np.zeros((max(n, NODES), 1)),
-            np.zeros((3, 1)),
-            np.empty(n),
-            self.pivots,
-            sh.room_for_pivots(program.rows[0], NODES),
-            np.empty((max(self.sizes[2], 1), 1)),
-            np.empty((max(self.event_count, 1), 1)),
-            self.absolute,
-            np.zeros((2, 1), dtype=bool),
+            lines[n:-tables].reshape(gauss.NODE_VECTORS, n, NODES),
+            lines[-tables:].reshape(4, NODES, NODES),
         )
+        self.memory[sh.ERROR] = sh.LEAST_ERROR
 
     def begin(self) -> None:
         """The derivative at the present state stands for a step before, and a step."""
-        derivative = np.empty_like(self.state)
-        self.first_step(derivative, gauss.ERROR_ORDER)
-        self.kept[...] = derivative
-        self.past[...] = 0.0
-        self.past[nodes.LENGTH] = self.past[nodes.LAST] = self.memory[sh.H, 0]
-        self.past[nodes.RATE] = nodes.LOWEST_RATE
+        settings = self.settings
+        gauss.begin(
+            self.addresses,
+            self.state,
+            self.memory,
+            self.counts,
+            self.parameters,
+            self.kept,
+            self.past,
+            self.work,
+            self.program.nq,
+            settings.tolerance,
+            self.scales,
+            settings.until,
+            settings.limits[1],
+            self.lanes,
+        )
 
     def held_back(self, lane: int = 0) -> bool:
         """Whether most of many steps were as long as sweeps converge: the motion is stiff."""
-        steps = self.counts[sh.ACCEPTS, lane]
-        return bool(steps >= MANY_STEPS and self.counts[sh.AT_STABILITY, lane] > 0.5 * steps)
+        steps = self.counts.item(sh.ACCEPTS, lane)
+        return steps >= MANY_STEPS and self.counts.item(sh.AT_STABILITY, lane) > 0.5 * steps
 
     def run(self, out: Output, budget: int) -> int:
         """Call the compiled loop."""
@@ -86,8 +87,8 @@ class GaussLoop(Loop):
             self.coefficients,
             settings.until,
             settings.tolerance,
-            self.sizes_of_entries,
-            self.limits,
+            self.entry_sizes,
+            settings.limits,
             self.options,
             self.times,
             out.t,
@@ -99,16 +100,18 @@ class GaussLoop(Loop):
             self.event_before,
             self.previous,
             *self.space,
+            self.pivots,
+            self.absolute,
             self.work,
             budget,
             self.lanes,
         )
 
 
-def _node_kernels(program: Any) -> tuple[np.ndarray, Kernel]:
+def _node_kernels(program: Any) -> tuple[np.ndarray, int]:
     """Addresses of acceleration, rates and project at nodes, 0 for those that are not needed.
 
-    And the kernel among them that needs the most room to work in.
+    And the length of the work array that will do for all of them.
     """
     if "nodes" not in program.frames:
         names = ["acceleration", *([] if program.plain_rates else ["rates"])]
@@ -116,14 +119,13 @@ def _node_kernels(program: Any) -> tuple[np.ndarray, Kernel]:
         kernels = {name: program.at_nodes(name) for name in names}
         wanted = [kernels.get(name) for name in ("acceleration", "rates", "project")]
         addresses = [0 if kernel is None else kernel.address for kernel in wanted]
-        most = max(kernels.values(), key=lambda kernel: kernel.work_size)
+        most = max(kernel.work_size for kernel in kernels.values())
         program.frames["nodes"] = np.array(addresses, dtype=np.int64), most
     return program.frames["nodes"]
 
 
-def aligned(*shape: int) -> FloatArray:
+def aligned(size: int) -> FloatArray:
     """An array of zeros that begins with a line of the cache."""
-    size = prod(shape)
     array = np.zeros(size + _LINE // 8)
-    first = -array.ctypes.data % _LINE // 8
-    return array[first : first + size].reshape(shape)
+    first = -address(array) % _LINE // 8
+    return array[first : first + size]

@@ -23,6 +23,7 @@ __all__ = [
     "DIVERGED",
     "LAST",
     "LENGTH",
+    "LOWEST_RATE",
     "ORIGIN",
     "PAST",
     "RATE",

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from operator import add
-from typing import ClassVar
+from operator import add, itemgetter
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -41,12 +41,9 @@ STEPS_PER_CHUNK = 20_000
 RANK_ROWS = 256
 #: Frames that are kept with a program.
 FRAMES = 32
-#: Steps below this, relative to the end of the simulation, are no longer told from none.
-SMALLEST_STEP = 16.0 * float(np.finfo(float).eps)
 
 
-@dataclass(frozen=True)
-class RankLog:
+class RankLog(NamedTuple):
     """A change of rank: when, how many position rows are dependent, for longer?, the state."""
 
     t: float
@@ -55,8 +52,7 @@ class RankLog:
     y: FloatArray
 
 
-@dataclass(frozen=True)
-class Chunk:
+class Chunk(NamedTuple):
     """What one call of the compiled loop produced.
 
     Attributes
@@ -119,6 +115,8 @@ class Frame:
     entry_sizes : of each lane the size below which an entry's error is absolute, and 1 where it is
         relative above that, 0 where it is absolute whatever the entry, (2, n, W).
     addresses : of the kernels.
+    largest : the kernel whose work array will do for all of them.
+    memory, counts : of a loop before it begins, but for the time.
     event_count : event functions.
     sizes : coordinates, position rows, rows of residuals, event functions.
     options : whether to project, to save every step, to look for events, to return where rank is
@@ -129,6 +127,9 @@ class Frame:
     absolute: FloatArray
     entry_sizes: FloatArray
     addresses: np.ndarray
+    largest: Kernel
+    memory: np.ndarray
+    counts: np.ndarray
     event_count: int
     sizes: np.ndarray
     options: tuple[bool, bool, bool, bool]
@@ -146,13 +147,15 @@ class Frame:
         carried: bool,
     ) -> Frame:
         """What it is, kept with the program unless there are events."""
-        key = settings.tolerance, settings.drift, settings.on_singular, kernels
-        key = *key, every_step, carried, scales.tobytes()
-        found = program.frames.get(key)
-        if found is None or events is not None:
+        projects = settings.drift is Drift.PROJECTION
+        stops = settings.on_singular is OnSingular.STOP
+        chosen = settings.tolerance, projects, stops, kernels
+        key = *chosen, every_step, carried, scales.tobytes()
+        found = program.frames.get(key) if events is None else None
+        if found is None:
             if program.carrier is not None and not carried:
                 scales = program.carrier.scales(scales)
-            found = cls._made(program, settings, scales, events, kernels, every_step=every_step)
+            found = cls._made(program, scales, events, *chosen, every_step=every_step)
             if events is None:
                 if len(program.frames) >= FRAMES:
                     program.frames.clear()
@@ -163,25 +166,37 @@ class Frame:
     def _made(
         cls,
         program: Program,
-        settings: Settings,
         scales: FloatArray,
         events: Kernel | None,
+        tolerance: float,
+        projects: bool,  # noqa: FBT001 - by position alone
+        stops: bool,  # noqa: FBT001
         kernels: tuple[str, ...],
         *,
         every_step: bool,
     ) -> Frame:
         sizes = np.stack([np.abs(scales), np.where(scales < 0.0, 0.0, 1.0)])
-        count = 0 if events is None else events.outputs[0].size
-        projects = settings.drift is Drift.PROJECTION and program.rows[1] > 0
-        stops = settings.on_singular is OnSingular.STOP or len(program.left_out) > 0
+        count, W = 0 if events is None else events.outputs[0].size, program.lanes
+        memory, counts = np.zeros((sh.REALS, W)), np.zeros((sh.COUNTS, W), dtype=np.int64)
+        memory[sh.ERROR] = 1e-4
+        memory[sh.PIVOT] = memory[sh.AHEAD] = np.inf  # not known
+        counts[sh.ACTIVE] = counts[sh.FALLING] = 1
         return cls(
             np.array(scales, dtype=float),
-            settings.tolerance * np.maximum(np.abs(scales), 1e-300),
-            np.repeat(sizes[:, :, None], program.lanes, axis=2),
+            tolerance * np.maximum(np.abs(scales), 1e-300),
+            np.repeat(sizes[:, :, None], W, axis=2),
             program.addresses(events, kernels),
+            program.largest(events, kernels),
+            memory,
+            counts,
             count,
             np.array([program.nq, *program.rows[:2], count]),
-            (projects, every_step, count > 0, stops),
+            (
+                projects and program.rows[1] > 0,
+                every_step,
+                count > 0,
+                stops or len(program.left_out) > 0,
+            ),
         )
 
 
@@ -234,6 +249,8 @@ class Loop(ABC):
     LOOKS: ClassVar[tuple[float, ...]] = tuple(k / PARTS for k in range(1, PARTS))
     #: Kernels of the program that the method calls besides those that all do.
     KERNELS: ClassVar[tuple[str, ...]] = ()
+    #: Whether the next chunk is to begin with the present state.
+    saves_present: bool = False
 
     def __init__(
         self,
@@ -266,16 +283,13 @@ class Loop(ABC):
         self.event_count = frame.event_count
         self.state = np.array(y, dtype=float, order="C")  # the loop works in place
         self.parameters = np.array(p, dtype=float, order="C")
-        self.memory = np.zeros((sh.REALS, W))
-        self.counts = np.zeros((sh.COUNTS, W), dtype=np.int64)
-        self.memory[sh.T], self.memory[sh.ERROR] = t, 1e-4
-        self.memory[sh.PIVOT] = self.memory[sh.AHEAD] = np.inf  # not known
-        self.counts[sh.ACTIVE] = self.counts[sh.FALLING] = 1
-        self.times = np.zeros(0) if times is None else np.ascontiguousarray(times, dtype=float)
+        self.memory, self.counts = frame.memory.copy(), frame.counts.copy()
+        self.memory[sh.T] = t
+        self.times = np.zeros(0) if every_step else np.ascontiguousarray(times, dtype=float)
         if len(self.times):
             self.counts[sh.NEXT] = self.times.searchsorted(t, side="right")
         self.lanes = (0,) * W
-        self.work = program.work(events, self.KERNELS)
+        self.work = frame.largest.work()
         #: Pivots of position rows and what they are compared with, which is remembered.
         self.pivots = sh.room_for_pivots(program.rows[0], W)
         rows = max(program.rows[0], 1)
@@ -285,10 +299,12 @@ class Loop(ABC):
         #: Time and state at the start of the last step, for events.
         self.previous = np.zeros((3, max(n, 2), W))
         self.prepare()
-        if project:
-            self.project()
+        if project and self.options[0]:
+            self._project()
         if t < settings.until:
-            self.restart()
+            self.begin()
+            if events is not None:
+                self._look(events)
         else:
             self.counts[sh.ACTIVE] = 0
 
@@ -304,21 +320,18 @@ class Loop(ABC):
     def run(self, out: Output, budget: int) -> int:
         """Call the compiled loop; why it returned."""
 
-    def restart(self) -> None:
-        """Forget the past and go on from the present state, as at the start."""
-        self.begin()
-        self.counts[sh.REJECTED] = self.counts[sh.NEAR] = 0
-        if self._events is not None:
-            nq = self.program.nq
-            call(
-                self._events.address,
-                self.state[:nq],
-                self.state[nq:],
-                self.memory[sh.T : sh.T + 1],
-                self.parameters,
-                self.event_values,
-                self.work,
-            )
+    def _look(self, events: Kernel) -> None:
+        """The event functions at the present state."""
+        nq = self.program.nq
+        call(
+            events.address,
+            self.state[:nq],
+            self.state[nq:],
+            self.memory[sh.T : sh.T + 1],
+            self.parameters,
+            self.event_values,
+            self.work,
+        )
 
     @property
     def t(self) -> FloatArray:
@@ -367,77 +380,61 @@ class Loop(ABC):
             self.state.T, rates.T, float(self.t[0]), self.parameters.T
         )
 
-    def project(self) -> bool:
-        """Put the present state on its constraints; whether that converged."""
-        if not self.options[0]:
-            return True
-        n, W = self.state.shape
-        ok = np.empty(W, dtype=bool)
-        sizes = self.program.rows
-        sh.projected(
+    def _project(self) -> None:
+        """Put the present state on its constraints."""
+        sh.project_start(
             self.addresses,
             self.state,
-            self.memory[sh.T : sh.T + 1],
+            self.memory,
+            self.counts,
             self.parameters,
             self.pivots,
-            np.empty((max(sizes[1], 1), W)),
+            self.sizes,
             self.work,
-            self.program.nq,
             self.absolute,
-            ok,
-            np.empty(W),
-            np.empty(W, dtype=bool),
-            np.empty((n, W)),
             self.lanes,
         )
-        # Rows that are dependent here and at the end of a step were so from the start.
-        self.counts[sh.ENDED] = (self.pivots[: sizes[0]] < sh.RANK_PIVOT).sum(axis=0)
-        return bool(ok.all())
 
     def first_step(self, derivative: FloatArray, error_order: int) -> None:
         """Choose a first step, and write the derivative at the present state."""
-        span = min(self.settings.until - self.memory[sh.T, 0], self.settings.largest_step)
-        sh.first_step(
+        settings = self.settings
+        sh.begin_step(
             self.addresses,
             self.state,
-            self.memory[sh.T : sh.T + 1],
+            self.memory,
+            self.counts,
             self.parameters,
             derivative,
             self.work,
             self.program.nq,
-            self.settings.tolerance,
+            settings.tolerance,
             self.scales,
             error_order,
-            np.array([span] * len(self.lanes)),
-            self.memory[sh.H],
+            settings.until,
+            settings.limits[1],
             self.lanes,
         )
-        self.counts[sh.EVALUATIONS] += 2
 
     def advance(self, budget: int = STEPS_PER_CHUNK, rows: int = BUFFER_ROWS) -> Chunk:
         """Run until done, a buffer is full, the budget of steps is used or an event is met."""
         n, W = self.state.shape
         projects, every_step, _, _ = self.options
         if not every_step:  # no more than there are times to come
-            left = len(self.times) - int(self.counts[sh.NEXT].min())
-            rows = min(rows, left + 2)
+            left = len(self.times) - min(self.counts[sh.NEXT].tolist())
+            rows = min(rows, left + 3)
         rank_rows = RANK_ROWS if projects and self.program.rows[0] else 1
         while True:
             out = Output(rows, n, W, rank_rows)
+            if self.saves_present:
+                out.t[:, 0], out.y[:, 0], out.filled[:] = self.t, self.state.T, 1
+                self.saves_present = False
             code = self.run(out, budget)
-            if code == sh.FULL and not out.filled.any() and not out.rank_rows.any():
+            filled, logged = out.filled.tolist(), out.rank_rows.tolist()
+            if code == sh.FULL and not any(filled) and not any(logged):
                 rows *= 4  # more save times within one step than the buffer holds
                 continue
-            return Chunk(
-                code,
-                out.t,
-                out.y,
-                out.filled.tolist(),
-                out.ranks,
-                out.rank_rows.tolist(),
-                self.parameters,
-                self.program.carrier,
-            )
+            carrier = self.program.carrier
+            return Chunk(code, out.t, out.y, filled, out.ranks, logged, self.parameters, carrier)
 
     def work_done(self, lane: int = 0) -> tuple[int, ...]:
         """Steps, rejected ones, evaluations, projections, Jacobians, factorisations."""
@@ -455,12 +452,6 @@ class Loop(ABC):
         """Whether stability and not accuracy decided the step, so that another method would do."""
         return False
 
-    @property
-    def limits(self) -> tuple[float, float, float]:
-        """Smallest step, below which t + h is no longer told from t; largest; fixed or 0."""
-        smallest = SMALLEST_STEP * max(abs(self.settings.until), 1e-6)
-        return smallest, self.settings.largest_step, self.settings.step
-
 
 def met_all_rows(program: Program, counts: np.ndarray) -> bool:
     """`Loop.met_all_rows` from what a lane counted."""
@@ -470,13 +461,9 @@ def met_all_rows(program: Program, counts: np.ndarray) -> bool:
 
 def work_of(counts: np.ndarray, lane: int) -> tuple[int, ...]:
     """`Loop.work_done` from what a loop counted."""
-    entries = (
-        sh.ACCEPTS,
-        sh.REJECTS,
-        sh.EVALUATIONS,
-        sh.PROJECTIONS,
-        sh.JACOBIANS,
-        sh.FACTORISATIONS,
-    )
-    own = counts[:, lane].tolist()
-    return tuple(own[k] for k in entries)
+    return _WORK(counts[:, lane].tolist())
+
+
+_WORK = itemgetter(
+    sh.ACCEPTS, sh.REJECTS, sh.EVALUATIONS, sh.PROJECTIONS, sh.JACOBIANS, sh.FACTORISATIONS
+)

@@ -52,7 +52,7 @@ class RadauLoop(Loop):
             self.settings.until,
             self.settings.tolerance,
             self.scales,
-            self.limits,
+            self.settings.limits,
             self.options,
             self.times,
             out.t,

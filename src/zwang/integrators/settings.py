@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from zwang.errors import InputError, UnknownNameError
 
 __all__ = ["METHODS", "Coordinates", "Drift", "Method", "OnSingular", "Settings"]
+
+#: Steps below this, relative to the end of the simulation, are no longer told from none.
+SMALLEST_STEP = 16.0 * sys.float_info.epsilon
 
 
 @dataclass(frozen=True)
@@ -129,6 +134,12 @@ class Settings:
     def method(self) -> Method:
         """What is known of the integrator."""
         return METHODS[self.integrator]
+
+    @cached_property
+    def limits(self) -> tuple[float, float, float]:
+        """Smallest step, below which t + h is no longer told from t; largest; fixed or 0."""
+        smallest = SMALLEST_STEP * max(abs(self.until), 1e-6)
+        return smallest, float(self.largest_step), float(self.step)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for storage."""

@@ -23,6 +23,7 @@ __all__ = [
     "SINGULAR",
     "TOO_SMALL",
     "arrive",
+    "begin_step",
     "change_of_step",
     "derivative",
     "evaluate",
@@ -31,6 +32,7 @@ __all__ = [
     "note_sizes",
     "pivot_of",
     "project_once",
+    "project_start",
     "projected",
     "room_for_pivots",
     "save",
@@ -201,6 +203,26 @@ def projected(kernels, y, t, p, pivots, ratio, work, nq, atol, ok, before, settl
     return CORRECTIONS
 
 
+@loop
+def project_start(kernels, y, real, count, p, pivots, sizes, work, atol, lanes):
+    """Project the state that a loop begins with, and count the rows that are dependent there.
+
+    Found dependent again at the end of a step, they were so from the start.
+    """
+    W = len(lanes)
+    ratio, scratch, before = np.empty((max(sizes[2], 1), W)), np.empty_like(y), np.empty(W)
+    ok, settled = np.empty(W, np.bool_), np.empty(W, np.bool_)
+    projected(
+        kernels, y, real[T : T + 1], p, pivots, ratio, work, sizes[0], atol, ok, before, settled,
+        scratch, lanes,
+    )  # fmt: skip
+    for lane in range(W):
+        count[ENDED, lane] = 0
+        for k in range(sizes[1]):
+            if pivots[k, lane] < RANK_PIVOT:
+                count[ENDED, lane] += 1
+
+
 @inlined
 def arrive(
     kernels, y, t, p, out, pivots, ratio, work, nq, atol, ok, before, settled, taken, scratch, lanes
@@ -275,3 +297,17 @@ def first_step(kernels, y, t, p, k0, work, nq, tolerance, scale, order, span, h,
         top = max(d1, d2)
         better = max(1e-6, h[lane] * 1e-3) if not top > 1e-15 else (0.01 / top) ** (1.0 / order)
         h[lane] = min(100.0 * h[lane], better, span[lane])
+
+
+@loop
+def begin_step(
+    kernels, y, real, count, p, k0, work, nq, tolerance, scale, order, until, h_max, lanes
+):
+    """`first_step` for a loop that begins: what it remembers and counts."""
+    span = np.empty(len(lanes))
+    for lane in range(len(lanes)):
+        span[lane] = min(until - real[T, lane], h_max)
+        count[EVALUATIONS, lane] += 2
+    first_step(
+        kernels, y, real[T : T + 1], p, k0, work, nq, tolerance, scale, order, span, real[H], lanes
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import add
 from os import PathLike
@@ -86,7 +86,11 @@ class Counts:
     factorisations: int = 0
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(*map(add, vars(self).values(), vars(other).values()))
+        return self.plus(vars(other).values())
+
+    def plus(self, more: Iterable[int]) -> Counts:
+        """With so many more of each, in this order."""
+        return Counts(*map(add, vars(self).values(), more))
 
 
 @dataclass(frozen=True)

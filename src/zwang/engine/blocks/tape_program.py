@@ -109,10 +109,10 @@ class TapeProgram:
         used = self._used(events, further)
         return np.array([0 if x is None else x.address for x in used], dtype=np.int64)
 
-    def work(self, events: Kernel | None = None, further: tuple[str, ...] = ()) -> np.ndarray:
-        """A work array large enough for every one of these kernels."""
+    def largest(self, events: Kernel | None = None, further: tuple[str, ...] = ()) -> Kernel:
+        """The one of these kernels whose work array is large enough for every one of them."""
         used = [x for x in self._used(events, further) if x is not None]
-        return max(used, key=lambda kernel: kernel.work_size).work()
+        return max(used, key=lambda kernel: kernel.work_size)
 
     @property
     def has_nodes(self) -> bool:
