@@ -18,6 +18,7 @@ from zwang.bodies.tree import Tree, tree_of
 from zwang.engine.blocks.tape_carrier import TapeCarrier
 from zwang.engine.blocks.tape_program import TapeProgram
 from zwang.engine.program import Program
+from zwang.formulations.lazy import computed_once
 from zwang.integrators.settings import Coordinates, Settings
 from zwang.joint_entry import TapeEntry
 from zwang.joint_system import JointSystem
@@ -58,12 +59,11 @@ UNREACHED = "a state that its joints, as placed, do not reach"
 class _Found:
     """What is found of a mechanism once: its tree, and what depends on parameters."""
 
+    mechanism: MechanismSystem
     tree: Tree
     structure: Structure
-    numbers: dict[bytes, tuple[LinkNumbers, FloatArray]] = field(default_factory=dict)
+    values: dict[bytes, _Values] = field(default_factory=dict)
     systems: dict[tuple[bytes, Pattern], JointSystem] = field(default_factory=dict)
-    chosen: dict[bytes, JointSystem] = field(default_factory=dict)
-    light: dict[bytes, bool] = field(default_factory=dict)
     tapes: dict[tuple[bytes, Pattern, int], TapeProgram] = field(default_factory=dict)
     tape_carrier: TapeCarrier | None = None
 
@@ -71,68 +71,73 @@ class _Found:
     def of(cls, system: MechanismSystem) -> _Found:
         """Kept with the mechanism."""
         if "_in_joints" not in system.__dict__:
-            found = cls(tree_of(system.parts), Structure(system.parts))
+            found = cls(system, tree_of(system.parts), Structure(system.parts))
             system.__dict__["_in_joints"] = found
         return system.__dict__["_in_joints"]
 
-    def numbers_of(self, p: FloatArray) -> LinkNumbers:
-        """The numbers of the links for some parameters."""
-        return self._both(p)[0]
+    def with_values(self, p: FloatArray) -> _Values:
+        """What is found for some parameters."""
+        key = p.tobytes()
+        found = self.values.get(key)
+        if found is None:
+            if len(self.values) > KEPT:
+                self.values.clear()
+            found = self.values[key] = _Values(self, p.copy())
+        return found
 
     def vector_of(self, p: FloatArray) -> FloatArray:
+        """The numbers of the links for some parameters, as one array."""
+        return self.with_values(p).vector
+
+
+@dataclass
+class _Values:
+    """What is found of a mechanism for some parameters."""
+
+    found: _Found
+    p: FloatArray
+
+    @computed_once
+    def numbers(self) -> LinkNumbers:
+        """The numbers of the links."""
+        return link_numbers(self.found.tree, self.p)
+
+    @computed_once
+    def vector(self) -> FloatArray:
         """The same as one array."""
-        return self._both(p)[1]
+        return self.numbers.vector
 
-    def _both(self, p: FloatArray) -> tuple[LinkNumbers, FloatArray]:
-        found = self.numbers.get(p.tobytes())
-        if found is None:
-            numbers = link_numbers(self.tree, p)
-            found = numbers, numbers.vector
-            if len(self.numbers) > KEPT:
-                self.numbers.clear()
-            self.numbers[p.tobytes()] = found
-        return found
+    @computed_once
+    def has_massless_motion(self) -> bool:
+        """Whether a body can move without inertia."""
+        return has_massless_motion(self.found.tree.parts, self.p, None)
 
-    def has_massless_motion(self, p: FloatArray) -> bool:
-        """Whether a body can move without inertia, for some parameters."""
-        found = self.light.get(p.tobytes())
-        if found is None:
-            if len(self.light) > KEPT:
-                self.light.clear()
-            found = self.light[p.tobytes()] = has_massless_motion(self.tree.parts, p, None)
-        return found
-
-    def tape_of(self, mechanism: MechanismSystem, p: FloatArray, lanes: int) -> TapeProgram:
-        """The program of a large tree link by link, for some parameters."""
-        tree, first, numbers = self.tree, p.size, self.numbers_of(p)
-        if self.tape_carrier is None:
-            entry = TapeEntry(mechanism, tree, self.vector_of)
-            entry.carrier = self.tape_carrier = TapeCarrier(
+    def tape(self, lanes: int) -> TapeProgram:
+        """The program of a large tree link by link."""
+        found, tree, first = self.found, self.found.tree, self.p.size
+        if found.tape_carrier is None:
+            entry = TapeEntry(found.mechanism, tree, found.vector_of)
+            entry.carrier = found.tape_carrier = TapeCarrier(
                 "joint", entry.into, entry.scales, lambda name: tree_kernel(tree, first, name)
             )
-        key = self.structure.pattern(p), numbers.pattern(), lanes
-        if key not in self.tapes:
-            constants = dict(self.structure.constants(p))
+        key = found.structure.pattern(self.p), self.numbers.pattern(), lanes
+        if key not in found.tapes:
+            constants = dict(found.structure.constants(self.p))
             constants |= {first + k: value for k, value in key[1]}
-            self.tapes[key] = tree_program(tree, first, constants, self.tape_carrier, lanes)
-        return self.tapes[key]
+            found.tapes[key] = tree_program(tree, first, constants, found.tape_carrier, lanes)
+        return found.tapes[key]
 
-    def system_of(self, mechanism: MechanismSystem, p: FloatArray) -> JointSystem:
-        """The mechanism in the coordinates of its joints, for some parameters."""
-        found = self.chosen.get(p.tobytes())
-        if found is None:
-            numbers = self.numbers_of(p)
-            key = self.structure.pattern(p), numbers.pattern()
-            if key not in self.systems:
-                constants = self.structure.constants(p)
-                self.systems[key] = JointSystem.of_tree(
-                    mechanism, self.tree, constants, numbers, self.vector_of
-                )
-            found = self.systems[key].for_parameters(p, numbers)
-            if len(self.chosen) > KEPT:
-                self.chosen.clear()
-            self.chosen[p.tobytes()] = found
-        return found
+    @computed_once
+    def system(self) -> JointSystem:
+        """The mechanism in the coordinates of its joints."""
+        found, numbers = self.found, self.numbers
+        key = found.structure.pattern(self.p), numbers.pattern()
+        if key not in found.systems:
+            constants = found.structure.constants(self.p)
+            found.systems[key] = JointSystem.of_tree(
+                found.mechanism, found.tree, constants, numbers, found.vector_of
+            )
+        return found.systems[key].for_parameters(self.p, numbers)
 
 
 def joint_program(
@@ -142,21 +147,21 @@ def joint_program(
     asked = settings.coordinates is Coordinates.JOINT
     if system.parts.kind.plane is not None and not asked and not settings.method.nodes:
         return CHEAPER_IN_PLANE  # told without the tree
-    kept = _Found.of(system)
-    by_link = _link_by_link(kept, system, p, settings)
-    against = _too_large(kept.tree, by_link=by_link) or _not_worth(kept.tree, settings)
+    values = _Found.of(system).with_values(p)
+    tree, by_link = values.found.tree, _link_by_link(values, settings)
+    against = _too_large(tree, by_link=by_link) or _not_worth(tree, settings)
     if against:
         return against
     if by_link:
-        program = kept.tape_of(system, p, lanes)
+        program = values.tape(lanes)
         assert program.carrier is not None
         return UNREACHED if program.carrier.reached(y, t, p, FOREIGN) is None else program
-    found = kept.system_of(system, p)
+    found = values.system
     entered = found.carrier.reached(y, t, p, FOREIGN)
     if entered is None:
         return UNREACHED
     start, hat = entered
-    light = not found.rows and kept.has_massless_motion(p)
+    light = not found.rows and values.has_massless_motion
     if light and found.massless(start, t, hat):
         return "a motion of its joints that meets no inertia"
     inner = program_of(found, start, t, hat, settings, lanes)
@@ -189,18 +194,18 @@ def joint_programs(
     lanes: int,
 ) -> list[Program | None] | None:
     """The programs of many starts (N, n) with equal parameters; None if one needs a closer look."""
-    kept, nq = _Found.of(system), len(system.coordinates)
-    by_link = _link_by_link(kept, system, P[0], settings)
-    if by_link or _too_large(kept.tree, by_link=False) or _not_worth(kept.tree, settings):
+    values, nq = _Found.of(system).with_values(P[0]), len(system.coordinates)
+    tree, by_link = values.found.tree, _link_by_link(values, settings)
+    if by_link or _too_large(tree, by_link=False) or _not_worth(tree, settings):
         return None
-    found = kept.system_of(system, P[0])
+    found = values.system
     starts, hats = found.carrier.entered_rows(Y, t, P)
     there = found.carrier.leave(starts, np.full(len(Y), t), hats)[:, :nq]
     sizes = np.maximum(1.0, np.abs(Y[:, :nq]).max(axis=1, initial=0.0))
     if not np.all(np.abs(there - Y[:, :nq]).max(axis=1, initial=0.0) <= FOREIGN * sizes):
         return None
     if not found.rows:
-        if kept.has_massless_motion(P[0]):
+        if values.has_massless_motion:
             return None
         inner = [program_of(found, starts[0], t, hats[0], settings, lanes)] * len(Y)
     else:
@@ -219,14 +224,15 @@ def joint_programs(
     return [program for program, _ in outer]
 
 
-def _link_by_link(kept: _Found, system: MechanismSystem, p: FloatArray, settings: Settings) -> bool:
+def _link_by_link(values: _Values, settings: Settings) -> bool:
     """Whether a tree is evaluated by one kernel for each kind of link.
 
     Where bodies lack inertia, only the mass matrix as a whole tells whether the tree does.
     """
-    tree, explicit = kept.tree, settings.method.lanes or settings.method.nodes
-    large = system.by_blocks and not tree.constraints and len(tree.links) > LINK_BY_LINK
-    return explicit and large and not kept.has_massless_motion(p)
+    tree, method = values.found.tree, settings.method
+    large = len(tree.links) > LINK_BY_LINK and not tree.constraints
+    wanted = large and values.found.mechanism.by_blocks and (method.lanes or method.nodes)
+    return wanted and not values.has_massless_motion
 
 
 def _too_large(tree: Tree, *, by_link: bool) -> str:

@@ -210,7 +210,7 @@ class LargeMechanismSystem(MechanismSystem):
         Corrections of any acceleration, without forces, take away all that mass or constraints
         determine. What spins about its own centre without inertia may go on.
         """
-        if not any(body.singular for body in self.parts.bodies):
+        if not self._may_be_loose:
             return
         generator, basis = np.random.default_rng(0), np.zeros((len(v), 0))
         while True:
@@ -222,6 +222,11 @@ class LargeMechanismSystem(MechanismSystem):
             basis = np.column_stack([basis, left / size])
         if basis.size:
             raise undetermined_error(self.parts, q, one_by_one(self.parts, basis))
+
+    @cached_property
+    def _may_be_loose(self) -> bool:
+        """Whether some body, or some motion of it, may lack inertia."""
+        return any(body.singular for body in self.parts.bodies)
 
     def _undetermined(
         self, q: FloatArray, a: FloatArray, t: FloatArray, p: FloatArray

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,34 +95,34 @@ def _about(seconds: float) -> str:
     return f", about {clock if hours or minutes else f'{rest} s'} left"
 
 
-@contextmanager
-def reporting(*, progress: bool | Report | None) -> Iterator[Report | None]:
+class reporting:  # noqa: N801 - used as `with reporting(…) as report`
     """What to call with records, for the argument `progress` of `simulate`; None if nobody looks.
 
     None shows a bar in terminals and notebooks, after a second; True shows one at once, and lines
     where there is no terminal; False shows nothing.
     """
-    if progress is not None and not isinstance(progress, bool) and not callable(progress):
-        raise InputError(
-            "progress", found=shown(progress), expected="None, True, False or a function"
-        )
-    if callable(progress):
-        yield progress
-        return
-    display = None if progress is False else _display(always=progress is True)
-    if display is None:
-        yield None
-        return
-    patience = 0.0 if progress else PATIENCE
 
-    def show(record: Progress | EnsembleProgress) -> None:
-        if record.seconds >= patience:
-            display.show(record)
+    def __init__(self, *, progress: bool | Report | None) -> None:
+        if progress is not None and not isinstance(progress, bool) and not callable(progress):
+            raise InputError(
+                "progress", found=shown(progress), expected="None, True, False or a function"
+            )
+        self._progress = progress
+        quiet = progress is False or callable(progress)
+        self._display = None if quiet else _display(always=progress is True)
 
-    try:
-        yield show
-    finally:
-        display.close()
+    def __enter__(self) -> Report | None:
+        if callable(self._progress):
+            return self._progress
+        return None if self._display is None else self._show
+
+    def _show(self, record: Progress | EnsembleProgress) -> None:
+        if self._display is not None and record.seconds >= (0.0 if self._progress else PATIENCE):
+            self._display.show(record)
+
+    def __exit__(self, *error: object) -> None:
+        if self._display is not None:
+            self._display.close()
 
 
 def _display(*, always: bool) -> _Bar | _Note | _Lines | None:

@@ -220,7 +220,7 @@ class _Origin(NamedTuple):
             frozenset(start["inactive"]),
             values,
             system.parameter_vector(values),
-            np.array([*start["q"], *start["v"]]),
+            np.array([*start["q"], *start["v"]], dtype=float),
             start["t"],
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -574,14 +575,18 @@ class System:
 
     def largest_miss(self, y: FloatArray, t: FloatArray, p: FloatArray) -> float:
         """Largest of |φ| and |ψ| at states y (rows, n), times (rows,); infinite if not finite."""
-        from zwang.engine.misses import largest_miss
-
-        nq = len(self.coordinates)
         if not self.opaque:
-            return largest_miss(self._misses, y, t, p, nq)
+            return self._largest_miss(y, t, p)
+        nq = len(self.coordinates)
         found = self.evaluator("residuals", _position_and_rates, y[:, :nq], y[:, nq:], t, p)
         most = max(float(np.abs(x).max(initial=0.0)) for x in found)
         return most if all(finite(x) for x in found) else np.inf
+
+    @computed_once
+    def _largest_miss(self) -> Callable[[FloatArray, FloatArray, FloatArray], float]:
+        from zwang.engine.misses import largest_miss
+
+        return partial(largest_miss, self._misses, len(self.coordinates))
 
     @computed_once
     def _misses(self) -> Kernel:

@@ -19,11 +19,12 @@ SUMS = 1e-11
 def both(m, lanes=1):
     """The program of one expression, the one link by link, and parameters."""
     system = m.system
-    p, kept = system.parameter_vector(), _Found.of(system)
-    whole = kept.system_of(system, p)
+    p = system.parameter_vector()
+    kept = _Found.of(system).with_values(p)
+    whole = kept.system
     program = whole.own_program(np.zeros(0), 0.0, p, None, 1)
-    hat = np.concatenate([p, kept.numbers_of(p).vector])
-    return whole, program, kept.tape_of(system, p, lanes), hat
+    hat = np.concatenate([p, kept.vector])
+    return whole, program, kept.tape(lanes), hat
 
 
 def state(tree, seed):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["disagreements", "evaluated", "largest_miss"]
 
 
-def largest_miss(kernel: Kernel, y: FloatArray, t: FloatArray, p: FloatArray, nq: int) -> float:
+def largest_miss(kernel: Kernel, nq: int, y: FloatArray, t: FloatArray, p: FloatArray) -> float:
     """Largest of |φ| and |ψ| at states y (rows, n) and times (rows,); infinite if one is no number.
 
     Parameters

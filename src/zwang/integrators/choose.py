@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 from zwang.engine.program import Program
@@ -34,11 +32,8 @@ def start_loop(program: Program, settings: Settings, *state: Any, **choices: Any
     return LOOPS[settings.integrator](program, settings, *state, **choices)
 
 
-@lru_cache
 def chosen(settings: Settings, *, at_nodes: bool) -> Settings:
     """The settings with a method for a program that can be evaluated at nodes, or cannot."""
-    if settings.integrator == "auto":
-        return replace(settings, integrator="gauss" if at_nodes else "order8")
     if settings.integrator == "gauss" and not at_nodes:
         raise InputError(
             "integrator='gauss'",
@@ -46,4 +41,4 @@ def chosen(settings: Settings, *, at_nodes: bool) -> Settings:
             expected="compiled equations",
             advice="integrator='auto' takes what there is.",
         )
-    return settings
+    return settings.at_nodes if at_nodes else settings.by_states

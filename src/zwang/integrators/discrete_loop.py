@@ -28,6 +28,7 @@ class DiscreteLoop(Loop):
 
     def prepare(self) -> None:
         """The stages, and what the method remembers from step to step."""
+        super().prepare()
         stages = self.program.stages(self.method)
         none = (0, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), 0)
         given = [(s.kernel.address, s.rows, s.columns, s.unknowns) for s in stages]

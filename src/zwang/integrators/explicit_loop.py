@@ -31,6 +31,7 @@ class ExplicitLoop(Loop):
 
     def prepare(self) -> None:
         """Coefficients and stages."""
+        super().prepare()
         self.tableau = TABLEAUS[self.settings.integrator]
         n, W = self.state.shape
         self.stages = np.zeros((len(self.tableau.C), n, W))

@@ -35,7 +35,7 @@ class GaussLoop(Loop):
         c = gauss_points(NODES)
         self.coefficients = (c.c, c.b, c.integral, c.analysis)
         kept, at_nodes, tables = n, gauss.NODE_VECTORS * n, 4 * NODES
-        work_size = max(len(self.work), work_size)
+        work_size = max(self.largest.work_size, work_size, 1)
         lines = aligned(NODES * (kept + at_nodes + tables) + work_size)
         self.work = lines[-work_size:]
         lines = lines[:-work_size].reshape(-1, NODES)

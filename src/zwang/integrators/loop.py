@@ -5,8 +5,8 @@ To add an integrator: name it in `settings.METHODS`, derive its loop from `Loop`
 
 1.  names in `REMEMBERED` every array it needs to go on with the same bits;
 2.  names in `KERNELS` what it calls besides derivative, project, residual and events;
-3.  sets up its own arrays in `prepare`, and in `begin` what it must know at the present state;
-    what is the same in all loops of a program is in its `Frame`;
+3.  sets up its own arrays in `prepare`, besides those of `Loop`, and in `begin` what it must know
+    at the present state; what is the same in all loops of a program is in its `Frame`;
 4.  in `run` integrates from `state` at `memory[T]`, fills the output and tells why it returned.
 
 Everything else, here and in the driver, is the same for all methods.
@@ -289,7 +289,7 @@ class Loop(ABC):
         if len(self.times):
             self.counts[sh.NEXT] = self.times.searchsorted(t, side="right")
         self.lanes = (0,) * W
-        self.work = frame.largest.work()
+        self.largest = frame.largest
         #: Pivots of position rows and what they are compared with, which is remembered.
         self.pivots = sh.room_for_pivots(program.rows[0], W)
         rows = max(program.rows[0], 1)
@@ -308,9 +308,9 @@ class Loop(ABC):
         else:
             self.counts[sh.ACTIVE] = 0
 
-    @abstractmethod
     def prepare(self) -> None:
-        """Set up the arrays that the method has of its own."""
+        """Set up the arrays that the method has of its own, and room for kernels to work in."""
+        self.work = self.largest.work()
 
     @abstractmethod
     def begin(self) -> None:

@@ -26,6 +26,7 @@ class RadauLoop(Loop):
 
     def prepare(self) -> None:
         """Derivative, stages, Jacobian, and what Newton's method remembers."""
+        super().prepare()
         n = len(self.state)
         self.derivative, self.stages = np.zeros((n, 1)), np.zeros((3, n, 1))
         self.jacobian, self.newton = np.zeros((n * n, 1)), np.zeros(radau_stages.NEWTON)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
@@ -134,6 +134,16 @@ class Settings:
     def method(self) -> Method:
         """What is known of the integrator."""
         return METHODS[self.integrator]
+
+    @cached_property
+    def at_nodes(self) -> Settings:
+        """The same, with "auto" decided for equations that can be evaluated at nodes."""
+        return replace(self, integrator="gauss") if self.integrator == "auto" else self
+
+    @cached_property
+    def by_states(self) -> Settings:
+        """The same, with "auto" decided for equations that are evaluated state by state."""
+        return replace(self, integrator="order8") if self.integrator == "auto" else self
 
     @cached_property
     def limits(self) -> tuple[float, float, float]:
