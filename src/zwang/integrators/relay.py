@@ -22,6 +22,7 @@ from zwang.integrators.shared import (
     RANK_PIVOT,
     H,
     T,
+    evaluate,
     first_step,
     projected,
     save,
@@ -98,7 +99,12 @@ def begin(
                 count[ENDED, lane] = dependent
                 for i in range(n):
                     y[i, lane] = point[i, lane]
-    first_step(kernels, y, t, p, derivative, work, nq, tolerance, scales, order, span, steps, lanes)
+    if span[0] > 0.0:
+        first_step(
+            kernels, y, t, p, derivative, work, nq, tolerance, scales, order, span, steps, lanes
+        )
+    else:  # a simulation of no length
+        evaluate(kernels, y, t, p, derivative, work, nq)
     for lane in side_by_side(lanes):
         if fresh[lane]:
             real[H, lane] = steps[lane]
