@@ -6,6 +6,7 @@ from numpy.polynomial import Polynomial
 
 import zwang as zw
 from zwang import library
+from zwang.engine.columns import ColumnsKernel
 from zwang.integrators import radau_stages as radau
 from zwang.integrators.lu import factorise, substitute
 from zwang.integrators.settings import Drift, Settings
@@ -128,6 +129,9 @@ def test_jacobian_is_the_derivative_of_the_derivative(case, stabilised):
         return np.concatenate(program.kernel("derivative")(y[: len(q)], y[len(q) :], t, p))
 
     found = program.kernel("jacobian")(q, v, t, p)[0].reshape(n, n).T
+    one_by_one = ColumnsKernel("jacobian", program.kernel("along"))
+    by_columns = one_by_one(q, v, t, p)[0].reshape(n, n).T
+    np.testing.assert_allclose(by_columns, found, atol=ROUNDING * np.abs(found).max())
     h = 1e-3  # five points: the error is of order h⁴, rounding is divided by h
     columns = [
         (

@@ -30,6 +30,7 @@ __all__ = [
     "Expressions",
     "Factor",
     "accelerate",
+    "along",
     "entries_of",
     "jacobian",
     "project",
@@ -252,18 +253,13 @@ def jacobian(e: Expressions) -> casadi.SX:
     y = ca.vertcat(e.q, e.v)
     if factor is None:
         return ca.jacobian(ca.vertcat(e.q_dot, a), y)
-    n, m = factor.n, factor.m
-    held_a = ca.SX.sym("a", n)
-    held_lam = ca.SX.sym("lam", m) if e.multipliers is None else e.multipliers
-    force = e.force if e.law is None else e.force + e.law
-    residual = ca.vertcat(
-        force + ca.mtimes(e.A.T, held_lam) - ca.mtimes(e.M, held_a), e.b - ca.mtimes(e.A, held_a)
-    )
-    held, values = ca.vertcat(held_a, held_lam), ca.vertcat(a, lam)
+    n = factor.n
+    held, values, residual = _held(e, factor, a, lam)
     right = ca.substitute(ca.jacobian(residual, y), held, values)
     sides = [(right[:n, k], right[n:, k]) for k in range(y.numel())]
     columns = [factor.respond(f, b) for f, b in sides]
     if e.law is not None:
+        held_lam = held[n:]
         seen = _seen(e.law, held_lam)
         dC = ca.substitute(ca.jacobian(e.law, held_lam[seen]), held, values)
         slope = _law_slope(factor, dC, seen)
@@ -271,6 +267,42 @@ def jacobian(e: Expressions) -> casadi.SX:
         columns = [factor.respond(f + more, b) for (f, b), more in zip(sides, forces, strict=True)]
     rows = ca.horzcat(*(da for da, _ in columns))
     return ca.vertcat(ca.jacobian(e.q_dot, y), rows)
+
+
+def along(e: Expressions, direction: casadi.SX) -> casadi.SX:
+    """The product of `jacobian` with a direction, shape (nq + nv, 1), by one solve."""
+    import casadi as ca
+
+    a, lam, factor = accelerate(e)
+    y = ca.vertcat(e.q, e.v)
+    if factor is None:
+        return ca.jtimes(ca.vertcat(e.q_dot, a), y, direction)
+    n = factor.n
+    held, values, residual = _held(e, factor, a, lam)
+    right = ca.substitute(ca.jtimes(residual, y, direction), held, values)
+    da, dlam = factor.respond(right[:n], right[n:])
+    if e.law is not None:
+        held_lam = held[n:]
+        seen = _seen(e.law, held_lam)
+        dC = ca.substitute(ca.jacobian(e.law, held_lam[seen]), held, values)
+        more = ca.mtimes(dC, ca.solve(_law_slope(factor, dC, seen), dlam[seen]))
+        da, _ = factor.respond(right[:n] + more, right[n:])
+    return ca.vertcat(ca.jtimes(e.q_dot, y, direction), da)
+
+
+def _held(
+    e: Expressions, factor: Factor, a: casadi.SX, lam: casadi.SX
+) -> tuple[casadi.SX, casadi.SX, casadi.SX]:
+    """Symbols for (v̇, λ), their values, and what the equations miss by with the former."""
+    import casadi as ca
+
+    held_a = ca.SX.sym("a", factor.n)
+    held_lam = ca.SX.sym("lam", factor.m) if e.multipliers is None else e.multipliers
+    force = e.force if e.law is None else e.force + e.law
+    residual = ca.vertcat(
+        force + ca.mtimes(e.A.T, held_lam) - ca.mtimes(e.M, held_a), e.b - ca.mtimes(e.A, held_a)
+    )
+    return ca.vertcat(held_a, held_lam), ca.vertcat(a, lam), residual
 
 
 #: Newton steps for a law that depends on its reaction. Coulomb's is linear on each side of zero, so

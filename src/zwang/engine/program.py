@@ -28,9 +28,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.engine.carrier import Carrier
+from zwang.engine.columns import ColumnsKernel
 from zwang.engine.direct import accelerations, is_direct
 from zwang.engine.discrete import METHODS, StageExpressions
-from zwang.engine.fused import Expressions, accelerate, jacobian, project
+from zwang.engine.fused import Expressions, accelerate, along, jacobian, project
 from zwang.errors import ZwangError
 from zwang.kernels.element import Kernel
 from zwang.kernels.element import compile as compile_kernel
@@ -43,6 +44,8 @@ __all__ = ["Program", "Stage", "fuse"]
 
 #: Number of the parameters among the inputs of a kernel.
 _PARAMETERS = 3
+#: Coordinates and velocities up to which their Jacobian is one expression.
+AS_A_WHOLE = 60
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,7 @@ class Program:
     left_out : numbers of the constraint rows that follow from others and do not act.
     carrier : the coordinates it is written in, if these are not those of its system.
     plain_rates : whether q̇ = v.
+    direction : symbol of a further input of the kernel ``along``, J(q, v)·direction.
     compiled : name → kernel, of those that were asked for.
     frames : what loops keep here for the next of their kind.
     """
@@ -104,6 +108,7 @@ class Program:
     left_out: tuple[int, ...] = ()
     carrier: Carrier | None = None
     plain_rates: bool = False
+    direction: casadi.SX | None = field(default=None, repr=False)
     compiled: dict[str, Kernel] = field(default_factory=dict, repr=False)
     frames: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     _stages: dict[str, tuple[Stage, ...]] = field(default_factory=dict, repr=False)
@@ -124,7 +129,11 @@ class Program:
     def kernel(self, name: str) -> Kernel:
         """A kernel, compiled when it is first asked for."""
         if name not in self.compiled:
-            self.compiled[name] = compile_kernel(self._function(name), lanes=self.lanes, name=name)
+            if name == "jacobian" and self.nq + self.nv > AS_A_WHOLE and self.lanes == 1:
+                self.compiled[name] = ColumnsKernel(name, self.kernel("along"))
+            else:
+                function = self._function(name)
+                self.compiled[name] = compile_kernel(function, lanes=self.lanes, name=name)
         return self.compiled[name]
 
     def at_nodes(self, name: str) -> Kernel:
@@ -140,7 +149,8 @@ class Program:
         import casadi as ca
 
         outputs = [ca.densify(x) for x in self.outputs[name]()]
-        return ca.Function(name, list(self.inputs), outputs)
+        inputs = [*self.inputs, *([self.direction] if name == "along" else [])]
+        return ca.Function(name, inputs, outputs)
 
     def stages(self, method: str) -> tuple[Stage, ...]:
         """The stages of a fixed-step method, compiled when they are first asked for."""
@@ -209,6 +219,9 @@ def fuse(
     """
     if stabilisation:
         e = _stabilised(e, stabilisation)
+    import casadi as ca
+
+    direction = ca.SX.sym("direction", e.q.numel() + e.v.numel())
     solved = cache(lambda: accelerate(e)[:2])
     alone = cache(lambda: accelerations(e)) if is_direct(e) else lambda: solved()[0]
     outputs: dict[str, Callable[[], Sequence[casadi.SX]]] = {
@@ -218,6 +231,7 @@ def fuse(
         "arrival": lambda: [e.q_dot, alone(), _ratios(e)],
         "forces": solved,
         "jacobian": lambda: [jacobian(e)],
+        "along": lambda: [along(e, direction)],
     }
     if e.psi.numel() or e.unit:
         outputs["project"] = lambda: project(e)
@@ -236,6 +250,7 @@ def fuse(
         left_out,
         carrier,
         _are_velocities(e.q_dot, e.v),
+        direction,
     )
 
 
