@@ -69,11 +69,13 @@ def load(
     system = _system_of(system)
     require_same_model(stored, system)
     from zwang.between import states_between
+    from zwang.functions.event import events_of
     from zwang.simulate import rerun_of
 
-    if events:
-        require_same_events(stored, system, events)
-    return StoredRun.of(stored, system, states_between, rerun_of(stored, system, events or {}))
+    watched = events_of(events)
+    if watched:
+        require_same_events(stored, system, watched)
+    return StoredRun.of(stored, system, states_between, rerun_of(stored, system, watched))
 
 
 def _system_of(model: Any) -> System:

@@ -21,7 +21,7 @@ from zwang.choices import choices_of, require_known, require_law, require_single
 from zwang.errors import UnknownNameError, ZwangError
 from zwang.event_actions import accumulates, dormant, effect_of
 from zwang.functions.arguments import single_time
-from zwang.functions.event import Event
+from zwang.functions.event import Event, events_of
 from zwang.integrators import shared as sh
 from zwang.integrators.choose import start_loop
 from zwang.integrators.loop import Chunk
@@ -124,7 +124,7 @@ def simulate(
         settings,
         times,
         sizes,
-        dict(events or {}),
+        events_of(events),
         frozenset(inactive),
         values,
         p,
@@ -158,14 +158,14 @@ def resume(
     certify: bool | float = False,
 ) -> Run:
     """Go on with a stored run that was interrupted; `zwang.resume` documents it."""
-    stored = read_store(path)
+    watched, stored = events_of(events), read_store(path)
     stored.require_sound()
     require_same_model(stored, system)
     if stored.commits[-1]["finished"] or not stored.commits[-1]["open"]:
-        return StoredRun.of(stored, system, states_between, rerun_of(stored, system, events or {}))
+        return StoredRun.of(stored, system, states_between, rerun_of(stored, system, watched))
     require_same_versions(stored)
-    require_same_events(stored, system, events or {})
-    simulation = _Simulation.restored(_Origin.of(stored, system, events or {}), stored, store_every)
+    require_same_events(stored, system, watched)
+    simulation = _Simulation.restored(_Origin.of(stored, system, watched), stored, store_every)
     simulation.certify_every = interval_of(certify)
     with reporting(progress=progress) as report:
         simulation.run(report)

@@ -791,7 +791,8 @@ class System:
         save : None for every accepted step, an interval [s], or the times.
         scales : name → size below which the error of a coordinate or velocity counts as absolute.
         parameters : name → value in place of the default; nothing is recompiled.
-        events : name → `zwang.event`.
+        events : name → `zwang.event`; a bare function, or the name of a quantity, is watched for
+            zero and recorded.
         inactive : constraints that do not act at the start, to be switched on by events.
         store : path of a new folder to write the run to while it is made, see `zwang.resume`.
         store_every : seconds between commits to the store.

@@ -223,3 +223,18 @@ def test_what_a_step_sees_is_found(integrator, part):
     watched = zw.System(["x"], mass=lambda: [[1.0]], parameters={"at": seen})
     found = watched.simulate([0.0], [1.0], until=40.0, integrator=integrator, events={"p": peak})
     assert np.abs([e.t for e in found.events] - (seen + wide * np.array([-1.0, 1.0]))).max() < FOUND
+
+
+def test_what_events_are_given_as():
+    fall = zw.System(["x"], mass=[[1.0]], force=[-G])
+    choices = {"until": 1.0, "save": [1.0]}
+    runs = [
+        fall.simulate([1.0], events={"floor": watched}, **choices)
+        for watched in (zw.event("x"), "x", lambda q: q[0])
+    ]
+    assert [run.events[0].t for run in runs] == [runs[0].events[0].t] * 3
+    for wrong in ([zw.event("x")], zw.event("x"), "x"):
+        with pytest.raises(zw.InputError, match=r"events: .* a dictionary of names and zw\.event"):
+            fall.simulate([1.0], events=wrong, **choices)
+    with pytest.raises(zw.InputError, match="event: found 3; expected a function"):
+        fall.simulate([1.0], events={"floor": 3}, **choices)

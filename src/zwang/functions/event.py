@@ -17,6 +17,7 @@ __all__ = [
     "Switch",
     "bounce",
     "event",
+    "events_of",
     "set_parameters",
     "switch",
 ]
@@ -123,6 +124,17 @@ def event(
     if not np.isfinite(level):
         raise InputError("event, at", found=shown(at), expected="a number")
     return Event(function, direction, actions, level)
+
+
+def events_of(given: Any) -> dict[str, Event]:
+    """Events by name, as a user gives them; a bare function or name is watched and recorded."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InputError(
+            "events", found=shown(given), expected="a dictionary of names and zw.event(…)"
+        )
+    return {name: e if isinstance(e, Event) else event(e) for name, e in given.items()}
 
 
 def bounce(restitution: float = 1.0) -> Bounce:
