@@ -248,7 +248,7 @@ def test_rows_that_become_dependent_are_passed_from_any_start(tolerance, k):
     assert drift < MAGNIFIED * tolerance
 
 
-@pytest.mark.parametrize("tolerance", [1e-8, 1e-11])
+@pytest.mark.parametrize("tolerance", [1e-8, 1e-9, 1e-11])
 def test_a_bead_goes_straight_on_where_two_wires_cross(tolerance):
     # On y² = x² the whole of the one row vanishes at the crossing.
     bead = zw.System(
@@ -261,4 +261,5 @@ def test_a_bead_goes_straight_on_where_two_wires_cross(tolerance):
     expected = -1.0 + run.t + 0.25 * run.t**2
     assert np.abs(run.q - expected[:, None]).max() < tolerance
     (passed,) = run.ranks
-    assert abs(passed.t - 2.0 * (np.sqrt(2.0) - 1.0)) < 1e-5
+    # It is looked for on a cubic over a step of a second.
+    assert abs(passed.t - 2.0 * (np.sqrt(2.0) - 1.0)) < 3e-5

@@ -1,4 +1,4 @@
-"""Accelerations alone, of rows that are independent: nothing regularised, little divided.
+"""Accelerations and corrections, of independent rows: nothing regularised, little divided.
 
 Rows that depend on others need the regularised factor of `fused`, and a correction for it, so that
 they share a force. Where none does but in singular positions, the system
@@ -22,9 +22,8 @@ and all others what the rows say.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import combinations_with_replacement
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from zwang.engine.elimination import analyse
 from zwang.engine.fused import DELTA, Expressions, entries_of, triplets
@@ -32,52 +31,62 @@ from zwang.engine.fused import DELTA, Expressions, entries_of, triplets
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["VANISHING", "accelerations", "is_direct"]
+__all__ = ["VANISHING", "Direct", "accelerations", "is_direct"]
 
 #: Least pivot of a row that vanishes: smaller than that of any row of a mechanism.
 VANISHING = 1e-100
 
 
 def is_direct(e: Expressions) -> bool:
-    """Whether accelerations of a system can be had without its multipliers."""
+    """Whether a system can be solved so, and nothing of it asks for its multipliers."""
     solved = e.acceleration is None and e.law is None and not e.singular_mass
     return solved and (e.independent or e.distinct)
 
 
 def accelerations(e: Expressions) -> casadi.SX:
     """v̇, shape (nv, 1)."""
-    return _Solve(e).run()
+    return Direct(e, e.A).move(e.force, e.b)
 
 
-class _Solve:
-    """Gauss's elimination of K y = x, K symmetric, on symbols."""
+class Direct:
+    """Gauss's elimination of K, symmetric, on symbols.
 
-    def __init__(self, e: Expressions) -> None:
+    Attributes
+    ----------
+    pivots : those of the rows relative to R, shape (m, 1): near 1 for a row by itself, near zero
+        for one that depends on rows eliminated before it; 1 for a row that went with a velocity.
+    sizes : R, and 1 for a row that went with a velocity, shape (m, 1).
+    """
+
+    def __init__(self, e: Expressions, A: casadi.SX) -> None:
         import casadi as ca
 
-        self.e, self.n = e, e.M.shape[0]
-        n, m = self.n, e.A.shape[0]
-        self.rows = rows = list(triplets(e.A))
+        self.n, self.m, self.independent = e.M.shape[0], A.shape[0], e.independent
+        n = self.n
+        self.rows = rows = list(triplets(A))
         self.K = {(i, j): value for i, j, value in triplets(e.M) if i >= j}
         self.K |= {(n + row, j): value for row, j, value in rows}
         self.inverse_mass = [1.0 / value for value in entries_of(ca.diag(e.M))]
-        self.x = [*entries_of(e.force), *entries_of(e.b)]
-        self.y: dict[int, casadi.SX] = {}
         mass = [(i, j) for i, j in self.K if i < n]
         acting = [(row, j) for row, j, _ in rows]
-        self.plan = analyse(n, m, mass, acting, _constant(rows))
+        plan = analyse(n, self.m, mass, acting, _constant(rows))
+        self._relative, self._sizes = [ca.SX(1)] * self.m, [ca.SX(1)] * self.m
+        self.steps = [
+            self._single(*pivot, below) if len(pivot) == 1 else self._pair(*pivot, below)
+            for pivot, below in zip(plan.pivots, plan.below, strict=True)
+        ]
+        self.pivots, self.sizes = ca.vertcat(*self._relative), ca.vertcat(*self._sizes)
 
-    def run(self) -> casadi.SX:
-        """v̇ of y = (v̇, μ)."""
+    def move(self, force: casadi.SX, rhs: casadi.SX) -> casadi.SX:
+        """v̇ of M v̇ = force + Aᵀλ, A v̇ = rhs."""
         import casadi as ca
 
-        back = [
-            self._single(*pivot, below) if len(pivot) == 1 else self._pair(*pivot, below)
-            for pivot, below in zip(self.plan.pivots, self.plan.below, strict=True)
-        ]
-        for solve in reversed(back):
-            solve()
-        return ca.vertcat(*(self.y[j] for j in range(self.n)))
+        x = [*entries_of(force), *entries_of(rhs)]
+        for step in self.steps:
+            step.forward(x)
+        for step in reversed(self.steps):
+            step.back(x)
+        return ca.vertcat(*x[: self.n])
 
     def _coupled(self, k: int, below: tuple[int, ...]) -> dict[int, casadi.SX]:
         """Entries of column k of K."""
@@ -88,32 +97,36 @@ class _Solve:
         key = (max(i, j), min(i, j))
         self.K[key] = self.K[key] + by if key in self.K else by
 
-    def _single(self, k: int, below: tuple[int, ...]) -> Callable[[], None]:
-        """Eliminate by the pivot of k; what finds y_k once those below are known."""
+    def _single(self, k: int, below: tuple[int, ...]) -> _Single:
+        """Eliminate by the pivot of k."""
         column, inverse = self._coupled(k, below), 1.0 / self._pivot(k)
         factors = {i: value * inverse for i, value in column.items()}
         for i, j in combinations_with_replacement(column, 2):
             self._change(i, j, -(factors[i] * column[j]))
-        for i, factor in factors.items():
-            self.x[i] = self.x[i] - factor * self.x[k]
-
-        def solve() -> None:
-            self.y[k] = self._less(self.x[k] * inverse, factors)
-
-        return solve
+        return _Single(k, inverse, factors)
 
     def _pivot(self, k: int) -> casadi.SX:
         """D of a single pivot."""
         import casadi as ca
 
-        if k < self.n or self.e.independent:
+        if k < self.n:
             return self.K[k, k]
-        row = [(j, a) for i, j, a in self.rows if i == k - self.n]
-        entries = [(j, a) for j, a in row if a.is_constant()] or row
-        size = sum((a * a * self.inverse_mass[j] for j, a in entries), start=ca.SX(0))
-        return ca.fmin(self.K.get((k, k), ca.SX(0)), -(DELTA * size + VANISHING))
+        pivot, row = self.K.get((k, k), ca.SX(0)), k - self.n
+        entries = [(j, a) for i, j, a in self.rows if i == row]
+        size = self._sizes[row] = self._size(entries)
+        self._relative[row] = -pivot / (size + (size == 0.0))
+        if self.independent:
+            return pivot
+        least = self._size([(j, a) for j, a in entries if a.is_constant()] or entries)
+        return ca.fmin(pivot, -(DELTA * least + VANISHING))
 
-    def _pair(self, j: int, row: int, below: tuple[int, ...]) -> Callable[[], None]:
+    def _size(self, entries: list[tuple[int, casadi.SX]]) -> casadi.SX:
+        """Σⱼ a_ij²/M_jj."""
+        import casadi as ca
+
+        return sum((a * a * self.inverse_mass[j] for j, a in entries), start=ca.SX(0))
+
+    def _pair(self, j: int, row: int, below: tuple[int, ...]) -> _Pair:
         """Eliminate velocity j by a row, and the multiplier of the row by the equation of j."""
         u, w = self._coupled(j, below), self._coupled(row, below)
         inverse, m = 1.0 / self.K[row, j], self.K[j, j]
@@ -124,24 +137,57 @@ class _Solve:
             for k, factor in share.items():
                 change = coupling * factor
                 self._change(i, k, -2.0 * change if i == k else -change)
-        given = self.x[row] * inverse
-        rest = self.x[j] - m * given
-        for i, coupling in u.items():
-            self.x[i] = self.x[i] - coupling * given
-        for k, factor in share.items():
-            self.x[k] = self.x[k] - factor * rest
+        return _Pair(j, row, inverse, m, u, share)
 
-        def solve() -> None:
-            y = self.y[j] = self._less(given, share)
-            self.y[row] = self._less(self.x[j] - m * y, u) * inverse
 
-        return solve
+class _Single(NamedTuple):
+    """Elimination of unknown k by its own equation."""
 
-    def _less(self, value: casadi.SX, factors: dict[int, casadi.SX]) -> casadi.SX:
-        """What is left of a value without the shares of unknowns that are known."""
-        for i, factor in factors.items():
-            value = value - factor * self.y[i]
-        return value
+    k: int
+    inverse: casadi.SX
+    factors: dict[int, casadi.SX]
+
+    def forward(self, x: list[casadi.SX]) -> None:
+        """Take the share of k out of the right sides that are left."""
+        for i, factor in self.factors.items():
+            x[i] = x[i] - factor * x[self.k]
+
+    def back(self, x: list[casadi.SX]) -> None:
+        """Put the unknown in the place of its right side, once those after it are there."""
+        x[self.k] = _less(x[self.k] * self.inverse, self.factors, x)
+
+
+class _Pair(NamedTuple):
+    """Elimination of velocity j by a row, and of its multiplier by the equation of j."""
+
+    j: int
+    row: int
+    inverse: casadi.SX
+    mass: casadi.SX
+    couplings: dict[int, casadi.SX]
+    share: dict[int, casadi.SX]
+
+    def forward(self, x: list[casadi.SX]) -> None:
+        """Take the share of both out of the right sides that are left."""
+        given = x[self.row] = x[self.row] * self.inverse
+        rest = x[self.j] - self.mass * given
+        for i, coupling in self.couplings.items():
+            x[i] = x[i] - coupling * given
+        for k, factor in self.share.items():
+            x[k] = x[k] - factor * rest
+
+    def back(self, x: list[casadi.SX]) -> None:
+        """Put both in the places of their right sides, once those after them are there."""
+        force, y = x[self.j], _less(x[self.row], self.share, x)
+        x[self.j] = y
+        x[self.row] = _less(force - self.mass * y, self.couplings, x) * self.inverse
+
+
+def _less(value: casadi.SX, factors: dict[int, casadi.SX], x: list[casadi.SX]) -> casadi.SX:
+    """What is left of a value without the shares of unknowns that are known."""
+    for i, factor in factors.items():
+        value = value - factor * x[i]
+    return value
 
 
 def _constant(rows: list[tuple[int, int, casadi.SX]]) -> list[tuple[int, int]]:

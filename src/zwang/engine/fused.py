@@ -15,9 +15,9 @@ The recipe, for M v̇ = f + Aᵀλ, A v̇ = b with rows of any rank:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from zwang.engine.elimination import Elimination, analyse
 
@@ -194,6 +194,10 @@ class Factor:
         lam = ca.vertcat(*(-y for y in x[n:])) if self.m else ca.SX(0, 1)
         return ca.vertcat(*x[:n]), lam
 
+    def move(self, force: casadi.SX, rhs: casadi.SX) -> casadi.SX:
+        """v̇ of `respond`."""
+        return self.respond(force, rhs)[0]
+
     def respond(self, force: casadi.SX, rhs: casadi.SX) -> tuple[casadi.SX, casadi.SX]:
         """(v̇, λ) with M itself: where M̃ differs, corrected by the residual."""
         import casadi as ca
@@ -369,7 +373,9 @@ def _law_slope(factor: Factor, dC: casadi.SX, seen: list[int]) -> casadi.SX:
     return ca.SX.eye(len(seen)) - ca.horzcat(*columns)
 
 
-def project(e: Expressions) -> tuple[casadi.SX, casadi.SX, casadi.SX]:
+def project(
+    e: Expressions, factor_of: Callable[[Expressions, casadi.SX], Any]
+) -> tuple[casadi.SX, casadi.SX, casadi.SX]:
     """One mass-weighted correction of q and v, and pivots of the position rows, then their sizes.
 
     Groups of unit length are scaled to it. Then q ← q − N M⁻¹Aᵀ(A M⁻¹Aᵀ)⁺ φ, a Newton step; then
@@ -381,16 +387,15 @@ def project(e: Expressions) -> tuple[casadi.SX, casadi.SX, casadi.SX]:
     zero = ca.SX.zeros(e.v.numel(), 1)
     q, pivots, factor = _of_unit_length(e), ca.SX(0, 1), None
     if e.phi.numel():
-        factor = Factor(e, e.A_position)
+        factor = factor_of(e, e.A_position)
         phi = ca.substitute(e.phi, e.q, q) if e.unit else e.phi
-        step, _ = factor.respond(zero, -phi)
+        step = factor.move(zero, -phi)
         q = q + ca.mtimes(e.N, step)
         pivots = ca.vertcat(factor.pivots, factor.sizes)
     v = e.v
     if e.psi.numel():
         psi = ca.substitute(e.psi, e.q, q) if e.phi.numel() or e.unit else e.psi
         if factor is None or e.psi.numel() != e.phi.numel():
-            factor = Factor(e, e.A_rate)
-        dv, _ = factor.respond(zero, -psi)
-        v = e.v + dv
+            factor = factor_of(e, e.A_rate)
+        v = e.v + factor.move(zero, -psi)
     return q, v, pivots

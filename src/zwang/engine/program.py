@@ -29,9 +29,9 @@ import numpy as np
 
 from zwang.engine.carrier import Carrier
 from zwang.engine.columns import ColumnsKernel
-from zwang.engine.direct import accelerations, is_direct
+from zwang.engine.direct import Direct, accelerations, is_direct
 from zwang.engine.discrete import METHODS, StageExpressions
-from zwang.engine.fused import Expressions, accelerate, along, jacobian, project
+from zwang.engine.fused import Expressions, Factor, accelerate, along, jacobian, project
 from zwang.errors import ZwangError
 from zwang.kernels.element import Kernel
 from zwang.kernels.element import compile as compile_kernel
@@ -234,7 +234,8 @@ def fuse(
         "along": lambda: [along(e, direction)],
     }
     if e.psi.numel() or e.unit:
-        outputs["project"] = lambda: project(e)
+        loops = is_direct(e) and not e.independent
+        outputs["project"] = lambda: project(e, Direct if loops else Factor)
         outputs["residual"] = lambda: [_ratios(e)]
     kept = sum(values.numel() for values in e.checked) + len(e.unit)
     rows = (e.phi.numel(), kept, e.A.shape[0])

@@ -54,6 +54,8 @@ NEARBY = 2.0  # steps
 # as short as the errors of their stages make them, on and on.
 APPROACHING = 3
 DIP = 0.3  # no minimum is looked for unless the pivot falls below this part of its largest value
+# Pivots so near are the same: a row that is larger than of late has the pivot 1, but for rounding.
+ALIKE = 1e-9
 NEAR_END = 0.99  # of a step, where it is seen whether the pivot rises at the end
 GOLDEN = 0.6180339887498949
 PLACED = 1e-4  # of a step, to which the minimum is found; the cubic is no better
@@ -133,7 +135,7 @@ def passage(
     """
     rest = (p, x, moment, pivots, work, nq, rows, dependent, lane)
     late = pivot_between(kernels, y0, f0, y1, f1, t0, h, NEAR_END, *rest)
-    if not late < after:
+    if not late <= after * (1.0 + ALIKE):
         return -1.0  # it falls until the end: the next step will tell
     low, high, depth = 0.0, 1.0, DEPTH * max(before, after)
     # Roots of pivots are distances; where the ends are on both sides of it, it is here.
