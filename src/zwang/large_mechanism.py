@@ -37,7 +37,6 @@ from zwang.kernels.expression import read
 from zwang.mechanism_system import LARGE, MechanismSystem
 from zwang.redundancy import PIVOT, PIVOT_OF_MASSLESS, rows_without_pivot
 from zwang.run.by_elements import Balance
-from zwang.sparse import solve_sparse
 from zwang.state import Residuals
 from zwang.terms import EquationTerms, FloatArray
 
@@ -358,6 +357,8 @@ class LargeMechanismSystem(MechanismSystem):
         change: float,
     ) -> FloatArray:
         """Velocities after an impulse; see `zwang.System.after_impulse`."""
+        from zwang.sparse import solve_sparse  # loads SciPy's sparse matrices
+
         M, A = self._sparse_matrices(*_flat(q, v, t), p)
         m = A.shape[0]
         direction = solve_sparse(
