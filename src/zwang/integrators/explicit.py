@@ -153,38 +153,16 @@ def at_stability(h, K, A, B, stages, limit, lane):
 
 @loop
 def save_between(
-    kernels,
-    tableau,
-    stages,
-    K,
-    y,
-    t,
-    ts,
-    h,
-    p,
-    x,
-    near,
-    accepted,
-    project,
-    real,
-    count,
-    times,
-    out_t,
-    out_y,
-    filled,
-    pivots,
-    ratio,
-    work,
-    nq,
-    atol,
-    ok,
-    before,
-    settled,
-    lanes,
-):
-    """Save the states at times within the step from t to ts, from the interpolant, projected."""
+    kernels, tableau, stages, K, y, t, ts, h, p, x, near, accepted, project, real, count, times,
+    out_t, out_y, filled, onto, lanes,
+):  # fmt: skip
+    """Save the states at times within the step from t to ts, from the interpolant, projected.
+
+    `onto` is what `projected` takes beside state and time.
+    """
     W, n = len(lanes), y.shape[0]
     _, _, C, P = tableau
+    pivots, _, work, nq, _, _, _, _ = onto
     scratch, state, moment = x[FIRST], x[NEW], real[SAVED : SAVED + 1]
     any_near = False
     for lane in range(W):
@@ -223,22 +201,7 @@ def save_between(
             if project:
                 for other in range(W):
                     moment[0, other] = times[k]
-                projected(
-                    kernels,
-                    state,
-                    moment,
-                    p,
-                    pivots,
-                    ratio,
-                    work,
-                    nq,
-                    atol,
-                    ok,
-                    before,
-                    settled,
-                    scratch,
-                    lanes,
-                )
+                projected(kernels, state, moment, p, *onto, scratch, lanes)
             save(times[k], state, out_t, out_y, filled, lane)
             k += 1
         count[NEXT, lane] = k
@@ -306,6 +269,9 @@ def advance(
     deficit, taken, outcomes = integers[0], integers[3], integers[OUTCOMES]
     evaluations, projections = integers[1], integers[2]
     gap = GAP_8 if stages == EIGHT else GAP_5
+    tools = (pivots, kernels, nq, work, lanes)
+    onto = (pivots, ratio, work, nq, atol, ok, before, settled)
+    around = (p, x[FIRST:], real[SAVED : SAVED + 1], pivots, work, nq, sizes[1], real, count)
     while spent[0] < budget:
         for lane in side_by_side(lanes):
             t[0, lane] = real[T, lane]
@@ -337,43 +303,9 @@ def advance(
 
         # stages
         if stages == EIGHT:
-            done = stages_8(
-                y,
-                t,
-                h,
-                K,
-                POINT,
-                NEW,
-                ts,
-                x,
-                p,
-                near,
-                any_near,
-                pivots,
-                kernels,
-                nq,
-                work,
-                lanes,
-            )
+            done = stages_8(y, t, h, K, POINT, NEW, ts, x, p, near, any_near, *tools)
         else:
-            done = stages_5(
-                y,
-                t,
-                h,
-                K,
-                POINT,
-                NEW,
-                ts,
-                x,
-                p,
-                near,
-                any_near,
-                pivots,
-                kernels,
-                nq,
-                work,
-                lanes,
-            )
+            done = stages_5(y, t, h, K, POINT, NEW, ts, x, p, near, any_near, *tools)
         for lane in side_by_side(lanes):
             ts[0, lane] = until if last[lane] else t[0, lane] + h[lane]
         if stages != EIGHT:  # the estimate of order 4 looks at the derivative at the new point
@@ -397,29 +329,8 @@ def advance(
                     outcomes[lane], count[ACTIVE, lane], active[lane] = NOT_FINITE, 0, False
         if any_of(some, lanes) and project and h_fixed == 0.0:
             tangential_error(
-                kernels,
-                stages,
-                K,
-                y,
-                new,
-                h,
-                ts,
-                p,
-                size,
-                tolerance,
-                err,
-                squares,
-                across,
-                real[PIVOT],
-                pivots,
-                point,
-                scratch,
-                scratch2,
-                sums,
-                work,
-                nq,
-                sizes[1],
-                lanes,
+                *(kernels, stages, K, y, new, h, ts, p, size, tolerance, err, squares, across),
+                *(real[PIVOT], pivots, point, scratch, scratch2, sums, work, nq, sizes[1], lanes),
             )
         for lane in side_by_side(lanes):
             avoided[lane] = False
@@ -432,24 +343,7 @@ def advance(
                 for i in range(n):
                     point[i, lane] = new[i, lane]
             if project:
-                arrive(
-                    kernels,
-                    point,
-                    ts,
-                    p,
-                    K[stages],
-                    pivots,
-                    ratio,
-                    work,
-                    nq,
-                    atol,
-                    ok,
-                    before,
-                    settled,
-                    taken,
-                    scratch,
-                    lanes,
-                )
+                arrive(kernels, point, ts, p, K[stages], *onto, taken, scratch, lanes)
                 for lane in side_by_side(lanes):
                     if accepted[lane]:
                         count[PROJECTIONS, lane] += taken[lane]
@@ -531,34 +425,8 @@ def advance(
                 return FULL
         if interpolate:
             save_between(
-                kernels,
-                tableau,
-                stages,
-                K,
-                y,
-                t,
-                ts,
-                h,
-                p,
-                x,
-                within,
-                accepted,
-                project,
-                real,
-                count,
-                times,
-                out_t,
-                out_y,
-                filled,
-                pivots,
-                ratio,
-                work,
-                nq,
-                atol,
-                ok,
-                before,
-                settled,
-                lanes,
+                *(kernels, tableau, stages, K, y, t, ts, h, p, x, within, accepted, project),
+                *(real, count, times, out_t, out_y, filled, onto, lanes),
             )
 
         # acceptance
@@ -607,28 +475,8 @@ def advance(
                 for lane in range(W):
                     if some[lane]:
                         lost = look_closer(
-                            kernels,
-                            y,
-                            K[0],
-                            point,
-                            K[stages],
-                            t[0, lane],
-                            ts[0, lane],
-                            p,
-                            x[FIRST:],
-                            real[SAVED : SAVED + 1],
-                            pivots,
-                            work,
-                            nq,
-                            sizes[1],
-                            real,
-                            count,
-                            deficit[lane],
-                            arrived[lane],
-                            last[lane],
-                            rank_log,
-                            rank_rows,
-                            lane,
+                            *(kernels, y, K[0], point, K[stages], t[0, lane], ts[0, lane], *around),
+                            *(deficit[lane], arrived[lane], last[lane], rank_log, rank_rows, lane),
                         )
                         singular = singular or lost
             for lane in side_by_side(lanes):

@@ -246,29 +246,9 @@ def record(t, dependent, lasting, y, log, log_rows, lane):
 
 @inlined
 def watch_rank(
-    kernels,
-    y0,
-    f0,
-    y1,
-    f1,
-    t0,
-    t1,
-    p,
-    x,
-    moment,
-    pivots,
-    work,
-    nq,
-    rows,
-    real,
-    count,
-    deficit,
-    after,
-    last,
-    log,
-    log_rows,
-    lane,
-):
+    kernels, y0, f0, y1, f1, t0, t1, p, x, moment, pivots, work, nq, rows, real, count, deficit,
+    after, last, log, log_rows, lane,
+):  # fmt: skip
     """Log a change of rank within an accepted step or at its ends; whether rank was lost.
 
     Parameters
@@ -283,29 +263,9 @@ def watch_rank(
         remember(real, count, deficit, after, 0, t0, t1, lane)
         return False
     return look_closer(
-        kernels,
-        y0,
-        f0,
-        y1,
-        f1,
-        t0,
-        t1,
-        p,
-        x,
-        moment,
-        pivots,
-        work,
-        nq,
-        rows,
-        real,
-        count,
-        deficit,
-        after,
-        last,
-        log,
-        log_rows,
-        lane,
-    )
+        kernels, y0, f0, y1, f1, t0, t1, p, x, moment, pivots, work, nq, rows, real, count, deficit,
+        after, last, log, log_rows, lane,
+    )  # fmt: skip
 
 
 @inlined
@@ -326,29 +286,9 @@ def remember(real, count, deficit, after, found, t0, t1, lane):
 
 @loop
 def look_closer(
-    kernels,
-    y0,
-    f0,
-    y1,
-    f1,
-    t0,
-    t1,
-    p,
-    x,
-    moment,
-    pivots,
-    work,
-    nq,
-    rows,
-    real,
-    count,
-    deficit,
-    after,
-    last,
-    log,
-    log_rows,
-    lane,
-):
+    kernels, y0, f0, y1, f1, t0, t1, p, x, moment, pivots, work, nq, rows, real, count, deficit,
+    after, last, log, log_rows, lane,
+):  # fmt: skip
     """`watch_rank` where there may have been a change.
 
     Rows that are dependent at the ends of two steps running stay so; at one end alone, that was a
