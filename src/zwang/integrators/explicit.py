@@ -162,7 +162,7 @@ def save_between(
     """
     W, n = len(lanes), y.shape[0]
     _, _, C, P = tableau
-    pivots, _, work, nq, _, _, _, _ = onto
+    pivots, ratio, work, nq, atol, ok, before, settled = onto
     scratch, state, moment = x[FIRST], x[NEW], real[SAVED : SAVED + 1]
     any_near = False
     for lane in range(W):
@@ -201,7 +201,10 @@ def save_between(
             if project:
                 for other in range(W):
                     moment[0, other] = times[k]
-                projected(kernels, state, moment, p, *onto, scratch, lanes)
+                projected(
+                    kernels, state, moment, p, pivots, ratio, work, nq, atol, ok, before, settled,
+                    scratch, lanes,
+                )  # fmt: skip
             save(times[k], state, out_t, out_y, filled, lane)
             k += 1
         count[NEXT, lane] = k
