@@ -395,10 +395,11 @@ def advance(
         count[NEAR, 0] = max(0, count[NEAR, 0] - 1)
         singular = False
         if project and sizes[1]:
-            call(
-                node_kernels[2], Y, part(Y, nq), at, p, near[0], part(near[0], nq), node_pivots,
-                work,
-            )  # fmt: skip
+            if not is_near:  # otherwise sweeps have left the pivots there
+                call(
+                    node_kernels[2], Y, part(Y, nq), at, p, near[0], part(near[0], nq), node_pivots,
+                    work,
+                )  # fmt: skip
             singular = watch(
                 kernels, Y, F, at, node_pivots, y, point, start, ts, p, x[FIRST:],
                 real[SAVED : SAVED + 1], pivots, work, nq, sizes[1], real, count, deficit,
