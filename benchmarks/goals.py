@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.comparison import OURS, least
 
-__all__ = ["Goal", "goals"]
+__all__ = ["Goal", "figures", "goals"]
 
 #: Work → largest part of the best peer's time, to 1e-6 m.
 TO_1E_6 = {
@@ -43,6 +43,12 @@ class Goal:
     loop_kept: bool = False
 
 
+def figures(value: float, count: int) -> str:
+    """A number to some figures, without an exponent."""
+    rounded = float(f"{value:.{count}g}")
+    return f"{rounded:,.0f}" if rounded >= 10.0**count else f"{rounded:.{count}g}"
+
+
 def _best_peer(rows: Iterable[dict], level: float) -> dict | None:
     return least([row for row in rows if row["engine"] != OURS], level)
 
@@ -60,9 +66,9 @@ def _times(rows: list[dict[str, Any]]) -> list[Goal]:
         if best is None or own is None or loop is None:
             continue
         whole, inner = own["cpu"] / best["cpu"], loop["advance"] / best["cpu"]
-        what = f"{name} to 1e-6 m, {best['engine']} {1e3 * best['cpu']:.3g} ms"
-        figure = f"{whole:.3f} × ({1e3 * own['cpu']:.3g} ms)"
-        alone = f"{inner:.3f} × ({1e3 * loop['advance']:.3g} ms)"
+        what = f"{name} to 1e-6 m, {best['engine']} {figures(1e3 * best['cpu'], 3)} ms"
+        figure = f"{whole:.3f} × ({figures(1e3 * own['cpu'], 3)} ms)"
+        alone = f"{inner:.3f} × ({figures(1e3 * loop['advance'], 3)} ms)"
         found.append(Goal(what, f"≤ {limit:g} ×", figure, whole <= limit, alone, inner <= limit))
     return found
 

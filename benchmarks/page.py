@@ -16,7 +16,7 @@ from string import Template
 from typing import Any
 
 from benchmarks.comparison import LEVELS, OURS, least
-from benchmarks.goals import Goal, goals
+from benchmarks.goals import Goal, figures, goals
 
 __all__ = ["IMAGES", "PAGE", "RESULTS", "page", "reason", "results"]
 
@@ -45,12 +45,6 @@ UNMEASURED = "Not in the stored results: `python -m benchmarks` measures it."
 def results() -> dict[str, Any]:
     """What is stored."""
     return json.loads(RESULTS.read_text(encoding="utf-8"))
-
-
-def figures(value: float, count: int) -> str:
-    """A number to some figures, without an exponent."""
-    rounded = float(f"{value:.{count}g}")
-    return f"{rounded:,.0f}" if rounded >= 10.0**count else f"{rounded:.{count}g}"
 
 
 def milliseconds(seconds: float) -> str:
