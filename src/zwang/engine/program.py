@@ -117,6 +117,11 @@ class Program:
     )
 
     @property
+    def finest_at_nodes(self) -> float:
+        """The least tolerance at which sweeps over nodes converge at singular positions."""
+        return 0.0
+
+    @property
     def has_nodes(self) -> bool:
         """Whether its kernels come for nodes of one trajectory as well."""
         return True

@@ -28,12 +28,15 @@ LOOPS: dict[str, type[Loop]] = {
 
 def start_loop(program: Program, settings: Settings, *state: Any, **choices: Any) -> Loop:
     """The loop that the settings ask for; the arguments are those of `Loop`."""
-    settings = chosen(settings, at_nodes=program.has_nodes)
+    settings = chosen(settings, at_nodes=program.has_nodes, finest=program.finest_at_nodes)
     return LOOPS[settings.integrator](program, settings, *state, **choices)
 
 
-def chosen(settings: Settings, *, at_nodes: bool) -> Settings:
-    """The settings with a method for a program that can be evaluated at nodes, or cannot."""
+def chosen(settings: Settings, *, at_nodes: bool, finest: float = 0.0) -> Settings:
+    """The settings with a method for a program that can be evaluated at nodes, or cannot.
+
+    Below the tolerance `finest` nodes are left alone unless they are asked for.
+    """
     if settings.integrator == "gauss" and not at_nodes:
         raise InputError(
             "integrator='gauss'",
@@ -41,4 +44,4 @@ def chosen(settings: Settings, *, at_nodes: bool) -> Settings:
             expected="compiled equations",
             advice="integrator='auto' takes what there is.",
         )
-    return settings.at_nodes if at_nodes else settings.by_states
+    return settings.at_nodes if at_nodes and settings.tolerance >= finest else settings.by_states

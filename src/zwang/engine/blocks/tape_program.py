@@ -17,6 +17,9 @@ from zwang.kernels.mixing import NODES
 
 __all__ = ["TapeProgram"]
 
+#: Below this tolerance steps of forty four-bars become too small next to flat positions, at 1e-11.
+FINEST = 3e-11
+
 #: What each kernel gives.
 OUTPUTS = {
     "derivative": ("q_dot", "v_dot"),
@@ -113,6 +116,11 @@ class TapeProgram:
         """The one of these kernels whose work array is large enough for every one of them."""
         used = [x for x in self._used(events, further) if x is not None]
         return max(used, key=lambda kernel: kernel.work_size)
+
+    @property
+    def finest_at_nodes(self) -> float:
+        """As there: where rows are regularised, corrections leave more than rounding."""
+        return FINEST if self.rows[0] else 0.0
 
     @property
     def has_nodes(self) -> bool:
