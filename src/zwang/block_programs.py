@@ -28,12 +28,15 @@ if TYPE_CHECKING:
 __all__ = ["structure_of"]
 
 
-def structure_of(parts: Parts, left_out: frozenset[int] = frozenset()) -> Structure:
+def structure_of(
+    parts: Parts, left_out: frozenset[int] = frozenset(), *, distinct: bool = False
+) -> Structure:
     """The mechanism as nodes and elements; rows that are left out do not act.
 
     Parameters
     ----------
     left_out : numbers of rows among all rows of the mechanism.
+    distinct : whether the others are independent but for singular positions.
     """
     slots = parts.slots
     traced = parts.traced
@@ -80,6 +83,7 @@ def structure_of(parts: Parts, left_out: frozenset[int] = frozenset()) -> Struct
         sum(value.size for value in parts.all_parameters.values()),
         parts.is_forest,
         _laws(parts, constraints),
+        distinct,
     )
 
 

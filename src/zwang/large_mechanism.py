@@ -35,7 +35,7 @@ from zwang.integrators.settings import Drift, Settings
 from zwang.kernels.element import Kernel
 from zwang.kernels.expression import read
 from zwang.mechanism_system import LARGE, MechanismSystem
-from zwang.redundancy import PIVOT, PIVOT_OF_MASSLESS, rows_without_pivot
+from zwang.redundancy import PIVOT, PIVOT_OF_MASSLESS, Acting, rows_without_pivot
 from zwang.run.by_elements import Balance
 from zwang.state import Residuals
 from zwang.terms import EquationTerms, FloatArray
@@ -276,13 +276,16 @@ class LargeMechanismSystem(MechanismSystem):
 
     # --- the engine -------------------------------------------------------------------------------
 
-    def block_program(self, left_out: tuple[int, ...] = (), lanes: int = 1) -> BlockProgram:
-        """The compiled program; rows that are left out do not act."""
+    def block_program(
+        self, left_out: tuple[int, ...] = (), lanes: int = 1, *, distinct: bool = False
+    ) -> BlockProgram:
+        """The compiled program; rows that are left out do not act, see `structure_of`."""
         cache: dict[Any, BlockProgram] = self.__dict__.setdefault("_blocks", {})
-        if (left_out, lanes) not in cache:
-            structure = structure_of(self.parts, frozenset(left_out))
-            cache[left_out, lanes] = block_program(structure, lanes=lanes, left_out=left_out)
-        return cache[left_out, lanes]
+        key = left_out, lanes, distinct
+        if key not in cache:
+            structure = structure_of(self.parts, frozenset(left_out), distinct=distinct)
+            cache[key] = block_program(structure, lanes=lanes, left_out=left_out)
+        return cache[key]
 
     def fast_forces(
         self,
@@ -390,7 +393,7 @@ class LargeMechanismSystem(MechanismSystem):
         The equations come from the elements one by one, not from the program that solved them.
         """
         p = self.parameter_vector(parameters)
-        a, lam = self.fast_forces(q, v, t, parameters, self._left_out(q[0], float(t[0]), p))
+        a, lam = self.fast_forces(q, v, t, parameters, self._acting(q[0], float(t[0]), p).gone)
         masses, force, _, _ = self.bulk.bodies(q, v, p)
         applied = force + self.bulk.forces(q, v, t, p)[0]
         friction = self.bulk.friction(q, v, t, p, lam)
@@ -461,15 +464,16 @@ class LargeMechanismSystem(MechanismSystem):
         if not explicit or settings.formulation != "auto":
             return None
         nq = len(self.coordinates)
-        return self.block_program(self._left_out(y[:nq], t, p), lanes)
+        acting = self._acting(y[:nq], t, p)
+        return self.block_program(acting.gone, lanes, distinct=acting.distinct)
 
-    def _left_out(self, q: FloatArray, t: float, p: FloatArray) -> tuple[int, ...]:
-        """Rows that depend on others."""
+    def _acting(self, q: FloatArray, t: float, p: FloatArray) -> Acting:
+        """Which rows act; those that depend on others do not."""
         if self.parts.row_starts[-1] == 0 or self.rows_independent or self.parts.frictions:
-            return ()  # friction may look at the multiplier of any row
+            return Acting(distinct=False)  # friction may look at the multiplier of any row
         program = self.block_program()
         limit = PIVOT_OF_MASSLESS if program.structure.singular else PIVOT
-        return rows_without_pivot(program, q, t, p, limit).gone
+        return rows_without_pivot(program, q, t, p, limit)
 
     def assemble(
         self,

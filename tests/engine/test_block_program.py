@@ -11,6 +11,7 @@ from zwang.kernels.mixing import NODES
 from zwang.large_mechanism import LargeMechanismSystem
 from zwang.mechanism_system import MechanismSystem
 from zwang.programs import program_of
+from zwang.redundancy import rows_without_pivot
 
 #: In the coordinates of bodies, as blocks are.
 ABSOLUTE = Settings(until=1.0, coordinates=Coordinates.ABSOLUTE)
@@ -161,6 +162,24 @@ def test_blocks_give_what_the_whole_expression_gives(name):
         balance = terms.mass_matrix @ a - terms.applied_force - terms.constraint_matrix.T @ lam
         assert np.abs(balance).max() < SAME * max(1.0, np.abs(lam).max())
         assert np.abs(terms.constraint_matrix @ a - terms.constraint_rhs).max() < 1e-9
+
+
+@pytest.mark.parametrize("name", ["coupled", "net"])
+def test_pivots_kept_from_zero_give_what_regularised_ones_give(name):
+    parts = MECHANISMS[name].parts
+    blocks = LargeMechanismSystem.of_parts(parts)
+    p = blocks.parameter_vector()
+    for q, v in states(parts):
+        acting = rows_without_pivot(blocks.block_program(), q, 0.3, p)
+        assert acting.distinct
+        regularised, kept = (
+            blocks.block_program(acting.gone, distinct=distinct).kernel("derivative")(
+                q, v, [0.3], p
+            )
+            for distinct in (False, True)
+        )
+        for a, b in zip(kept, regularised, strict=True):
+            assert np.abs(a - b).max() <= SAME * max(1.0, np.abs(b).max())
 
 
 @pytest.mark.parametrize("name", [name for name in MECHANISMS if name != "massless couplers"])

@@ -70,13 +70,16 @@ def _definite_inverse(M: casadi.SX) -> casadi.SX:
     return ca.horzcat(*columns)
 
 
-def _ldl(S: casadi.SX) -> tuple[casadi.SX, casadi.SX]:
+def _ldl(S: casadi.SX, least: casadi.SX | None = None) -> tuple[casadi.SX, casadi.SX]:
+    """S = L D Lᵀ, with pivots no smaller than the least that are allowed."""
     import casadi as ca
 
     n = S.shape[0]
     L, d = ca.SX.eye(n), ca.SX.zeros(n, 1)
     for j in range(n):
         d[j] = S[j, j] - sum((L[j, k] * L[j, k] * d[k] for k in range(j)), ca.SX(0))
+        if least is not None:
+            d[j] = ca.fmax(d[j], least[j])
         for i in range(j + 1, n):
             rest = S[i, j] - sum((L[i, k] * L[j, k] * d[k] for k in range(j)), ca.SX(0))
             L[i, j] = rest / d[j]
@@ -160,7 +163,8 @@ def missing(r: int) -> casadi.Function:
 class Pivot:
     """The first step of a column: S = L D Lᵀ and y = L⁻¹ c.
 
-    The regularisation δ·size is added here, unless the rows are known to be independent.
+    The regularisation δ·size is added here, unless the rows are known to be independent; where they
+    are but for singular positions (`kept`), no pivot is let below it instead.
 
     Attributes
     ----------
@@ -169,12 +173,15 @@ class Pivot:
         this right side is the only one.
     """
 
-    def __init__(self, r: int, *, regular: bool, sized: bool, once: bool) -> None:
+    def __init__(self, r: int, *, regular: bool, kept: bool, sized: bool, once: bool) -> None:
         import casadi as ca
 
         half, S = symmetric(r)
         c, size = ca.SX.sym("c", r), ca.SX.sym("size", r)
-        self.L, d = _ldl(S if regular else S + DELTA * ca.diag(_safe(size)))
+        if kept:
+            self.L, d = _ldl(S, DELTA * _safe(size))
+        else:
+            self.L, d = _ldl(S if regular else S + DELTA * ca.diag(_safe(size)))
         self.inverse, self.y = 1.0 / d, solve_lower(self.L, c)
         low = [self.L[i, j] for j in range(r) for i in range(j + 1, r)]
         self.inputs = [half, c, *([size] if sized else [])]
@@ -184,11 +191,11 @@ class Pivot:
 
 
 @cache
-def factor(r: int, *, regular: bool, sized: bool, once: bool) -> casadi.Function:
+def factor(r: int, *, regular: bool, kept: bool, sized: bool, once: bool) -> casadi.Function:
     """A column by itself, or the first step of one: see `Pivot`."""
     import casadi as ca
 
-    pivot = Pivot(r, regular=regular, sized=sized, once=once)
+    pivot = Pivot(r, regular=regular, kept=kept, sized=sized, once=once)
     return ca.Function("factor", pivot.inputs, pivot.outputs)
 
 

@@ -397,6 +397,7 @@ def column(
     j: int,
     *,
     regular: bool,
+    kept: bool,
     sized: bool,
     once: bool,
 ) -> casadi.Function:
@@ -407,7 +408,7 @@ def column(
     """
     import casadi as ca
 
-    pivot = Pivot(first.rows, regular=regular, sized=sized, once=once)
+    pivot = Pivot(first.rows, regular=regular, kept=kept, sized=sized, once=once)
     C, inputs = _coupling(first, i, second, j)
     half, S = symmetric(second.rows)
     c = ca.SX.sym("c2", second.rows)

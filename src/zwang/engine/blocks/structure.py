@@ -120,6 +120,7 @@ class Structure:
     shared, node_shared : where the numbers that all elements, and all nodes, use are in p.
     parameters : length of p.
     independent : whether no row can depend on others, as in trees; then nothing is regularised.
+    distinct : whether none does but in singular positions; then pivots are kept from zero.
     laws : forces that depend on multipliers, at most one for each constraint.
     """
 
@@ -131,6 +132,7 @@ class Structure:
     parameters: int
     independent: bool = False
     laws: tuple[Law, ...] = ()
+    distinct: bool = False
 
     @property
     def q_starts(self) -> list[int]:

@@ -53,6 +53,7 @@ class Sweep:
         self.rows = [e.type.rows for e in structure.constraints]
         self._row_count = sum(self.rows)
         self.regular = structure.independent and not structure.singular
+        self.kept = structure.distinct and not (self.regular or structure.singular)
         self.sized = not self.regular or pivots is not None
         self.again = structure.singular and purpose == "accelerate"
         self.once = self.regular and purpose == "accelerate"
@@ -258,7 +259,7 @@ class Sweep:
                 self._single(e, below[0], meetings[0][0], given, found)
                 continue
             function = algebra.factor(
-                self.rows[e], regular=self.regular, sized=self.sized, once=once
+                self.rows[e], regular=self.regular, kept=self.kept, sized=self.sized, once=once
             )
             self.tape.call(function, *given, *found)
             for row, at in zip(below, meetings, strict=True):
@@ -283,7 +284,7 @@ class Sweep:
         """A column with one block below, in one call."""
         S, c = self._updated(row)
         function = kernels.column(
-            *self._types(m), regular=self.regular, sized=self.sized, once=self.once
+            *self._types(m), regular=self.regular, kept=self.kept, sized=self.sized, once=self.once
         )
         self.tape.call(
             function,
@@ -391,7 +392,7 @@ class Sweep:
         c − S λ₁ = δR λ₁ is what it misses, and it is corrected once.
         """
         x = self.right_side("x")
-        if self.regular:
+        if self.regular or self.kept:
             self.back(x, then)
             return x
         self.back(x)
@@ -472,7 +473,8 @@ class Sweep:
         def free(n: int) -> None:
             self._freely(n, x, v_dot)
 
-        x = self.right_side("x") if self.regular or self.again else self.right_side("lam")
+        once = self.regular or self.kept or self.again
+        x = self.right_side("x" if once else "lam")
         self.factor()
         for n in self.unheld():
             self.force(n)

@@ -17,8 +17,8 @@ from zwang.kernels.mixing import NODES
 
 __all__ = ["TapeProgram"]
 
-#: Below this tolerance steps of forty four-bars become too small next to flat positions, at 1e-11.
-FINEST = 3e-11
+#: Below this tolerance steps of forty four-bars become too small next to flat positions.
+FINEST = 1e-11
 
 #: What each kernel gives.
 OUTPUTS = {
@@ -119,7 +119,7 @@ class TapeProgram:
 
     @property
     def finest_at_nodes(self) -> float:
-        """As there: where rows are regularised, corrections leave more than rounding."""
+        """As there: blocks are summed up in another order, and leave a little more rounding."""
         return FINEST if self.rows[0] else 0.0
 
     @property
