@@ -25,6 +25,7 @@ from zwang.diagnosis.determinate import determinate_groups
 from zwang.diagnosis.wording import listing
 from zwang.engine.blocks.program import BlockProgram, block_program
 from zwang.errors import AssemblyError, PainleveError
+from zwang.formulations.lazy import computed_once
 from zwang.formulations.rank import DEFAULT_TOLERANCES
 from zwang.functions.arguments import single_time
 from zwang.functions.assembly.result import Assembly
@@ -80,12 +81,12 @@ class LargeMechanismSystem(MechanismSystem):
     bulk: Bulk
 
     @cached_property
-    def model(self) -> Model:  # type: ignore[override]
+    def model(self) -> Model:  # type: ignore[override] - made when it is asked for
         """All terms as one expression: slow to make for what is large, and seldom needed."""
         return model_of(self.parts, self.element_symbols)
 
-    @cached_property
-    def element_symbols(self) -> Symbols:  # type: ignore[override]
+    @computed_once
+    def element_symbols(self) -> Symbols:
         """Symbols that elements and further functions are placed on."""
         return Symbols.of(self.parts)
 

@@ -170,7 +170,7 @@ class Frame:
         events: Kernel | None,
         tolerance: float,
         projects: bool,  # noqa: FBT001 - by position alone
-        stops: bool,  # noqa: FBT001
+        stops: bool,  # noqa: FBT001 - by position alone
         kernels: tuple[str, ...],
         *,
         every_step: bool,

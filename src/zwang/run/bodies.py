@@ -209,7 +209,7 @@ def _determinate(run: Run) -> list[dict[str, bool]]:
     kept: dict[str, list[dict[str, bool]]] = run.__dict__
     if "_determinate" not in kept:
         kept["_determinate"] = [
-            s.system.determinate(  # type: ignore[attr-defined]
+            s.system.determinate(  # type: ignore[attr-defined] - of a mechanism, as it has joints
                 run.q[i], run.v[i], float(run.t[i]), s.parameters
             )
             for s in run.segments
