@@ -25,7 +25,7 @@ from scipy.integrate import solve_ivp
 
 import zwang as zw
 from zwang.integrators.settings import Settings
-from zwang.programs import program_of
+from zwang.simulation.programs import program_of
 
 PASSES = 7
 UNTIL = 100.0

@@ -22,7 +22,7 @@ from zwang.integrators.choose import LOOPS
 from zwang.integrators.settings import Settings as Choices
 from zwang.kernels.call import call
 from zwang.kernels.jit import loop
-from zwang.programs import program_of
+from zwang.simulation.programs import program_of
 
 MODULE, PACKAGES = "zwang", ("zwang",)
 STEPPED = "compiled, Gauss of order 16 or explicit of order 8, error control"

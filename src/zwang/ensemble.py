@@ -14,9 +14,6 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from zwang.between import states_between
-from zwang.choices import choices_of, require_known
-from zwang.crew import Crew
 from zwang.errors import InputError, ZwangError
 from zwang.integrators import shared as sh
 from zwang.integrators.choose import start_loop
@@ -25,10 +22,17 @@ from zwang.integrators.loop import met_all_rows, work_of
 from zwang.integrators.pace import Pace
 from zwang.integrators.relay import Relay
 from zwang.integrators.settings import Drift, OnSingular, Settings
-from zwang.interrupt import Interrupt, postponed_interrupt
-from zwang.programs import in_python, program_of
 from zwang.progress import Report, reporting
-from zwang.redundancy import (
+from zwang.run.certificate import certified, interval_of
+from zwang.run.run import Counts, Run, Segment
+from zwang.run.status import status_of, stopped_by_user
+from zwang.simulate import CHOICES, simulate
+from zwang.simulation.between import states_between
+from zwang.simulation.choices import choices_of, require_known
+from zwang.simulation.crew import Crew
+from zwang.simulation.interrupt import Interrupt, postponed_interrupt
+from zwang.simulation.programs import in_python, program_of
+from zwang.simulation.redundancy import (
     BROKEN,
     always_dependent,
     broken_row,
@@ -36,11 +40,7 @@ from zwang.redundancy import (
     left_out_note,
     rank_changes,
 )
-from zwang.run.certificate import certified, interval_of
-from zwang.run.run import Counts, Run, Segment
-from zwang.run.status import status_of, stopped_by_user
-from zwang.simulate import CHOICES, simulate
-from zwang.starts import LANES, Starts
+from zwang.simulation.starts import LANES, Starts
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.block_programs import structure_of
 from zwang.bodies.channels import Channel
 from zwang.bodies.element import Element
 from zwang.bodies.loops import loops
@@ -21,6 +20,7 @@ from zwang.bodies.many import Bulk, bulk_rows
 from zwang.bodies.model import Symbols, definition_of, model_of
 from zwang.bodies.motions import one_by_one, spins_in_place, undetermined_error
 from zwang.bodies.parts import Parts
+from zwang.coordinates.block_programs import structure_of
 from zwang.diagnosis.determinate import determinate_groups
 from zwang.diagnosis.wording import listing
 from zwang.engine.blocks.program import BlockProgram, block_program
@@ -36,8 +36,8 @@ from zwang.integrators.settings import Drift, Settings
 from zwang.kernels.element import Kernel
 from zwang.kernels.expression import read
 from zwang.mechanism_system import LARGE, MechanismSystem
-from zwang.redundancy import PIVOT, PIVOT_OF_MASSLESS, Acting, rows_without_pivot
 from zwang.run.by_elements import Balance
+from zwang.simulation.redundancy import PIVOT, PIVOT_OF_MASSLESS, Acting, rows_without_pivot
 from zwang.state import Residuals
 from zwang.terms import EquationTerms, FloatArray
 

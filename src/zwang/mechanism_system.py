@@ -12,7 +12,7 @@ from zwang.bodies.explained import MechanismExplanation, explained
 from zwang.bodies.model import Symbols, model_of
 from zwang.bodies.motions import spins_in_place, undetermined_error
 from zwang.bodies.parts import Parts, require_inertia
-from zwang.carried import carried_program, carried_programs
+from zwang.coordinates.carried import carried_program, carried_programs
 from zwang.diagnosis.explain import explain_terms
 from zwang.diagnosis.passport import Passport, Status, passport_terms
 from zwang.errors import InputError, NotUniqueError, UnknownNameError

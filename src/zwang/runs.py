@@ -68,9 +68,9 @@ def load(
         return StoredRun.of(stored, None, _needs_system)
     system = _system_of(system)
     require_same_model(stored, system)
-    from zwang.between import states_between
     from zwang.functions.event import events_of
     from zwang.simulate import rerun_of
+    from zwang.simulation.between import states_between
 
     watched = events_of(events)
     if watched:
@@ -168,7 +168,7 @@ def verify(
     Verification
         True in a condition if the run is honest; printed, it says what was found.
     """
-    from zwang.between import propagate
+    from zwang.simulation.between import propagate
 
     system = _system_of(system)
     stored = read_store(path)

@@ -16,10 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from zwang.between import states_between
-from zwang.choices import choices_of, require_known, require_law, require_single, require_start
 from zwang.errors import UnknownNameError, ZwangError
-from zwang.event_actions import accumulates, dormant, effect_of
 from zwang.functions.arguments import single_time
 from zwang.functions.event import Event, events_of
 from zwang.integrators import shared as sh
@@ -27,17 +24,7 @@ from zwang.integrators.choose import start_loop
 from zwang.integrators.loop import Chunk
 from zwang.integrators.pace import Pace
 from zwang.integrators.settings import Drift, OnSingular, Settings
-from zwang.interrupt import postponed_interrupt
-from zwang.programs import in_python, program_of
 from zwang.progress import Progress, Report, reporting
-from zwang.redundancy import (
-    BROKEN,
-    always_dependent,
-    broken_row,
-    chosen_rows_lost_rank,
-    left_out_note,
-    rank_changes,
-)
 from zwang.run.certificate import RunCertificate, certificate_and_note, interval_of
 from zwang.run.keeper import Keeper
 from zwang.run.records import (
@@ -52,8 +39,27 @@ from zwang.run.records import (
 from zwang.run.run import Counts, EventRecord, RankChange, Run, Segment
 from zwang.run.status import status_of, stopped_at_singular, stopped_by_user
 from zwang.run.store import Store, Stored, read_store
+from zwang.simulation.between import states_between
+from zwang.simulation.choices import (
+    choices_of,
+    require_known,
+    require_law,
+    require_single,
+    require_start,
+)
+from zwang.simulation.event_actions import accumulates, dormant, effect_of
+from zwang.simulation.interrupt import postponed_interrupt
+from zwang.simulation.programs import in_python, program_of
+from zwang.simulation.redundancy import (
+    BROKEN,
+    always_dependent,
+    broken_row,
+    chosen_rows_lost_rank,
+    left_out_note,
+    rank_changes,
+)
+from zwang.simulation.watch import Met, Watch
 from zwang.terms import FloatArray
-from zwang.watch import Met, Watch
 
 if TYPE_CHECKING:
     from zwang.system import System

@@ -7,10 +7,10 @@ import pytest
 import zwang as zw
 from zwang import library
 from zwang.bodies.tree import tree_of
-from zwang.choices import choices_of
 from zwang.errors import InputError
 from zwang.integrators.choose import start_loop
-from zwang.programs import program_of
+from zwang.simulation.choices import choices_of
+from zwang.simulation.programs import program_of
 
 TIGHT = 1e-11
 #: Motions in two sets of coordinates at that tolerance, over half a second [m, m/s].

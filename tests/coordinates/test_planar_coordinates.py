@@ -5,9 +5,9 @@ import pytest
 
 import zwang as zw
 from zwang import library
-from zwang.choices import choices_of
 from zwang.errors import InputError
-from zwang.programs import program_of
+from zwang.simulation.choices import choices_of
+from zwang.simulation.programs import program_of
 
 TIGHT = 1e-11
 #: Motions in two sets of coordinates at that tolerance, over a second or two [m, m/s].

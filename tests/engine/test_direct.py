@@ -9,8 +9,8 @@ from zwang.engine.elimination import analyse
 from zwang.integrators.settings import Settings
 from zwang.kernels.expression import read
 from zwang.kernels.schedule import contract, share_reciprocals
-from zwang.programs import program_of
-from zwang.redundancy import redundant_rows
+from zwang.simulation.programs import program_of
+from zwang.simulation.redundancy import redundant_rows
 
 G = 9.81
 RATE = 4.6  # of the cranks [rad/s], about that of the benchmark where it passes flat positions

@@ -5,7 +5,7 @@ import pytest
 
 from zwang import library
 from zwang.integrators.settings import Settings
-from zwang.programs import program_of
+from zwang.simulation.programs import program_of
 
 G = 9.81
 RATE = 4.6  # of the cranks [rad/s], about that of the benchmark where it passes flat positions

@@ -10,7 +10,7 @@ from zwang.engine.columns import ColumnsKernel
 from zwang.integrators import radau_stages as radau
 from zwang.integrators.lu import factorise, substitute
 from zwang.integrators.settings import Drift, Settings
-from zwang.programs import program_of
+from zwang.simulation.programs import program_of
 
 #: Rounding of a few operations, for numbers near one.
 ROUNDING = 1e-13

@@ -163,7 +163,7 @@ def test_new_parameters_compile_nothing():
 
 def test_explicit_runs_compile_no_jacobian():
     from zwang.integrators.settings import Settings
-    from zwang.programs import program_of
+    from zwang.simulation.programs import program_of
 
     system, start = governor()
     system.simulate(start, until=1e-3)

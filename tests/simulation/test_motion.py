@@ -194,7 +194,7 @@ def test_rheonomic_constraint_does_work():
 def test_lanes_give_the_bits_of_a_single_trajectory(parallelogram):
     from zwang.integrators.choose import start_loop
     from zwang.integrators.settings import Settings
-    from zwang.programs import program_of
+    from zwang.simulation.programs import program_of
 
     settings = Settings(until=2.0, tolerance=1e-9)
     starts = [np.concatenate(parallelogram_state(np.pi / 2, r)) for r in (-1.0, -1.2, -1.5, -2.0)]

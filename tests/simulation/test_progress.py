@@ -11,7 +11,7 @@ import pytest
 
 import zwang as zw
 from zwang.progress import EnsembleProgress, Progress
-from zwang.starts import LANES
+from zwang.simulation.starts import LANES
 
 START = ([1.0, 0.0], [0.0, 0.0])
 

@@ -22,14 +22,14 @@ from zwang.bodies.folding import Pattern, Structure
 from zwang.bodies.model import body_slots
 from zwang.bodies.parts import Parts
 from zwang.bodies.plane import Plane, find_plane
+from zwang.coordinates.in_joints import joint_program, joint_programs
 from zwang.engine.blocks.tape_program import TapeProgram
 from zwang.engine.carrier import WrittenCarrier
 from zwang.engine.program import Program, fuse
 from zwang.errors import InputError
-from zwang.in_joints import joint_program, joint_programs
 from zwang.integrators.settings import Coordinates, Drift, Settings
-from zwang.programs import expressions_of
-from zwang.redundancy import (
+from zwang.simulation.programs import expressions_of
+from zwang.simulation.redundancy import (
     Acting,
     dependent_on_earlier,
     redundant_rows,

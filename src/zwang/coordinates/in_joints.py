@@ -15,18 +15,18 @@ from zwang.bodies.embedding import has_massless_motion
 from zwang.bodies.folding import Pattern, Structure
 from zwang.bodies.link_numbers import LinkNumbers, link_numbers
 from zwang.bodies.tree import Tree, tree_of
+from zwang.coordinates.joint_entry import TapeEntry
+from zwang.coordinates.joint_system import JointSystem
+from zwang.coordinates.tree_programs import tree_kernel, tree_program
 from zwang.engine.blocks.tape_carrier import TapeCarrier
 from zwang.engine.blocks.tape_program import TapeProgram
 from zwang.engine.program import Program
 from zwang.formulations.lazy import computed_once
 from zwang.integrators.settings import Coordinates, Settings
-from zwang.joint_entry import TapeEntry
-from zwang.joint_system import JointSystem
-from zwang.programs import program_of
-from zwang.redundancy import redundant_rows_of_many
-from zwang.starts import all_regular, terms_at
+from zwang.simulation.programs import program_of
+from zwang.simulation.redundancy import redundant_rows_of_many
+from zwang.simulation.starts import all_regular, terms_at
 from zwang.terms import FloatArray
-from zwang.tree_programs import tree_kernel, tree_program
 
 if TYPE_CHECKING:
     from zwang.mechanism_system import MechanismSystem

@@ -10,9 +10,9 @@ from zwang.errors import InputError
 from zwang.integrators import shared as sh
 from zwang.integrators.choose import start_loop
 from zwang.integrators.settings import Settings
-from zwang.programs import program_of
 from zwang.run.run import Counts, Run, Segment
 from zwang.run.status import status_of
+from zwang.simulation.programs import program_of
 from zwang.terms import FloatArray
 
 __all__ = ["propagate", "states_between"]

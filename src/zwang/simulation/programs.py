@@ -10,8 +10,8 @@ import numpy as np
 from zwang.engine.fused import Expressions
 from zwang.engine.program import fuse
 from zwang.integrators.settings import Drift, Settings
-from zwang.redundancy import Acting, redundant_rows, redundant_rows_of_many
-from zwang.reference import reference_program
+from zwang.simulation.redundancy import Acting, redundant_rows, redundant_rows_of_many
+from zwang.simulation.reference import reference_program
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ from zwang.bodies.pose import SCALAR, SPATIAL
 from zwang.bodies.recursion import Recursion
 from zwang.bodies.tree import Tree
 from zwang.bodies.tree_entry import entered
+from zwang.coordinates.tree_programs import tree_kernel
 from zwang.engine.carrier import Carrier, WrittenCarrier, enter_tree
 from zwang.kernels.element import Kernel
 from zwang.kernels.element import compile as compile_kernel
 from zwang.terms import FloatArray
-from zwang.tree_programs import tree_kernel
 
 if TYPE_CHECKING:
     import casadi

@@ -8,8 +8,8 @@ from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from time import monotonic
 
-from zwang.interrupt import Interrupt
 from zwang.progress import EnsembleProgress, Report
+from zwang.simulation.interrupt import Interrupt
 
 __all__ = ["Crew"]
 

@@ -17,6 +17,7 @@ from zwang.bodies.folding import Pattern, folded
 from zwang.bodies.link_numbers import LinkNumbers
 from zwang.bodies.recursion import Recursion
 from zwang.bodies.tree import MOTIONS, Tree
+from zwang.coordinates.joint_entry import WrittenEntry, symbolic
 from zwang.engine.carrier import WrittenCarrier
 from zwang.engine.fused import Expressions
 from zwang.engine.program import Program, fuse
@@ -25,7 +26,6 @@ from zwang.functions.constraint import Constraint
 from zwang.functions.derive import Rows, State
 from zwang.functions.model import Definition, Model
 from zwang.integrators.settings import Settings
-from zwang.joint_entry import WrittenEntry, symbolic
 from zwang.system import System
 from zwang.terms import FloatArray
 

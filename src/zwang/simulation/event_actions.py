@@ -15,8 +15,8 @@ from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.integrators.loop import Loop
+    from zwang.simulation.watch import Met, Watch
     from zwang.system import System
-    from zwang.watch import Met, Watch
 
 __all__ = ["Effect", "accumulates", "dormant", "effect_of"]
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.choices import UNREMARKABLE, require_law, require_start
 from zwang.errors import InputError, ZwangError
 from zwang.formulations.rank import equilibrate, mass_spectrum
 from zwang.functions.arguments import single_time
 from zwang.integrators.settings import Settings
-from zwang.programs import acting_of_many, program_of
-from zwang.redundancy import Acting
+from zwang.simulation.choices import UNREMARKABLE, require_law, require_start
+from zwang.simulation.programs import acting_of_many, program_of
+from zwang.simulation.redundancy import Acting
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
