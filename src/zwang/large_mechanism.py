@@ -7,7 +7,7 @@ and corrections from the engine's block program, whose cost grows with the numbe
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +49,8 @@ __all__ = ["LargeMechanismSystem", "is_large", "mechanism_system"]
 #: Corrections when a mechanism is put together, and the residual at which it is.
 CORRECTIONS = 60
 CLOSED = 1e-13
+#: Constraints whose rates are missed by less than this share of the largest miss are not to blame.
+TAKES_PART = 1e-3
 #: Corrections after which what is left of random accelerations is undetermined, and how much of
 #: what is determined may be left: each correction takes away all but about 1e-6 of it.
 SETTLING, SETTLED = 8, 1e-6
@@ -164,7 +166,7 @@ class LargeMechanismSystem(MechanismSystem):
             here = slice(starts[i], starts[i + 1])
             M[:, here, here] = block
         A = np.array([bulk_rows(found, k, (m, nv)) for k in range(count)]).reshape(count, m, nv)
-        return EquationTerms.of(
+        terms = EquationTerms.of(
             M.reshape(*batch, nv, nv),
             force.reshape(*batch, nv),
             A.reshape(*batch, m, nv),
@@ -172,6 +174,13 @@ class LargeMechanismSystem(MechanismSystem):
             names=self.row_names,
             coordinates=self.velocities,
         )
+        return self._with_rounding(terms, q, v, t, p)
+
+    def _right_sides(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
+    ) -> FloatArray:
+        """b alone."""
+        return self.bulk.rows(*_flat(q, v, t), p).b.reshape(*q.shape[:-1], -1)
 
     def _with_nonideal(
         self, terms: EquationTerms, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
@@ -495,10 +504,7 @@ class LargeMechanismSystem(MechanismSystem):
                 hold, prefer, velocity=velocity, t=t, parameters=parameters, start=start
             )
         time, p = single_time(t), self.parameter_vector(parameters)
-        q, v = self.parts.start
-        if start is not None:
-            q, v, _, _ = self.arguments(start, None if hasattr(start, "q") else v, t, parameters)
-        first = np.array(q)
+        q, v = self.search_start(start)
         program = self.block_program()
         project, residual = program.kernel("project"), program.kernel("residual")
         steps, worst = 0, np.inf
@@ -511,26 +517,37 @@ class LargeMechanismSystem(MechanismSystem):
             steps += 1
         if not worst <= 1e3 * CLOSED:
             raise self._gap(q, v, time, parameters)
-        moved = q - first
+        moved = q - self.parts.start[0]
         named = dict(zip(self.coordinates, moved.tolist(), strict=True))
         return Assembly(q, v, time, named, float(np.linalg.norm(moved)), steps)
 
     def _gap(
         self, q: FloatArray, v: FloatArray, t: float, parameters: Mapping[str, Any] | None
     ) -> AssemblyError:
-        values = self.residuals(q, v, t, parameters=parameters)
-        gaps: dict[str, float] = {}
-        for name, value in zip(values.position_names, values.position, strict=True):
-            owner = self.parts.owner(name.split("[")[0])
-            gaps[owner] = float(np.hypot(gaps.get(owner, 0.0), value))
+        """What is said of joints that cannot be closed, or of rates that contradict each other."""
+        left, nearest = self.residuals(q, v, t, parameters=parameters), Assembly(q, v, t)
+        gaps = self._gaps(left.position_names, left.position)
+        if max(gaps.values(), default=0.0) <= 1e3 * CLOSED * max(1.0, float(np.abs(q).max())):
+            gaps = self._gaps(left.velocity_names, left.velocity)
+            worst = max(gaps, key=lambda name: gaps[name])
+            group = tuple(name for name in gaps if gaps[name] > TAKES_PART * gaps[worst])
+            return AssemblyError(
+                "assembly, velocity",
+                nearest=nearest,
+                gap=sum(gaps.values()),
+                group=group,
+                found=f"no velocities that suit {listing([self.parts.described(x) for x in group])}"
+                f"; at the nearest, the rate of {worst} is missed by {gaps[worst]:.3g}",
+                expected="drivers and constraints that agree",
+                advice="Let go of one of these, or change its value.",
+            )
         worst = max(gaps, key=lambda name: gaps[name])
-        loop = min(
-            (x for x in loops(self.parts.joints.values()) if worst in x), key=len, default=()
-        )
+        closed = (x for x in loops(self.parts.joints.values()) if worst in x)
+        loop = min(closed, key=len, default=())
         where = f"the loop of joints {listing(loop)}" if loop else self.parts.described(worst)
         return AssemblyError(
             "assembly, configuration",
-            nearest=Assembly(q, v, t),
+            nearest=nearest,
             gap=sum(gaps.values()),
             group=loop or (worst,),
             found=f"no configuration near the placement that closes {where}; the largest gap, "
@@ -538,6 +555,14 @@ class LargeMechanismSystem(MechanismSystem):
             expected="placements that can be closed",
             advice="Move bodies nearer to where they belong; .nearest of this error shows the gap.",
         )
+
+    def _gaps(self, names: Iterable[str], values: FloatArray) -> dict[str, float]:
+        """Joint or constraint → the length of what its rows are missed by."""
+        gaps: dict[str, float] = {}
+        for name, value in zip(names, values, strict=True):
+            owner = self.parts.owner(name.split("[")[0])
+            gaps[owner] = float(np.hypot(gaps.get(owner, 0.0), value))
+        return gaps
 
 
 def _flat(q: FloatArray, v: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

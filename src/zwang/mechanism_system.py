@@ -9,16 +9,17 @@ import numpy as np
 
 from zwang.bodies.channels import Channel, Channels, value_and_rate
 from zwang.bodies.explained import MechanismExplanation, explained
-from zwang.bodies.model import Symbols, model_of
+from zwang.bodies.model import Symbols, model_of, unit_groups
 from zwang.bodies.motions import spins_in_place, undetermined_error
 from zwang.bodies.parts import Parts, require_inertia
 from zwang.coordinates.carried import carried_program, carried_programs
 from zwang.diagnosis.explain import explain_terms
 from zwang.diagnosis.passport import Passport, Status, passport_terms
+from zwang.diagnosis.wording import listing
 from zwang.errors import InputError, NotUniqueError, UnknownNameError
 from zwang.euler_parameter_system import OF_BODIES, EulerParameterSystem, solve_by
 from zwang.formulations.lazy import computed_once
-from zwang.functions.arguments import single_time
+from zwang.functions.arguments import single_time, state_arrays
 from zwang.functions.assembly.result import Assembly
 from zwang.mechanism_assembly import assembled
 from zwang.solution import Solution
@@ -354,15 +355,34 @@ class MechanismSystem(System):
         AssemblyError : the joints cannot be closed; the error names the loop and the gap.
         """
         time, p = single_time(t), self.parameter_vector(parameters)
-        q, v = self.parts.start
-        if start is not None:
-            q, v, _, _ = self.arguments(start, None if hasattr(start, "q") else v, t, parameters)
+        q, v = self.search_start(start)
         return assembled(self, q, v, time, p, hold or {}, prefer or {}, velocity or {})
+
+    def search_start(self, start: Any) -> tuple[FloatArray, FloatArray]:
+        """Where a search for a consistent state begins: a state, coordinates, or the placement."""
+        q, v = self.parts.start
+        if start is None:
+            return q, v
+        given = None if hasattr(start, "q") else v
+        q, v, _ = state_arrays(start, given, 0.0, self.coordinates, self.velocities)
+        if q.ndim > 1:
+            raise InputError("start", found=f"states of shape {q.shape[:-1]}", expected="one state")
+        return self.on_unit_length(q), v
 
     def on_unit_length(self, q: FloatArray) -> FloatArray:
         """The same coordinates with Euler parameters and (cos, sin) of unit length."""
         q = np.array(q)
-        for group in self.model.unit:
-            index = list(group)
-            q[..., index] /= np.linalg.norm(q[..., index], axis=-1, keepdims=True)
+        for index in self._unit_groups:
+            length = np.linalg.norm(q[..., index], axis=-1, keepdims=True)
+            if not np.all(length > 0.0):
+                raise InputError(
+                    listing([self.coordinates[i] for i in index]),
+                    found="zeros",
+                    expected="numbers of which not all are zero: they tell how a body is turned",
+                )
+            q[..., index] /= length
         return q
+
+    @computed_once
+    def _unit_groups(self) -> list[list[int]]:
+        return [list(group) for group in unit_groups(self.parts)]

@@ -891,8 +891,16 @@ class System:
         """
         from zwang.control.program import GAINS, gains, named_program, require_used
 
-        named, added = named_program(program), dict(parameters or {})
         given = self.definition
+        if given.mass is None and given.lagrangian is None:
+            raise InputError(
+                "program",
+                found="a mechanism, whose equations come from its parts",
+                expected="a system made from functions",
+                advice="Prescribe motions of a mechanism by drive or constraint; their reactions "
+                "are the forces that keep them.",
+            )
+        named, added = named_program(program), dict(parameters or {})
         for name in added:
             if name in given.parameters:
                 raise InputError(
@@ -901,9 +909,10 @@ class System:
                     expected="a new name",
                     advice="Parameters of the system are there already.",
                 )
+        gain_values: dict[str, float] = {}
         if stabilise is not None:
+            gain_values = dict(zip(GAINS, gains(stabilise), strict=True))
             named = {name: replace(c, stabilise=GAINS) for name, c in named.items()}
-        gain_values = dict(zip(GAINS, gains(stabilise), strict=True)) if stabilise else {}
         definition = define(
             given.coordinates,
             joined("program", named, given.constraints),

@@ -92,6 +92,34 @@ def test_rough_placements_close(seed):
     assert angle(state, m, "rocker") == pytest.approx(th4, abs=ASSEMBLED)
 
 
+@pytest.mark.parametrize("copies", [1, 12], ids=["small", "large"])
+def test_a_search_may_begin_where_euler_parameters_are_not_of_unit_length(copies):
+    m = zw.Mechanism()
+    for k in range(copies):
+        rod = m.body(f"rod{k}", mass=1.0, inertia=(1, 1, 1), position=(0.5, k, 0))
+        m.revolute(f"pin{k}", m.ground, rod, at=(0, k, 0), axis="y")
+    assert m.system.by_blocks == (copies > 1)
+    start = m.system.placement[0].copy()
+    start[3:7] = 0.4 * np.array([np.cos(0.1), 0.0, np.sin(0.1), 0.0])  # 0.2 rad about y
+    state = m.assemble(start=start)
+    assert np.linalg.norm(state.q[3:7]) == pytest.approx(1.0, abs=ASSEMBLED)
+    assert np.abs(m.system.residuals(state).position).max() < ASSEMBLED
+    # How far it moved counts from the placement, not from where the search began.
+    assert state.moved["rod0.e2"] == state.q[5]
+    assert 0.01 < state.q[5] < 0.2
+
+
+def test_a_mechanism_in_independent_velocities_has_the_same_accelerations():
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    rod = m.body("rod", mass=1.0, inertia=(0.1, 0.2, 0.3), position=(0.5, 0, 0))
+    m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
+    state = m.assemble(velocity={"hold": {"pin.angle_rate": 2.0}})
+    reduced = m.system.reduce()
+    assert len(reduced.velocities) == 1
+    full = reduced.way_back(reduced.way_in(state))
+    assert full.acceleration == pytest.approx(m.solve(state).acceleration, abs=ASSEMBLED)
+
+
 # --- mechanisms combined with functions -----------------------------------------------------------
 
 

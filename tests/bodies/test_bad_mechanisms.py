@@ -623,6 +623,22 @@ def unknown_inactive_constraint():
     pendulum()[0].simulate(until=1.0, inactive=["pinn"])
 
 
+@planted("program: found a mechanism", "expected a system made from functions", "drive or constr")
+def program_of_a_mechanism():
+    m, _ = pendulum()
+    m.system.control_force(m.assemble(), program={"line": lambda q: q[2]})
+
+
+@planted("rod.e0, rod.e1, rod.e2 and rod.e3: found zeros; expected numbers of which not all are")
+def start_that_is_not_turned_any_way():
+    pendulum()[0].assemble(start=[0.5, 0, 0, 0, 0, 0, 0])
+
+
+@planted("start: found states of shape (3,); expected one state")
+def several_starts_to_assemble_from():
+    pendulum()[0].assemble(start=np.ones((3, 7)))
+
+
 @pytest.mark.parametrize(("case", "words"), PLANTED)
 def test_one_sentence_tells_what_is_wrong(case, words):
     with pytest.raises(ZwangError) as caught:
@@ -713,6 +729,22 @@ def test_drivers_that_contradict_are_named(first, second, words):
     m.drive("d2", "pin.angle", second)
     with pytest.raises(ZwangError, match=words):
         m.simulate(until=1.0)
+
+
+@pytest.mark.parametrize("placed", [False, True], ids=["rates alone", "among closed joints"])
+def test_rates_that_contradict_in_a_large_mechanism_are_named(placed):
+    m = zw.Mechanism()
+    balls = [m.body(f"b{k}", mass=1.0, inertia=(1, 1, 1), free=True) for k in range(20)]
+    if placed:
+        m.spherical("socket", m.ground, balls[1], at=(0, 0, 0))
+    for name, pace in (("slow", 1.0), ("fast", 3.0)):
+        m.constraint(name, balls[:1], lambda bodies, pace=pace: bodies[0].velocity[0] - pace)
+    assert m.system.by_blocks
+    with pytest.raises(AssemblyError, match=r"velocity.*constraint slow and constraint fast") as e:
+        m.assemble()
+    # The nearest velocity lies half way between.
+    assert e.value.gap == pytest.approx(2.0, abs=1e-6)
+    assert e.value.nearest.v[0] == pytest.approx(2.0, abs=1e-6)
 
 
 def test_drivers_that_part_later_end_the_run():

@@ -1,6 +1,7 @@
 """Joints given twice: each copy's reaction is open, what a pair carries is not."""
 
 import numpy as np
+import pytest
 
 import zwang as zw
 from zwang.diagnosis.passport import Status
@@ -44,3 +45,21 @@ def test_what_is_determinate_in_part_does_not_depend_on_the_force_just_now():
     m.point_on_plane("stop", m.ground, wheel, at=(0, 0.1, 0), axis="y")
     lines = {line.split()[0]: line for line in str(m.passport()).splitlines()}
     assert "determinate along wheel.vx, wheel.vz, wheel.omega1 and wheel.omega3" in lines["left"]
+
+
+@pytest.mark.parametrize("count", [1, 12], ids=["small", "large"])
+def test_balanced_shafts_at_even_speed_contradict_nothing(count):
+    # Right sides of all rows cancel to rounding, which agrees with nothing.
+    speed, axis = 300.0, np.array([1.0, 2.0, 3.0]) / np.sqrt(14.0)
+    m = zw.Mechanism()
+    for k in range(count):
+        at = np.array([0.1 * k, 0.7, 0.3])
+        shaft = m.body(
+            f"shaft{k}", 1.0, (0.1, 0.1, 0.1), position=at, angular_velocity=speed * axis
+        )
+        m.revolute(f"left{k}", m.ground, shaft, at=at + 0.31 * axis, axis=axis)
+        m.revolute(f"right{k}", m.ground, shaft, at=at - 0.37 * axis, axis=axis)
+    assert m.system.by_blocks == (count > 1)
+    # Rounding of ω × (ω × r), of size 3e4.
+    assert np.abs(m.solve().acceleration).max() < 1e-10
+    assert not m.explain().contradictions

@@ -345,6 +345,18 @@ def test_leaving_out_a_joint_keeps_the_norms():
     assert rates.without([]) is rates
 
 
+def test_a_free_body_follows_eulers_equations_by_every_formulation():
+    # J ω̇ = −ω × Jω, without a single constraint
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    m.body("top", mass=2.0, inertia=(1, 2, 3), angular_velocity=(1, 2, 3), free=True)
+    J, w = np.diag([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0])
+    wanted = [0.0, 0.0, -9.81, *np.linalg.solve(J, -np.cross(w, J @ w))]
+    for name in m.system.formulations:
+        found = m.solve(formulation=name).acceleration
+        assert found == pytest.approx(wanted, abs=AGREEMENT), name
+    assert m.system.in_euler_parameters().constraints == ("top.norm",)
+
+
 def test_rates_of_coordinates_after_an_assembly():
     # Both ask for kinematics, one for N and one for N v.
     system = planar().system

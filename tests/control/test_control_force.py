@@ -389,6 +389,15 @@ def test_a_stabilised_program_leads_the_simulated_system_back():
     np.testing.assert_allclose(a_ddot, -0.3, atol=ROUNDING)
 
 
+def test_gains_of_a_program_may_be_an_array():
+    given = {"program": {"swing": swing}, "parameters": SWING}
+    system = pendulum().with_program(**given, stabilise=np.array([3.0, 2.0]))
+    assert system.parameters["program_k1"] == 3.0
+    assert system.parameters["program_k2"] == 2.0
+    with pytest.raises(zw.InputError, match=r"stabilise: found 0\.0.*positive time constant"):
+        pendulum().with_program(**given, stabilise=0.0)
+
+
 def test_a_batch_is_the_same_as_its_states_one_by_one():
     states = [swinging(t) for t in (0.0, 0.1, 0.2)]
     q, v = (np.array(part) for part in zip(*states, strict=True))
@@ -419,14 +428,24 @@ def test_repeated_calls_trace_and_compile_once():
             stabilise=0.1 + size,
         )
     assert compilations() == before
-    assert len(system.__dict__["_programs"]) == 1
+    assert len(system.__dict__["_controlled"]) == 1
 
 
 def test_functions_written_anew_at_each_call_do_not_pile_up():
     system = particle()
     for k in range(12):
         system.control_force([0.0, 0.0], program={"line": lambda q, k=k: q[0] - k * q[1]})
-    assert len(system.__dict__["_programs"]) <= 8
+    assert len(system.__dict__["_controlled"]) <= 8
+
+
+def test_programs_to_follow_leave_compiled_programs_alone():
+    # Each of more programs than are remembered once took the place of what simulations compiled.
+    system, start = particle(), ([0.0, 0.0], [1.0, 0.5])
+    system.simulate(*start, until=0.1)
+    before = list(system.__dict__["_programs"])
+    for k in range(10):
+        system.control_force(*start, program={"line": lambda q, k=k: q[0] - k * q[1]})
+    assert list(system.__dict__["_programs"]) == before
 
 
 # --- refusals -------------------------------------------------------------------------------------

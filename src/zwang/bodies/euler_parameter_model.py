@@ -60,7 +60,7 @@ def in_euler_parameters(parts: Parts, model: Model) -> Model:
             blocks[name] = rows("velocity", seen(block.rate), state)
     norms = _norms(parts, model, state)
     multipliers = ca.SX.sym("lambda", model.multipliers.numel() + len(norms))
-    own = multipliers[: model.multipliers.numel()]
+    own = multipliers[: model.multipliers.numel(), :]  # a column even if there are none
     C = ca.substitute(seen(model.C), model.multipliers, own)
     definition = replace(
         model.definition,

@@ -112,7 +112,7 @@ def _controlled(
     system: System, program: Any, parameters: dict[str, Any]
 ) -> tuple[System, dict[str, Any], tuple[float, float]]:
     """The system with its program as plain constraints, its parameters, and its own gains."""
-    cache: dict[Any, System] = system.__dict__.setdefault("_programs", {})
+    cache: dict[Any, System] = system.__dict__.setdefault("_controlled", {})
     if program is not None:
         named = named_program(program)
         extra = {k: x for k, x in parameters.items() if k not in system.definition.parameters}
