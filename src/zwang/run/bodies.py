@@ -12,6 +12,7 @@ from zwang.bodies.pose import SCALAR
 from zwang.errors import InputError, UnknownNameError
 from zwang.formulations.lazy import computed_once
 from zwang.rotation.quaternion import from_rotation_matrix, rotation_matrix
+from zwang.run.turns import followed
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -139,15 +140,19 @@ def channel(run: Run, name: str) -> FloatArray:
     value, rate = (np.concatenate([p[k] for p in parts]) for k in range(2))
     if name.endswith("_rate"):
         return rate
-    return unwrapped(run.t, value, rate) if system.is_angle(name) else value
+    if not system.is_angle(name):
+        return value
 
+    def between(times: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """All of them lie between two saved times, and so in one stretch."""
+        start = int(np.searchsorted(run.t, times[0], side="right")) - 1
+        segment = next(s for s in run.segments if s.first <= start < s.last)
+        q, v = run.between(run, times)
+        return segment.system.joint_states(  # type: ignore[attr-defined]
+            name, q, v, times, parameters=segment.parameters
+        )
 
-def unwrapped(t: FloatArray, angle: FloatArray, rate: FloatArray) -> FloatArray:
-    """Angles without jumps: each step turns by what is nearest to its mean rate times its time."""
-    step = np.diff(angle)
-    expected = 0.5 * (rate[1:] + rate[:-1]) * np.diff(t)
-    turns = np.round((expected - step) / (2.0 * np.pi))
-    return angle + 2.0 * np.pi * np.concatenate([np.zeros(min(1, len(angle))), np.cumsum(turns)])
+    return followed(run.t, value, rate, between)
 
 
 def reaction(run: Run, name: str, axes: str = "world") -> Reaction:
