@@ -317,7 +317,8 @@ class _Simulation:
             project=True,
         )
         self._end_segment()
-        self.segments.append(Segment(self.saved, self.saved, self.active, self.parameters))
+        began = t, self.loop.present[:, 0].copy()
+        self.segments.append(Segment(self.saved, self.saved, self.active, self.parameters, began))
         self.open = True
 
     def _save(self, t: FloatArray, y: FloatArray) -> None:
@@ -329,8 +330,7 @@ class _Simulation:
     def _end_segment(self) -> None:
         """Count what was saved so far to the present stretch."""
         if self.segments:
-            s = self.segments[-1]
-            self.segments[-1] = Segment(s.first, self.saved, s.system, s.parameters)
+            self.segments[-1] = replace(self.segments[-1], last=self.saved)
 
     def run(self, report: Report | None = None) -> None:
         """Integrate to the end, as far as it goes, or until the user stops it."""

@@ -144,13 +144,16 @@ def channel(run: Run, name: str) -> FloatArray:
         return value
 
     def between(times: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """All of them lie between two saved times, and so in one stretch."""
-        start = int(np.searchsorted(run.t, times[0], side="right")) - 1
-        segment = next(s for s in run.segments if s.first <= start < s.last)
+        """By the parameters of the present: what a joint's coordinate is may depend on them."""
         q, v = run.between(run, times)
-        return segment.system.joint_states(  # type: ignore[attr-defined]
-            name, q, v, times, parameters=segment.parameters
-        )
+        begun = [-np.inf if s.began is None else s.began[0] for s in run.segments]
+        found = np.empty((2, len(times)))
+        for k in np.unique(at := np.searchsorted(begun, times, side="right") - 1):
+            s, here = run.segments[k], at == k
+            found[:, here] = s.system.joint_states(
+                name, q[here], v[here], times[here], parameters=s.parameters
+            )
+        return found[0], found[1]
 
     return followed(run.t, value, rate, between)
 

@@ -99,6 +99,7 @@ def _segment(run: Run, segment: Segment) -> dict[str, Any]:
         "parameters": {
             k: np.asarray(v, dtype=float).tolist() for k, v in segment.parameters.items()
         },
+        "began": None if segment.began is None else [segment.began[0], segment.began[1].tolist()],
     }
 
 
@@ -125,7 +126,10 @@ class StoredRun(Run):
             del segments[commit["segments"]["from"] :]
             for s in commit["segments"]["new"]:
                 active = known if system is None else known.without(s["inactive"])
-                segments.append(Segment(s["first"], s["last"], active, _values(s["parameters"])))
+                t, y = s.get("began") or (0.0, None)
+                began = None if y is None else (t, np.array(y))
+                rows = s["first"], s["last"]
+                segments.append(Segment(*rows, active, _values(s["parameters"]), began))
         interrupted = "interrupted; zw.resume goes on with it"
         fields: dict[str, Any] = {
             "stored": stored,

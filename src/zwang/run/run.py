@@ -120,12 +120,15 @@ class Segment:
     first, last : saved states first ≤ i < last belong to it.
     system : the system with the constraints that act.
     parameters : values of all parameters.
+    began : time and state (q, v) that it began with, which need not be among those saved; None
+        where that is the first saved one.
     """
 
     first: int
     last: int
     system: System = field(repr=False)
     parameters: Mapping[str, Any]
+    began: tuple[float, FloatArray] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)

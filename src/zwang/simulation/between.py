@@ -1,4 +1,4 @@
-"""States between the saved ones of a run, integrated from the saved state before each."""
+"""States between the saved ones of a run, integrated from the last state known before each."""
 
 from __future__ import annotations
 
@@ -19,24 +19,33 @@ __all__ = ["propagate", "states_between"]
 
 
 def states_between(run: Run, times: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """States of a run at any times within it, integrated from the saved state before each."""
+    """States of a run at any times within it, integrated from the last state known before each."""
     q, v = np.empty((len(times), run.q.shape[1])), np.empty((len(times), run.v.shape[1]))
     index = np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(run.t) - 1)
-    for start in np.unique(index):
-        wanted = np.flatnonzero(index == start)
-        exact = times[wanted] == run.t[start]
-        q[wanted[exact]], v[wanted[exact]] = run.q[start], run.v[start]
-        wanted = wanted[~exact]
-        if wanted.size:
-            unique, back = np.unique(times[wanted], return_inverse=True)
-            states = _from_saved(run, int(start), unique)[back]
-            q[wanted], v[wanted] = states[:, : q.shape[1]], states[:, q.shape[1] :]
+    exact = times == run.t[index]
+    q[exact], v[exact] = run.q[index[exact]], run.v[index[exact]]
+    begun = [-np.inf if s.began is None else s.began[0] for s in run.segments]
+    segments = np.searchsorted(begun, times, side="right") - 1
+    others = np.flatnonzero(~exact)
+    for start, k in np.unique(np.column_stack([index, segments])[others], axis=0):
+        wanted = others[(index[others] == start) & (segments[others] == k)]
+        unique, back = np.unique(times[wanted], return_inverse=True)
+        states = _from_known(run, int(start), int(k), unique)[back]
+        q[wanted], v[wanted] = states[:, : q.shape[1]], states[:, q.shape[1] :]
     return q, v
 
 
-def _from_saved(run: Run, start: int, times: FloatArray) -> FloatArray:
-    """States at times after a saved state and before the next, shape (len(times), n)."""
-    segment = next(s for s in run.segments if s.first <= start < s.last)
+def _from_known(run: Run, start: int, k: int, times: FloatArray) -> FloatArray:
+    """States after a saved state and before the next, in segment k, shape (len(times), n).
+
+    From the saved state, or from where the segment began if that was later: an event between saved
+    times has changed the motion.
+    """
+    segment = run.segments[k]
+    if not segment.first <= start < segment.last:
+        if segment.began is not None:
+            return propagate(run, segment, run.settings, *segment.began, times)
+        segment = next(s for s in run.segments if s.first <= start < s.last)
     y, t = np.concatenate([run.q[start], run.v[start]]), float(run.t[start])
     return propagate(run, segment, run.settings, t, y, times)
 
@@ -50,8 +59,11 @@ def propagate(
     that takes longer than the way to the next state.
     """
     p = segment.system.parameter_vector(segment.parameters)
-    first = np.concatenate([run.q[segment.first], run.v[segment.first]])
-    program = program_of(segment.system, first, float(run.t[segment.first]), p, settings)
+    begun, first = segment.began or (
+        float(run.t[segment.first]),
+        np.concatenate([run.q[segment.first], run.v[segment.first]]),
+    )
+    program = program_of(segment.system, first, begun, p, settings)
     settings = replace(settings, until=float(times[-1]))
     scales = np.ones(len(y)) if run.scales is None else run.scales
     loop = start_loop(program, settings, t, y[:, None], p[:, None], times=times, scales=scales)
