@@ -11,9 +11,9 @@ import exudyn.itemInterface as items  # noqa: N813 - our words for its names
 import numpy as np
 from exudyn.rigidBodyUtilities import RigidBodyInertia
 
-from benchmarks.engines.base import CannotError, Ran, Settings
-from benchmarks.references import known_motion
-from benchmarks.works.model import Work
+from benchmarks.engines.base import Ran, Settings
+from benchmarks.engines.exudyn_functions import CarAxis, Particle
+from benchmarks.works.model import Wheel, Work
 
 MODULE, PACKAGES = "exudyn", ("exudyn",)
 STEPPED = "in C++, generalised-α with fixed steps; RK44 and DOPRI5 for trees"
@@ -27,10 +27,9 @@ SPECTRAL_RADIUS = 0.9
 MANY = 12
 #: Its tree takes so many joints in reasonable time: the cost grows with their square.
 LARGEST_TREE = 100
-CANNOT = {
-    "rolling_disk": "not set up: it has a rolling joint, for a disk whose axle is a free body's",
-    "bicycle": "not set up: its rolling joint would serve",
-    "car_axis": "not set up: driven distances would be a user function in Python each evaluation",
+FUNCTIONS: dict[str, Callable[[Work], Any]] = {
+    "nonholonomic_particle": lambda _: Particle(),
+    "car_axis": lambda _: CarAxis(),
 }
 
 
@@ -45,17 +44,13 @@ class Model:
         self.bodies: list[Any] = []
         self.flat = work.planar
         (self._plane if self.flat else self._space)()
-        self.sensors = [
-            self.mbs.AddSensor(
-                items.SensorBody(
-                    bodyNumber=self.bodies[k],
-                    outputVariableType=OUT.Position,
-                    storeInternal=True,
-                    writeToFile=False,
-                )
-            )
-            for k in work.points
-        ]
+        contacts = [self._wheel(wheel) for wheel in work.wheels]
+        if work.touching:
+            kind, watched = items.SensorObject, [{"objectNumber": k} for k in contacts]
+        else:
+            kind, watched = items.SensorBody, [{"bodyNumber": self.bodies[k]} for k in work.points]
+        stored = {"outputVariableType": OUT.Position, "storeInternal": True, "writeToFile": False}
+        self.sensors = [self.mbs.AddSensor(kind(**what, **stored)) for what in watched]
         self.mbs.Assemble()
 
     def _plane(self) -> None:
@@ -148,6 +143,16 @@ class Model:
         for number, torque in work.torques:
             mbs.CreateTorque(bodyNumber=self.bodies[number], loadVector=torque)
 
+    def _wheel(self, wheel: Wheel) -> Any:
+        return self.mbs.CreateRollingDisc(
+            bodyNumbers=[self.ground, self.bodies[wheel.body]],
+            axisPosition=[0.0, 0.0, 0.0],
+            axisVector=self.work.bodies[wheel.body].axes.T @ wheel.axis,
+            planePosition=[0.0, 0.0, 0.0],
+            planeNormal=[0.0, 0.0, 1.0],
+            discRadius=wheel.radius,
+        )
+
     def places(self) -> np.ndarray:
         """What the sensors stored, in our axes."""
         stored = np.stack([self.mbs.GetSensorStoredData(s)[:, 1:4] for s in self.sensors], axis=1)
@@ -225,10 +230,6 @@ def _choices(work: Work, h: float, solver: str) -> Any:
 
 def settings(work: Work) -> Settings:
     """Implicit with joints for all works; explicit on its tree for planar chains."""
-    if work.name == "nonholonomic_particle":
-        return {f"generalised-α, step {h:g} s": lambda h=h: particle(work, h) for h in IMPLICIT}
-    if work.name in CANNOT:
-        raise CannotError(CANNOT[work.name])
     solver = "sparse" if len(work.bodies) > MANY else "dense"
     kinds = exu.DynamicSolverType
 
@@ -249,65 +250,11 @@ def settings(work: Work) -> Settings:
         for h in EXPLICIT:
             name = f"tree, RK44, step {h:g} s"
             ladder[name] = lambda h=h: run(TreeModel, h, kinds.RK44, 4)
+    bodies = FUNCTIONS.get(work.name, Model)
     for h in IMPLICIT:
         name = f"generalised-α, step {h * scale:g} s"
-        ladder[name] = lambda h=h: run(Model, h * scale, kinds.GeneralizedAlpha, None)
+        ladder[name] = lambda h=h: run(bodies, h * scale, kinds.GeneralizedAlpha, None)
     return ladder
-
-
-def particle(work: Work, h: float) -> Ran:
-    """The nonholonomic particle, its constraint and forces being functions in Python."""
-    motion = known_motion("nonholonomic_particle")
-    begin = time.process_time()
-    container = exu.SystemContainer()
-    mbs = container.AddSystem()
-    node = mbs.AddNode(
-        items.NodePoint(initialCoordinates=motion["q"], initialVelocities=motion["v"])
-    )
-    mbs.AddObject(items.MassPoint(physicsMass=1.0, nodeNumber=node))
-    forces = (np.cos, lambda t: 1.0 + np.sin(2.0 * t), lambda t: t - 1.0)
-    for k, force in enumerate(forces):
-        marker = mbs.AddMarker(items.MarkerNodeCoordinate(nodeNumber=node, coordinate=k))
-        mbs.AddLoad(
-            items.LoadCoordinate(
-                markerNumber=marker,
-                load=1.0,
-                loadUserFunction=lambda _mbs, t, _load, force=force: float(force(t)),
-            )
-        )
-    marker = mbs.AddMarker(items.MarkerNodeCoordinates(nodeNumber=node))
-    ground = mbs.AddMarker(
-        items.MarkerNodeCoordinates(nodeNumber=mbs.AddNode(items.NodePointGround()))
-    )
-
-    def condition(mbs: Any, t: float, item: int, q: Any, q_t: Any, velocity: Any) -> list[float]:
-        del mbs, item, velocity
-        return [q_t[1] - q[2] * q_t[0] - np.sin(t)]
-
-    def rows(mbs: Any, t: float, item: int, q: Any, q_t: Any, velocity: Any) -> np.ndarray:
-        del mbs, t, item, q_t, velocity
-        return np.array([[-q[2], 1.0, 0.0]])
-
-    mbs.AddObject(
-        items.CoordinateVectorConstraint(
-            markerNumbers=[ground, marker],
-            scalingMarker0=[],
-            scalingMarker1=np.zeros((1, 3)),
-            quadraticTermMarker0=[],
-            quadraticTermMarker1=[],
-            velocityLevel=True,
-            constraintUserFunction=condition,
-            jacobianUserFunction=rows,
-            offset=[0.0],
-        )
-    )
-    mbs.Assemble()
-    build_time = time.process_time() - begin
-    begin = time.process_time()
-    mbs.SolveDynamic(_choices(work, h, "dense"), showHints=False)
-    spent = time.process_time() - begin
-    end = np.array(mbs.GetNodeOutput(node, OUT.Position))
-    return Ran(spent, np.array([[motion["q"]], [end]]), build_time)
 
 
 def evaluation(work: Work) -> None:

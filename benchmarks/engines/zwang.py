@@ -29,6 +29,8 @@ STEPPED = "compiled, Gauss of order 16 or explicit of order 8, error control"
 
 TOLERANCES = [10.0**-k for k in range(4, 13)]
 STIFF = {"governor"}
+#: Works that are systems of functions; the others are mechanisms.
+FUNCTIONS = {"nonholonomic_particle", "car_axis", "rolling_disk"}
 
 
 def mechanism(work: Work) -> zw.Mechanism:
@@ -59,6 +61,17 @@ def mechanism(work: Work) -> zw.Mechanism:
             damping=spring.damping,
             length=spring.length,
         )
+    for k, wheel in enumerate(work.wheels):
+        hub = work.bodies[wheel.body].center
+        m.rolling_disk(
+            f"w{k}",
+            m.ground,
+            bodies[wheel.body + 1],
+            at=((0.0, 0.0, 0.0), hub),
+            axis="z",
+            axis_b=wheel.axis,
+            radius=wheel.radius,
+        )
     for k, (number, torque) in enumerate(work.torques):
         m.force(f"t{k}", bodies[number + 1], torque=torque)
     return m
@@ -68,18 +81,8 @@ def _centers(work: Work, run: zw.Run) -> np.ndarray:
     return np.stack([run.body(f"b{k}").center for k in work.points], axis=1)
 
 
-def _bicycle() -> tuple[Any, Any, Callable[[zw.Run], np.ndarray]]:
-    m = library.whipple_bicycle(speed=5.0, lean_rate=0.5)
-    names = ("frame", "rear_wheel", "fork", "front_wheel")
-    return m, m.assemble(), lambda run: np.stack([run.body(n).center for n in names], axis=1)
-
-
 def _from_library(work: Work) -> tuple[Any, Any, Callable[[zw.Run], np.ndarray]]:
     """Model, start, and what gives the points of a run, for works stated by functions."""
-    if work.name == "bicycle":
-        return _bicycle()
-    motions = {"nonholonomic_particle", "car_axis", "rolling_disk"}
-    assert work.name in motions, work.name
     motion = known_motion(work.name)
     system = getattr(library, motion["system"])(**motion["options"])
     start = zw.State(np.array(motion["q"]), np.array(motion["v"]), 0.0)
@@ -97,7 +100,7 @@ def _from_library(work: Work) -> tuple[Any, Any, Callable[[zw.Run], np.ndarray]]
 
 def model(work: Work) -> tuple[Any, Any, Callable[[zw.Run], np.ndarray]]:
     """The model of a work, its start, and what gives the points of a run."""
-    if not work.bodies:
+    if work.name in FUNCTIONS:
         return _from_library(work)
     m = mechanism(work)
     return m, m.assemble(), lambda run: _centers(work, run)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -22,9 +23,10 @@ from benchmarks.references import FILE
 from benchmarks.references.chain import chain_centers
 from benchmarks.references.tree import Moving, Tree, cross
 from benchmarks.works.chains import chain, skew_chain
-from benchmarks.works.functions import bicycle as bicycle_work
 from benchmarks.works.loops import bricard as bricard_work
-from benchmarks.works.model import GRAVITY, Body, Joint, Work
+from benchmarks.works.model import GRAVITY, Joint, Work
+from benchmarks.works.wheels import FRONT, LEAN_RATE, REAR, SPEED
+from benchmarks.works.wheels import bicycle as bicycle_work
 
 RELATIVE, ABSOLUTE = 1e-13, 1e-14
 #: Rank of the closure of Bricard's loop on the whole of its path, and what counts as zero there.
@@ -117,23 +119,7 @@ def bricard() -> np.ndarray:
 
 # --- the bicycle ----------------------------------------------------------------------------------
 
-#: Meijaard, Papadopoulos, Ruina & Schwab (2007), table 1; x forward, y to the left, z up.
-WHEEL_BASE, TRAIL, TILT, SPEED, LEAN_RATE = 1.02, 0.08, np.pi / 10.0, 5.0, 0.5
-REAR, FRONT = 0.3, 0.35
 X, Y, Z = np.eye(3)
-
-
-def body(mass: float, center: tuple[float, float, float], tensor: list[list[float]]) -> Body:
-    """A body by its inertia tensor in the axes of the bicycle."""
-    moments, axes = np.linalg.eigh(np.array(tensor))
-    axes[:, 0] *= np.sign(np.linalg.det(axes))
-    return Body(np.array(center), axes, mass=mass, inertia=moments)
-
-
-def wheel(mass: float, x: float, radius: float, across: float, about: float) -> Body:
-    """A wheel with its axle along y."""
-    inertia = np.array([across, about, across])
-    return Body(np.array([x, 0.0, radius]), np.eye(3), mass=mass, inertia=inertia)
 
 
 def contact(wheel: Moving, center: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray]:
@@ -154,20 +140,14 @@ def contact(wheel: Moving, center: np.ndarray, radius: float) -> tuple[np.ndarra
 def bicycle() -> np.ndarray:
     """Upright, straight ahead, with a rate of lean."""
     work = bicycle_work()
-    hub, front_hub = np.array([0.0, 0.0, REAR]), np.array([WHEEL_BASE, 0.0, FRONT])
-    head = np.array([WHEEL_BASE + TRAIL, 0.0, 0.0])
-    steer = np.array([-np.sin(TILT), 0.0, np.cos(TILT)])
-    zero = np.zeros(3)
+    frame, rear, fork, front = work.bodies
+    rear_hub, head, front_hub = work.joints
+    zero, hub = np.zeros(3), rear_hub.point
     joints = [Joint(k - 1, k, zero, axis, kind="slide") for k, axis in enumerate((X, Y, Z))]
     joints += [Joint(2, 3, zero, Z), Joint(3, 4, zero, X), Joint(4, 5, hub, Y)]
-    joints += [Joint(5, 6, hub, Y), Joint(5, 7, head, steer), Joint(7, 8, front_hub, Y)]
-    frame = body(85.0, (0.3, 0.0, 0.9), [[9.2, 0, -2.4], [0, 11.0, 0], [-2.4, 0, 2.8]])
-    fork_tensor = [[0.05892, 0, 0.00756], [0, 0.06, 0], [0.00756, 0, 0.00708]]
-    fork = body(4.0, (0.9, 0.0, 0.7), fork_tensor)
-    rear = wheel(2.0, 0.0, REAR, 0.0603, 0.12)
-    front = wheel(3.0, WHEEL_BASE, FRONT, 0.1405, 0.28)
+    joints += [replace(rear_hub, a=5, b=6), replace(head, a=5, b=7), replace(front_hub, a=7, b=8)]
     bodies = [None, None, None, None, None, frame, rear, fork, front]
-    tree = Tree(joints, bodies, np.array([0.0, 0.0, -GRAVITY]))
+    tree = Tree(joints, bodies, work.gravity)
     n = len(joints)
 
     def f(_: float, y: np.ndarray) -> np.ndarray:

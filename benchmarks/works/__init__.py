@@ -6,10 +6,11 @@ from collections.abc import Callable
 from functools import partial
 
 from benchmarks.works.chains import chain, skew_chain
-from benchmarks.works.functions import bicycle, car_axis, disk, particle
+from benchmarks.works.functions import car_axis, particle
 from benchmarks.works.loops import bricard, door, four_bars, slider_crank
 from benchmarks.works.machines import andrews, governor
 from benchmarks.works.model import Work
+from benchmarks.works.wheels import bicycle, disk
 
 __all__ = ["WORKS", "Work"]
 

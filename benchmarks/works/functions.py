@@ -1,13 +1,13 @@
-"""Works that are no mechanisms of hinges: conditions on velocities, and a base that is driven."""
+"""Works without bodies: a condition on velocities, and a base that is driven."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.references import known_motion, stored
+from benchmarks.references import known_motion
 from benchmarks.works.model import Work
 
-__all__ = ["bicycle", "car_axis", "disk", "particle"]
+__all__ = ["car_axis", "particle"]
 
 
 def car_axis() -> Work:
@@ -36,31 +36,4 @@ def particle() -> Work:
         np.array([0.0, motion["until"]]),
         lambda: np.array([[motion["q"]], [motion["q_end"]]]),
         "closed form for z, the rest in 36 digits (tests/reference/make_motions.py)",
-    )
-
-
-def disk() -> Work:
-    """A thin disk that rolls and wobbles."""
-    motion = known_motion("rolling_disk")
-
-    def places() -> np.ndarray:
-        return np.array([[[q[0], q[1], 0.0]] for q in (motion["q"], motion["q_end"])])
-
-    return Work(
-        "rolling_disk",
-        "a thin disk that rolls and wobbles, 5 s; its point of contact at the end",
-        np.array([0.0, motion["until"]]),
-        places,
-        "Euler angles in 36 digits (tests/reference/make_motions.py)",
-    )
-
-
-def bicycle() -> Work:
-    """Whipple's bicycle, pushed to the side: rolls, leans and steers."""
-    return Work(
-        "bicycle",
-        "Whipple's bicycle at 5 m/s, pushed to the side at 0.5 rad/s, 5 s",
-        np.linspace(0.0, 5.0, 26),
-        lambda: stored("bicycle"),
-        "nine joint coordinates and six rolling conditions, dense recursion; DOP853",
     )

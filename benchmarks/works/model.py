@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-__all__ = ["GRAVITY", "INERTIA", "Body", "Joint", "Spring", "Work", "Y", "rod"]
+__all__ = ["GRAVITY", "INERTIA", "Body", "Joint", "Spring", "Wheel", "Work", "Y", "rod"]
 
 GRAVITY = 9.81
 #: Principal moments of a rod of 1 kg and 1 m along its x axis, slender but not without axial
@@ -67,6 +67,21 @@ class Spring:
 
 
 @dataclass(frozen=True)
+class Wheel:
+    """A body with a thin rim about an axis through its centre that rolls on the plane z = 0."""
+
+    body: int
+    axis: np.ndarray
+    radius: float
+
+    def contact(self, center: np.ndarray) -> np.ndarray:
+        """The lowest point of the rim at the start."""
+        up = np.array([0.0, 0.0, 1.0])
+        up = up - self.axis[2] * self.axis
+        return center - self.radius * up / np.linalg.norm(up)
+
+
+@dataclass(frozen=True)
 class Work:
     """A problem, how long it is watched, and where its points must be.
 
@@ -78,8 +93,10 @@ class Work:
     source : where that comes from.
     watched : which bodies' centres are the points, all unless given; a work without bodies, stated
         by functions, says in `about` which points it means.
-    bodies, joints, springs, torques, gravity : the mechanism; torques are (body, world vector).
+    bodies, joints, springs, torques, wheels, gravity : the mechanism; torques are (body, world
+        vector).
     planar : whether it moves in the plane y = 0, hinges about y.
+    touching : whether the points are where its wheels touch the ground.
     """
 
     name: str
@@ -92,8 +109,10 @@ class Work:
     joints: tuple[Joint, ...] = ()
     springs: tuple[Spring, ...] = ()
     torques: tuple[tuple[int, np.ndarray], ...] = ()
+    wheels: tuple[Wheel, ...] = ()
     gravity: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, -GRAVITY]))
     planar: bool = False
+    touching: bool = False
 
     @property
     def until(self) -> float:
@@ -126,6 +145,13 @@ class Work:
     def points(self) -> list[int]:
         """Numbers of the bodies whose centres are compared."""
         return list(range(len(self.bodies))) if self.watched is None else list(self.watched)
+
+    @property
+    def start(self) -> list[np.ndarray]:
+        """Where the points of its bodies are when it starts."""
+        if self.touching:
+            return [wheel.contact(self.bodies[wheel.body].center) for wheel in self.wheels]
+        return [self.bodies[k].center for k in self.points]
 
     @cached_property
     def reference(self) -> np.ndarray:
