@@ -229,9 +229,18 @@ def simulate_many(
     """Integrate many trajectories; `zwang.System.simulate_many` documents the arguments."""
     interval = interval_of(certify)
     with postponed_interrupt() as interrupt, reporting(progress=progress) as report:
-        crew = Crew(threads or os.cpu_count() or 1, interrupt, report)
+        crew = Crew(_threads(threads), interrupt, report)
         runs = _simulate_many(system, q, v, until, start, parameters or {}, choices, crew)
     return runs if interval is None else Runs([certified(run, interval) for run in runs])
+
+
+def _threads(given: int | None) -> int:
+    """How many threads to take: one for each processor, if nobody says."""
+    if given is None:
+        return os.cpu_count() or 1
+    if not isinstance(given, (int, np.integer)) or given < 1:
+        raise InputError("threads", found=repr(given), expected="a positive whole number")
+    return int(given)
 
 
 def _simulate_many(
@@ -262,7 +271,7 @@ def _simulate_many(
     def again(i: int, tolerance: float, times: FloatArray) -> Run:
         return alone(i, tolerance=tolerance, save=times)
 
-    if choices.get("store"):
+    if choices.get("store") or choices.get("companions"):
         raise InputError(
             "store",
             found="one path for many runs",
@@ -299,10 +308,13 @@ def _simulate_many(
     return Runs(runs)
 
 
+#: Choices of `simulate` that `choices_of` does not know.
+_OF_ONE = {"events", "inactive", "store", "store_every", "companions"}
+
+
 def _plain(choices: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        k: v for k, v in choices.items() if k not in {"events", "inactive", "store", "store_every"}
-    }
+    """The choices that decide the numbers of every trajectory alike."""
+    return {name: value for name, value in choices.items() if name not in _OF_ONE}
 
 
 @dataclass(frozen=True)

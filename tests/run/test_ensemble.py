@@ -86,8 +86,12 @@ def test_events_in_company():
 def test_numbers_that_do_not_fit_are_told():
     with pytest.raises(zw.InputError, match="11 of q, 11 of v, 3 of parameter 'L'"):
         SYSTEM.simulate_many(Q, V, until=1.0, parameters={"L": [1.0, 2.0, 3.0]})
-    with pytest.raises(zw.InputError, match="one path for many runs"):
-        SYSTEM.simulate_many(Q, V, until=1.0, store="somewhere")
+    for files in ({"store": "somewhere"}, {"companions": {"model.toml": b""}}):
+        with pytest.raises(zw.InputError, match="one path for many runs"):
+            SYSTEM.simulate_many(Q, V, until=1.0, **files)
+    for threads in (0, -1, 1.5, "two"):
+        with pytest.raises(zw.InputError, match=f"threads: found {threads!r}; expected a positive"):
+            SYSTEM.simulate_many(Q, V, until=1.0, threads=threads)
     with pytest.raises(zw.ZwangError, match="'M'"):
         driven().simulate_many(Q, V, until=1.0, parameters={"M": 1.0})
 

@@ -129,6 +129,14 @@ class Settings:
             raise InputError(
                 "largest_step", found=repr(self.largest_step), expected="a positive number"
             )
+        smallest = self.limits[0]
+        for name in ("step", "largest_step"):
+            if 0.0 < getattr(self, name) < smallest:
+                raise InputError(
+                    name,
+                    found=repr(getattr(self, name)),
+                    expected=f"{smallest:.1e} or more, for at t = {self.until:g} less is no time",
+                )
 
     @property
     def method(self) -> Method:

@@ -35,6 +35,10 @@ START_TOLERANCE = 1e-6
 #: A start that misses its constraints by less is put on them without a note.
 UNREMARKABLE = 1e-9
 
+#: Choices that are numbers, and such as are names.
+_NUMBERS = ("tolerance", "baumgarte", "step", "largest_step", "spectral_radius")
+_NAMES = ("integrator", "drift", "formulation", "on_singular", "coordinates")
+
 #: What the compiled loop does not look for.
 LAW_NOTE = (
     "a non-ideal law depends on its reaction; that it has one solution is checked where the run "
@@ -60,12 +64,20 @@ def choices_of(
     **choices: Any,
 ) -> tuple[Settings, FloatArray | None, FloatArray]:
     """Settings, times to save at and scales from what a user gave, checked."""
-    settings = _settings(float(until), drift, on_singular, coordinates, **choices)
+    end = _number("until", until)
+    for name in _NUMBERS:
+        if name in choices:
+            choices[name] = _number(name, choices[name])
+    given = {"drift": drift, "on_singular": on_singular, "coordinates": coordinates, **choices}
+    for name in _NAMES:
+        if not isinstance(given.get(name, ""), str):
+            raise InputError(name, found=repr(given[name]), expected="a name")
+    settings = _settings(end, drift, on_singular, coordinates, **choices)
     if settings.formulation != "auto" and settings.formulation not in system.formulations:
         raise UnknownNameError("formulation", settings.formulation, ["auto", *system.formulations])
-    if not settings.until >= start:
+    if not start <= settings.until < float("inf"):
         raise InputError(
-            "until", found=repr(until), expected=f"a time not before the start, {start:g}"
+            "until", found=repr(until), expected=f"a finite time not before the start, {start:g}"
         )
     return settings, _save_times(save, start, settings.until), _scales(system, scales)
 
@@ -82,6 +94,14 @@ def _settings(
         coordinates=_chosen("coordinates", coordinates, Coordinates),
         **choices,
     )
+
+
+def _number(name: str, value: Any) -> float:
+    """A choice that is a number; NaN and infinity are for others to refuse."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InputError(name, found=repr(value), expected="a number") from None
 
 
 def require_known(function: str, given: Iterable[str], known: Sequence[str]) -> None:
