@@ -396,7 +396,7 @@ class _Simulation:
         if broken:
             self._close()
             self.status = broken
-        elif chunk.code not in (sh.FULL, sh.BUDGET, sh.EVENT, sh.SINGULAR):
+        elif chunk.code not in sh.UNDER_WAY:
             self.finished = chunk.code == sh.DONE
             self._close()
             end, stiff = float(self.loop.t[0]), self.loop.held_back()

@@ -27,9 +27,9 @@ def block():
     """Drawn to x = 10 by a spring and a damper, where it comes to rest; weight across."""
     return zw.System(
         coordinates=["x", "y", "z"],
-        parameters={"k": 4.0},
+        parameters={"k": 4.0, "c": 4.0},
         mass=lambda: np.eye(3),
-        force=lambda q, v, p: [-p.k * (q[0] - PLACE) - 4.0 * v[0], -9.81, 0.3],
+        force=lambda q, v, p: [-p.k * (q[0] - PLACE) - p.c * v[0], -9.81, 0.3],
         constraints={
             "left": zw.position(lambda q: slope(q[0]) * q[1] + q[2]),
             "right": zw.position(lambda q: slope(q[0]) * q[1] - q[2]),
@@ -88,6 +88,43 @@ def test_an_event_in_the_same_step_is_not_lost(block):
     )
     assert [e.name for e in run.events] == ["here"]
     assert_held(run)
+
+
+#: Without the damper the block swings past x = 10: x = 10 (1 − cos 2t).
+SWINGING = {"until": 5.0, "tolerance": 1e-7, "parameters": {"c": 0.0}}
+#: Of states and times of that swing: some times the tolerance of ten metres.
+SWING_ERROR = 1e-5
+
+
+@pytest.mark.parametrize("integrator", ["order8", "order5", "auto", "radau5"])
+def test_states_between_saved_ones_are_found_past_the_place(block, integrator):
+    run = block.simulate([0.0] * 3, **SWINGING, integrator=integrator, save=0.5)
+    times = np.linspace(0.0, 5.0, 41)
+    exact = PLACE * (1.0 - np.cos(2.0 * times))
+    np.testing.assert_allclose(run.at(times).q[:, 0], exact, atol=SWING_ERROR)
+
+
+def test_states_between_saved_ones_choose_rows_again_as_the_run_does(block):
+    run = block.simulate([0.0] * 3, until=20.0, save=20.0)
+    between = run.at([4.0, 8.0, 12.0, 16.0]).q
+    assert np.abs(between[:, 1:]).max() < OFF
+    assert abs(between[-1, 0] - PLACE) < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("integrator", "beyond"), [("order5", -0.4), ("order5", -0.05), ("auto", 0.8), ("order8", 0.5)]
+)
+def test_events_in_steps_past_the_place_are_met_in_time(block, integrator, beyond):
+    """Rank is lost within these steps; repeated up to the event, they do not end there."""
+    run = block.simulate(
+        [0.0] * 3,
+        **SWINGING,
+        integrator=integrator,
+        events={"here": zw.event(lambda q: q[0] - (PLACE + beyond))},
+    )
+    first = 0.5 * np.arccos(-beyond / PLACE)
+    exact = [first, np.pi - first, np.pi + first]
+    np.testing.assert_allclose([event.t for event in run.events], exact, atol=SWING_ERROR)
 
 
 def test_ensembles_and_resumed_runs_choose_alike(block, tmp_path, monkeypatch):

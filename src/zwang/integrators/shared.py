@@ -22,6 +22,7 @@ __all__ = [
     "NO_ROOT",
     "SINGULAR",
     "TOO_SMALL",
+    "UNDER_WAY",
     "arrive",
     "begin_step",
     "change_of_step",
@@ -42,6 +43,8 @@ __all__ = [
 # Why the loop returned.
 DONE, FULL, BUDGET, EVENT, TOO_SMALL, NOT_FINITE, NO_ROOT, SINGULAR = 0, 1, 2, 3, 4, 5, 6, 7
 HANDOVER = 8  # one of several lanes has ended
+#: The same loop goes on from there.
+UNDER_WAY = frozenset({FULL, BUDGET, EVENT, SINGULAR})
 
 # Real numbers the loop remembers for each lane.
 T, H, ERROR, SAVED, PIVOT, HIGHEST, AHEAD = 0, 1, 2, 3, 4, 5, 6

@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from zwang.engine.program import Program
 from zwang.errors import InputError
 from zwang.integrators import shared as sh
 from zwang.integrators.choose import start_loop
+from zwang.integrators.loop import Loop
 from zwang.integrators.settings import Settings
 from zwang.run.run import Counts, Run, Segment
 from zwang.run.status import status_of
@@ -56,26 +58,35 @@ def propagate(
     """States of a run at times after t, integrated from y, shape (len(times), n).
 
     By the equations that its segment began with: which redundant rows they leave out is a choice
-    that takes longer than the way to the next state.
+    that takes longer than the way to the next state. Where rows that act lose rank on that way, it
+    is made again, as the run did.
     """
-    p = segment.system.parameter_vector(segment.parameters)
+    system, p = segment.system, segment.system.parameter_vector(segment.parameters)
+    ahead = replace(settings, until=float(times[-1]))
+    scales = np.ones(len(y)) if run.scales is None else run.scales
+
+    def loop_from(program: Program, t: float, y: FloatArray) -> Loop:
+        return start_loop(program, ahead, t, y[:, None], p[:, None], times=times, scales=scales)
+
     begun, first = segment.began or (
         float(run.t[segment.first]),
         np.concatenate([run.q[segment.first], run.v[segment.first]]),
     )
-    program = program_of(segment.system, first, begun, p, settings)
-    settings = replace(settings, until=float(times[-1]))
-    scales = np.ones(len(y)) if run.scales is None else run.scales
-    loop = start_loop(program, settings, t, y[:, None], p[:, None], times=times, scales=scales)
-    states = []
+    program = program_of(system, first, begun, p, settings)
+    loop, states = loop_from(program, t, y), []
     while True:
         chunk = loop.advance()
         states.append(chunk.saved()[1])
         if chunk.code == sh.DONE:
             return np.concatenate(states)
-        if chunk.code not in (sh.FULL, sh.BUDGET):
+        if chunk.code not in sh.UNDER_WAY:
             raise InputError(
                 "state between saved times",
-                found=status_of(Counts(), loop.t[0], chunk.code, settings, program.failure()),
+                found=status_of(Counts(), loop.t[0], chunk.code, ahead, program.failure()),
                 expected="a motion that goes on",
             )
+        if chunk.code == sh.SINGULAR:
+            t, y = float(loop.t[0]), loop.present[:, 0].copy()
+            other = program_of(system, y, t, p, settings)
+            if other.left_out != program.left_out:
+                program, loop = other, loop_from(other, t, y)

@@ -132,7 +132,7 @@ class _Step:
             carried=True,
         )
         saved, code = [], sh.BUDGET
-        while code in (sh.BUDGET, sh.FULL):
+        while code in sh.UNDER_WAY:
             chunk = again.advance()
             saved += list(chunk.saved_in_own()[1])
             code = chunk.code
