@@ -234,6 +234,36 @@ def test_trajectories_that_take_over_from_each_other_are_as_alone(save, rows, mo
         same(run, system.simulate([1.0], [0.0], until=2.0, parameters=own, save=save))
 
 
+def test_what_was_rejected_before_a_buffer_was_full_is_counted(monkeypatch):
+    # Jumps of the force reject steps of some lanes while others find their buffers full.
+    monkeypatch.setattr("zwang.integrators.pace.SMALLEST_ROWS", 5)
+    monkeypatch.setattr("zwang.integrators.pace.MOST_FIRST_STEPS", 5)
+    system = zw.System(
+        ["x"],
+        parameters={"k": 1.0},
+        mass=lambda: [[1.0]],
+        force=lambda q, t, p: [np.sign(np.sin(p.k * t)) - q[0]],
+    )
+    k, choices = np.linspace(3.0, 30.0, 11), {"until": 2.0, "save": 0.05}
+    runs = system.simulate_many([1.0], [0.0], parameters={"k": k}, threads=1, **choices)
+    assert runs[0].counts.rejected > 10
+    for i, run in enumerate(runs):
+        same(run, system.simulate([1.0], [0.0], parameters={"k": k[i]}, **choices))
+
+
+def test_many_changes_of_rank_take_no_more_memory():
+    # A hundred turns of a parallelogram, flat twice in each; a buffer holds 256 changes of a lane.
+    system, start = library.n_four_bar(1), library.start("n_four_bar", n=1)
+    v = np.outer(np.linspace(1.0, 1.1, 8), start.v)
+    choices = {"until": 600.0, "save": [600.0], "tolerance": 1e-5}
+    runs = system.simulate_many(start.q, v, threads=1, **choices)
+    assert runs.finished.all()
+    assert min(len(run.ranks) for run in runs) > 2 * 256
+    assert runs[3].ranks == system.simulate(start.q, v[3], **choices).ranks
+    rows = [out.t.shape[1] for out, _ in runs._runs[0].part.relay.noted]
+    assert max(rows) == rows[0]
+
+
 def test_a_simulation_of_no_length_has_its_starts():
     runs = SYSTEM.simulate_many(Q, V, until=0.0, parameters={"L": LENGTHS})
     assert runs.finished.all()

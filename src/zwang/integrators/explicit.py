@@ -423,8 +423,9 @@ def advance(
             if filled[lane] + k - count[NEXT, lane] >= out_t.shape[1]:
                 # No room for all of this step: leave, and take the same step again afterwards.
                 for other in range(W):
-                    count[EVALUATIONS, other] = evaluations[other]
-                    count[PROJECTIONS, other] = projections[other]
+                    if accepted[other]:  # what was rejected is not repeated, but tried shorter
+                        count[EVALUATIONS, other] = evaluations[other]
+                        count[PROJECTIONS, other] = projections[other]
                 return FULL
         if interpolate:
             save_between(

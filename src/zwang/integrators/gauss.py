@@ -258,6 +258,7 @@ def advance(
     h_min, h_max, h_fixed = limits
     nodes, weights, integral, analysis = coefficients
     fixed = h_fixed > 0.0
+    logs = NODES + 1 if project and sizes[1] else 0  # changes of rank that a step may log
     x, part_of = np.empty((VECTORS, n, 1)), np.empty(n)  # what an error counts as, times h
     zeros, node_pivots = np.empty((max(n, NODES), 1)), np.empty((PARTS * max(sizes[1], 1), NODES))
     clear(zeros)
@@ -280,7 +281,7 @@ def advance(
         while k < times.shape[0] and times[k] <= end:
             k += 1
         room = out_t.shape[1] - filled[0]
-        if k - count[NEXT, 0] + 1 > room or rank_rows[0] >= rank_log.shape[0]:
+        if k - count[NEXT, 0] + 1 > room or rank_rows[0] + logs > rank_log.shape[0]:
             return FULL
 
         # nodes

@@ -276,7 +276,8 @@ class Relay:
             self.noted.append((self.out, self.pieces[: self.queue[NOTED]].copy()))
             self.queue[NOTED] = 0
         if code == sh.FULL:
-            if 2 * self.out.filled.max() < self.out.t.shape[1]:
+            all_ranks = self.out.rank_rows.max() == len(self.out.ranks)
+            if 2 * self.out.filled.max() < self.out.t.shape[1] and not all_ranks:
                 self.roomier *= 4  # more save times within one step than the buffer holds
             self._cut()
             self.out = None
