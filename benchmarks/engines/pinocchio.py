@@ -1,6 +1,7 @@
 """Pinocchio: joint coordinates, `aba` or `constraintDynamics`; no integrator, so Python steps it.
 
-SciPy's DOP853 or the classical Runge–Kutta method, loops with Baumgarte's correction.
+SciPy's DOP853 or the classical Runge–Kutta method, loops with Baumgarte's correction. It has no
+springs: their forces are computed in Python, as its users do.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from typing import Any
 
 import numpy as np
 import pinocchio as pin
-from scipy.integrate import solve_ivp
 
 from benchmarks.engines.base import CannotError, Ran, Settings
-from benchmarks.works.model import Work
+from benchmarks.engines.stepping import adaptive
+from benchmarks.works.model import Spring, Work
 
 MODULE = "pinocchio"
 PACKAGES = ("pin", "libpinocchio", "eigenpy", "coal", "libcoal")
-STEPPED = "from Python, RK4 with fixed steps or SciPy's DOP853"
+STEPPED = "from Python, RK4 with fixed steps or SciPy's DOP853 and Radau"
 
 STEPS = (1e-2, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4)
 TOLERANCES = (1e-4, 1e-6, 1e-8, 1e-10)
@@ -27,6 +28,7 @@ TOLERANCES = (1e-4, 1e-6, 1e-8, 1e-10)
 FOR_STEP, MODERATE = 0.2, 20.0
 #: Its data for 1,000 joints fill 20 GB.
 LARGEST = 300
+STIFF = {"governor"}
 OWN = "cannot by itself: only with constraint rows and their drift written by the user"
 CANNOT = {
     "rolling_disk": OWN,
@@ -46,18 +48,44 @@ class Built:
     held: Any
     v: np.ndarray
     arms: list[tuple[int, np.ndarray]]
+    pulls: list[tuple[Spring, list[tuple[float, int]]]]
+    turns: list[tuple[int, np.ndarray]]
 
     def acceleration(self) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
         """(q, v) → v̇."""
-        model, data, tau = self.model, self.data, np.zeros(self.model.nv)
+        model, data, none = self.model, self.data, np.zeros(self.model.nv)
+        loaded = bool(self.pulls or self.turns)
         if not len(self.loops):
-            return lambda q, v: pin.aba(model, data, q, v, tau)
+            if not loaded:
+                return lambda q, v: pin.aba(model, data, q, v, none)
+            return lambda q, v: pin.aba(model, data, q, v, self.load(q, v))
         loops, held, proximal = self.loops, self.held, pin.ProximalSettings(1e-12, 1e-10, 20)
 
         def constrained(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+            tau = self.load(q, v) if loaded else none
             return pin.constraintDynamics(model, data, q, v, tau, loops, held, proximal).copy()
 
         return constrained
+
+    def load(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """What springs and torques do to the joints."""
+        model, data, tau = self.model, self.data, np.zeros(self.model.nv)
+        pin.computeJointJacobians(model, data, q)
+        pin.updateFramePlacements(model, data)
+
+        def rows(frame: int) -> np.ndarray:
+            return pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)
+
+        for spring, ends in self.pulls:
+            apart = sum(sign * data.oMf[frame].translation for sign, frame in ends)
+            J = sum(sign * rows(frame)[:3] for sign, frame in ends)
+            length = np.sqrt(apart @ apart)
+            rate = apart @ (J @ v) / length
+            pull = spring.stiffness * (length - spring.length) + spring.damping * rate
+            tau -= pull / length * (apart @ J)
+        for frame, torque in self.turns:
+            tau += torque @ rows(frame)[3:]
+        return tau
 
     def centers(self, q: np.ndarray) -> np.ndarray:
         """Where the bodies are."""
@@ -100,6 +128,14 @@ def build(work: Work, rate: float) -> Built:
             constraint.setBaumgarteCorrectorParameters(corrector)
             loops.append(constraint)
             held.append(constraint.createData())
+
+    def frame(k: int, x: np.ndarray) -> int:
+        point, axes, index = place[k]
+        spot = pin.SE3(np.eye(3), axes.T @ (x - point))
+        return model.addFrame(pin.Frame(f"f{model.nframes}", index, spot, pin.FrameType.OP_FRAME))
+
+    pulls = [(s, [(-1.0, frame(s.a, s.at_a)), (1.0, frame(s.b, s.at_b))]) for s in work.springs]
+    turns = [(frame(k, work.bodies[k].center), torque) for k, torque in work.torques]
     data = model.createData()
     if len(loops):
         pin.initConstraintDynamics(model, data, loops, held)
@@ -110,36 +146,30 @@ def build(work: Work, rate: float) -> Built:
     for k in work.points:
         point, axes, index = place[k]
         arms.append((index, axes.T @ (work.bodies[k].center - point)))
-    return Built(model, data, loops, held, v, arms)
+    return Built(model, data, loops, held, v, arms, pulls, turns)
 
 
 def settings(work: Work) -> Settings:
     """Both ways of stepping."""
     if work.name in CANNOT:
         raise CannotError(CANNOT[work.name])
-    if work.springs:
-        raise CannotError("has no springs: forces between points are left to the user's own Python")
     if len(work.bodies) > LARGEST:
         raise CannotError("no result in 40 s: its data for 1,000 joints fill 20 GB")
 
-    def adaptive(tolerance: float) -> Ran:
+    def controlled(method: str, tolerance: float) -> Ran:
         begin = time.process_time()
         built = build(work, MODERATE)
         build_time = time.process_time() - begin
-        acceleration, n, count = built.acceleration(), built.model.nq, 0
-        y, spent = np.concatenate([np.zeros(n), built.v]), 0.0
-        places = [built.centers(y[:n])]
+        acceleration, n = built.acceleration(), built.model.nq
 
         def f(_: float, y: np.ndarray) -> np.ndarray:
             return np.concatenate([y[n:], acceleration(y[:n], y[n:])])
 
-        for span in np.diff(work.times):
-            begin = time.process_time()
-            done = solve_ivp(f, (0.0, span), y, method="DOP853", rtol=tolerance, atol=tolerance)
-            y, count = done.y[:, -1], count + done.nfev
-            spent += time.process_time() - begin
-            places.append(built.centers(y[:n]))
-        return Ran(spent, np.array(places), build_time, evaluations=count)
+        def places(y: np.ndarray) -> np.ndarray:
+            return built.centers(y[:n])
+
+        start = np.concatenate([np.zeros(n), built.v])
+        return adaptive(work, method, f, start, tolerance, build_time, places)
 
     def fixed(h: float) -> Ran:
         begin = time.process_time()
@@ -163,9 +193,12 @@ def settings(work: Work) -> Settings:
             places.append(built.centers(q))
         return Ran(spent, np.array(places), build_time, evaluations=4 * round(work.until / h))
 
-    ladder: Settings = {f"RK4, step {h:g} s": lambda h=h: fixed(h) for h in STEPS}
-    for x in TOLERANCES:
-        ladder[f"DOP853, tolerance {x:g}"] = lambda x=x: adaptive(x)
+    steps = [h * min(1.0, work.until) for h in STEPS]
+    ladder: Settings = {f"RK4, step {h:g} s": lambda h=h: fixed(h) for h in steps}
+    for method in ("Radau", "DOP853") if work.name in STIFF else ("DOP853",):
+        for x in TOLERANCES:
+            name = f"{method}, tolerance {x:g}"
+            ladder[name] = lambda x=x, m=method: controlled(m, x)
     return ladder
 
 

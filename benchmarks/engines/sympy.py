@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import sympy as sm
 from pydy.codegen.ode_function_generators import generate_ode_function
-from scipy.integrate import solve_ivp
 
 from benchmarks.engines import kane
 from benchmarks.engines.base import CannotError, Ran, Settings
+from benchmarks.engines.stepping import Places, Rate, adaptive
 from benchmarks.references import known_motion
 from benchmarks.works.model import GRAVITY, Work
 
@@ -33,9 +33,6 @@ CANNOT = {
     "skew_chain(10)": "not tried: deriving takes 3 times longer with each rod, 20 s for five",
     "bicycle": "not set up: its own test derives and linearises the bicycle in 130 s",
 }
-
-Rate = Callable[[float, np.ndarray], np.ndarray]
-Places = Callable[[np.ndarray], np.ndarray]
 
 
 def compiled(equations: Any) -> Callable[[np.ndarray], np.ndarray]:
@@ -134,34 +131,8 @@ def settings(work: Work) -> Settings:
     for method in ("Radau", "DOP853") if work.name in STIFF else ("DOP853",):
         for x in tolerances:
             name = f"{method}, tolerance {x:g}"
-            ladder[name] = lambda x=x, m=method: _adaptive(work, m, f, start, x, build, places)
+            ladder[name] = lambda x=x, m=method: adaptive(work, m, f, start, x, build, places)
     return ladder
-
-
-def _adaptive(
-    work: Work,
-    method: str,
-    f: Rate,
-    y: np.ndarray,
-    tolerance: float,
-    build: float,
-    places: Places,
-) -> Ran:
-    found, spent, count = [places(y)], 0.0, 0
-    if method == "Radau":  # it hands over columns, which the generated C refuses
-        f = _in_one_piece(f)
-    for begin_time, end_time in zip(work.times[:-1], work.times[1:], strict=True):
-        begin = time.process_time()
-        span = (float(begin_time), float(end_time))
-        done = solve_ivp(f, span, y, method=method, rtol=tolerance, atol=tolerance)
-        y, count = done.y[:, -1], count + done.nfev
-        spent += time.process_time() - begin
-        found.append(places(y))
-    return Ran(spent, np.array(found), build, evaluations=count)
-
-
-def _in_one_piece(f: Rate) -> Rate:
-    return lambda t, y: f(t, np.ascontiguousarray(y))
 
 
 def _fixed(
