@@ -30,7 +30,7 @@ IMAGES = HERE.parent / "docs" / "images"
 STEPPED = {
     "Zwang": "compiled, Gauss of order 16 or explicit of order 8, error control",
     "MuJoCo": "C, order 4, fixed steps",
-    "Pinocchio": "from Python: order 4, fixed steps, or SciPy's order 8 (stiff: Radau), error control",
+    "Pinocchio": "from Python: order 4, fixed steps, or SciPy's order 8 or Radau, error control",
     "Exudyn": "C++, order 2 implicit with fixed steps; order 4 on trees",
     "Drake": "C++, order 3 or 5 with error control; loops: order 1, fixed steps",
     "OpenSim": "C++, order 4, error control",
