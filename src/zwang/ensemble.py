@@ -31,8 +31,7 @@ from zwang.simulation.between import states_between
 from zwang.simulation.choices import choices_of, require_known
 from zwang.simulation.crew import Crew
 from zwang.simulation.interrupt import Interrupt, postponed_interrupt
-from zwang.simulation.programs import in_python, program_of
-from zwang.simulation.redundancy import (
+from zwang.simulation.lost_rank import (
     BROKEN,
     always_dependent,
     broken_row,
@@ -40,6 +39,7 @@ from zwang.simulation.redundancy import (
     left_out_note,
     rank_changes,
 )
+from zwang.simulation.programs import in_python, program_of
 from zwang.simulation.starts import LANES, Starts
 from zwang.terms import FloatArray
 

@@ -37,7 +37,8 @@ from zwang.kernels.element import Kernel
 from zwang.kernels.expression import read
 from zwang.mechanism_system import LARGE, MechanismSystem
 from zwang.run.by_elements import Balance
-from zwang.simulation.redundancy import PIVOT, PIVOT_OF_MASSLESS, Acting, rows_without_pivot
+from zwang.simulation.pivots import PIVOT, PIVOT_OF_MASSLESS, rows_without_pivot
+from zwang.simulation.redundancy import Acting
 from zwang.state import Residuals
 from zwang.terms import EquationTerms, FloatArray
 

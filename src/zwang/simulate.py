@@ -49,8 +49,7 @@ from zwang.simulation.choices import (
 )
 from zwang.simulation.event_actions import accumulates, dormant, effect_of
 from zwang.simulation.interrupt import postponed_interrupt
-from zwang.simulation.programs import in_python, program_of
-from zwang.simulation.redundancy import (
+from zwang.simulation.lost_rank import (
     BROKEN,
     always_dependent,
     broken_row,
@@ -58,6 +57,7 @@ from zwang.simulation.redundancy import (
     left_out_note,
     rank_changes,
 )
+from zwang.simulation.programs import in_python, program_of
 from zwang.simulation.watch import Met, Watch
 from zwang.terms import FloatArray
 

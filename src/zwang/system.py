@@ -17,7 +17,7 @@ from zwang.diagnosis.passport import Passport, passport_terms
 from zwang.diagnosis.splits import Splits, splits_terms
 from zwang.errors import InputError, UnknownNameError
 from zwang.formulations.lazy import computed_once
-from zwang.formulations.rank import DEFAULT_TOLERANCES, equilibrate, mass_spectrum
+from zwang.formulations.rank import DEFAULT_TOLERANCES, own_spectrum
 from zwang.formulations.scaled import ScaledSystem
 from zwang.functions.arguments import single_time, state_arrays
 from zwang.functions.constraint import Constraint
@@ -448,9 +448,8 @@ class System:
         last = known.get(0)
         if last is None or last[0] != key:
             (M,) = self.evaluator("mass", lambda m: {"M": m.M}, q, v, t, p)
-            M = M.reshape(len(v), len(v))
-            d, _ = equilibrate(M, np.zeros((0, len(v))))
-            last = known[0] = key, bool(mass_spectrum(M * d * d[:, None]).rank < len(v))
+            rank = own_spectrum(M.reshape(len(v), len(v))).rank
+            last = known[0] = key, bool(rank < len(v))
         return last[1]
 
     @computed_once

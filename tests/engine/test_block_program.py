@@ -10,8 +10,8 @@ from zwang.integrators.settings import Coordinates, Settings
 from zwang.kernels.mixing import NODES
 from zwang.large_mechanism import LargeMechanismSystem
 from zwang.mechanism_system import MechanismSystem
+from zwang.simulation.pivots import rows_without_pivot
 from zwang.simulation.programs import program_of
-from zwang.simulation.redundancy import rows_without_pivot
 
 #: In the coordinates of bodies, as blocks are.
 ABSOLUTE = Settings(until=1.0, coordinates=Coordinates.ABSOLUTE)

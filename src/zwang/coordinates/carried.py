@@ -28,14 +28,9 @@ from zwang.engine.carrier import WrittenCarrier
 from zwang.engine.program import Program, fuse
 from zwang.errors import InputError
 from zwang.integrators.settings import Coordinates, Drift, Settings
+from zwang.simulation.pivots import dependent_on_earlier, rows_without_pivot
 from zwang.simulation.programs import expressions_of
-from zwang.simulation.redundancy import (
-    Acting,
-    dependent_on_earlier,
-    redundant_rows,
-    redundant_rows_of_many,
-    rows_without_pivot,
-)
+from zwang.simulation.redundancy import Acting, redundant_rows, redundant_rows_of_many
 from zwang.system import System
 from zwang.terms import FloatArray
 

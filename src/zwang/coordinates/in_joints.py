@@ -161,8 +161,8 @@ def joint_program(
     if entered is None:
         return UNREACHED
     start, hat = entered
-    light = not found.rows and values.has_massless_motion
-    if light and found.massless(start, t, hat):
+    light, n = not found.rows and values.has_massless_motion, found.tree.nq
+    if light and found.mass_is_singular(start[:n], start[n:], np.asarray(t), hat):
         return "a motion of its joints that meets no inertia"
     inner = program_of(found, start, t, hat, settings, lanes)
     outer, redundant = _outer(found, inner, start, t, hat)

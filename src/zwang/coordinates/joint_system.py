@@ -21,7 +21,7 @@ from zwang.coordinates.joint_entry import WrittenEntry, symbolic
 from zwang.engine.carrier import WrittenCarrier
 from zwang.engine.fused import Expressions
 from zwang.engine.program import Program, fuse
-from zwang.formulations.rank import equilibrate, mass_spectrum
+from zwang.formulations.rank import scaled_rows
 from zwang.functions.constraint import Constraint
 from zwang.functions.derive import Rows, State
 from zwang.functions.model import Definition, Model
@@ -163,22 +163,12 @@ class JointSystem(System):
         A, M = self.evaluator(
             "rank", lambda m: {"A": m.A, "M": m.M}, y[:nq], y[nq:], np.asarray(t), p
         )
-        A, M = A.reshape(-1, nv), M.reshape(nv, nv)
-        d, e = equilibrate(M, A)
-        rows = A * d * np.where(np.isfinite(e), e, 0.0)[:, None]
+        rows = scaled_rows(M.reshape(nv, nv), A.reshape(-1, nv))
         return len(rows) - int(np.sum(np.linalg.svd(rows, compute_uv=False) > DEPENDENT))
-
-    def massless(self, y: FloatArray, t: float, p: FloatArray) -> bool:
-        """Whether some motion of the tree meets no inertia."""
-        nq, nv = self.tree.nq, self.tree.nv
-        (M,) = self.evaluator("mass", lambda m: {"M": m.M}, y[:nq], y[nq:], np.asarray(t), p)
-        M = M.reshape(nv, nv)
-        d, _ = equilibrate(M, np.zeros((0, nv)))
-        return bool(mass_spectrum(M * d * d[:, None]).rank < nv)
 
     @property
     def rows_independent(self) -> bool:
-        """Never known: what is left of the constraints closes loops, or is the user's own."""
+        """Whether the tree fulfils all: what else constrains closes loops, or is the user's own."""
         return not self.rows
 
     @cached_property

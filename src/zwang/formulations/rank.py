@@ -39,8 +39,10 @@ __all__ = [
     "mass_spectrum",
     "moore_penrose_defect",
     "nullspace",
+    "own_spectrum",
     "pinv",
     "pinv_of_rank",
+    "scaled_rows",
 ]
 
 
@@ -192,6 +194,12 @@ def equilibrate(M: FloatArray, A: FloatArray) -> tuple[FloatArray, FloatArray]:
     if not (length.min(initial=1.0) > SHORT and length.max(initial=1.0) < LONG):
         return d, _careful_scale(A, d)
     return d, inverse_power_of_two(length)
+
+
+def scaled_rows(M: FloatArray, A: FloatArray) -> FloatArray:
+    """diag(e) A diag(d) with the scales of `equilibrate`; rows without a length are left zero."""
+    d, e = equilibrate(M, A)
+    return A * d[..., None, :] * np.where(np.isfinite(e), e, 0.0)[..., None]
 
 
 def _careful_scale(A: FloatArray, d: FloatArray) -> FloatArray:
@@ -378,6 +386,12 @@ class MassSpectrum:
     def largest(self) -> np.ndarray:
         """Largest eigenvalue, at least zero; where `estimated`, a bound from below."""
         return self.values.max(axis=-1, initial=0.0)
+
+
+def own_spectrum(M: FloatArray) -> MassSpectrum:
+    """`mass_spectrum` of M (…, n, n) scaled by its diagonal alone, whatever constrains it."""
+    d, _ = equilibrate(M, np.zeros((*M.shape[:-2], 0, M.shape[-1])))
+    return mass_spectrum(M * d[..., None] * d[..., None, :])
 
 
 #: Size of M up to which Cholesky pivots tell its rank: 4¹² · 1e-11 is below 1e-3.

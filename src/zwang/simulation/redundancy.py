@@ -16,34 +16,19 @@ equation too many, but near a flat position another one than near an upright one
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from zwang.errors import ZwangError
-from zwang.formulations.rank import equilibrate
+from zwang.formulations.rank import equilibrate, scaled_rows
 from zwang.functions.derive import depends_on
-from zwang.run.run import RankChange
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
-    from zwang.engine.program import Program
-    from zwang.integrators.loop import RankLog
     from zwang.system import System
 
-__all__ = [
-    "Acting",
-    "always_dependent",
-    "broken_row",
-    "chosen_rows_lost_rank",
-    "dependent_on_earlier",
-    "left_out_note",
-    "rank_changes",
-    "redundant_rows",
-    "rows_without_pivot",
-]
+__all__ = ["Acting", "deficit", "redundant_rows", "redundant_rows_of_many", "scaled_rows_at"]
 
 #: Singular values of rows of unit length below this belong to dependent rows; states are on the
 #: constraints to 1e-13, and close to a singular position values are still above it.
@@ -56,14 +41,17 @@ LARGE = 200
 STEP = 0.4
 #: Share of chance in the direction of a step, against going on as before.
 CHANCE = 0.3
+#: Steps of Newton's method that lead back onto the constraints, at most.
 NEWTON_STEPS = 12
-#: Rows left out whose residual exceeds this, relative, contradict the others: projection holds
-#: what follows from the others to 1e-12.
-BROKEN = 1e-6
 #: A row with a smaller share than this in the dependency at some state stays. Where the rows that
 #: are left depend on each other nearly, motions end early at tolerances of 1e-12; where a redundant
 #: row stays, they are a little less smooth.
 LEAST_SHARE = 0.15
+#: Rows this near to being a combination of others, relative, depend on them: a start may be off
+#: its constraints by as much.
+NEARLY = 1e-5
+#: Squared distance of a scaled row from those before it, above which rows are independent.
+DISTINCT = 1e-8
 
 
 class Acting(NamedTuple):
@@ -116,10 +104,6 @@ def redundant_rows(system: System, y: FloatArray, t: float, p: FloatArray, span:
     return rows or Acting(distinct=False)
 
 
-#: Squared distance of a scaled row from those before it, above which rows are independent.
-DISTINCT = 1e-8
-
-
 def redundant_rows_of_many(
     system: System,
     Y: FloatArray,
@@ -132,8 +116,7 @@ def redundant_rows_of_many(
     """`redundant_rows` of many starts (N, n); nearly all are told by M and A there, at once."""
     if not A.shape[1]:
         return [_ALL] * len(Y)
-    d, e = equilibrate(M, A)
-    rows = A * d[:, None, :] * np.where(np.isfinite(e), e, 0.0)[..., None]
+    rows = scaled_rows(M, A)
     if _distinct(rows[:1]) and _distinct(rows):
         return [_ALL] * len(Y)
     known, groups = _Known.of(system), {}
@@ -223,20 +206,15 @@ def _walk(view: _View, q: FloatArray, v: FloatArray, t: float, span: float) -> A
     found = view.moved(q, t, np.zeros(view.nv))
     if found is None:
         return None
-    if _deficit(view.scaled(found, v, t)) == 0:
+    if deficit(view.scaled(found, v, t)) == 0:
         return _ALL
-    return _choose(view, _states(view, found, t, span), view.system)
+    return _choose(view, _states(view, found, t, span))
 
 
 def _independent_at(view: _View, q: FloatArray, v: FloatArray, t: float) -> bool:
     """Whether all rows are independent at a state."""
     found = view.moved(q, t, np.zeros(view.nv))
-    return found is not None and _deficit(view.scaled(found, v, t)) == 0
-
-
-#: Rows this near to being a combination of others, relative, depend on them: a start may be off
-#: its constraints by as much.
-NEARLY = 1e-5
+    return found is not None and deficit(view.scaled(found, v, t)) == 0
 
 
 def may_go(rows: FloatArray, numbers: tuple[int, ...]) -> np.ndarray:
@@ -251,201 +229,6 @@ def may_go(rows: FloatArray, numbers: tuple[int, ...]) -> np.ndarray:
     X = np.linalg.solve(S, K @ G.mT).mT
     off, size = np.abs(G - X @ K).max(axis=(-2, -1)), np.linalg.norm(X, 2, axis=(-2, -1))
     return (off <= NEARLY) & (size <= 1.0 / LEAST_SHARE)
-
-
-def left_out_note(system: System, rows: tuple[int, ...]) -> str:
-    """Which rows do not act because they follow from others, as a sentence."""
-    names = system.row_names
-    listed = ", ".join(names[i] for i in rows[:6]) + (", …" if len(rows) > 6 else "")
-    return (
-        f"{len(rows)} of {len(names)} constraint rows follow from the others and were left out of "
-        f"the accelerations, their residuals still watched: {listed}"
-    )
-
-
-def broken_row(
-    system: System,
-    rows: tuple[int, ...],
-    q: FloatArray,
-    v: FloatArray,
-    t: FloatArray,
-    p: FloatArray,
-) -> str:
-    """Which of the rows left out is not met by a motion (nt, …), as a status; empty if all are.
-
-    Rows that depend on others follow from them only as long as their right sides agree: two drivers
-    of one angle may part at any time.
-    """
-    found = system.residuals_at(q, v, t, p)
-    left_out = {system.row_names[i] for i in rows}
-    for values, names, size in (
-        (found.position, found.position_names, q),
-        (found.velocity, found.velocity_names, v),
-    ):
-        watched = [k for k, name in enumerate(names) if name in left_out]
-        off = np.abs(values[:, watched]) > BROKEN * max(1.0, float(np.abs(size).max(initial=0.0)))
-        if off.any():
-            first, k = np.argwhere(off)[0]
-            begun = max(int(first) - 1, 0)
-            if _deficit(_View(system, p).scaled(q[first], v[first], float(t[first]))) < len(rows):
-                return (
-                    f"stopped at t = {t[-1]:.6g} s: {names[watched[k]]!r} followed from other "
-                    f"constraints near the start and was left out; from t = {t[begun]:.6g} s on it "
-                    "says something of its own"
-                )
-            return (
-                f"stopped at t = {t[-1]:.6g} s by constraints that contradict each other: "
-                f"{names[watched[k]]!r} is missed by {values[first, watched[k]]:.3g} "
-                f"at t = {t[first]:.6g} s"
-            )
-    return ""
-
-
-#: States at which pivots are looked at, and how far apart they are.
-STATES_OF_PIVOTS = 4
-STEP_OF_PIVOTS = 0.05
-#: Relative pivots below this belong to dependent rows: 1e5 times the regularisation. A row on a
-#: body without mass has a large pivot at first, of which the masses behind it leave a millionth.
-PIVOT, PIVOT_OF_MASSLESS = 1e-5, 1e-9
-
-
-def rows_without_pivot(
-    program: Any, q: FloatArray, t: float, p: FloatArray, limit: float = PIVOT
-) -> Acting:
-    """Rows that depend on others at all of some states near by, among those that have pivots.
-
-    As `redundant_rows`, with one factorisation a state in place of singular values; the later row
-    in the order of elimination goes.
-    """
-    project, rates = program.kernel("project"), program.kernel("derivative")
-    nv, rows = program.nv, program.rows[0]
-    generator, found, fewest = np.random.default_rng(0), np.ones(rows, dtype=bool), rows
-    for _ in range(STATES_OF_PIVOTS):
-        pivots = np.zeros(rows)
-        for _ in range(3):  # back onto the constraints
-            q, _, pivots = project(q, np.zeros(nv), [t], p)
-        small = pivots[:rows] < limit
-        found &= small
-        fewest = min(fewest, int(small.sum()))
-        if not fewest:
-            return _ALL
-        _, v, _ = project(q, generator.standard_normal(nv), [t], p)
-        q_dot, _ = rates(q, v, [t], p)
-        q = q + STEP_OF_PIVOTS / max(1e-300, float(np.abs(q_dot).max())) * q_dot
-    gone = tuple(int(i) for i in np.flatnonzero(found))
-    return Acting(gone, len(gone) == fewest)
-
-
-#: What is left of a row after those before it is zero below this, relative.
-REMAINDER = 1e-9
-
-
-def dependent_on_earlier(A: FloatArray) -> list[int]:
-    """Rows that follow from those before them."""
-    basis, count, found = np.zeros(A.shape), 0, []
-    for i, row in enumerate(A):
-        rest = row
-        for _ in range(2):  # once more, for what rounding left
-            rest = rest - (basis[:count] @ rest) @ basis[:count]
-        size = float(np.linalg.norm(rest))
-        if size <= REMAINDER * max(float(np.linalg.norm(row)), 1e-300):
-            found.append(i)
-        else:
-            basis[count], count = rest / size, count + 1
-    return found
-
-
-#: A row takes part in a dependency if this share of it is its own. States on an interpolant know
-#: the dependency to about 1e-3.
-LEAST_PART = 0.02
-
-
-def always_dependent(
-    system: System, program: Program, y: FloatArray, t: float, parameters: Mapping[str, Any]
-) -> RankChange:
-    """That rows are left out of a program from a start on."""
-    count = len(program.left_out)
-    find = partial(_involved, system, (), y, t, parameters, count)
-    return RankChange(t, count, lasting=True, find=find)
-
-
-def rank_changes(
-    system: System, program: Program, logs: Iterable[RankLog], parameters: Mapping[str, Any]
-) -> list[RankChange]:
-    """What the loop saw of the rank of the rows that act, and all rows that depend on others."""
-    gone = program.left_out
-    return [
-        RankChange(
-            log.t,
-            log.dependent_rows + len(gone),
-            log.lasting,
-            partial(_involved, system, gone, log.y, log.t, parameters, log.dependent_rows),
-        )
-        for log in logs
-        if not gone or not log.dependent_rows or _all_lose_rank(system, log, parameters, len(gone))
-    ]
-
-
-def chosen_rows_lost_rank(
-    system: System, program: Program, logs: Iterable[RankLog], parameters: Mapping[str, Any]
-) -> bool:
-    """Whether rows that act lost rank where all rows, those left out among them, did not.
-
-    Then rows that were left out would have held the motion, and others are to be left out.
-    """
-    gone = program.left_out
-    return bool(gone) and any(
-        log.dependent_rows and not _all_lose_rank(system, log, parameters, len(gone))
-        for log in logs
-    )
-
-
-#: Singular values of scaled rows on an interpolant below this belong to dependent rows.
-LOST = 3e-3
-
-
-def _all_lose_rank(
-    system: System, log: RankLog, parameters: Mapping[str, Any], always: int
-) -> bool:
-    """Whether all rows together lose rank, or only those chosen to act, which does no harm."""
-    nq, p = len(system.coordinates), system.parameter_vector(parameters)
-    q, v = log.y[:nq], log.y[nq:]
-    if system.by_blocks:
-        terms = system.ideal_terms_at(q, v, np.asarray(log.t), p)
-        d, e = equilibrate(terms.mass_matrix, terms.constraint_matrix)
-        rows = terms.constraint_matrix * d * np.where(np.isfinite(e), e, 0.0)[:, None]
-    else:
-        rows = _View(system, p).scaled(q, v, log.t)
-    s = np.linalg.svd(rows, compute_uv=False)
-    return len(rows) - int(np.sum(s > LOST)) >= log.dependent_rows + always
-
-
-def _involved(
-    system: System,
-    gone: tuple[int, ...],
-    y: FloatArray,
-    t: float,
-    parameters: Mapping[str, Any],
-    count: int,
-) -> tuple[str, ...]:
-    """Names of the constraints whose position rows, but for those gone, are dependent at a state.
-
-    The left singular vectors of the `count` least singular values of the scaled rows are the
-    dependencies.
-    """
-    nq = len(system.coordinates)
-    names, levels = np.array(_names_of_rows(system)), system.row_levels()
-    kept = [i for i, level in enumerate(levels) if level == "position" and i not in gone]
-    terms = system.ideal_terms(y[:nq], y[nq:], t, parameters=parameters)
-    M, A = terms.mass_matrix, terms.constraint_matrix[kept]
-    d, e = equilibrate(M, A)
-    U, _, _ = np.linalg.svd(A * d * np.where(np.isfinite(e), e, 0.0)[:, None])
-    shares = np.linalg.norm(U[:, len(kept) - count :], axis=1)
-    return tuple(dict.fromkeys(names[kept][shares > LEAST_PART].tolist())) if count else ()
-
-
-def _names_of_rows(system: System) -> list[str]:
-    return [name for name, rows in system.groups.items() for _ in rows]
 
 
 class _View:
@@ -473,8 +256,7 @@ class _View:
     def scaled(self, q: FloatArray, v: FloatArray, t: float) -> FloatArray:
         """A with velocities and rows scaled, rows that vanish left as zero."""
         A, _, _, M, _ = self.rows(q, v, t)
-        d, e = equilibrate(M, A)
-        return A * d * np.where(np.isfinite(e), e, 0.0)[:, None]
+        return scaled_rows(M, A)
 
     def moved(self, q: FloatArray, t: float, step: FloatArray) -> FloatArray | None:
         """A configuration a step away, put back on φ = 0; None where that fails."""
@@ -498,7 +280,18 @@ class _View:
         return q
 
 
-def _deficit(rows: FloatArray) -> int:
+def scaled_rows_at(
+    system: System, q: FloatArray, v: FloatArray, t: float, p: FloatArray
+) -> FloatArray:
+    """A at a state, with velocities and rows scaled."""
+    if not system.by_blocks:
+        return _View(system, p).scaled(q, v, t)
+    terms = system.ideal_terms_at(q, v, np.asarray(t), p)
+    return scaled_rows(terms.mass_matrix, terms.constraint_matrix)
+
+
+def deficit(rows: FloatArray) -> int:
+    """How many of some scaled rows depend on others."""
     if not rows.size:
         return 0
     return len(rows) - int(np.sum(np.linalg.svd(rows, compute_uv=False) > DEPENDENT))
@@ -537,23 +330,21 @@ def _states(
     return states
 
 
-def _choose(
-    view: _View, states: list[tuple[FloatArray, FloatArray, float]], system: System
-) -> Acting:
+def _choose(view: _View, states: list[tuple[FloatArray, FloatArray, float]]) -> Acting:
     """Rows that may go at all states alike."""
     try:
         matrices = [view.scaled(*state) for state in states]
     except ZwangError:
         return Acting(distinct=False)
-    deficits = [_deficit(rows) for rows in matrices]
+    deficits = [deficit(rows) for rows in matrices]
     wanted = min(deficits)
     bases = []
-    for rows, deficit in zip(matrices, deficits, strict=True):
-        if deficit == wanted:
+    for rows, dependent in zip(matrices, deficits, strict=True):
+        if dependent == wanted:
             U, _, _ = np.linalg.svd(rows)
             bases.append(U[:, len(rows) - wanted :])
     # What acts on accelerations alone leaves no residual by which a contradiction would show.
-    levels = system.row_levels()
+    levels = view.system.row_levels()
     free = np.array([level != "acceleration" for level in levels], dtype=bool)
     gone: list[int] = []
     for _ in range(wanted):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.errors import InputError, ZwangError
-from zwang.formulations.rank import equilibrate, mass_spectrum
+from zwang.formulations.rank import own_spectrum
 from zwang.functions.arguments import single_time
 from zwang.integrators.settings import Settings
 from zwang.simulation.choices import UNREMARKABLE, require_law, require_start
@@ -183,8 +183,7 @@ def all_regular(M: FloatArray) -> bool:
     """Whether all mass matrices (N, nv, nv) are regular by a wide margin."""
     if not np.isfinite(M).all():
         return False
-    d, _ = equilibrate(M, np.zeros((len(M), 0, M.shape[-1])))
-    spectrum = mass_spectrum(M * d[..., None] * d[..., None, :])
+    spectrum = own_spectrum(M)
     return bool(np.all(spectrum.rank == M.shape[-1]) and spectrum.estimated)
 
 
