@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import casadi
 
     from zwang.integrators.settings import Settings
+    from zwang.simulation.programs import Many
 
 __all__ = ["MechanismSystem"]
 
@@ -126,17 +127,9 @@ class MechanismSystem(System):
         """The program in other coordinates than those of bodies, where that is faster, or None."""
         return carried_program(self, y, t, p, settings, lanes)
 
-    def own_programs(
-        self,
-        Y: FloatArray,
-        t: float,
-        P: FloatArray,
-        settings: Settings,
-        lanes: int,
-        terms: Callable[[], tuple[FloatArray, FloatArray]],
-    ) -> list[Any]:
-        """`own_program` for many starts (N, n); `terms` gives M and A there, if they are needed."""
-        return carried_programs(self, Y, t, P, settings, lanes, terms)
+    def own_programs(self, many: Many) -> list[Any]:
+        """`own_program` of each of many starts."""
+        return carried_programs(self, many)
 
     def constraint_rows(self, y: FloatArray, t: float, p: FloatArray) -> FloatArray:
         """A at a state, shape (m, nv)."""

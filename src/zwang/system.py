@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from zwang.kernels.element import Kernel
     from zwang.reduced_system import ReducedSystem
     from zwang.run.run import Run
+    from zwang.simulation.programs import Many
 
 __all__ = ["Residuals", "State", "System"]
 
@@ -848,17 +849,9 @@ class System:
         """A program that the system makes itself in place of one compiled as a whole, or None."""
         del y, t, p, settings, lanes
 
-    def own_programs(
-        self,
-        Y: FloatArray,
-        t: float,
-        P: FloatArray,
-        settings: Settings,
-        lanes: int,
-        terms: Callable[[], tuple[FloatArray, FloatArray]],
-    ) -> list[Any]:
-        """`own_program` for many starts (N, n); `terms` gives M and A there, if they are needed."""
-        del terms
+    def own_programs(self, many: Many) -> list[Any]:
+        """`own_program` of each of many starts."""
+        Y, t, P, settings, lanes, _ = many
         if type(self).own_program is System.own_program:
             return [None] * len(Y)
         return [self.own_program(y, t, p, settings, lanes) for y, p in zip(Y, P, strict=True)]

@@ -48,7 +48,7 @@ class Symbols:
         """Fresh symbols for a mechanism."""
         import casadi as ca
 
-        count = sum(value.size for value in parts.all_parameters.values())
+        count = parts.defaults.size
         return cls(
             parts,
             ca.SX.sym("q", len(parts.coordinates)),

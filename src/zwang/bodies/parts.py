@@ -74,6 +74,11 @@ class Parts:
         return values
 
     @cached_property
+    def defaults(self) -> np.ndarray:
+        """Default values of all parameters as one flat array p."""
+        return np.concatenate([np.zeros(0), *(x.ravel() for x in self.all_parameters.values())])
+
+    @cached_property
     def traced(self) -> dict[Any, Traced]:
         """Law key → its traced function; one for all elements of a kind."""
         found: dict[Any, Traced] = {}

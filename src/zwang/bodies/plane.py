@@ -194,7 +194,7 @@ class Plane:
         import casadi as ca
 
         parts, (nq, nv) = self.parts, self._counts
-        known = sum(x.size for x in parts.all_parameters.values())
+        known = parts.defaults.size
         q, v, t = ca.SX.sym("q", nq), ca.SX.sym("v", nv), ca.SX.sym("t")
         p = ca.SX.sym("p", known + len(self.C))
         N, unit = ca.SX(nq, nv), []

@@ -80,7 +80,7 @@ def structure_of(
         [element(part, 0, None) for part in parts.forces],
         (0, user),
         slots["gravity"],
-        sum(value.size for value in parts.all_parameters.values()),
+        parts.defaults.size,
         parts.is_forest,
         _laws(parts, constraints),
         distinct,

@@ -21,9 +21,9 @@ from zwang.coordinates.tree_programs import tree_kernel, tree_program
 from zwang.engine.blocks.tape_carrier import TapeCarrier
 from zwang.engine.blocks.tape_program import TapeProgram
 from zwang.engine.program import Program
-from zwang.formulations.lazy import computed_once
+from zwang.formulations.lazy import Remembered, computed_once
 from zwang.integrators.settings import Coordinates, Settings
-from zwang.simulation.programs import program_of
+from zwang.simulation.programs import Many, program_of
 from zwang.simulation.redundancy import redundant_rows_of_many
 from zwang.simulation.starts import all_regular, terms_at
 from zwang.terms import FloatArray
@@ -62,7 +62,7 @@ class _Found:
     mechanism: MechanismSystem
     tree: Tree
     structure: Structure
-    values: dict[bytes, _Values] = field(default_factory=dict)
+    values: Remembered[bytes, _Values] = field(default_factory=lambda: Remembered(KEPT))
     systems: dict[tuple[bytes, Pattern], JointSystem] = field(default_factory=dict)
     tapes: dict[tuple[bytes, Pattern, int], TapeProgram] = field(default_factory=dict)
     tape_carrier: TapeCarrier | None = None
@@ -80,8 +80,6 @@ class _Found:
         key = p.tobytes()
         found = self.values.get(key)
         if found is None:
-            if len(self.values) > KEPT:
-                self.values.clear()
             found = self.values[key] = _Values(self, p.copy())
         return found
 
@@ -185,25 +183,18 @@ def _outer(
     return programs[id(inner)][1:]
 
 
-def joint_programs(
-    system: MechanismSystem,
-    Y: FloatArray,
-    t: float,
-    P: FloatArray,
-    settings: Settings,
-    lanes: int,
-) -> list[Program | None] | None:
-    """The programs of many starts (N, n) with equal parameters; None if one needs a closer look."""
-    values, nq = _Found.of(system).with_values(P[0]), len(system.coordinates)
+def joint_programs(system: MechanismSystem, many: Many) -> list[Program] | None:
+    """The programs of many starts with equal parameters; None if one needs a closer look."""
+    Y, t, P, settings, lanes, _ = many
+    values = _Found.of(system).with_values(P[0])
     tree, by_link = values.found.tree, _link_by_link(values, settings)
     if by_link or _too_large(tree, by_link=False) or _not_worth(tree, settings):
         return None
     found = values.system
-    starts, hats = found.carrier.entered_rows(Y, t, P)
-    there = found.carrier.leave(starts, np.full(len(Y), t), hats)[:, :nq]
-    sizes = np.maximum(1.0, np.abs(Y[:, :nq]).max(axis=1, initial=0.0))
-    if not np.all(np.abs(there - Y[:, :nq]).max(axis=1, initial=0.0) <= FOREIGN * sizes):
+    entered = found.carrier.all_reached(Y, t, P, FOREIGN)
+    if entered is None:
         return None
+    starts, hats = entered
     if not found.rows:
         if values.has_massless_motion:
             return None
@@ -212,12 +203,12 @@ def joint_programs(
         M, A = terms_at(found, starts, t, hats)
         if not all_regular(M):
             return None
-        many = redundant_rows_of_many(found, starts, t, hats, settings.until - t, M, A)
+        rows = redundant_rows_of_many(found, starts, t, hats, settings.until - t, M, A)
         given = (starts[0], t, hats[0], settings, lanes)
         chosen = {
-            acting: program_of(found, *given, singular=False, acting=acting) for acting in {*many}
+            acting: program_of(found, *given, singular=False, acting=acting) for acting in {*rows}
         }
-        inner = [chosen[acting] for acting in many]
+        inner = [chosen[acting] for acting in rows]
     outer = [_outer(found, x, starts[0], t, hats[0]) for x in inner]
     if any(redundant for _, redundant in outer) and settings.coordinates is not Coordinates.JOINT:
         return None

@@ -63,16 +63,8 @@ class Entry(ABC):
         """The kernel."""
 
     @abstractmethod
-    def _fitted(
-        self,
-        q_hat: FloatArray,
-        v_hat: FloatArray,
-        q: FloatArray,
-        v: FloatArray,
-        t: float,
-        hat: FloatArray,
-    ) -> tuple[FloatArray, FloatArray]:
-        """The nearest state on the joints."""
+    def _fitted(self, row: FloatArray, y: FloatArray, t: float, hat: FloatArray) -> FloatArray:
+        """The state (q̂, v̂) of the tree nearest to (q, v), from one near by."""
 
     def into(self, Y: FloatArray, t: float, P: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Ŷ, and P with the numbers of the links, the signs of Euler parameters among them.
@@ -88,8 +80,7 @@ class Entry(ABC):
         work = max(enter, leave, key=lambda kernel: kernel.work_size).work()
         enter_tree(kernels, Y, np.array([t]), hat, rows, there, off, sizes, *self._signed, work)
         for k in np.flatnonzero(~(off <= CLOSED)).tolist():
-            y, q_hat, v_hat = Y[k], rows[k, :n], rows[k, n:]
-            rows[k] = np.concatenate(self._fitted(q_hat, v_hat, y[:nq], y[nq:], t, hat[k]))
+            rows[k] = self._fitted(rows[k], Y[k], t, hat[k])
         return rows, hat
 
     def _numbers(self, P: FloatArray) -> FloatArray:
@@ -99,18 +90,11 @@ class Entry(ABC):
             return np.broadcast_to(numbers, (len(P), len(numbers)))
         return np.array([self.vector_of(p) for p in P])
 
-    def _left(
-        self, q_hat: FloatArray, v_hat: FloatArray, t: float, hat: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        y = self.carrier.leave(np.concatenate([q_hat, v_hat])[None], np.array([t]), hat)[0]
-        nq = len(self.tree.parts.coordinates)
-        return y[:nq], y[nq:]
-
     @cached_property
     def _signed(self) -> tuple[np.ndarray, np.ndarray]:
         """Where Euler parameters of bodies are in q, and in p̂ those of their axes in links."""
         tree = self.tree
-        first = sum(x.size for x in tree.parts.all_parameters.values())
+        first = tree.parts.defaults.size
         (starts, _), bodies = tree.parts.places, tree.parts.bodies
         spatial = [i for i, body in enumerate(bodies) if body.kind is SPATIAL]
         in_q = [starts[i] + 3 for i in spatial]
@@ -163,29 +147,23 @@ class WrittenEntry(Entry):
         function = ca.Function("enter", [q, v, t, p], [ca.densify(x) for x in outputs])
         return compile_kernel(function, name="enter")
 
-    def _fitted(
-        self,
-        q_hat: FloatArray,
-        v_hat: FloatArray,
-        q: FloatArray,
-        v: FloatArray,
-        t: float,
-        hat: FloatArray,
-    ) -> tuple[FloatArray, FloatArray]:
+    def _fitted(self, row: FloatArray, y: FloatArray, t: float, hat: FloatArray) -> FloatArray:
         """The nearest state on the joints: δq̂ = N (BᵀMB)⁻¹BᵀM δ, then v̂ = (BᵀMB)⁻¹BᵀM v."""
-        p = hat[: len(hat) - LinkNumbers.count(self.tree)]
+        nq, n = len(self.tree.parts.coordinates), self.tree.nq
+        q, v, q_hat, v_hat = y[:nq], y[nq:], row[:n], row[n:]
+        p = hat[: self.tree.parts.defaults.size]
         M = self.mechanism.ideal_terms_at(q, v, np.asarray(t), p).mass_matrix
         for _ in range(FITS):
             B, N = self._motion(q_hat, v_hat, t, hat)
-            there, _ = self._left(q_hat, v_hat, t, hat)
-            step = N @ _nearest(B, M, _difference(self.tree.parts, there, q))
+            there = self.carrier.leave(np.concatenate([q_hat, v_hat])[None], np.array([t]), hat)
+            step = N @ _nearest(B, M, _difference(self.tree.parts, there[0, :nq], q))
             q_hat = q_hat + step
             for group in self.tree.unit:
                 q_hat[list(group)] /= np.linalg.norm(q_hat[list(group)])
             if np.abs(step).max(initial=0.0) <= CLOSED:
                 break
         B, _ = self._motion(q_hat, v_hat, t, hat)
-        return q_hat, _nearest(B, M, v)
+        return np.concatenate([q_hat, _nearest(B, M, v)])
 
     def _motion(
         self, q_hat: FloatArray, v_hat: FloatArray, t: float, hat: FloatArray
@@ -209,29 +187,21 @@ class TapeEntry(Entry):
     """The way into a large tree."""
 
     def _made(self) -> Kernel:
-        count = sum(x.size for x in self.tree.parts.all_parameters.values())
-        return tree_kernel(self.tree, count, "enter")
+        return tree_kernel(self.tree, self.tree.parts.defaults.size, "enter")
 
-    def _fitted(
-        self,
-        q_hat: FloatArray,
-        v_hat: FloatArray,
-        q: FloatArray,
-        v: FloatArray,
-        t: float,
-        hat: FloatArray,
-    ) -> tuple[FloatArray, FloatArray]:
+    def _fitted(self, row: FloatArray, y: FloatArray, t: float, hat: FloatArray) -> FloatArray:
         """The nearest state on the joints, by the projection of the bodies."""
-        del q_hat, v_hat
+        del row
         system: Any = self.mechanism  # one that is carried by blocks
-        project = system.block_program().kernel("project")
-        p = hat[: len(hat) - LinkNumbers.count(self.tree)]
+        project, parts = system.block_program().kernel("project"), self.tree.parts
+        q, v = np.split(y, [len(parts.coordinates)])
+        p = hat[: parts.defaults.size]
         for _ in range(FITS):
             before = q
             q, v, _ = project(q, v, [t], p)
             if np.abs(q - before).max(initial=0.0) <= CLOSED:
                 break
-        return self.kernel(q, v, [t], hat)  # type: ignore[return-value] - it has two outputs
+        return np.concatenate(self.kernel(q, v, [t], hat))
 
 
 def _nearest(B: FloatArray, M: FloatArray, v: FloatArray) -> FloatArray:

@@ -50,10 +50,7 @@ class JointSystem(System):
     carrier : the way into these coordinates and back.
     rows : numbers, among the mechanism's, of the constraint rows that are left.
     vanished : of those that the tree fulfils whatever its coordinates, like a second hinge does.
-    given : how many parameters are the mechanism's; the numbers of the links come after them.
     """
-
-    given: int
 
     tree: Tree
     carrier: WrittenCarrier
@@ -76,7 +73,7 @@ class JointSystem(System):
         """
         import casadi as ca
 
-        count = sum(x.size for x in tree.parts.all_parameters.values())
+        count = tree.parts.defaults.size
         more = numbers.vector.size
         symbols = (
             ca.SX.sym("q", tree.nq),
@@ -86,7 +83,7 @@ class JointSystem(System):
         )
         own = folded(symbols[3][:count], constants)
         system = cls.__new__(cls)
-        system.tree, system.given = tree, count
+        system.tree = tree
         entries = symbolic(tree, folded(symbols[3][count:], numbers.pattern()))
         system.recursion = Recursion(tree, *symbols[:3], own, entries)
         starts = tree.parts.row_starts
@@ -98,9 +95,8 @@ class JointSystem(System):
         q, v = system.recursion.state()
         carrier = WrittenCarrier("joint", entry.into, entry.scales, symbols, q, v)
         entry.carrier = system.carrier = carrier
-        p = np.concatenate([np.zeros(0), *(x.ravel() for x in tree.parts.all_parameters.values())])
-        defaults = np.concatenate([p, vector_of(p)])
-        system.definition = _definition(tree, defaults)
+        p = tree.parts.defaults
+        system.definition = _definition(tree, np.concatenate([p, vector_of(p)]))
         return system
 
     @property
@@ -110,10 +106,8 @@ class JointSystem(System):
 
     @cached_property
     def _placement(self) -> tuple[FloatArray, FloatArray]:
-        y, n = np.concatenate(self.tree.parts.start), self.carrier.inner[0]
-        p = self.parameter_vector()[: self.given]
-        rows, _ = self.carrier.entered_rows(y[None], 0.0, p[None])
-        return rows[0, :n], rows[0, n:]
+        parts = self.tree.parts
+        return self.carrier.placed(*parts.start, parts.defaults)
 
     def for_parameters(self, p: FloatArray, numbers: LinkNumbers) -> JointSystem:
         """The same without the rows that vanish with these parameters."""
@@ -124,7 +118,6 @@ class JointSystem(System):
         if gone not in cache:
             less = type(self).__new__(type(self))
             less.tree, less.carrier, less.definition = self.tree, self.carrier, self.definition
-            less.given = self.given
             less.recursion = self.recursion
             less.vanished = gone
             less.rows = tuple(row for row in self.rows if row not in gone)

@@ -93,6 +93,21 @@ class Carrier(ABC):
         near = _near(kernel.address, y, np.array([t]), *entered, sizes, limit, kernel.work())
         return entered if near else None
 
+    def all_reached(
+        self, Y: FloatArray, t: float, P: FloatArray, limit: float
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """`entered_rows`, or None if some ŷ does not lead back to its q, as in `reached`."""
+        (hats, P), nq = self.entered_rows(Y, t, P), self.outer[0]
+        apart = np.abs(self.leave(hats, np.full(len(Y), t), P)[:, :nq] - Y[:, :nq])
+        sizes = np.maximum(1.0, np.abs(Y[:, :nq]).max(axis=1, initial=0.0))
+        near = bool(np.all(apart.max(axis=1, initial=0.0) <= limit * sizes))
+        return (hats, P) if near else None
+
+    def placed(self, q: FloatArray, v: FloatArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """q̂ and v̂ of one state, at t = 0."""
+        Y, _ = self.entered_rows(np.concatenate([q, v])[None], 0.0, p[None])
+        return Y[0, : self.inner[0]], Y[0, self.inner[0] :]
+
     def entered_rows(self, Y: FloatArray, t: float, P: FloatArray) -> tuple[FloatArray, FloatArray]:
         """States (N, n) and parameters (N, np) of the system as Ŷ (N, n̂) and P̂ (N, np̂)."""
         return self.into(np.ascontiguousarray(Y), t, np.ascontiguousarray(P))

@@ -1,13 +1,30 @@
-"""A computed-once attribute without the lock that `functools.cached_property` takes before 3.12."""
+"""What is computed once, and remembered for a while.
+
+`computed_once` has not the lock that `functools.cached_property` takes before 3.12.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
-__all__ = ["computed_once"]
+__all__ = ["Remembered", "computed_once"]
 
 T = TypeVar("T")
+K = TypeVar("K")
+
+
+class Remembered(dict[K, T]):
+    """Results by what they were computed from; emptied when so many are in it."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most = most
+
+    def __setitem__(self, key: K, value: T) -> None:
+        if len(self) >= self.most:
+            self.clear()
+        super().__setitem__(key, value)
 
 
 class computed_once(Generic[T]):  # noqa: N801 - used as a decorator, like property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,26 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.system import System
 
-__all__ = ["acting_of_many", "expressions_of", "in_python", "program_of"]
+__all__ = ["Many", "acting_of_many", "expressions_of", "in_python", "program_of"]
+
+
+class Many(NamedTuple):
+    """Starts of an ensemble that ask for their programs together.
+
+    Attributes
+    ----------
+    Y, P : states (N, n) and parameters (N, np).
+    t : time of all.
+    settings, lanes : as for one.
+    terms : gives M (N, nv, nv) and A (N, m, nv) there, where they are needed.
+    """
+
+    Y: FloatArray
+    t: float
+    P: FloatArray
+    settings: Settings
+    lanes: int
+    terms: Callable[[], tuple[FloatArray, FloatArray]]
 
 
 def program_of(
@@ -95,15 +114,9 @@ def _acting(system: System, y: FloatArray, t: float, p: FloatArray, settings: Se
     return redundant_rows(system, y, t, p, settings.until - t)
 
 
-def acting_of_many(
-    system: System,
-    Y: FloatArray,
-    t: float,
-    P: FloatArray,
-    settings: Settings,
-    terms: Callable[[], tuple[FloatArray, FloatArray]],
-) -> list[Acting]:
-    """Rows that act, of many starts (N, n) with parameters (N, np); `terms` gives M, A."""
+def acting_of_many(system: System, many: Many) -> list[Acting]:
+    """Rows that act at each of many starts."""
+    Y, t, P, settings, _, terms = many
     if not _may_be_redundant(system) or not len(Y):
         return [Acting()] * len(Y)
     return redundant_rows_of_many(system, Y, t, P, settings.until - t, *terms())

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from zwang.errors import ZwangError
+from zwang.formulations.lazy import Remembered
 from zwang.formulations.rank import equilibrate, scaled_rows
 from zwang.functions.derive import depends_on
 from zwang.terms import FloatArray
@@ -145,7 +146,11 @@ def _distinct(rows: FloatArray) -> bool:
     return bool(np.min(factors.diagonal(axis1=-2, axis2=-1)) ** 2 > DISTINCT)
 
 
-class _Known(dict[Any, Any]):
+#: So many findings are remembered; an ensemble may ask for any number of starts.
+KEPT = 1000
+
+
+class _Known(Remembered[Any, Any]):
     """Rows that were found redundant: by geometry, None if the placement tells nothing; by start.
 
     Parameters
@@ -153,11 +158,8 @@ class _Known(dict[Any, Any]):
     system : whose rows.
     """
 
-    #: So many are remembered; an ensemble may ask for any number of starts.
-    MOST = 1000
-
     def __init__(self, system: System) -> None:
-        super().__init__()
+        super().__init__(KEPT)
         import casadi as ca
 
         m, s = system.model, system.model.state
@@ -175,11 +177,6 @@ class _Known(dict[Any, Any]):
         if "_redundancy" not in system.__dict__:
             system.__dict__["_redundancy"] = cls(system)
         return system.__dict__["_redundancy"]
-
-    def __setitem__(self, key: Any, rows: Any) -> None:
-        if len(self) >= self.MOST:
-            self.clear()
-        super().__setitem__(key, rows)
 
     def geometry(self, p: FloatArray, t: float, span: float) -> Any:
         """What decides about rows besides the state: parameters, and time if that is prescribed."""

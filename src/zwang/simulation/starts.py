@@ -7,6 +7,7 @@ in one call; only a start at which there is something to remark is looked at by 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from zwang.formulations.rank import own_spectrum
 from zwang.functions.arguments import single_time
 from zwang.integrators.settings import Settings
 from zwang.simulation.choices import UNREMARKABLE, require_law, require_start
-from zwang.simulation.programs import acting_of_many, program_of
+from zwang.simulation.programs import Many, acting_of_many, program_of
 from zwang.simulation.redundancy import Acting
 from zwang.terms import FloatArray
 
@@ -94,15 +95,12 @@ class Starts:
         good = [i for i in range(len(self)) if i not in self.refusals]
         if not good:
             return []
-        many = Y[good], self.t, self.P[good]
-
-        def terms() -> tuple[FloatArray, FloatArray]:
-            return self._terms(many[0], good)
-
-        own = self.system.own_programs(*many, settings, LANES, terms)
+        terms = partial(self._terms, Y[good], good)
+        many = Many(Y[good], self.t, self.P[good], settings, LANES, terms)
+        own = self.system.own_programs(many)
         if own[0] is not None:
             return _by_program(good, own)
-        acting = acting_of_many(self.system, *many, settings, terms)
+        acting = acting_of_many(self.system, many)
 
         def program(i: int, acting: Acting) -> Any:
             known: Any = {"acting": acting, "singular": False if regular else None}
