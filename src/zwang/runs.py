@@ -11,9 +11,11 @@ import numpy as np
 
 from zwang.errors import InputError
 from zwang.run.records import StoredRun, require_same_events, require_same_model
+from zwang.run.claims import claims
+from zwang.run.instants import with_instants
 from zwang.run.run import Run, Segment
 from zwang.run.store import read_store
-from zwang.run.verify import Verdict, Verification, check_motion
+from zwang.run.verify import Propagate, Verdict, Verification, Ways, check_motion
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -75,7 +77,8 @@ def load(
     watched = events_of(events)
     if watched:
         require_same_events(stored, system, watched)
-    return StoredRun.of(stored, system, states_between, rerun_of(stored, system, watched))
+    again = rerun_of(stored, system, watched)
+    return StoredRun.of(stored, system, states_between, again, watched)
 
 
 def _system_of(model: Any) -> System:
@@ -181,9 +184,17 @@ def verify(
     tolerance = max(run.settings.tolerance * CHECK_FACTOR, 1e-14)
     # The most accurate method that is fit for the motion.
     method = "radau5" if run.settings.integrator == "radau5" else "order8"
-    settings = replace(run.settings, tolerance=tolerance, integrator=method, formulation="auto")
+    whole, _ = with_instants(run)
 
-    def tightly(segment: Segment, t: float, y: FloatArray, times: FloatArray) -> FloatArray:
-        return propagate(run, segment, settings, t, np.asarray(y), times)
+    def way(**choices: Any) -> Propagate:
+        settings = replace(run.settings, formulation="auto", **choices)
 
-    return check_motion(run, tightly, intervals=intervals, sample=sample)
+        def go(segment: Segment, t: float, y: FloatArray, times: FloatArray) -> FloatArray:
+            return propagate(whole, segment, settings, t, np.asarray(y), times)
+
+        return go
+
+    ways = Ways(
+        way(tolerance=tolerance, integrator=method), way(), way(step=0.5 * run.settings.step)
+    )
+    return check_motion(whole, ways, claims(run), intervals=intervals, sample=sample)

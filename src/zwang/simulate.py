@@ -26,6 +26,7 @@ from zwang.integrators.pace import Pace
 from zwang.integrators.settings import Drift, OnSingular, Settings
 from zwang.progress import Progress, Report, reporting
 from zwang.run.certificate import RunCertificate, certificate_and_note, interval_of
+from zwang.run.describe import describe_events
 from zwang.run.keeper import Keeper
 from zwang.run.records import (
     StoredRun,
@@ -36,7 +37,7 @@ from zwang.run.records import (
     require_same_versions,
     settings_of,
 )
-from zwang.run.run import Counts, EventRecord, RankChange, Run, Segment
+from zwang.run.run import Beginning, Counts, EventRecord, RankChange, Run, Segment
 from zwang.run.status import status_of, stopped_at_singular, stopped_by_user
 from zwang.run.store import Store, Stored, read_store
 from zwang.simulation.between import states_between
@@ -168,7 +169,8 @@ def resume(
     stored.require_sound()
     require_same_model(stored, system)
     if stored.commits[-1]["finished"] or not stored.commits[-1]["open"]:
-        return StoredRun.of(stored, system, states_between, rerun_of(stored, system, watched))
+        again = rerun_of(stored, system, watched)
+        return StoredRun.of(stored, system, states_between, again, watched)
     require_same_versions(stored)
     require_same_events(stored, system, watched)
     simulation = _Simulation.restored(_Origin.of(stored, system, watched), stored, store_every)
@@ -283,8 +285,11 @@ class _Simulation:
             self._save(self.loop.t.copy(), self.loop.present.T.copy())
             self.start_due = False
 
-    def _stretch(self, y: FloatArray, t: float) -> None:
-        """A new loop from a state on, put on the constraints of now, with the parameters of now."""
+    def _stretch(self, y: FloatArray, t: float, found: FloatArray | None = None) -> None:
+        """A new loop from a state on, put on the constraints of now, with the parameters of now.
+
+        `found` is the state before impulses, if there are any.
+        """
         self.active, self.began_at = self.system.without(self.inactive), (t, y)
         nq, p = len(self.system.coordinates), self.p
         require_law(self.active, y[:nq], y[nq:], t, p, self.notes)
@@ -317,7 +322,7 @@ class _Simulation:
             project=True,
         )
         self._end_segment()
-        began = t, self.loop.present[:, 0].copy()
+        began = Beginning(t, self.loop.present[:, 0].copy(), y if found is None else found)
         self.segments.append(Segment(self.saved, self.saved, self.active, self.parameters, began))
         self.open = True
 
@@ -453,8 +458,9 @@ class _Simulation:
         """Store the simulation from here on."""
         (q, v), t = np.split(self.origin.y, [len(self.system.coordinates)]), self.origin.t
         start = {"t": t, "q": q, "v": v, "inactive": sorted(self.inactive)}
+        described = describe_events(self.system, self.events)
         header = header_of(
-            self.system, self.settings, self.scales, start, self.parameters, self.events
+            self.system, self.settings, self.scales, start, self.parameters, described
         )
         self.keeper = Keeper(Store.create(path, header, self.times, companions), every)
 
@@ -493,7 +499,8 @@ class _Simulation:
         """What there is."""
         if self.keeper is not None and not self.t:
             stored = self.keeper.stored()
-            return StoredRun.of(stored, self.system, states_between, self.origin.again)
+            again = self.origin.again
+            return StoredRun.of(stored, self.system, states_between, again, self.events)
         if self.keeper is not None:
             self.keeper.fetch(self)
         return self.so_far()
@@ -520,6 +527,8 @@ class _Simulation:
             self.scales,
             self.origin.again,
             self.certificate,
+            watched=self.events,
+            times=self.times,
         )
 
     # --- events -----------------------------------------------------------------------------------
@@ -551,7 +560,7 @@ class _Simulation:
         if not effect.stop:
             try:
                 # A constraint switched on takes away the velocity it forbids.
-                self._stretch(y, met.t)
+                self._stretch(y, met.t, met.y)
             except ZwangError as error:  # no motion goes on from here: keep what there is
                 self.status = f"stopped at t = {met.t:.6g} s by event {met.name!r}: {error}"
                 return

@@ -12,6 +12,7 @@ import numpy as np
 from zwang.errors import InputError
 from zwang.formulations.linear import dot
 from zwang.run.by_elements import ByElements
+from zwang.run.instants import with_instants
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -81,16 +82,14 @@ def _inertia(model: Model) -> dict[str, Any]:
 
 def work_of(run: Run) -> Work:
     """The ledger of a run, by quadrature of the powers between saved states."""
-    if len(run.segments) > 1 and any(
-        run.t[a.last - 1] != run.t[b.first]
-        for a, b in pairwise(run.segments)
-        if a.last > a.first and b.last > b.first
-    ):
+    run, rows = with_instants(run)
+    occupied = [s for s in run.segments if s.last > s.first]
+    if any(run.t[a.last - 1] != run.t[b.first] for a, b in pairwise(occupied)):
         raise InputError(
             "work",
-            found="a run with events whose instants are not saved",
-            expected="a run saved at every step",
-            advice="Simulate with save=None.",
+            found="a run of an earlier version, with events whose instants were not saved",
+            expected="one that knows them",
+            advice="Simulate it again.",
         )
     names = ("applied", "constraint", "nonideal", "inertia")
     steps = {name: np.zeros(len(run.t)) for name in (*names, "impulses")}
@@ -112,5 +111,7 @@ def work_of(run: Run) -> Work:
         for name in names:
             steps[name][first + 1 : last] = half * (power[name].reshape(-1, NODES) @ weights)
     sums = {name: np.cumsum(values) for name, values in steps.items()}
-    balance = T - T[0] - np.sum(list(sums.values()), axis=0) if len(T) else T
-    return Work(**sums, balance=balance)
+    sums["balance"] = T - T[0] - np.sum(list(sums.values()), axis=0) if len(T) else T
+    # From the first saved state on.
+    first = rows[:1]
+    return Work(**{name: (x - x[first])[rows] if len(rows) else x[:0] for name, x in sums.items()})

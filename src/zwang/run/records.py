@@ -13,7 +13,7 @@ from zwang.errors import InputError, StoreError
 from zwang.integrators.settings import Coordinates, Drift, OnSingular, Settings
 from zwang.run.certificate import RunCertificate
 from zwang.run.describe import describe_events, describe_model, versions
-from zwang.run.run import Counts, EventRecord, RankChange, Run, Segment
+from zwang.run.run import Beginning, Counts, EventRecord, RankChange, Run, Segment
 from zwang.run.store import Store, Stored
 from zwang.terms import FloatArray
 
@@ -40,9 +40,9 @@ def header_of(
     scales: FloatArray,
     start: Mapping[str, Any],
     parameters: Mapping[str, Any],
-    events: Mapping[str, Event],
+    events: Mapping[str, str],
 ) -> dict[str, Any]:
-    """What is known of a run when it begins."""
+    """What is known of a run when it begins; `events` as `describe_events` tells them."""
     plain = settings.to_dict()
     return {
         "model": describe_model(system),
@@ -51,7 +51,7 @@ def header_of(
         "settings": {k: None if v == math.inf else v for k, v in plain.items()},
         "scales": scales.tolist(),
         "start": dict(start),
-        "events": describe_events(system, events),
+        "events": dict(events),
         "versions": versions(),
     }
 
@@ -99,8 +99,14 @@ def _segment(run: Run, segment: Segment) -> dict[str, Any]:
         "parameters": {
             k: np.asarray(v, dtype=float).tolist() for k, v in segment.parameters.items()
         },
-        "began": None if segment.began is None else [segment.began[0], segment.began[1].tolist()],
+        "began": None if segment.began is None else segment.began._asdict(),
     }
+
+
+def _beginning(plain: Mapping[str, Any] | None) -> Beginning | None:
+    if plain is None:  # or not in earlier versions
+        return None
+    return Beginning(plain["t"], np.array(plain["left"]), np.array(plain["found"]))
 
 
 class StoredRun(Run):
@@ -115,6 +121,7 @@ class StoredRun(Run):
         system: System | None,
         between: Callable[[Run, FloatArray], tuple[FloatArray, FloatArray]],
         again: Callable[[float, FloatArray], Run] | None = None,
+        watched: Mapping[str, Event] | None = None,
     ) -> StoredRun:
         """The run in a store, as far as it is committed."""
         run = cls.__new__(cls)
@@ -126,10 +133,8 @@ class StoredRun(Run):
             del segments[commit["segments"]["from"] :]
             for s in commit["segments"]["new"]:
                 active = known if system is None else known.without(s["inactive"])
-                t, y = s.get("began") or (0.0, None)
-                began = None if y is None else (t, np.array(y))
-                rows = s["first"], s["last"]
-                segments.append(Segment(*rows, active, _values(s["parameters"]), began))
+                began, values = _beginning(s.get("began")), _values(s["parameters"])
+                segments.append(Segment(s["first"], s["last"], active, values, began))
         interrupted = "interrupted; zw.resume goes on with it"
         fields: dict[str, Any] = {
             "stored": stored,
@@ -142,6 +147,8 @@ class StoredRun(Run):
             "counts": Counts(**last.get("counts", {})),
             "between": between,
             "again": again,
+            "watched": dict(watched or {}),
+            "times": stored.times(),
             "scales": np.array(header["scales"]),
             "events": tuple(
                 EventRecord(e["name"], e["t"], *(np.array(e[k]) for k in ("q", "v", "v_after")))
@@ -264,10 +271,16 @@ def save(run: Run, path: Any) -> None:
     if not len(run):
         raise InputError("run", found="no saved state", expected="at least one, to be stored")
     inactive = set(run.system.constraints) - set(run.segments[0].system.constraints)
-    start = {"t": float(run.t[0]), "q": run.q[0], "v": run.v[0], "inactive": sorted(inactive)}
+    began, nq = run.segments[0].began, run.q.shape[1]
+    t, y = (run.t[0], np.append(run.q[0], run.v[0])) if began is None else began[:2]
+    start = {"t": float(t), "q": y[:nq], "v": y[nq:], "inactive": sorted(inactive)}
     scales = np.ones(run.q.shape[1] + run.v.shape[1]) if run.scales is None else run.scales
-    header = header_of(run.system, run.settings, scales, start, run.parameters, {})
-    store = Store.create(path, header, None, run.companions and run.companions())
+    if isinstance(run, StoredRun):
+        events = run.stored.header["events"]
+    else:
+        events = describe_events(run.system, run.watched)
+    header = header_of(run.system, run.settings, scales, start, run.parameters, events)
+    store = Store.create(path, header, run.times, run.companions and run.companions())
     none = {"segments": 0, "events": 0, "ranks": 0}
     y = np.concatenate([run.q, run.v], axis=1)
     store.commit([run.t], [y], {**news_of(run, none), "open": False}, None)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import add
 from os import PathLike
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zwang.errors import InputError, UnknownNameError
+from zwang.errors import InputError, UnknownNameError, shown
 from zwang.formulations.lazy import computed_once
 from zwang.formulations.linear import dot, transpose_matvec
 from zwang.integrators.settings import Settings
@@ -21,13 +21,14 @@ from zwang.state import Residuals, State
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
+    from zwang.functions.event import Event
     from zwang.run.bodies import BodyMotion, Reaction
     from zwang.run.certificate import RunCertificate
     from zwang.run.ledger import Work
     from zwang.run.views import ErrorEstimate
     from zwang.system import System
 
-__all__ = ["Counts", "EventRecord", "RankChange", "Run", "Segment"]
+__all__ = ["Beginning", "Counts", "EventRecord", "RankChange", "Run", "Segment"]
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,21 @@ class EventRecord:
     v_after: FloatArray
 
 
+class Beginning(NamedTuple):
+    """Where a stretch began.
+
+    Attributes
+    ----------
+    t : when [s].
+    left : the state (nq + nv,) that it began with, after impulses and on the constraints.
+    found : the state that the event before it found.
+    """
+
+    t: float
+    left: FloatArray
+    found: FloatArray
+
+
 @dataclass(frozen=True)
 class Segment:
     """A stretch of a run without change of constraints or parameters.
@@ -120,15 +136,15 @@ class Segment:
     first, last : saved states first ≤ i < last belong to it.
     system : the system with the constraints that act.
     parameters : values of all parameters.
-    began : time and state (q, v) that it began with, which need not be among those saved; None
-        where that is the first saved one.
+    began : where it began, which need not be among the saved states; None where that is the first
+        saved one, or not known.
     """
 
     first: int
     last: int
     system: System = field(repr=False)
     parameters: Mapping[str, Any]
-    began: tuple[float, FloatArray] | None = field(default=None, repr=False)
+    began: Beginning | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -153,6 +169,8 @@ class Run:
     again : makes the run once more with another tolerance and other times, for `error_estimate`.
     certificate : grounds to trust accelerations and forces, if ``simulate(certify=…)`` asked.
     companions : gives the files that are saved along with the run, name → content: its model file.
+    watched : the events that were looked for; of a loaded run those given to `zwang.load`.
+    times : the times at which states were to be saved; None for every step.
     """
 
     system: System = field(repr=False)
@@ -172,6 +190,8 @@ class Run:
     again: Callable[[float, FloatArray], Run] | None = field(default=None, repr=False)
     certificate: RunCertificate | None = None
     companions: Callable[[], Mapping[str, bytes]] | None = field(default=None, repr=False)
+    watched: Mapping[str, Event] = field(default_factory=dict, repr=False)
+    times: FloatArray | None = field(default=None, repr=False)
 
     # --- keeping ----------------------------------------------------------------------------------
 
@@ -348,18 +368,31 @@ class Run:
     def at(self, t: ArrayLike) -> State:
         """The state at one time or several, to the accuracy of the run.
 
-        Integrated from the last saved state before, so that nothing is lost between saved times.
+        Integrated from the last saved state before, or from the event after that, so that nothing
+        is lost between saved times. At the instant of an event it is the state that the event left.
         """
-        wanted = np.asarray(t, dtype=float)
-        first, last = self.t[0], self.t[-1]
+        from zwang.run.instants import with_instants
+
+        whole, _ = with_instants(self)
+        if not len(whole):
+            raise InputError("run", found="no saved state", expected="one to begin from")
+        first, last = whole.t[0], whole.t[-1]
+        try:
+            wanted = np.asarray(t, dtype=float)
+        except (TypeError, ValueError):
+            wanted = np.array(np.nan)
         if not np.all((wanted >= first) & (wanted <= last)):
             raise InputError(
-                "time", found=str(t), expected=f"times from {first:g} to {last:g}, as simulated"
+                "time",
+                found=shown(t),
+                expected=f"times from {first:g} to {last:g}, between saved states",
             )
-        q, v = self.between(self, wanted.ravel())
+        q, v = self.between(whole, wanted.ravel())
         shape = wanted.shape
         return State(
-            q.reshape(*shape, -1), v.reshape(*shape, -1), wanted if shape else float(wanted)
+            q.reshape(*shape, q.shape[1]),
+            v.reshape(*shape, v.shape[1]),
+            wanted if shape else float(wanted),
         )
 
     def _each(self, method: str) -> list[Any]:
@@ -371,9 +404,12 @@ class Run:
                 self.t[s.first : s.last],
                 parameters=s.parameters,
             )
-            for s in self.segments
-            if s.last > s.first
+            for s in self._occupied()
         ]
+
+    def _occupied(self) -> list[Segment]:
+        """Stretches with saved states; the first one if there are no states at all."""
+        return [s for s in self.segments if s.last > s.first] or [self.segments[0]]
 
     # --- forces -----------------------------------------------------------------------------------
 
@@ -437,8 +473,7 @@ class Run:
         return np.concatenate(parts)
 
     def _solved(self) -> list[tuple[Segment, Solution]]:
-        occupied = [s for s in self.segments if s.last > s.first]
-        return list(zip(occupied, self.solutions, strict=True))
+        return list(zip(self._occupied(), self.solutions, strict=True))
 
     def _known(self, name: str) -> str:
         groups = self.system.groups

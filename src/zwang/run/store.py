@@ -305,6 +305,16 @@ class Stored:
                 expected="the numbers that were written",
             ) from error
 
+    def differing(self) -> list[str]:
+        """What other tools read of the description that is not so in the record: names of it."""
+        group, model = _open(self.path), self.header["model"]
+        labels = {"coordinate": model["coordinates"], "velocity": model["velocities"]}
+        attributes = dict(group.attrs)
+        return [
+            *(k for k, v in _attributes(self.header).items() if attributes.get(k) != v),
+            *(k for k, names in labels.items() if [str(x) for x in group[k][:]] != names),
+        ]
+
     def times(self) -> FloatArray | None:
         """The times to save at, if they were given."""
         if "times" not in self.header:

@@ -46,7 +46,7 @@ def _from_known(run: Run, start: int, k: int, times: FloatArray) -> FloatArray:
     segment = run.segments[k]
     if not segment.first <= start < segment.last:
         if segment.began is not None:
-            return propagate(run, segment, run.settings, *segment.began, times)
+            return propagate(run, segment, run.settings, *segment.began[:2], times)
         segment = next(s for s in run.segments if s.first <= start < s.last)
     y, t = np.concatenate([run.q[start], run.v[start]]), float(run.t[start])
     return propagate(run, segment, run.settings, t, y, times)
@@ -68,10 +68,11 @@ def propagate(
     def loop_from(program: Program, t: float, y: FloatArray) -> Loop:
         return start_loop(program, ahead, t, y[:, None], p[:, None], times=times, scales=scales)
 
-    begun, first = segment.began or (
-        float(run.t[segment.first]),
-        np.concatenate([run.q[segment.first], run.v[segment.first]]),
-    )
+    if segment.began is not None:
+        begun, first, _ = segment.began
+    else:
+        begun = float(run.t[segment.first])
+        first = np.concatenate([run.q[segment.first], run.v[segment.first]])
     program = program_of(system, first, begun, p, settings)
     loop, states = loop_from(program, t, y), []
     while True:

@@ -7,7 +7,7 @@ the bodies at evenly spaced times, solids in their axes, and forces at points, i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,7 @@ from zwang.bodies.pose import SCALAR
 from zwang.diagnosis.passport import Status
 from zwang.errors import InputError, UnknownNameError, ZwangError, shown
 from zwang.run.bodies import mechanism_of
+from zwang.run.instants import changed, with_instants
 from zwang.run.run import Run
 from zwang.terms import FloatArray
 from zwang.view.forces import Applied, applied_forces
@@ -40,7 +41,6 @@ __all__ = [
     "Solid",
     "Trace",
     "Track",
-    "changed",
     "sampled",
     "scene_of",
     "statuses",
@@ -185,7 +185,7 @@ def sampled(run: Run, times: FloatArray) -> Run:
     """The same run as if it had been saved at other times, with all that follows from states."""
     if np.array_equal(times, run.t):
         return run
-    state = run.at(times)
+    state, (run, _) = run.at(times), with_instants(run)
     before = np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(run.t) - 1)
     segments = []
     for s in run.segments:
@@ -193,11 +193,6 @@ def sampled(run: Run, times: FloatArray) -> Run:
         if own.size:
             segments.append(replace(s, first=int(own[0]), last=int(own[-1]) + 1))
     return changed(run, t=times, q=state.q, v=state.v, segments=tuple(segments))
-
-
-def changed(run: Run, **values: Any) -> Run:
-    """A run with some of its fields replaced; one that was stored is one in memory then."""
-    return Run(**{**{f.name: getattr(run, f.name) for f in fields(Run) if f.init}, **values})
 
 
 def frame_times(run: Run, frames: int | None, start: float | None, end: float | None) -> FloatArray:
