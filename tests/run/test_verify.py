@@ -1,6 +1,7 @@
 """Honest files pass; damaged and edited ones do not, and are told apart."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -203,3 +204,82 @@ def test_states_saved_seldom_in_a_quick_motion_are_honest(tmp_path):
     run = system.simulate(*START, until=12.0, tolerance=1e-9, save=6.0)
     run.save(tmp_path / "seldom")
     assert zw.verify(tmp_path / "seldom", system).verdict is Verdict.HONEST
+
+
+def part(run, rows):
+    """The run with some of its rows."""
+    kept = {k: getattr(run, k)[rows] for k in ("t", "q", "v")}
+    return replace(run, **kept, segments=(replace(run.segments[0], last=len(kept["t"])),))
+
+
+@pytest.mark.parametrize("save", [None, 0.05])
+@pytest.mark.parametrize(
+    "rows",
+    [np.s_[:30], np.s_[3:], np.r_[0:12, 14:41]],
+    ids=["cut short", "without its beginning", "with a gap"],
+)
+def test_rows_that_are_missing_are_missed(rows, save, tmp_path):
+    whole = SYSTEMS["pendulum"].simulate(*START, until=2.0, save=save)
+    part(whole, rows).save(tmp_path / "run")
+    outcome = zw.verify(tmp_path / "run", SYSTEMS["pendulum"])
+    assert outcome.verdict is Verdict.TAMPERED
+    assert outcome.figures["step"] < 1.0  # what is left is a motion
+
+
+def test_a_status_that_tells_of_another_run_is_found(run, tmp_path):
+    replace(run, status="reached t = 200 s: 4 steps").save(tmp_path / "run")
+    assert "settings and counts say" in str(zw.verify(tmp_path / "run", SYSTEMS["pendulum"]))
+
+
+@pytest.mark.parametrize("edited", ["parameters", "coordinate"])
+def test_a_description_that_other_tools_would_read_wrongly_is_found(edited, run, tmp_path):
+    run.save(tmp_path / "run")
+    group = zarr.open_group(tmp_path / "run", mode="r+", use_consolidated=False)
+    if edited == "parameters":
+        group.attrs["parameters"] = {**group.attrs["parameters"], "g": 1.62}
+    else:
+        group["coordinate"][:] = np.array(["y", "x"], dtype=object)
+    outcome = zw.verify(tmp_path / "run", SYSTEMS["pendulum"])
+    assert outcome.verdict is Verdict.TAMPERED
+    assert edited in str(outcome)
+
+
+@pytest.mark.parametrize("save", [None, 0.05, 0.013], ids=["steps", "multiples", "between"])
+@pytest.mark.parametrize("integrator", ["rattle", "generalized_alpha", "order5"])
+def test_motion_by_fixed_steps_is_checked_too(integrator, save, tmp_path):
+    system = SYSTEMS["driven"]
+    choices = {"until": 0.5, "integrator": integrator, "step": 0.005, "save": save}
+    honest, other = (system.simulate([1.0, 0.0], [0.0, u], **choices) for u in (0.0, 0.2))
+    honest.save(tmp_path / "honest")
+    assert zw.verify(tmp_path / "honest", system), zw.verify(tmp_path / "honest", system)
+    half = len(honest) // 2
+    q, v = honest.q.copy(), honest.v.copy()
+    q[half:], v[half:] = other.q[half:], other.v[half:]
+    replace(honest, q=q, v=v).save(tmp_path / "spliced")
+    outcome = zw.verify(tmp_path / "spliced", system)
+    assert outcome.verdict is Verdict.TAMPERED
+    assert f"the state saved at {honest.t[half]:.6g} s" in str(outcome)
+
+
+def test_states_next_to_an_event_that_is_not_saved_are_checked(tmp_path):
+    system = SYSTEMS["pendulum"]
+    run = system.simulate(*START, until=2.0, events=EVENTS, save=0.1)
+    hit = next(e.t for e in run.events if e.name == "wall")
+    row = int(np.searchsorted(run.t, hit))
+    v = run.v.copy()
+    v[row] *= 1.0 + 1e-6
+    run.save(tmp_path / "honest")
+    replace(run, v=v).save(tmp_path / "edited")
+    assert zw.verify(tmp_path / "honest", system)
+    edited = str(zw.verify(tmp_path / "edited", system))
+    assert f"from t = {hit:.6g} s the motion does not lead" in edited
+
+
+def test_thin_rods_that_spin_about_themselves_are_honest(tmp_path):
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    rod = m.body("rod", inertia=zw.inertia.rod(0.8, 0.6), position=(0.3, 0, 0))
+    m.spherical("ball", m.ground, rod, at=(0, 0, 0))
+    m.simulate(until=0.5).save(tmp_path / "run")
+    outcome = zw.verify(tmp_path / "run", m)
+    assert outcome, outcome
+    assert "accelerations are not unique" in str(outcome)

@@ -408,8 +408,15 @@ class Run:
         ]
 
     def _occupied(self) -> list[Segment]:
-        """Stretches with saved states; the first one if there are no states at all."""
-        return [s for s in self.segments if s.last > s.first] or [self.segments[0]]
+        """Stretches with saved states."""
+        if not len(self):
+            raise InputError(
+                "run",
+                found="no saved state",
+                expected="at least one",
+                advice="Ask for other times with save=…; events and the status are there.",
+            )
+        return [s for s in self.segments if s.last > s.first]
 
     # --- forces -----------------------------------------------------------------------------------
 
