@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from zwang.errors import InputError
-from zwang.run.records import StoredRun, require_same_events, require_same_model
 from zwang.run.claims import claims
 from zwang.run.instants import with_instants
+from zwang.run.records import StoredRun, require_same_events, require_same_model
 from zwang.run.run import Run, Segment
 from zwang.run.store import read_store
 from zwang.run.verify import Propagate, Verdict, Verification, Ways, check_motion
@@ -182,6 +182,7 @@ def verify(
     except InputError as error:
         return Verification(Verdict.TAMPERED, (str(error),))
     tolerance = max(run.settings.tolerance * CHECK_FACTOR, 1e-14)
+    assert isinstance(run, StoredRun)
     # The most accurate method that is fit for the motion.
     method = "radau5" if run.settings.integrator == "radau5" else "order8"
     whole, _ = with_instants(run)

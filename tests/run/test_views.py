@@ -146,7 +146,7 @@ def test_states_are_known_from_the_start_on_whatever_is_saved():
     assert np.array_equal(run.at(0.0).q, [1.0, 0.0])
     whole = SYSTEM.simulate(*START, until=1.0)
     assert np.abs(run.at([0.2, 0.6]).q - whole.at([0.2, 0.6]).q).max() < 1e-8
-    with pytest.raises(zw.InputError, match="from 0 to 0.8, between saved states"):
+    with pytest.raises(zw.InputError, match=r"from 0 to 0\.8, between saved states"):
         run.at(0.9)
 
 

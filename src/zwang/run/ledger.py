@@ -111,7 +111,9 @@ def work_of(run: Run) -> Work:
         for name in names:
             steps[name][first + 1 : last] = half * (power[name].reshape(-1, NODES) @ weights)
     sums = {name: np.cumsum(values) for name, values in steps.items()}
-    sums["balance"] = T - T[0] - np.sum(list(sums.values()), axis=0) if len(T) else T
+    balance = T - T[:1] - np.sum(list(sums.values()), axis=0)
+    every = {**sums, "balance": balance}
     # From the first saved state on.
-    first = rows[:1]
-    return Work(**{name: (x - x[first])[rows] if len(rows) else x[:0] for name, x in sums.items()})
+    return Work(
+        **{name: (x - x[rows[:1]])[rows] if len(rows) else x[:0] for name, x in every.items()}
+    )

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from zwang.errors import InputError, UnknownNameError, shown
+from zwang.run.instants import changed
 from zwang.run.run import Run, Segment
 from zwang.state import State
-from zwang.run.instants import changed
 from zwang.view.scene import Scene, scene_of, statuses
 
 __all__ = ["Live", "cut", "joined", "slider_limits"]
