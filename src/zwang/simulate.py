@@ -48,7 +48,7 @@ from zwang.simulation.choices import (
     require_single,
     require_start,
 )
-from zwang.simulation.event_actions import accumulates, dormant, effect_of
+from zwang.simulation.event_actions import accumulates, at_once, dormant, effect_of
 from zwang.simulation.interrupt import postponed_interrupt
 from zwang.simulation.lost_rank import (
     BROKEN,
@@ -272,6 +272,8 @@ class _Simulation:
         y, t = self.origin.y, self.origin.t
         require_start(self.system.without(self.inactive), y, t, self.p, self.notes)
         self._stretch(y, t)
+        if self.watch is not None:
+            self.watch.begin(self.loop)
         self.start_due = self.times is None or bool(len(self.times) and self.times[0] == t)
         if self.loop.program.left_out:
             y, nq = self.loop.present.T, len(self.system.coordinates)
@@ -390,9 +392,9 @@ class _Simulation:
             self._close()
             self.status = stopped_at_singular(changes[-1])
             return
-        met = self._met() if self.watch and chunk.code in (sh.EVENT, sh.SINGULAR) else None
-        if met is not None:
-            before = t <= met.t
+        met = self._met() if self.watch and chunk.code in (sh.EVENT, sh.SINGULAR) else []
+        if met:
+            before = t <= met[0].t
             self._save(t[before], y[before])
             self._act(met)
             return
@@ -533,50 +535,58 @@ class _Simulation:
 
     # --- events -----------------------------------------------------------------------------------
 
-    def _met(self) -> Met | None:
-        """The first event within the last step that changes something; others are recorded."""
-        assert self.watch is not None
-        for met in self.watch.crossings(self.loop, lambda event: dormant(event, self.inactive)):
-            if self.events[met.name].actions != ("record",):
-                return met
-            self._record(met, met.y)
-        return None
+    def _met(self) -> list[Met]:
+        """The first event within the last step that changes something, and all that come with it.
 
-    def _record(self, met: Met, after: FloatArray) -> None:
+        Those before it are recorded.
+        """
+        assert self.watch is not None
+        found = self.watch.crossings(self.loop, lambda event: dormant(event, self.inactive))
+        first = next((m for m in found if self.events[m.name].actions != ("record",)), None)
+        together = [] if first is None else at_once(found, first)
+        for met in found[: found.index(together[0])] if together else found:
+            self._record(met.name, met.t, met.y, met.y)
+        return together
+
+    def _record(self, name: str, t: float, found: FloatArray, after: FloatArray) -> None:
         nq = len(self.system.coordinates)
-        self.records.append(EventRecord(met.name, met.t, met.y[:nq], met.y[nq:], after[nq:].copy()))
+        self.records.append(EventRecord(name, t, found[:nq], found[nq:], after[nq:].copy()))
 
-    def _act(self, met: Met) -> None:
-        """Let an event happen: impulses, parameters, constraints; then go on from there."""
+    def _act(self, together: list[Met]) -> None:
+        """Let events happen: impulses, parameters, constraints; then go on from there."""
         assert self.watch is not None
-        event, now = self.events[met.name], (self.parameters, self.inactive)
-        effect = effect_of(self.system, event, met, self.watch, self.loop, *now)
+        t, found = together[0].t, together[0].y
+        now = self.parameters, self.inactive
+        effect = effect_of(self.system, self.events, together, self.watch, self.loop, *now)
         self.inactive, self.parameters = effect.inactive, effect.parameters
         self.p = self.active.parameter_vector(self.parameters)
         self._close()
         if self.times is None:
-            self._save(np.array([met.t]), met.y[None].copy())
-        y = effect.y
-        if not effect.stop:
+            self._save(np.array([t]), found[None].copy())
+        y, last = effect.y, effect.happened[-1][0]
+        if not effect.stopped_by:
             try:
                 # A constraint switched on takes away the velocity it forbids.
-                self._stretch(y, met.t, met.y)
+                self._stretch(y, t, found)
             except ZwangError as error:  # no motion goes on from here: keep what there is
-                self.status = f"stopped at t = {met.t:.6g} s by event {met.name!r}: {error}"
+                self.status = f"stopped at t = {t:.6g} s by event {last!r}: {error}"
                 return
             y = self.loop.present[:, 0].copy()
-        self._record(met, y)
-        if effect.stop:
+        for name, before, after in effect.happened:
+            self._record(name, t, before, y if after is effect.y else after)
+        if effect.stopped_by:
             self.finished = True
-            self.status = f"stopped at t = {met.t:.6g} s by event {met.name!r}"
+            self.status = f"stopped at t = {t:.6g} s by event {effect.stopped_by!r}"
         elif accumulates(self.records):
             self.status = (
-                f"stopped at t = {met.t:.6g} s by events that accumulate, {met.name!r} the last"
+                f"stopped at t = {t:.6g} s by events that accumulate, {last!r} the last; where a "
+                "motion comes to rest, zw.switch(on=…) goes on with a constraint"
             )
         else:
-            self.watch.after(self.loop, met.name)
+            for met in together:
+                self.watch.after(self.loop, met)
             if self.times is None:
-                self._save(np.array([met.t]), y[None])
+                self._save(np.array([t]), y[None])
 
 
 def _joined(parts: list[FloatArray], none: tuple[int, ...]) -> FloatArray:

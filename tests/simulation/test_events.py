@@ -238,3 +238,81 @@ def test_what_events_are_given_as():
             fall.simulate([1.0], events=wrong, **choices)
     with pytest.raises(zw.InputError, match="event: found 3; expected a function"):
         fall.simulate([1.0], events={"floor": 3}, **choices)
+
+
+# --- at once, at the start, at rest ---------------------------------------------------------------
+
+BY_STEPS = {"rattle": {"step": 0.01}, "generalized_alpha": {"step": 0.01}}
+
+
+@pytest.fixture(scope="module")
+def falling():
+    return zw.System(["h"], parameters={"g": 10.0}, mass=lambda: [[1.0]], force=lambda p: [-p.g])
+
+
+@pytest.mark.parametrize("integrator", list(LOOPS))
+@pytest.mark.parametrize("order", [1, -1])
+def test_events_that_come_at_once_all_happen(falling, integrator, order):
+    events = {
+        "floor": zw.event("h", zw.bounce(0.5), direction=-1),
+        "lighter": zw.event("h", zw.set_parameters(g=1.0)),
+        "seen": zw.event("h"),
+        "clock": zw.event(lambda t: t - 1.0),
+    }
+    events = dict(list(events.items())[::order])
+    choices = {"integrator": integrator, **BY_STEPS.get(integrator, {})}
+    run = falling.simulate([5.0], until=1.5, events=events, **choices)
+    assert sorted(e.name for e in run.events) == sorted(events)
+    assert np.abs(run.q[-1] - (5.0 * 0.5 - 0.5 * 0.5**2)) < FOUND
+
+
+def test_a_corner_sends_back_whatever_comes_into_it():
+    particle = zw.System(["x", "y"], mass=lambda: np.eye(2), force=lambda: [0.0, 0.0])
+    alpha = 0.5  # π / α = 6.3: six impacts
+    walls = {
+        "low": zw.event("y", zw.bounce(1.0), direction=-1),
+        "high": zw.event(
+            lambda q: np.sin(alpha) * q[0] - np.cos(alpha) * q[1], zw.bounce(1.0), direction=-1
+        ),
+    }
+    run = particle.simulate([1.0, 0.3], [-1.0, -0.3], until=2.5, events=walls)
+    assert len(run.events) == 6
+    assert np.linalg.norm(run.v[-1]) == pytest.approx(np.hypot(1.0, 0.3), rel=1e-12)
+    assert 0.0 < run["y"][-1] < np.tan(alpha) * run["x"][-1]
+
+
+@pytest.mark.parametrize("integrator", list(LOOPS))
+def test_an_impact_without_restitution_does_not_let_through(falling, integrator):
+    floor = {"floor": zw.event("h", zw.bounce(0.0), direction=-1)}
+    choices = {"events": floor, "integrator": integrator, **BY_STEPS.get(integrator, {})}
+    run = falling.simulate([5.0], until=3.0, **choices)
+    assert "accumulate" in run.status
+    assert abs(run.t[-1] - 1.0) < 1e-7
+    assert abs(run["h"][-1]) < 1e-12
+    resting = falling.simulate([0.0], until=1.0, **choices)
+    assert (resting.t[-1], resting["h"][-1]) == (0.0, 0.0)
+    pulled = falling.simulate([0.0], until=1.0, parameters={"g": -2.0}, **choices)
+    assert pulled["h"][-1] == pytest.approx(1.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("height", [0.0, -1e-16, 1e-16])
+def test_what_begins_on_the_floor_hits_it(falling, height):
+    floor = {"floor": zw.event("h", zw.bounce(1.0), direction=-1)}
+    run = falling.simulate([height], [-5.0], until=0.5, events=floor)
+    assert [e.name for e in run.events] == ["floor"]
+    assert run["h"][-1] == pytest.approx(5.0 * 0.5 - 5.0 * 0.25, abs=1e-12)
+
+
+@pytest.mark.parametrize("integrator", ["order8", "order5", "gauss", "radau5"])
+@pytest.mark.parametrize("depth", [1e-2, 1e-6, 1e-10])
+def test_what_goes_beyond_zero_for_a_moment_is_seen(falling, integrator, depth):
+    top = zw.event("h", at=5.0 - depth)
+    run = falling.simulate([0.0], [10.0], until=3.0, events={"top": top}, integrator=integrator)
+    moment = np.sqrt(2.0 * depth / 10.0)
+    assert np.array([e.t for e in run.events]) == pytest.approx([1 - moment, 1 + moment], abs=FOUND)
+
+
+@pytest.mark.parametrize("above", [0.0, 1e-9, 1e-2])
+def test_what_touches_zero_is_no_event(falling, above):
+    run = falling.simulate([0.0], [10.0], until=3.0, events={"top": zw.event("h", at=5.0 + above)})
+    assert not run.events

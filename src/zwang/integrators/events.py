@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from zwang.formulations.rank import RowGeometry
+from zwang.integrators.watching import dips
 from zwang.terms import FloatArray
 
-__all__ = ["along", "crossing", "impulse"]
+__all__ = ["along", "crossing", "impulse", "with_dips"]
 
 #: How well the time of an event is found, in units of the step that holds it.
 TIME_TOLERANCE = 1e-13
+
+#: How well the extremum between two crossings is found, in units of the time looked at: it has only
+#: to lie between them.
+DIP_TOLERANCE = 1e-6
+#: A function that goes beyond zero by less than this part of its values next to there touches it.
+TOUCHES = 1e-12
 
 
 def crossing(g: Callable[[float], float], a: float, b: float) -> float:
@@ -37,6 +44,29 @@ def crossing(g: Callable[[float], float], a: float, b: float) -> float:
     nearest = max(TIME_TOLERANCE * (b - a), 4e-16 * abs(b))
     root: Any = brentq(g, left, b, xtol=nearest, rtol=np.float64(1e-15))
     return float(root)
+
+
+def with_dips(
+    g: Callable[[float], float], times: Sequence[float], values: Sequence[float]
+) -> list[tuple[float, float]]:
+    """Times and values of g, with extrema beyond zero in between of which these saw nothing."""
+    from scipy.optimize import minimize_scalar
+
+    looks = list(zip(times, values, strict=True))
+    found = {}
+    for (t0, g0), (t1, g1), (t2, g2) in zip(looks, looks[1:], looks[2:], strict=False):
+        if dips(t0, t1, t2, g0, g1, g2):
+            sign, nearest = np.sign(g1), DIP_TOLERANCE * (t2 - t0)
+            least: Any = minimize_scalar(
+                lambda t, sign=sign: sign * g(t),
+                bounds=(t0, t2),
+                method="bounded",
+                options={"xatol": nearest},
+            )
+            # What touches zero is below it by rounding.
+            if least.fun < -TOUCHES * max(abs(g0), abs(g2)):
+                found[float(least.x)] = float(sign * least.fun)
+    return sorted([*looks, *found.items()])
 
 
 def impulse(

@@ -372,7 +372,7 @@ def advance(
         if watch_events:
             marks[0, 0] = True
             met = crosses(
-                kernels, Y, at, point, ts, p, event_values, g_new, x[FIRST],
+                kernels, Y, at, point, t, ts, p, event_values, g_new, x[FIRST],
                 real[SAVED : SAVED + 1], marks[0], work, nq, events, lanes,
             )  # fmt: skip
             previous[0, 0, 0], previous[0, 1, 0] = t, h

@@ -10,7 +10,7 @@ import numpy as np
 
 from zwang.integrators.shared import DEFICIT, evaluate, pivot_of
 from zwang.integrators.singular import least_pivot, look_closer, may_pass, remember
-from zwang.integrators.watching import changed
+from zwang.integrators.watching import changed, dips_between
 from zwang.kernels.call import call, part
 from zwang.kernels.jit import inlined, loop
 
@@ -25,19 +25,31 @@ def column(array, j, out):
 
 
 @loop
-def crosses(kernels, Y, at, new, ts, p, g, g_new, state, moment, accepted, work, nq, events, lanes):
+def crosses(
+    kernels, Y, at, new, start, ts, p, g, g_new, state, moment, accepted, work, nq, events, lanes,
+):  # fmt: skip
     """Whether an event function changes its sign within a step or at its end.
 
     Writes the values at the new point to g_new.
     """
-    found = False
-    for j in range(Y.shape[1]):
+    found, nodes = False, Y.shape[1]
+    values, times = np.empty(((nodes + 2) * events, 1)), np.empty((nodes + 2, 1))
+    times[0, 0], times[nodes + 1, 0] = start, ts[0, 0]
+    for k in range(events):
+        values[k, 0] = g[k, 0]
+    for j in range(nodes):
         column(Y, j, state)
         moment[0, 0] = at[0, j]
         call(kernels[3], state, part(state, nq), moment, p, g_new, work)
         found = found or changed(g, g_new, accepted, events, lanes)
+        times[j + 1, 0] = at[0, j]
+        for k in range(events):
+            values[(j + 1) * events + k, 0] = g_new[k, 0]
     call(kernels[3], new, part(new, nq), ts, p, g_new, work)
-    return found or changed(g, g_new, accepted, events, lanes)
+    for k in range(events):
+        values[(nodes + 1) * events + k, 0] = g_new[k, 0]
+    found = found or changed(g, g_new, accepted, events, lanes)
+    return found or dips_between(times, values, nodes + 2, events, 0)
 
 
 @inlined

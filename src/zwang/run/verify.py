@@ -259,7 +259,10 @@ def _steps(check: _Check, segment: Segment, ways: Ways, intervals: int | None) -
         again = (ways.alike if fixed else ways.tightly)(*way)[0]
         miss = float(np.max(np.abs(again - after) / size))
         if fixed:
-            change = float(np.max(np.abs(ways.halved(*way)[0] - again) / size))
+            # Over a whole step at least: states within one are interpolated over it.
+            reach = np.maximum(way[3], way[1] + run.settings.step)
+            over, halved = (go(*way[:3], reach)[0] for go in (ways.alike, ways.halved))
+            change = float(np.max(np.abs(halved - over) / size))
             factor = FIXED_LIMIT if at_steps[i] and at_steps[i + 1] else BETWEEN_LIMIT
             limit, unit = factor * change + FIXED_ROUNDING, "relative"
         else:

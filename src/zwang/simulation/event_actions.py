@@ -25,6 +25,16 @@ __all__ = ["Effect", "accumulates", "dormant", "effect_of"]
 EVENTS_AT_ONCE = 8
 INSTANT = 1e-8
 
+#: Events that differ by no more than this in time, relative, happen at once: rounding decides which
+#: comes first, and on which side of the others' zeros it finds the motion.
+AT_ONCE = 1e-12
+
+#: Impacts that happen at once are repeated until none sends the motion into another, at most so
+#: often; in a corner of angle α it takes π / α of them.
+MOST_IMPACTS = 100
+#: An impact that changes velocities by less, relative, is rounding.
+NO_IMPACT = 1e-12
+
 
 @dataclass(frozen=True)
 class Effect:
@@ -35,50 +45,98 @@ class Effect:
     y : the state after impulses, not yet on constraints that begin to act.
     parameters : values of all from then on.
     inactive : constraints that do not act from then on.
-    stop : whether the simulation ends.
+    stopped_by : name of the event that ends the simulation, if one does.
+    happened : names of events in order, with the states each found and left.
     """
 
     y: FloatArray
     parameters: Mapping[str, Any]
     inactive: frozenset[str]
-    stop: bool
+    stopped_by: str
+    happened: list[tuple[str, FloatArray, FloatArray]]
+
+
+def at_once(found: Sequence[Met], first: Met) -> list[Met]:
+    """Events that happen together with one of them, each name once."""
+    limit, names = AT_ONCE * max(1.0, abs(first.t)), {}
+    for met in found:
+        if abs(met.t - first.t) <= limit:
+            names.setdefault(met.name, met)
+    return list(names.values())
 
 
 def effect_of(
     system: System,
-    event: Event,
-    met: Met,
+    events: Mapping[str, Event],
+    together: Sequence[Met],
     watch: Watch,
     loop: Loop,
     parameters: Mapping[str, Any],
     inactive: frozenset[str],
 ) -> Effect:
-    """Carry out the actions of an event that was met, in order.
+    """Carry out the actions of events that were met at once, in order.
 
     Parameters
     ----------
     system : with all its constraints.
+    together : the events met, all of them at the state that the first one found.
     watch, loop : of those that act.
     parameters, inactive : as they were before.
     """
-    y, nq, stop = met.y.copy(), len(system.coordinates), False
-    for action in event.actions:
-        if isinstance(action, Bounce):
-            rate, normal = watch.impact(loop, met.name, y, met.t)
-            if rate > 0.0 if met.rising else rate < 0.0:  # not if rounding has it leave already
-                p = watch.system.parameter_vector(parameters)
-                change = -(1.0 + action.restitution) * rate
-                state = y[:nq], y[nq:], np.asarray(met.t), p
-                y[nq:] = watch.system.after_impulse(*state, normal, change)
-        elif isinstance(action, SetParameters):
-            parameters = {**parameters, **action.values}
-        elif isinstance(action, Switch):
-            for name in (*action.on, *action.off):
-                if name not in system.constraints:
-                    raise UnknownNameError("constraint to switch", name, system.constraints)
-            inactive = (inactive - {*action.on}) | {*action.off}
-        stop = stop or action == "stop"
-    return Effect(y, parameters, inactive, stop)
+    y, stopped_by, happened = together[0].y.copy(), "", []
+    for met in together:
+        before = y
+        for action in events[met.name].actions:
+            if isinstance(action, Bounce):
+                y = _after_impact(y, met, action, watch, loop, parameters)
+            elif isinstance(action, SetParameters):
+                parameters = {**parameters, **action.values}
+            elif isinstance(action, Switch):
+                for name in (*action.on, *action.off):
+                    if name not in system.constraints:
+                        raise UnknownNameError("constraint to switch", name, system.constraints)
+                inactive = (inactive - {*action.on}) | {*action.off}
+            elif action == "stop":
+                stopped_by = stopped_by or met.name
+        happened.append((met.name, before, y))
+    impacts = [
+        (met, action)
+        for met in together
+        for action in events[met.name].actions
+        if isinstance(action, Bounce)
+    ]
+    left = MOST_IMPACTS if len(impacts) > 1 else 0
+    while left > 0:
+        left -= 1
+        again = y
+        for met, action in impacts:
+            before, y = y, _after_impact(y, met, action, watch, loop, parameters)
+            if y is not before:
+                happened.append((met.name, before, y))
+        if y is again:
+            break
+    return Effect(y, parameters, inactive, stopped_by, happened)
+
+
+def _after_impact(
+    y: FloatArray,
+    met: Met,
+    action: Bounce,
+    watch: Watch,
+    loop: Loop,
+    parameters: Mapping[str, Any],
+) -> FloatArray:
+    """The state after an impact; the same one if the motion leaves already, but for rounding."""
+    nq = len(watch.system.coordinates)
+    rate, normal = watch.impact(loop, met.name, y, met.t)
+    if not (rate > 0.0 if met.rising else rate < 0.0):
+        return y
+    change = -(1.0 + action.restitution) * rate
+    state = y[:nq], y[nq:], np.asarray(met.t), watch.system.parameter_vector(parameters)
+    v = watch.system.after_impulse(*state, normal, change)
+    if np.linalg.norm(v - y[nq:]) <= NO_IMPACT * np.linalg.norm(y[nq:]):
+        return y
+    return np.concatenate([y[:nq], v])
 
 
 def dormant(event: Event, inactive: frozenset[str]) -> bool:

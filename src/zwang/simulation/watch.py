@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from zwang.engine.carrier import Carrier
-from zwang.functions.event import Event
+from zwang.functions.event import Bounce, Event
 from zwang.integrators import shared as sh
 from zwang.integrators.choose import start_loop
-from zwang.integrators.events import crossing
+from zwang.integrators.events import crossing, with_dips
 from zwang.integrators.loop import Loop
 from zwang.terms import FloatArray
 
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
     from zwang.system import System
 
 __all__ = ["Met", "Watch"]
+
+#: What stands for zero, approached from one side.
+JUST = 1e-300
+#: An impact after which this part of its speed still goes on could not act.
+PASSES = 1e-6
+#: A start misses a floor that it lies on by rounding.
+TOUCHES = 1e-12
 
 
 class Met:
@@ -74,13 +82,18 @@ class Watch:
         for k, (name, e) in enumerate(self.events.items()):
             if dormant(e):
                 continue
-            for a, b, was, now in zip(ends[:-1], ends[1:], values[:-1], values[1:], strict=True):
-                if not was[k] * now[k] < 0.0 and not (now[k] == 0.0 and was[k] != 0.0):
+
+            def g(t: float, k: int = k) -> float:
+                return float(self.value(loop, t, step.state(t))[k])
+
+            looks = with_dips(g, ends, [float(x[k]) for x in values])
+            for (a, was), (b, now) in pairwise(looks):
+                if not was * now < 0.0 and not (now == 0.0 and was != 0.0):
                     continue
-                rising = bool(was[k] < 0.0)
+                rising = was < 0.0
                 if e.direction and (e.direction > 0) != rising:
                     continue
-                t = crossing(lambda t, k=k: float(self.value(loop, t, step.state(t))[k]), a, b)
+                t = crossing(g, a, b)
                 y = loop.in_system(step.state(t)[None], np.array([t]))[0]
                 if self._rates(loop, t, y)[2][k] > 0.0:
                     found.append(Met(name, t, y, rising=rising))
@@ -97,11 +110,35 @@ class Watch:
         k = list(self.events).index(name)
         return float(rates[k]), normals.reshape(len(self.events), -1)[k]
 
-    def after(self, loop: Loop, name: str) -> None:
-        """Tell the loop on which side of zero the motion leaves the event that just happened."""
-        k = list(self.events).index(name)
-        rates, _, _ = self._rates(loop, float(loop.t[0]), loop.present[:, 0])
-        loop.event_values[k, 0] = np.sign(rates[k]) * 1e-300
+    def after(self, loop: Loop, met: Met) -> None:
+        """Tell the loop on which side of zero the motion leaves the event that just happened.
+
+        An impact leaves it on the side it came from, also without a rate; unless no impulse could
+        act, as where constraints prescribe the quantity.
+        """
+        k, t = list(self.events).index(met.name), float(loop.t[0])
+        rate = float(self._rates(loop, t, loop.present[:, 0])[0][k])
+        side = np.sign(rate)
+        if _is_impact(self.events[met.name]):
+            found, through = float(self._rates(loop, t, met.y)[0][k]), 1.0 if met.rising else -1.0
+            side = through if rate * through > PASSES * abs(found) else -through
+        loop.event_values[k, 0] = side * JUST
+
+    def begin(self, loop: Loop) -> None:
+        """Put a start that touches an impact's zero on the side that the impact leads back to.
+
+        So what lies on a floor, or falls from it, hits it. Other events must leave zero first.
+        """
+        for k, e in enumerate(self.events.values()):
+            value = loop.event_values[k, 0]
+            outside = -float(e.direction)
+            touches = abs(value) <= TOUCHES * max(1.0, abs(e.at))
+            if _is_impact(e) and outside and touches and not value * outside > 0.0:
+                loop.event_values[k, 0] = outside * JUST
+
+
+def _is_impact(event: Event) -> bool:
+    return any(isinstance(action, Bounce) for action in event.actions)
 
 
 class _Step:
