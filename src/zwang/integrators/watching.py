@@ -19,8 +19,8 @@ __all__ = ["PARTS", "changed", "crosses", "dips", "dips_between"]
 #: Parts of a step at whose ends the signs of event functions are looked at.
 PARTS = 8
 
-#: An extremum as near to zero as this part of what the function changes by next to it may lie beyond
-#: it: a parabola through three values misses it by less where the motion is smooth.
+#: An extremum as near to zero as this part of what the function changes by next to it may lie
+#: beyond it: a parabola through three values misses it by less where the motion is smooth.
 NEARLY = 0.1
 
 

@@ -105,9 +105,21 @@ def effect_of(
         for action in events[met.name].actions
         if isinstance(action, Bounce)
     ]
-    left = MOST_IMPACTS if len(impacts) > 1 else 0
-    while left > 0:
-        left -= 1
+    if len(impacts) > 1:
+        happened += _repeated(impacts, y, watch, loop, parameters)
+    return Effect(happened[-1][2], parameters, inactive, stopped_by, happened)
+
+
+def _repeated(
+    impacts: Sequence[tuple[Met, Bounce]],
+    y: FloatArray,
+    watch: Watch,
+    loop: Loop,
+    parameters: Mapping[str, Any],
+) -> list[tuple[str, FloatArray, FloatArray]]:
+    """Impacts at once, until none sends the motion into another."""
+    happened = []
+    for _ in range(MOST_IMPACTS):
         again = y
         for met, action in impacts:
             before, y = y, _after_impact(y, met, action, watch, loop, parameters)
@@ -115,7 +127,7 @@ def effect_of(
                 happened.append((met.name, before, y))
         if y is again:
             break
-    return Effect(y, parameters, inactive, stopped_by, happened)
+    return happened
 
 
 def _after_impact(
