@@ -98,8 +98,12 @@ class InputError(ZwangError):
         )
 
 
+#: Known names that a message lists; of more the near ones and the first, and `known` has them all.
+LISTED = 40
+
+
 class UnknownNameError(InputError):
-    """A name is not among the known ones; the message lists the near ones first."""
+    """A name is not among the known ones; the message lists these, of very many the near ones."""
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         names = list(known)
@@ -108,6 +112,9 @@ class UnknownNameError(InputError):
         if near:
             advice = f"Did you mean {' or '.join(repr(n) for n in near)}?"
         listed = ", ".join(names) if names else "(there are none)"
+        if len(names) > LISTED:
+            first = [*near, *(n for n in names if n not in near)][:LISTED]
+            listed = f"{', '.join(first)} and {len(names) - LISTED} more"
         super().__init__(what, found=repr(name), expected=f"one of {listed}", advice=advice)
         self.name, self.known = name, names
 

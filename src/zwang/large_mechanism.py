@@ -35,6 +35,7 @@ from zwang.integrators.events import along
 from zwang.integrators.settings import Drift, Settings
 from zwang.kernels.element import Kernel
 from zwang.kernels.expression import read
+from zwang.mechanism_assembly import Table
 from zwang.mechanism_system import LARGE, MechanismSystem
 from zwang.run.by_elements import Balance
 from zwang.simulation.pivots import PIVOT, PIVOT_OF_MASSLESS, rows_without_pivot
@@ -387,13 +388,10 @@ class LargeMechanismSystem(MechanismSystem):
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
     ) -> tuple[Any, Any]:
         """M and A at one state, by their entries."""
-        from scipy.sparse import block_diag, csr_array
+        from scipy.sparse import block_diag
 
         masses, *_ = self.bulk.bodies(q, v, p)
-        rows = self.bulk.rows(q, v, t, p)
-        shape = self.parts.row_starts[-1], len(self.velocities)
-        A = csr_array((rows.entries[0], (rows.rows, rows.columns)), shape=shape)
-        A.sum_duplicates()
+        _, _, A = self.sparse_rows(q, v, t, p)
         return block_diag([M[0] for M in masses], format="csr"), A
 
     def balance(
@@ -496,10 +494,7 @@ class LargeMechanismSystem(MechanismSystem):
         parameters: Mapping[str, Any] | None = None,
         start: Any = None,
     ) -> Assembly:
-        """A state near the placement that satisfies all joints; see `MechanismSystem.assemble`.
-
-        Held and preferred values need all equations written down at once, which takes a while.
-        """
+        """A state near the placement that satisfies all joints; see `MechanismSystem.assemble`."""
         if hold or prefer or velocity:
             return super().assemble(
                 hold, prefer, velocity=velocity, t=t, parameters=parameters, start=start
@@ -521,6 +516,36 @@ class LargeMechanismSystem(MechanismSystem):
         moved = q - self.parts.start[0]
         named = dict(zip(self.coordinates, moved.tolist(), strict=True))
         return Assembly(q, v, time, named, float(np.linalg.norm(moved)), steps)
+
+    def assembly_table(self, t: float, p: FloatArray) -> Table:
+        """Conditions from the elements, with sparse slopes."""
+        return LargeTable(self, t, p)
+
+    def state_and_slope(
+        self, channel: Channel, q: FloatArray, t: float, p: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """A joint's coordinate and rate at rest, and the derivative of its rate by v, (nv,)."""
+        _, starts = self.parts.places
+        own = [k for i in channel.element.bodies if i >= 0 for k in range(starts[i], starts[i + 1])]
+        # Rates are linear in v: at rest, and with each velocity of the joint's bodies alone.
+        v = np.zeros((len(own) + 1, len(self.velocities)))
+        v[np.arange(len(own)) + 1, own] = 1.0
+        states = self.joint_states_at(channel, np.tile(q, (len(v), 1)), v, np.full(len(v), t), p)
+        slope = np.zeros(v.shape[1])
+        np.add.at(slope, own, states[1:, -1] - states[0, -1])
+        return states[0], slope
+
+    def sparse_rows(
+        self, q: FloatArray, v: FloatArray, t: float, p: FloatArray
+    ) -> tuple[FloatArray, FloatArray, Any]:
+        """φ of positions, ψ of all constraints, and A by its entries, at one state."""
+        from scipy.sparse import csr_array
+
+        found = self.bulk.rows(*_flat(q, v, np.asarray(t)), p)
+        shape = self.parts.row_starts[-1], len(self.velocities)
+        A = csr_array((found.entries[0], (found.rows, found.columns)), shape=shape)
+        A.sum_duplicates()
+        return found.value[0], found.rate[0], A
 
     def _gap(
         self, q: FloatArray, v: FloatArray, t: float, parameters: Mapping[str, Any] | None
@@ -564,6 +589,39 @@ class LargeMechanismSystem(MechanismSystem):
             owner = self.parts.owner(name.split("[")[0])
             gaps[owner] = float(np.hypot(gaps.get(owner, 0.0), value))
         return gaps
+
+
+class LargeTable(Table):
+    """Conditions evaluated element by element."""
+
+    system: LargeMechanismSystem
+
+    def position_rows(self, q: FloatArray) -> tuple[FloatArray, Any]:
+        """φ of all constraints of positions and their rows of A, sparse."""
+        phi, _, A = self.system.sparse_rows(q, np.zeros(self.nv), self.t, self.p)
+        of_positions = [k for k, x in enumerate(self.system.row_levels()) if x == "position"]
+        return phi, A[of_positions]
+
+    def rate_rows(self, q: FloatArray, v: FloatArray) -> tuple[FloatArray, Any]:
+        """Rates of all constraints and their rows of A, sparse."""
+        _, psi, A = self.system.sparse_rows(q, v, self.t, self.p)
+        return psi, A
+
+    def moved(self, q: FloatArray, step: FloatArray) -> FloatArray:
+        """q after an increment of the velocities' kind, body by body."""
+        return self.system.on_unit_length(q + self.system.bulk.rates(q, step))
+
+    def block(self, q: FloatArray, i: int) -> FloatArray:
+        """N of one body, column by column."""
+        q_starts, v_starts = self.parts.places
+        unit = np.zeros((v_starts[i + 1] - v_starts[i], self.nv))
+        unit[:, v_starts[i] : v_starts[i + 1]] = np.eye(len(unit))
+        columns = [self.system.bulk.rates(q, v)[q_starts[i] : q_starts[i + 1]] for v in unit]
+        return np.array(columns).T
+
+    def state_and_slope(self, channel: Channel, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """From the joint's element alone."""
+        return self.system.state_and_slope(channel, q, self.t, self.p)
 
 
 def _flat(q: FloatArray, v: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

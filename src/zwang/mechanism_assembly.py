@@ -10,10 +10,10 @@ import numpy as np
 from zwang.bodies.channels import RATE, Channel, value_and_rate
 from zwang.bodies.inertia import number
 from zwang.bodies.loops import is_loop
-from zwang.bodies.place import Conditions, place, set_velocities
+from zwang.bodies.place import Conditions, place, set_velocities, stacked
 from zwang.bodies.pose import SCALAR
 from zwang.diagnosis.conflicts import conflicting_rows
-from zwang.diagnosis.wording import listing
+from zwang.diagnosis.wording import listing, shortened
 from zwang.errors import AssemblyError, InputError, UnknownNameError, shown
 from zwang.functions.assembly.result import Assembly
 from zwang.terms import FloatArray
@@ -23,29 +23,32 @@ if TYPE_CHECKING:
 
     from zwang.mechanism_system import MechanismSystem
 
-__all__ = ["assembled"]
+__all__ = ["Table", "assembled"]
 
 #: Rates that constraints and held rates leave, relative to the largest velocity, if these agree.
 CLASH = 1e-9
 #: Rows shorter than this are not scaled: they do not depend on the coordinates.
 NO_SLOPE = 1e-12
 
+#: Conditions that leave this share of the largest gap take part in what cannot be met; of more
+#: than so many the irreducible group is not looked for.
+TAKES_PART = 1e-6
+SEARCHED = 500
+
 #: A held value as a condition on q: values g and their derivatives by increments, G.
 Held = Callable[[FloatArray], tuple[Any, FloatArray]]
 
 
 def assembled(
-    system: MechanismSystem,
+    table: Table,
     q: FloatArray,
     v: FloatArray,
-    t: float,
-    p: FloatArray,
     hold: Mapping[str, Any],
     prefer: Mapping[str, Any],
     velocity: Mapping[str, Mapping[str, float]],
 ) -> Assembly:
     """A state near (q, v) that satisfies all joints; see `MechanismSystem.assemble`."""
-    table = _Table(system, t, p)
+    system, t = table.system, table.t
     held = table.wishes("hold", hold)
     if prefer:
         q = place(table.conditions({**table.wishes("prefer", prefer), **held}), q).q
@@ -63,7 +66,7 @@ def assembled(
     return Assembly(found.q, v, t, named, float(np.linalg.norm(moved)), found.iterations)
 
 
-class _Table:
+class Table:
     """Where a mechanism is put together: at a time, with all its parameters."""
 
     def __init__(self, system: MechanismSystem, t: float, p: FloatArray) -> None:
@@ -82,7 +85,7 @@ class _Table:
 
     def names(self, *levels: str) -> list[str]:
         """Names of the rows of some levels."""
-        rows = zip(self.system.model.row_names, self.system.row_levels(), strict=True)
+        rows = zip(self.system.row_names, self.system.row_levels(), strict=True)
         return [name for name, level in rows if level in levels]
 
     def _size(self) -> float:
@@ -135,22 +138,38 @@ class _Table:
         """Constraints and wishes as conditions on q."""
         held = [self._held(name, value) for name, value in wishes.items()]
 
-        def values(q: FloatArray) -> tuple[FloatArray, FloatArray]:
-            phi, A = self.evaluate(
-                "placing",
-                lambda m: {"position": m.position_values, "A": self._row_block(m, "value")},
-                q,
-            )
-            parts = [(phi, A.reshape(len(phi), self.nv)), *(h(q) for h in held)]
-            return (
-                np.concatenate([np.atleast_1d(g) for g, _ in parts]),
-                np.concatenate([np.atleast_2d(G) for _, G in parts]),
+        def values(q: FloatArray) -> tuple[FloatArray, Any]:
+            parts = [self.position_rows(q), *(h(q) for h in held)]
+            return np.concatenate([np.atleast_1d(g) for g, _ in parts]), stacked(
+                [G for _, G in parts]
             )
 
-        def move(q: FloatArray, step: FloatArray) -> FloatArray:
-            return self.system.on_unit_length(q + self._kinematics(q) @ step)
+        return Conditions(values, self.moved, self.weights, self.size)
 
-        return Conditions(values, move, self.weights, self.size)
+    def position_rows(self, q: FloatArray) -> tuple[FloatArray, Any]:
+        """φ of all constraints of positions and their rows of A."""
+        phi, A = self.evaluate(
+            "placing",
+            lambda m: {"position": m.position_values, "A": self._row_block(m, "value")},
+            q,
+        )
+        return phi, A.reshape(len(phi), self.nv)
+
+    def rate_rows(self, q: FloatArray, v: FloatArray) -> tuple[FloatArray, Any]:
+        """Rates of all constraints and their rows of A."""
+        psi, A = self.evaluate(
+            "rates", lambda m: {"velocity": m.rates, "A": self._row_block(m, "rate")}, q, v
+        )
+        return np.atleast_1d(psi), A.reshape(-1, self.nv)
+
+    def moved(self, q: FloatArray, step: FloatArray) -> FloatArray:
+        """q after an increment of the velocities' kind."""
+        return self.system.on_unit_length(q + self._kinematics(q) @ step)
+
+    def block(self, q: FloatArray, i: int) -> FloatArray:
+        """N of one body."""
+        q_starts, v_starts = self.parts.places
+        return self._kinematics(q)[slice(*q_starts[i : i + 2]), slice(*v_starts[i : i + 2])]
 
     def _row_block(self, model: Any, level: str) -> casadi.SX:
         """Rows of A of all constraints that have a value, or a rate."""
@@ -169,13 +188,23 @@ class _Table:
         if name in self.system.channels:
             return self._held_joint(self.system.joint_channels[name], value)
         if name in self.system.coordinates:
-            k = self.system.coordinates.index(name)
-            return lambda q: (q[k] - value, self._kinematics(q)[k])
+            return self._held_coordinate(self.system.coordinates.index(name), value)
         return self._held_body([body.name for body in self.parts.bodies].index(name))
+
+    def _held_coordinate(self, k: int, value: float) -> Held:
+        q_starts, v_starts = self.parts.places
+        i = int(np.searchsorted(q_starts, k, side="right")) - 1
+
+        def of_coordinate(q: FloatArray) -> tuple[Any, FloatArray]:
+            G = np.zeros(self.nv)
+            G[v_starts[i] : v_starts[i + 1]] = self.block(q, i)[k - q_starts[i]]
+            return q[k] - value, G
+
+        return of_coordinate
 
     def _held_joint(self, channel: Channel, value: float) -> Held:
         def of_joint(q: FloatArray) -> tuple[Any, FloatArray]:
-            state, slope = self._state_and_slope(channel, q)
+            state, slope = self.state_and_slope(channel, q)
             off = value_and_rate(state)[0] - value
             if len(state) == 3:  # an angle: the shorter way round
                 off = (off + np.pi) % (2.0 * np.pi) - np.pi
@@ -187,15 +216,15 @@ class _Table:
         q0 = self.parts.start[0]
         q_starts, v_starts = self.parts.places
         index, columns = slice(*q_starts[i : i + 2]), slice(*v_starts[i : i + 2])
-        G = np.eye(self.nv)[columns]
+        G = np.zeros((v_starts[i + 1] - v_starts[i], self.nv))
+        G[:, columns] = np.eye(len(G))
 
         def of_body(q: FloatArray) -> tuple[Any, FloatArray]:
-            block = self._kinematics(q)[index, columns]
-            return np.linalg.lstsq(block, q[index] - q0[index], rcond=None)[0], G
+            return np.linalg.lstsq(self.block(q, i), q[index] - q0[index], rcond=None)[0], G
 
         return of_body
 
-    def _state_and_slope(self, channel: Channel, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def state_and_slope(self, channel: Channel, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """A joint's coordinate and rate at rest, and the derivative of its rate by v."""
 
         def outputs(model: Any) -> dict[str, casadi.SX]:
@@ -235,47 +264,60 @@ class _Table:
 
     def _rates(
         self, q: FloatArray, held: Mapping[str, float]
-    ) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
+    ) -> Callable[[FloatArray], tuple[FloatArray, Any]]:
         """Rates of constraints and of what is held, and their derivatives by v."""
         lines = [self._held_rate(name, q) for name in held]
         rest = np.array([at_rest for at_rest, _ in lines])
         G = np.array([slope for _, slope in lines]).reshape(-1, self.nv)
         wanted = np.array(list(held.values()))
 
-        def rates(v: FloatArray) -> tuple[FloatArray, FloatArray]:
-            psi, A = self.evaluate(
-                "rates", lambda m: {"velocity": m.rates, "A": self._row_block(m, "rate")}, q, v
-            )
-            return (
-                np.concatenate([np.atleast_1d(psi), rest + G @ v - wanted]),
-                np.concatenate([A.reshape(-1, self.nv), G]),
-            )
+        def rates(v: FloatArray) -> tuple[FloatArray, Any]:
+            psi, A = self.rate_rows(q, v)
+            return np.concatenate([psi, rest + G @ v - wanted]), stacked([A, G])
 
         return rates
 
     def _held_rate(self, name: str, q: FloatArray) -> tuple[float, FloatArray]:
         """A rate at rest, which drivers may give, and its derivative by v."""
         if name in self.system.velocities:
-            return 0.0, np.eye(self.nv)[self.system.velocities.index(name)]
-        state, slope = self._state_and_slope(self.system.joint_channels[name], q)
+            own = np.zeros(self.nv)
+            own[self.system.velocities.index(name)] = 1.0
+            return 0.0, own
+        state, slope = self.state_and_slope(self.system.joint_channels[name], q)
         return float(state[-1]), slope
 
     # --- refusals ---------------------------------------------------------------------------------
+
+    def _conflicting(self, values: FloatArray, slopes: Any) -> tuple[int, ...] | None:
+        """An irreducible group of conditions that cannot hold together, None if none is found.
+
+        Where the search ended, what is left of the conditions is a dependency of their slopes,
+        Gᵀg = 0: conditions that leave nothing have no part in it.
+        """
+        part = np.arange(len(values))
+        if len(values) > SEARCHED:
+            part = np.flatnonzero(np.abs(values) > TAKES_PART * np.abs(values).max(initial=0.0))
+            if len(part) > SEARCHED:
+                return None
+        G = slopes[part]
+        G = G if isinstance(G, np.ndarray) else G.toarray()
+        lengths = np.linalg.norm(G, axis=1)
+        scale = 1.0 / np.where(lengths > NO_SLOPE, lengths, 1.0)
+        rows = conflicting_rows(G * scale[:, None], -values[part] * scale)
+        return None if rows is None else tuple(int(part[i]) for i in rows)
 
     def impossible(
         self,
         what: str,
         nearest: Assembly,
         values: FloatArray,
-        slopes: FloatArray,
+        slopes: Any,
         names: Sequence[str],
     ) -> AssemblyError:
         """The error of joints that cannot be closed, or of drivers and held values that clash."""
-        lengths = np.linalg.norm(slopes, axis=1)
-        scale = 1.0 / np.where(lengths > NO_SLOPE, lengths, 1.0)
-        rows = conflicting_rows(slopes * scale[:, None], -values * scale)
+        share = np.abs(values)
+        rows = self._conflicting(values, slopes)
         if rows is None:
-            share = np.abs(values)
             rows = tuple(int(i) for i in np.flatnonzero(share > 1e-3 * share.max(initial=0.0)))
         owners = [self.parts.owner(name.split("[")[0]) for name in names]
         group = tuple(dict.fromkeys(owners[i] for i in rows))
@@ -290,11 +332,14 @@ class _Table:
         unit = ""
         if what == "configuration" and len(joints) == len(group) and is_loop(joints):
             unit = " m"
-            found = f"that the loop of joints {listing(group)} cannot be closed"
+            found = f"that the loop of joints {shortened(group)} cannot be closed"
             advice = "Move a body or a joint's point, or change a length"
         else:
-            found = f"that {listing([self.parts.described(name) for name in group])} contradict "
-            found += "each other" if len(group) > 1 else "the placement"
+            # What is held comes first, where not all can be named.
+            told = sorted(group, key=lambda name: name in self.parts.joints)
+            told = told if shortened(told) != listing(told) else group
+            found = f"that {shortened([self.parts.described(name) for name in told])} "
+            found += "contradict each other" if len(group) > 1 else "contradicts the placement"
             advice = "Let go of one of these, or change its value"
         return AssemblyError(
             f"assembly, {what}",

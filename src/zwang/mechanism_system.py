@@ -21,7 +21,7 @@ from zwang.euler_parameter_system import OF_BODIES, EulerParameterSystem, solve_
 from zwang.formulations.lazy import computed_once
 from zwang.functions.arguments import single_time, state_arrays
 from zwang.functions.assembly.result import Assembly
-from zwang.mechanism_assembly import assembled
+from zwang.mechanism_assembly import Table, assembled
 from zwang.solution import Solution
 from zwang.system import System
 from zwang.terms import FloatArray
@@ -349,7 +349,12 @@ class MechanismSystem(System):
         """
         time, p = single_time(t), self.parameter_vector(parameters)
         q, v = self.search_start(start)
-        return assembled(self, q, v, time, p, hold or {}, prefer or {}, velocity or {})
+        table = self.assembly_table(time, p)
+        return assembled(table, q, v, hold or {}, prefer or {}, velocity or {})
+
+    def assembly_table(self, t: float, p: FloatArray) -> Table:
+        """Conditions that joints and wishes are when the mechanism is put together."""
+        return Table(self, t, p)
 
     def search_start(self, start: Any) -> tuple[FloatArray, FloatArray]:
         """Where a search for a consistent state begins: a state, coordinates, or the placement."""

@@ -16,7 +16,7 @@ import numpy as np
 from zwang.bodies.element import Element
 from zwang.bodies.model import body_slots, body_terms
 from zwang.bodies.parts import Parts
-from zwang.bodies.pose import Kind, config_of
+from zwang.bodies.pose import Kind, config_of, kinematics
 from zwang.kernels.element import Kernel
 from zwang.kernels.element import compile as compile_kernel
 from zwang.terms import FloatArray
@@ -83,6 +83,20 @@ class Bulk:
             stacked = np.concatenate([q[:, starts[i] : starts[i] + kind.nq] for i in members])
             (values,) = _mapped(kernel, [stacked], [])
             found.update(zip(members, np.split(values, len(members)), strict=True))
+        return found
+
+    def rates(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """q̇ = N v at one state, body by body, shape (nq,)."""
+        q_starts, v_starts = self.parts.places
+        found, kinds = np.empty_like(q), dict[Kind, list[int]]()
+        for i, body in enumerate(self.parts.bodies):
+            kinds.setdefault(body.kind, []).append(i)
+        for kind, members in kinds.items():
+            key = ("rates", kind)
+            kernel = self._kernels.get(key) or self._kernel(key, _rates_function(kind))
+            places = np.array([range(q_starts[i], q_starts[i + 1]) for i in members])
+            own = np.array([range(v_starts[i], v_starts[i + 1]) for i in members])
+            (found[places],) = _mapped(kernel, [q[places], v[own]], [])
         return found
 
     def evaluate(
@@ -344,6 +358,13 @@ def _config_function(kind: Kind) -> casadi.Function:
 
     q = ca.SX.sym("q", kind.nq)
     return ca.Function("config", [q], [config_of(kind, q)])
+
+
+def _rates_function(kind: Kind) -> casadi.Function:
+    import casadi as ca
+
+    q, v = ca.SX.sym("q", kind.nq), ca.SX.sym("v", kind.nv)
+    return ca.Function("rates", [q, v], [ca.mtimes(kinematics(kind, q), v)])
 
 
 def _body_function(kind: Kind, numbers: int) -> casadi.Function:

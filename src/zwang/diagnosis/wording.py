@@ -9,7 +9,7 @@ import numpy as np
 
 from zwang.terms import FloatArray
 
-__all__ = ["combination", "listing", "motion", "number", "tidy", "without_noise"]
+__all__ = ["combination", "listing", "motion", "number", "shortened", "tidy", "without_noise"]
 
 #: A coefficient this close, relatively, to a small fraction is that fraction: null vectors of
 #: scaled matrices carry errors of 1e-16 times a condition number, fractions up to 1/24 lie apart.
@@ -59,6 +59,14 @@ def number(value: float) -> str:
         if close and near.numerator < 1e6 and near.denominator > 1:
             return f"{sign}{near.numerator}/{near.denominator}"
     return sign + f"{size:.6g}".replace("e-", "e−")
+
+
+def shortened(names: Sequence[str]) -> str:
+    """``a, b and c``; of many names the first, and how many more there are."""
+    if len(names) <= NAMED_IN_SENTENCE + 1:
+        return listing(names)
+    first = names[:NAMED_IN_SENTENCE]
+    return f"{', '.join(first)} and {len(names) - NAMED_IN_SENTENCE} more"
 
 
 def listing(words: Sequence[str], joint: str = "and") -> str:
