@@ -391,7 +391,7 @@ class LargeMechanismSystem(MechanismSystem):
         from scipy.sparse import block_diag
 
         masses, *_ = self.bulk.bodies(q, v, p)
-        _, _, A = self.sparse_rows(q, v, t, p)
+        _, _, A = self.sparse_rows(q, v, float(t[0]), p)
         return block_diag([M[0] for M in masses], format="csr"), A
 
     def balance(

@@ -193,6 +193,7 @@ class Mechanism(Builder):
             reference=reference,
             kind=found,
         )
+        self._require_planar(what, found, markers[:2])
         self._add_joint(name, found, *markers, values)
 
     def revolute(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
@@ -367,6 +368,12 @@ class Mechanism(Builder):
 
     def knife_edge(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
         """A blade of b along `reference` moves only along itself in a plane with normal `axis`."""
+        if where.get("reference") is None and not _has_markers(where.get("at")):
+            raise InputError(
+                f"knife_edge joint {name!r}",
+                found="no reference",
+                expected="reference=, the direction of its blade, besides axis=",
+            )
         self.joint("knife_edge", name, a, b, **where)
 
     @described
@@ -616,6 +623,8 @@ class Mechanism(Builder):
                 advice="m.user_force acts on coordinates.",
             )
         local = vector(f"point of {what}", self.in_space(at))
+        if force is not None and not callable(force):
+            self._require_within(what, vector(what, self.in_space(force)))
         from zwang.bodies.forces.applied import applied_law
 
         law = applied_law(name, own, force, torque, local, turning=axes == "body")
@@ -644,7 +653,7 @@ class Mechanism(Builder):
         joint: str,
         *,
         coefficient: float = 0.0,
-        radius: float = 1.0,
+        radius: float | None = None,
         viscous: float = 0.0,
         velocity: float = 1e-3,
     ) -> None:
@@ -654,7 +663,7 @@ class Mechanism(Builder):
         ----------
         joint : name of a revolute, prismatic or cylindrical joint.
         coefficient : Coulomb's, of the force across the axis.
-        radius : of the bearing [m], where the joint turns.
+        radius : of the bearing [m]; needed where the joint turns and `coefficient` is not zero.
         viscous : moment per rad/s, or force per m/s.
         velocity : over which the sign of the sliding velocity is smoothed [rad/s or m/s].
         """
@@ -781,6 +790,12 @@ class Mechanism(Builder):
             f"<Mechanism in {where}: {len(self._bodies)} bodies, {len(self._joints)} joints, "
             f"{len(self._forces) + len(self._friction)} forces>"
         )
+
+
+def _has_markers(at: Any) -> bool:
+    """Whether a place is given by markers, which have axes of their own."""
+    places = at if isinstance(at, Sequence) and not isinstance(at, str) else [at]
+    return any(isinstance(place, MarkerHandle) for place in places)
 
 
 def _of_bodies(what: str, f: Callable[..., Any], centers: list[FloatArray]) -> Callable[..., Any]:

@@ -66,6 +66,15 @@ def assembled(
     return Assembly(found.q, v, t, named, float(np.linalg.norm(moved)), found.iterations)
 
 
+def mapping(what: str, given: Any) -> Mapping[str, Any]:
+    """What is wished for, which comes by name."""
+    if not isinstance(given, Mapping):
+        raise InputError(
+            what, found=shown(given), expected="a dictionary, of what is wished for and its value"
+        )
+    return given
+
+
 class Table:
     """Where a mechanism is put together: at a time, with all its parameters."""
 
@@ -111,7 +120,7 @@ class Table:
         valued = [*positions, *system.coordinates]
         known = [*valued, *(body.name for body in self.parts.bodies)]
         result: dict[str, Any] = {}
-        for name, value in given.items():
+        for name, value in mapping(what, given).items():
             if name not in known:
                 raise UnknownNameError(what, name, known)
             if name in valued:
@@ -242,12 +251,14 @@ class Table:
         self, wishes: Mapping[str, Mapping[str, float]], q: FloatArray, v: FloatArray
     ) -> FloatArray:
         """Velocities nearest to those wished for that satisfy the constraints."""
-        for key in wishes:
+        for key in mapping("velocity", wishes):
             if key not in ("hold", "prefer"):
                 raise UnknownNameError("velocity", key, ["hold", "prefer"])
         rates = [name for name in self.system.channels if name.endswith(RATE)]
         known = [*rates, *self.system.velocities]
-        held, preferred = dict(wishes.get("hold", {})), dict(wishes.get("prefer", {}))
+        held, preferred = (
+            dict(mapping(f"{key} velocity", wishes.get(key, {}))) for key in ("hold", "prefer")
+        )
         for key, given in (("hold", held), ("prefer", preferred)):
             for name, value in given.items():
                 if name not in known:

@@ -367,13 +367,72 @@ def orientation_out_of_the_plane():
     zw.Mechanism(plane="xz").body("b", mass=1, orientation=(0.8, 0.6, 0, 0))
 
 
-@planted(
-    "planar joint 'glide': found equations that no motion of its bodies changes; expected at l"
-)
+@planted("planar joint 'glide': found a planar mechanism, in xz; expected a mechanism in space.")
 def planar_joint_in_its_own_plane():
     m, rod = plane()
     m.planar("glide", m.ground, rod, axis="y")
-    m.solve()
+
+
+@planted(
+    "axis of revolute joint 'hinge': found a direction in the plane xz; expected its normal, y"
+)
+def hinge_in_the_plane():
+    m, rod = plane()
+    m.revolute("hinge", m.ground, rod, axis="x")
+
+
+@planted(
+    "axis of prismatic joint 'slide': found y, the normal of the plane xz; expected a directio"
+)
+def slide_across_the_plane():
+    m, rod = plane()
+    m.prismatic("slide", m.ground, rod, axis="y")
+
+
+@planted("gravity: found -9.81 along y, across the plane; expected a vector in the plane xz")
+def gravity_across_the_plane():
+    zw.Mechanism(plane="xz", gravity=(0, -9.81, 0))
+
+
+@planted("force 'push': found 3 along y, across the plane; expected a vector in the plane xz")
+def force_across_the_plane():
+    m, rod = plane()
+    m.force("push", rod, (1.0, 3.0, 0.0))
+
+
+@planted(
+    "body 'alone': found no joint or force on it; expected a connection to the rest of the mech"
+)
+def only_body_held_by_nothing():
+    m = zw.Mechanism()
+    m.body("alone", mass=1.0, inertia=(1.0, 1.0, 1.0))
+    m.simulate(until=1.0)
+
+
+@planted(
+    "knife_edge joint 'blade': found no reference; expected reference=, the direction of its b"
+)
+def blade_without_direction():
+    m, rod = pendulum()
+    m.knife_edge("blade", m.ground, rod, axis="z")
+
+
+@planted(
+    "friction in 'pin': found a coefficient and no radius; expected radius=, that of the beari"
+)
+def friction_on_no_radius():
+    m, _ = pendulum()
+    m.friction("pin", coefficient=0.1)
+
+
+@planted("hold: found ['pin.angle']; expected a dictionary, of what is wished for and its value")
+def hold_without_values():
+    pendulum()[0].assemble(hold=["pin.angle"])
+
+
+@planted("hold velocity: found 3.0; expected a dictionary, of what is wished for and its value")
+def hold_of_one_number():
+    pendulum()[0].assemble(velocity={"hold": 3.0})
 
 
 @planted("axes of universal joint 'cross': found one in the plane and one across it; expected both")
@@ -525,14 +584,14 @@ def friction_in_a_ball():
 @planted("coefficient of friction in 'pin': found -0.1; expected zero or a positive number")
 def negative_friction():
     m, _ = pendulum()
-    m.friction("pin", coefficient=-0.1)
+    m.friction("pin", coefficient=-0.1, radius=0.05)
 
 
 @planted("friction in 'pin': found friction that it has already; expected one law for each joint")
 def friction_twice():
     m, _ = pendulum()
-    m.friction("pin", coefficient=0.1)
-    m.friction("pin", coefficient=0.1)
+    m.friction("pin", coefficient=0.1, radius=0.05)
+    m.friction("pin", coefficient=0.1, radius=0.05)
 
 
 @planted(

@@ -24,7 +24,7 @@ NEEDS = {
     "rolling_sphere": {"at": ((0, 0, 0), (0, 0, 0.1)), "radius": 0.1},
     "rolling_disk": {"at": ((0, 0, 0), (0, 0, 0.1)), "radius": 0.1, "axis_b": "y"},
 }
-NORMAL_IN_PLANE = {"revolute", "gear"}
+NORMAL_IN_PLANE = {"revolute", "gear", "knife_edge"}
 #: A joint that is no kind, since it has a coordinate of its own.
 ON_CURVE = "point_on_curve"
 

@@ -57,8 +57,8 @@ force = "0.1 * rate"
 type = "force"
 body = "rod"
 force = ["wave", 0, 0]
-[friction.pin]
-coefficient = 0.1
+[friction]
+pin = { coefficient = 0.1, radius = 0.1 }
 [start]
 hold = { "pin.angle" = 0.1 }
 [event.end]
@@ -146,8 +146,8 @@ CASES = {
     ),
     "value where a table is meant": (
         MECHANISM,
-        "[friction.pin]\ncoefficient = 0.1",
-        "[friction]\npin = 0.1",
+        "pin = { coefficient = 0.1, radius = 0.1 }",
+        "pin = 0.1",
         46,
         "friction.pin",
         "0.1",
@@ -629,9 +629,9 @@ CASES = {
     ),
     "friction in nothing": (
         MECHANISM,
-        "[friction.pin]",
-        "[friction.pim]",
-        45,
+        "pin = { coefficient",
+        "pim = { coefficient",
+        46,
         "friction.pim",
         "'pim'",
         "pin",
@@ -644,6 +644,15 @@ CASES = {
         "friction.pin.coefficient",
         "-0.1",
         "zero or a positive",
+    ),
+    "friction on no bearing": (
+        MECHANISM,
+        ", radius = 0.1",
+        "",
+        46,
+        "friction.pin",
+        "a coefficient and no radius",
+        "radius",
     ),
     # start and simulation
     "a start of nothing": (

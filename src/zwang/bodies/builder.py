@@ -66,6 +66,7 @@ class Builder:
         self.description: list[Call] = []
         self.ground = BodyHandle("ground", self)
         self._gravity = vector("gravity", self.in_space(gravity))
+        self._require_within("gravity", self._gravity)
         for name, value in (parameters or {}).items():
             self._new_name("parameter", name)
             self._parameters[name] = parameter_value(name, value)
@@ -218,13 +219,46 @@ class Builder:
                     advice="Tie coordinates by m.constraint.",
                 )
 
+    def _require_planar(self, what: str, kind: JointKind, markers: Sequence[Marker]) -> None:
+        """Refuse a joint whose axis would hold all of a planar body, or that has no use there."""
+        plane = self._kind.plane
+        if plane is None or kind.plane == "any":
+            return
+        if kind.plane == "never":
+            raise InputError(
+                what,
+                found=f"a planar mechanism, in {self._kind.name}",
+                expected="a mechanism in space",
+                advice="Leave plane= out, or take a joint that exists in a plane.",
+            )
+        normal = [abs(abs(marker.axes[plane[2], 2]) - 1.0) < IN_PLANE for marker in markers]
+        if all(normal) if kind.plane == "normal" else not any(normal):
+            return
+        letter = "xyz"[plane[2]]
+        raise InputError(
+            f"axis of {what}",
+            found=f"a direction in the plane {self._kind.name}"
+            if kind.plane == "normal"
+            else f"{letter}, the normal of the plane {self._kind.name}",
+            expected=f"its normal, {letter}" if kind.plane == "normal" else "a direction in it",
+        )
+
+    def _require_within(self, what: str, given: FloatArray) -> None:
+        """Refuse a constant force across the plane, which nothing would show."""
+        plane = self._kind.plane
+        if plane is not None and abs(given[plane[2]]) > IN_PLANE:
+            raise InputError(
+                what,
+                found=f"{given[plane[2]]:g} along {'xyz'[plane[2]]}, across the plane",
+                expected=f"a vector in the plane {self._kind.name}",
+                advice="Leave plane= out to see what joints carry across it.",
+            )
+
     def _require_connected(self) -> None:
         if not self._bodies:
             raise InputError(
                 "mechanism", found="no bodies", expected="at least one", advice="Add one by m.body."
             )
-        if not self._joints and not self._forces:
-            return
         touched = {i for j in self._joints.values() for i in j.bodies}
         touched |= {i for e in self._forces for i in e.bodies}
         for body in self._bodies.values():

@@ -41,23 +41,34 @@ WITH_FRICTION = ("revolute", "prismatic", "cylindrical")
 NUMBERS = ("coefficient", "radius", "viscous", "velocity")
 
 
-def friction_element(joint: Joint, element: Element, given: Mapping[str, float]) -> Element:
-    """The numbers of friction in a joint, checked."""
+def friction_element(joint: Joint, element: Element, given: Mapping[str, Any]) -> Element:
+    """The numbers of friction in a joint, checked; the radius may be None where nothing turns."""
     what = f"friction in {joint.name!r}"
     if joint.kind is None or joint.kind.name not in WITH_FRICTION:
         found = "a constraint of your own" if joint.kind is None else f"a {joint.kind.name} joint"
         raise InputError(what, found=found, expected="a revolute, prismatic or cylindrical joint")
-    numbers = {}
+    numbers: dict[str, Any] = {}
     for name in NUMBERS:
+        if name == "radius" and given[name] is None:
+            continue
         given_number = number(f"{name} of {what}", given[name])
         if given_number < 0.0:
             raise InputError(
                 f"{name} of {what}", found=f"{given_number:g}", expected="zero or a positive number"
             )
         numbers[name] = np.asarray(given_number)
+    if "radius" not in numbers:
+        if joint.kind.name != "prismatic" and numbers["coefficient"] > 0.0:
+            raise InputError(
+                what,
+                found="a coefficient and no radius",
+                expected="radius=, that of the bearing, on which friction makes a moment",
+            )
+        numbers["radius"] = np.asarray(1.0)  # of a slide, or of a bearing without pressure: idle
     if not numbers["velocity"] > 0.0:
         raise InputError(f"velocity of {what}", found="0", expected="a positive number")
     kinds = element.law.kinds
+    numbers = {name: numbers[name] for name in NUMBERS}
     shapes = dict.fromkeys(numbers, ())
     law = Law(("friction", joint.name), "friction", kinds, shapes, "friction", _never)
     return Element(f"{joint.name}.friction", law, joint.bodies, numbers)

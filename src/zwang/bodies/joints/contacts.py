@@ -27,10 +27,11 @@ POINT_ON_LINE = JointKind(
     "point_on_line",
     lambda a, b, _: on_axis(a, b),
     coordinates={"displacement": displacement},
+    plane="within",
 )
 
 POINT_ON_PLANE = JointKind(
-    "point_on_plane", lambda a, b, _: perpendicular(a.z, b.origin - a.origin)
+    "point_on_plane", lambda a, b, _: perpendicular(a.z, b.origin - a.origin), plane="within"
 )
 
 
@@ -51,6 +52,7 @@ ROLLING_SPHERE = JointKind(
     lambda a, b, data: [a.z @ (b.origin - a.origin) - data.radius],
     velocity=lambda a, b, data: _sliding(a, b, _sphere_contact(a, b, data)),
     numbers=("radius",),
+    plane="within",
 )
 
 
@@ -74,4 +76,5 @@ KNIFE_EDGE = JointKind(
     velocity=lambda a, b, _: [
         cross(a.z, b.x) @ (b.velocity - a.velocity - cross(a.angular_velocity, b.origin - a.origin))
     ],
+    plane="normal",
 )

@@ -51,7 +51,7 @@ def _gear(a: Frame, b: Frame, data: Any) -> list[Any]:
     return [data.radius_a * (a.z @ a.angular_velocity) + data.radius_b * (b.z @ b.angular_velocity)]
 
 
-GEAR = JointKind("gear", None, velocity=_gear, numbers=("radius_a", "radius_b"))
+GEAR = JointKind("gear", None, velocity=_gear, numbers=("radius_a", "radius_b"), plane="normal")
 
 
 def _rack(a: Frame, b: Frame, data: Any) -> list[Any]:
@@ -60,7 +60,7 @@ def _rack(a: Frame, b: Frame, data: Any) -> list[Any]:
 
 
 RACK_AND_PINION = JointKind(
-    "rack_and_pinion", None, velocity=_rack, numbers=("radius",), crossed=True
+    "rack_and_pinion", None, velocity=_rack, numbers=("radius",), crossed=True, plane="any"
 )
 
 SPHERICAL_LINK = JointKind(
@@ -68,6 +68,7 @@ SPHERICAL_LINK = JointKind(
     lambda a, b, data: distance(a.origin, b.origin, data.length),
     numbers=("length",),
     axis=False,
+    plane="any",
 )
 
 #: A massless link with a pin on the first body (axis z) and a ball on the second.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from zwang.bodies.pose import Frame
 
@@ -28,6 +28,9 @@ class JointKind:
     numbers : names of further numbers the joint is described by, each a parameter.
     axis : whether the joint has an axis, the z axes of its markers.
     crossed : whether in a plane one axis may be its normal and the other lie in it.
+    plane : what its axis is in a planar mechanism: ``"normal"``, a direction ``"within"`` it, or
+        ``"any"`` where it has none or may have both; ``"never"`` for joints that make sense in
+        space alone.
     """
 
     name: str
@@ -37,3 +40,4 @@ class JointKind:
     numbers: tuple[str, ...] = ()
     axis: bool = True
     crossed: bool = False
+    plane: Literal["normal", "within", "any", "never"] = "never"

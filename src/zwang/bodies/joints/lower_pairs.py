@@ -50,12 +50,15 @@ def _screw_rate(a: Frame, b: Frame, data: Any) -> list[Any]:
     return [advance - data.pitch / (2.0 * np.pi) * turn]
 
 
-SPHERICAL = JointKind("spherical", lambda a, b, _: coincident(a.origin, b.origin), axis=False)
+SPHERICAL = JointKind(
+    "spherical", lambda a, b, _: coincident(a.origin, b.origin), axis=False, plane="any"
+)
 
 REVOLUTE = JointKind(
     "revolute",
     lambda a, b, _: [*coincident(a.origin, b.origin), *axes_parallel(a, b)],
     coordinates={"angle": angle},
+    plane="normal",
 )
 
 CYLINDRICAL = JointKind(
@@ -68,6 +71,7 @@ PRISMATIC = JointKind(
     "prismatic",
     lambda a, b, _: [*on_axis(a, b), *axes_parallel(a, b), *perpendicular(a.x, b.y)],
     coordinates={"displacement": displacement},
+    plane="within",
 )
 
 #: The advance is tied to the turn at the level of velocities: a position equation would have to
@@ -94,4 +98,5 @@ FIXED = JointKind(
         *perpendicular(a.x, b.y),
     ],
     axis=False,
+    plane="any",
 )
