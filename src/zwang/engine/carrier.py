@@ -18,13 +18,13 @@ import numpy as np
 from zwang.kernels.call import call
 from zwang.kernels.element import Kernel
 from zwang.kernels.element import compile as compile_kernel
-from zwang.kernels.jit import loop
+from zwang.kernels.jit import inlined, loop
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Carrier", "WrittenCarrier", "enter_tree", "through"]
+__all__ = ["Carrier", "WrittenCarrier", "distance", "enter_tree", "through"]
 
 
 @dataclass(frozen=True)
@@ -203,6 +203,18 @@ class WrittenCarrier(Carrier):
         return compile_kernel(function, name="rates")
 
 
+@inlined
+def distance(x, y):
+    """Largest |x − y| relative to the largest |y| or 1; no number, or infinite, if one is none."""
+    most, largest = 0.0, 1.0
+    for i in range(y.shape[0]):
+        apart = abs(x[i] - y[i])
+        if not apart <= most:
+            most = apart if apart < np.inf else np.inf  # noqa: FURB136 - NaN too
+        largest = max(largest, abs(y[i]))
+    return most / largest
+
+
 @loop
 def _through(kernel, y, t, p, out, inner, outer, work):
     """Both outputs for each row of y; `inner` and `outer` are the numbers of coordinates."""
@@ -225,13 +237,7 @@ def _near(kernel, y, t, start, p, sizes, limit, work):
     """Whether a kernel leads from ŷ to the q of a state, see `Carrier.reached`."""
     (inner, outer), there = sizes, np.empty_like(y)
     call(kernel, start[:inner], start[inner:], t, p, there[:outer], there[outer:], work)
-    distance, largest = 0.0, 1.0
-    for i in range(outer):
-        apart = abs(there[i] - y[i])
-        if not apart <= distance:
-            distance = apart if apart < np.inf else np.inf  # noqa: FURB136 - NaN too
-        largest = max(largest, abs(y[i]))
-    return distance <= limit * largest
+    return distance(there[:outer], y[:outer]) <= limit
 
 
 @loop
@@ -270,10 +276,4 @@ def _entered(kernels, y, t, p, row, there, sizes, in_q, in_p, work):
             for j in range(4):
                 p[in_p[i] + j] *= -1.0
                 there[in_q[i] + j] *= -1.0
-    distance, largest = 0.0, 1.0
-    for i in range(y.shape[0]):
-        apart = abs(there[i] - y[i])
-        if not apart <= distance:
-            distance = apart
-        largest = max(largest, abs(y[i]))
-    return distance / largest
+    return distance(there, y)
