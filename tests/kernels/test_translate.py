@@ -280,9 +280,57 @@ def wrong_name(x):
     return x[0] + nobody  # noqa: F821
 
 
+def wrong_for(x):
+    for i in range(3):
+        if x[i] > 0.0:
+            break
+    else:
+        return 1.0
+    return 2.0
+
+
+def wrong_while(x):
+    k = 0
+    while x[k] > 0.0:
+        k += 1
+    else:  # noqa: PLW0120
+        k = 7
+    return k
+
+
+def wrong_comparison(x):
+    return x[0] in (1.0, 2.0)
+
+
+def wrong_operator(x):
+    k = 1
+    k |= 2
+    return k + x[0]
+
+
+def wrong_target(x):
+    x[:] = 1.0
+
+
+def wrong_array(x):
+    y = np.empty(3, np.float32)
+    return x[0] + y[0]
+
+
+def wrong_word(x):
+    return max(x[0], 1.0, key=abs)
+
+
 @pytest.mark.parametrize(
     ("function", "line", "message"),
     [
+        (wrong_for, 5, "an else of a loop has no compiled form"),
+        (wrong_while, 5, "an else of a loop has no compiled form"),
+        (wrong_comparison, 1, "this operator has no compiled form"),
+        (wrong_operator, 2, "this operator has no compiled form"),
+        (wrong_target, 1, "only single numbers of arrays can be written"),
+        (wrong_array, 1, "arrays of .*float32.* have no compiled form"),
+        (wrong_word, 1, "max with named arguments has no compiled form"),
         (wrong_type, 3, "total: a number that is float cannot become int"),
         (wrong_statement, 1, "this statement has no compiled form"),
         (wrong_expression, 1, "this expression has no compiled form"),

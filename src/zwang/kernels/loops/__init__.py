@@ -10,8 +10,8 @@ compiled. What has a compiled form is little, and enough for loops:
     ``a.shape``, ``np.empty`` outside of loops; tuples, by indices that are known; ``len``;
 *   ``min``, ``max``, ``abs``, ``float``, ``complex``, and of NumPy or `math` ``sqrt``, ``exp``,
     ``log``, ``sin``, ``cos``, ``tan``;
-*   other loops, and the functions of `zwang.kernels.call`, `zwang.kernels.elementwise` and
-    `zwang.kernels.lanes`.
+*   other loops, and the functions of `zwang.kernels.call`, `zwang.kernels.elementwise`,
+    `zwang.kernels.lanes` and `zwang.kernels.mixing`.
 
 Indices count from the beginning, nothing is checked when the loop runs, 1/0 is inf as in kernels.
 Values that are known beforehand are worked out beforehand: of an ``if`` with a known condition one
@@ -31,4 +31,5 @@ and its arguments, see `zwang.kernels.elementwise`.
     translate     functions, from loops that call loops to one C function
     entry         its arguments, as Python hands them over
     vectors       formulas for several entries of an array at a time
+    mixing        sums over eight numbers, for eight results at a time
 """

@@ -94,7 +94,7 @@ class _Entry:
         return self.counted(b.select(value, *map(self.thing, (True, False))))
 
     def parts(self, form: Any, given: Any) -> list[Any]:
-        """The parts of an argument, see `zwang.kernels.loops.code.parts`."""
+        """The parts of an argument, see `zwang.kernels.loops.values.parts`."""
         if isinstance(form, tuple):
             self.require_type(given, tuple)
             self.require_equal(self.at(given, _HEAD, WORD), WORD(len(form)))

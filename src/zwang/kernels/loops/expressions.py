@@ -31,7 +31,7 @@ from zwang.kernels.loops.values import (
 if TYPE_CHECKING:
     from zwang.kernels.loops.translate import Module
 
-__all__ = ["OPERATORS", "Expressions"]
+__all__ = ["Expressions"]
 
 OPERATORS: dict[type, Any] = {
     ast.Add: operator.add,
@@ -178,9 +178,13 @@ class Expressions(ABC):
     def read_BinOp(self, node: ast.BinOp) -> Any:
         """Arithmetic."""
         left, right = self.value(node.left), self.value(node.right)
-        if type(node.op) not in OPERATORS:
+        return self.code.binary(self.operation(node, node.op), left, right)
+
+    def operation(self, node: ast.AST, sign: ast.AST) -> Callable[[Any, Any], Any]:
+        """What an operator or a comparison does."""
+        if type(sign) not in OPERATORS:
             raise self.error(node, "this operator has no compiled form")
-        return self.code.binary(OPERATORS[type(node.op)], left, right)
+        return OPERATORS[type(sign)]
 
     def read_UnaryOp(self, node: ast.UnaryOp) -> Any:
         """−a, not a."""
@@ -198,7 +202,7 @@ class Expressions(ABC):
         left = self.value(node.left)
         for operation, other in zip(node.ops, node.comparators, strict=True):
             right = self.value(other)
-            holds = self.code.compared(OPERATORS[type(operation)], left, right)
+            holds = self.code.compared(self.operation(node, operation), left, right)
             if result is True:
                 result = holds
             else:
@@ -286,11 +290,13 @@ class Expressions(ABC):
             return self.allocate(node, function, *arguments, **named)
         known = all(map(is_static, (*arguments, *named.values())))
         emitter = FUNCTIONS.get(function) or getattr(function, "compiled", None)
-        if emitter is not None and not (known and function in PLAIN):
-            return emitter(self.code, *arguments, **named)
-        if known:
+        if known and (emitter is None or function in PLAIN):
             return function(*arguments, **named)
-        raise self.error(node, f"{getattr(function, '__name__', function)} has no compiled form")
+        if emitter is not None and not named:
+            return emitter(self.code, *arguments)
+        how = " with named arguments" if named else ""
+        name = getattr(function, "__name__", function)
+        raise self.error(node, f"{name}{how} has no compiled form")
 
     def call(self, loop: CompiledLoop, arguments: Sequence[Any]) -> Any:
         """Another loop, written here or called."""
@@ -314,8 +320,10 @@ class Expressions(ABC):
             raise self.error(node, "a new array in every turn of a loop")
         if function is np.empty_like:
             kind, lengths = shape.kind, tuple(Number(INT, length) for length in shape.shape)
-        else:
+        elif dtype in KINDS_OF_TYPES:
             kind, lengths = KINDS_OF_TYPES[dtype], shape if isinstance(shape, tuple) else (shape,)
+        else:
+            raise self.error(node, f"arrays of {dtype!r} have no compiled form")
         array, place = self.code.allocated(kind, lengths)
         self.memory.append(place)
         return array

@@ -10,7 +10,7 @@ from typing import Any
 from llvmlite import ir
 
 from zwang.kernels.lanes import side_by_side
-from zwang.kernels.loops.expressions import OPERATORS, Expressions
+from zwang.kernels.loops.expressions import Expressions
 from zwang.kernels.loops.kinds import INT, Array, Lanes, Number
 from zwang.kernels.loops.values import BIT, WORD, LoopError, is_static
 
@@ -71,9 +71,8 @@ class Statements(Expressions):
     def write_AugAssign(self, node: ast.AugAssign) -> None:
         """a += value and the like."""
         read = ast.copy_location(_read(node.target), node.target)
-        changed = self.code.binary(
-            OPERATORS[type(node.op)], self.value(read), self.value(node.value)
-        )
+        operation = self.operation(node, node.op)
+        changed = self.code.binary(operation, self.value(read), self.value(node.value))
         self.assign(node.target, changed)
 
     def assign(self, target: ast.expr, value: Any) -> None:
@@ -86,7 +85,8 @@ class Statements(Expressions):
         elif isinstance(target, ast.Subscript):
             array = self.value(target.value)
             indices = self.indices(target.slice)
-            if not isinstance(array, Array) or len(indices) != len(array.shape):
+            single = not any(isinstance(index, slice) for index in indices)
+            if not isinstance(array, Array) or len(indices) != len(array.shape) or not single:
                 raise LoopError("only single numbers of arrays can be written")
             self.code.write(array, indices, value)
         elif isinstance(target, ast.Name):
@@ -150,6 +150,7 @@ class Statements(Expressions):
 
     def write_While(self, node: ast.While) -> None:
         """A loop with a condition."""
+        self.require_no_else(node)
         again, inside, after = (self.b.append_basic_block(s) for s in ("while", "do", "done"))
         self.b.branch(again)
         self.b.position_at_end(again)
@@ -166,6 +167,7 @@ class Statements(Expressions):
 
     def write_For(self, node: ast.For) -> None:
         """A loop over a range, or once for each value of a tuple."""
+        self.require_no_else(node)
         call = node.iter
         counted = self.value(call.func) if isinstance(call, ast.Call) else None
         if isinstance(call, ast.Call) and counted is side_by_side:
@@ -248,6 +250,11 @@ class Statements(Expressions):
         """Leave the loop."""
         self.require_way(self.ways[-1][1])
         self.b.branch(self.ways[-1][1])
+
+    def require_no_else(self, node: ast.For | ast.While) -> None:
+        """Refuse what is to follow a loop that nothing has left."""
+        if node.orelse:
+            raise self.error(node.orelse[0], "an else of a loop has no compiled form")
 
     def require_way(self, way: Any) -> None:
         """Refuse to leave a loop in some lanes, or over lanes."""
