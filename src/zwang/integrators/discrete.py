@@ -39,8 +39,11 @@ from zwang.integrators.shared import (
     project_once,
     projected,
     save,
+    size_of,
 )
+from zwang.integrators.single import end_step, has_room, next_step, note_events
 from zwang.integrators.singular import deficit_of, least_pivot, may_pass, watch_rank
+from zwang.integrators.watching import changed
 from zwang.kernels.call import call
 from zwang.kernels.jit import loop
 
@@ -59,7 +62,7 @@ LONGEST = 1.001
 
 @loop
 def copy(x, out):
-    """Write x (n, 1) to the first entries of out; slices would take seconds to compile."""
+    """Write x (n, 1) to the first entries of out."""
     for i in range(x.shape[0]):
         out[i, 0] = x[i, 0]
 
@@ -91,7 +94,7 @@ def solve(K, x):
 
 
 @loop
-def root(stage, q, v, m, s, p, new, m_new, x, scale, work):
+def root(stage, q, v, m, s, p, new, m_new, x, entry_sizes, work):
     """Find x with r(x) = 0 from x = 0, and with it the state and memory the stage leads to.
 
     Parameters
@@ -115,7 +118,7 @@ def root(stage, q, v, m, s, p, new, m_new, x, scale, work):
         for i in range(n):
             if k > 0:
                 difference = abs(new[i, 0] - before[i, 0])
-                change = max(change, difference / (scale[i] + abs(new[i, 0])))
+                change = max(change, difference / size_of(entry_sizes, i, abs(new[i, 0]), 0))
             before[i, 0] = new[i, 0]
         finite = change < np.inf
         for i in range(size):
@@ -140,18 +143,17 @@ def root(stage, q, v, m, s, p, new, m_new, x, scale, work):
 @loop
 def advance(
     kernels,  # addresses: derivative, project, residual, events
-    stages,  # two stages: address, rows, columns, unknowns; a second without unknowns is none
     sizes,  # nq, position rows, residual rows, event functions
     y,  # state (n, 1)
-    m,  # what the method remembers
     p,  # parameters
     real,  # REALS × 1
     count,  # COUNTS × 1
+    stages,  # two stages: address, rows, columns, unknowns; a second without unknowns is none
+    m,  # what the method remembers
     s,  # t, h and coefficients of the method
+    entry_sizes,  # absolute size of each entry of y, and the share of |y| that adds to it (2, n, 1)
     until,
-    step,
-    tolerance,
-    scale,  # size of each entry of y below which a change counts as absolute
+    limits,  # smallest h, largest h, fixed h
     options,  # project?, save every step?, look for events?, stop where rank is lost?
     times,  # times to save at
     out_t,  # saved times (1, rows)
@@ -163,11 +165,12 @@ def advance(
     event_before,  # g at the start of the last step
     previous,  # time and state at the start of the last step
     pivots,  # of the position rows and their sizes, see `shared` (PARTS · rows, 1)
+    atol,  # absolute part of the tolerance (n,)
     work,
     budget,
+    lanes,
 ):
     """Run until `until`, or until a buffer is full, the budget is used up or an event is met."""
-    lanes = (0,)
     nq, events = sizes[0], sizes[3]
     project, every_step, watch, stop = options
     n = y.shape[0]
@@ -183,21 +186,15 @@ def advance(
     g_new = np.empty((max(events, 1), 1))
     ok, settled, before = np.empty(1, np.bool_), np.empty(1, np.bool_), np.empty(1)
     moment = np.empty((1, 1))
-    atol = np.empty(n)
     onto = (pivots, ratio, work, nq, atol, ok, before, settled, scratch, lanes)
     around = (p, looked, moment, pivots, work, nq, sizes[1], real, count)
-    for i in range(n):
-        atol[i] = tolerance * scale[i]
     for _ in range(budget):
         if not count[ACTIVE, 0]:
             return DONE
-        if filled[0] >= out_t.shape[1] or rank_rows[0] >= rank_log.shape[0]:
+        t = real[T, 0]
+        h, t_new, last = next_step(real, until, limits, LONGEST)
+        if not has_room(t_new, count, times, out_t, filled, 1, rank_log, rank_rows):
             return FULL
-        t, h = real[T, 0], step
-        last = step * LONGEST >= until - t
-        if last:
-            h = until - t
-        t_new = until if last else t + h
         s[0, 0], s[1, 0] = t, h
 
         # stages
@@ -209,7 +206,7 @@ def advance(
                 continue
             found = root(
                 *(stage[:3], start[:nq], start[nq:], m_start, s, p, new, m_new),
-                *(x[: stage[3]], scale, work),
+                *(x[: stage[3]], entry_sizes, work),
             )
             if found <= 0:
                 return NOT_FINITE if found == 0 else NO_ROOT
@@ -222,8 +219,7 @@ def advance(
         first = k = count[NEXT, 0]
         while k < times.shape[0] and times[k] < t_new:
             k += 1
-        if filled[0] + k - first >= out_t.shape[1]:
-            return FULL  # no room for all of this step: it is taken again afterwards
+        count[NEXT, 0] = k
         if k > first:
             moment[0, 0] = t_new
             evaluate(kernels, new, moment, p, rate_new, work, nq)
@@ -241,12 +237,9 @@ def advance(
         moment[0, 0] = t_new
         if watch:
             call(kernels[3], new[:nq], new[nq:], moment, p, g_new, work)
-            previous[0, 0, 0], previous[0, 1, 0] = t, h
-            copy(y, previous[1])
-            for i in range(events):
-                was, now = event_values[i, 0], g_new[i, 0]
-                met = met or was * now < 0.0 or (now == 0.0 and was != 0.0)
-                event_before[i, 0], event_values[i, 0] = was, now
+            ok[0] = True
+            met = changed(event_values, g_new, ok, events, lanes)
+            note_events(previous, t, y, event_values, event_before, g_new, events)
         singular = False
         if project and sizes[1]:
             project_once(kernels, new, moment, p, scratch, pivots, work, nq)
@@ -264,16 +257,11 @@ def advance(
             keep_sizes(pivots, sizes[1], 0)
         copy(new, y)
         copy(m_new, m)
-        real[T, 0] = t_new
         count[ACCEPTS, 0] += 1
         count[EVALUATIONS, 0] += evaluations
         count[JACOBIANS, 0] += evaluations
         count[FACTORISATIONS, 0] += factorisations
-        count[ACTIVE, 0] = 0 if last else 1
-        on_time = k < times.shape[0] and times[k] <= t_new
-        if every_step or on_time:
-            save(t_new, y, out_t, out_y, filled, 0)
-        count[NEXT, 0] = k + 1 if on_time else k
+        end_step(real, count, h, t_new, 1.0, last, y, times, every_step, out_t, out_y, filled)
         if singular and stop:
             return SINGULAR
         if met:

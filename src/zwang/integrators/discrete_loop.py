@@ -45,34 +45,8 @@ class DiscreteLoop(Loop):
 
     def run(self, out: Output, budget: int) -> int:
         """Call the compiled loop."""
-        return discrete.advance(
-            self.addresses,
-            self.stages,
-            self.sizes,
-            self.state,
-            self.remembered,
-            self.parameters,
-            self.memory,
-            self.counts,
-            self.scalars,
-            self.settings.until,
-            self.settings.step,
-            self.settings.tolerance,
-            self.scales,
-            self.options,
-            self.times,
-            out.t,
-            out.y,
-            out.filled,
-            out.ranks,
-            out.rank_rows,
-            self.event_values,
-            self.event_before,
-            self.previous,
-            self.pivots,
-            self.work,
-            budget,
-        )
+        own = self.stages, self.remembered, self.scalars
+        return discrete.advance(*self.handed_over(out, budget, own))
 
 
 class RattleLoop(DiscreteLoop):
@@ -141,7 +115,7 @@ class GeneralizedAlphaLoop(DiscreteLoop):
             end,
             memory,
             np.empty((unknowns, 1)),
-            self.scales,
+            self.entry_sizes,
             self.work,
         )
         return end if found > 0 else None

@@ -44,9 +44,11 @@ from zwang.integrators.shared import (
     FAILED_PROJECTION,
     FULL,
     HANDOVER,
+    LAST_STEP,
     LEAST_ERROR,
     NEAR,
     NEXT,
+    NO_ERROR,
     NOT_FINITE,
     PIVOT,
     PROJECTIONS,
@@ -223,9 +225,9 @@ def advance(
     stability,  # h times the size of the Jacobian must stay below
     stages,
     order,
-    until,
     tolerance,
     size,  # absolute size of each entry of y, and the share of |y| that adds to it (2, n, lanes)
+    until,
     limits,  # smallest h, largest h, fixed h or 0
     options,  # project?, save every step?, look for events?, stop where rank is lost?
     times,  # times to save at, shared by all lanes
@@ -236,18 +238,18 @@ def advance(
     rank_rows,  # rows filled, per lane
     event_values,  # g at y (events, lanes)
     event_before,  # g at the start of the last step
-    previous,  # state and K at the start of the last step, for events
+    previous,  # time and state at the start of the last step, for events
     x,  # VECTORS like y to work with
     moments,  # (2, lanes): times at the start of a step and of a stage
-    pivots,  # of the position rows and their sizes, see `shared` (PARTS · rows, lanes)
     ratio,  # relative residuals (rows, lanes)
     g_new,  # g at the new point (events, lanes)
-    atol,  # absolute part of the tolerance (n,)
     numbers,  # NUMBERS × lanes, marks and integers to work with
     marks,
     integers,
-    work,
     spent,  # steps so far (1,)
+    pivots,  # of the position rows and their sizes, see `shared` (PARTS · rows, lanes)
+    atol,  # absolute part of the tolerance (n,)
+    work,
     budget,
     lanes,
 ):
@@ -300,7 +302,7 @@ def advance(
                     short[lane], h[lane] = placed(h[lane], real, gap, nodes, stages, lane)
         for lane in side_by_side(lanes):
             left = until - t[0, lane]
-            last[lane] = active[lane] and h[lane] * 1.0000001 >= left
+            last[lane] = active[lane] and h[lane] * LAST_STEP >= left
             step = left if last[lane] else h[lane]
             h[lane] = step if active[lane] else 0.0
 
@@ -444,16 +446,14 @@ def advance(
             for lane in side_by_side(lanes):
                 if accepted[lane]:
                     previous[0, 0, lane] = t[0, lane]
-                    previous[0, 1, lane] = h[lane]
                     for i in range(n):
                         previous[1, i, lane] = y[i, lane]
-                        previous[2, i, lane] = K[0, i, lane]
                     for k in range(events):
                         event_before[k, lane] = event_values[k, lane]
                         event_values[k, lane] = g_new[k, lane]
         for lane in side_by_side(lanes):
             if accepted[lane]:
-                logarithm = np.log(max(err[lane], 1e-9))
+                logarithm = np.log(max(err[lane], NO_ERROR))
                 change = change_of_step(logarithm, real[ERROR, lane], order)
                 longer[lane] = min(change, 1.0) if count[REJECTED, lane] else change
                 real[ERROR, lane] = max(logarithm, LEAST_ERROR)

@@ -35,18 +35,21 @@ class ExplicitLoop(Loop):
         self.tableau = TABLEAUS[self.settings.integrator]
         n, W = self.state.shape
         self.stages = np.zeros((len(self.tableau.C), n, W))
-        self.memory[sh.ERROR] = sh.LEAST_ERROR
         self.spent = np.zeros(1, dtype=np.int64)
+        self.vectors = np.empty((explicit.VECTORS, n, W))
+        self.ratio = np.empty((max(self.program.rows[1], 1), W))
+        self.numbers = np.zeros((explicit.NUMBERS, W))
+        self.marks = np.zeros((explicit.MARKS, W), dtype=bool)
+        self.integers = np.zeros((explicit.INTEGERS, W), dtype=np.int64)
         self.space = (
-            np.empty((explicit.VECTORS, n, W)),
+            self.vectors,
             np.empty((2, W)),
-            self.pivots,
-            np.empty((max(self.program.rows[1], 1), W)),
+            self.ratio,
             np.empty((max(self.event_count, 1), W)),
-            self.absolute,
-            np.zeros((explicit.NUMBERS, W)),
-            np.zeros((explicit.MARKS, W), dtype=bool),
-            np.zeros((explicit.INTEGERS, W), dtype=np.int64),
+            self.numbers,
+            self.marks,
+            self.integers,
+            self.spent,
         )
 
     def begin(self) -> None:
@@ -63,37 +66,7 @@ class ExplicitLoop(Loop):
 
     def arguments(self, out: Output, budget: int) -> tuple[Any, ...]:
         """What the compiled loop is called with."""
-        c, settings = self.tableau, self.settings
-        self.spent[0] = 0
-        return (
-            self.addresses,
-            self.sizes,
-            self.state,
-            self.parameters,
-            self.memory,
-            self.counts,
-            self.stages,
-            (c.A, c.B, c.C, c.P),
-            c.stability,
-            c.stages,
-            c.error_order,
-            settings.until,
-            settings.tolerance,
-            self.entry_sizes,
-            settings.limits,
-            self.options,
-            self.times,
-            out.t,
-            out.y,
-            out.filled,
-            out.ranks,
-            out.rank_rows,
-            self.event_values,
-            self.event_before,
-            self.previous,
-            *self.space,
-            self.work,
-            self.spent,
-            budget,
-            self.lanes,
-        )
+        c, self.spent[0] = self.tableau, 0
+        tableau = (c.A, c.B, c.C, c.P), c.stability, c.stages, c.error_order
+        own = self.stages, *tableau, self.settings.tolerance
+        return self.handed_over(out, budget, own, self.space)

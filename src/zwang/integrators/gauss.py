@@ -42,8 +42,6 @@ from zwang.integrators.shared import (
     ACCEPTS,
     ACTIVE,
     AT_STABILITY,
-    AVOIDANCE,
-    AVOIDANCES,
     AVOIDED,
     BUDGET,
     DEFICIT,
@@ -51,18 +49,17 @@ from zwang.integrators.shared import (
     ERROR,
     EVALUATIONS,
     EVENT,
-    FAILED_PROJECTION,
     FULL,
     GROWTH,
+    LAST_STEP,
     LEAST_ERROR,
     NEAR,
     NEXT,
+    NO_ERROR,
     NO_ROOT,
     NOT_FINITE,
     PARTS,
-    PROJECTIONS,
     REJECTED,
-    REJECTS,
     SAVED,
     SHRINK,
     SINGULAR,
@@ -72,12 +69,19 @@ from zwang.integrators.shared import (
     T,
     begin_step,
     keep_sizes,
-    note_sizes,
     project_once,
     projected,
     save,
+    size_of,
 )
-from zwang.integrators.singular import deficit_of, least_pivot
+from zwang.integrators.single import (
+    end_step,
+    has_room,
+    landed,
+    next_step,
+    note_events,
+    shorten,
+)
 from zwang.kernels.call import call, part
 from zwang.kernels.jit import inlined, loop
 from zwang.kernels.mixing import NODES
@@ -172,21 +176,20 @@ def share_along(kernels, F, y, h, t, p, x, weights, analysis, part_of, pivots, w
 
 @loop
 def save_between(
-    kernels, F, y, t, ts, h, p, x, project, real, count, times, out, filled, analysis, tables,
-    pivots, ratio, work, nq, atol, marks, before, lanes,
+    kernels, F, y, t, ts, h, p, state, project, real, count, times, out_t, out_y, filled, analysis,
+    tables, onto,
 ):  # fmt: skip
-    """Save the states at times within the step from t to ts, from its polynomial, projected."""
-    state, scratch, moment = x[FIRST], x[SECOND], real[SAVED : SAVED + 1]
-    k = count[NEXT, 0]
+    """Save the states at times within the step from t to ts, from its polynomial, projected.
+
+    `onto` is what `projected` takes beside state and time.
+    """
+    moment, k = real[SAVED : SAVED + 1], count[NEXT, 0]
     while k < times.shape[0] and times[k] < ts:
         between((times[k] - t) / h, F, y, h, analysis, tables, state)
         if project:
             moment[0, 0] = times[k]
-            projected(
-                kernels, state, moment, p, pivots, ratio, work, nq, atol,
-                marks[0], before, marks[1], scratch, lanes,
-            )  # fmt: skip
-        save(times[k], state, out[0], out[1], filled, 0)
+            projected(kernels, state, moment, p, *onto)
+        save(times[k], state, out_t, out_y, filled, 0)
         k += 1
     count[NEXT, 0] = k
 
@@ -201,12 +204,12 @@ def clear(array):
 
 @loop
 def begin(
-    kernels, y, real, count, p, kept, past, work, nq, tolerance, scale, until, h_max, lanes
+    kernels, y, real, count, p, kept, past, work, nq, tolerance, size, until, h_max, lanes
 ):  # fmt: skip
     """A first h; the derivative at y stands for those at the nodes of a step before."""
     derivative = np.empty_like(y)
     begin_step(
-        kernels, y, real, count, p, derivative, work, nq, tolerance, scale, ERROR_ORDER, until,
+        kernels, y, real, count, p, derivative, work, nq, tolerance, size, ERROR_ORDER, until,
         h_max, lanes,
     )  # fmt: skip
     for i in range(y.shape[0]):
@@ -221,18 +224,18 @@ def begin(
 @loop
 def advance(
     kernels,  # addresses: derivative, project, residual, events
-    node_kernels,  # addresses for nodes: acceleration, rates or 0, project or 0
     sizes,  # nq, position rows, residual rows, event functions
     y,  # state (n, 1)
     p,  # parameters (np, 1)
     real,  # REALS × 1
     count,  # COUNTS × 1
+    node_kernels,  # addresses for nodes: acceleration, rates or 0, project or 0
     kept,  # derivatives at the nodes of the last step (n, NODES)
     past,  # what is remembered of it, see `gauss_nodes`
     coefficients,  # nodes, weights, integral, analysis
-    until,
     tolerance,
     size,  # absolute size of each entry of y, and the share of |y| that adds to it (2, n, 1)
+    until,
     limits,  # smallest h, largest h, fixed h or 0
     options,  # project?, save every step?, look for events?, stop where rank is lost?
     times,  # times to save at
@@ -255,40 +258,32 @@ def advance(
     """Run until `until`, or until a buffer is full, the budget is used up or an event is met."""
     n, nq, events = y.shape[0], sizes[0], sizes[3]
     project, every_step, watch_events, stop = options
-    h_min, h_max, h_fixed = limits
     nodes, weights, integral, analysis = coefficients
-    fixed = h_fixed > 0.0
+    fixed = limits[2] > 0.0
     logs = NODES + 1 if project and sizes[1] else 0  # changes of rank that a step may log
     x, part_of = np.empty((VECTORS, n, 1)), np.empty(n)  # what an error counts as, times h
     zeros, node_pivots = np.empty((max(n, NODES), 1)), np.empty((PARTS * max(sizes[1], 1), NODES))
     clear(zeros)
     clear(node_pivots)
     ratio, g_new = np.empty((max(sizes[2], 1), 1)), np.empty((max(events, 1), 1))
-    start, ts, before = np.empty((1, 1)), np.empty((1, 1)), np.empty(1)
-    marks = np.empty((2, 1), np.bool_)
+    start, ts = np.empty((1, 1)), np.empty((1, 1))
+    ok, before, settled = np.empty(1, np.bool_), np.empty(1), np.empty(1, np.bool_)
+    onto = (pivots, ratio, work, nq, atol, ok, before, settled, x[FIRST], lanes)
     point, at, total = x[POINT], tables[3, 0:1], tables[3, 1]
     Y, first, second, near = at_nodes[Y_], at_nodes[F_], at_nodes[G_], at_nodes[PROJECTED:]
     for _ in range(budget):
         if not count[ACTIVE, 0]:
             return DONE
-        t, left = real[T, 0], until - real[T, 0]
-        h = h_fixed if fixed else min(real[H, 0], h_max)
-        last = h * 1.0000001 >= left
-        if last:
-            h = left
-        end = until if last else t + h
-        k = count[NEXT, 0]
-        while k < times.shape[0] and times[k] <= end:
-            k += 1
-        room = out_t.shape[1] - filled[0]
-        if k - count[NEXT, 0] + 1 > room or rank_rows[0] + logs > rank_log.shape[0]:
+        t = real[T, 0]
+        h, end, last = next_step(real, until, limits, LAST_STEP)
+        if not has_room(end, count, times, out_t, filled, logs, rank_log, rank_rows):
             return FULL
 
         # nodes
         for j in range(NODES):
             at[0, j] = t + nodes[j] * h
         for i in range(n):
-            part_of[i] = h / (tolerance * (size[0, i, 0] + size[1, i, 0] * abs(y[i, 0])))
+            part_of[i] = h / (tolerance * size_of(size, i, abs(y[i, 0]), 0))
         predict(first, kept, past, h, nodes, analysis, tables, zeros, n)
         is_near = count[NEAR, 0] > 0
         outcome, sweeps = solve(
@@ -320,7 +315,7 @@ def advance(
                 across = across or share < ALONG
                 error *= share
             accepted = error < 1.0 and outcome == CONVERGED
-        logarithm = np.log(min(max(error, 1e-9), LARGEST_ERROR))
+        logarithm = np.log(min(max(error, NO_ERROR), LARGEST_ERROR))
         change = min(GROWTH, SAFETY * np.exp(-logarithm / ERROR_ORDER))
         if not known:
             change = NEAR_DIVERGENCE if is_near and outcome == DIVERGED else DIVERGENCE
@@ -335,51 +330,35 @@ def advance(
         if accepted:
             rise(F, y, h, weights, point)
             if project:
-                count[PROJECTIONS, 0] += projected(
-                    kernels, point, ts, p, pivots, ratio, work, nq, atol,
-                    marks[0], before, marks[1], x[FIRST], lanes,
-                )  # fmt: skip
-                note_sizes(pivots, sizes[1], 0)
-                deficit = deficit_of(pivots, sizes[1], 0)
-                arrived = least_pivot(pivots, sizes[1], count[DEFICIT, 0], 0)
-                if not fixed and not marks[0, 0]:
-                    accepted, change, across = False, FAILED_PROJECTION, True
-                elif not fixed and deficit > count[DEFICIT, 0] and not last:
-                    # A singular position is passed in a step, not stopped at, as in `explicit`.
-                    if count[AVOIDED, 0] < AVOIDANCES:
-                        count[AVOIDED, 0] += 1
-                        accepted, change = False, AVOIDANCE
+                shorter, deficit, arrived = landed(
+                    kernels, point, ts, p, onto, count, sizes[1], fixed, last
+                )
+                if shorter < 1.0:
+                    accepted, change, across = False, shorter, across or not ok[0]
         if not accepted:
-            count[REJECTS, 0] += 1
-            count[REJECTED, 0] = 1
             if held and across:
                 count[NEAR, 0] = STAGES_KEPT
             if known:  # what was found of the step that was too long serves the shorter one
                 keep(kept, F, past, h, 0.0)
-            real[H, 0] = h * change
-            if not real[H, 0] > h_min:
+            if not shorten(real, count, h, change, limits):
                 return NOT_FINITE if outcome == UNDEFINED else TOO_SMALL
             continue
 
         if count[NEXT, 0] < times.shape[0] and times[count[NEXT, 0]] < end:
             save_between(
-                kernels, F, y, t, end, h, p, x, project, real, count, times, (out_t, out_y),
-                filled, analysis, tables, pivots, ratio, work, nq, atol, marks, before, lanes,
+                kernels, F, y, t, end, h, p, x[SECOND], project, real, count, times, out_t, out_y,
+                filled, analysis, tables, onto,
             )  # fmt: skip
 
         # acceptance
         met = False
         if watch_events:
-            marks[0, 0] = True
+            ok[0] = True
             met = crosses(
                 kernels, Y, at, point, t, ts, p, event_values, g_new, x[FIRST],
-                real[SAVED : SAVED + 1], marks[0], work, nq, events, lanes,
+                real[SAVED : SAVED + 1], ok, work, nq, events, lanes,
             )  # fmt: skip
-            previous[0, 0, 0], previous[0, 1, 0] = t, h
-            for i in range(n):
-                previous[1, i, 0] = y[i, 0]
-            for k in range(events):
-                event_before[k, 0], event_values[k, 0] = event_values[k, 0], g_new[k, 0]
+            note_events(previous, t, y, event_values, event_before, g_new, events)
         if count[ACCEPTS, 0] > 0:  # as errors grew over the last two steps, they may go on
             trend = (real[ERROR, 0] - logarithm) / ERROR_ORDER
             change = min(change, change * np.exp(trend) * h / past[LAST])
@@ -410,17 +389,7 @@ def advance(
         for i in range(n):
             y[i, 0] = point[i, 0]
         keep(kept, F, past, h, 1.0)
-        real[T, 0] = end
-        if not last or change < 1.0:
-            real[H, 0] = h * change
-        if last:
-            count[ACTIVE, 0] = 0
-        k = count[NEXT, 0]
-        on_time = k < times.shape[0] and times[k] <= end
-        if every_step or on_time:
-            save(end, y, out_t, out_y, filled, 0)
-            if on_time:
-                count[NEXT, 0] = k + 1
+        end_step(real, count, h, end, change, last, y, times, every_step, out_t, out_y, filled)
         if singular and stop:
             return SINGULAR
         if met:

@@ -44,7 +44,6 @@ class GaussLoop(Loop):
             lines[n:-tables].reshape(gauss.NODE_VECTORS, n, NODES),
             lines[-tables:].reshape(4, NODES, NODES),
         )
-        self.memory[sh.ERROR] = sh.LEAST_ERROR
 
     def begin(self) -> None:
         """The derivative at the present state stands for a step before, and a step."""
@@ -60,7 +59,7 @@ class GaussLoop(Loop):
             self.work,
             self.program.nq,
             settings.tolerance,
-            self.scales,
+            self.entry_sizes,
             settings.until,
             settings.limits[1],
             self.lanes,
@@ -73,39 +72,8 @@ class GaussLoop(Loop):
 
     def run(self, out: Output, budget: int) -> int:
         """Call the compiled loop."""
-        settings = self.settings
-        return gauss.advance(
-            self.addresses,
-            self.node_addresses,
-            self.sizes,
-            self.state,
-            self.parameters,
-            self.memory,
-            self.counts,
-            self.kept,
-            self.past,
-            self.coefficients,
-            settings.until,
-            settings.tolerance,
-            self.entry_sizes,
-            settings.limits,
-            self.options,
-            self.times,
-            out.t,
-            out.y,
-            out.filled,
-            out.ranks,
-            out.rank_rows,
-            self.event_values,
-            self.event_before,
-            self.previous,
-            *self.space,
-            self.pivots,
-            self.absolute,
-            self.work,
-            budget,
-            self.lanes,
-        )
+        own = self.node_addresses, self.kept, self.past, self.coefficients, self.settings.tolerance
+        return gauss.advance(*self.handed_over(out, budget, own, self.space))
 
 
 def _node_kernels(program: Any) -> tuple[np.ndarray, int]:

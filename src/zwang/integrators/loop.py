@@ -7,7 +7,8 @@ To add an integrator: name it in `settings.METHODS`, derive its loop from `Loop`
 2.  names in `KERNELS` what it calls besides derivative, project, residual and events;
 3.  sets up its own arrays in `prepare`, besides those of `Loop`, and in `begin` what it must know
     at the present state; what is the same in all loops of a program is in its `Frame`;
-4.  in `run` integrates from `state` at `memory[T]`, fills the output and tells why it returned.
+4.  in `run` integrates from `state` at `memory[T]`, fills the output and tells why it returned; its
+    compiled loop takes what `handed_over` gives.
 
 Everything else, here and in the driver, is the same for all methods.
 """
@@ -17,7 +18,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from operator import add, itemgetter
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -178,7 +179,7 @@ class Frame:
         sizes = np.stack([np.abs(scales), np.where(scales < 0.0, 0.0, 1.0)])
         count, W = 0 if events is None else events.outputs[0].size, program.lanes
         memory, counts = np.zeros((sh.REALS, W)), np.zeros((sh.COUNTS, W), dtype=np.int64)
-        memory[sh.ERROR] = 1e-4
+        memory[sh.ERROR] = sh.LEAST_ERROR
         memory[sh.PIVOT] = memory[sh.AHEAD] = np.inf  # not known
         counts[sh.ACTIVE] = counts[sh.FALLING] = 1
         return cls(
@@ -297,7 +298,7 @@ class Loop(ABC):
         self.event_values = np.zeros((max(self.event_count, 1), W))
         self.event_before = np.zeros((max(self.event_count, 1), W))
         #: Time and state at the start of the last step, for events.
-        self.previous = np.zeros((3, max(n, 2), W))
+        self.previous = np.zeros((2, n, W))
         self.prepare()
         if project and self.options[0]:
             self._project()
@@ -358,9 +359,7 @@ class Loop(ABC):
 
     def in_system(self, y: FloatArray, t: FloatArray, lane: int = 0) -> FloatArray:
         """States (rows, n) of a lane at times (rows,), in the coordinates of the system."""
-        if self.program.carrier is None:
-            return y
-        return self.program.carrier.leave(y, t, self.parameters[:, lane])
+        return left(y, t, self.program.carrier, self.parameters[:, lane])
 
     def accelerations(self) -> FloatArray:
         """v̇ of the system at the present state of each lane, (lanes, nv); all at one time."""
@@ -408,7 +407,7 @@ class Loop(ABC):
             self.work,
             self.program.nq,
             settings.tolerance,
-            self.scales,
+            self.entry_sizes,
             error_order,
             settings.until,
             settings.limits[1],
@@ -420,8 +419,8 @@ class Loop(ABC):
         n, W = self.state.shape
         projects, every_step, _, _ = self.options
         if not every_step:  # no more than there are times to come
-            left = len(self.times) - min(self.counts[sh.NEXT].tolist())
-            rows = min(rows, left + 3)
+            ahead = len(self.times) - min(self.counts[sh.NEXT].tolist())
+            rows = min(rows, ahead + 3)
         rank_rows = RANK_ROWS if projects and self.program.rows[0] else 1
         while True:
             out = Output(rows, n, W, rank_rows)
@@ -435,6 +434,46 @@ class Loop(ABC):
                 continue
             carrier = self.program.carrier
             return Chunk(code, out.t, out.y, filled, out.ranks, logged, self.parameters, carrier)
+
+    def handed_over(
+        self, out: Output, budget: int, own: tuple[Any, ...], space: tuple[Any, ...] = ()
+    ) -> tuple[Any, ...]:
+        """What compiled loops are called with, in their order.
+
+        Parameters
+        ----------
+        own : what the method needs and remembers besides.
+        space : arrays of its own to work with.
+        """
+        settings = self.settings
+        return (
+            self.addresses,
+            self.sizes,
+            self.state,
+            self.parameters,
+            self.memory,
+            self.counts,
+            *own,
+            self.entry_sizes,
+            settings.until,
+            settings.limits,
+            self.options,
+            self.times,
+            out.t,
+            out.y,
+            out.filled,
+            out.ranks,
+            out.rank_rows,
+            self.event_values,
+            self.event_before,
+            self.previous,
+            *space,
+            self.pivots,
+            self.absolute,
+            self.work,
+            budget,
+            self.lanes,
+        )
 
     def work_done(self, lane: int = 0) -> tuple[int, ...]:
         """Steps, rejected ones, evaluations, projections, Jacobians, factorisations."""

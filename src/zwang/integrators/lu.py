@@ -1,6 +1,6 @@
 """Dense LU factors in compiled loops, real or complex, with row exchanges.
 
-Written out because NumPy offers compiled loops a solve but no factor that can be kept.
+Written out, for compiled loops call no library that has them.
 """
 
 from __future__ import annotations

@@ -43,8 +43,6 @@ from zwang.integrators.radau_stages import (
 from zwang.integrators.shared import (
     ACCEPTS,
     ACTIVE,
-    AVOIDANCE,
-    AVOIDANCES,
     AVOIDED,
     BUDGET,
     DEFICIT,
@@ -53,31 +51,35 @@ from zwang.integrators.shared import (
     EVALUATIONS,
     EVENT,
     FACTORISATIONS,
-    FAILED_PROJECTION,
     FULL,
     JACOBIANS,
+    LAST_STEP,
     NEXT,
     NO_ROOT,
     NOT_FINITE,
-    PROJECTIONS,
     REJECTED,
-    REJECTS,
     SAVED,
     SINGULAR,
     TOO_SMALL,
-    H,
     T,
     evaluate,
     keep_sizes,
-    note_sizes,
     projected,
     save,
     size_of,
 )
-from zwang.integrators.singular import deficit_of, least_pivot, watch_rank
+from zwang.integrators.single import (
+    end_step,
+    has_room,
+    landed,
+    next_step,
+    note_events,
+    shorten,
+)
+from zwang.integrators.singular import watch_rank
 from zwang.integrators.watching import crosses
 from zwang.kernels.call import call
-from zwang.kernels.jit import loop
+from zwang.kernels.jit import inlined, loop
 
 __all__ = ["ERROR_ORDER", "advance"]
 
@@ -88,9 +90,12 @@ __all__ = ["ERROR_ORDER", "advance"]
 ERROR_ORDER, ERROR_POWER, ERROR_FACTOR = 4, 0.9, 0.5
 
 NEWTON_PART = 0.03  # of the tolerance, for the error of Newton's method
+ROUNDING = 10.0 * 2.2e-16  # relative; what Newton's method cannot go below
 SLOW_RATE = 1e-3  # J is kept while θ is below: an evaluation more costs less than J and factors
 WANTED_RATE = 0.4  # θ grows like h; beyond this steps are lost to Newton (Gustafsson & Söderlind)
 KEPT_STEPS = 1.0, 1.2  # h and its factors are kept for changes in between
+NO_ERROR = 1e-10  # errors count as no less, so that they can be divided by
+LEAST_BEFORE = 1e-2  # nor does the error of the step before in predicting the next one
 SAFETY = 0.9
 GROWTH, SHRINK = 8.0, 0.2  # largest and smallest change of h in a step
 
@@ -102,6 +107,47 @@ def norm(x, size):
     for i in range(x.shape[0]):
         total += (x[i] / size[i]) ** 2
     return np.sqrt(total / x.shape[0])
+
+
+@inlined
+def extrapolated(Z, h, last_h, stages, w):
+    """Stages of a step from the polynomial of the last one."""
+    for k in range(3):
+        c = C1 if k == 0 else C2 if k == 1 else 1.0
+        weights(1.0 + c * h / last_h, w)
+        for i in range(Z.shape[1]):
+            stages[k, i, 0] = w[0] * Z[0, i, 0] + w[1] * Z[1, i, 0] + (w[2] - 1.0) * Z[2, i, 0]
+
+
+@loop
+def save_between(
+    kernels, stages, error_vector, y, t, ts, h, p, state, w, project, real, count, times, out_t,
+    out_y, filled, onto,
+):  # fmt: skip
+    """Save the states at times within the step from t to ts, from its interpolant, projected.
+
+    `onto` is what `projected` takes beside state and time.
+    """
+    k = count[NEXT, 0]
+    while k < times.shape[0] and times[k] < ts:
+        theta = (times[k] - t) / h
+        weights(theta, w)
+        # γ ∫ M(s)/M(0) ds from 0 to θ; it vanishes at 0 and 1.
+        g = GAMMA * theta * (1.0 - theta * (4.5 - theta * (6.0 - theta * 2.5)))
+        for i in range(y.shape[0]):
+            state[i, 0] = (
+                y[i, 0]
+                + w[0] * stages[0, i, 0]
+                + w[1] * stages[1, i, 0]
+                + w[2] * stages[2, i, 0]
+                + g * error_vector[i]
+            )
+        if project:
+            real[SAVED, 0] = times[k]
+            projected(kernels, state, real[SAVED : SAVED + 1], p, *onto)
+        save(times[k], state, out_t, out_y, filled, 0)
+        k += 1
+    count[NEXT, 0] = k
 
 
 @loop
@@ -116,9 +162,9 @@ def advance(
     Z,  # stages of the last accepted step (3, n, 1)
     J,  # Jacobian, column by column (n², 1)
     newton,  # NEWTON
-    until,
     tolerance,
-    scale,  # size of each entry of y below which its error is absolute
+    entry_sizes,  # absolute size of each entry of y, and the share of |y| that adds to it (2, n, 1)
+    until,
     limits,  # smallest h, largest h, fixed h or 0
     options,  # project?, save every step?, look for events?, stop where rank is lost?
     times,  # times to save at
@@ -131,6 +177,7 @@ def advance(
     event_before,  # g at the start of the last step
     previous,  # time and state at the start of the last step, for events
     pivots,  # of the position rows and their sizes, see `shared` (PARTS · rows, 1)
+    atol,  # absolute part of the tolerance (n,)
     work,
     budget,
     lanes,
@@ -138,8 +185,7 @@ def advance(
     """Run until `until`, or until a buffer is full, the budget is used up or an event is met."""
     n, nq, events = y.shape[0], sizes[0], sizes[3]
     project, every_step, watch, stop = options
-    h_min, h_max, h_fixed = limits
-    fixed = h_fixed > 0.0
+    fixed = limits[2] > 0.0
     factors = (np.empty((n, n)), np.empty((n, n), dtype=np.complex128), np.empty((2, n), np.int64))
     stages, trial = np.empty((3, n, 1)), np.empty((n, 1))
     buffers = (
@@ -151,7 +197,7 @@ def advance(
     )
     new, state, scratch = np.empty((n, 1)), np.empty((n, 1)), np.empty((n, 1))
     f_new, looked = np.empty((n, 1)), np.empty((2, n, 1))
-    error_vector, defect, size, atol = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    error_vector, defect, size = np.empty(n), np.empty(n), np.empty(n)
     ratio = np.empty((max(sizes[2], 1), 1))
     g_new = np.empty((max(events, 1), 1))
     ok, before, settled = np.empty(1, np.bool_), np.empty(1), np.empty(1, np.bool_)
@@ -160,26 +206,15 @@ def advance(
     around = (p, looked, real[SAVED : SAVED + 1], pivots, work, nq, sizes[1], real, count)
     allowed = ERROR_FACTOR * tolerance**ERROR_POWER
     # How well Newton must solve: its error is one of the step, and of the states within it.
-    goal = max(10.0 * 2.2e-16, NEWTON_PART * tolerance) / allowed
-    for i in range(n):
-        atol[i] = tolerance * max(abs(scale[i]), 1e-300)
+    goal = max(ROUNDING, NEWTON_PART * tolerance) / allowed
     if newton[FACTORED_H] > 0.0:  # the factors are not stored, what they are made of is
         factorise_both(J, newton[FACTORED_H], factors[0], factors[1], factors[2])
     for _ in range(budget):
         if not count[ACTIVE, 0]:
             return DONE
         t[0, 0] = real[T, 0]
-        left = until - real[T, 0]
-        h = h_fixed if fixed else min(real[H, 0], h_max)
-        last = h * 1.0000001 >= left
-        if last:
-            h = left
-        ts[0, 0] = until if last else t[0, 0] + h
-        k = count[NEXT, 0]
-        while k < times.shape[0] and times[k] <= ts[0, 0]:
-            k += 1
-        room = out_t.shape[1] - filled[0]
-        if k - count[NEXT, 0] + 1 > room or rank_rows[0] >= rank_log.shape[0]:
+        h, ts[0, 0], last = next_step(real, until, limits, LAST_STEP)
+        if not has_room(ts[0, 0], count, times, out_t, filled, 1, rank_log, rank_rows):
             return FULL
 
         # Jacobian and factors
@@ -194,16 +229,11 @@ def advance(
 
         # stages
         for i in range(n):
-            size[i] = allowed * size_of(scale[i], abs(y[i, 0]))
-        for k in range(3):
-            if newton[LAST_H] > 0.0:
-                c = C1 if k == 0 else C2 if k == 1 else 1.0
-                weights(1.0 + c * h / newton[LAST_H], w)
-                for i in range(n):
-                    stages[k, i, 0] = (
-                        w[0] * Z[0, i, 0] + w[1] * Z[1, i, 0] + (w[2] - 1.0) * Z[2, i, 0]
-                    )
-            else:
+            size[i] = allowed * size_of(entry_sizes, i, abs(y[i, 0]), 0)
+        if newton[LAST_H] > 0.0:
+            extrapolated(Z, h, newton[LAST_H], stages, w)
+        else:
+            for k in range(3):
                 for i in range(n):
                     stages[k, i, 0] = 0.0
         outcome, done, change = solve_stages(
@@ -217,10 +247,7 @@ def advance(
                 continue  # the same step with a new Jacobian
             if fixed:
                 return NOT_FINITE if outcome == UNDEFINED else NO_ROOT
-            count[REJECTS, 0] += 1
-            count[REJECTED, 0] = 1
-            real[H, 0] = h * change
-            if not real[H, 0] > h_min:
+            if not shorten(real, count, h, change, limits):
                 return NOT_FINITE if outcome == UNDEFINED else TOO_SMALL
             continue
 
@@ -233,7 +260,8 @@ def advance(
                 + DEFECT[2] * stages[2, i, 0]
             ) / h
             error_vector[i] = defect[i] + f[i, 0]
-            size[i] = allowed * size_of(scale[i], max(abs(y[i, 0]), abs(new[i, 0])))
+            larger = max(abs(y[i, 0]), abs(new[i, 0]))
+            size[i] = allowed * size_of(entry_sizes, i, larger, 0)
         substitute(factors[0], factors[2][0], error_vector)
         error = norm(error_vector, size)
         if not error < 1.0 and (newton[LAST_H] == 0.0 or count[REJECTED, 0]) and not fixed:
@@ -250,7 +278,7 @@ def advance(
             return NOT_FINITE
         # Many iterations are a sign of a step too long for Newton: be more careful.
         factor = SAFETY * (2.0 * ITERATIONS + 1.0) / (2.0 * ITERATIONS + done // 3)
-        error = max(error, 1e-10)
+        error = max(error, NO_ERROR)
         change = factor * error ** (-1.0 / ERROR_ORDER) if error < np.inf else SHRINK
         change = min(GROWTH, max(SHRINK, change))
         accepted = fixed or error < 1.0
@@ -260,55 +288,30 @@ def advance(
             state[i, 0] = new[i, 0]
         deficit, arrived = count[DEFICIT, 0], np.inf
         if accepted and project:
-            count[PROJECTIONS, 0] += projected(kernels, state, ts, p, *onto)
-            note_sizes(pivots, sizes[1], 0)
-            deficit = deficit_of(pivots, sizes[1], 0)
-            arrived = least_pivot(pivots, sizes[1], count[DEFICIT, 0], 0)
-            if not fixed and not ok[0]:
-                accepted, change = False, FAILED_PROJECTION
-            elif not fixed and deficit > count[DEFICIT, 0] and not last:
-                # A singular position is passed in a step, not stopped at, as in `explicit`.
-                if count[AVOIDED, 0] < AVOIDANCES:
-                    count[AVOIDED, 0] += 1
-                    accepted, change = False, AVOIDANCE
+            shorter, deficit, arrived = landed(
+                kernels, state, ts, p, onto, count, sizes[1], fixed, last
+            )
+            if shorter < 1.0:
+                accepted, change = False, shorter
         if not accepted:
-            count[REJECTS, 0] += 1
-            count[REJECTED, 0] = 1
-            real[H, 0] = h * change
-            if not real[H, 0] > h_min:
+            if not shorten(real, count, h, change, limits):
                 return TOO_SMALL if error < np.inf else NOT_FINITE
             continue
 
-        # interpolated states
-        k = count[NEXT, 0]
-        while k < times.shape[0] and times[k] < ts[0, 0]:
-            theta = (times[k] - t[0, 0]) / h
-            weights(theta, w)
-            # γ ∫ M(s)/M(0) ds from 0 to θ; it vanishes at 0 and 1.
-            g = GAMMA * theta * (1.0 - theta * (4.5 - theta * (6.0 - theta * 2.5)))
-            for i in range(n):
-                trial[i, 0] = (
-                    y[i, 0]
-                    + w[0] * stages[0, i, 0]
-                    + w[1] * stages[1, i, 0]
-                    + w[2] * stages[2, i, 0]
-                    + g * error_vector[i]
-                )
-            if project:
-                real[SAVED, 0] = times[k]
-                projected(kernels, trial, real[SAVED : SAVED + 1], p, *onto)
-            save(times[k], trial, out_t, out_y, filled, 0)
-            k += 1
-        count[NEXT, 0] = k
+        if count[NEXT, 0] < times.shape[0] and times[count[NEXT, 0]] < ts[0, 0]:
+            save_between(
+                kernels, stages, error_vector, y, t[0, 0], ts[0, 0], h, p, trial, w, project, real,
+                count, times, out_t, out_y, filled, onto,
+            )  # fmt: skip
 
         # acceptance
         if newton[LAST_H] > 0.0:
             predicted = SAFETY * h / newton[LAST_H] * (real[ERROR, 0] / error**2) ** 0.25
             change = min(change, max(SHRINK, predicted))
-        change = min(change, WANTED_RATE / max(newton[SLOW], 1e-3))
+        change = min(change, WANTED_RATE / max(newton[SLOW], SLOW_RATE))
         if count[REJECTED, 0]:
             change = min(change, 1.0)
-        real[ERROR, 0] = max(error, 1e-2)
+        real[ERROR, 0] = max(error, LEAST_BEFORE)
         count[REJECTED, 0] = count[AVOIDED, 0] = 0
         count[ACCEPTS, 0] += 1
         newton[LAST_H], newton[FRESH] = h, 0.0
@@ -321,11 +324,7 @@ def advance(
                 kernels, y, f, state, f_new, t, ts, p, event_values, g_new, ok,
                 scratch, real[SAVED : SAVED + 1], work, nq, events, lanes,
             )  # fmt: skip
-            previous[0, 0, 0] = t[0, 0]
-            for i in range(n):
-                previous[1, i, 0] = y[i, 0]
-            for k in range(events):
-                event_before[k, 0], event_values[k, 0] = event_values[k, 0], g_new[k, 0]
+            note_events(previous, t[0, 0], y, event_values, event_before, g_new, events)
         if project and sizes[1]:
             singular = watch_rank(
                 *(kernels, y, f, state, f_new, t[0, 0], ts[0, 0], *around),
@@ -336,19 +335,9 @@ def advance(
             y[i, 0], f[i, 0] = state[i, 0], f_new[i, 0]
             for k in range(3):
                 Z[k, i, 0] = stages[k, i, 0]
-        real[T, 0] = ts[0, 0]
         if newton[SLOW] <= SLOW_RATE and KEPT_STEPS[0] <= change <= KEPT_STEPS[1]:
             change = 1.0
-        if not last or change < 1.0:
-            real[H, 0] = h * change
-        if last:
-            count[ACTIVE, 0] = 0
-        k = count[NEXT, 0]
-        on_time = k < times.shape[0] and times[k] <= real[T, 0]
-        if every_step or on_time:
-            save(real[T, 0], y, out_t, out_y, filled, 0)
-            if on_time:
-                count[NEXT, 0] = k + 1
+        end_step(real, count, h, ts[0, 0], change, last, y, times, every_step, out_t, out_y, filled)
         if singular and stop:
             return SINGULAR
         if met:

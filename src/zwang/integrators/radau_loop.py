@@ -39,33 +39,5 @@ class RadauLoop(Loop):
 
     def run(self, out: Output, budget: int) -> int:
         """Call the compiled loop."""
-        return radau.advance(
-            self.addresses,
-            self.sizes,
-            self.state,
-            self.parameters,
-            self.memory,
-            self.counts,
-            self.derivative,
-            self.stages,
-            self.jacobian,
-            self.newton,
-            self.settings.until,
-            self.settings.tolerance,
-            self.scales,
-            self.settings.limits,
-            self.options,
-            self.times,
-            out.t,
-            out.y,
-            out.filled,
-            out.ranks,
-            out.rank_rows,
-            self.event_values,
-            self.event_before,
-            self.previous,
-            self.pivots,
-            self.work,
-            budget,
-            self.lanes,
-        )
+        own = self.derivative, self.stages, self.jacobian, self.newton, self.settings.tolerance
+        return radau.advance(*self.handed_over(out, budget, own))

@@ -75,7 +75,7 @@ def note(lane, places, queue, pieces, filled, rank_rows):
 @inlined
 def begin(
     kernels, y, t, p, pivots, ratio, work, nq, atol, ok, before, settled, x, real, count, K,
-    tolerance, scales, order, span, rows, project, fresh, steps, lanes,
+    tolerance, size, order, span, rows, project, fresh, steps, lanes,
 ):  # fmt: skip
     """Put the states of fresh lanes on their constraints, with derivatives and first steps.
 
@@ -101,7 +101,7 @@ def begin(
                     y[i, lane] = point[i, lane]
     if span[0] > 0.0:
         first_step(
-            kernels, y, t, p, derivative, work, nq, tolerance, scales, order, span, steps, lanes
+            kernels, y, t, p, derivative, work, nq, tolerance, size, order, span, steps, lanes
         )
     else:  # a simulation of no length
         evaluate(kernels, y, t, p, derivative, work, nq)
@@ -136,7 +136,7 @@ def relay(
     before,
     reasons,  # why lanes have ended
     work,
-    scales,
+    size,
     starts,  # states and parameters of the trajectories, a row each
     parameters,
     memory,  # what a lane remembers, and has counted, when a trajectory begins
@@ -181,7 +181,7 @@ def relay(
         if some_fresh:
             begin(
                 kernels, y, real[T : T + 1], p, pivots, ratio, work, sizes[0], atol, ok, before,
-                settled, x, real, count, K, tolerance, scales, order, span, sizes[1], project,
+                settled, x, real, count, K, tolerance, size, order, span, sizes[1], project,
                 fresh, steps, lanes,
             )  # fmt: skip
             for lane in range(len(lanes)):
@@ -286,7 +286,6 @@ class Relay:
     def _run(self, out: Output, budget: int) -> int:
         """Call the compiled loop."""
         loop = self.loop
-        x, _, pivots, ratio, _, atol, numbers, marks, integers = loop.space
         return relay(
             loop.arguments(out, budget),
             loop.addresses,
@@ -300,17 +299,17 @@ class Relay:
             loop.settings.tolerance,
             loop.options[0],
             (out.t, out.y, out.filled, out.rank_rows),
-            x,
-            pivots,
-            ratio,
+            loop.vectors,
+            loop.pivots,
+            loop.ratio,
             loop.row_sizes,
-            atol,
-            marks[0],
-            marks[1],
-            numbers[2],
-            integers[OUTCOMES],
+            loop.absolute,
+            loop.marks[0],
+            loop.marks[1],
+            loop.numbers[2],
+            loop.integers[OUTCOMES],
             loop.work,
-            loop.scales,
+            loop.entry_sizes,
             self.starts,
             self.parameters,
             *self.first,
@@ -347,7 +346,7 @@ class Relay:
 
     def drop(self, lane: int) -> None:
         """End the trajectory of a lane where rank was lost."""
-        self.loop.space[-1][OUTCOMES, lane] = sh.SINGULAR
+        self.loop.integers[OUTCOMES, lane] = sh.SINGULAR
         self.loop.counts[ACTIVE, lane] = 0
 
     def close(self) -> None:

@@ -72,12 +72,15 @@ COUNTS = 16
 
 CORRECTIONS = 4  # of a projection, at most
 CONTRACTION = 0.25  # a Newton correction must be below this part of the one before
+NEGLIGIBLE = 0.01  # a correction of this part of the tolerance, which need not contract any more
 RESIDUAL_LIMIT = 1e-13  # of a projected state, relative
 FAILED_PROJECTION = 0.6  # change of h after a projection that did not contract
 AVOIDANCE = 0.7  # change of h when the new point would lie where the rows have just lost rank
 AVOIDANCES = 4  # how often in a row; then the loss is taken to be lasting
 PI_BETA = 0.05  # weight of the previous error in step control
 LEAST_ERROR = np.log(1e-4)  # logarithm of the error of the step before, at least
+NO_ERROR = 1e-9  # errors count as no less, so that they have logarithms
+LAST_STEP = 1.0000001  # so much longer, and a step takes the place of a tiny one after it
 SAFETY = 0.9
 GROWTH, SHRINK = 6.0, 0.2  # largest and smallest change of h in a step
 STAGES_KEPT = 3  # accepted steps with projected stages after a rejection or such a position
@@ -110,9 +113,12 @@ def derivative(kernels, y, t, p, out, work, nq):
 
 
 @inlined
-def size_of(scale, value):
-    """What an error counts relative to: scale + |value|, or the scale alone that has a minus."""
-    return scale + value if scale >= 0.0 else -scale
+def size_of(size, i, value, lane):
+    """What an error of entry i counts relative to: its absolute size, and its value if that adds.
+
+    The absolute sizes and the shares of the values, 1 or 0 as for angles, are in `size` (2, n, W).
+    """
+    return size[0, i, lane] + size[1, i, lane] * value
 
 
 def room_for_pivots(rows, lanes):
@@ -154,7 +160,7 @@ def contract(y, corrected, nq, atol, ok, before, settled, lane):
     size = 0.0
     for i in range(nq):
         size = max(size, abs(corrected[i, lane] - y[i, lane]) / atol[i])
-    if not size < np.inf or (size > CONTRACTION * before[lane] and size > 0.01):
+    if not size < np.inf or (size > CONTRACTION * before[lane] and size > NEGLIGIBLE):
         ok[lane], settled[lane] = False, True
     before[lane] = size
     for i in range(y.shape[0]):
@@ -275,7 +281,7 @@ def save(t, y, out_t, out_y, filled, lane):
 
 
 @loop
-def first_step(kernels, y, t, p, k0, work, nq, tolerance, scale, order, span, h, lanes):
+def first_step(kernels, y, t, p, k0, work, nq, tolerance, size, order, span, h, lanes):
     """A first h for each lane (Hairer, Nørsett & Wanner II.4), and k0 the derivative at y."""
     n = y.shape[0]
     evaluate(kernels, y, t, p, k0, work, nq)
@@ -283,7 +289,7 @@ def first_step(kernels, y, t, p, k0, work, nq, tolerance, scale, order, span, h,
     for lane in side_by_side(lanes):
         d0 = d1 = 0.0
         for i in range(n):
-            sc = tolerance * size_of(scale[i], abs(y[i, lane]))
+            sc = tolerance * size_of(size, i, abs(y[i, lane]), lane)
             d0 += (y[i, lane] / sc) ** 2
             d1 += (k0[i, lane] / sc) ** 2
         d0, d1 = np.sqrt(d0 / n), np.sqrt(d1 / n)
@@ -297,7 +303,7 @@ def first_step(kernels, y, t, p, k0, work, nq, tolerance, scale, order, span, h,
     for lane in side_by_side(lanes):
         d1 = d2 = 0.0
         for i in range(n):
-            sc = tolerance * size_of(scale[i], abs(y[i, lane]))
+            sc = tolerance * size_of(size, i, abs(y[i, lane]), lane)
             d1 += (k0[i, lane] / sc) ** 2
             d2 += ((k1[i, lane] - k0[i, lane]) / sc) ** 2
         d1, d2 = np.sqrt(d1 / n), np.sqrt(d2 / n) / h[lane]
@@ -309,7 +315,7 @@ def first_step(kernels, y, t, p, k0, work, nq, tolerance, scale, order, span, h,
 
 @loop
 def begin_step(
-    kernels, y, real, count, p, k0, work, nq, tolerance, scale, order, until, h_max, lanes
+    kernels, y, real, count, p, k0, work, nq, tolerance, size, order, until, h_max, lanes
 ):
     """`first_step` for a loop that begins: what it remembers and counts."""
     span = np.empty(len(lanes))
@@ -317,5 +323,5 @@ def begin_step(
         span[lane] = min(until - real[T, lane], h_max)
         count[EVALUATIONS, lane] += 2
     first_step(
-        kernels, y, real[T : T + 1], p, k0, work, nq, tolerance, scale, order, span, real[H], lanes
+        kernels, y, real[T : T + 1], p, k0, work, nq, tolerance, size, order, span, real[H], lanes
     )

@@ -42,11 +42,6 @@ class Tableau:
     stability: float
 
     @property
-    def extra(self) -> int:
-        """Stages that only the interpolant needs."""
-        return len(self.C) - self.stages - 1
-
-    @property
     def gap(self) -> tuple[float, float]:
         """The widest interval of 0…1 without a stage."""
         nodes = np.unique(self.C[: self.stages + 1])
