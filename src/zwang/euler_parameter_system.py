@@ -13,7 +13,7 @@ mechanism, v̇ = W q̈, with the multipliers of its joints.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -75,11 +75,8 @@ class EulerParameterSystem(System):
         system.definition = system.model.definition
         return system
 
-    def without(self, constraints: Iterable[str]) -> System:
-        """The same with some joints left out, by name; norms stay."""
-        removed = frozenset(constraints)
-        if not removed:
-            return self
+    def _without(self, removed: frozenset[str]) -> System:
+        """The same with some joints left out; norms stay."""
         return self.origin.without(removed).in_euler_parameters()  # type: ignore[attr-defined]
 
     def way_in(self, q: Any, v: Any = None, t: Any = 0.0) -> State:

@@ -94,13 +94,9 @@ class LargeMechanismSystem(MechanismSystem):
         """Symbols that elements and further functions are placed on."""
         return Symbols.of(self.parts)
 
-    @property
+    @computed_once
     def symbols(self) -> State:
         """The same as a state without terms: an event looks at few of them."""
-        return self._state
-
-    @cached_property
-    def _state(self) -> State:
         return self.element_symbols.state()
 
     # --- names, without the model -----------------------------------------------------------------
@@ -120,11 +116,6 @@ class LargeMechanismSystem(MechanismSystem):
         """Constraint name → its row numbers."""
         return self._groups
 
-    @property
-    def row_names(self) -> tuple[str, ...]:
-        """``rod`` for a single row, ``pin[0]``, ``pin[1]`` for several."""
-        return self._names
-
     @cached_property
     def _groups(self) -> dict[str, list[int]]:
         starts = self.parts.row_starts
@@ -133,8 +124,9 @@ class LargeMechanismSystem(MechanismSystem):
             for i, e in enumerate(self.parts.constraints)
         }
 
-    @cached_property
-    def _names(self) -> tuple[str, ...]:
+    @computed_once
+    def row_names(self) -> tuple[str, ...]:
+        """``rod`` for a single row, ``pin[0]``, ``pin[1]`` for several."""
         names: list[str] = []
         for name, rows in self.groups.items():
             names += [name] if len(rows) == 1 else [f"{name}[{k}]" for k in range(len(rows))]
@@ -145,8 +137,8 @@ class LargeMechanismSystem(MechanismSystem):
         """Constraint name → position or velocity."""
         return {e.name: self.parts.traced[e.law.key].level for e in self.parts.constraints}
 
-    def row_levels(self) -> list[str]:
-        """Position, velocity or acceleration, for each row of A."""
+    @computed_once
+    def _row_levels(self) -> list[str]:
         levels = self.levels
         return [levels[name] for name, rows in self.groups.items() for _ in rows]
 
@@ -266,8 +258,8 @@ class LargeMechanismSystem(MechanismSystem):
         batch = q.shape[:-1]
         return Residuals(value.reshape(*batch, -1), rate.reshape(*batch, -1), *self._residual_names)
 
-    @cached_property
-    def _misses(self) -> Kernel:  # type: ignore[override]
+    @computed_once
+    def _misses(self) -> Kernel:
         """(q, v, t, p) → (φ, ψ), from the elements."""
         return self.block_program().kernel("misses")
 

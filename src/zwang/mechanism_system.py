@@ -60,18 +60,8 @@ class MechanismSystem(System):
         system.definition = system.model.definition
         return system
 
-    def without(self, constraints: Iterable[str]) -> System:
-        """The same mechanism with some joints or constraints left out, by name."""
-        removed = frozenset(constraints)
-        if not removed:
-            return self
-        cache: dict[frozenset[str], System] = self.__dict__.setdefault("_without", {})
-        if removed not in cache:
-            for name in removed:
-                if name not in self.definition.constraints:
-                    raise UnknownNameError("constraint", name, self.definition.constraints)
-            cache[removed] = type(self).of_parts(self.parts.without(removed))
-        return cache[removed]
+    def _without(self, removed: frozenset[str]) -> System:
+        return type(self).of_parts(self.parts.without(removed))
 
     def __repr__(self) -> str:
         return (
@@ -83,9 +73,11 @@ class MechanismSystem(System):
 
     def in_euler_parameters(self) -> EulerParameterSystem:
         """The same mechanism with v = q̇ = (ṙ, ṗ): singular mass, and norms as constraints."""
-        if "_in_euler_parameters" not in self.__dict__:
-            self.__dict__["_in_euler_parameters"] = EulerParameterSystem.of_mechanism(self)
-        return self.__dict__["_in_euler_parameters"]
+        return self._in_euler_parameters
+
+    @computed_once
+    def _in_euler_parameters(self) -> EulerParameterSystem:
+        return EulerParameterSystem.of_mechanism(self)
 
     @property
     def formulations(self) -> tuple[str, ...]:
@@ -141,7 +133,7 @@ class MechanismSystem(System):
         """Whether joints close no loop and nothing else constrains."""
         return self.parts.is_forest
 
-    @property
+    @computed_once
     def placement(self) -> tuple[FloatArray, FloatArray]:
         """Coordinates and velocities of the bodies as placed, not yet assembled."""
         return self.parts.start

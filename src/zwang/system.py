@@ -4,62 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from zwang.certify import Certificate, certify_terms
 from zwang.diagnosis.conflicts import conflicting_rows
-from zwang.diagnosis.explain import Explanation, explain_terms, not_unique_error
+from zwang.diagnosis.explain import Explanation, explain_terms
 from zwang.diagnosis.passport import Passport, passport_terms
 from zwang.diagnosis.splits import Splits, splits_terms
+from zwang.equations import Equations
 from zwang.errors import InputError, UnknownNameError
 from zwang.formulations.lazy import computed_once
-from zwang.formulations.rank import DEFAULT_TOLERANCES, own_spectrum
-from zwang.formulations.scaled import ScaledSystem
-from zwang.functions.arguments import single_time, state_arrays
+from zwang.functions.arguments import single_time
 from zwang.functions.constraint import Constraint
-from zwang.functions.culprit import culprit
 from zwang.functions.definition import (
     checked_names,
     define,
     joined,
     require_distinct,
 )
-from zwang.functions.derive import depends_on
 from zwang.functions.model import Definition, Lagrangian, Model, trace
-from zwang.functions.parameters import Parameters
-from zwang.functions.rounding import rhs_rounding
 from zwang.solution import Solution
-from zwang.solve import FORMULATIONS, solve_terms
-from zwang.state import Residuals, State
-from zwang.terms import EquationTerms, FloatArray, finite
+from zwang.solve import solve_terms
+from zwang.state import Residuals
+from zwang.terms import EquationTerms, FloatArray
 
 if TYPE_CHECKING:
-    import casadi
-
     from zwang.control.control_force import ControlForce
     from zwang.ensemble import Runs
     from zwang.functions.assemble import Assembly, StartConditions
     from zwang.functions.closed_form import ClosedForm
-    from zwang.functions.derive import State as Symbols
-    from zwang.functions.evaluate import Evaluator
     from zwang.functions.integrability_report import Integrability, QuasiVelocities
-    from zwang.integrators.settings import Settings
-    from zwang.kernels.element import Kernel
     from zwang.reduced_system import ReducedSystem
     from zwang.run.run import Run
-    from zwang.simulation.programs import Many
 
-__all__ = ["Residuals", "State", "System"]
-
-#: Right sides of dependent rows that miss each other by more than this, relative, contradict.
-DISAGREEMENT = 1e-6
+__all__ = ["System"]
 
 
-class System:
+class System(Equations):
     """A constrained system described by short functions.
 
     Functions are called once, with symbols; A, b and all derivatives come from automatic
@@ -169,102 +152,27 @@ class System:
             )
         )
 
-    # --- names and sizes --------------------------------------------------------------------------
-
-    @property
-    def coordinates(self) -> tuple[str, ...]:
-        """Names of q."""
-        return self.definition.coordinates
-
-    @property
-    def velocities(self) -> tuple[str, ...]:
-        """Names of v."""
-        return self.definition.velocities
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Default values of the parameters."""
-        return {
-            name: value if isinstance(value, float) else value.copy()
-            for name, value in self._parameters.by_name().items()
-        }
-
-    @computed_once
-    def _parameters(self) -> Parameters:
-        return Parameters(self.definition.parameters)
-
-    def parameter_values(self, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """All parameters by name, defaults replaced by the given values."""
-        return self._parameters.by_name(parameters)
-
-    @property
-    def constraints(self) -> tuple[str, ...]:
-        """Names of the constraints."""
-        return tuple(self.definition.constraints)
-
-    @property
-    def channels(self) -> tuple[str, ...]:
-        """Names of what a run gives besides coordinates and velocities; see `MechanismSystem`."""
-        return ()
-
-    def channel(self, name: str) -> tuple[casadi.SX, bool]:
-        """A channel as (value, rate) or (sin, cos, rate), and whether the rate is meant."""
-        raise UnknownNameError("channel", name, self.channels)
-
-    @property
-    def levels(self) -> dict[str, str]:
-        """Constraint name → position, velocity or acceleration, as found."""
-        return {name: block.level for name, block in self.model.blocks.items()}
-
-    @property
-    def groups(self) -> dict[str, list[int]]:
-        """Constraint name → its row numbers in A."""
-        return self.model.groups
-
-    @property
-    def row_names(self) -> tuple[str, ...]:
-        """``rod`` for a single row, ``pin[0]``, ``pin[1]`` for several."""
-        return self._row_names
-
-    @property
-    def rows_independent(self) -> bool:
-        """Whether no constraint can ever depend on others; of functions that is not known."""
-        return False
-
-    @property
-    def by_blocks(self) -> bool:
-        """Whether equations are not written down as a whole."""
-        return False
-
-    @property
-    def placement(self) -> tuple[FloatArray, FloatArray] | None:
-        """The q and v that a mechanism was described at; functions have none."""
-        return None
-
-    @property
-    def reaction_dependent(self) -> bool:
-        """Whether a non-ideal law depends on its reaction."""
-        return self.model.reaction_dependent
-
-    @property
-    def opaque(self) -> tuple[str, ...]:
-        """Names of the functions that are called numerically, see `zwang.opaque`."""
-        return self.model.opaque
-
     def without(self, constraints: Iterable[str]) -> System:
         """The same system with some constraints left out, by name."""
         removed = frozenset(constraints)
         if not removed:
             return self
-        cache: dict[frozenset[str], System] = self.__dict__.setdefault("_without", {})
-        if removed not in cache:
+        if removed not in self._less:
             for name in removed:
                 if name not in self.definition.constraints:
                     raise UnknownNameError("constraint", name, self.definition.constraints)
-            kept = {k: c for k, c in self.definition.constraints.items() if k not in removed}
-            laws = {k: c for k, c in self.definition.nonideal.items() if k not in removed}
-            cache[removed] = System.of(replace(self.definition, constraints=kept, nonideal=laws))
-        return cache[removed]
+            self._less[removed] = self._without(removed)
+        return self._less[removed]
+
+    @computed_once
+    def _less(self) -> dict[frozenset[str], System]:
+        """What was asked of `without`."""
+        return {}
+
+    def _without(self, removed: frozenset[str]) -> System:
+        kept = {k: c for k, c in self.definition.constraints.items() if k not in removed}
+        laws = {k: c for k, c in self.definition.nonideal.items() if k not in removed}
+        return System.of(replace(self.definition, constraints=kept, nonideal=laws))
 
     def __repr__(self) -> str:
         c = ", ".join(f"{k} ({level})" for k, level in self.levels.items()) or "none"
@@ -282,111 +190,11 @@ class System:
         """
         return self.terms_at(*self.arguments(q, v, t, parameters))
 
-    @property
-    def formulations(self) -> tuple[str, ...]:
-        """Names that `solve` and `simulate` take for ``formulation``, besides ``"auto"``."""
-        return tuple(FORMULATIONS)
-
-    def terms_at(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> EquationTerms:
-        """`terms` for what `arguments` returns."""
-        return self._with_nonideal(self.ideal_terms_at(q, v, t, p), q, v, t, p)
-
-    @property
-    def symbols(self) -> Symbols:
-        """The symbols that further functions of the state are traced with, events for one."""
-        return self.model.state
-
-    def after_impulse(
-        self,
-        q: FloatArray,
-        v: FloatArray,
-        t: FloatArray,
-        p: FloatArray,
-        normal: FloatArray,
-        change: float,
-    ) -> FloatArray:
-        """Velocities after an impulse along `normal` that changes normal·v by `change`.
-
-        Constraints that hold velocities go on to hold them; see `zwang.integrators.events`.
-        """
-        from zwang.integrators.events import impulse
-
-        terms = self.ideal_terms_at(q, v, t, p)
-        kept = [i for i, level in enumerate(self.row_levels()) if level != "acceleration"]
-        return impulse(terms.mass_matrix, terms.constraint_matrix[kept], normal, v, change)
-
-    def require_law(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> None:
-        """Refuse a state at which a law of the reaction has no solution, or several."""
-        self.terms_at(q, v, t, p)
-
     def ideal_terms(
         self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
     ) -> EquationTerms:
         """M, Q, A, b at a state, or at many, with C = 0 even if laws are given."""
         return self.ideal_terms_at(*self.arguments(q, v, t, parameters))
-
-    def ideal_terms_at(
-        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
-    ) -> EquationTerms:
-        """`ideal_terms` for what `arguments` returns."""
-        M, Q, A, b = self.evaluated("terms", _terms, q, v, t, p)
-        nv = len(self.velocities)
-        # A matrix of one column comes back as a vector.
-        M, A = M.reshape(*q.shape[:-1], nv, nv), A.reshape(*q.shape[:-1], -1, nv)
-        columns = self.coordinates if self.definition.kinematics is None else self.velocities
-        terms = EquationTerms.of(M, Q, A, b, names=self._row_names, coordinates=columns)
-        if not self.opaque:
-            terms = self._with_rounding(terms, q, v, t, p)
-        return replace(terms, notes=(*terms.notes, *self._opaque_notes())) if self.opaque else terms
-
-    def _with_rounding(
-        self, terms: EquationTerms, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
-    ) -> EquationTerms:
-        """Terms that know the rounding in b, where rows may depend on each other."""
-        if self.rows_independent or not terms.constraint_count:
-            return terms
-        found = rhs_rounding(
-            lambda shifted: self._right_sides(q, shifted, t, p),
-            terms.mass_matrix,
-            v,
-            terms.constraint_rhs,
-        )
-        return replace(terms, rhs_rounding=found)
-
-    def _right_sides(
-        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
-    ) -> FloatArray:
-        """b alone, by the kernel of all terms."""
-        return self.evaluated("terms", _terms, q, v, t, p)[3]
-
-    def _opaque_notes(self) -> list[str]:
-        """How functions that are called numerically were differentiated in the terms."""
-        parts = []
-        for name, report in self.evaluator.opaque_reports("terms").items():
-            how = " and ".join(sorted(report.methods))
-            error = f", estimated error {report.error:.0e}" if report.error else ""
-            parts.append(f"{name} (derivatives by {how}{error})" if how else name)
-        return [f"contains functions called numerically: {', '.join(parts)}"] if parts else []
-
-    @computed_once
-    def _row_names(self) -> tuple[str, ...]:
-        return self.model.row_names
-
-    def _with_nonideal(
-        self, terms: EquationTerms, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
-    ) -> EquationTerms:
-        if self.model.ideal:
-            return terms
-        if self.model.reaction_dependent:
-            from zwang.functions.nonideal import solve_reaction_law
-
-            ideal = solve_terms(terms)  # refuses by name what has no unique motion anyway
-            assert ideal.scaled is not None
-            return solve_reaction_law(
-                self.evaluator, terms, ideal.multipliers, ideal.scaled, q, v, t, p
-            )
-        (C,) = self.evaluated("nonideal", lambda m: {"C": m.C}, q, v, t, p)
-        return terms.with_forces(terms.applied_force, C)
 
     def solve(
         self,
@@ -407,78 +215,6 @@ class System:
         """
         arguments = self.arguments(q, v, t, parameters)
         return self.solve_at(*arguments, formulation=formulation, family=family)
-
-    def solve_at(
-        self,
-        q: FloatArray,
-        v: FloatArray,
-        t: FloatArray,
-        p: FloatArray,
-        *,
-        formulation: str = "auto",
-        family: bool = False,
-        shift: FloatArray | None = None,
-    ) -> Solution:
-        """`solve` for what `arguments` returns.
-
-        Parameters
-        ----------
-        shift : added to the right sides of the constraints, shape (…, m).
-        """
-        terms = self.terms_at(q, v, t, p)
-        if shift is not None:
-            terms = replace(terms, constraint_rhs=terms.constraint_rhs + shift)
-        return solve_terms(terms, formulation=formulation, family=family)
-
-    def require_unique(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> None:
-        """Refuse a state whose acceleration is not determined, by name; for one state."""
-        if not self.mass_is_singular(q, v, t, p):
-            return
-        terms = self.ideal_terms_at(q, v, t, p)
-        try:
-            np.linalg.cholesky(terms.mass_matrix)
-        except np.linalg.LinAlgError:
-            scaled = ScaledSystem.of(terms, DEFAULT_TOLERANCES)
-            if not scaled.unique:
-                raise not_unique_error(scaled) from None
-
-    def mass_is_singular(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> bool:
-        """Whether M is singular at one state; the last answer is remembered with what it needs."""
-        key = (p.tobytes(), *(() if self.mass_is_constant else (q.tobytes(), float(t))))
-        known: dict[int, tuple[Any, bool]] = self.__dict__.setdefault("_singular_mass", {})
-        last = known.get(0)
-        if last is None or last[0] != key:
-            (M,) = self.evaluator("mass", lambda m: {"M": m.M}, q, v, t, p)
-            rank = own_spectrum(M.reshape(len(v), len(v))).rank
-            last = known[0] = key, bool(rank < len(v))
-        return last[1]
-
-    @computed_once
-    def mass_is_constant(self) -> bool:
-        """Whether M depends on parameters alone."""
-        s = self.model.state
-        return not any(depends_on(self.model.M, x, s) for x in (s.q, s.t))
-
-    def require_agreement(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> None:
-        """Refuse constraints that contradict each other about accelerations, by name."""
-        _, _, A, b = self.evaluator("terms", _terms, q, v, t, p)
-        A = A.reshape(-1, len(v))
-        miss = b - A @ np.linalg.lstsq(A, b, rcond=None)[0]
-        if np.abs(miss).max(initial=0.0) > DISAGREEMENT * max(1.0, np.abs(b).max(initial=0.0)):
-            # This tells the group that contradicts itself.
-            solve_terms(self.ideal_terms_at(q, v, t, p))
-
-    def agree(self, Y: FloatArray, t: float, P: FloatArray, a: FloatArray) -> np.ndarray:
-        """Whether all constraints are met by accelerations (N, nv) that some of them gave.
-
-        Parameters
-        ----------
-        Y, P : states (N, n) and parameters (N, np), at one time.
-        """
-        from zwang.engine.misses import disagreements
-
-        kernel = self.evaluator.disagreement
-        return disagreements(kernel, Y, t, P, a, len(self.coordinates)) <= DISAGREEMENT
 
     def reaction_solutions(
         self, q: Any, v: Any = None, t: float = 0.0, *, parameters: Mapping[str, Any] | None = None
@@ -567,40 +303,6 @@ class System:
     ) -> Residuals:
         """φ, φ̇ and ψ at a state, or at many."""
         return self.residuals_at(*self.arguments(q, v, t, parameters))
-
-    def residuals_at(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> Residuals:
-        """`residuals` for what `arguments` returns."""
-        position, rate = self.evaluated("residuals", _position_and_rates, q, v, t, p)
-        return Residuals(position, rate, *self._residual_names)
-
-    def largest_miss(self, y: FloatArray, t: FloatArray, p: FloatArray) -> float:
-        """Largest of |φ| and |ψ| at states y (rows, n), times (rows,); infinite if not finite."""
-        if not self.opaque:
-            return self._largest_miss(y, t, p)
-        nq = len(self.coordinates)
-        found = self.evaluator("residuals", _position_and_rates, y[:, :nq], y[:, nq:], t, p)
-        most = max(float(np.abs(x).max(initial=0.0)) for x in found)
-        return most if all(finite(x) for x in found) else np.inf
-
-    @computed_once
-    def _largest_miss(self) -> Callable[[FloatArray, FloatArray, FloatArray], float]:
-        from zwang.engine.misses import largest_miss
-
-        return partial(largest_miss, self._misses, len(self.coordinates))
-
-    @computed_once
-    def _misses(self) -> Kernel:
-        """(q, v, t, p) → (φ, ψ), compiled."""
-        return self.evaluator.kernel("residuals", _position_and_rates)
-
-    @computed_once
-    def _residual_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Names of the rows that have residuals of position, and of velocity."""
-        names = list(zip(self.row_names, self.row_levels(), strict=True))
-        return (
-            tuple(name for name, level in names if level == "position"),
-            tuple(name for name, level in names if level != "acceleration"),
-        )
 
     def energy(
         self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
@@ -762,6 +464,8 @@ class System:
 
         return StartConditions(self.evaluator)
 
+    # --- motions ----------------------------------------------------------------------------------
+
     def simulate(self, q: Any, v: Any = None, *, until: float, **choices: Any) -> Run:
         """Integrate the motion from a state; see the arguments of `zwang.simulate.simulate`.
 
@@ -842,19 +546,6 @@ class System:
         return simulate_many(
             self, q, v, until=until, parameters=parameters, threads=threads, **choices
         )
-
-    def own_program(
-        self, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int
-    ) -> Any:
-        """A program that the system makes itself in place of one compiled as a whole, or None."""
-        del y, t, p, settings, lanes
-
-    def own_programs(self, many: Many) -> list[Any]:
-        """`own_program` of each of many starts."""
-        Y, t, P, settings, lanes, _ = many
-        if type(self).own_program is System.own_program:
-            return [None] * len(Y)
-        return [self.own_program(y, t, p, settings, lanes) for y, p in zip(Y, P, strict=True)]
 
     # --- control ----------------------------------------------------------------------------------
 
@@ -1115,60 +806,3 @@ class System:
         from zwang.functions.integrability import quasi_velocities
 
         return quasi_velocities(self.model, Places(self, at, parameters).anywhere())
-
-    # --- numbers in -------------------------------------------------------------------------------
-
-    def parameter_vector(self, parameters: Mapping[str, Any] | None = None) -> FloatArray:
-        """All parameters as one flat array, defaults replaced by the given values."""
-        return self._parameters.vector(parameters)
-
-    def arguments(
-        self, q: Any, v: Any, t: Any, parameters: Mapping[str, Any] | None
-    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Checked arrays q (…, nq), v (…, nv), t (…) and p of whatever may be given for them."""
-        state = state_arrays(q, v, t, self.coordinates, self.velocities)
-        return *state, self.parameter_vector(parameters)
-
-    @computed_once
-    def evaluator(self) -> Evaluator:
-        """The compiled kernels of the model, made on first use."""
-        from zwang.functions.evaluate import Evaluator
-
-        return Evaluator(self.model)
-
-    def evaluated(
-        self, name: str, outputs: Callable[[Model], Mapping[str, Any]], *arguments: FloatArray
-    ) -> list[FloatArray]:
-        """Outputs of the model for what `arguments` returns, by a kernel that is compiled once.
-
-        Values that are not finite are refused, with the name of the function that gives them.
-        """
-        values = self.evaluator(name, outputs, *arguments)
-        for k, value in enumerate(values):
-            if not finite(value):
-                output = list(outputs(self.model))[k]
-                raise InputError(
-                    culprit(self.model, output, value, arguments[0].ndim - 1),
-                    found="a value that is not finite at this state",
-                    expected="finite numbers",
-                    advice="Look for a division by zero, a root or a logarithm of the coordinates.",
-                )
-        return values
-
-    def row_levels(self) -> list[str]:
-        """Position, velocity or acceleration, for each row of A."""
-        return list(self._row_levels)
-
-    @computed_once
-    def _row_levels(self) -> list[str]:
-        return [b.level for b in self.model.blocks.values() for _ in range(b.A.shape[0])]
-
-
-def _terms(model: Model) -> dict[str, Any]:
-    """What accelerations of the ideal system are computed from."""
-    return {"M": model.M, "Q": model.Q, "A": model.A, "b": model.b}
-
-
-def _position_and_rates(model: Model) -> dict[str, Any]:
-    """What the residuals of a system are computed from."""
-    return {"position": model.position_values, "velocity": model.rates}

@@ -14,12 +14,12 @@ from zwang.bodies.parts import Parts
 from zwang.bodies.plane import Plane
 from zwang.engine.carrier import WrittenCarrier
 from zwang.engine.program import Program, fuse
-from zwang.formulations.lazy import Remembered
+from zwang.equations import Equations
+from zwang.formulations.lazy import Remembered, computed_once
 from zwang.integrators.settings import Settings
 from zwang.simulation.pivots import rows_without_pivot
 from zwang.simulation.programs import expressions_of
 from zwang.simulation.redundancy import Acting, redundant_rows
-from zwang.system import System
 from zwang.terms import FloatArray
 
 __all__ = ["KEPT", "LARGE", "CarriedSystem"]
@@ -30,7 +30,7 @@ KEPT = 64
 LARGE = 60
 
 
-class CarriedSystem(System):
+class CarriedSystem(Equations):
     """A mechanism with its numbers that are structure folded in, in its plane if it has one.
 
     Attributes
@@ -89,13 +89,9 @@ class CarriedSystem(System):
         system.rows_of_mechanism = not plane.askew
         return system
 
-    @property
+    @computed_once
     def placement(self) -> tuple[FloatArray, FloatArray]:
         """The q and v that the mechanism was described at, in the coordinates it is carried in."""
-        return self._placement
-
-    @cached_property
-    def _placement(self) -> tuple[FloatArray, FloatArray]:
         if self.carrier is None:
             return self.parts.start
         return self.carrier.placed(*self.parts.start, self.parts.defaults)

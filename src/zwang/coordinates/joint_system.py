@@ -21,12 +21,13 @@ from zwang.coordinates.joint_entry import WrittenEntry, symbolic
 from zwang.engine.carrier import WrittenCarrier
 from zwang.engine.fused import Expressions
 from zwang.engine.program import Program, fuse
+from zwang.equations import Equations
+from zwang.formulations.lazy import computed_once
 from zwang.formulations.rank import scaled_rows
 from zwang.functions.constraint import Constraint
 from zwang.functions.derive import Rows, State
 from zwang.functions.model import Definition, Model
 from zwang.integrators.settings import Settings
-from zwang.system import System
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ STATES = 3
 DEPENDENT = 1e-9
 
 
-class JointSystem(System):
+class JointSystem(Equations):
     """A mechanism in the coordinates of its joints, as a system like any other.
 
     Attributes
@@ -99,13 +100,9 @@ class JointSystem(System):
         system.definition = _definition(tree, np.concatenate([p, vector_of(p)]))
         return system
 
-    @property
+    @computed_once
     def placement(self) -> tuple[FloatArray, FloatArray]:
         """Coordinates of the joints as the mechanism was described."""
-        return self._placement
-
-    @cached_property
-    def _placement(self) -> tuple[FloatArray, FloatArray]:
         parts = self.tree.parts
         return self.carrier.placed(*parts.start, parts.defaults)
 

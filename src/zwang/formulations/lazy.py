@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar, overload
 __all__ = ["Remembered", "computed_once"]
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 K = TypeVar("K")
 
 
@@ -27,18 +28,18 @@ class Remembered(dict[K, T]):
         super().__setitem__(key, value)
 
 
-class computed_once(Generic[T]):  # noqa: N801 - used as a decorator, like property
+class computed_once(Generic[T_co]):  # noqa: N801 - used as a decorator, like property
     """Decorator: the method runs on first access and its result replaces it on the instance."""
 
-    def __init__(self, method: Callable[[Any], T]) -> None:
+    def __init__(self, method: Callable[[Any], T_co]) -> None:
         self.method = method
         self.__doc__ = method.__doc__
         self.name = method.__name__
 
     @overload
-    def __get__(self, instance: None, owner: type) -> computed_once[T]: ...
+    def __get__(self, instance: None, owner: type) -> computed_once[T_co]: ...
     @overload
-    def __get__(self, instance: object, owner: type) -> T: ...
+    def __get__(self, instance: object, owner: type) -> T_co: ...
     def __get__(self, instance: Any, owner: type) -> Any:
         if instance is None:
             return self

@@ -88,7 +88,7 @@ if TYPE_CHECKING:
     from zwang.library.satellites import satellite_formation
     from zwang.library.skates import chaplygin_sleigh, knife_edge, snakeboard
     from zwang.library.speeds import appell_hamel, constant_speed_particle
-    from zwang.system import State
+    from zwang.state import State
 
 __all__ = [
     "andrews",

@@ -13,7 +13,8 @@ import numpy as np
 from zwang.errors import InputError
 from zwang.functions.constraint import Constraint, position
 from zwang.library import draw
-from zwang.system import State, System
+from zwang.state import State
+from zwang.system import System
 
 __all__ = [
     "SQUEEZER",

@@ -17,7 +17,8 @@ from zwang.functions.constraint import Constraint, position
 from zwang.library import draw
 from zwang.rotation import quaternion, quaternion_motion
 from zwang.rotation.arrays import matvec, tilde
-from zwang.system import State, System
+from zwang.state import State
+from zwang.system import System
 
 __all__ = ["FORMS", "rotating_body", "rotating_body_states"]
 

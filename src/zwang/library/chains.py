@@ -11,7 +11,8 @@ import numpy as np
 
 from zwang.functions.constraint import position
 from zwang.library import draw
-from zwang.system import State, System
+from zwang.state import State
+from zwang.system import System
 
 __all__ = ["three_mass_chain", "three_mass_chain_states", "two_mass_chain", "two_mass_chain_states"]
 

@@ -25,7 +25,8 @@ from zwang.library.disk_equations import (
     rolling_force,
     rolling_mass,
 )
-from zwang.system import State, System
+from zwang.state import State
+from zwang.system import System
 
 __all__ = [
     "ROLLING_FORMS",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from zwang.system import State
+from zwang.state import State
 from zwang.terms import FloatArray
 
 __all__ = ["columns", "instants", "normal", "state", "tangent", "unit"]

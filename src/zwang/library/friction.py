@@ -8,7 +8,8 @@ import numpy as np
 
 from zwang.functions.constraint import position
 from zwang.library import draw
-from zwang.system import State, System
+from zwang.state import State
+from zwang.system import System
 
 __all__ = ["rough_wire_bead", "rough_wire_bead_states"]
 

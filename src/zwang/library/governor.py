@@ -8,7 +8,8 @@ import numpy as np
 
 from zwang.functions.constraint import Constraint, position
 from zwang.library import draw
-from zwang.system import State, System
+from zwang.state import State
+from zwang.system import System
 
 __all__ = ["flyball_governor", "flyball_governor_start", "flyball_governor_states"]
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from zwang.functions.constraint import position, velocity
 from zwang.library import draw
-from zwang.system import State, System
+from zwang.state import State
+from zwang.system import System
 
 __all__ = [
     "kepler_ellipse",

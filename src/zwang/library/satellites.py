@@ -18,7 +18,8 @@ import numpy as np
 
 from zwang.functions.constraint import Constraint, position
 from zwang.library import draw
-from zwang.system import State, System
+from zwang.state import State
+from zwang.system import System
 
 __all__ = ["formation_program", "satellite_formation", "satellite_formation_states"]
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from zwang.functions.constraint import velocity
 from zwang.library import draw
-from zwang.system import State, System
+from zwang.state import State
+from zwang.system import System
 
 __all__ = [
     "appell_hamel",

@@ -8,5 +8,6 @@
     between        states between saved ones
     crew           the threads of an ensemble; interrupt, Ctrl-C
 
-All of it sees a `zwang.system.System` from outside: models, kernels and loops are further down.
+All of it sees a system from outside, as `zwang.equations.Equations`; kernels and loops are further
+down.
 """

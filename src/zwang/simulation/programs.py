@@ -15,7 +15,7 @@ from zwang.simulation.reference import reference_program
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
-    from zwang.system import System
+    from zwang.equations import Equations
 
 __all__ = ["Many", "acting_of_many", "expressions_of", "in_python", "program_of"]
 
@@ -40,7 +40,7 @@ class Many(NamedTuple):
 
 
 def program_of(
-    system: System,
+    system: Equations,
     y: FloatArray,
     t: float,
     p: FloatArray,
@@ -83,7 +83,7 @@ def program_of(
     return programs[key]
 
 
-def in_python(system: System, settings: Settings) -> str:
+def in_python(system: Equations, settings: Settings) -> str:
     """Why the equations of a system are evaluated in Python, a note; empty if they are compiled."""
     slower = "the equations of motion were evaluated in Python, which is slower"
     if settings.formulation != "auto":
@@ -98,7 +98,7 @@ def in_python(system: System, settings: Settings) -> str:
 NEARLY_DEPENDENT = 1e-5
 
 
-def _redundant_rows(system: System, y: FloatArray, t: float, p: FloatArray) -> bool:
+def _redundant_rows(system: Equations, y: FloatArray, t: float, p: FloatArray) -> bool:
     nq = len(system.coordinates)
     (A,) = system.evaluator("rows", lambda m: {"A": m.A}, y[:nq], y[nq:], np.asarray(t), p)
     A = A.reshape(-1, len(y) - nq)
@@ -107,14 +107,16 @@ def _redundant_rows(system: System, y: FloatArray, t: float, p: FloatArray) -> b
     return bool(np.linalg.matrix_rank(A, tol=NEARLY_DEPENDENT) < len(A)) if A.size else False
 
 
-def _acting(system: System, y: FloatArray, t: float, p: FloatArray, settings: Settings) -> Acting:
+def _acting(
+    system: Equations, y: FloatArray, t: float, p: FloatArray, settings: Settings
+) -> Acting:
     """Which constraint rows act in the program."""
     if not _may_be_redundant(system):
         return Acting()
     return redundant_rows(system, y, t, p, settings.until - t)
 
 
-def acting_of_many(system: System, many: Many) -> list[Acting]:
+def acting_of_many(system: Equations, many: Many) -> list[Acting]:
     """Rows that act at each of many starts."""
     Y, t, P, settings, _, terms = many
     if not _may_be_redundant(system) or not len(Y):
@@ -122,12 +124,12 @@ def acting_of_many(system: System, many: Many) -> list[Acting]:
     return redundant_rows_of_many(system, Y, t, P, settings.until - t, *terms())
 
 
-def _may_be_redundant(system: System) -> bool:
+def _may_be_redundant(system: Equations) -> bool:
     """Whether rows may be left out; a law of the reaction may look at the multiplier of any row."""
     return not (system.rows_independent or system.reaction_dependent)
 
 
-def expressions_of(system: System, rows: Acting, *, singular: bool) -> Expressions:
+def expressions_of(system: Equations, rows: Acting, *, singular: bool) -> Expressions:
     """What the program of a system computes from, and which of its rows act."""
     import casadi as ca
 

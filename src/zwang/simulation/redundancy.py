@@ -27,7 +27,7 @@ from zwang.functions.derive import depends_on
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
-    from zwang.system import System
+    from zwang.equations import Equations
 
 __all__ = ["Acting", "deficit", "redundant_rows", "redundant_rows_of_many", "scaled_rows_at"]
 
@@ -72,7 +72,9 @@ _UNKNOWN: Any = object()
 _ALL = Acting()
 
 
-def redundant_rows(system: System, y: FloatArray, t: float, p: FloatArray, span: float) -> Acting:
+def redundant_rows(
+    system: Equations, y: FloatArray, t: float, p: FloatArray, span: float
+) -> Acting:
     """Which rows of A can be left out.
 
     A mechanism is walked through once, from its placement; at a start where the rows found there
@@ -106,7 +108,7 @@ def redundant_rows(system: System, y: FloatArray, t: float, p: FloatArray, span:
 
 
 def redundant_rows_of_many(
-    system: System,
+    system: Equations,
     Y: FloatArray,
     t: float,
     P: FloatArray,
@@ -158,7 +160,7 @@ class _Known(Remembered[Any, Any]):
     system : whose rows.
     """
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: Equations) -> None:
         super().__init__(KEPT)
         import casadi as ca
 
@@ -172,7 +174,7 @@ class _Known(Remembered[Any, Any]):
         self.unused = np.setdiff1d(np.arange(len(self.defaults)), self.used)
 
     @classmethod
-    def of(cls, system: System) -> _Known:
+    def of(cls, system: Equations) -> _Known:
         """What is known of a system, kept with it."""
         if "_redundancy" not in system.__dict__:
             system.__dict__["_redundancy"] = cls(system)
@@ -231,7 +233,7 @@ def may_go(rows: FloatArray, numbers: tuple[int, ...]) -> np.ndarray:
 class _View:
     """Rows, values and kinematics of a system at a state."""
 
-    def __init__(self, system: System, p: FloatArray) -> None:
+    def __init__(self, system: Equations, p: FloatArray) -> None:
         self.system, self.p = system, p
         self.nv = len(system.velocities)
         self.at_position = np.array([level == "position" for level in system.row_levels()], bool)
@@ -278,7 +280,7 @@ class _View:
 
 
 def scaled_rows_at(
-    system: System, q: FloatArray, v: FloatArray, t: float, p: FloatArray
+    system: Equations, q: FloatArray, v: FloatArray, t: float, p: FloatArray
 ) -> FloatArray:
     """A at a state, with velocities and rows scaled."""
     if not system.by_blocks:

@@ -24,8 +24,8 @@ from zwang.kernels.element import Kernel
 from zwang.kernels.expression import Port
 
 if TYPE_CHECKING:
+    from zwang.equations import Equations
     from zwang.functions.opaque import Call
-    from zwang.system import System
 
 __all__ = ["ReferenceProgram", "reference_program"]
 
@@ -42,7 +42,12 @@ class _Derivative(CalledKernel):
     """
 
     def __init__(
-        self, system: System, e: Expressions, formulation: str, project: Kernel | None, rate: float
+        self,
+        system: Equations,
+        e: Expressions,
+        formulation: str,
+        project: Kernel | None,
+        rate: float,
     ) -> None:
         ports = [Port(k, x.numel()) for k, x in zip("qvtp", (e.q, e.v, e.t, e.p), strict=True)]
         super().__init__("derivative", tuple(ports), (ports[0], ports[1]))
@@ -126,7 +131,7 @@ def _needs_expressions(what: str) -> InputError:
 
 
 def reference_program(
-    system: System, e: Expressions, formulation: str, *, redundant: bool, rate: float
+    system: Equations, e: Expressions, formulation: str, *, redundant: bool, rate: float
 ) -> Program:
     """The program of a system with v̇ by a formulation, or by the best one if it is "auto".
 

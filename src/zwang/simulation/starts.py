@@ -22,6 +22,7 @@ from zwang.simulation.redundancy import Acting
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
+    from zwang.equations import Equations
     from zwang.system import System
 
 __all__ = ["LANES", "Starts", "all_regular", "terms_at"]
@@ -159,7 +160,7 @@ def _by_program(starts: list[int], programs: list[Any]) -> list[tuple[Any, list[
 
 
 def terms_at(
-    system: System, Y: FloatArray, t: float, P: FloatArray
+    system: Equations, Y: FloatArray, t: float, P: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """M (N, nv, nv) and A (N, m, nv) at states (N, n) with parameters (N, np)."""
     import casadi as ca
