@@ -44,7 +44,7 @@ from zwang.simulation.starts import LANES, Starts
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
-    from zwang.integrators.loop import RankLog
+    from zwang.integrators.output import RankLog
     from zwang.system import System
 
 __all__ = ["Runs", "simulate_many"]

@@ -21,7 +21,7 @@ from zwang.functions.arguments import single_time
 from zwang.functions.event import Event, events_of
 from zwang.integrators import shared as sh
 from zwang.integrators.choose import start_loop
-from zwang.integrators.loop import Chunk
+from zwang.integrators.output import Chunk
 from zwang.integrators.pace import Pace
 from zwang.integrators.settings import Drift, OnSingular, Settings
 from zwang.progress import Progress, Report, reporting

@@ -6,7 +6,7 @@ import pytest
 import zwang as zw
 from zwang.integrators import shared as sh
 from zwang.integrators.choose import start_loop
-from zwang.integrators.loop import Output
+from zwang.integrators.output import Output
 from zwang.simulation.choices import choices_of
 from zwang.simulation.programs import program_of
 

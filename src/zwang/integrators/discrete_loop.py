@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from zwang.integrators import discrete
 from zwang.integrators import shared as sh
-from zwang.integrators.loop import Loop, Output
+from zwang.integrators.loop import Loop
+from zwang.integrators.output import Output
 from zwang.integrators.settings import Drift
 from zwang.kernels.call import call
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from zwang.integrators import explicit
 from zwang.integrators import shared as sh
-from zwang.integrators.loop import Loop, Output
+from zwang.integrators.loop import Loop
+from zwang.integrators.output import Output
 from zwang.integrators.tableaus import TABLEAUS
 
 __all__ = ["ExplicitLoop", "held_back"]

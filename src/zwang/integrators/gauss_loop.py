@@ -10,7 +10,8 @@ from zwang.integrators import gauss
 from zwang.integrators import gauss_nodes as nodes
 from zwang.integrators import shared as sh
 from zwang.integrators.collocation import gauss as gauss_points
-from zwang.integrators.loop import Loop, Output
+from zwang.integrators.loop import Loop
+from zwang.integrators.output import Output
 from zwang.kernels.element import address
 from zwang.kernels.mixing import NODES
 from zwang.terms import FloatArray

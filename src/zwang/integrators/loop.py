@@ -16,207 +16,27 @@ Everything else, here and in the driver, is the same for all methods.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from operator import add, itemgetter
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
-from zwang.engine.carrier import Carrier
 from zwang.engine.program import Program
 from zwang.integrators import shared as sh
-from zwang.integrators import singular as sg
-from zwang.integrators.settings import Drift, OnSingular, Settings
+from zwang.integrators.frame import Frame
+from zwang.integrators.output import RANK_ROWS, Chunk, Output, left
+from zwang.integrators.settings import Settings
 from zwang.integrators.watching import PARTS
 from zwang.kernels.call import call
 from zwang.kernels.element import Kernel
 from zwang.terms import FloatArray
 
-__all__ = ["Chunk", "Loop", "Output", "RankLog", "left", "met_all_rows", "rank_logs", "work_of"]
+__all__ = ["Loop", "met_all_rows", "work_of"]
 
 #: Rows of the output buffer: enough to keep the interpreter out of the loop, little memory.
 BUFFER_ROWS = 4096
 #: Steps between returns to Python, for progress and Ctrl-C; some tens of milliseconds of work.
 STEPS_PER_CHUNK = 20_000
-#: Rank changes remembered between returns.
-RANK_ROWS = 256
-#: Frames that are kept with a program.
-FRAMES = 32
-
-
-class RankLog(NamedTuple):
-    """A change of rank: when, how many position rows are dependent, for longer?, the state."""
-
-    t: float
-    dependent_rows: int
-    lasting: bool
-    y: FloatArray
-
-
-class Chunk(NamedTuple):
-    """What one call of the compiled loop produced.
-
-    Attributes
-    ----------
-    code : why it returned, see `zwang.integrators.shared`.
-    t, y : saved times (lanes, rows) and states (lanes, rows, n̂), `filled` rows of each lane.
-    logs : what it wrote of changes of rank, (rows, …, lanes), `logged` rows of each lane.
-    parameters : of the lanes.
-    carrier : the way from the coordinates of the loop to those of the system, if they are others.
-    """
-
-    code: int
-    t: FloatArray
-    y: FloatArray
-    filled: list[int]
-    logs: FloatArray
-    logged: list[int]
-    parameters: FloatArray
-    carrier: Carrier | None
-
-    def saved(self, lane: int = 0) -> tuple[FloatArray, FloatArray]:
-        """Saved times (rows,) and states (rows, n) of a lane, in the coordinates of the system."""
-        t, y = self.saved_in_own(lane)
-        return t, left(y, t, self.carrier, self.parameters[:, lane])
-
-    def saved_in_own(self, lane: int = 0) -> tuple[FloatArray, FloatArray]:
-        """The same in the coordinates of the loop."""
-        rows = self.filled[lane]
-        return self.t[lane, :rows].copy(), self.y[lane, :rows].copy()
-
-    def ranks(self, lane: int = 0) -> list[RankLog]:
-        """Changes of rank of a lane."""
-        rows = self.logs[: self.logged[lane], :, lane]
-        return rank_logs(rows, self.carrier, self.parameters[:, lane])
-
-
-def left(y: FloatArray, t: FloatArray, carrier: Carrier | None, p: FloatArray) -> FloatArray:
-    """States (rows, n̂) of a loop at times (rows,), in the coordinates of the system."""
-    if carrier is None or not len(t):
-        return y if carrier is None else np.empty((0, sum(carrier.outer)))
-    return carrier.leave(y, t, p)
-
-
-def rank_logs(rows: FloatArray, carrier: Carrier | None, p: FloatArray) -> list[RankLog]:
-    """What a loop wrote of changes of rank in a lane."""
-    if not len(rows):
-        return []
-    states = left(rows[:, sg.STATE :].copy(), rows[:, 0].copy(), carrier, p)
-    told = zip(rows[:, : sg.LOG].tolist(), states, strict=True)
-    return [RankLog(t, int(dependent), bool(lasting), y) for (t, dependent, lasting), y in told]
-
-
-@dataclass(frozen=True)
-class Frame:
-    """What loops of one program have in common whose choices are the same: nothing in it changes.
-
-    Attributes
-    ----------
-    scales, absolute : as given, and the absolute part of the tolerance, (n,).
-    entry_sizes : of each lane the size below which an entry's error is absolute, and 1 where it is
-        relative above that, 0 where it is absolute whatever the entry, (2, n, W).
-    addresses : of the kernels.
-    largest : the kernel whose work array will do for all of them.
-    memory, counts : of a loop before it begins, but for the time.
-    event_count : event functions.
-    sizes : coordinates, position rows, rows of residuals, event functions.
-    options : whether to project, to save every step, to look for events, to return where rank is
-        lost: the run is to stop there, or rows left out may have to act in place of others.
-    """
-
-    scales: FloatArray
-    absolute: FloatArray
-    entry_sizes: FloatArray
-    addresses: np.ndarray
-    largest: Kernel
-    memory: np.ndarray
-    counts: np.ndarray
-    event_count: int
-    sizes: np.ndarray
-    options: tuple[bool, bool, bool, bool]
-
-    @classmethod
-    def of(
-        cls,
-        program: Program,
-        settings: Settings,
-        scales: FloatArray,
-        events: Kernel | None,
-        kernels: tuple[str, ...],
-        *,
-        every_step: bool,
-        carried: bool,
-    ) -> Frame:
-        """What it is, kept with the program unless there are events."""
-        projects = settings.drift is Drift.PROJECTION
-        stops = settings.on_singular is OnSingular.STOP
-        chosen = settings.tolerance, projects, stops, kernels
-        key = *chosen, every_step, carried, scales.tobytes()
-        found = program.frames.get(key) if events is None else None
-        if found is None:
-            if program.carrier is not None and not carried:
-                scales = program.carrier.scales(scales)
-            found = cls._made(program, scales, events, *chosen, every_step=every_step)
-            if events is None:
-                if len(program.frames) >= FRAMES:
-                    program.frames.clear()
-                program.frames[key] = found
-        return found
-
-    @classmethod
-    def _made(
-        cls,
-        program: Program,
-        scales: FloatArray,
-        events: Kernel | None,
-        tolerance: float,
-        projects: bool,  # noqa: FBT001 - by position alone
-        stops: bool,  # noqa: FBT001 - by position alone
-        kernels: tuple[str, ...],
-        *,
-        every_step: bool,
-    ) -> Frame:
-        sizes = np.stack([np.abs(scales), np.where(scales < 0.0, 0.0, 1.0)])
-        count, W = 0 if events is None else events.outputs[0].size, program.lanes
-        memory, counts = np.zeros((sh.REALS, W)), np.zeros((sh.COUNTS, W), dtype=np.int64)
-        memory[sh.ERROR] = sh.LEAST_ERROR
-        memory[sh.PIVOT] = memory[sh.AHEAD] = np.inf  # not known
-        counts[sh.ACTIVE] = counts[sh.FALLING] = 1
-        return cls(
-            np.array(scales, dtype=float),
-            tolerance * np.maximum(np.abs(scales), 1e-300),
-            np.repeat(sizes[:, :, None], W, axis=2),
-            program.addresses(events, kernels),
-            program.largest(events, kernels),
-            memory,
-            counts,
-            count,
-            np.array([program.nq, *program.rows[:2], count]),
-            (
-                projects and program.rows[1] > 0,
-                every_step,
-                count > 0,
-                stops or len(program.left_out) > 0,
-            ),
-        )
-
-
-class Output:
-    """What a compiled loop writes to, for W trajectories of n entries.
-
-    Attributes
-    ----------
-    t, y : saved times (W, rows) and states (W, rows, n), `filled` rows of each lane: lanes are at
-        different rows, and what one writes lies together.
-    ranks : each change of rank and the state there, `rank_rows` rows of each lane, see
-        `zwang.integrators.singular`.
-    """
-
-    def __init__(self, rows: int, n: int, W: int, rank_rows: int = RANK_ROWS) -> None:
-        self.t, self.y = np.empty((W, rows)), np.empty((W, rows, n))
-        self.filled = np.zeros(W, dtype=np.int64)
-        self.ranks = np.empty((rank_rows, sg.LOG + n, W))
-        self.rank_rows = np.zeros(W, dtype=np.int64)
 
 
 class Loop(ABC):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from zwang.integrators import shared as sh
 
 if TYPE_CHECKING:
-    from zwang.integrators.loop import Chunk, Loop
+    from zwang.integrators.loop import Loop
+    from zwang.integrators.output import Chunk
     from zwang.integrators.relay import Relay
 
 __all__ = ["Pace"]

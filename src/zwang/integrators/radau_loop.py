@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from zwang.integrators import radau, radau_stages
-from zwang.integrators.loop import Loop, Output
+from zwang.integrators.loop import Loop
+from zwang.integrators.output import Output
 
 __all__ = ["RadauLoop"]
 

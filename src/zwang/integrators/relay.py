@@ -12,7 +12,7 @@ import numpy as np
 
 from zwang.integrators import shared as sh
 from zwang.integrators.explicit import FIRST, OUTCOMES, POINT, advance
-from zwang.integrators.loop import Output, RankLog, left, rank_logs
+from zwang.integrators.output import Output, RankLog, left, rank_logs
 from zwang.integrators.shared import (
     ACTIVE,
     DONE,

@@ -15,7 +15,7 @@ from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.engine.program import Program
-    from zwang.integrators.loop import RankLog
+    from zwang.integrators.output import RankLog
     from zwang.system import System
 
 __all__ = [
