@@ -125,7 +125,7 @@ def test_motions_that_are_not_determined_are_refused_as_by_simulate():
 
 def test_values_that_no_body_can_have_stop_no_other():
     top = zw.Mechanism()
-    top.body("rotor", inertia=zw.inertia.principal(1.0, [1.0, 1.0, 1.5]))
+    top.body("rotor", inertia=zw.inertia.principal(1.0, [1.0, 1.0, 1.5]), free=True)
     values = {"rotor.inertia": [[1.0, 1.0, 1.5], [1.0, 1.0, 2.5], [2.0, 2.0, 2.0]]}
     start = top.assemble()
     runs = top.simulate_many(start.q, start.v, until=0.1, parameters=values)

@@ -192,7 +192,7 @@ class _Search:
 
 
 class _Buckets:
-    """Pivots by degree; ties go to the smallest index, so that the order is always the same."""
+    """Pivots by degree; of equal ones the last that changed is first, then the smallest index."""
 
     def __init__(self, degrees: dict[Pivot, int]) -> None:
         self.degree = degrees

@@ -30,10 +30,10 @@ __all__ = [
     "Expressions",
     "Factor",
     "accelerate",
-    "along",
     "entries_of",
-    "jacobian",
+    "law_slope",
     "project",
+    "seen_by",
     "triplets",
 ]
 
@@ -241,74 +241,6 @@ def accelerate(e: Expressions) -> tuple[casadi.SX, casadi.SX, Factor | None]:
     return a, lam, factor
 
 
-def jacobian(e: Expressions) -> casadi.SX:
-    """∂(q̇, v̇)/∂(q, v), shape (nq + nv, nq + nv).
-
-    What v̇ solves is differentiated, not the way to its solution: with x any entry of (q, v), and v̇
-    and λ held on the right,
-
-        M ∂v̇ − Aᵀ ∂λ = ∂(Q + C + Aᵀλ − M v̇)/∂x + (∂C/∂λ) ∂λ,     A ∂v̇ = ∂(b − A v̇)/∂x,
-
-    one solve with the factor of v̇ for each x.
-    """
-    import casadi as ca
-
-    a, lam, factor = accelerate(e)
-    y = ca.vertcat(e.q, e.v)
-    if factor is None:
-        return ca.jacobian(ca.vertcat(e.q_dot, a), y)
-    n = factor.n
-    held, values, residual = _held(e, factor, a, lam)
-    right = ca.substitute(ca.jacobian(residual, y), held, values)
-    sides = [(right[:n, k], right[n:, k]) for k in range(y.numel())]
-    columns = [factor.respond(f, b) for f, b in sides]
-    if e.law is not None:
-        held_lam = held[n:]
-        seen = _seen(e.law, held_lam)
-        dC = ca.substitute(ca.jacobian(e.law, held_lam[seen]), held, values)
-        slope = _law_slope(factor, dC, seen)
-        forces = [ca.mtimes(dC, ca.solve(slope, dlam[seen])) for _, dlam in columns]
-        columns = [factor.respond(f + more, b) for (f, b), more in zip(sides, forces, strict=True)]
-    rows = ca.horzcat(*(da for da, _ in columns))
-    return ca.vertcat(ca.jacobian(e.q_dot, y), rows)
-
-
-def along(e: Expressions, direction: casadi.SX) -> casadi.SX:
-    """The product of `jacobian` with a direction, shape (nq + nv, 1), by one solve."""
-    import casadi as ca
-
-    a, lam, factor = accelerate(e)
-    y = ca.vertcat(e.q, e.v)
-    if factor is None:
-        return ca.jtimes(ca.vertcat(e.q_dot, a), y, direction)
-    n = factor.n
-    held, values, residual = _held(e, factor, a, lam)
-    right = ca.substitute(ca.jtimes(residual, y, direction), held, values)
-    da, dlam = factor.respond(right[:n], right[n:])
-    if e.law is not None:
-        held_lam = held[n:]
-        seen = _seen(e.law, held_lam)
-        dC = ca.substitute(ca.jacobian(e.law, held_lam[seen]), held, values)
-        more = ca.mtimes(dC, ca.solve(_law_slope(factor, dC, seen), dlam[seen]))
-        da, _ = factor.respond(right[:n] + more, right[n:])
-    return ca.vertcat(ca.jtimes(e.q_dot, y, direction), da)
-
-
-def _held(
-    e: Expressions, factor: Factor, a: casadi.SX, lam: casadi.SX
-) -> tuple[casadi.SX, casadi.SX, casadi.SX]:
-    """Symbols for (v̇, λ), their values, and what the equations miss by with the former."""
-    import casadi as ca
-
-    held_a = ca.SX.sym("a", factor.n)
-    held_lam = ca.SX.sym("lam", factor.m) if e.multipliers is None else e.multipliers
-    force = e.force if e.law is None else e.force + e.law
-    residual = ca.vertcat(
-        force + ca.mtimes(e.A.T, held_lam) - ca.mtimes(e.M, held_a), e.b - ca.mtimes(e.A, held_a)
-    )
-    return ca.vertcat(held_a, held_lam), ca.vertcat(a, lam), residual
-
-
 #: Newton steps for a law that depends on its reaction. Coulomb's is linear on each side of zero, so
 #: that two suffice once the side is right.
 LAW_STEPS = 5
@@ -328,14 +260,14 @@ def _with_law(e: Expressions, factor: Factor) -> tuple[casadi.SX, casadi.SX]:
     assert e.law is not None
     assert e.multipliers is not None
     symbols, law = e.multipliers, e.law
-    seen = _seen(law, symbols)
+    seen = seen_by(law, symbols)
     slopes = ca.jacobian(law, symbols[seen])
     _, ideal = factor.respond(e.force, e.b)
     lam = ideal
     for _ in range(LAW_STEPS):
         C, dC = (ca.substitute(x, symbols, lam) for x in (law, slopes))
         _, caused = factor.respond(e.force + C, e.b)
-        better = lam[seen] - ca.solve(_law_slope(factor, dC, seen), lam[seen] - caused[seen])
+        better = lam[seen] - ca.solve(law_slope(factor, dC, seen), lam[seen] - caused[seen])
         lam = ca.SX(caused)
         lam[seen] = better
     a, caused = factor.respond(e.force + ca.substitute(law, symbols, lam), e.b)
@@ -357,14 +289,14 @@ def _of_unit_length(e: Expressions) -> casadi.SX:
     return q
 
 
-def _seen(law: casadi.SX, symbols: casadi.SX) -> list[int]:
+def seen_by(law: casadi.SX, symbols: casadi.SX) -> list[int]:
     """Multipliers that the law looks at."""
     import casadi as ca
 
     return [i for i in range(symbols.numel()) if ca.depends_on(law, symbols[i])]
 
 
-def _law_slope(factor: Factor, dC: casadi.SX, seen: list[int]) -> casadi.SX:
+def law_slope(factor: Factor, dC: casadi.SX, seen: list[int]) -> casadi.SX:
     """∂g/∂λ of g(λ) = λ − λ(C(λ)), for the multipliers seen."""
     import casadi as ca
 

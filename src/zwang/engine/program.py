@@ -31,7 +31,8 @@ from zwang.engine.carrier import Carrier
 from zwang.engine.columns import ColumnsKernel
 from zwang.engine.direct import Direct, accelerations, is_direct
 from zwang.engine.discrete import METHODS, StageExpressions
-from zwang.engine.fused import Expressions, Factor, accelerate, along, jacobian, project
+from zwang.engine.fused import Expressions, Factor, accelerate, project
+from zwang.engine.jacobian import along, jacobian
 from zwang.errors import ZwangError
 from zwang.kernels.element import Kernel
 from zwang.kernels.element import compile as compile_kernel
@@ -222,10 +223,10 @@ def fuse(
     left_out : rows of the system that are not among those of `e`.
     carrier : the coordinates of `e`, if these are not those of the system.
     """
-    if stabilisation:
-        e = _stabilised(e, stabilisation)
     import casadi as ca
 
+    if stabilisation:
+        e = _stabilised(e, stabilisation)
     direction = ca.SX.sym("direction", e.q.numel() + e.v.numel())
     solved = cache(lambda: accelerate(e)[:2])
     alone = cache(lambda: accelerations(e)) if is_direct(e) else lambda: solved()[0]
