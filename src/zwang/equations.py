@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.diagnosis.explain import not_unique_error
+from zwang.diagnosis.explain import indefinite_error, not_unique_error
 from zwang.errors import InputError, UnknownNameError
 from zwang.formulations.lazy import computed_once
 from zwang.formulations.rank import DEFAULT_TOLERANCES, own_spectrum
@@ -319,6 +319,8 @@ class Equations:
             np.linalg.cholesky(terms.mass_matrix)
         except np.linalg.LinAlgError:
             scaled = ScaledSystem.of(terms, DEFAULT_TOLERANCES)
+            if scaled.mass.smallest < -DEFAULT_TOLERANCES.definite * max(scaled.mass.largest, 1.0):
+                raise indefinite_error(scaled) from None
             if not scaled.unique:
                 raise not_unique_error(scaled) from None
 

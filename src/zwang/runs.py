@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from zwang.errors import InputError
+from zwang.errors import InputError, shown
 from zwang.run.claims import claims
 from zwang.run.instants import with_instants
 from zwang.run.records import StoredRun, require_same_events, require_same_model
@@ -173,6 +173,11 @@ def verify(
     """
     from zwang.simulation.between import propagate
 
+    for name, count in (("intervals", intervals), ("sample", sample)):
+        if not (count is None and name == "intervals") and not isinstance(count, int | np.integer):
+            raise InputError(name, found=shown(count), expected="a whole number")
+        if count is not None and count < 1:
+            raise InputError(name, found=repr(count), expected="one or more")
     system = _system_of(system)
     stored = read_store(path)
     if stored.damage:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from zwang.errors import UnknownNameError, ZwangError
+from zwang.errors import InputError, UnknownNameError, ZwangError
 from zwang.functions.arguments import single_time
 from zwang.functions.event import Event, events_of
 from zwang.integrators import shared as sh
@@ -45,6 +45,7 @@ from zwang.simulation.choices import (
     choices_of,
     require_known,
     require_law,
+    require_pause,
     require_single,
     require_start,
 )
@@ -77,7 +78,7 @@ def simulate(
     v: Any = None,
     *,
     until: float,
-    start: float = 0.0,
+    start: float | None = None,
     tolerance: float = 1e-9,
     integrator: str = "order8",
     drift: str = "projection",
@@ -92,7 +93,7 @@ def simulate(
     scales: Mapping[str, float] | None = None,
     parameters: Mapping[str, Any] | None = None,
     events: Mapping[str, Event] | None = None,
-    inactive: Iterable[str] = (),
+    inactive: Iterable[str] | str | None = (),
     store: str | PathLike[str] | None = None,
     store_every: float = 1.0,
     progress: bool | Report | None = None,
@@ -105,7 +106,8 @@ def simulate(
     `companions` are files to go along with the stored run, name → content.
     """
     require_known("simulate", unknown, CHOICES)
-    start = single_time(q.t if hasattr(q, "t") else start)
+    require_pause(store_every)
+    start = _start_time(q, start)
     settings, times, sizes = choices_of(
         system,
         until=until,
@@ -132,7 +134,7 @@ def simulate(
         times,
         sizes,
         events_of(events),
-        frozenset(inactive),
+        frozenset([inactive] if isinstance(inactive, str) else inactive or ()),
         values,
         p,
         np.concatenate([q, v]),
@@ -151,6 +153,22 @@ def simulate(
     return simulation.result()
 
 
+def _start_time(state: Any, start: float | None) -> float:
+    """When to begin: as the state says or as asked for, which must not differ; zero otherwise."""
+    known = single_time(state.t) if hasattr(state, "t") else None
+    if start is None:
+        return 0.0 if known is None else known
+    asked = single_time(start)
+    if known is not None and known != asked:
+        raise InputError(
+            "start",
+            found=f"{asked:g} beside a state of t = {known:g} s",
+            expected="one time to begin at",
+            advice="Give q and v of the state, or replace its t.",
+        )
+    return asked
+
+
 #: Names of all choices.
 CHOICES = ("until", *(simulate.__kwdefaults__ or ()))
 
@@ -165,6 +183,7 @@ def resume(
     certify: bool | float = False,
 ) -> Run:
     """Go on with a stored run that was interrupted; `zwang.resume` documents it."""
+    require_pause(store_every)
     watched, stored = events_of(events), read_store(path)
     stored.require_sound()
     require_same_model(stored, system)
@@ -251,7 +270,8 @@ class _Simulation:
         self.inactive, self.parameters, self.p = origin.inactive, origin.parameters, origin.p
         for name in self.inactive:
             if name not in self.system.constraints:
-                raise UnknownNameError("inactive constraint", name, self.system.constraints)
+                known = self.system.constraints
+                raise UnknownNameError("inactive constraint", str(name), known)
         self.t: list[FloatArray] = []
         self.y: list[FloatArray] = []
         self.saved = 0

@@ -20,10 +20,24 @@ import zwang as zw
         ({"save": [0.2, 0.1]}, ["increase"]),
         ({"save": [0.0, 5.0]}, ["save", "0 to 1"]),
         ({"save": -0.1}, ["positive"]),
+        ({"save": "dense"}, ["dense", "run.at(t)"]),
+        ({"save": ["a"]}, ["save", "an interval or times"]),
+        ({"save": float("inf")}, ["save", "inf", "positive interval"]),
+        ({"scales": 3.0}, ["scales", "3.0", "dictionary"]),
+        ({"scales": {"x": float("inf")}}, ["scale of 'x'", "inf"]),
+        ({"scales": {"x": "a"}}, ["scale of 'x'", "a number"]),
+        ({"parameters": [1.0]}, ["parameters", "dictionary"]),
+        ({"store": 5}, ["store", "5", "path of a folder"]),
+        ({"store_every": -1.0}, ["store_every", "-1.0"]),
+        ({"store_every": "often"}, ["store_every", "often"]),
+        ({"events": {"e": lambda q: q}}, ["event 'e'", "2 values", "one value"]),
+        ({"events": {"e": lambda: float("nan")}}, ["event 'e'", "nan", "finite"]),
+        ({"q": zw.State(np.array([1.0, 0.0]), np.zeros(2), 0.5), "start": 0.2}, ["start", "0.5"]),
         ({"scales": {"z": 1.0}}, ["z"]),
         ({"scales": {"x": 0.0}}, ["positive"]),
         ({"parameters": {"l": 1.0}}, ["l", "L"]),
         ({"inactive": ["road"]}, ["road", "rod"]),
+        ({"inactive": "road"}, ["road", "rod"]),
         ({"step": -0.1}, ["step"]),
         ({"step": 1e-30}, ["step", "1e-30", "no time"]),
         ({"largest_step": 1e-30}, ["largest_step", "1e-30", "no time"]),
@@ -44,6 +58,17 @@ def test_bad_arguments_are_named(pendulum, arguments, words):
         pendulum.simulate(given.pop("q"), given.pop("v", None), **given)
     for word in words:
         assert word in str(caught.value)
+
+
+def test_a_negative_mass_is_named():
+    system = zw.System(
+        ["x", "y"],
+        parameters={"m": 1.0},
+        mass=lambda p: np.diag([1.0, p.m]),
+        force=lambda: [0.0, -1.0],
+    )
+    with pytest.raises(zw.InputError, match=r"negative kinetic energy.*rows of M for y"):
+        system.simulate([0.0, 0.0], until=1.0, parameters={"m": -1.0})
 
 
 def test_start_may_be_a_whole_number(pendulum):

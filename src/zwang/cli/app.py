@@ -67,7 +67,7 @@ def run(
         Path | None, typer.Option("-o", "--output", help="Folder of the run; a new one.")
     ] = None,
     *,
-    until: Annotated[float | None, typer.Option(help="End [s].")] = None,
+    until: Annotated[float | None, typer.Option(help="End in seconds.")] = None,
     tolerance: Annotated[float | None, typer.Option(help="Local error of a step.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a stopped run.")] = False,
     as_json: AsJson = False,

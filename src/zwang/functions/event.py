@@ -139,9 +139,13 @@ def events_of(given: Any) -> dict[str, Event]:
 
 def bounce(restitution: float = 1.0) -> Bounce:
     """An impact with ġ⁺ = −e ġ⁻ that keeps all constraints; see `event`."""
-    if not 0.0 <= restitution <= 1.0:
-        raise InputError("restitution", found=repr(restitution), expected="a number from 0 to 1")
-    return Bounce(restitution)
+    try:
+        e = float(restitution)
+    except (TypeError, ValueError):
+        e = np.nan
+    if not 0.0 <= e <= 1.0:
+        raise InputError("restitution", found=shown(restitution), expected="a number from 0 to 1")
+    return Bounce(e)
 
 
 def set_parameters(**values: Any) -> SetParameters:

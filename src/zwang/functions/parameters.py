@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from zwang.errors import InputError, UnknownNameError
+from zwang.errors import InputError, UnknownNameError, shown
 from zwang.functions.definition import parameter_value
 from zwang.terms import FloatArray
 
@@ -47,6 +47,10 @@ class Parameters:
     def vector(self, given: Mapping[str, Any] | None = None) -> FloatArray:
         """All values as one flat array; names and shapes that do not fit are refused."""
         result = self._vector.copy()
+        if not isinstance(given, Mapping | None):
+            raise InputError(
+                "parameters", found=shown(given), expected="a dictionary of names and values"
+            )
         for name, value in (given or {}).items():
             if name not in self._slots:
                 raise UnknownNameError("parameter", name, self._slots)

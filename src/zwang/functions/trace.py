@@ -137,7 +137,9 @@ def vector(what: str, result: Any, length: int | None = None) -> casadi.SX:
     flat = entries.ravel()
     if length is not None and flat.size != length:
         raise InputError(
-            what, found=counted(flat.size), expected=f"{length}, one for each velocity"
+            what,
+            found=counted(flat.size),
+            expected="one value" if length == 1 else f"{length}, one for each velocity",
         )
     return ca.vertcat(*(_checked(what, entry) for entry in flat)) if flat.size else ca.SX(0, 1)
 
@@ -225,6 +227,8 @@ def _checked(what: str, entry: Any) -> casadi.SX:
         raise InputError(what, found="a complex number", expected="real numbers")
     if not isinstance(entry, Symbol | int | float | np.number):
         raise InputError(what, found=f"an entry of type {type(entry).__name__}", expected="numbers")
+    if isinstance(entry, int | float | np.number) and not np.isfinite(entry):
+        raise InputError(what, found=f"the value {entry}", expected="finite numbers")
     value = expression(entry)
     if value.is_constant() and not np.isfinite(float(value)):
         raise InputError(what, found=f"the value {float(value)}", expected="finite numbers")

@@ -7,7 +7,7 @@ write_model(mechanism, path)      the same back to a file
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -163,7 +163,7 @@ class Model:
         if state is None:
             state = self.start(given.get("parameters"))
         companions = None if given.get("store") is None else self._companions()
-        with self.telling("simulation"):
+        with self.telling("simulation", given=choices):
             run = simulate(self.system, state, companions=companions, **given)
         return run if companions else replace(run, companions=self._companions)
 
@@ -174,16 +174,19 @@ class Model:
         return resume(path, self.system, events=self.events, **choices)
 
     @contextmanager
-    def telling(self, table: str) -> Iterator[None]:
+    def telling(self, table: str, given: Iterable[str] = ()) -> Iterator[None]:
         """Tell errors of the library, while this is entered, of their place in the file.
 
         Parameters
         ----------
         table : the one whose keys wrong arguments come from.
+        given : arguments that do not come from the file.
         """
         try:
             yield
         except InputError as error:
+            if error.what.partition(" ")[0] in given:
+                raise
             raise _narrowed(self._root.under(table), error).blamed(error) from None
         except StoreError:
             raise  # about a folder, and nothing that the file says

@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from zwang.errors import DamageError, InputError, StoreError
+from zwang.errors import DamageError, InputError, StoreError, shown
 from zwang.terms import FloatArray
 
 __all__ = ["FORMAT", "Store", "Stored", "companion", "read_store"]
@@ -50,6 +50,14 @@ def digest(content: bytes | FloatArray) -> str:
     if not isinstance(content, bytes):
         content = np.ascontiguousarray(content, dtype="<f8").tobytes()
     return hashlib.sha256(content).hexdigest()
+
+
+def _path(path: Any) -> Path:
+    """Where a store is, ``~`` being the folder of the user."""
+    try:
+        return Path(path).expanduser()
+    except TypeError:
+        raise InputError("store", found=shown(path), expected="the path of a folder") from None
 
 
 @contextmanager
@@ -134,7 +142,7 @@ class Store:
         """
         import zarr
 
-        path = Path(path)
+        path = _path(path)
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise InputError(
                 f"store {str(path)!r}",
@@ -389,7 +397,7 @@ def companion(path: str | os.PathLike[str], name: str) -> Path:
 
 def read_store(path: str | os.PathLike[str]) -> Stored:
     """Open a stored run and check its hashes; what follows the first damage is left out."""
-    path = Path(path)
+    path = _path(path)
     record = path / _RECORD
     try:
         content = (record / "header.json").read_bytes()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from zwang.errors import InputError, UnknownNameError
+from zwang.errors import InputError, UnknownNameError, shown
 from zwang.integrators.settings import Coordinates, Drift, OnSingular, Settings
 from zwang.terms import FloatArray
 
@@ -22,6 +22,7 @@ __all__ = [
     "choices_of",
     "require_known",
     "require_law",
+    "require_pause",
     "require_single",
     "require_start",
 ]
@@ -104,6 +105,12 @@ def _number(name: str, value: Any) -> float:
         raise InputError(name, found=repr(value), expected="a number") from None
 
 
+def require_pause(store_every: Any) -> None:
+    """Refuse what is no time between commits."""
+    if not _number("store_every", store_every) >= 0.0:
+        raise InputError("store_every", found=repr(store_every), expected="seconds, not negative")
+
+
 def require_known(function: str, given: Iterable[str], known: Sequence[str]) -> None:
     """Refuse an argument that a function does not have, by name."""
     for name in given:
@@ -123,10 +130,18 @@ def _save_times(save: Any, start: float, until: float) -> FloatArray | None:
     if save is None or (isinstance(save, str) and save == "steps"):
         return None
     if isinstance(save, str):
-        raise InputError("save", found=repr(save), expected="'steps', an interval or times")
-    times = np.asarray(save, dtype=float)
+        raise InputError(
+            "save",
+            found=repr(save),
+            expected="'steps', an interval or times",
+            advice="run.at(t) gives states at all times between those saved.",
+        )
+    try:
+        times = np.asarray(save, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError("save", found=shown(save), expected="an interval or times") from None
     if times.ndim == 0:
-        if not times > 0.0:
+        if not 0.0 < times < np.inf:
             raise InputError("save", found=repr(save), expected="a positive interval in seconds")
         count = int(np.floor((until - start) / float(times) * (1.0 + 1e-12)))
         times = start + float(times) * np.arange(count + 1)
@@ -152,15 +167,18 @@ def _increase(times: FloatArray) -> bool:
 def _scales(system: System, scales: Mapping[str, float] | None) -> FloatArray:
     result = np.empty(len(system.coordinates) + len(system.velocities))
     result.fill(1.0)
-    if not scales:
+    if scales is None:
         return result
+    if not isinstance(scales, Mapping):
+        raise InputError("scales", found=shown(scales), expected="a dictionary of names and sizes")
     names = system.coordinates + system.velocities
     for name, value in scales.items():
         if name not in names:
             raise UnknownNameError("scale", name, names)
-        if not value > 0.0:
+        size = _number(f"scale of {name!r}", value)
+        if not 0.0 < size < np.inf:
             raise InputError(f"scale of {name!r}", found=repr(value), expected="a positive number")
-        result[names.index(name)] = value
+        result[names.index(name)] = size
     return result
 
 

@@ -1,0 +1,5 @@
+"""``python -m zwang``: the command line where no script of that name is at hand."""
+
+from zwang.cli.app import main
+
+main()
