@@ -40,7 +40,7 @@ from zwang.simulation.lost_rank import (
     rank_changes,
 )
 from zwang.simulation.programs import in_python, program_of
-from zwang.simulation.starts import LANES, Starts
+from zwang.simulation.starts import LANES, Starts, start_time
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -210,6 +210,7 @@ class _Trajectory:
             notes,
             c.scales,
             partial(c.again, i),
+            times=c.times,
         )
 
 
@@ -219,7 +220,7 @@ def simulate_many(
     v: Any = None,
     *,
     until: float,
-    start: float = 0.0,
+    start: float | None = None,
     parameters: Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: bool | Report | None = None,
@@ -230,7 +231,8 @@ def simulate_many(
     interval = interval_of(certify)
     with postponed_interrupt() as interrupt, reporting(progress=progress) as report:
         crew = Crew(_threads(threads), interrupt, report)
-        runs = _simulate_many(system, q, v, until, start, parameters or {}, choices, crew)
+        begin = start_time(q, start)
+        runs = _simulate_many(system, q, v, until, begin, parameters or {}, choices, crew)
     return runs if interval is None else Runs([certified(run, interval) for run in runs])
 
 

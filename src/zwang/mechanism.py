@@ -730,10 +730,11 @@ class Mechanism(Builder):
 
         Without starts, each begins from the placement, put together with its own parameters.
         """
-        starts = self._starts(choices.get("parameters") or {}) if q is None else q
-        return self.system.simulate_many(starts, v, **choices)
+        if q is None:
+            q = self._starts(choices.get("parameters") or {}, choices.get("start") or 0.0)
+        return self.system.simulate_many(q, v, **choices)
 
-    def _starts(self, parameters: Mapping[str, Any]) -> Any:
+    def _starts(self, parameters: Mapping[str, Any], t: float) -> Any:
         """The assembled placement for each set of parameters; as placed where that fails.
 
         Such a start is refused, by its trajectory alone.
@@ -743,14 +744,14 @@ class Mechanism(Builder):
         many = {k: x for k, x in parameters.items() if np.ndim(x) == shapes.get(k)}
         counts = {len(x) for x in many.values()}
         if len(counts) != 1:  # one start for all; different numbers of values are refused later
-            return system.assemble(parameters=None if counts else parameters)
+            return system.assemble(t=t, parameters=None if counts else parameters)
         starts: list[Any] = []
         for values in zip(*many.values(), strict=True):
             try:
                 given = {**parameters, **dict(zip(many, values, strict=True))}
-                starts.append(system.assemble(parameters=given))
+                starts.append(system.assemble(t=t, parameters=given))
             except ZwangError:
-                starts.append(State(*system.placement))
+                starts.append(State(*system.placement, t))
         return starts
 
     def solve(self, q: Any = None, v: Any = None, t: Any = 0.0, **choices: Any) -> Solution:

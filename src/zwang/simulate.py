@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from zwang.errors import InputError, UnknownNameError, ZwangError
-from zwang.functions.arguments import single_time
+from zwang.errors import UnknownNameError, ZwangError
 from zwang.functions.event import Event, events_of
 from zwang.integrators import shared as sh
 from zwang.integrators.choose import start_loop
@@ -60,6 +59,7 @@ from zwang.simulation.lost_rank import (
     rank_changes,
 )
 from zwang.simulation.programs import in_python, program_of
+from zwang.simulation.starts import start_time
 from zwang.simulation.watch import Met, Watch
 from zwang.terms import FloatArray
 
@@ -107,7 +107,7 @@ def simulate(
     """
     require_known("simulate", unknown, CHOICES)
     require_pause(store_every)
-    start = _start_time(q, start)
+    start = start_time(q, start)
     settings, times, sizes = choices_of(
         system,
         until=until,
@@ -151,22 +151,6 @@ def simulate(
                 simulation.keep(store, store_every, companions)
                 simulation.run(report)
     return simulation.result()
-
-
-def _start_time(state: Any, start: float | None) -> float:
-    """When to begin: as the state says or as asked for, which must not differ; zero otherwise."""
-    known = single_time(state.t) if hasattr(state, "t") else None
-    if start is None:
-        return 0.0 if known is None else known
-    asked = single_time(start)
-    if known is not None and known != asked:
-        raise InputError(
-            "start",
-            found=f"{asked:g} beside a state of t = {known:g} s",
-            expected="one time to begin at",
-            advice="Give q and v of the state, or replace its t.",
-        )
-    return asked
 
 
 #: Names of all choices.

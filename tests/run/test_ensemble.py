@@ -283,3 +283,28 @@ def test_a_mechanism_begins_each_run_from_its_own_placement():
     assert len(m.simulate_many(until=0.1)) == 1
     with pytest.raises(zw.InputError, match="the same number of each"):
         m.simulate_many(parameters={"guide.at_a": guides, "rod.mass": [1.0, 2.0]}, until=0.1)
+
+
+def test_states_bring_their_time_and_names_their_places():
+    pushed = zw.System(["x"], mass=lambda: [[1.0]], force=lambda t: [np.cos(t)])
+    state = zw.State(np.zeros(1), np.zeros(1), 1.0)
+    alone = pushed.simulate(state, until=2.0)
+    for runs in (
+        pushed.simulate_many([state, state], until=2.0),
+        pushed.simulate_many({"x": 0.0}, {"x_dot": 0.0}, start=1.0, until=2.0),
+        pushed.simulate_many([state], [[0.0]], until=2.0),
+    ):
+        assert np.array_equal(runs[0].t, alone.t)
+        assert np.array_equal(runs[0].q, alone.q)
+    later = zw.State(np.zeros(1), np.zeros(1), 1.5)
+    with pytest.raises(zw.InputError, match="one time for all"):
+        pushed.simulate_many([state, later], until=2.0)
+    with pytest.raises(zw.InputError, match="one time for all"):
+        pushed.simulate_many([state], start=0.5, until=2.0)
+
+
+def test_saved_runs_of_an_ensemble_are_honest(tmp_path):
+    system = pendulum()
+    runs = system.simulate_many([[1.0, 0.0], [0.6, -0.8]], until=1.0, save=[0.25, 0.75])
+    runs[1].save(tmp_path / "run")
+    assert zw.verify(tmp_path / "run", system)

@@ -6,13 +6,13 @@ in one call; only a start at which there is something to remark is looked at by 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.errors import InputError, ZwangError
+from zwang.errors import InputError, ZwangError, shown
 from zwang.formulations.rank import own_spectrum
 from zwang.functions.arguments import single_time
 from zwang.integrators.settings import Settings
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from zwang.equations import Equations
     from zwang.system import System
 
-__all__ = ["LANES", "Starts", "all_regular", "terms_at"]
+__all__ = ["LANES", "Starts", "all_regular", "start_time", "terms_at"]
 
 #: Trajectories that run side by side in one thread. With four, a pendulum takes 1.5 times as long
 #: and a Bricard loop 1.2 times; four-bars take 0.85 times, for at singular positions one holds up
@@ -186,16 +186,50 @@ def all_regular(M: FloatArray) -> bool:
     return bool(np.all(spectrum.rank == M.shape[-1]) and spectrum.estimated)
 
 
+def start_time(q: Any, start: float | None) -> float:
+    """When all begin: as their states say or as asked for, which must not differ; else zero."""
+    states = _states(q) or ([q] if hasattr(q, "t") else [])
+    known = {single_time(t) for s in states for t in np.ravel(s.t)}
+    if start is not None:
+        known.add(single_time(start))
+    if len(known) > 1:
+        raise InputError(
+            "start",
+            found=f"times {', '.join(f'{t:g}' for t in sorted(known)[:4])} of states and start",
+            expected="one time for all to begin at",
+            advice="Give q and v of the states, and start=….",
+        )
+    return known.pop() if known else 0.0
+
+
+def _states(q: Any) -> list[Any]:
+    """The states in a list of them; none if it is something else."""
+    listed = isinstance(q, Sequence) and len(q) and all(hasattr(s, "q") for s in q)
+    return list(q) if listed else []
+
+
+def _numbers(name: str, given: Any) -> FloatArray:
+    try:
+        return np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(name, found=shown(given), expected="numbers, a row a start") from None
+
+
 def _broadcast(
     system: System, q: Any, v: Any, parameters: Mapping[str, Any]
 ) -> tuple[FloatArray, FloatArray, dict[str, FloatArray]]:
     """Starts (N, nq) and (N, nv), and parameters (N, …), from what was given."""
-    if v is None and not hasattr(q, "q") and len(q) and hasattr(q[0], "q"):
-        q, v = np.array([s.q for s in q]), np.array([s.v for s in q])
+    listed = _states(q)
+    if listed:
+        v = np.array([s.v for s in listed]) if v is None else v
+        q = np.array([s.q for s in listed])
     elif hasattr(q, "q"):
-        q, v = q.q, q.v
-    q = np.asarray(q, dtype=float)
-    v = np.zeros(len(system.velocities)) if v is None else np.asarray(v, dtype=float)
+        q, v = q.q, q.v if v is None else v
+    if isinstance(q, Mapping):
+        q = system.arguments(q, None, 0.0, None)[0]
+    if isinstance(v, Mapping):
+        v = system.arguments(np.zeros(len(system.coordinates)), v, 0.0, None)[1]
+    q, v = _numbers("q", q), np.zeros(len(system.velocities)) if v is None else _numbers("v", v)
     shapes = {k: x.shape for k, x in system.definition.parameters.items()}
     values = {name: np.asarray(value, dtype=float) for name, value in parameters.items()}
     sizes = {"q": q.shape[0]} if q.ndim == 2 else {}
