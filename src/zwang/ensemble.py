@@ -297,9 +297,10 @@ def _simulate_many(
 
         crew.share(work_alone, len(starts), len(starts))
         return Runs(runs)
-    parts = [part for group in _groups(context) for part in group.parts(context, crew.threads)]
+    groups = [_Group.of(context, *group) for group in starts.programs(settings)]
+    parts = [part for group in groups for part in group.parts(context, crew.threads)]
     for i, refusal in starts.refusals.items():
-        runs[i] = _without_states(context, i, refusal)
+        runs[i] = _Trajectory(context, i, refusal=refusal)
 
     def work(k: int) -> Iterator[int]:
         yield from parts[k].run()
@@ -352,11 +353,6 @@ class _Group:
         count = len(self.members)
         size = LANES * min(max(-(-count // (LANES * PARTS * threads)), 1), MOST_TURNS)
         return [_Part(context, self, slice(k, k + size)) for k in range(0, count, size)]
-
-
-def _groups(context: _Context) -> list[_Group]:
-    """The starts by their programs."""
-    return [_Group.of(context, *group) for group in context.starts.programs(context.settings)]
 
 
 class _Part:
@@ -450,13 +446,9 @@ class _Part:
         ]
 
 
-def _without_states(context: _Context, i: int, refusal: str) -> _Trajectory:
-    return _Trajectory(context, i, refusal=refusal)
-
-
 def _caught(context: _Context, alone: Callable[[int], Run], i: int) -> Run | _Trajectory:
     """One run by itself; an error becomes its status."""
     try:
         return alone(i)
     except ZwangError as error:
-        return _without_states(context, i, str(error))
+        return _Trajectory(context, i, refusal=str(error))

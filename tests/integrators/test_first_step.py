@@ -19,6 +19,7 @@ STEEP = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of loops in plain Python
 @pytest.mark.parametrize("integrator", ["order8", "order5", "gauss", "radau5"])
 @pytest.mark.parametrize("what", STEEP)
 def test_a_step_of_no_length_is_never_chosen(what, integrator):

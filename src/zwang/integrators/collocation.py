@@ -42,20 +42,6 @@ class Collocation:
     integral: FloatArray
     analysis: FloatArray
 
-    @property
-    def order(self) -> int:
-        """Order at the ends of steps."""
-        return 2 * len(self.c)
-
-    def within(self, theta: FloatArray) -> FloatArray:
-        """Weights of ∫₀^θ f dθ for places θ of a step, shape (s, places)."""
-        return (_integrals(2.0 * np.asarray(theta) - 1.0, len(self.c)) @ self.analysis.T).T
-
-    def at(self, theta: FloatArray) -> FloatArray:
-        """Weights of f(θ), shape (s, places)."""
-        values = legendre.legvander(2.0 * np.asarray(theta) - 1.0, len(self.c) - 1)
-        return (values @ self.analysis.T).T
-
 
 def _integrals(x: FloatArray, s: int) -> FloatArray:
     """½ ∫₋₁ˣ P_m for m < s, (places, s): (P_{m+1} − P_{m−1}) / (2m + 1), halved."""

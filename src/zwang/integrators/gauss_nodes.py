@@ -51,6 +51,8 @@ LEFT = 0.01  # part of the tolerance that the error of sweeps may have: it adds 
 EARLY, SURE, FAR = 2, 0.3, 3.0  # after so many sweeps, at this rate, so large an error stays
 ROUNDING = 1e-13  # of derivatives, relative, at which sweeps end
 LOWEST_RATE = 0.01  # of convergence that is believed
+SLOWEST = 0.5  # rate that is expected of a longer step at most
+STALLED = 0.9  # what is taken for the rate where one sweep was no better than the last
 FORGET = 0.8  # share of the rate of convergence that is expected of the next step at least
 FORGET_SOON = 0.5  # the same after so few sweeps that the rate hardly shows
 #: The error of what lies within a step is h a₈ ∫P₈, with a₈ the first coefficient left out, and
@@ -157,7 +159,7 @@ def solve(
     n = y.shape[0]
     plain = kernels[1] == 0
     first = nq if plain else 0
-    expected = min(0.5, max(past[RATE] * h / past[LENGTH], LOWEST_RATE))
+    expected = min(SLOWEST, max(past[RATE] * h / past[LENGTH], LOWEST_RATE))
     rate, before, begun = expected, np.inf, np.inf
     scale = 1.0 / (NODES * (n - first))
     if not plain:
@@ -184,7 +186,7 @@ def solve(
                 return CONVERGED, k
             if k > 2:
                 return DIVERGED, k
-            rate = 0.9
+            rate = STALLED
         else:
             # What converges fast may hide what does not: slower than before is believed at once,
             # faster by and by.

@@ -63,6 +63,7 @@ FRESH = 3  # whether J belongs to the present point
 NEWTON = 4
 
 SUPPOSED_RATE = 0.1  # of convergence, at least, while it is not known
+SLOWEST = 0.99  # what converges no faster is taken to diverge
 ITERATIONS = 10
 DIVERGED = 0.5  # change of h when Newton diverges
 # How Newton ended.
@@ -143,14 +144,14 @@ def solve_stages(kernels, y, t, p, h, Z, newton, goal, size, factors, buffers, w
             quotient = change / before
             slow = quotient if iteration == 1 else np.sqrt(quotient * last)
             newton[SLOW] = slow
-            if not slow < 0.99:
+            if not slow < SLOWEST:
                 return DIVERGENT, done, DIVERGED
             rate = slow / (1.0 - slow)
             left = ITERATIONS - 1 - iteration
             ahead = rate * change * slow**left / goal
             # The first quotient still holds what the extrapolated start was off by.
             if iteration > 1 and ahead >= 1.0 and not fixed:
-                excess = max(1e-4, min(20.0, ahead))
+                excess = max(1e-4, min(20.0, ahead))  # these and 0.8 as in RADAU5
                 return DIVERGENT, done, 0.8 * excess ** (-1.0 / (4.0 + left))
         before = max(change, 1e-300)
         for i in range(n):

@@ -8,13 +8,13 @@ from typing import Any
 from llvmlite import ir
 
 from zwang.kernels.loops.code import Code
-from zwang.kernels.loops.kinds import FLOAT, Array
+from zwang.kernels.loops.kinds import FLOAT, Array, Number
+from zwang.kernels.loops.values import REAL, WORD
 from zwang.kernels.mixing import NODES
 
 __all__ = ["write_change", "write_mix", "write_spread"]
 
-_NUMBER = ir.DoubleType()
-_VECTOR = ir.VectorType(_NUMBER, NODES)
+_VECTOR = ir.VectorType(REAL, NODES)
 
 
 def write_mix(
@@ -53,10 +53,7 @@ class _Vectors:
 
     def spread(self, number: Any) -> Any:
         """A number eight times."""
-        b, i32 = self.builder, ir.IntType(32)
-        one = b.insert_element(_VECTOR(ir.Undefined), number, i32(0))
-        mask = ir.Constant(ir.VectorType(i32, NODES), [0] * NODES)
-        return b.shuffle_vector(one, _VECTOR(ir.Undefined), mask)
+        return self.code.spread(Number(FLOAT, number), NODES).value
 
     def number(self, array: Array, place: Any) -> Any:
         """A number of an array, eight times."""
@@ -79,8 +76,7 @@ class _Vectors:
 
     def table(self, weights: Array) -> list[Any]:
         """All eight rows of weights."""
-        word = ir.IntType(64)
-        return [self.vector(weights, word(NODES * k)) for k in range(NODES)]
+        return [self.vector(weights, WORD(NODES * k)) for k in range(NODES)]
 
     def mixed(self, weights: list[Any], F: Array, row: Any) -> Any:
         """Σₖ weights[k] F[k] at a row, as two sums that need not wait for each other."""
@@ -103,4 +99,4 @@ class _Vectors:
         with self.code.counted(*map(self.code.word, ends)) as i:
             x = b.fmul(value(b.mul(i, i.type(NODES))), self.number(size, i))
             b.store(self.times_plus(x, x, b.load(held)), held)
-        self.store(b.load(held), total, ir.IntType(64)(0))
+        self.store(b.load(held), total, WORD(0))

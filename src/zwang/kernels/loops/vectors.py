@@ -9,14 +9,14 @@ from llvmlite import ir
 
 from zwang.kernels.elementwise import several
 from zwang.kernels.loops.code import Code
-from zwang.kernels.loops.kinds import FLOAT, Array
+from zwang.kernels.loops.kinds import FLOAT, Array, Number
+from zwang.kernels.loops.values import REAL
 
 __all__ = ["write_loops"]
 
 #: Numbers side by side, by the number of lanes; one by one for other numbers of lanes. With one
 #: lane two (measured: wider vectors take longer to fill with what a kernel wrote one by one).
 WIDTHS = {1: 2, 4: 4, 8: 8}
-_NUMBER = ir.DoubleType()
 
 
 class _View:
@@ -48,7 +48,7 @@ class _View:
         """As `load`, each number by itself; the compiler must not join the loads."""
         b, value = self.builder, kind(ir.Undefined)
         for k in range(kind.count):
-            pointer = self._pointer(b.add(place, place.type(k)), _NUMBER)
+            pointer = self._pointer(b.add(place, place.type(k)), REAL)
             number = b.load_atomic(pointer, "monotonic", align=8)
             value = b.insert_element(value, number, ir.IntType(32)(k))
         return _Value(b, value)
@@ -73,7 +73,7 @@ class _Table:
         A kernel for one lane writes numbers one by one. A processor waits with reading several of
         them at once until they have left for its cache, some twelve cycles.
         """
-        if self.by_lanes or self.kind is _NUMBER:
+        if self.by_lanes or self.kind is REAL:
             return self[row]
         return self.view.load_apart(self._at(row), self.kind)
 
@@ -108,7 +108,7 @@ def write_loops(
     zero, whole = integer(0), builder.mul(builder.sdiv(count, integer(width)), integer(width))
 
     def each(first: Any, last: Any, width: int) -> None:
-        kind = _NUMBER if width == 1 else ir.VectorType(_NUMBER, width)
+        kind = REAL if width == 1 else ir.VectorType(REAL, width)
         with code.counted(first, last, width) as place:
             lane = None if lanes == 1 else builder.srem(place, integer(lanes))
             given = [view.read(place, lane, count, kind) for view in views]
@@ -121,12 +121,9 @@ def write_loops(
 
 
 def _spread(builder: Any, number: Any, kind: Any) -> Any:
-    if kind is _NUMBER:
+    if kind is REAL:
         return number
-    vector = kind(ir.Undefined)
-    for k in range(kind.count):
-        vector = builder.insert_element(vector, number, ir.IntType(32)(k))
-    return vector
+    return Code(builder).spread(Number(FLOAT, number), kind.count).value
 
 
 class _Value:
@@ -139,7 +136,7 @@ class _Value:
         if isinstance(other, _Value):
             return other.value
         kind = self.value.type
-        return kind(float(other)) if kind is _NUMBER else kind([float(other)] * kind.count)
+        return kind(float(other)) if kind is REAL else kind([float(other)] * kind.count)
 
     def __mul__(self, other: Any) -> _Value:
         return _Product(self.builder, self.value, self._like(other))
@@ -198,5 +195,5 @@ class _Product(_Value):
 
 def _call(builder: Any, name: str, *values: Any) -> Any:
     kind = values[0].type
-    suffix = "f64" if kind is _NUMBER else f"v{kind.count}f64"
+    suffix = "f64" if kind is REAL else f"v{kind.count}f64"
     return Code(builder).library_call(f"{name}.{suffix}", kind, values)
