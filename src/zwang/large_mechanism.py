@@ -15,6 +15,7 @@ import numpy as np
 
 from zwang.bodies.channels import Channel
 from zwang.bodies.element import Element
+from zwang.bodies.explained import MechanismExplanation
 from zwang.bodies.loops import loops
 from zwang.bodies.many import Bulk, bulk_rows
 from zwang.bodies.model import Symbols, definition_of, model_of
@@ -22,6 +23,7 @@ from zwang.bodies.motions import one_by_one, spins_in_place, undetermined_error
 from zwang.bodies.parts import Parts
 from zwang.coordinates.block_programs import structure_of
 from zwang.diagnosis.determinate import determinate_groups
+from zwang.diagnosis.passport import Passport, chosen_groups
 from zwang.diagnosis.wording import listing
 from zwang.engine.blocks.program import BlockProgram, block_program
 from zwang.errors import AssemblyError, PainleveError
@@ -35,11 +37,13 @@ from zwang.integrators.events import along
 from zwang.integrators.settings import Drift, Settings
 from zwang.kernels.element import Kernel
 from zwang.kernels.expression import read
+from zwang.large_diagnosis import SparseMechanism
 from zwang.mechanism_assembly import Table
 from zwang.mechanism_system import LARGE, MechanismSystem
 from zwang.run.by_elements import Balance
 from zwang.simulation.pivots import PIVOT, PIVOT_OF_MASSLESS, rows_without_pivot
 from zwang.simulation.redundancy import Acting
+from zwang.solution import Ranks, Solution
 from zwang.state import Residuals
 from zwang.terms import EquationTerms, FloatArray
 
@@ -51,6 +55,8 @@ __all__ = ["LargeMechanismSystem", "is_large", "mechanism_system"]
 #: Corrections when a mechanism is put together, and the residual at which it is.
 CORRECTIONS = 60
 CLOSED = 1e-13
+#: Velocities up to which answers at one state come from dense matrices, which tell more.
+DENSE = 300
 #: Constraints whose rates are missed by less than this share of the largest miss are not to blame.
 TAKES_PART = 1e-3
 #: Corrections after which what is left of random accelerations is undetermined, and how much of
@@ -213,18 +219,23 @@ class LargeMechanismSystem(MechanismSystem):
         Corrections of any acceleration, without forces, take away all that mass or constraints
         determine. What spins about its own centre without inertia may go on.
         """
-        if not self._may_be_loose:
-            return
+        basis = self._undetermined_motions(q, v, t, p)
+        if basis.size:
+            raise undetermined_error(self.parts, q, basis)
+
+    def _undetermined_motions(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
+    ) -> FloatArray:
+        """Motions that neither mass nor constraints determine, shape (nv, k)."""
         generator, basis = np.random.default_rng(0), np.zeros((len(v), 0))
-        while True:
+        while self._may_be_loose:
             left = self._undetermined(q, generator.standard_normal(v.shape), t, p)
             left = left - basis @ (basis.T @ left)
             size = float(np.linalg.norm(left))
             if size < SETTLED or basis.shape[1] == MOST_DIRECTIONS:
                 break
             basis = np.column_stack([basis, left / size])
-        if basis.size:
-            raise undetermined_error(self.parts, q, one_by_one(self.parts, basis))
+        return one_by_one(self.parts, basis) if basis.size else basis
 
     @cached_property
     def _may_be_loose(self) -> bool:
@@ -277,6 +288,109 @@ class LargeMechanismSystem(MechanismSystem):
     def by_blocks(self) -> bool:
         """Always."""
         return True
+
+    # --- answers at one state ---------------------------------------------------------------------
+
+    def _sparse(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, C: FloatArray
+    ) -> SparseMechanism:
+        """The terms at one state by their entries."""
+        flat = _flat(q, v, t)
+        M, A = self._sparse_matrices(*flat, p)
+        force = self.bulk.bodies(flat[0], flat[1], p)[1] + self.bulk.forces(*flat, p)[0]
+        b = self.bulk.rows(*flat, p).b[0]
+        terms = EquationTerms(M, force[0], A, b, C, self.row_names, self.velocities, ())
+        terms = self._with_rounding(terms, q, v, t, p)
+        return SparseMechanism(self.parts, q, terms, self.rows_independent)
+
+    def _solved(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
+    ) -> tuple[SparseMechanism, FloatArray, FloatArray] | None:
+        """Terms, v̇ and the least λ at one state; None where these do not satisfy the equations."""
+        self.require_unique(q, v, t, p)
+        a, lam = self.block_program().kernel("forces")(q, v, np.atleast_1d(t), p)
+        if not (np.isfinite(a).all() and np.isfinite(lam).all()):
+            return None
+        flat = _flat(q, v, t)
+        found = self._sparse(q, v, t, p, self.bulk.friction(*flat, p, lam[None])[0])
+        A, b = found.terms.constraint_matrix, found.terms.constraint_rhs
+        size = np.abs(b).max(initial=0.0) + float(np.linalg.norm(a))
+        if np.abs(A @ a - b).max(initial=0.0) > DEFAULT_TOLERANCES.consistency * size:
+            return None
+        return found, a, found.least(lam) if found.dependencies.size else lam
+
+    def solve_at(
+        self,
+        q: FloatArray,
+        v: FloatArray,
+        t: FloatArray,
+        p: FloatArray,
+        *,
+        formulation: str = "auto",
+        family: bool = False,
+        shift: FloatArray | None = None,
+    ) -> Solution:
+        """`solve` for what `arguments` returns, of what is very large by the block program."""
+        single = q.ndim == 1 and not family and shift is None and formulation == "auto"
+        solved = self._solved(q, v, t, p) if single and self._very_large else None
+        if solved is None:
+            choice: dict[str, Any] = {"formulation": formulation, "family": family, "shift": shift}
+            return super().solve_at(q, v, t, p, **choice)
+        found, a, lam = solved
+        terms, n = found.terms, len(v)
+        A: Any = terms.constraint_matrix
+        reason = f"the mechanism is large ({n} velocities): eliminated element by element"
+        return Solution(
+            terms,
+            a,
+            A.T @ lam + terms.nonideal_force,
+            lam,
+            Ranks(found.rank, found.mass_rank, n),
+            "saddle_point",
+            reason,
+            (),
+            np.zeros((n, 0)),
+        )
+
+    @property
+    def _very_large(self) -> bool:
+        """Whether dense matrices would keep a user waiting."""
+        return len(self.velocities) > DENSE
+
+    def explain(
+        self,
+        q: Any = None,
+        v: Any = None,
+        t: float = 0.0,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> MechanismExplanation:
+        """Loops, redundant equations, freedoms and contradictions at a state, by joint and body.
+
+        Of the motions that a very large mechanism allows, the first are told.
+        """
+        if not self._very_large:
+            return super().explain(q, v, t, parameters=parameters)
+        state = self.assemble(parameters=parameters, t=t) if q is None else q
+        at = self.arguments(state, v, t, parameters)
+        none = np.zeros(len(self.velocities))
+        return self._sparse(*at, none).explanation(self._undetermined_motions(*at))
+
+    def passport(
+        self,
+        q: Any,
+        v: Any = None,
+        t: float = 0.0,
+        *,
+        groups: Mapping[str, Iterable[int | str] | str] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Passport:
+        """Which reactions are determinate at a state; see `MechanismSystem.passport`."""
+        solved = self._solved(*self.arguments(q, v, t, parameters)) if self._very_large else None
+        if solved is None:
+            return super().passport(q, v, t, groups=groups, parameters=parameters)
+        found, a, lam = solved
+        return found.passport(a, lam, chosen_groups(found.terms, self.groups_of_joints(groups)))
 
     # --- the engine -------------------------------------------------------------------------------
 

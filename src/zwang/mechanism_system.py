@@ -211,6 +211,13 @@ class MechanismSystem(System):
         The groups are joints and constraints, or yours: ``{"both": ["left", "right"]}`` asks for
         what two joints exert together.
         """
+        terms = self.terms(q, v, t, parameters=parameters)
+        return passport_terms(terms, groups=self.groups_of_joints(groups))
+
+    def groups_of_joints(
+        self, groups: Mapping[str, Iterable[int | str] | str] | None
+    ) -> dict[str, list[int | str]]:
+        """Groups with joints given by name as rows; without any, all joints one by one."""
         joints = self.rows_of_joints
         chosen: dict[str, list[int | str]] = {}
         for name, members in (joints if groups is None else groups).items():
@@ -218,7 +225,7 @@ class MechanismSystem(System):
             for member in [members] if isinstance(members, str) else members:
                 known = isinstance(member, str) and member in joints
                 chosen[name] += joints[str(member)] if known else [member]
-        return passport_terms(self.terms(q, v, t, parameters=parameters), groups=chosen)
+        return chosen
 
     @property
     def rows_of_joints(self) -> dict[str, list[int]]:

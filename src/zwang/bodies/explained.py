@@ -7,7 +7,7 @@ freedoms are left, less those of the whole set as one body where the ground is n
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -16,11 +16,11 @@ from zwang.bodies.loops import loops
 from zwang.bodies.motions import body_motion, joint_rates, moving_bodies
 from zwang.bodies.parts import Parts
 from zwang.diagnosis.explanation import LISTED_IN_REPORT, Explanation, counted
-from zwang.diagnosis.wording import listing, number
+from zwang.diagnosis.wording import listing, number, shortened
 from zwang.formulations.rank import DEFAULT_TOLERANCES, equilibrate
 from zwang.terms import EquationTerms, FloatArray
 
-__all__ = ["JointSet", "MechanismExplanation", "explained"]
+__all__ = ["JointSet", "MechanismExplanation", "explained", "in_bodies", "joined", "motions"]
 
 #: Joint rates below this, relative to the largest, are rounding.
 NOISE = 1e-9
@@ -49,10 +49,10 @@ class JointSet:
         verb = "is" if self.redundancy == 1 else "are"
         redundant = counted(self.redundancy, "equation") if self.redundancy else "no equations"
         if not self.loop:
-            return f"{redundant} among {listing(self.joints)} {verb} redundant"
+            return f"{redundant} among {shortened(self.joints)} {verb} redundant"
         left = counted(self.freedoms, "freedom") if self.freedoms else "no freedom"
         return (
-            f"the loop of joints {listing(self.joints)} leaves {left}; "
+            f"the loop of joints {shortened(self.joints)} leaves {left}; "
             f"{redundant} among these {verb} redundant"
         )
 
@@ -137,24 +137,21 @@ def explained(
         for c in found.contradictions or ()
     ]
     facts = {f.name: getattr(found, f.name) for f in fields(Explanation)}
-    facts["freedoms"], motions = _motions(parts, q, found.freedoms)
+    facts["freedoms"], said = motions(parts, q, found.freedoms)
     acting = [j for j in parts.joints.values() if any(e in system.rows for e in j.elements)]
     return MechanismExplanation(
         **facts,
         bodies=tuple(b.name for b in parts.bodies),
         joints=tuple(j.name for j in acting),
         loops=tuple(system.of(loop, loop=True) for loop in loops(acting)),
-        dependent_joints=tuple(system.of(joined, loop=False) for joined in _joined(groups)),
-        motions=tuple(motions),
-        undetermined_motions=tuple(
-            listing([body_motion(parts, b, q, d) for b in moving_bodies(parts, d)])
-            for d in found.undetermined.T
-        ),
+        dependent_joints=tuple(system.of(group, loop=False) for group in joined(groups)),
+        motions=tuple(said),
+        undetermined_motions=tuple(in_bodies(parts, q, d) for d in found.undetermined.T),
         conflicts=tuple(dict.fromkeys(conflicts)),
     )
 
 
-def _joined(groups: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+def joined(groups: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """Groups that share a joint as one, in the order in which they come."""
     result: list[tuple[str, ...]] = []
     for group in groups:
@@ -189,18 +186,22 @@ class _Sets:
         return JointSet(joints, max(0, len(columns) - rank - rigid), len(rows) - rank, loop)
 
 
-def _motions(parts: Parts, q: FloatArray, freedoms: FloatArray) -> tuple[FloatArray, list[str]]:
+def motions(parts: Parts, q: FloatArray, freedoms: FloatArray) -> tuple[FloatArray, list[str]]:
     """The freedoms, each led by one joint where joints tell them apart, and in words."""
-    channels = list(joint_rates(parts, q, freedoms[:, 0])) if freedoms.shape[1] else []
-    rates = np.array([list(joint_rates(parts, q, d).values()) for d in freedoms.T]).T
-    if len(channels) and freedoms.shape[1]:
+    joints = joint_rates(parts, q)
+    rates = joints.times(freedoms)
+    if rates.size:
         freedoms, rates = _led(freedoms, rates)
-    said = []
-    for k, d in enumerate(freedoms.T):
-        turning = _in_joints(channels, rates[:, k]) if len(channels) else ""
-        bodies = listing([body_motion(parts, b, q, d) for b in moving_bodies(parts, d)])
-        said.append(turning or bodies)
+    said = [
+        _in_joints(joints.names, rate) or in_bodies(parts, q, d)
+        for d, rate in zip(freedoms.T, rates.T, strict=True)
+    ]
     return freedoms, said
+
+
+def in_bodies(parts: Parts, q: FloatArray, d: FloatArray) -> str:
+    """A motion in words of the bodies that take part in it."""
+    return shortened([body_motion(parts, b, q, d) for b in moving_bodies(parts, d)])
 
 
 def _led(freedoms: FloatArray, rates: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -226,7 +227,7 @@ def _led(freedoms: FloatArray, rates: FloatArray) -> tuple[FloatArray, FloatArra
     return freedoms, rates
 
 
-def _in_joints(channels: list[str], rates: FloatArray) -> str:
+def _in_joints(channels: Sequence[str], rates: FloatArray) -> str:
     """``pin.angle changes at 1, elbow.angle at −1/2``; empty where no joint moves."""
     largest = np.abs(rates).max(initial=0.0)
     moving = list(np.flatnonzero(np.abs(rates) > NOISE * largest)) if largest > STILL else []

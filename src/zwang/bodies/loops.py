@@ -25,21 +25,31 @@ def loops(joints: Iterable[Joint]) -> list[tuple[str, ...]]:
     for name, a, b in edges:
         around.setdefault(a, []).append((name, b))
         around.setdefault(b, []).append((name, a))
-    way: dict[int, tuple[str, ...]] = {}
+    before: dict[int, tuple[int, str]] = {}  # the body a step nearer to the root, and the joint
+    seen: set[int] = set()
     for root in sorted(around):  # the ground, −1, first
-        if root in way:
+        if root in seen:
             continue
-        way[root] = ()
+        seen.add(root)
         queue = deque([root])
         while queue:
             here = queue.popleft()
             for name, there in around[here]:
-                if there not in way:
-                    way[there] = (*way[here], name)
+                if there not in seen:
+                    seen.add(there)
+                    before[there] = here, name
                     queue.append(there)
-    in_tree = {path[-1] for path in way.values() if path}
+    in_tree = {name for _, name in before.values()}
+
+    def way(body: int) -> tuple[str, ...]:
+        names: list[str] = []
+        while body in before:
+            body, name = before[body]
+            names.append(name)
+        return tuple(reversed(names))
+
     place = {name: i for i, (name, _, _) in enumerate(edges)}
-    found = [_closed(way[a], name, way[b]) for name, a, b in edges if name not in in_tree]
+    found = [_closed(way(a), name, way(b)) for name, a, b in edges if name not in in_tree]
     return [_from_first(loop, place) for loop in found]
 
 

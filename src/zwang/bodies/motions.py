@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from zwang.rotation.quaternion import rotation_matrix
 from zwang.terms import FloatArray
 
 __all__ = [
+    "RateRows",
     "body_motion",
     "joint_rates",
     "moving_bodies",
@@ -118,7 +120,7 @@ def body_motion(parts: Parts, body: Body, q: FloatArray, v: FloatArray) -> str:
     """
     if body.kind is SCALAR:
         return f"{body.name} changes"
-    center, _, u, omega = _posed(parts, body.index, q, v)
+    center, u, omega = _moving(parts, body.index, q, v)
     turn = float(np.linalg.norm(omega))
     if turn <= NOISE * float(np.abs(u).max(initial=0.0)):
         return f"{body.name} moves along {_direction(u)}"
@@ -129,45 +131,103 @@ def body_motion(parts: Parts, body: Body, q: FloatArray, v: FloatArray) -> str:
     return f"{body.name} turns about {_direction(axis)} through {_listed(through)}{along}"
 
 
-def joint_rates(parts: Parts, q: FloatArray, v: FloatArray) -> dict[str, float]:
-    """``pin.angle`` → its rate, for the angles and displacements of all joints."""
-    rates = {}
+@dataclass(frozen=True)
+class RateRows:
+    """Rates of joints as rows of a matrix by the velocities, with its entries.
+
+    Attributes
+    ----------
+    names : ``pin.angle`` for each row, for the angles and displacements of all joints.
+    rows, columns, entries : where it is not zero.
+    """
+
+    names: tuple[str, ...]
+    rows: list[int]
+    columns: list[int]
+    entries: list[float]
+
+    def times(self, V: FloatArray) -> FloatArray:
+        """Rates for velocities V, shape (rows, k) for V of shape (nv, k)."""
+        found = np.zeros((len(self.names), V.shape[1]))
+        np.add.at(found, self.rows, np.array(self.entries)[:, None] * V[self.columns])
+        return found
+
+
+def joint_rates(parts: Parts, q: FloatArray) -> RateRows:
+    """Rates of the joints' angles, z·(ω_b − ω_a), and displacements along z, at a configuration."""
+    names: list[str] = []
+    rows: list[int] = []
+    columns: list[int] = []
+    entries: list[float] = []
+
+    def add(marker: Marker, shift: FloatArray, turn: FloatArray) -> None:
+        """shift·u + turn·ω, of the velocity u of a body's centre and its angular velocity."""
+        if marker.body < 0:
+            return
+        body, start = parts.bodies[marker.body], parts.places[1][marker.body]
+        plane = body.kind.plane
+        if plane is None:
+            own = [*shift, *(_posed(parts, marker.body, q)[1].T @ turn)]
+        else:
+            own = [shift[plane[0]], shift[plane[1]], turn[plane[2]]]
+        rows.extend([len(names) - 1] * len(own))
+        columns.extend(range(start, start + len(own)))
+        entries.extend(own)
+
     for joint in parts.joints.values():
         if joint.kind is None or joint.a is None or joint.b is None:
             continue
-        (P, axes, u, w), (Q, _, u_b, w_b) = (_marked(parts, m, q, v) for m in (joint.a, joint.b))
-        z = axes[:, 2]
-        known = {"angle": z @ (w_b - w), "displacement": z @ (u_b - u - np.cross(w, Q - P))}
         for name in joint.kind.coordinates:
-            if name in known:
-                rates[f"{joint.name}.{name}"] = float(known[name])
-    return rates
+            if name not in ("angle", "displacement"):
+                continue
+            (P, axes, arm_a), (Q, _, arm_b) = (_marked(parts, m, q) for m in (joint.a, joint.b))
+            z, none = axes[:, 2], np.zeros(3)
+            names.append(f"{joint.name}.{name}")
+            if name == "angle":
+                add(joint.b, none, z)
+                add(joint.a, none, -z)
+            else:  # z·(u_b + ω_b × arm_b − u_a − ω_a × (arm_a + Q − P))
+                add(joint.b, z, np.cross(arm_b, z))
+                add(joint.a, -z, -np.cross(arm_a + Q - P, z))
+    return RateRows(tuple(names), rows, columns, entries)
 
 
-def _marked(parts: Parts, marker: Marker, q: FloatArray, v: FloatArray) -> tuple[FloatArray, ...]:
-    """Origin and axes of a marker in the world, its velocity and angular velocity."""
+def _marked(parts: Parts, marker: Marker, q: FloatArray) -> tuple[FloatArray, ...]:
+    """Origin and axes of a marker in the world, and its arm from the centre of its body."""
     if marker.body < 0:
-        return marker.arm, marker.axes, np.zeros(3), np.zeros(3)
-    center, R, u, omega = _posed(parts, marker.body, q, v)
+        return marker.arm, marker.axes, np.zeros(3)
+    center, R = _posed(parts, marker.body, q)
     arm = R @ marker.arm
-    return center + arm, R @ marker.axes, u + np.cross(omega, arm), omega
+    return center + arm, R @ marker.axes, arm
 
 
-def _posed(parts: Parts, index: int, q: FloatArray, v: FloatArray) -> tuple[FloatArray, ...]:
-    """Centre of mass, rotation, velocity and angular velocity of a body, world axes."""
-    q_starts, v_starts = parts.places
-    own, rate = q[q_starts[index] :], v[v_starts[index] :]
+def _posed(parts: Parts, index: int, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Centre of mass and rotation of a body."""
+    own = q[parts.places[0][index] :]
     plane = parts.bodies[index].kind.plane
     if plane is None:
-        R = rotation_matrix(own[3:7])
-        return own[:3], R, rate[:3], R @ rate[3:6]
+        return own[:3], rotation_matrix(own[3:7])
     a, b, k = plane
-    center, u, omega, R = np.zeros(3), np.zeros(3), np.zeros(3), np.eye(3)
-    center[[a, b]], u[[a, b]], omega[k] = own[:2], rate[:2], rate[2]
+    center, R = np.zeros(3), np.eye(3)
+    center[[a, b]] = own[:2]
     first, second = (k + 1) % 3, (k + 2) % 3
     R[first, first] = R[second, second] = own[2]
     R[second, first], R[first, second] = own[3], -own[3]
-    return center, R, u, omega
+    return center, R
+
+
+def _moving(
+    parts: Parts, index: int, q: FloatArray, v: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Centre of mass, its velocity and the angular velocity of a body, world axes."""
+    center, R = _posed(parts, index, q)
+    rate, plane = v[parts.places[1][index] :], parts.bodies[index].kind.plane
+    if plane is None:
+        return center, rate[:3], R @ rate[3:6]
+    a, b, k = plane
+    u, omega = np.zeros(3), np.zeros(3)
+    u[[a, b]], omega[k] = rate[:2], rate[2]
+    return center, u, omega
 
 
 def _direction(d: FloatArray) -> str:

@@ -108,11 +108,14 @@ def least_change(G: Any, rhs: FloatArray, weights: FloatArray) -> FloatArray:
     root = 1.0 / np.sqrt(weights)
     if isinstance(G, np.ndarray):
         return root * np.linalg.lstsq(G * root, rhs, rcond=WEAK)[0]
-    return root * _least_change_sparse(G, rhs, root)
+    return (root * _least_change_sparse(G, rhs, root).T).T
 
 
 def _least_change_sparse(G: Any, rhs: FloatArray, root: FloatArray) -> FloatArray:
-    """x = Sᵀ(S Sᵀ + δI)⁻¹ r, S with rows of unit length, from [[I, Sᵀ], [S, −δI]] (x, −z)."""
+    """x = Sᵀ(S Sᵀ + δI)⁻¹ r, S with rows of unit length, from [[I, Sᵀ], [S, −δI]] (x, −z).
+
+    For one right side, shape (m,), or several, (m, k).
+    """
     from scipy import sparse
     from scipy.sparse.linalg import splu
 
@@ -124,7 +127,9 @@ def _least_change_sparse(G: Any, rhs: FloatArray, root: FloatArray) -> FloatArra
     K = sparse.block_array(
         [[sparse.eye_array(n), S.T], [S, -DELTA * sparse.eye_array(m)]], format="csc"
     )
-    return splu(K).solve(np.concatenate([np.zeros(n), scale * rhs]))[:n]
+    right = np.zeros((n + m, *rhs.shape[1:]))
+    right[n:] = (scale * rhs.T).T
+    return splu(K).solve(right)[:n]
 
 
 def set_velocities(

@@ -13,14 +13,14 @@ is not formed: z = (A Aᵀ + δI)⁻¹ y solves [[I, Aᵀ], [A, −δI]] (x, −
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from zwang.terms import FloatArray
 
-__all__ = ["determinate_groups"]
+__all__ = ["dependencies", "determinate_groups", "regularised", "unit_rows"]
 
 #: Regularisation of rows of unit length. A chain of a thousand bodies has singular values down to
 #: 1e-5 or so; after all repetitions what belongs to 1e-6 has shrunk by 1e-12.
@@ -30,6 +30,53 @@ REPETITIONS = 6
 PROBES = 2
 #: What counts as no share in a dependency. Rounding and δ leave 1e-11 of vectors of size 1.
 NO_SHARE = 1e-8
+#: Vectors that the search for a basis of N(Aᵀ) begins with; a vector of it keeps its length in each
+#: repetition, what belongs to a singular value of 1e-6 keeps 1e-2 of it.
+FIRST_BLOCK = 8
+SURVIVES = 0.5
+
+
+def unit_rows(M: Any, A: Any) -> tuple[Any, FloatArray]:
+    """A in velocities scaled by the diagonal of M, with rows of unit length, and their lengths."""
+    from scipy import sparse
+
+    mass = M.diagonal()
+    scaled = (A @ sparse.diags_array(1.0 / np.sqrt(np.where(mass > 0.0, mass, 1.0)))).tocsr()
+    length = np.sqrt((scaled * scaled).sum(axis=1))
+    length = np.where(length > 0.0, length, 1.0)
+    return (sparse.diags_array(1.0 / length) @ scaled).tocsr(), length
+
+
+def regularised(S: Any) -> Callable[[FloatArray], FloatArray]:
+    """(y, r) ↦ (x, −z), the solution of [[I, Sᵀ], [S, −δI]] (x, −z) = (y, r)."""
+    from scipy import sparse
+    from scipy.sparse.linalg import splu
+
+    m, n = S.shape
+    K = sparse.block_array(
+        [[sparse.eye_array(n), S.T], [S, -DELTA * sparse.eye_array(m)]], format="csc"
+    )
+    return splu(K).solve
+
+
+def dependencies(S: Any) -> FloatArray:
+    """Orthonormal basis of N(Sᵀ) for rows of unit length, shape (m, k).
+
+    By the same repetitions for a block of vectors, which is made larger until not all survive.
+    """
+    m, n = S.shape
+    solve, random, block = regularised(S), np.random.default_rng(0), FIRST_BLOCK
+    while True:
+        right = np.zeros((n + m, min(block, m)))
+        right[n:] = np.linalg.qr(random.standard_normal((m, right.shape[1]))).Q
+        left, values = right[n:], np.zeros(0)
+        for _ in range(REPETITIONS):
+            left, values, _ = np.linalg.svd(-DELTA * solve(right)[n:], full_matrices=False)
+            right[n:] = left
+        found = left[:, values > SURVIVES]
+        if found.shape[1] < right.shape[1] or right.shape[1] == m:
+            return found
+        block *= 4
 
 
 def determinate_groups(M: Any, A: Any, groups: Mapping[str, Sequence[int]]) -> dict[str, bool]:
@@ -41,17 +88,10 @@ def determinate_groups(M: Any, A: Any, groups: Mapping[str, Sequence[int]]) -> d
     groups : name → numbers of its rows.
     """
     from scipy import sparse
-    from scipy.sparse.linalg import splu
 
     m, n = A.shape
-    mass = M.diagonal()
-    scaled = (A @ sparse.diags_array(1.0 / np.sqrt(np.where(mass > 0.0, mass, 1.0)))).tocsr()
-    length = np.sqrt((scaled * scaled).sum(axis=1))
-    scaled = (sparse.diags_array(1.0 / np.where(length > 0.0, length, 1.0)) @ scaled).tocsr()
-    K = sparse.block_array(
-        [[sparse.eye_array(n), scaled.T], [scaled, -DELTA * sparse.eye_array(m)]], format="csc"
-    )
-    solve = splu(K).solve
+    scaled, _ = unit_rows(M, A)
+    solve = regularised(scaled)
     right: FloatArray = np.zeros((n + m, PROBES))
     right[n:] = np.random.default_rng(0).standard_normal((m, PROBES))
     for _ in range(REPETITIONS):

@@ -81,7 +81,8 @@ class Explanation:
     dependent_groups : minimal dependent groups of rows, smallest first.
     groups_complete : whether these are all minimal groups; otherwise they are a basis.
     contradictions : dependent groups whose right sides disagree; None when b was not given.
-    freedoms : basis of the motions the constraints allow, shape (n, n − rank A).
+    freedoms : basis of the motions the constraints allow, shape (n, n − rank A); of a large
+        mechanism with very many only the first.
     undetermined : basis of the directions with neither mass nor constraint, shape (n, k).
     semidefinite : whether M is positive semi-definite.
     uniqueness_tests : the equivalent tests of uniqueness, each from its own matrix: the three of
@@ -169,7 +170,7 @@ class Explanation:
             "well_posed",
         )
         facts |= {name: getattr(self, name) for name in derived}
-        facts["motions"] = [self.freedom(i) for i in range(self.degrees_of_freedom)]
+        facts["motions"] = [self.freedom(i) for i in range(self.freedoms.shape[1])]
         facts["report"] = str(self)
         return facts
 
@@ -245,7 +246,7 @@ class Explanation:
         count = self.degrees_of_freedom
         if count == 0:
             return ["The constraints allow no motion."]
-        shown = min(count, LISTED_IN_REPORT)
+        shown = min(self.freedoms.shape[1], LISTED_IN_REPORT)
         lines = [f"The constraints allow {counted(count, 'motion')}:"]
         lines += [f"  {self.freedom(i)}" for i in range(shown)]
         return lines + ([f"  … and {count - shown} more"] if count > shown else [])

@@ -28,7 +28,7 @@ from zwang.errors import InputError, UnknownNameError
 from zwang.formulations.rank import DEFAULT_TOLERANCES, Tolerances
 from zwang.terms import EquationTerms, FloatArray
 
-__all__ = ["GroupPassport", "Passport", "Status", "passport", "passport_terms"]
+__all__ = ["GroupPassport", "Passport", "Status", "chosen_groups", "passport", "passport_terms"]
 
 
 class Status(StrEnum):
@@ -195,7 +195,7 @@ def passport_terms(
     tolerances: Tolerances = DEFAULT_TOLERANCES,
 ) -> Passport:
     """`passport` for terms that are already checked."""
-    chosen = _default_groups(terms) if groups is None else _chosen_groups(terms, groups)
+    chosen = _default_groups(terms) if groups is None else chosen_groups(terms, groups)
     solved = SolvedSystem.of(terms, tolerances)
     fixed = ~np.any(solved.dependencies, axis=1)
     return Passport(
@@ -269,9 +269,10 @@ def _default_groups(terms: EquationTerms) -> dict[str, list[int]]:
     return groups
 
 
-def _chosen_groups(
+def chosen_groups(
     terms: EquationTerms, groups: Mapping[str, Iterable[int | str] | str]
 ) -> dict[str, list[int]]:
+    """Name → numbers of the rows meant, each once."""
     known = _default_groups(terms)
     chosen: dict[str, list[int]] = {}
     for group, members in groups.items():

@@ -9,6 +9,7 @@ changes b by about that share of its terms.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -24,16 +25,18 @@ ROUNDINGS = 64.0 * np.finfo(float).eps
 
 
 def rhs_rounding(
-    right_sides: Callable[[FloatArray], FloatArray], M: FloatArray, v: FloatArray, b: FloatArray
+    right_sides: Callable[[FloatArray], FloatArray], M: Any, v: FloatArray, b: FloatArray
 ) -> FloatArray:
     """A bound for the rounding in b, shape (…, m).
 
     Parameters
     ----------
     right_sides : b at the same place for other velocities.
-    M, v, b : at the state, or at many.
+    M, v, b : at the state, or at many; of one M may be sparse.
     """
-    root = np.sqrt(np.maximum(M.diagonal(axis1=-2, axis2=-1), 0.0))
+    dense = isinstance(M, np.ndarray)
+    inertia = M.diagonal(axis1=-2, axis2=-1) if dense else M.diagonal()
+    root = np.sqrt(np.maximum(inertia, 0.0))
     # Velocities are known to a rounding of what has the kinetic energy of the whole.
     whole = np.linalg.norm(root * v, axis=-1, keepdims=True)
     size = np.divide(whole, root, out=np.zeros_like(v), where=root > 0.0)
