@@ -23,6 +23,7 @@ from zwang.errors import (
 from zwang.formulations.rank import Tolerances
 from zwang.formulations.udwadia_kalaba import UdwadiaKalaba
 from zwang.solve import FORMULATIONS
+from zwang.sparse import SPARSE_SIZE
 
 any_formulation = pytest.mark.parametrize("formulation", ["auto", *FORMULATIONS])
 
@@ -663,3 +664,10 @@ def test_a_mass_next_to_nothing_does_not_hide_constraints():
     v = np.linalg.svd(A)[2][3]  # the only direction left free
     assert np.abs(A @ s.acceleration - b).max() < 1e-12
     assert abs(v @ (M @ s.acceleration - Q)) < 1e-12
+
+
+@pytest.mark.parametrize("size", [3, SPARSE_SIZE + 1])
+def test_a_sparse_row_without_a_second_axis_is_refused_in_a_sentence(size):
+    row = sparse.coo_array(np.ones(size))
+    with pytest.raises(zw.InputError, match=rf"constraint matrix A: found shape \({size},\)"):
+        zw.solve(np.eye(size), np.ones(size), row, [0.0])

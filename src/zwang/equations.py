@@ -298,11 +298,21 @@ class Equations:
 
         Constraints that hold velocities go on to hold them; see `zwang.integrators.events`.
         """
-        from zwang.integrators.events import impulse
+        from zwang.integrators.events import along
+
+        direction, mass = self._response(q, v, t, p, normal)
+        return along(direction, normal, v, change, mass)
+
+    def _response(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, normal: FloatArray
+    ) -> tuple[FloatArray, float]:
+        """What an impulse along `normal` does to the velocities, and a mean mass."""
+        from zwang.integrators.events import response
 
         terms = self.ideal_terms_at(q, v, t, p)
         kept = [i for i, level in enumerate(self.row_levels()) if level != "acceleration"]
-        return impulse(terms.mass_matrix, terms.constraint_matrix[kept], normal, v, change)
+        M = terms.mass_matrix
+        return response(M, terms.constraint_matrix[kept], normal), float(M.diagonal().mean())
 
     # --- refusals ---------------------------------------------------------------------------------
 

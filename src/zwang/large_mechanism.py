@@ -7,7 +7,7 @@ and corrections from the engine's block program, whose cost grows with the numbe
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,6 @@ import numpy as np
 from zwang.bodies.channels import Channel
 from zwang.bodies.element import Element
 from zwang.bodies.explained import MechanismExplanation
-from zwang.bodies.loops import loops
 from zwang.bodies.many import Bulk, bulk_rows
 from zwang.bodies.model import Symbols, definition_of, model_of
 from zwang.bodies.motions import one_by_one, spins_in_place, undetermined_error
@@ -26,20 +25,19 @@ from zwang.diagnosis.determinate import determinate_groups
 from zwang.diagnosis.passport import Passport, chosen_groups
 from zwang.diagnosis.wording import listing
 from zwang.engine.blocks.program import BlockProgram, block_program
-from zwang.errors import AssemblyError, PainleveError
+from zwang.errors import PainleveError
 from zwang.formulations.lazy import computed_once
 from zwang.formulations.rank import DEFAULT_TOLERANCES
-from zwang.functions.arguments import single_time
 from zwang.functions.assembly.result import Assembly
 from zwang.functions.derive import State
 from zwang.functions.model import Model
-from zwang.integrators.events import along
 from zwang.integrators.settings import Drift, Settings
 from zwang.kernels.element import Kernel
 from zwang.kernels.expression import read
+from zwang.large_assembly import LargeTable, assembled_by_blocks
 from zwang.large_diagnosis import SparseMechanism
-from zwang.mechanism_assembly import Table
-from zwang.mechanism_system import LARGE, MechanismSystem
+from zwang.mechanism_assembly import assembled
+from zwang.mechanism_system import MechanismSystem
 from zwang.run.by_elements import Balance
 from zwang.simulation.pivots import PIVOT, PIVOT_OF_MASSLESS, rows_without_pivot
 from zwang.simulation.redundancy import Acting
@@ -52,13 +50,12 @@ if TYPE_CHECKING:
 
 __all__ = ["LargeMechanismSystem", "is_large", "mechanism_system"]
 
-#: Corrections when a mechanism is put together, and the residual at which it is.
-CORRECTIONS = 60
-CLOSED = 1e-13
+#: Velocities plus constraint rows from which a mechanism is carried by blocks. Measured: in space
+#: blocks win from 10 bodies on (110 here); in a plane the single expression is still ahead there,
+#: but its build time grows faster than its size.
+LARGE = 110
 #: Velocities up to which answers at one state come from dense matrices, which tell more.
 DENSE = 300
-#: Constraints whose rates are missed by less than this share of the largest miss are not to blame.
-TAKES_PART = 1e-3
 #: Corrections after which what is left of random accelerations is undetermined, and how much of
 #: what is determined may be left: each correction takes away all but about 1e-6 of it.
 SETTLING, SETTLED = 8, 1e-6
@@ -468,27 +465,16 @@ class LargeMechanismSystem(MechanismSystem):
         M, A = self._sparse_matrices(*_flat(q, v, np.asarray(t)), p)
         return determinate_groups(M, A, self.rows_of_joints)
 
-    def after_impulse(
-        self,
-        q: FloatArray,
-        v: FloatArray,
-        t: FloatArray,
-        p: FloatArray,
-        normal: FloatArray,
-        change: float,
-    ) -> FloatArray:
-        """Velocities after an impulse; see `zwang.System.after_impulse`."""
-        from zwang.sparse import solve_sparse  # loads SciPy's sparse matrices
+    def _response(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, normal: FloatArray
+    ) -> tuple[FloatArray, float]:
+        """Of an impulse along `normal`, by sparse matrices."""
+        from zwang.sparse import solve_sparse, sparse_terms  # loads SciPy's sparse matrices
 
         M, A = self._sparse_matrices(*_flat(q, v, t), p)
-        m = A.shape[0]
-        direction = solve_sparse(
-            *(M, normal, A, np.zeros(m), None),
-            names=None,
-            coordinates=self.velocities,
-            tolerances=DEFAULT_TOLERANCES,
-        ).acceleration
-        return along(direction, normal, v, change, float(M.diagonal().mean()))
+        terms = sparse_terms(M, normal, A, np.zeros(A.shape[0]), coordinates=self.velocities)
+        direction = solve_sparse(terms, DEFAULT_TOLERANCES).acceleration
+        return direction, float(M.diagonal().mean())
 
     def _sparse_matrices(
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
@@ -590,56 +576,13 @@ class LargeMechanismSystem(MechanismSystem):
         limit = PIVOT_OF_MASSLESS if program.structure.singular else PIVOT
         return rows_without_pivot(program, q, t, p, limit)
 
-    def assemble(
-        self,
-        hold: Mapping[str, Any] | None = None,
-        prefer: Mapping[str, Any] | None = None,
-        *,
-        velocity: Mapping[str, Mapping[str, float]] | None = None,
-        t: float = 0.0,
-        parameters: Mapping[str, Any] | None = None,
-        start: Any = None,
+    def _assembled(
+        self, q: FloatArray, v: FloatArray, t: float, p: FloatArray, *wishes: Mapping[str, Any]
     ) -> Assembly:
-        """A state near the placement that satisfies all joints; see `MechanismSystem.assemble`."""
-        if hold or prefer or velocity:
-            return super().assemble(
-                hold, prefer, velocity=velocity, t=t, parameters=parameters, start=start
-            )
-        time, p = single_time(t), self.parameter_vector(parameters)
-        q, v = self.search_start(start)
-        program = self.block_program()
-        project, residual = program.kernel("project"), program.kernel("residual")
-        steps, worst = 0, np.inf
-        while steps < CORRECTIONS:
-            (ratios,) = residual(q, v, [time], p)
-            worst = float(np.abs(ratios).max(initial=0.0))
-            if worst <= CLOSED or not np.isfinite(worst):
-                break
-            q, v, _ = project(q, v, [time], p)
-            steps += 1
-        if not worst <= 1e3 * CLOSED:
-            raise self._gap(q, v, time, parameters)
-        moved = q - self.parts.start[0]
-        named = dict(zip(self.coordinates, moved.tolist(), strict=True))
-        return Assembly(q, v, time, named, float(np.linalg.norm(moved)), steps)
-
-    def assembly_table(self, t: float, p: FloatArray) -> Table:
-        """Conditions from the elements, with sparse slopes."""
-        return LargeTable(self, t, p)
-
-    def state_and_slope(
-        self, channel: Channel, q: FloatArray, t: float, p: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """A joint's coordinate and rate at rest, and the derivative of its rate by v, (nv,)."""
-        _, starts = self.parts.places
-        own = [k for i in channel.element.bodies if i >= 0 for k in range(starts[i], starts[i + 1])]
-        # Rates are linear in v: at rest, and with each velocity of the joint's bodies alone.
-        v = np.zeros((len(own) + 1, len(self.velocities)))
-        v[np.arange(len(own)) + 1, own] = 1.0
-        states = self.joint_states_at(channel, np.tile(q, (len(v), 1)), v, np.full(len(v), t), p)
-        slope = np.zeros(v.shape[1])
-        np.add.at(slope, own, states[1:, -1] - states[0, -1])
-        return states[0], slope
+        """By sparse equations, or by the block program where nothing is wished for."""
+        if any(wishes):
+            return assembled(LargeTable(self, t, p), q, v, *wishes)
+        return assembled_by_blocks(self, q, v, t, p)
 
     def sparse_rows(
         self, q: FloatArray, v: FloatArray, t: float, p: FloatArray
@@ -652,82 +595,6 @@ class LargeMechanismSystem(MechanismSystem):
         A = csr_array((found.entries[0], (found.rows, found.columns)), shape=shape)
         A.sum_duplicates()
         return found.value[0], found.rate[0], A
-
-    def _gap(
-        self, q: FloatArray, v: FloatArray, t: float, parameters: Mapping[str, Any] | None
-    ) -> AssemblyError:
-        """What is said of joints that cannot be closed, or of rates that contradict each other."""
-        left, nearest = self.residuals(q, v, t, parameters=parameters), Assembly(q, v, t)
-        gaps = self._gaps(left.position_names, left.position)
-        if max(gaps.values(), default=0.0) <= 1e3 * CLOSED * max(1.0, float(np.abs(q).max())):
-            gaps = self._gaps(left.velocity_names, left.velocity)
-            worst = max(gaps, key=lambda name: gaps[name])
-            group = tuple(name for name in gaps if gaps[name] > TAKES_PART * gaps[worst])
-            return AssemblyError(
-                "assembly, velocity",
-                nearest=nearest,
-                gap=sum(gaps.values()),
-                group=group,
-                found=f"no velocities that suit {listing([self.parts.described(x) for x in group])}"
-                f"; at the nearest, the rate of {worst} is missed by {gaps[worst]:.3g}",
-                expected="drivers and constraints that agree",
-                advice="Let go of one of these, or change its value.",
-            )
-        worst = max(gaps, key=lambda name: gaps[name])
-        closed = (x for x in loops(self.parts.joints.values()) if worst in x)
-        loop = min(closed, key=len, default=())
-        where = f"the loop of joints {listing(loop)}" if loop else self.parts.described(worst)
-        return AssemblyError(
-            "assembly, configuration",
-            nearest=nearest,
-            gap=sum(gaps.values()),
-            group=loop or (worst,),
-            found=f"no configuration near the placement that closes {where}; the largest gap, "
-            f"{gaps[worst]:.3g} m, is left in {worst}",
-            expected="placements that can be closed",
-            advice="Move bodies nearer to where they belong; .nearest of this error shows the gap.",
-        )
-
-    def _gaps(self, names: Iterable[str], values: FloatArray) -> dict[str, float]:
-        """Joint or constraint → the length of what its rows are missed by."""
-        gaps: dict[str, float] = {}
-        for name, value in zip(names, values, strict=True):
-            owner = self.parts.owner(name.split("[")[0])
-            gaps[owner] = float(np.hypot(gaps.get(owner, 0.0), value))
-        return gaps
-
-
-class LargeTable(Table):
-    """Conditions evaluated element by element."""
-
-    system: LargeMechanismSystem
-
-    def position_rows(self, q: FloatArray) -> tuple[FloatArray, Any]:
-        """φ of all constraints of positions and their rows of A, sparse."""
-        phi, _, A = self.system.sparse_rows(q, np.zeros(self.nv), self.t, self.p)
-        of_positions = [k for k, x in enumerate(self.system.row_levels()) if x == "position"]
-        return phi, A[of_positions]
-
-    def rate_rows(self, q: FloatArray, v: FloatArray) -> tuple[FloatArray, Any]:
-        """Rates of all constraints and their rows of A, sparse."""
-        _, psi, A = self.system.sparse_rows(q, v, self.t, self.p)
-        return psi, A
-
-    def moved(self, q: FloatArray, step: FloatArray) -> FloatArray:
-        """q after an increment of the velocities' kind, body by body."""
-        return self.system.on_unit_length(q + self.system.bulk.rates(q, step))
-
-    def block(self, q: FloatArray, i: int) -> FloatArray:
-        """N of one body, column by column."""
-        q_starts, v_starts = self.parts.places
-        unit = np.zeros((v_starts[i + 1] - v_starts[i], self.nv))
-        unit[:, v_starts[i] : v_starts[i + 1]] = np.eye(len(unit))
-        columns = [self.system.bulk.rates(q, v)[q_starts[i] : q_starts[i + 1]] for v in unit]
-        return np.array(columns).T
-
-    def state_and_slope(self, channel: Channel, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """From the joint's element alone."""
-        return self.system.state_and_slope(channel, q, self.t, self.p)
 
 
 def _flat(q: FloatArray, v: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -35,12 +35,6 @@ if TYPE_CHECKING:
 __all__ = ["MechanismSystem"]
 
 
-#: Velocities plus constraint rows from which a mechanism is carried by blocks. Measured: in space
-#: blocks win from 10 bodies on (110 here); in a plane the single expression is still ahead there,
-#: but its build time grows faster than its size.
-LARGE = 110
-
-
 class MechanismSystem(System):
     """The frozen copy of a `zwang.Mechanism`, with everything a `zwang.System` can do.
 
@@ -346,16 +340,16 @@ class MechanismSystem(System):
         ------
         AssemblyError : the joints cannot be closed; the error names the loop and the gap.
         """
-        time, p = single_time(t), self.parameter_vector(parameters)
-        q, v = self.search_start(start)
-        table = self.assembly_table(time, p)
-        return assembled(table, q, v, hold or {}, prefer or {}, velocity or {})
+        at = *self._search_start(start), single_time(t), self.parameter_vector(parameters)
+        return self._assembled(*at, hold or {}, prefer or {}, velocity or {})
 
-    def assembly_table(self, t: float, p: FloatArray) -> Table:
-        """Conditions that joints and wishes are when the mechanism is put together."""
-        return Table(self, t, p)
+    def _assembled(
+        self, q: FloatArray, v: FloatArray, t: float, p: FloatArray, *wishes: Mapping[str, Any]
+    ) -> Assembly:
+        """`assemble` from a state, with what is held, preferred, and wished of velocities."""
+        return assembled(Table(self, t, p), q, v, *wishes)
 
-    def search_start(self, start: Any) -> tuple[FloatArray, FloatArray]:
+    def _search_start(self, start: Any) -> tuple[FloatArray, FloatArray]:
         """Where a search for a consistent state begins: a state, coordinates, or the placement."""
         q, v = self.parts.start
         if start is None:

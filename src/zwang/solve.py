@@ -115,14 +115,13 @@ def solve(
     """
     _require_options(formulation, tolerances)
     if _is_sparse(M) or _is_sparse(A):
-        from zwang.sparse import SPARSE_SIZE, solve_sparse
+        from zwang.sparse import SPARSE_SIZE, solve_sparse, sparse_terms
 
         # A family, or a formulation that has no sparse form, is solved densely.
-        large = (M.shape[0] if _is_sparse(M) else A.shape[1]) > SPARSE_SIZE
+        large = (M.shape[0] if _is_sparse(M) else A.shape[-1]) > SPARSE_SIZE
         if large and not family and formulation in ("auto", SaddlePoint.name):
-            return solve_sparse(
-                M, Q, A, b, C, names=names, coordinates=coordinates, tolerances=tolerances
-            )
+            terms = sparse_terms(M, Q, A, b, C, names=names, coordinates=coordinates)
+            return solve_sparse(terms, tolerances)
     terms = EquationTerms.of(M, Q, A, b, C, names=names, coordinates=coordinates)
     return solve_terms(
         terms, formulation=formulation, family=family, refined=refined, tolerances=tolerances

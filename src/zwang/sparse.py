@@ -40,7 +40,7 @@ from zwang.terms import (
     out_of_range,
 )
 
-__all__ = ["SPARSE_SIZE", "solve_sparse"]
+__all__ = ["SPARSE_SIZE", "solve_sparse", "sparse_terms"]
 
 #: Systems with at most this many coordinates are solved densely: faster, and more can be told.
 SPARSE_SIZE = 300
@@ -57,19 +57,8 @@ REFINED = 1e-6
 SURVIVES = 0.5
 
 
-def solve_sparse(
-    M: Any,
-    Q: ArrayLike,
-    A: Any,
-    b: ArrayLike | None,
-    C: ArrayLike | None,
-    *,
-    names: Sequence[str] | None,
-    coordinates: Sequence[str] | None,
-    tolerances: Tolerances,
-) -> Solution:
-    """`zwang.solve` for large sparse M and A."""
-    terms = _sparse_terms(M, Q, A, b, C, names, coordinates)
+def solve_sparse(terms: EquationTerms, tolerances: Tolerances) -> Solution:
+    """`zwang.solve` for the large sparse M and A of `sparse_terms`."""
     with np.errstate(all="ignore"):  # what leaves the range of doubles is refused, not warned of
         try:
             return _solve_checked(terms, tolerances)
@@ -153,14 +142,15 @@ def _solve_checked(terms: EquationTerms, tolerances: Tolerances) -> Solution:
     )
 
 
-def _sparse_terms(
+def sparse_terms(
     M: Any,
     Q: ArrayLike,
     A: Any,
     b: ArrayLike | None,
-    C: ArrayLike | None,
-    names: Sequence[str] | None,
-    coordinates: Sequence[str] | None,
+    C: ArrayLike | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    coordinates: Sequence[str] | None = None,
 ) -> EquationTerms:
     """Checked terms whose matrices stay sparse (csr)."""
     M = _checked_matrix("mass matrix M", M)

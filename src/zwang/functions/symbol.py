@@ -75,7 +75,25 @@ def symbols_of(vector: casadi.SX) -> SymbolArray:
     return result.view(SymbolArray)
 
 
-class Symbol:
+class _Traced:
+    """What NumPy's functions are asked to do with symbols and arrays of them."""
+
+    __slots__ = ()
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return _apply_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(
+        self,
+        func: Callable[..., Any],
+        types: Any,
+        args: Any,
+        kwargs: Any,
+    ) -> Any:
+        return _apply_function(func, args, kwargs)
+
+
+class Symbol(_Traced):
     """A scalar that stands for a number not known yet."""
 
     __slots__ = ("sx",)
@@ -189,20 +207,6 @@ class Symbol:
         message = "a symbol is a scalar and has no length"
         raise TypeError(message)
 
-    # --- NumPy ----------------------------------------------------------------------------------
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return _apply_ufunc(ufunc, method, inputs, kwargs)
-
-    def __array_function__(
-        self,
-        func: Callable[..., Any],
-        types: Any,
-        args: Any,
-        kwargs: Any,
-    ) -> Any:
-        return _apply_function(func, args, kwargs)
-
     def conjugate(self) -> Symbol:
         """Itself, being real."""
         return self
@@ -218,20 +222,8 @@ class Symbol:
         return self
 
 
-class SymbolArray(np.ndarray):
+class SymbolArray(_Traced, np.ndarray):
     """An object array of symbols on which NumPy functions that compare or branch work too."""
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return _apply_ufunc(ufunc, method, inputs, kwargs)
-
-    def __array_function__(
-        self,
-        func: Callable[..., Any],
-        types: Any,
-        args: Any,
-        kwargs: Any,
-    ) -> Any:
-        return _apply_function(func, args, kwargs)
 
 
 def _functions() -> dict[str, Callable[..., Any]]:

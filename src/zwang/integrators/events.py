@@ -11,7 +11,7 @@ from zwang.formulations.rank import RowGeometry
 from zwang.integrators.watching import dips
 from zwang.terms import FloatArray
 
-__all__ = ["along", "crossing", "impulse", "with_dips"]
+__all__ = ["along", "crossing", "response", "with_dips"]
 
 #: How well the time of an event is found, in units of the step that holds it.
 TIME_TOLERANCE = 1e-13
@@ -69,19 +69,14 @@ def with_dips(
     return sorted([*looks, *found.items()])
 
 
-def impulse(
-    M: FloatArray, A: FloatArray, n: FloatArray, velocity: FloatArray, change: float
-) -> FloatArray:
-    """Velocities after an impulse along n that changes n·v by `change` and keeps A v.
+def response(M: FloatArray, A: FloatArray, n: FloatArray) -> FloatArray:
+    """The change of velocities by a unit impulse along n that keeps A v, but for its size.
 
-    M (v⁺ − v) = Aᵀ π + n π_n with A (v⁺ − v) = 0 and n·(v⁺ − v) = change: the least change in the
-    metric of M.
+    M δ = Aᵀ π + n with A δ = 0: the direction of the least change, in the metric of M, that
+    changes n·v.
     """
-    geometry = RowGeometry.of(A)
-    V2 = geometry.null_space
-    reduced = V2.T @ M @ V2
-    direction = V2 @ np.linalg.solve(reduced, V2.T @ n)
-    return along(direction, n, velocity, change, float(np.trace(M)) / len(M))
+    V2 = RowGeometry.of(A).null_space
+    return V2 @ np.linalg.solve(V2.T @ M @ V2, V2.T @ n)
 
 
 def along(
