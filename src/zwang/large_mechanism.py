@@ -7,7 +7,7 @@ and corrections from the engine's block program, whose cost grows with the numbe
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
