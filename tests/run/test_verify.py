@@ -206,6 +206,19 @@ def test_states_saved_seldom_in_a_quick_motion_are_honest(tmp_path):
     assert zw.verify(tmp_path / "seldom", system).verdict is Verdict.HONEST
 
 
+def test_states_saved_thousands_of_steps_apart_are_honest(tmp_path):
+    system = pendulum()
+    run = system.simulate(*START, until=600.0, tolerance=1e-7, save=200.0)
+    run.save(tmp_path / "honest")
+    outcome = zw.verify(tmp_path / "honest", system)
+    assert outcome, outcome
+    assert "energy is not checked" in str(outcome)
+    v = run.v.copy()
+    v[2] *= 1.01
+    replace(run, v=v).save(tmp_path / "edited")
+    assert not zw.verify(tmp_path / "edited", system)
+
+
 def part(run, rows):
     """The run with some of its rows."""
     kept = {k: getattr(run, k)[rows] for k in ("t", "q", "v")}

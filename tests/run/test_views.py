@@ -23,7 +23,25 @@ def test_to_xarray_names_every_channel(run):
     assert set(data.data_vars) == {"x", "y", "x_dot", "y_dot"}
     assert data["y_dot"].values.tobytes() == run["y_dot"].tobytes()
     assert data["time"].values.tobytes() == run.t.tobytes()
-    assert data.attrs["parameters"]["L"] == 1.0
+    assert data.attrs["parameters.L"] == 1.0
+    assert data.attrs["settings.integrator"] == "order8"
+
+
+def test_a_dataset_can_be_kept(tmp_path):
+    xarray = pytest.importorskip("xarray")
+    system = zw.System(
+        ["x"],
+        parameters={"K": [[2.0, 0.0], [0.0, 1.0]], "k": [1.0, 3.0]},
+        mass=lambda: [[1.0]],
+        force=lambda q, p: [-p.K[0, 0] * p.k[1] * q[0]],
+    )
+    data = system.simulate([1.0], until=1.0).to_xarray()
+    data.to_zarr(tmp_path / "run.zarr", consolidated=False)
+    again = xarray.open_zarr(tmp_path / "run.zarr", consolidated=False)
+    assert again.attrs == data.attrs
+    assert data.attrs["parameters.k"] == [1.0, 3.0]
+    # What netCDF takes for an attribute.
+    assert all(isinstance(x, str | float | list) for x in data.attrs.values())
 
 
 def test_plot_draws_what_was_asked_for(run, monkeypatch):

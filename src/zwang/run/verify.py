@@ -44,6 +44,10 @@ STEP_LIMIT = 8.0
 #: counts for the integrator: honest runs reach 71, for a four-bar that lies flat.
 SINGULAR_LIMIT, SINGULAR_STEPS = 1000.0, 5
 
+#: Over more steps than these errors add up. There a state may be off by so many times the error that
+#: the same integrator makes on the way, if that is more.
+SEVERAL, SEVERAL_LIMIT = 20, 10.0
+
 #: A state of a fixed-step method may differ from the one its method leads to from the state before
 #: by so many times what half the step changes there, for steps taken anew do not know what the
 #: method remembered: honest runs reach 17, by Radau. Between steps states are interpolated, and
@@ -63,6 +67,10 @@ ENERGY_LIMIT = 100.0
 
 #: Intervals no longer than this, relative, are a saved time next to an event: rounding decides.
 INSTANT = 1e-12
+
+#: The work over more steps than these is not summed up: its own error would be what is compared.
+MANY = 300
+TOO_LONG = f"the energy is not checked over more than {MANY} steps from one saved state to the next"
 
 #: In stiff systems power may die out within a tiny part of an interval, where a quadrature over all
 #: of it does not look. An interval that fails is taken in so many pieces, the first a millionth.
@@ -249,7 +257,7 @@ def _steps(check: _Check, segment: Segment, ways: Ways, intervals: int | None) -
     count = segment.last - segment.first - 1
     share = count if intervals is None else min(count, max(intervals, 1))
     scales = np.ones(run.q.shape[1] + run.v.shape[1]) if run.scales is None else run.scales
-    passing = _passing(run)
+    passing, steps = _passing(run), _steps_between(run)
     for i in segment.first + np.unique(np.linspace(0, count - 1, share).astype(int)):
         y, after = (np.concatenate([run.q[k], run.v[k]]) for k in (i, i + 1))
         if run.t[i + 1] == run.t[i]:
@@ -268,6 +276,9 @@ def _steps(check: _Check, segment: Segment, ways: Ways, intervals: int | None) -
         else:
             unit, miss = "tolerances", miss / run.settings.tolerance
             limit = SINGULAR_LIMIT if passing[i] else STEP_LIMIT
+            if miss > limit and steps[i] > SEVERAL:
+                off = float(np.max(np.abs(ways.alike(*way)[0] - again) / size))
+                limit += SEVERAL_LIMIT * off / run.settings.tolerance
         check.value(
             "step",
             miss / limit,
@@ -283,6 +294,11 @@ def _at_steps(run: Run, segment: Segment) -> np.ndarray:
         return np.zeros(len(run), dtype=bool)
     steps = (run.t - run.t[segment.first]) / run.settings.step
     return np.abs(steps - np.round(steps)) < 1e-6
+
+
+def _steps_between(run: Run) -> FloatArray:
+    """How many steps of mean length lie between saved states."""
+    return np.diff(run.t) * run.counts.steps / max(run.t[-1] - run.t[0], 1e-300)
 
 
 def _passing(run: Run) -> np.ndarray:
@@ -314,11 +330,14 @@ def _energy(check: _Check, segment: Segment, propagate: Propagate, sample: int) 
     run = check.run
     if run.settings.step > 0.0:
         return
-    count = segment.last - segment.first - 1
-    passing = _passing(run)
+    count, left_out = segment.last - segment.first - 1, False
+    passing, steps = _passing(run), _steps_between(run)
     for i in segment.first + _sample(count, sample):
         a, b = float(run.t[i]), float(run.t[i + 1])
         if b - a <= INSTANT * max(1.0, abs(b)):  # no room for a quadrature
+            continue
+        if steps[i] > MANY:
+            left_out = True
             continue
         if passing[i]:  # at singular positions accelerations, and with them powers, jump
             continue
@@ -339,6 +358,8 @@ def _energy(check: _Check, segment: Segment, propagate: Propagate, sample: int) 
             f"from t = {a:.6g} s to {b:.6g} s the energy changes by {T[1] - T[0]:.6g}, the forces "
             f"do the work {work:.6g}",
         )
+    if left_out and TOO_LONG not in check.notes:
+        check.notes.append(TOO_LONG)
 
 
 def _graded(pieces: int) -> FloatArray:

@@ -89,11 +89,22 @@ def to_xarray(run: Run) -> Any:
     except ImportError as error:
         raise MissingExtraError("run.to_xarray", "xarray", "data") from error
     channels = {name: ("time", run[name]) for name in run.names}
-    attributes = {
-        "status": run.status,
+    tables = {
         "settings": run.settings.to_dict(),
-        "parameters": dict(run.parameters),
+        "parameters": run.parameters,
         "counts": asdict(run.counts),
-        "notes": list(run.notes),
     }
+    attributes = {"status": run.status, "notes": "\n".join(run.notes)}
+    for table, entries in tables.items():
+        attributes |= {f"{table}.{name}": _plain(value) for name, value in entries.items()}
     return xr.Dataset(channels, coords={"time": run.t}, attrs=attributes)
+
+
+def _plain(value: Any) -> Any:
+    """What both Zarr and netCDF keep as an attribute: a finite number, a list of them, or text."""
+    if isinstance(value, str):
+        return value
+    array = np.asarray(value, dtype=float)
+    if array.ndim > 1 or not np.isfinite(array).all():
+        return str(array.tolist())
+    return array.tolist()
