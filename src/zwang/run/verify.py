@@ -44,8 +44,8 @@ STEP_LIMIT = 8.0
 #: counts for the integrator: honest runs reach 71, for a four-bar that lies flat.
 SINGULAR_LIMIT, SINGULAR_STEPS = 1000.0, 5
 
-#: Over more steps than these errors add up. There a state may be off by so many times the error that
-#: the same integrator makes on the way, if that is more.
+#: Over more steps than these errors add up. There a state may be off by so many times the error
+#: that the same integrator makes on the way, if that is more.
 SEVERAL, SEVERAL_LIMIT = 20, 10.0
 
 #: A state of a fixed-step method may differ from the one its method leads to from the state before
