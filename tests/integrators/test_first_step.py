@@ -1,4 +1,4 @@
-"""The first step has a length, whatever the derivatives are: a step of none would never end."""
+"""Steps have a length, whatever the derivatives are: runs with steps of none would never end."""
 
 import numpy as np
 import pytest
@@ -31,3 +31,31 @@ def test_a_step_of_no_length_is_never_chosen(what, integrator):
     loop = start_loop(program, settings, 0.0, y[:, None], p[:, None], times=times, scales=scales)
     assert 0.0 < loop.memory[sh.H, 0] <= 1.0
     assert loop.advance(ENOUGH, 2 * ENOUGH).code in (sh.DONE, sh.TOO_SMALL, sh.NOT_FINITE)
+
+
+#: At t = 1e9 s times are 1.2e-7 s apart, and this swing takes 6e-9 s.
+LATE, FAST = 1e9, 1e9
+
+
+@pytest.mark.parametrize("integrator", ["order8", "order5", "gauss", "radau5"])
+def test_a_motion_too_fast_for_its_times_stops(integrator):
+    system = zw.System(["x"], mass=lambda: [[1.0]], force=lambda q: [-(FAST**2) * q[0]])
+    choices = {"start": LATE, "until": LATE + 1.0, "integrator": integrator}
+    settings, times, scales = choices_of(system, **choices)
+    y, p = np.array([1.0, 0.0]), system.parameter_vector()
+    program = program_of(system, y, LATE, p, settings)
+    loop = start_loop(program, settings, LATE, y[:, None], p[:, None], times=times, scales=scales)
+    assert loop.advance(ENOUGH, 2 * ENOUGH).code == sh.TOO_SMALL
+
+
+def test_one_of_many_that_is_too_fast_stops_no_other():
+    system = zw.System(
+        ["x"], parameters={"w": 1.0}, mass=lambda: [[1.0]], force=lambda q, p: [-(p.w**2) * q[0]]
+    )
+    given = {"w": [1.0, FAST, 2.0]}
+    runs = system.simulate_many([1.0], start=LATE, until=LATE + 1.0, parameters=given, threads=1)
+    assert runs.finished.tolist() == [True, False, True]
+    assert "no step is small enough" in runs.status[1]
+    for run, w in zip(runs[::2], given["w"][::2], strict=True):
+        alone = system.simulate([1.0], start=LATE, until=LATE + 1.0, parameters={"w": w})
+        assert run.q.tobytes() == alone.q.tobytes()

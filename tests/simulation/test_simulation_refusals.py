@@ -20,6 +20,7 @@ import zwang as zw
         ({"save": [0.2, 0.1]}, ["increase"]),
         ({"save": [0.0, 5.0]}, ["save", "0 to 1"]),
         ({"save": -0.1}, ["positive"]),
+        ({"save": 1e-12}, ["save", "1.0e+12", "fewer"]),
         ({"save": "dense"}, ["dense", "run.at(t)"]),
         ({"save": ["a"]}, ["save", "an interval or times"]),
         ({"save": float("inf")}, ["save", "inf", "positive interval"]),

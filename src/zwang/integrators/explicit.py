@@ -304,7 +304,15 @@ def advance(
             left = until - t[0, lane]
             last[lane] = active[lane] and h[lane] * LAST_STEP >= left
             step = left if last[lane] else h[lane]
+            some[lane] = active[lane] and not t[0, lane] + step > t[0, lane]
             h[lane] = step if active[lane] else 0.0
+        if any_of(some, lanes):  # time stands still, in steps that are never rejected
+            if W == 1:
+                return TOO_SMALL
+            for lane in side_by_side(lanes):
+                if some[lane]:
+                    outcomes[lane], count[ACTIVE, lane] = TOO_SMALL, 0
+            return HANDOVER
 
         # stages
         if stages == EIGHT:

@@ -276,6 +276,8 @@ def advance(
             return DONE
         t = real[T, 0]
         h, end, last = next_step(real, until, limits, LAST_STEP)
+        if not end > t:
+            return TOO_SMALL
         if not has_room(end, count, times, out_t, filled, logs, rank_log, rank_rows):
             return FULL
 

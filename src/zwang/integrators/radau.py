@@ -214,6 +214,8 @@ def advance(
             return DONE
         t[0, 0] = real[T, 0]
         h, ts[0, 0], last = next_step(real, until, limits, LAST_STEP)
+        if not ts[0, 0] > t[0, 0]:
+            return TOO_SMALL
         if not has_room(ts[0, 0], count, times, out_t, filled, 1, rank_log, rank_rows):
             return FULL
 

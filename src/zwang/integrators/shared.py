@@ -85,8 +85,8 @@ SAFETY = 0.9
 GROWTH, SHRINK = 6.0, 0.2  # largest and smallest change of h in a step
 STAGES_KEPT = 3  # accepted steps with projected stages after a rejection or such a position
 RANK_PIVOT = 1e-5  # relative pivots below this belong to dependent rows (1e7 times δ)
-# A first step is no shorter, in parts of the time ahead: where derivatives overflow, the rule that
-# chooses it asks for a step of no length, which would be accepted for ever.
+# A first step is no shorter, in parts of the time and of what is ahead. Where derivatives overflow,
+# the rule that chooses it asks for a step of no length, which would be accepted for ever.
 SHORTEST_FIRST = 1e-15
 
 # The array of pivots has parts, each with an entry for every position row. The kernel that
@@ -294,7 +294,7 @@ def first_step(kernels, y, t, p, k0, work, nq, tolerance, size, order, span, h, 
             d1 += (k0[i, lane] / sc) ** 2
         d0, d1 = np.sqrt(d0 / n), np.sqrt(d1 / n)
         first = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
-        least = SHORTEST_FIRST * span[lane]
+        least = SHORTEST_FIRST * (abs(t[0, lane]) + span[lane])
         h[lane] = min(max(least, first), span[lane])  # in this order NaN gives the least
         t1[0, lane] = t[0, lane] + h[lane]
         for i in range(n):
@@ -309,7 +309,7 @@ def first_step(kernels, y, t, p, k0, work, nq, tolerance, size, order, span, h, 
         d1, d2 = np.sqrt(d1 / n), np.sqrt(d2 / n) / h[lane]
         top = max(d1, d2)
         better = max(1e-6, h[lane] * 1e-3) if not top > 1e-15 else (0.01 / top) ** (1.0 / order)
-        least = SHORTEST_FIRST * span[lane]
+        least = SHORTEST_FIRST * (abs(t[0, lane]) + span[lane])
         h[lane] = min(100.0 * h[lane], max(least, better), span[lane])
 
 

@@ -36,6 +36,9 @@ START_TOLERANCE = 1e-6
 #: A start that misses its constraints by less is put on them without a note.
 UNREMARKABLE = 1e-9
 
+#: Times that may be saved; more would not fit into memory.
+MOST_TIMES = 10**9
+
 #: Choices that are numbers, and such as are names.
 _NUMBERS = ("tolerance", "baumgarte", "step", "largest_step", "spectral_radius")
 _NAMES = ("integrator", "drift", "formulation", "on_singular", "coordinates")
@@ -144,6 +147,10 @@ def _save_times(save: Any, start: float, until: float) -> FloatArray | None:
         if not 0.0 < times < np.inf:
             raise InputError("save", found=repr(save), expected="a positive interval in seconds")
         count = int(np.floor((until - start) / float(times) * (1.0 + 1e-12)))
+        if count > MOST_TIMES:
+            raise InputError(
+                "save", found=f"an interval for {count:.1e} times", expected="fewer times than 1e9"
+            )
         times = start + float(times) * np.arange(count + 1)
     if times.ndim != 1 or not _increase(times):
         raise InputError("save", found="times that do not increase", expected="increasing times")
