@@ -64,6 +64,7 @@ from zwang.simulation.watch import Met, Watch
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
+    from zwang.engine.carrier import Carrier
     from zwang.system import System
 
 __all__ = ["CHOICES", "rerun_of", "resume", "simulate"]
@@ -260,6 +261,7 @@ class _Simulation:
         self.y: list[FloatArray] = []
         self.saved = 0
         self.segments: list[Segment] = []
+        self.watches: dict[frozenset[str], Watch] = {}
         self.ranks: list[RankChange] = []
         self.records: list[EventRecord] = []
         self.notes: list[str] = []
@@ -315,7 +317,7 @@ class _Simulation:
         if program.carrier is not None:
             note = f"integrated in {program.carrier.name} coordinates"
             self.notes += [note] if note not in self.notes else []
-        self.watch = Watch(self.active, self.events, program.carrier) if self.events else None
+        self.watch = self._watch(program.carrier) if self.events else None
         self.loop = start_loop(
             program,
             self.settings,
@@ -331,6 +333,13 @@ class _Simulation:
         began = Beginning(t, self.loop.present[:, 0].copy(), y if found is None else found)
         self.segments.append(Segment(self.saved, self.saved, self.active, self.parameters, began))
         self.open = True
+
+    def _watch(self, carrier: Carrier | None) -> Watch:
+        """Event functions of the constraints of now, compiled when these first act."""
+        known = self.watches.get(self.inactive)
+        if known is None or known.carrier is not carrier:
+            known = self.watches[self.inactive] = Watch(self.active, self.events, carrier)
+        return known
 
     def _save(self, t: FloatArray, y: FloatArray) -> None:
         """Keep rows; the arrays must be nobody else's."""

@@ -49,7 +49,7 @@ class Watch:
         from zwang.functions.staged import staged
         from zwang.functions.watched import watched
 
-        self.system, self.events = system, events
+        self.system, self.events, self.carrier = system, events, carrier
         s = system.symbols
         found = [watched(system, name, e) for name, e in events.items()]
         values = [x.value for x in found]
