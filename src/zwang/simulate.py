@@ -45,10 +45,17 @@ from zwang.simulation.choices import (
     require_known,
     require_law,
     require_pause,
+    require_position,
     require_single,
     require_start,
 )
-from zwang.simulation.event_actions import accumulates, at_once, dormant, effect_of
+from zwang.simulation.event_actions import (
+    accumulates,
+    at_once,
+    dormant,
+    effect_of,
+    require_actions,
+)
 from zwang.simulation.interrupt import postponed_interrupt
 from zwang.simulation.lost_rank import (
     BROKEN,
@@ -257,6 +264,7 @@ class _Simulation:
             if name not in self.system.constraints:
                 known = self.system.constraints
                 raise UnknownNameError("inactive constraint", str(name), known)
+        require_actions(self.system, self.events)
         self.t: list[FloatArray] = []
         self.y: list[FloatArray] = []
         self.saved = 0
@@ -570,7 +578,7 @@ class _Simulation:
         assert self.watch is not None
         t, found = together[0].t, together[0].y
         now = self.parameters, self.inactive
-        effect = effect_of(self.system, self.events, together, self.watch, self.loop, *now)
+        effect = effect_of(self.events, together, self.watch, self.loop, *now)
         self.inactive, self.parameters = effect.inactive, effect.parameters
         self.p = self.active.parameter_vector(self.parameters)
         self._close()
@@ -579,7 +587,9 @@ class _Simulation:
         y, last = effect.y, effect.happened[-1][0]
         if not effect.stopped_by:
             try:
-                # A constraint switched on takes away the velocity it forbids.
+                # A constraint switched on takes away the velocity it forbids, but moves nothing.
+                if self.settings.drift is Drift.PROJECTION:
+                    require_position(self.system.without(self.inactive), y, t, self.p)
                 self._stretch(y, t, found)
             except ZwangError as error:  # no motion goes on from here: keep what there is
                 self.status = f"stopped at t = {t:.6g} s by event {last!r}: {error}"

@@ -138,6 +138,32 @@ def test_unknown_names_in_events_are_named(pendulum):
         pendulum.simulate([1.0, 0.0], until=2.0, events=events)
 
 
+def test_unknown_names_are_refused_before_anything_runs(pendulum):
+    never = {"never": zw.event(lambda t: t - 9.0, zw.switch(off="rope"))}
+    with pytest.raises(zw.ZwangError, match="rope"):
+        pendulum.simulate([1.0, 0.0], until=1.0, events=never)
+
+
+@pytest.mark.parametrize("action", [zw.switch(on="floor"), zw.set_parameters(L=2.0)])
+def test_events_move_nothing(action):
+    system = zw.System(
+        ["x", "y"],
+        parameters={"L": 1.0},
+        mass=lambda: np.eye(2),
+        force=lambda: [0.0, -G],
+        constraints={
+            "rod": zw.position(lambda q, p: q @ q - p.L**2),
+            "floor": zw.position(lambda q: q[1] + 0.5),
+        },
+    )
+    events = {"early": zw.event(lambda t: t - 0.1, action)}
+    run = system.simulate([1.0, 0.0], until=1.0, events=events, inactive="floor")
+    assert not run.finished
+    assert "stopped at t = 0.1 s by event 'early'" in run.status
+    assert "violates it by" in run.status
+    assert abs(run.t[-1] - 0.1) < FOUND
+
+
 def test_a_function_may_cross_another_value_than_zero(ball):
     run = ball.simulate([0.0, 0.0], [0.0, 5.0], until=1.0, events={"v": zw.event("y_dot", at=2.0)})
     same = ball.simulate(

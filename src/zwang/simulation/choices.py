@@ -23,6 +23,7 @@ __all__ = [
     "require_known",
     "require_law",
     "require_pause",
+    "require_position",
     "require_single",
     "require_start",
 ]
@@ -223,6 +224,23 @@ def require_start(system: System, y: FloatArray, t: float, p: FloatArray, notes:
             if abs(value) > UNREMARKABLE:
                 note = f"the start missed {name!r} by {value:.1e} at the level of {level}"
                 notes.append(f"{note} and was put on it")
+
+
+def require_position(system: System, y: FloatArray, t: float, p: FloatArray) -> None:
+    """Refuse a state y = (q, v) off a position constraint, by name; velocities may be off."""
+    if system.largest_miss(y[None], np.array([t]), p) <= UNREMARKABLE:
+        return
+    q, v = y[: len(system.coordinates)], y[len(system.coordinates) :]
+    residuals = system.residuals_at(q, v, np.asarray(t), p)
+    limit = START_TOLERANCE * max(1.0, float(np.linalg.norm(q)))
+    for value, name in zip(residuals.position, residuals.position_names, strict=True):
+        if abs(value) > limit:
+            raise InputError(
+                f"constraint {name!r}",
+                found=f"a position that violates it by {value:.3g}",
+                expected="one that satisfies it when it begins to act, or as its parameters change",
+                advice="Let the event be where the constraint is met.",
+            )
 
 
 def require_law(

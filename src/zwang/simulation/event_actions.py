@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from zwang.simulation.watch import Met, Watch
     from zwang.system import System
 
-__all__ = ["Effect", "accumulates", "dormant", "effect_of"]
+__all__ = ["Effect", "accumulates", "at_once", "dormant", "effect_of", "require_actions"]
 
 #: So many events of one name within so short a time, relative, are an accumulation point (a ball
 #: coming to rest) that no sequence of events gets past.
@@ -56,6 +56,18 @@ class Effect:
     happened: list[tuple[str, FloatArray, FloatArray]]
 
 
+def require_actions(system: System, events: Mapping[str, Event]) -> None:
+    """Refuse constraints and parameters that the system does not have, before anything runs."""
+    for event in events.values():
+        for action in event.actions:
+            if isinstance(action, SetParameters):
+                system.parameter_vector(action.values)
+            elif isinstance(action, Switch):
+                for name in (*action.on, *action.off):
+                    if name not in system.constraints:
+                        raise UnknownNameError("constraint to switch", name, system.constraints)
+
+
 def at_once(found: Sequence[Met], first: Met) -> list[Met]:
     """Events that happen together with one of them, each name once."""
     limit, names = AT_ONCE * max(1.0, abs(first.t)), {}
@@ -66,7 +78,6 @@ def at_once(found: Sequence[Met], first: Met) -> list[Met]:
 
 
 def effect_of(
-    system: System,
     events: Mapping[str, Event],
     together: Sequence[Met],
     watch: Watch,
@@ -78,7 +89,6 @@ def effect_of(
 
     Parameters
     ----------
-    system : with all its constraints.
     together : the events met, all of them at the state that the first one found.
     watch, loop : of those that act.
     parameters, inactive : as they were before.
@@ -92,9 +102,6 @@ def effect_of(
             elif isinstance(action, SetParameters):
                 parameters = {**parameters, **action.values}
             elif isinstance(action, Switch):
-                for name in (*action.on, *action.off):
-                    if name not in system.constraints:
-                        raise UnknownNameError("constraint to switch", name, system.constraints)
                 inactive = (inactive - {*action.on}) | {*action.off}
             elif action == "stop":
                 stopped_by = stopped_by or met.name
