@@ -36,9 +36,9 @@ def balls(count):
 
 CASES = {
     "four-bars in space": lambda: zw.library.four_bars(4, planar=False),
-    "doubled pins": lambda: doubled(25),
-    "net": lambda: zw.library.net(4, 5),
-    "chain": lambda: zw.library.chain(40),
+    "doubled pins": lambda: doubled(16),
+    "net": lambda: zw.library.net(4, 4),
+    "chain": lambda: zw.library.chain(24),
     "balls": lambda: balls(13),
 }
 
@@ -100,12 +100,12 @@ def test_accelerations_multipliers_and_determinacy_are_the_same(both):
         assert np.abs(P @ P.T - R @ R.T).max() < AGREE
 
 
-def test_a_thousand_bodies_are_explained_by_their_joints():
-    m = zw.library.chain(1000)
+def test_hundreds_of_bodies_are_explained_by_their_joints():
+    m = zw.library.chain(300)
     told = m.explain()
-    assert told.degrees_of_freedom == 1000
+    assert told.degrees_of_freedom == 300
     assert told.motions[:2] == ("joint1.angle changes at 1", "joint2.angle changes at 1")
-    assert str(told).endswith("… and 988 more")
+    assert str(told).endswith("… and 288 more")
     solution = m.solve()
     assert np.abs(solution.constraint_residual).max() < AGREE
     assert m.passport().determinate
@@ -114,9 +114,9 @@ def test_a_thousand_bodies_are_explained_by_their_joints():
 def test_drivers_that_disagree_in_a_large_mechanism_are_found():
     told = []
     for factor in (0.1, 0.2):
-        m = doubled(105)
-        m.drive("motor", "pin3a.angle", lambda t: 0.1 * t**2)
-        m.drive("other", "pin3b.angle", lambda t, factor=factor: factor * t**2)
+        m = zw.library.chain(105)
+        m.drive("motor", "joint3.angle", lambda t: 0.1 * t**2)
+        m.drive("other", "joint3.angle", lambda t, factor=factor: factor * t**2)
         assert len(m.system.velocities) > large_mechanism.DENSE
         told.append(m.explain())
     assert [x.consistent for x in told] == [True, False]

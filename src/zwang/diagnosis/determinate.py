@@ -30,9 +30,10 @@ REPETITIONS = 6
 PROBES = 2
 #: What counts as no share in a dependency. Rounding and δ leave 1e-11 of vectors of size 1.
 NO_SHARE = 1e-8
-#: Vectors that the search for a basis of N(Aᵀ) begins with; a vector of it keeps its length in each
-#: repetition, what belongs to a singular value of 1e-6 keeps 1e-2 of it.
+#: Vectors that the search for a basis of N(Aᵀ) begins with, and repetitions for a block of them:
+#: vectors of N(Aᵀ) keep their length, what belongs to a singular value of 1e-5 keeps 1e-12 of it.
 FIRST_BLOCK = 8
+BLOCK_REPETITIONS = 3
 SURVIVES = 0.5
 
 
@@ -62,21 +63,29 @@ def regularised(S: Any) -> Callable[[FloatArray], FloatArray]:
 def dependencies(S: Any) -> FloatArray:
     """Orthonormal basis of N(Sᵀ) for rows of unit length, shape (m, k).
 
-    By the same repetitions for a block of vectors, which is made larger until not all survive.
+    By the same repetitions, for a block of vectors of which not all survive. How many do is first
+    estimated: what is left of a random vector has the squared length k in the mean.
     """
     m, n = S.shape
-    solve, random, block = regularised(S), np.random.default_rng(0), FIRST_BLOCK
+    solve, random = regularised(S), np.random.default_rng(0)
+
+    def repeated(Y: FloatArray) -> FloatArray:
+        right = np.zeros((n + m, Y.shape[1]))
+        right[n:] = Y
+        for _ in range(BLOCK_REPETITIONS):
+            right[n:] = -DELTA * solve(right)[n:]
+        return right[n:]
+
+    left = repeated(random.standard_normal((m, FIRST_BLOCK)))
+    block = FIRST_BLOCK + int(1.2 * np.sum(left**2) / FIRST_BLOCK)
     while True:
-        right = np.zeros((n + m, min(block, m)))
-        right[n:] = np.linalg.qr(random.standard_normal((m, right.shape[1]))).Q
-        left, values = right[n:], np.zeros(0)
-        for _ in range(REPETITIONS):
-            left, values, _ = np.linalg.svd(-DELTA * solve(right)[n:], full_matrices=False)
-            right[n:] = left
+        # Once to leave N(Aᵀ) alone, and once more to tell its vectors, of length 1, from rounding.
+        near = np.linalg.qr(repeated(random.standard_normal((m, min(block, m))))).Q
+        left, values, _ = np.linalg.svd(repeated(near), full_matrices=False)
         found = left[:, values > SURVIVES]
-        if found.shape[1] < right.shape[1] or right.shape[1] == m:
+        if found.shape[1] < near.shape[1] or near.shape[1] == m:
             return found
-        block *= 4
+        block *= 2
 
 
 def determinate_groups(M: Any, A: Any, groups: Mapping[str, Sequence[int]]) -> dict[str, bool]:
