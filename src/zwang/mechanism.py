@@ -741,7 +741,10 @@ class Mechanism(Builder):
         """
         system = self.system
         shapes = {name: np.ndim(x) + 1 for name, x in system.definition.parameters.items()}
-        many = {k: x for k, x in parameters.items() if np.ndim(x) == shapes.get(k)}
+        try:
+            many = {k: x for k, x in parameters.items() if np.ndim(x) == shapes.get(k)}
+        except ValueError:  # rows of different lengths, refused later
+            many = {}
         counts = {len(x) for x in many.values()}
         if len(counts) != 1:  # one start for all; different numbers of values are refused later
             return system.assemble(t=t, parameters=None if counts else parameters)

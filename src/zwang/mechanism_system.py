@@ -14,7 +14,7 @@ from zwang.bodies.motions import spins_in_place, undetermined_error
 from zwang.bodies.parts import Parts, require_inertia
 from zwang.coordinates.carried import carried_program, carried_programs
 from zwang.diagnosis.explain import explain_terms
-from zwang.diagnosis.passport import Passport, Status, passport_terms
+from zwang.diagnosis.passport import Passport, Status, passport_terms, require_groups
 from zwang.diagnosis.wording import listing
 from zwang.errors import InputError, NotUniqueError, UnknownNameError
 from zwang.euler_parameter_system import OF_BODIES, EulerParameterSystem, solve_by
@@ -214,7 +214,7 @@ class MechanismSystem(System):
         """Groups with joints given by name as rows; without any, all joints one by one."""
         joints = self.rows_of_joints
         chosen: dict[str, list[int | str]] = {}
-        for name, members in (joints if groups is None else groups).items():
+        for name, members in (joints if groups is None else require_groups(groups)).items():
             chosen[name] = []
             for member in [members] if isinstance(members, str) else members:
                 known = isinstance(member, str) and member in joints

@@ -693,6 +693,16 @@ def start_that_is_not_turned_any_way():
     pendulum()[0].assemble(start=[0.5, 0, 0, 0, 0, 0, 0])
 
 
+@planted("groups: found ['pin']; expected a dictionary")
+def groups_without_names():
+    pendulum()[0].passport(groups=["pin"])
+
+
+@planted("parameter 'rod.inertia': found [[1, 1, 1], [1, 1]]; expected")
+def parameters_of_different_lengths():
+    pendulum()[0].simulate_many(until=0.1, parameters={"rod.inertia": [[1, 1, 1], [1, 1]]})
+
+
 @planted("start: found states of shape (3,); expected one state")
 def several_starts_to_assemble_from():
     pendulum()[0].assemble(start=np.ones((3, 7)))

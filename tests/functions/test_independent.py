@@ -664,3 +664,18 @@ def test_more_coordinates_than_velocities():
     state = full.assemble(prefer={"e0": 2.0, "e3": 1.0}, velocity={"hold": {"w3": 1.3}})
     assert state.q == pytest.approx(np.array([2.0, 0.0, 0.0, 1.0]) / np.sqrt(5.0))
     assert reduced.way_in(state, start=[0.5]).q == pytest.approx([2 * np.arctan(0.5)])
+
+
+@pytest.mark.parametrize(
+    ("at", "words"),
+    [
+        ({"x": 1.0}, "at: found no value for y"),
+        ([1.0, "a"], "at: found .*; expected numbers"),
+        ([1.0, 2.0, 3.0], "at: found 3 values; expected 2: x, y"),
+    ],
+)
+def test_a_state_to_look_at_is_checked(at, words):
+    ring = zw.System(["x", "y"], mass=np.eye(2), constraints={"ring": lambda q: q @ q - 1.0})
+    for ask in (ring.reduce, ring.integrability):
+        with pytest.raises(zw.InputError, match=words):
+            ask(at=at)

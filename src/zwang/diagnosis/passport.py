@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from zwang.diagnosis.solved import SolvedSystem
 from zwang.diagnosis.wording import listing, without_noise
-from zwang.errors import InputError, UnknownNameError
+from zwang.errors import InputError, UnknownNameError, shown
 from zwang.formulations.rank import DEFAULT_TOLERANCES, Tolerances
 from zwang.terms import EquationTerms, FloatArray
 
@@ -269,13 +269,23 @@ def _default_groups(terms: EquationTerms) -> dict[str, list[int]]:
     return groups
 
 
+def require_groups(
+    groups: Mapping[str, Iterable[int | str] | str],
+) -> Mapping[str, Iterable[int | str] | str]:
+    """Groups as they were given, if they are named."""
+    if not isinstance(groups, Mapping):
+        expected = "a dictionary, of names and the rows they mean"
+        raise InputError("groups", found=shown(groups), expected=expected)
+    return groups
+
+
 def chosen_groups(
     terms: EquationTerms, groups: Mapping[str, Iterable[int | str] | str]
 ) -> dict[str, list[int]]:
     """Name → numbers of the rows meant, each once."""
     known = _default_groups(terms)
     chosen: dict[str, list[int]] = {}
-    for group, members in groups.items():
+    for group, members in require_groups(groups).items():
         rows: list[int] = []
         for member in [members] if isinstance(members, str) else members:
             rows += _rows_of(terms, known, group, member)

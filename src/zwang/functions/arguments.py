@@ -12,7 +12,7 @@ from zwang.errors import InputError, UnknownNameError, shown
 from zwang.functions.trace import counted
 from zwang.terms import FloatArray, finite
 
-__all__ = ["single_time", "state_arrays"]
+__all__ = ["named_vector", "single_time", "state_arrays"]
 
 
 def state_arrays(
@@ -30,8 +30,8 @@ def state_arrays(
             v = q.v
         t = getattr(q, "t", t)
         q = q.q
-    q = _vector("q", q, coordinates)
-    v = np.zeros(len(velocities)) if v is None else _vector("v", v, velocities)
+    q = named_vector("q", q, coordinates)
+    v = np.zeros(len(velocities)) if v is None else named_vector("v", v, velocities)
     try:
         t = np.asarray(t, dtype=float)
     except (TypeError, ValueError) as error:
@@ -54,7 +54,8 @@ def state_arrays(
     return q, v, np.broadcast_to(t, batch)
 
 
-def _vector(letter: str, value: Any, names: tuple[str, ...]) -> FloatArray:
+def named_vector(letter: str, value: Any, names: tuple[str, ...]) -> FloatArray:
+    """Finite numbers (…, n) for n names, from an array or a mapping by name."""
     if type(value) is not np.ndarray and isinstance(value, Mapping):
         for name in value:
             if name not in names:

@@ -15,6 +15,7 @@ import numpy as np
 
 from zwang.errors import InputError
 from zwang.formulations.rank import RowGeometry, mass_spectrum
+from zwang.functions.arguments import named_vector
 from zwang.functions.reduced.identities import Samples
 from zwang.functions.reduced.lift import Lift, basis_lift, coordinate_lift, velocity_lift
 from zwang.functions.reduced.partition import (
@@ -72,8 +73,7 @@ class Places:
         if self.at is None:
             return None
         q = self.at.q if hasattr(self.at, "q") else self.at
-        q = [q[name] for name in names] if isinstance(q, Mapping) else q
-        array = np.asarray(q, dtype=float)
+        array = named_vector("at", q, tuple(names))
         if array.shape != (len(names),):
             raise InputError(
                 "at", found=f"shape {array.shape}", expected=f"{len(names)}: {', '.join(names)}"

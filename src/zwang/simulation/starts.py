@@ -231,7 +231,7 @@ def _broadcast(
         v = system.arguments(np.zeros(len(system.coordinates)), v, 0.0, None)[1]
     q, v = _numbers("q", q), np.zeros(len(system.velocities)) if v is None else _numbers("v", v)
     shapes = {k: x.shape for k, x in system.definition.parameters.items()}
-    values = {name: np.asarray(value, dtype=float) for name, value in parameters.items()}
+    values = {name: _numbers(f"parameter {name!r}", x) for name, x in parameters.items()}
     sizes = {"q": q.shape[0]} if q.ndim == 2 else {}
     sizes |= {"v": v.shape[0]} if v.ndim == 2 else {}
     for name, value in values.items():
