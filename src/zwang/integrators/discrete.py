@@ -41,7 +41,7 @@ from zwang.integrators.shared import (
     save,
     size_of,
 )
-from zwang.integrators.single import end_step, has_room, next_step, note_events
+from zwang.integrators.single import end_step, has_room, next_step, note_events, wanted_step
 from zwang.integrators.singular import deficit_of, least_pivot, may_pass, watch_rank
 from zwang.integrators.watching import changed
 from zwang.kernels.call import call
@@ -192,7 +192,7 @@ def advance(
         if not count[ACTIVE, 0]:
             return DONE
         t = real[T, 0]
-        h, t_new, last = next_step(real, until, limits, LONGEST)
+        h, t_new, last = next_step(real, wanted_step(real, limits), until, LONGEST)
         if not has_room(t_new, count, times, out_t, filled, 1, rank_log, rank_rows):
             return FULL
         s[0, 0], s[1, 0] = t, h

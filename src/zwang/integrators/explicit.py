@@ -14,8 +14,9 @@ Near positions where the constraints lose rank two things go wrong otherwise: dr
 onto another branch, and the error of stages off the constraints enters v̇ divided by the distance.
 So every step is projected, and after a rejection for such an error all stages of the following
 steps are evaluated at projected states, until three steps were accepted, or three after such a
-position if one is near ahead; raw and projected stages are never mixed. It is passed between
-stages, see `placed`.
+position if one is near ahead; raw and projected stages are never mixed. Such positions are foreseen
+and passed between stages, see `placed`; once raw stages were not good enough in a step that passes
+one, by projected stages from the first.
 
 All state of the loop lives in arrays, so that it may stop and go on anywhere with the same bits.
 The same source serves one trajectory and several lanes: arrays are [entry][lane], and the number of
@@ -32,7 +33,6 @@ from zwang.integrators.shared import (
     ACTIVE,
     AHEAD,
     AT_STABILITY,
-    AVOIDANCE,
     AVOIDANCES,
     AVOIDED,
     BUDGET,
@@ -46,11 +46,13 @@ from zwang.integrators.shared import (
     HANDOVER,
     LAST_STEP,
     LEAST_ERROR,
+    LEFT,
     NEAR,
     NEXT,
     NO_ERROR,
     NOT_FINITE,
     PIVOT,
+    PROJECTED,
     PROJECTIONS,
     REJECTED,
     REJECTS,
@@ -60,6 +62,7 @@ from zwang.integrators.shared import (
     SINGULAR,
     STAGES_KEPT,
     TOO_SMALL,
+    WARY,
     H,
     T,
     arrive,
@@ -67,18 +70,23 @@ from zwang.integrators.shared import (
     evaluate,
     keep_sizes,
     note_sizes,
+    project_between,
     project_once,
-    projected,
     save,
 )
 from zwang.integrators.singular import (
+    away,
+    comes_near,
     deficit_of,
+    foresee,
+    foreseeable,
     least_pivot,
     look_closer,
     lowest_pivot,
     may_pass,
     placed,
     remember,
+    rounding,
     slowed,
 )
 from zwang.integrators.sums import interpolation_of, stages_of
@@ -92,12 +100,13 @@ __all__ = ["INTEGERS", "MARKS", "NUMBERS", "OUTCOMES", "SAMPLE", "VECTORS", "adv
 PASSING_PIVOT = 0.1  # stages of interpolants are projected in steps with pivots below this
 GAP_8, GAP_5 = ORDER_8.gap, ORDER_5.gap
 NEAR_EVALUATIONS = 4  # of a stage that is projected
+ROUNDED = 0.99  # what an error counts as that is one of rounding
 SAMPLE = 32  # steps between looks at stability
 
 # Vectors like y that the loop works with: the stage or the projected point, the new point before
-# it is projected, and two for whatever comes.
-POINT, NEW, FIRST, SECOND = 0, 1, 2, 3
-VECTORS = 4
+# it is projected, two for whatever comes, and one to keep the point in.
+POINT, NEW, FIRST, SECOND, SPARE = 0, 1, 2, 3, 4
+VECTORS = 5
 # Rows of the other arrays that it works with.
 NUMBERS, MARKS, INTEGERS = 9, 12, 5
 OUTCOMES = 4  # the row of integers that tells why lanes have ended
@@ -154,59 +163,128 @@ def at_stability(h, K, A, B, stages, limit, lane):
 
 
 @loop
-def save_between(
-    kernels, tableau, stages, K, y, t, ts, h, p, x, near, accepted, project, real, count, times,
-    out_t, out_y, filled, onto, lanes,
+def interpolant(
+    kernels, tableau, stages, K, y, t, h, p, x, near, projects, real, pivots, work, nq, lanes
 ):  # fmt: skip
-    """Save the states at times within the step from t to ts, from the interpolant, projected.
+    """The stages that only the interpolant needs; how many evaluations each took at most.
 
-    `onto` is what `projected` takes beside state and time.
+    They are projected where `projects` says so. Where `near`, those that correct the interpolant
+    are left out: one of them is in the gap in which a singular position is passed.
     """
-    W, n = len(lanes), y.shape[0]
-    _, _, C, P = tableau
-    pivots, ratio, work, nq, atol, ok, before, settled = onto
-    scratch, state, moment = x[FIRST], x[NEW], real[SAVED : SAVED + 1]
-    any_near = False
-    for lane in range(W):
-        any_near = any_near or near[lane]
+    _, _, C, _, S = tableau
+    state, moment = x[NEW], real[SAVED : SAVED + 1]
+    correcting = C.shape[0] - S.shape[0]
+    any_near, done = any_of(projects, lanes), 1
     for s in range(stages + 1, C.shape[0]):
         if stages == EIGHT:
             interpolation_8(s, lanes, (state,), y, h, K)
         else:
             interpolation_5(s, lanes, (state,), y, h, K)
-        for lane in range(W):
+        for lane in range(len(lanes)):
             moment[0, lane] = t[0, lane] + C[s] * h[lane]
-        done = 1
         if any_near:
-            done = near_stage(kernels, x, NEW, moment, p, K[s], pivots, work, nq, near, lanes)
+            done = near_stage(kernels, x, NEW, moment, p, K[s], pivots, work, nq, projects, lanes)
         else:
             evaluate(kernels, state, moment, p, K[s], work, nq)
-        for lane in range(W):
-            k = count[NEXT, lane]
-            if accepted[lane] and k < times.shape[0] and times[k] < ts[0, lane]:
-                count[EVALUATIONS, lane] += done if near[lane] else 1
+        for lane in range(len(lanes)):
+            if near[lane] and s >= correcting:
+                for i in range(y.shape[0]):
+                    slope = 0.0
+                    for j in range(correcting):
+                        slope += S[s - correcting, j] * K[j, i, lane]
+                    K[s, i, lane] = slope
+    return done
+
+
+@inlined
+def interpolated(K, P, y, h, theta, out, lane, lanes):
+    """The state of a lane at θ of the step, written for all lanes."""
+    for i in range(y.shape[0]):
+        total = 0.0
+        for s in range(P.shape[0]):
+            value = P[s, P.shape[1] - 1]
+            for j in range(P.shape[1] - 2, -1, -1):
+                value = value * theta + P[s, j]
+            total += value * theta * K[s, i, lane]
+        for other in range(len(lanes)):
+            out[i, other] = y[i, lane] + h[lane] * total
+
+
+@loop
+def integrated(kernels, stages, K, y, t, h, p, x, near, real, pivots, work, nq, lanes):
+    """Write the end of a step to x[NEW], as from projected stages where `near`.
+
+    The stages K are those of this step then; x[POINT] is left as it was. Returns how many
+    evaluations that took.
+    """
+    point, spare, ts = x[POINT], x[SPARE], real[SAVED : SAVED + 1]
+    for lane in range(len(lanes)):
+        for i in range(y.shape[0]):
+            spare[i, lane] = point[i, lane]
+    tools = (pivots, kernels, nq, work, lanes)
+    if stages == EIGHT:
+        done = stages_8(y, t, h, K, POINT, NEW, ts, x, p, near, any_of(near, lanes), *tools)
+    else:
+        done = stages_5(y, t, h, K, POINT, NEW, ts, x, p, near, any_of(near, lanes), *tools)
+    for lane in range(len(lanes)):
+        for i in range(y.shape[0]):
+            point[i, lane] = spare[i, lane]
+    return done
+
+
+@loop
+def save_between(
+    kernels, tableau, stages, K, y, t, ts, h, p, x, near, projects, accepted, project, real, count,
+    times, out_t, out_y, filled, onto, size, tolerance, lanes,
+):  # fmt: skip
+    """Save the states at times within the step from t to ts, from the interpolant, projected.
+
+    `onto` is what `projected` takes beside state and time, `near` tells which stages were
+    projected and `projects` where those of the interpolant are. A step that passes a singular
+    position with raw stages may be far off the constraints on its way: where that shows, it is gone
+    over again with projected ones. If a stage is so near that position that this does not help
+    either, states are integrated to, each by a step of its own.
+    """
+    W, P = len(lanes), tableau[3]
+    pivots, ratio, work, nq, atol, ok, before, settled = onto
+    whole = (pivots, ratio, work, nq, atol, ok, before, settled, x[FIRST], lanes)
+    state, moment = x[NEW], real[SAVED : SAVED + 1]
+    rest = (real, pivots, work, nq, lanes)
+    done = interpolant(kernels, tableau, stages, K, y, t, h, p, x, near, projects, *rest)
+    for lane in range(W):
+        k = count[NEXT, lane]
+        if accepted[lane] and k < times.shape[0] and times[k] < ts[0, lane]:
+            count[EVALUATIONS, lane] += (P.shape[0] - stages - 1) * (done if projects[lane] else 1)
     for lane in range(W):
         if not accepted[lane]:
             continue
-        k = count[NEXT, lane]
+        k, again, lost, whole_step = count[NEXT, lane], False, False, h[lane]
         while k < times.shape[0] and times[k] < ts[0, lane]:
-            theta = (times[k] - t[0, lane]) / h[lane]
-            for i in range(n):
-                total = 0.0
-                for s in range(C.shape[0]):
-                    value = P[s, P.shape[1] - 1]
-                    for j in range(P.shape[1] - 2, -1, -1):
-                        value = value * theta + P[s, j]
-                    total += value * theta * K[s, i, lane]
-                for other in range(W):
-                    state[i, other] = y[i, lane] + h[lane] * total
+            if lost:
+                h[lane] = times[k] - t[0, lane]
+                count[EVALUATIONS, lane] += integrated(
+                    kernels, stages, K, y, t, h, p, x, near, *rest
+                )
+                h[lane] = whole_step
+            else:
+                interpolated(K, P, y, h, (times[k] - t[0, lane]) / whole_step, state, lane, lanes)
+            for other in range(W):
+                moment[0, other] = times[k]
             if project:
-                for other in range(W):
-                    moment[0, other] = times[k]
-                projected(
-                    kernels, state, moment, p, pivots, ratio, work, nq, atol, ok, before, settled,
-                    scratch, lanes,
-                )  # fmt: skip
+                how = project_between(
+                    kernels, state, x[SECOND], moment, p, whole, size, tolerance, lane
+                )
+                if how != PROJECTED and not near[lane]:
+                    near[lane] = projects[lane] = again = True
+                    count[EVALUATIONS, lane] += integrated(
+                        kernels, stages, K, y, t, h, p, x, near, *rest
+                    ) + (P.shape[0] - stages - 1) * interpolant(
+                        kernels, tableau, stages, K, y, t, h, p, x, near, projects, *rest
+                    )
+                    continue
+                if how == LEFT and again and not lost:
+                    lost = True
+                    continue
             save(times[k], state, out_t, out_y, filled, lane)
             k += 1
         count[NEXT, lane] = k
@@ -221,7 +299,7 @@ def advance(
     real,  # REALS × lanes
     count,  # COUNTS × lanes
     K,  # stages (all stages, n, lanes)
-    tableau,  # A, B, C, P
+    tableau,  # A, B, C, P, S
     stability,  # h times the size of the Jacobian must stay below
     stages,
     order,
@@ -258,7 +336,7 @@ def advance(
     With several lanes, also until one of them ends; outcomes[lane] tells why.
     """
     W = len(lanes)
-    A, B, nodes, _ = tableau
+    A, B, nodes, _, _ = tableau
     nq, events = sizes[0], sizes[3]
     project, every_step, watch, stop = options
     h_min, h_max, h_fixed = limits
@@ -274,6 +352,7 @@ def advance(
     deficit, taken, outcomes = integers[0], integers[3], integers[OUTCOMES]
     evaluations, projections = integers[1], integers[2]
     gap = GAP_8 if stages == EIGHT else GAP_5
+    asked = tolerance if h_fixed == 0.0 else np.inf
     tools = (pivots, kernels, nq, work, lanes)
     onto = (pivots, ratio, work, nq, atol, ok, before, settled)
     around = (p, x[FIRST:], real[SAVED : SAVED + 1], pivots, work, nq, sizes[1], real, count)
@@ -282,10 +361,9 @@ def advance(
             t[0, lane] = real[T, lane]
             active[lane] = count[ACTIVE, lane] != 0
             h[lane] = h_fixed if h_fixed > 0.0 else min(real[H, lane], h_max)
-            near[lane] = count[NEAR, lane] > 0
+            near[lane] = count[NEAR, lane] > 0 or slowed(real, count, lane)
             short[lane] = False
-            if active[lane] and not h_fixed > 0.0:
-                near[lane] = near[lane] or slowed(h[lane], real, count, lane)
+            some[lane] = active[lane] and not h_fixed > 0.0 and comes_near(h[lane], real, lane)
             no_room = filled[lane] >= out_t.shape[1] or rank_rows[lane] >= rank_log.shape[0]
             full[lane] = active[lane] and no_room
             evaluations[lane] = count[EVALUATIONS, lane]
@@ -295,11 +373,15 @@ def advance(
         if any_of(full, lanes):
             return FULL
         spent[0] += 1
-        any_near = any_of(near, lanes)
-        if any_near and not h_fixed > 0.0:
+        if any_of(some, lanes):
             for lane in range(W):
-                if active[lane] and near[lane] and count[AVOIDED, lane] == 0:
-                    short[lane], h[lane] = placed(h[lane], real, gap, nodes, stages, lane)
+                if some[lane]:
+                    short[lane], h[lane] = placed(
+                        h[lane], real, gap, nodes, stages, near[lane] or count[WARY, lane] > 0, lane
+                    )
+                    passes = real[AHEAD, lane] < t[0, lane] + h[lane]
+                    near[lane] = near[lane] or (count[WARY, lane] > 0 and passes)
+        any_near = any_of(near, lanes)
         for lane in side_by_side(lanes):
             left = until - t[0, lane]
             last[lane] = active[lane] and h[lane] * LAST_STEP >= left
@@ -333,6 +415,8 @@ def advance(
         for lane in side_by_side(lanes):
             across[lane] = True
             some[lane] = 1.0 <= err[lane] < LARGEST_ERROR
+            if not err[lane] < 1.0 and real[AHEAD, lane] < ts[0, lane]:
+                count[WARY, lane] = 1  # raw stages are not good enough
             ok[lane] = err[lane] < np.inf
         if h_fixed > 0.0 and not all_of(ok, lanes):
             if W == 1:
@@ -346,6 +430,8 @@ def advance(
                 *(real[PIVOT], pivots, point, scratch, scratch2, sums, work, nq, sizes[1], lanes),
             )
         for lane in side_by_side(lanes):
+            if near[lane] and err[lane] < rounding(real[PIVOT, lane], tolerance):
+                err[lane] = min(err[lane], ROUNDED)  # no other step would do better
             avoided[lane] = False
             accepted[lane] = active[lane] and (err[lane] < 1.0 or h_fixed > 0.0)
         any_accepted = any_of(accepted, lanes)
@@ -389,9 +475,10 @@ def advance(
                     and deficit[lane] > count[DEFICIT, lane]
                     and count[AVOIDED, lane] < AVOIDANCES
                     and not last[lane]
+                    and not real[AHEAD, lane] < ts[0, lane]
                 ):
                     count[AVOIDED, lane] += 1
-                    real[H, lane] = h[lane] * AVOIDANCE
+                    real[H, lane], real[AHEAD, lane] = h[lane], ts[0, lane]
                     avoided[lane], accepted[lane] = True, False
 
         # rejection
@@ -408,7 +495,7 @@ def advance(
             factor = FAILED_PROJECTION
             if not error < 1.0:
                 factor = max(SHRINK, SAFETY * error ** (-1.0 / order)) if error < np.inf else SHRINK
-            if project and across[lane]:
+            if project and (across[lane] or real[AHEAD, lane] < np.inf):
                 if count[NEAR, lane] == 0 or real[AHEAD, lane] < ts[0, lane]:
                     factor = max(factor, 0.5)  # stages were at fault, and not the length
                 count[NEAR, lane] = STAGES_KEPT
@@ -439,8 +526,8 @@ def advance(
                 return FULL
         if interpolate:
             save_between(
-                *(kernels, tableau, stages, K, y, t, ts, h, p, x, within, accepted, project),
-                *(real, count, times, out_t, out_y, filled, onto, lanes),
+                *(kernels, tableau, stages, K, y, t, ts, h, p, x, near, within, accepted, project),
+                *(real, count, times, out_t, out_y, filled, onto, size, asked, lanes),
             )
 
         # acceptance
@@ -466,7 +553,8 @@ def advance(
                 longer[lane] = min(change, 1.0) if count[REJECTED, lane] else change
                 real[ERROR, lane] = max(logarithm, LEAST_ERROR)
                 count[REJECTED, lane] = 0
-                count[AVOIDED, lane] = 0
+                if away(real, arrived[lane], lane):
+                    count[AVOIDED, lane] = 0
                 count[ACCEPTS, lane] += 1
                 if count[NEAR, lane] > 0:
                     count[NEAR, lane] -= 1
@@ -492,9 +580,19 @@ def advance(
                         )
                         singular = singular or lost
             for lane in side_by_side(lanes):
+                if accepted[lane] and count[NEAR, lane] > 0 and real[AHEAD, lane] < np.inf:
+                    count[NEAR, lane] = STAGES_KEPT  # until after it is passed
+                ahead = foreseeable(real, t[0, lane], ts[0, lane], lane)
+                some[lane] = accepted[lane] and ahead
+            if any_of(some, lanes):
+                for lane in range(W):
+                    if some[lane]:
+                        foresee(
+                            *(kernels, y, K[0], point, K[stages], t[0, lane], ts[0, lane], *around),
+                            lane,
+                        )
+            for lane in side_by_side(lanes):
                 if accepted[lane]:
-                    if near[lane] and real[AHEAD, lane] < np.inf:
-                        count[NEAR, lane] = STAGES_KEPT  # until after it is passed
                     keep_sizes(pivots, sizes[1], lane)
         for lane in side_by_side(lanes):
             if accepted[lane]:

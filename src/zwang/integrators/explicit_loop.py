@@ -68,6 +68,6 @@ class ExplicitLoop(Loop):
     def arguments(self, out: Output, budget: int) -> tuple[Any, ...]:
         """What the compiled loop is called with."""
         c, self.spent[0] = self.tableau, 0
-        tableau = (c.A, c.B, c.C, c.P), c.stability, c.stages, c.error_order
+        tableau = (c.A, c.B, c.C, c.P, c.S), c.stability, c.stages, c.error_order
         own = self.stages, *tableau, self.settings.tolerance
         return self.handed_over(out, budget, own, self.space)

@@ -10,8 +10,9 @@ One step of the loop:
 5.  take the new point, and a new h from the error (proportional and integral control).
 
 The error that is limited is that of the states within a step, of order 9 in h; at its end the order
-is 17 and the error far smaller. Near singular positions the same is done as in `explicit`: after a
-rejection accelerations are taken at projected nodes, until three steps were accepted.
+is 17 and the error far smaller. Near singular positions the same is done as in `explicit`: they are
+foreseen and passed between the nodes in the middle of a step, with accelerations at projected
+nodes, as after a rejection until three steps were accepted.
 
 One trajectory at a time, whose nodes are the lanes; its own arrays are [entry][0] as everywhere.
 """
@@ -41,6 +42,7 @@ from zwang.integrators.gauss_watch import crosses, watch
 from zwang.integrators.shared import (
     ACCEPTS,
     ACTIVE,
+    AHEAD,
     AT_STABILITY,
     AVOIDED,
     BUDGET,
@@ -59,6 +61,7 @@ from zwang.integrators.shared import (
     NO_ROOT,
     NOT_FINITE,
     PARTS,
+    PIVOT,
     REJECTED,
     SAVED,
     SHRINK,
@@ -69,8 +72,8 @@ from zwang.integrators.shared import (
     T,
     begin_step,
     keep_sizes,
+    project_between,
     project_once,
-    projected,
     save,
     size_of,
 )
@@ -81,7 +84,9 @@ from zwang.integrators.single import (
     next_step,
     note_events,
     shorten,
+    wanted_step,
 )
+from zwang.integrators.singular import away, comes_near, placed, rounding, slowed
 from zwang.kernels.call import call, part
 from zwang.kernels.jit import inlined, loop
 from zwang.kernels.mixing import NODES
@@ -92,13 +97,15 @@ ERROR_ORDER = 9  # of the error within a step
 SAFETY = 0.8  # its ninth power is what the error aims at: estimates vary, rejections are dear
 LARGEST_ERROR = 1e6
 WANTED_RATE = 0.12  # of convergence, which grows like h; longer steps cost as much in sweeps
-AGREED = 1.0  # tolerance to which sweeps must agree along the constraints near singular positions
 ALONG = 0.1  # an error is one along the constraints if projecting leaves this part of it
 FAR_BELOW = np.log(1e-4)  # an error that has not decided the step, its logarithm
 DIVERGENCE = 0.5  # change of h where sweeps do not converge
 # The same where nodes are projected already: one of them is too near a singular position. With a
 # step that is hardly shorter it is another one, further away.
 NEAR_DIVERGENCE = 0.8
+
+ROUNDED = 0.99  # what an error counts as that is one of rounding
+MIDDLE = NODES // 2  # the first node after the widest gap between them
 
 # Vectors like y to work with: the new point, and six for whatever comes.
 POINT, FIRST, SECOND, THIRD = 0, 1, 2, 3
@@ -137,8 +144,8 @@ def distance(a, b, part_of, h):
 
 
 @loop
-def agree(kernels, F, G, y, h, t, p, x, weights, part_of, pivots, work, nq):
-    """Whether the last two sweeps end at one point of the constraints.
+def agree(kernels, F, G, y, h, t, p, x, weights, part_of, pivots, work, nq, allowed):
+    """Whether the last two sweeps end at one point of the constraints, to what is allowed.
 
     Near a singular position accelerations carry a large error of rounding across the constraints,
     along which the motion is hardly held there. At the end of the step it is held again, and the
@@ -148,7 +155,7 @@ def agree(kernels, F, G, y, h, t, p, x, weights, part_of, pivots, work, nq):
     rise(G, y, h, weights, x[THIRD])
     project_once(kernels, x[POINT], t, p, x[FIRST], pivots, work, nq)
     project_once(kernels, x[THIRD], t, p, x[SECOND], pivots, work, nq)
-    return distance(x[FIRST], x[SECOND], part_of, h) < AGREED
+    return distance(x[FIRST], x[SECOND], part_of, h) < allowed
 
 
 @loop
@@ -176,19 +183,19 @@ def share_along(kernels, F, y, h, t, p, x, weights, analysis, part_of, pivots, w
 
 @loop
 def save_between(
-    kernels, F, y, t, ts, h, p, state, project, real, count, times, out_t, out_y, filled, analysis,
-    tables, onto,
+    kernels, F, y, t, ts, h, p, x, project, real, count, times, out_t, out_y, filled, analysis,
+    tables, onto, size, tolerance,
 ):  # fmt: skip
     """Save the states at times within the step from t to ts, from its polynomial, projected.
 
     `onto` is what `projected` takes beside state and time.
     """
-    moment, k = real[SAVED : SAVED + 1], count[NEXT, 0]
+    state, moment, k = x[SECOND], real[SAVED : SAVED + 1], count[NEXT, 0]
     while k < times.shape[0] and times[k] < ts:
         between((times[k] - t) / h, F, y, h, analysis, tables, state)
         if project:
             moment[0, 0] = times[k]
-            projected(kernels, state, moment, p, *onto)
+            project_between(kernels, state, x[THIRD], moment, p, onto, size, tolerance, 0)
         save(times[k], state, out_t, out_y, filled, 0)
         k += 1
     count[NEXT, 0] = k
@@ -275,7 +282,15 @@ def advance(
         if not count[ACTIVE, 0]:
             return DONE
         t = real[T, 0]
-        h, end, last = next_step(real, until, limits, LAST_STEP)
+        h, short, allowed = wanted_step(real, limits), False, 1.0
+        is_near = count[NEAR, 0] > 0 or slowed(real, count, 0)
+        if not fixed and comes_near(h, real, 0):
+            gap = nodes[MIDDLE - 1], nodes[MIDDLE]
+            short, h = placed(h, real, gap, nodes, NODES - 1, not fixed, 0)
+            is_near = is_near or real[AHEAD, 0] < t + h
+        if is_near:
+            allowed = max(allowed, rounding(real[PIVOT, 0], tolerance))
+        h, end, last = next_step(real, h, until, LAST_STEP)
         if not end > t:
             return TOO_SMALL
         if not has_room(end, count, times, out_t, filled, logs, rank_log, rank_rows):
@@ -287,7 +302,6 @@ def advance(
         for i in range(n):
             part_of[i] = h / (tolerance * size_of(size, i, abs(y[i, 0]), 0))
         predict(first, kept, past, h, nodes, analysis, tables, zeros, n)
-        is_near = count[NEAR, 0] > 0
         outcome, sweeps = solve(
             node_kernels, Y, first, second, y, h, at, p, integral, analysis, part_of, past,
             total, is_near, near, node_pivots, work, nq, fixed,
@@ -304,7 +318,9 @@ def advance(
             G = first if sweeps % 2 else second
             finish(node_kernels, Y, F, y, h, at, p, integral, work, nq)
             finish(node_kernels, Y, G, y, h, at, p, integral, work, nq)
-            across = agree(kernels, F, G, y, h, ts, p, x, weights, part_of, pivots, work, nq)
+            across = agree(
+                kernels, F, G, y, h, ts, p, x, weights, part_of, pivots, work, nq, allowed
+            )
             outcome = CONVERGED if across else DIVERGED
         known = outcome == CONVERGED or outcome == TOO_LONG  # noqa: PLR1714 - no sets in loops
         if known:
@@ -316,6 +332,8 @@ def advance(
                 )
                 across = across or share < ALONG
                 error *= share
+            if error < allowed:
+                error = min(error, ROUNDED)
             accepted = error < 1.0 and outcome == CONVERGED
         logarithm = np.log(min(max(error, NO_ERROR), LARGEST_ERROR))
         change = min(GROWTH, SAFETY * np.exp(-logarithm / ERROR_ORDER))
@@ -332,13 +350,16 @@ def advance(
         if accepted:
             rise(F, y, h, weights, point)
             if project:
+                passes = real[AHEAD, 0] < end
                 shorter, deficit, arrived = landed(
-                    kernels, point, ts, p, onto, count, sizes[1], fixed, last
+                    kernels, point, ts, p, onto, count, sizes[1], fixed, last or passes
                 )
                 if shorter < 1.0:
                     accepted, change, across = False, shorter, across or not ok[0]
+                    if ok[0]:  # it ends at a singular position, and is placed before that
+                        change, real[AHEAD, 0] = 1.0, end
         if not accepted:
-            if held and across:
+            if held and (across or real[AHEAD, 0] < np.inf):
                 count[NEAR, 0] = STAGES_KEPT
             if known:  # what was found of the step that was too long serves the shorter one
                 keep(kept, F, past, h, 0.0)
@@ -348,8 +369,8 @@ def advance(
 
         if count[NEXT, 0] < times.shape[0] and times[count[NEXT, 0]] < end:
             save_between(
-                kernels, F, y, t, end, h, p, x[SECOND], project, real, count, times, out_t, out_y,
-                filled, analysis, tables, onto,
+                kernels, F, y, t, end, h, p, x, project, real, count, times, out_t, out_y,
+                filled, analysis, tables, onto, size, np.inf if fixed else tolerance,
             )  # fmt: skip
 
         # acceptance
@@ -361,6 +382,9 @@ def advance(
                 real[SAVED : SAVED + 1], ok, work, nq, events, lanes,
             )  # fmt: skip
             note_events(previous, t, y, event_values, event_before, g_new, events)
+        # Near a singular position the next two tell of the distance to it; steps that they made
+        # shorter would creep up to it.
+        least = min(change, 1.0) if is_near or real[AHEAD, 0] < np.inf else 0.0
         if count[ACCEPTS, 0] > 0:  # as errors grew over the last two steps, they may go on
             trend = (real[ERROR, 0] - logarithm) / ERROR_ORDER
             change = min(change, change * np.exp(trend) * h / past[LAST])
@@ -368,11 +392,14 @@ def advance(
             change = max(SHRINK, WANTED_RATE / past[RATE])
             if logarithm < FAR_BELOW:
                 count[AT_STABILITY, 0] += 1
+        change = max(change, least)
         if count[REJECTED, 0]:
             change = min(change, 1.0)
         past[LAST] = h
         real[ERROR, 0] = max(logarithm, LEAST_ERROR)
-        count[REJECTED, 0] = count[AVOIDED, 0] = 0
+        count[REJECTED, 0] = 0
+        if away(real, arrived, 0):
+            count[AVOIDED, 0] = 0
         count[ACCEPTS, 0] += 1
         count[NEAR, 0] = max(0, count[NEAR, 0] - 1)
         singular = False
@@ -388,9 +415,13 @@ def advance(
                 arrived, last, rank_log, rank_rows,
             )  # fmt: skip
             keep_sizes(pivots, sizes[1], 0)
+            if count[NEAR, 0] > 0 and real[AHEAD, 0] < np.inf:
+                count[NEAR, 0] = STAGES_KEPT  # until after it is passed
         for i in range(n):
             y[i, 0] = point[i, 0]
         keep(kept, F, past, h, 1.0)
+        if short:
+            change = real[H, 0] / h  # it was shortened for its place alone
         end_step(real, count, h, end, change, last, y, times, every_step, out_t, out_y, filled)
         if singular and stop:
             return SINGULAR

@@ -8,8 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.integrators.shared import DEFICIT, evaluate, pivot_of
-from zwang.integrators.singular import least_pivot, look_closer, may_pass, remember
+from zwang.integrators.shared import APPROACHES, DEFICIT, evaluate, pivot_of
+from zwang.integrators.singular import (
+    expect,
+    foresee,
+    foreseeable,
+    least_pivot,
+    look_closer,
+    may_pass,
+    remember,
+)
 from zwang.integrators.watching import changed, dips_between
 from zwang.kernels.call import call, part
 from zwang.kernels.jit import inlined, loop
@@ -82,7 +90,7 @@ def watch(
         for j in range(nodes):
             node_pivots[k, j] = pivots[k, 0]
     leasts = np.empty(nodes + 1)
-    counted = -1
+    counted, passed, approaches = -1, -1, count[APPROACHES, 0]
     for j in range(nodes + 1):
         known = count[DEFICIT, 0]
         if known != counted:
@@ -113,5 +121,20 @@ def watch(
             kernels, x[0], x[1], x[2], x[3], t0, t1, p, x[4:], moment, pivots, work, nq, rows, real,
             count, dependent, least, last and ended, log, log_rows, 0,
         )  # fmt: skip
-        lost = lost or found
+        if found:
+            lost, passed = True, j
+    # What is ahead of the step is told from its second half, if that is on this side of it.
+    half = nodes // 2
+    count[APPROACHES, 0] = approaches
+    ends = at[0, half], ts[0, 0]
+    expect(real, count, leasts[half], leasts[nodes], passed >= half, *ends, 0)
+    if foreseeable(real, *ends, 0):
+        column(Y, half, x[0])
+        column(F, half, x[1])
+        column(new, 0, x[2])
+        evaluate(kernels, new, ts, p, x[3], work, nq)
+        foresee(
+            *(kernels, x[0], x[1], x[2], x[3], *ends, p, x[4:], moment, pivots, work, nq, rows),
+            *(real, count, 0),
+        )
     return lost

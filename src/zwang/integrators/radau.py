@@ -75,6 +75,7 @@ from zwang.integrators.single import (
     next_step,
     note_events,
     shorten,
+    wanted_step,
 )
 from zwang.integrators.singular import watch_rank
 from zwang.integrators.watching import crosses
@@ -213,7 +214,7 @@ def advance(
         if not count[ACTIVE, 0]:
             return DONE
         t[0, 0] = real[T, 0]
-        h, ts[0, 0], last = next_step(real, until, limits, LAST_STEP)
+        h, ts[0, 0], last = next_step(real, wanted_step(real, limits), until, LAST_STEP)
         if not ts[0, 0] > t[0, 0]:
             return TOO_SMALL
         if not has_room(ts[0, 0], count, times, out_t, filled, 1, rank_log, rank_rows):

@@ -32,6 +32,7 @@ __all__ = [
     "keep_sizes",
     "note_sizes",
     "pivot_of",
+    "project_between",
     "project_once",
     "project_start",
     "projected",
@@ -67,8 +68,9 @@ REALS = 7
     ENDED,
     FALLING,
     APPROACHES,
-) = range(16)
-COUNTS = 16
+    WARY,  # whether steps that pass singular positions need projected stages
+) = range(17)
+COUNTS = 17
 
 CORRECTIONS = 4  # of a projection, at most
 CONTRACTION = 0.25  # a Newton correction must be below this part of the one before
@@ -83,8 +85,13 @@ NO_ERROR = 1e-9  # errors count as no less, so that they have logarithms
 LAST_STEP = 1.0000001  # so much longer, and a step takes the place of a tiny one after it
 SAFETY = 0.9
 GROWTH, SHRINK = 6.0, 0.2  # largest and smallest change of h in a step
+# A state between steps is off the constraints by its error, and so is its velocity: in tolerances
+# the first is usual, the second, in parts of the velocity, is a turn to another branch.
+USUAL, TURNED = 100.0, 1e-3
+# How projecting one went: as usual; from unusually far; or the state was left as it was.
+PROJECTED, FAR_OFF, LEFT = 0, 1, 2
 STAGES_KEPT = 3  # accepted steps with projected stages after a rejection or such a position
-RANK_PIVOT = 1e-5  # relative pivots below this belong to dependent rows (1e7 times δ)
+RANK_PIVOT = 1e-7  # relative pivots below this belong to dependent rows (1e5 times δ)
 # A first step is no shorter, in parts of the time and of what is ahead. Where derivatives overflow,
 # the rule that chooses it asks for a step of no length, which would be accepted for ever.
 SHORTEST_FIRST = 1e-15
@@ -213,6 +220,41 @@ def projected(kernels, y, t, p, pivots, ratio, work, nq, atol, ok, before, settl
         if settle(ratio, settled, lanes):
             return corrections
     return CORRECTIONS
+
+
+@inlined
+def turned(y, raw, size, limit, nq, lane):
+    """Whether a projection has changed the velocity by more than a part of it."""
+    for i in range(nq, y.shape[0]):
+        allowed = limit * size_of(size, i, abs(raw[i, lane]), lane)
+        if not abs(y[i, lane] - raw[i, lane]) <= allowed:
+            return True
+    return False
+
+
+@loop
+def project_between(kernels, y, raw, t, p, onto, size, tolerance, lane):
+    """As `projected`, for a state between steps of one lane; how that went.
+
+    Next to a singular position directions across the constraints change within the error of the
+    state, so that the velocity is projected once more at the position found. If that turns it, to
+    another branch, the state stays as it was, as which it is kept in raw. `onto` is what
+    `projected` takes beside state and time.
+    """
+    nq = onto[3]
+    for i in range(y.shape[0]):
+        raw[i, lane] = y[i, lane]
+    projected(kernels, y, t, p, *onto)
+    if not turned(y, raw, size, USUAL * tolerance, nq, lane):
+        return PROJECTED
+    for i in range(nq, y.shape[0]):
+        y[i, lane] = raw[i, lane]
+    projected(kernels, y, t, p, *onto)
+    if not turned(y, raw, size, max(USUAL * tolerance, TURNED), nq, lane):
+        return FAR_OFF
+    for i in range(y.shape[0]):
+        y[i, lane] = raw[i, lane]
+    return LEFT
 
 
 @loop

@@ -25,14 +25,19 @@ from zwang.integrators.shared import (
 from zwang.integrators.singular import deficit_of, least_pivot
 from zwang.kernels.jit import inlined
 
-__all__ = ["end_step", "has_room", "landed", "next_step", "note_events", "shorten"]
+__all__ = ["end_step", "has_room", "landed", "next_step", "note_events", "shorten", "wanted_step"]
 
 
 @inlined
-def next_step(real, until, limits, longest):
+def wanted_step(real, limits):
+    """Length of the next step, if it is not the last."""
+    return limits[2] if limits[2] > 0.0 else min(real[H, 0], limits[1])
+
+
+@inlined
+def next_step(real, h, until, longest):
     """Length and end of the next step, and whether it is the last: up to `longest` h are left."""
     left = until - real[T, 0]
-    h = limits[2] if limits[2] > 0.0 else min(real[H, 0], limits[1])
     last = h * longest >= left
     if last:
         h = left
@@ -59,11 +64,12 @@ def shorten(real, count, h, change, limits):
 
 
 @inlined
-def landed(kernels, point, ts, p, onto, count, rows, fixed, last):
+def landed(kernels, point, ts, p, onto, count, rows, fixed, ends):
     """Project the end of a step, and count the rows that are dependent there.
 
-    `onto` is what `projected` takes beside state and time. Returns by how much h is to change if
-    the step is to be rejected, else 1; the dependent rows; the least pivot of the others.
+    `onto` is what `projected` takes beside state and time; `ends` tells that the step is to end
+    here even if rows are. Returns by how much h is to change if the step is to be rejected, else 1;
+    the dependent rows; the least pivot of the others.
     """
     count[PROJECTIONS, 0] += projected(kernels, point, ts, p, *onto)
     pivots, contracted, change = onto[0], onto[5], 1.0
@@ -71,7 +77,7 @@ def landed(kernels, point, ts, p, onto, count, rows, fixed, last):
     deficit = deficit_of(pivots, rows, 0)
     if not fixed and not contracted[0]:
         change = FAILED_PROJECTION
-    elif not fixed and deficit > count[DEFICIT, 0] and not last and count[AVOIDED, 0] < AVOIDANCES:
+    elif not fixed and deficit > count[DEFICIT, 0] and not ends and count[AVOIDED, 0] < AVOIDANCES:
         # A singular position is passed in a step, not stopped at, as in `explicit`.
         count[AVOIDED, 0] += 1
         change = AVOIDANCE

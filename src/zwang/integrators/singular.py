@@ -6,6 +6,9 @@ ends of steps keep away from it. So when it fell over the last step and rises at
 after a deep dip, its minimum is looked for on Hermite's cubic between the ends. Off the constraints
 as that curve is, by some 1e-4, pivots on it come down to the square of that.
 
+While it falls, that cubic and the root of the pivot, a distance, are continued: what is ahead is
+known before a step comes there, and the step is placed so that no stage does (`foresee`, `placed`).
+
 Everything here is of one lane; a kernel called for it computes all lanes, the others in vain.
 """
 
@@ -31,13 +34,19 @@ from zwang.kernels.jit import inlined, loop
 __all__ = [
     "LOG",
     "STATE",
+    "away",
+    "comes_near",
     "deficit_of",
+    "expect",
+    "foresee",
+    "foreseeable",
     "least_pivot",
     "look_closer",
     "lowest_pivot",
     "may_pass",
     "placed",
     "remember",
+    "rounding",
     "slowed",
     "watch_rank",
 ]
@@ -48,11 +57,17 @@ LOG = STATE
 
 SINGULAR_PIVOT = 1e-4  # relative pivots passed on the cubic that count as zero: a distance of 1e-2
 NEAR_PIVOT = 0.1  # parts of the largest pivot below which its root falls like the distance
+CLEAR = 0.02  # of a step from a stage, as its place is an extrapolation, that do at first
 GAP_MARGIN = 0.25  # of a gap between stages at each end, for its place is an extrapolation
-NEARBY = 2.0  # steps
-# Steps of usual length come from there to the singular position in two or three. More than that are
-# as short as the errors of their stages make them, on and on.
-APPROACHING = 3
+ROUNDING = 2e-14  # some hundred units in the last place
+MOST_ROUNDING = 1e3  # tolerances
+REACH = 2.0  # steps within which a position ahead matters
+FORESEEN = 3.0  # the same where it is extrapolated from the ends of the last step alone
+# Parts of the way ahead where distances are looked at: on this side of it, and of the better guess.
+HALF_WAY, ALMOST = 0.5, 0.8
+# Steps of usual length come to the singular position in two or three. More than that are as short
+# as the errors of their stages make them, on and on.
+APPROACHING = 4
 DIP = 0.3  # no minimum is looked for unless the pivot falls below this part of its largest value
 # Pivots so near are the same: a row that is larger than of late has the pivot 1, but for rounding.
 ALIKE = 1e-9
@@ -204,17 +219,20 @@ def clearance(ahead, nodes, stages):
 
 
 @inlined
-def placed(step, real, gap, nodes, stages, lane):
+def placed(step, real, gap, nodes, stages, near, lane):
     """Whether to shorten a step, and to what, so that stages keep away from a position ahead.
 
     A stage beside one says little, and after a few steps that were rejected for it and shorter ones
     that end before it, h is as small as the distance left: rounding, divided by that, decides then.
-    So a step is shortened only if stages come to lie further away.
+    So a step is shortened only if stages come to lie further away. Raw stages, not `near`, keep to
+    a step in which none comes very near: most pass without more.
     """
     margin = GAP_MARGIN * (gap[1] - gap[0])
     low, high = gap[0] + margin, gap[1] - margin
     ahead = (real[AHEAD, lane] - real[T, lane]) / step
     if not 0.0 < ahead < 1.0 + low or low < ahead < high:
+        return False, step
+    if not near and ahead < 1.0 and clearance(ahead, nodes, stages) > CLEAR:
         return False, step
     middle = 0.5 * (low + high)
     if ahead >= high:  # end where the next step can pass it
@@ -226,10 +244,60 @@ def placed(step, real, gap, nodes, stages, lane):
 
 
 @inlined
-def slowed(step, real, count, lane):
-    """Whether steps become shorter before a singular position, which is two of them away."""
-    near = real[AHEAD, lane] < real[T, lane] + NEARBY * step
-    return near and count[APPROACHES, lane] >= APPROACHING
+def rounding(pivot, tolerance):
+    """Error that rounding may have next to a singular position, in units of the tolerance.
+
+    A position is known to rounding divided by the distance, its velocity to that divided by the
+    distance once more, and the square of the distance is the pivot.
+    """
+    return min(ROUNDING / (tolerance * max(pivot, RANK_PIVOT)), MOST_ROUNDING)
+
+
+@inlined
+def away(real, after, lane):
+    """Whether a step ends so far from singular positions that the next one is another."""
+    return not after < NEAR_PIVOT * real[HIGHEST, lane]
+
+
+@inlined
+def comes_near(step, real, lane):
+    """Whether a singular position is near enough ahead to place steps around it."""
+    return real[AHEAD, lane] < real[T, lane] + REACH * step
+
+
+@inlined
+def foreseeable(real, t0, t1, lane):
+    """Whether it is worth while to tell more exactly when a position ahead will be reached."""
+    return real[AHEAD, lane] < t1 + FORESEEN * (t1 - t0)
+
+
+@inlined
+def slowed(real, count, lane):
+    """Whether steps become shorter and shorter before a singular position."""
+    return real[AHEAD, lane] < np.inf and count[APPROACHES, lane] >= APPROACHING
+
+
+@loop
+def foresee(
+    kernels, y0, f0, y1, f1, t0, t1, p, x, moment, pivots, work, nq, rows, real, count, lane
+):  # fmt: skip
+    """Tell more exactly when a singular position ahead will be reached.
+
+    The cubic of the step is continued beyond it, and so is the line through two distances on it;
+    both points are on this side of the position, where distances fall.
+    """
+    h, here = t1 - t0, np.sqrt(real[PIVOT, lane])
+    rest = (p, x, moment, pivots, work, nq, rows, count[DEFICIT, lane], lane)
+    first = HALF_WAY * (real[AHEAD, lane] - t1) / h
+    one = np.sqrt(pivot_between(kernels, y0, f0, y1, f1, t0, h, 1.0 + first, *rest))
+    real[AHEAD, lane] = np.inf
+    if one < here:  # otherwise it was passed, or the motion turns back
+        second = ALMOST * first * here / (here - one)
+        two = np.sqrt(pivot_between(kernels, y0, f0, y1, f1, t0, h, 1.0 + second, *rest))
+        if second > first and two < one:
+            real[AHEAD, lane] = t1 + h * (second + (second - first) * two / (one - two))
+        else:
+            real[AHEAD, lane] = t1 + h * second / ALMOST
 
 
 @loop
@@ -271,17 +339,23 @@ def watch_rank(
 @inlined
 def remember(real, count, deficit, after, found, t0, t1, lane):
     """What the next step will be compared with, and where a singular position is to be expected."""
+    expect(real, count, real[PIVOT, lane], after, found, t0, t1, lane)
     count[ENDED, lane] = deficit
-    real[AHEAD, lane] = np.inf
-    falls = after < real[PIVOT, lane] < np.inf
-    if falls and 0.0 < after < NEAR_PIVOT * max(real[HIGHEST, lane], after):
-        # Distances are square roots of pivots.
-        near, far = np.sqrt(after), np.sqrt(real[PIVOT, lane])
-        real[AHEAD, lane] = t1 + (t1 - t0) * near / (far - near)
-    count[APPROACHES, lane] = count[APPROACHES, lane] + 1 if real[AHEAD, lane] < np.inf else 0
     count[FALLING, lane] = 1 if after < real[PIVOT, lane] and not found else 0
     real[PIVOT, lane] = after
     real[HIGHEST, lane] = max(real[HIGHEST, lane], after)
+
+
+@inlined
+def expect(real, count, before, after, found, t0, t1, lane):
+    """Where a singular position is to be expected, from pivots at t0 and t1."""
+    real[AHEAD, lane], close = np.inf, False
+    if after < before < np.inf and not found:
+        # Distances are square roots of pivots.
+        near, far = np.sqrt(after), np.sqrt(before)
+        steps, close = near / (far - near), after < NEAR_PIVOT * real[HIGHEST, lane]
+        real[AHEAD, lane] = t1 + (t1 - t0) * steps if close or steps < FORESEEN else np.inf
+    count[APPROACHES, lane] = count[APPROACHES, lane] + 1 if close else 0
 
 
 @loop

@@ -7,7 +7,7 @@ Ordinary Differential Equations I, sections II.5, II.6, II.10. Tests check the o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ class Tableau:
     B : weights of the solution, shape (stages,).
     E : weights of one or two error estimates, shape (2, stages + 1); the second row may be zero.
     P : interpolant y(t + θh) = y + h Σ_s K_s Σ_j P[s, j] θ^(j+1), shape (all stages, degree).
+    S : of the last stages, which correct the interpolant, the slopes it has there by itself,
+        Σ_s S[i, s] K_s. With them in place of K there is no correction.
     stability : largest h times the size of the Jacobian on the negative real axis, roughly.
     """
 
@@ -40,6 +42,7 @@ class Tableau:
     E: NDArray[np.float64]
     P: NDArray[np.float64]
     stability: float
+    S: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
     def gap(self) -> tuple[float, float]:
@@ -363,7 +366,7 @@ def _corrected(tableau: Tableau, nodes: tuple[float, ...]) -> Tableau:
     misses = -slopes
     misses[:, n:] += np.eye(k)
     P = P + misses.T @ np.linalg.solve(at_nodes, bumps)
-    return replace(tableau, A=A, C=np.concatenate([tableau.C, nodes]), P=P)
+    return replace(tableau, A=A, C=np.concatenate([tableau.C, nodes]), P=P, S=slopes)
 
 
 #: Where interpolants are corrected: of nodes 0.07 apart, about those that leave the least of the
