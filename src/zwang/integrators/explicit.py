@@ -386,15 +386,7 @@ def advance(
             left = until - t[0, lane]
             last[lane] = active[lane] and h[lane] * LAST_STEP >= left
             step = left if last[lane] else h[lane]
-            some[lane] = active[lane] and not t[0, lane] + step > t[0, lane]
             h[lane] = step if active[lane] else 0.0
-        if any_of(some, lanes):  # time stands still, in steps that are never rejected
-            if W == 1:
-                return TOO_SMALL
-            for lane in side_by_side(lanes):
-                if some[lane]:
-                    outcomes[lane], count[ACTIVE, lane] = TOO_SMALL, 0
-            return HANDOVER
 
         # stages
         if stages == EIGHT:
@@ -531,7 +523,7 @@ def advance(
             )
 
         # acceptance
-        met, singular = False, False
+        met, singular, still = False, False, False
         if watch and any_accepted:
             met = crosses(
                 kernels, y, K[0], point, K[stages], t, ts, p, event_values, g_new, accepted,
@@ -563,6 +555,9 @@ def advance(
             for lane in range(W):
                 if some[lane] and at_stability(h[lane], K, A, B, stages, stability, lane):
                     count[AT_STABILITY, lane] += 1
+                if some[lane] and not ts[0, lane] > t[0, lane]:
+                    # Time stands still, in steps that are never rejected.
+                    outcomes[lane], count[ACTIVE, lane], still = TOO_SMALL, 0, True
         if project and sizes[1]:
             for lane in side_by_side(lanes):
                 changed = deficit[lane] != count[DEFICIT, lane]
@@ -613,6 +608,8 @@ def advance(
                 save(real[T, lane], y, out_t, out_y, filled, lane)
                 if on_time:
                     count[NEXT, lane] = k + 1
+        if still and W == 1:
+            return TOO_SMALL
         if singular and stop:
             return SINGULAR
         if met:
