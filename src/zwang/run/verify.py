@@ -46,6 +46,8 @@ SINGULAR_LIMIT, SINGULAR_STEPS = 1000.0, 5
 
 #: Over more steps than these errors add up. There a state may be off by so many times the error
 #: that the same integrator makes on the way, if that is more.
+#: So it is with friction, however few the steps: its smoothed sign and the pressure it depends on
+#: bend sharply within a step, and the error estimate of an honest one may be short by 26.
 SEVERAL, SEVERAL_LIMIT = 20, 10.0
 
 #: A state of a fixed-step method may differ from the one its method leads to from the state before
@@ -276,7 +278,8 @@ def _steps(check: _Check, segment: Segment, ways: Ways, intervals: int | None) -
         else:
             unit, miss = "tolerances", miss / run.settings.tolerance
             limit = SINGULAR_LIMIT if passing[i] else STEP_LIMIT
-            if miss > limit and steps[i] > SEVERAL:
+            rubs = segment.system.reaction_dependent
+            if miss > limit and (steps[i] > SEVERAL or rubs):
                 off = float(np.max(np.abs(ways.alike(*way)[0] - again) / size))
                 limit += SEVERAL_LIMIT * off / run.settings.tolerance
         check.value(
