@@ -492,7 +492,8 @@ class System(Equations):
             ``"stop"``; ``run.ranks`` lists such positions, if drift is removed by projection.
         coordinates : what a mechanism is integrated in: ``"auto"``, ``"absolute"`` for those of its
             bodies, ``"planar"``, ``"joint"``; the run is in those of its bodies in all cases.
-        save : None for every accepted step, an interval [s], or the times.
+        save : None or ``"steps"`` for every accepted step (``"dense"`` says the same: from these
+            `Run.at` gives the state at any time), an interval [s] from the start on, or the times.
         scales : name → size below which the error of a coordinate or velocity counts as absolute.
         parameters : name → value in place of the default; nothing is recompiled.
         events : name → `zwang.event`; a bare function, or the name of a quantity, is watched for

@@ -156,7 +156,7 @@ def test_verify_finds_an_edit(here):
     data[len(data) // 2] ^= 1
     chunk.write_bytes(bytes(data))
     assert not called_json("verify", "swing", code=1)["honest"]
-    call("verify", "no_such_run", code=1)
+    assert "the folder of a run" in call("verify", "no_such_run", code=1).output
 
 
 def test_report_of_a_run_and_of_a_model(here):

@@ -65,6 +65,13 @@ def test_energy_is_kept_within_a_hundred_tolerances(pendulum):
     assert np.abs(run.power["constraint"]).max() < 1e-12
 
 
+@pytest.mark.parametrize("save", ["steps", "dense"])
+def test_words_for_every_step(pendulum, save):
+    run, plain = (pendulum.simulate(START, until=1.0, save=x) for x in (save, None))
+    np.testing.assert_array_equal(run.q, plain.q)
+    assert len(run) == run.counts.steps + 1
+
+
 def test_states_between_saved_ones_are_as_accurate_as_these(pendulum):
     run = pendulum.simulate(START, until=3.0, tolerance=1e-10)
     for t in (0.123, 1.7, 2.999):

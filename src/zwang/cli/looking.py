@@ -8,6 +8,7 @@ import numpy as np
 import typer
 
 from zwang.cli.output import FAILURE, Output
+from zwang.errors import InputError
 from zwang.models.model import read_model
 
 __all__ = ["check", "derive", "explain", "info", "verify"]
@@ -80,6 +81,13 @@ def verify(out: Output, folder: Path, model: Path | None) -> None:
     """Check a stored run against its model."""
     from zwang.runs import verify as verify_run
 
+    if not folder.is_dir():
+        raise InputError(
+            str(folder),
+            found="a file" if folder.exists() else "no such folder",
+            expected="the folder of a run",
+            advice="'zwang run MODEL.toml' makes one.",
+        )
     found = verify_run(folder, read_model(folder if model is None else model).system)
     out.result({"run": str(folder), "honest": bool(found), "report": str(found).splitlines()})
     out.say(str(found))

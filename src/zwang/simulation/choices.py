@@ -44,6 +44,9 @@ MOST_TIMES = 10**9
 _NUMBERS = ("tolerance", "baumgarte", "step", "largest_step", "spectral_radius")
 _NAMES = ("integrator", "drift", "formulation", "on_singular", "coordinates")
 
+#: Words for saving every step. With these a run is dense: `Run.at` integrates less than a step.
+EVERY_STEP = {"steps", "dense"}
+
 #: What the compiled loop does not look for.
 LAW_NOTE = (
     "a non-ideal law depends on its reaction; that it has one solution is checked where the run "
@@ -131,13 +134,13 @@ def _chosen(what: str, name: str, known: type[Choice]) -> Choice:
 
 def _save_times(save: Any, start: float, until: float) -> FloatArray | None:
     """Times to save at: None for every step, a number of seconds between, or the times."""
-    if save is None or (isinstance(save, str) and save == "steps"):
+    if save is None or (isinstance(save, str) and save in EVERY_STEP):
         return None
     if isinstance(save, str):
         raise InputError(
             "save",
             found=repr(save),
-            expected="'steps', an interval or times",
+            expected="'steps', 'dense', an interval or times",
             advice="run.at(t) gives states at all times between those saved.",
         )
     try:
