@@ -230,7 +230,7 @@ def _led(freedoms: FloatArray, rates: FloatArray) -> tuple[FloatArray, FloatArra
 def _in_joints(channels: Sequence[str], rates: FloatArray) -> str:
     """``pin.angle changes at 1, elbow.angle at −1/2``; empty where no joint moves."""
     largest = np.abs(rates).max(initial=0.0)
-    moving = list(np.flatnonzero(np.abs(rates) > NOISE * largest)) if largest > STILL else []
+    moving = np.flatnonzero(np.abs(rates) > NOISE * largest).tolist() if largest > STILL else []
     if not moving:
         return ""
     first, *others = (f"{channels[i]} {{}} {number(float(rates[i]))}" for i in moving)
