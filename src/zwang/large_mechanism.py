@@ -216,6 +216,8 @@ class LargeMechanismSystem(MechanismSystem):
         Corrections of any acceleration, without forces, take away all that mass or constraints
         determine. What spins about its own centre without inertia may go on.
         """
+        if not self._may_be_loose:
+            return
         basis = self._undetermined_motions(q, v, t, p)
         if basis.size:
             raise undetermined_error(self.parts, q, basis)

@@ -285,10 +285,10 @@ class _Simulation:
         """Check the start, put it on the constraints and set up the first stretch."""
         y, t = self.origin.y, self.origin.t
         require_start(self.system.without(self.inactive), y, t, self.p, self.notes)
+        self.start_due = self.times is None or bool(len(self.times) and self.times[0] == t)
         self._stretch(y, t)
         if self.watch is not None:
             self.watch.begin(self.loop)
-        self.start_due = self.times is None or bool(len(self.times) and self.times[0] == t)
         if self.loop.program.left_out:
             y, nq = self.loop.present.T, len(self.system.coordinates)
             if not self.active.agree(y, t, self.p[None], self.loop.accelerations()):
@@ -338,7 +338,9 @@ class _Simulation:
             project=True,
         )
         self._end_segment()
-        began = Beginning(t, self.loop.present[:, 0].copy(), y if found is None else found)
+        began = None
+        if not self.start_due:  # else it is the first saved state
+            began = Beginning(t, self.loop.present[:, 0].copy(), y if found is None else found)
         self.segments.append(Segment(self.saved, self.saved, self.active, self.parameters, began))
         self.open = True
 
@@ -358,7 +360,8 @@ class _Simulation:
     def _end_segment(self) -> None:
         """Count what was saved so far to the present stretch."""
         if self.segments:
-            self.segments[-1] = replace(self.segments[-1], last=self.saved)
+            s = self.segments[-1]
+            self.segments[-1] = Segment(s.first, self.saved, s.system, s.parameters, s.began)
 
     def run(self, report: Report | None = None) -> None:
         """Integrate to the end, as far as it goes, or until the user stops it."""

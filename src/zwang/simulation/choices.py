@@ -76,11 +76,12 @@ def choices_of(
     for name in _NUMBERS:
         if name in choices:
             choices[name] = _number(name, choices[name])
-    given = {"drift": drift, "on_singular": on_singular, "coordinates": coordinates, **choices}
-    for name in _NAMES:
-        if not isinstance(given.get(name, ""), str):
-            raise InputError(name, found=repr(given[name]), expected="a name")
-    settings = _settings(end, drift, on_singular, coordinates, **choices)
+    named = {"drift": drift, "on_singular": on_singular, "coordinates": coordinates}
+    try:
+        settings = _settings(end, **named, **choices)
+    except TypeError:  # what cannot be looked up among earlier choices is no name either
+        _require_names({**named, **choices})
+        raise
     if settings.formulation != "auto" and settings.formulation not in system.formulations:
         raise UnknownNameError("formulation", settings.formulation, ["auto", *system.formulations])
     if not start <= settings.until < float("inf"):
@@ -90,11 +91,20 @@ def choices_of(
     return settings, _save_times(save, start, settings.until), _scales(system, scales)
 
 
+def _require_names(given: Mapping[str, Any]) -> None:
+    for name in _NAMES:
+        if not isinstance(given.get(name, ""), str):
+            raise InputError(name, found=repr(given[name]), expected="a name")
+
+
 @lru_cache
 def _settings(
     until: float, drift: str, on_singular: str, coordinates: str, **choices: Any
 ) -> Settings:
     """Settings; equal choices are checked once."""
+    _require_names(
+        {"drift": drift, "on_singular": on_singular, "coordinates": coordinates, **choices}
+    )
     return Settings(
         until=until,
         drift=_chosen("drift", drift, Drift),
@@ -106,6 +116,8 @@ def _settings(
 
 def _number(name: str, value: Any) -> float:
     """A choice that is a number; NaN and infinity are for others to refuse."""
+    if type(value) is float:
+        return value
     try:
         return float(value)
     except (TypeError, ValueError):

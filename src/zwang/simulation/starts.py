@@ -188,6 +188,8 @@ def all_regular(M: FloatArray) -> bool:
 
 def start_time(q: Any, start: float | None) -> float:
     """When all begin: as their states say or as asked for, which must not differ; else zero."""
+    if start is None and isinstance(getattr(q, "t", None), float):  # one state, as mostly
+        return single_time(q.t)
     states = _states(q) or ([q] if hasattr(q, "t") else [])
     known = {single_time(t) for s in states for t in np.ravel(s.t)}
     if start is not None:
