@@ -4,7 +4,7 @@ Processor times of fresh processes, the least of several in turns: what is impor
 starting Python to the end of the first trajectory of a four-bar. Once with everything compiled
 before, once with empty caches, as on the first run ever; byte code is there, as it is after an
 installation. One thread does all of it: on a machine without other work one waits as long. Sizes
-are of the files of an engine's own distributions.
+are of the files of an engine's own distributions, without byte code.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
 from typing import Any
 
+import zwang
 from benchmarks.engines import ENGINES, installed
 
 __all__ = ["starting"]
@@ -36,7 +38,7 @@ IMPORTS = {
 }
 #: The distributions that are an engine, without what they share with others.
 DISTRIBUTIONS = {
-    "Zwang": ("zwang",),
+    "Zwang": (),  # by its folder: of an editable installation no files are known
     "MuJoCo": ("mujoco", "mujoco-core"),
     "Pinocchio": ("pin", "libpinocchio", "eigenpy", "coal", "libcoal"),
     "Exudyn": ("exudyn",),
@@ -101,12 +103,22 @@ def sizes() -> dict[str, float]:
     """Megabytes of the files of each engine's distributions; 0 where it is not installed as one."""
     found = {}
     for name, distributions in DISTRIBUTIONS.items():
-        total = 0
+        total = _own() if name == "Zwang" else 0
         for package in distributions:
             try:
                 files = distribution(package).files or []
             except PackageNotFoundError:
                 continue
-            total += sum(p.stat().st_size for f in files if (p := f.locate()).is_file())
+            total += _bytes(Path(str(f.locate())) for f in files)
         found[name] = total / 1e6
     return found
+
+
+def _own() -> int:
+    """Bytes of Zwang's own files."""
+    return _bytes(Path(zwang.__file__).parent.rglob("*"))
+
+
+def _bytes(files: Iterable[Path]) -> int:
+    """Of all files but byte code, which some installations write and others do not."""
+    return sum(f.stat().st_size for f in files if f.suffix != ".pyc" and f.is_file())
