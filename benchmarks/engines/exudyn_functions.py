@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import exudyn as exu
@@ -15,7 +16,7 @@ __all__ = ["CarAxis", "Particle"]
 OUT = exu.OutputVariableType
 
 
-class _Functions:
+class _Functions(ABC):
     """A system of its own; `places` tells where its points are at the start and now."""
 
     def __init__(self, name: str) -> None:
@@ -26,8 +27,9 @@ class _Functions:
         self.mbs.Assemble()
         self.start = self._now()
 
+    @abstractmethod
     def _build(self) -> list[Any]:
-        raise NotImplementedError
+        """Make it, and name the nodes that are its points."""
 
     def _now(self) -> np.ndarray:
         return np.array([self.mbs.GetNodeOutput(node, OUT.Position) for node in self.nodes])

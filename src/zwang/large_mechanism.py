@@ -216,8 +216,6 @@ class LargeMechanismSystem(MechanismSystem):
         Corrections of any acceleration, without forces, take away all that mass or constraints
         determine. What spins about its own centre without inertia may go on.
         """
-        if not self._may_be_loose:
-            return
         basis = self._undetermined_motions(q, v, t, p)
         if basis.size:
             raise undetermined_error(self.parts, q, basis)
@@ -226,8 +224,11 @@ class LargeMechanismSystem(MechanismSystem):
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
     ) -> FloatArray:
         """Motions that neither mass nor constraints determine, shape (nv, k)."""
-        generator, basis = np.random.default_rng(0), np.zeros((len(v), 0))
-        while self._may_be_loose:
+        basis = np.zeros((len(v), 0))
+        if not self._may_be_loose:
+            return basis
+        generator = np.random.default_rng(0)
+        while True:
             left = self._undetermined(q, generator.standard_normal(v.shape), t, p)
             left = left - basis @ (basis.T @ left)
             size = float(np.linalg.norm(left))

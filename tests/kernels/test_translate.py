@@ -293,7 +293,7 @@ def wrong_while(x):
     k = 0
     while x[k] > 0.0:
         k += 1
-    else:  # noqa: PLW0120
+    else:  # noqa: PLW0120 - what the loops' language refuses
         k = 7
     return k
 
