@@ -393,11 +393,13 @@ def test_a_large_right_side_does_not_hide_a_contradiction_in_another_part():
 
 
 def test_rounding_in_rows_that_hardly_move_is_no_contradiction():
-    # Two rows along y, which is held: right sides of 1e-12 are rounding beside the motion of x that
-    # the third row links to y.
+    # Two rows along y, which is held: right sides of 1e-15 are rounding beside the motion of x that
+    # the third row links to y; 1e-12 is more.
     A = [[0.0, 1.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]]
-    s = zw.solve(np.eye(3), [0.0, 0.0, 9.81], A, [1e-12, -1e-12, 9.81])
+    s = zw.solve(np.eye(3), [0.0, 0.0, 9.81], A, [1e-15, -1e-15, 9.81])
     assert_close(s.acceleration, [9.81, 0.0, 9.81], 1e-11)
+    with pytest.raises(InconsistentConstraintsError, match="row 0 − row 1"):
+        zw.solve(np.eye(3), [0.0, 0.0, 9.81], A, [1e-12, -1e-12, 9.81])
 
 
 def test_right_sides_that_differ_by_rounding_agree():
@@ -657,7 +659,7 @@ def test_a_mass_next_to_nothing_does_not_hide_constraints():
     M = 0.5 * (M + M.T)
     A = np.array([p, [1.0, 0.5, 0.2, 0.1], [2.0, -0.3, 0.7, 0.4]])
     Q, b = np.array([0.1, 1.0, -2.0, 0.5]), np.array([-0.3, 0.8, 0.2])
-    with pytest.raises(zw.InputError, match="masses: found one below 1e-15"):
+    with pytest.raises(zw.InputError, match="masses: found some so much smaller"):
         zw.solve(M, Q, A, b)
     # With the mass of the constraints' own directions added, as the error advises:
     s = zw.solve(M + A.T @ A, Q + A.T @ b, A, b)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zwang.diagnosis.explain import inconsistent_error, indefinite_error, not_unique_error
+from zwang.diagnosis.findings import PULL, accuracy_notes, disagree, relative_miss
 from zwang.errors import (
     InputError,
     NotApplicableError,
@@ -21,9 +22,10 @@ from zwang.errors import (
     ZwangError,
 )
 from zwang.formulations.base import Facts, Formulation
-from zwang.formulations.linear import matvec, transpose, transpose_matvec
+from zwang.formulations.consistency import own_limits, shares
+from zwang.formulations.linear import matvec, transpose_matvec
 from zwang.formulations.projection import Projection
-from zwang.formulations.rank import DEFAULT_TOLERANCES, Tolerances, linked_sizes
+from zwang.formulations.rank import DEFAULT_TOLERANCES, Tolerances
 from zwang.formulations.refine import ExactResidual, least_norm_multipliers, refine
 from zwang.formulations.saddle_point import SaddlePoint
 from zwang.formulations.scaled import Group, ScaledSystem
@@ -32,7 +34,7 @@ from zwang.formulations.udwadia_mogharabin import UdwadiaMogharabin
 from zwang.formulations.udwadia_phohomsiri import UdwadiaPhohomsiri
 from zwang.formulations.udwadia_schutte import UdwadiaSchutte
 from zwang.solution import Ranks, Solution
-from zwang.terms import EquationTerms, FloatArray, finite, out_of_range
+from zwang.terms import EPSILON, EquationTerms, FloatArray, finite, out_of_range
 
 __all__ = ["FORMULATIONS", "choose", "solve", "solve_terms"]
 
@@ -59,8 +61,10 @@ SMALLEST_SCALE, LARGEST_SCALE, LARGEST = 1e-100, 1e100, 1e140
 #: A last correction below this means six digits or more; above, the answer is looked at again.
 REFINED = 1e-6
 
-#: Rounding of a sum of products, with room for the number of terms.
-ROUNDING = 1e-14
+#: Constraints missed by more than this, relative, are no motion, whatever the condition.
+MISSED = 1e-9
+
+NOT_MISSED = np.zeros((), dtype=bool)
 
 #: A mass this much smaller than the largest is not below what rounding leaves of a zero.
 DOUBTFUL_MASS = 1e-15
@@ -155,7 +159,7 @@ def solve_terms(
 def _solve_terms(
     terms: EquationTerms, formulation: str, tolerances: Tolerances, *, family: bool, refined: bool
 ) -> Solution:
-    system = ScaledSystem.of(terms, tolerances)
+    system = ScaledSystem.decided(terms, tolerances)
     _require_range(system)
     _require_semidefinite(system)
     doubts = _doubtful_masses(system)
@@ -163,15 +167,9 @@ def _solve_terms(
     loose = _undetermined(system) if family else np.zeros((terms.coordinate_count, 0))
     if not loose.shape[-1] and not system.unique:
         raise _in_batch(system, system.stacked_ranks < terms.coordinate_count, not_unique_error)
-    kind, reason = _kind(formulation, system, family=bool(loose.shape[-1]))
 
     n, m = terms.coordinate_count, terms.constraint_count
-    groups = list(system.groups())
-    if loose.shape[-1]:
-        groups = [_with_mass_along(group, loose) for group in groups]
-    answer = _joined(
-        groups, [_solve_group(kind, system, group, refined=refined) for group in groups]
-    )
+    system, kind, reason, answer, missed = _settled(system, formulation, loose, refined=refined)
     corrections = answer.corrections
     if refined and not corrections[-1] < REFINED:
         _require_constraints(system, kind, answer.acceleration)
@@ -179,6 +177,7 @@ def _solve_terms(
             f"refinement stopped at a relative correction of {corrections[-1]:.1e}: the terms are "
             "badly conditioned, and the result may have few correct digits"
         )
+    notes += [*_miss_notes(system, missed, answer.checked), *accuracy_notes(system)]
 
     # Back from scaled terms, which are exact up to powers of two.
     d = system.velocity_scale
@@ -200,7 +199,7 @@ def _solve_terms(
     if not (finite(multipliers) and finite(acceleration)):
         raise out_of_range(terms)
     if doubts:
-        _require_constraints_as_given(system, answer.acceleration)
+        notes += _miss_as_given(system, answer.acceleration)
     ranks = (system.constraint_ranks, system.mass.rank, system.stacked_ranks)
     batch = terms.batch_shape
     if not batch:
@@ -222,6 +221,42 @@ def _solve_terms(
         tuple(notes),
         system,
     )
+
+
+def _settled(
+    system: ScaledSystem, formulation: str, loose: FloatArray, *, refined: bool
+) -> tuple[ScaledSystem, type[Formulation], str, _Answer, np.ndarray]:
+    """The answer, with the ranks that right sides ask for, and the systems that miss constraints.
+
+    Constraints that contradict each other are refused.
+    """
+    kind, reason, answer = _answered(system, formulation, loose, refined=refined)
+    missed = _missed(system, answer.checked)
+    if not missed.any():
+        return system, kind, reason, answer, missed
+    ranks = _ranks_that_agree(system, missed, answer.checked)
+    if ranks is not None:
+        system = system.with_ranks(ranks)
+        kind, reason, answer = _answered(system, formulation, loose, refined=refined)
+        missed = _missed(system, answer.checked)
+    contradicting = _contradicting(system, missed, answer.checked)
+    if contradicting.any():
+        if (contradicting & (system.hidden_ranks > 0)).any():
+            raise _masses_too_different()
+        raise _in_batch(system, contradicting, inconsistent_error)
+    return system, kind, reason, answer, missed
+
+
+def _answered(
+    system: ScaledSystem, formulation: str, loose: FloatArray, *, refined: bool
+) -> tuple[type[Formulation], str, _Answer]:
+    """The formulation, why it was taken, and its answer for scaled terms."""
+    kind, reason = _kind(formulation, system, family=bool(loose.shape[-1]))
+    groups = list(system.groups())
+    if loose.shape[-1]:
+        groups = [_with_mass_along(group, loose) for group in groups]
+    answers = [_solve_group(kind, system, group, refined=refined) for group in groups]
+    return kind, reason, _joined(groups, answers)
 
 
 def choose(system: ScaledSystem) -> tuple[type[Formulation], str]:
@@ -267,12 +302,16 @@ def _kind(name: str, system: ScaledSystem, *, family: bool) -> tuple[type[Formul
 
 
 class _Answer(NamedTuple):
-    """Acceleration and ideal force Aᵀλ of scaled terms; least-norm λ of the rows as given."""
+    """Acceleration and ideal force Aᵀλ of scaled terms; least-norm λ of the rows as given.
+
+    `checked` is the acceleration by which constraints are judged, refined in any case.
+    """
 
     acceleration: FloatArray
     ideal_force: FloatArray
     multipliers: FloatArray
     corrections: tuple[float, ...]
+    checked: FloatArray
 
 
 def _solve_group(
@@ -287,16 +326,17 @@ def _solve_group(
         acceleration, multipliers, ideal_force, corrections = refine(
             formulation.respond, residual, acceleration, multipliers, tolerances.refinement
         )
+        checked = acceleration
     else:
         ideal_force = transpose_matvec(terms.constraint_matrix, multipliers)
         corrections = ()
+        checked = acceleration + formulation.respond(*residual(acceleration, multipliers))[0]
     row_scale = system.row_scale if group.index is None else system.row_scale[group.index]
     if geometry.rank == terms.constraint_count:
         multipliers = multipliers * row_scale
     else:
-        _require_consistent(system, group, acceleration)
         multipliers = least_norm_multipliers(geometry, residual.rows, row_scale, ideal_force)
-    return _Answer(acceleration, ideal_force, multipliers, corrections)
+    return _Answer(acceleration, ideal_force, multipliers, corrections, checked)
 
 
 def _joined(groups: list[Group], answers: list[_Answer]) -> _Answer:
@@ -304,12 +344,13 @@ def _joined(groups: list[Group], answers: list[_Answer]) -> _Answer:
     if len(answers) == 1:
         return answers[0]
     order = np.argsort(np.concatenate([group.index for group in groups]))  # type: ignore[misc]
-    acceleration, ideal_force, multipliers, corrections = zip(*answers, strict=True)
+    acceleration, ideal_force, multipliers, corrections, checked = zip(*answers, strict=True)
     return _Answer(
         np.concatenate(acceleration)[order],
         np.concatenate(ideal_force)[order],
         np.concatenate(multipliers)[order],
         max(corrections, key=lambda sizes: sizes[-1] if sizes else 0.0),
+        np.concatenate(checked)[order],
     )
 
 
@@ -346,37 +387,45 @@ def _require_constraints(
     A, b = system.scaled.constraint_matrix, system.scaled.constraint_rhs
     miss = np.abs(b - matvec(A, acceleration)).max(axis=-1, initial=0.0)
     size = np.abs(b).max(axis=-1, initial=0.0) + np.linalg.norm(acceleration, axis=-1)
-    if (miss <= system.tolerances.consistency * size).all():
+    most = system.tolerances.consistency or MISSED
+    if (miss <= most * size).all():
         return
     raise NotApplicableError(
         f"formulation {kind.name!r}",
         found=f"an answer that misses the constraints by {np.max(miss / size):.0e}, relative",
-        expected=f"at most {system.tolerances.consistency:.0e}",
+        expected=f"at most {most:.0e}",
         advice="The terms are too badly conditioned for it: use formulation='auto', or units in "
         "which masses, forces and constraints are of similar size.",
     )
 
 
-def _require_constraints_as_given(system: ScaledSystem, acceleration: FloatArray) -> None:
-    """Constraints must be met in the given units too where a mass is next to nothing.
+def _miss_as_given(system: ScaledSystem, acceleration: FloatArray) -> list[str]:
+    """How far constraints are missed in the given units where a mass is next to nothing.
 
     A velocity is scaled by its mass. Where that is only what a zero happens to be at some state, a
     diagonal entry of 4LᵀJL for one, its column swallows the rows it stands in, and these look
-    dependent.
+    dependent, which is refused.
     """
     A, b, e = system.scaled.constraint_matrix, system.scaled.constraint_rhs, system.row_scale
     miss = np.abs(b - matvec(A, acceleration)) / e
     size = (np.abs(b) + matvec(np.abs(A), np.abs(acceleration))) / e
-    if (
-        miss <= system.tolerances.consistency * size.max(axis=-1, keepdims=True, initial=0.0)
-    ).all():
-        return
-    raise InputError(
+    size = size.max(axis=-1, keepdims=True, initial=0.0)
+    beyond = miss > (system.tolerances.consistency or MISSED) * size
+    if not beyond.any():
+        return []
+    if (beyond.any(axis=-1) & (system.hidden_ranks > 0)).any():
+        raise _masses_too_different()
+    worst = np.max(np.divide(miss, size, out=np.zeros_like(miss), where=beyond))
+    return [f"constraints are missed by up to {worst:.0e} of their size beside such small masses"]
+
+
+def _masses_too_different() -> InputError:
+    return InputError(
         "masses",
-        found="one below 1e-15 of the largest, by whose scale constraints look dependent that are "
-        "not",
+        found="some so much smaller than others that constraints look dependent by their scale "
+        "that are not",
         expected="masses of similar size where constraints act",
-        advice="If it is zero but for the state or for rounding, give its direction mass in which "
+        advice="If one is zero but for the state or for rounding, give its direction mass in which "
         "the constraints prescribe the motion: M + α²AᵀA and Q + α²Aᵀb have the same answer.",
     )
 
@@ -390,48 +439,52 @@ def _require_semidefinite(system: ScaledSystem) -> None:
         raise _in_batch(system, negative, indefinite_error)
 
 
-def _require_consistent(system: ScaledSystem, group: Group, acceleration: FloatArray) -> None:
-    """The part of b outside R(A) must be rounding, compared with b and A v̇ (P2)."""
-    b = group.terms.constraint_rhs
-    Z = group.geometry.dependencies
-    gap = np.abs(transpose_matvec(Z, b)) - _rounding(group, transpose(np.abs(Z)))
-    size = np.max(np.abs(b), axis=-1) + np.linalg.norm(acceleration, axis=-1)
-    bad = np.max(gap, axis=-1) > system.tolerances.consistency * size
-    bad |= _disagree(group, acceleration, system)
-    if np.any(bad):
-        if group.index is not None:
-            marked = np.zeros(np.shape(system.constraint_ranks), dtype=bool)
-            marked[group.index] = bad
-            bad = marked
-        raise _in_batch(system, bad, inconsistent_error)
+def _missed(system: ScaledSystem, acceleration: FloatArray) -> np.ndarray:
+    """Which systems miss a constraint by more than rounding in its own row can explain."""
+    terms = system.scaled
+    miss = np.abs(terms.constraint_rhs - matvec(terms.constraint_matrix, acceleration))
+    if miss.ndim == 1 and miss.max(initial=0.0) <= EPSILON * np.abs(acceleration).max():
+        return NOT_MISSED  # within the floor of `linked_limits`
+    limits = own_limits(terms, acceleration, shares(terms, system.tolerances))
+    return np.asarray(~(miss <= limits).all(axis=-1))
 
 
-def _rounding(group: Group, weights: FloatArray) -> FloatArray | float:
-    """What rounding of the right sides may add up to in sums with weights (…, k, m)."""
-    rounding = group.terms.rhs_rounding
-    return 0.0 if rounding is None else matvec(weights, rounding)
+def _ranks_that_agree(
+    system: ScaledSystem, missed: np.ndarray, acceleration: FloatArray
+) -> np.ndarray | None:
+    """Higher ranks of A where rows were called dependent that only nearly are, and b tells so."""
+    higher = missed & (system.highest_ranks > system.constraint_ranks)
+    if not higher.any():
+        return None
+    higher = _contradicting(system, higher, acceleration)
+    if not higher.any():
+        return None
+    return np.where(higher, system.highest_ranks, system.constraint_ranks)
 
 
-def _disagree(group: Group, acceleration: FloatArray, system: ScaledSystem) -> np.ndarray:
-    """Whether right sides disagree beside the b and v̇ that they have to do with, per system.
-
-    A part of the system that moves fast must not hide a contradiction in another one, so rows are
-    compared with what is linked to them through A and M alone.
-    """
-    A, b, geometry = group.terms.constraint_matrix, group.terms.constraint_rhs, group.geometry
-    tolerance = system.tolerances.consistency
-    onto = geometry.dependencies @ transpose(geometry.dependencies)
-    outside = np.abs(matvec(onto, b)) - _rounding(group, np.abs(onto))
-    own = np.abs(b) + matvec(np.abs(A), np.abs(acceleration))
-    noise = ROUNDING * geometry.condition * np.abs(b).max(axis=-1)  # of b in other parts
-    doubtful = (outside > tolerance * own) & (outside > noise[..., None])
-    doubtful &= (A != 0.0).any(axis=-1)  # a zero row has nothing of its own to be compared with
-    found = np.asarray(doubtful.any(axis=-1))
-    for index in np.argwhere(found):
-        i = tuple(index)
-        sizes = linked_sizes(group.terms.mass_matrix[i], A[i], b[i], acceleration[i])
-        found[i] = (doubtful[i] & (outside[i] > tolerance * sizes)).any()
+def _contradicting(system: ScaledSystem, which: np.ndarray, acceleration: FloatArray) -> np.ndarray:
+    """Which of some systems have right sides that disagree, as `zwang.explain` tells it."""
+    found = np.zeros_like(which)
+    for index in np.argwhere(which):
+        i = tuple(int(k) for k in index)
+        one = system.system(*i) if i else system
+        found[i] = disagree(one, acceleration[i])
     return found
+
+
+def _miss_notes(system: ScaledSystem, missed: np.ndarray, acceleration: FloatArray) -> list[str]:
+    """How far constraints are missed that do not contradict each other."""
+    worst = 0.0
+    for index in np.argwhere(missed):
+        i = tuple(int(k) for k in index)
+        worst = max(worst, relative_miss(system.system(*i) if i else system, acceleration[i]))
+    if not worst:
+        return []
+    note = (
+        f"constraints are missed by up to {worst:.0e} of their size, more than rounding of the "
+        "given numbers explains"
+    )
+    return [note]
 
 
 def _in_batch(system: ScaledSystem, bad: np.ndarray, describe: Any) -> ZwangError:
@@ -460,9 +513,7 @@ def _undetermined(system: ScaledSystem) -> FloatArray:
     loose = system.undetermined() / system.velocity_scale[:, None]
     force = system.scaled.total_force
     pull = transpose_matvec(loose, force)
-    if loose.shape[-1] and np.max(np.abs(pull)) > system.tolerances.consistency * np.linalg.norm(
-        force
-    ):
+    if loose.shape[-1] and np.max(np.abs(pull)) > PULL * np.linalg.norm(force):
         error = not_unique_error(system)
         raise NotUniqueError(
             "no acceleration exists",

@@ -15,7 +15,7 @@ directions w with neither mass nor constraint, which decide ranks, consistency a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,18 +26,23 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigsh, splu
 
 from zwang.diagnosis.explain import inconsistent_error, indefinite_error, not_unique_error
 from zwang.errors import InputError, NotApplicableError
-from zwang.formulations.rank import Tolerances, inverse_power_of_two
+from zwang.formulations.consistency import shares
+from zwang.formulations.rank import AT_A_STATE, Tolerances, inverse_power_of_two
 from zwang.formulations.refine import correction_size, leading_part, two_sum
 from zwang.formulations.scaled import ScaledSystem
 from zwang.solution import Ranks, Solution
 from zwang.terms import (
+    EPSILON,
+    SYMMETRY_ROUNDINGS,
     SYMMETRY_TOLERANCE,
     EquationTerms,
     FloatArray,
+    Precision,
     checked_array,
     checked_labels,
     checked_vector,
     out_of_range,
+    rounding_of,
 )
 
 __all__ = ["SPARSE_SIZE", "solve_sparse", "sparse_terms"]
@@ -85,12 +90,10 @@ def _solve_checked(terms: EquationTerms, tolerances: Tolerances) -> Solution:
 
     if not (np.isfinite(acceleration).all() and np.isfinite(multipliers).all()):
         raise out_of_range(terms)
-    b_s = scaled.rhs
-    size = np.max(np.abs(b_s), initial=0.0) + np.linalg.norm(acceleration)
-    gap = np.max(np.abs(dependent.T @ b_s), initial=0.0)
-    if gap > tolerances.consistency * size or _disagree(
-        scaled, dependent, acceleration, tolerances.consistency
-    ):
+    miss = scaled.rhs - scaled.A @ acceleration
+    limits = _limits(scaled, acceleration, terms, tolerances)
+    onto = np.abs(dependent @ (dependent.T @ miss))
+    if (onto > np.abs(dependent) @ (np.abs(dependent).T @ limits)).any():
         rows = _columns_of(dependent)
         error = inconsistent_error(_part(terms, None, rows, tolerances))
         error.rows = tuple(int(rows[i]) for i in error.rows)
@@ -98,12 +101,14 @@ def _solve_checked(terms: EquationTerms, tolerances: Tolerances) -> Solution:
 
     notes = list(terms.notes)
     if not corrections[-1] < REFINED:
-        miss = float(np.max(np.abs(b_s - scaled.A @ acceleration), initial=0.0))
-        if miss > tolerances.consistency * size:
+        most = tolerances.consistency or AT_A_STATE
+        size = np.max(np.abs(scaled.rhs), initial=0.0) + np.linalg.norm(acceleration)
+        largest = float(np.max(np.abs(miss), initial=0.0))
+        if largest > most * size:
             raise NotApplicableError(
                 "sparse terms",
-                found=f"an answer that misses the constraints by {miss / size:.0e}, relative",
-                expected=f"at most {tolerances.consistency:.0e}",
+                found=f"an answer that misses the constraints by {largest / size:.0e}, relative",
+                expected=f"at most {most:.0e}",
                 advice="They are too badly conditioned for it: give dense M and A.",
             )
         notes.append(
@@ -153,6 +158,7 @@ def sparse_terms(
     coordinates: Sequence[str] | None = None,
 ) -> EquationTerms:
     """Checked terms whose matrices stay sparse (csr)."""
+    precision = Precision(rounding_of(M), rounding_of(A), rounding_of(b))
     M = _checked_matrix("mass matrix M", M)
     n = M.shape[0]
     A = sparse.csr_array((0, n)) if A is None else _checked_matrix("constraint matrix A", A)
@@ -164,7 +170,7 @@ def sparse_terms(
             expected="(n, n) and (m, n)",
             advice="Give both one column for each coordinate.",
         )
-    M, notes = _symmetric(M)
+    M, notes = _symmetric(M, precision.mass)
     if b is None and m:
         raise InputError(
             "constraint right side b",
@@ -195,6 +201,7 @@ def sparse_terms(
         checked_labels("names", names, m, "row of A"),
         checked_labels("coordinates", coordinates, n, "coordinate"),
         notes,
+        precision=precision,
     )
 
 
@@ -214,7 +221,7 @@ def _checked_matrix(what: str, matrix: Any) -> Any:
     return sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def _symmetric(M: Any) -> tuple[Any, tuple[str, ...]]:
+def _symmetric(M: Any, rounding: float) -> tuple[Any, tuple[str, ...]]:
     """The symmetric part, and a note if it is not the whole; as for dense M."""
     difference = (0.5 * M - 0.5 * M.T).tocoo()
     worst = float(abs(difference).max()) if difference.nnz else 0.0
@@ -229,7 +236,7 @@ def _symmetric(M: Any) -> tuple[Any, tuple[str, ...]]:
     )
     k = int(np.argmax(relative))
     ratio, i, j = 2.0 * float(relative[k]), int(difference.row[k]), int(difference.col[k])
-    if ratio > SYMMETRY_TOLERANCE:
+    if ratio > max(SYMMETRY_TOLERANCE, SYMMETRY_ROUNDINGS * rounding):
         raise InputError(
             "mass matrix M",
             found=f"M[{i}, {j}] = {M[i, j]:g} but {M[j, i]:g} across the diagonal",
@@ -362,24 +369,25 @@ def _null_space(scaled: _Scaled, correct: Correction) -> tuple[FloatArray, Float
     return _half(null[:n]), _half(null[n:])
 
 
-def _disagree(
-    scaled: _Scaled, dependent: FloatArray, acceleration: FloatArray, tolerance: float
-) -> bool:
-    """Whether right sides disagree beside what they have to do with; as in `zwang.solve`."""
+def _limits(
+    scaled: _Scaled, acceleration: FloatArray, terms: EquationTerms, tolerances: Tolerances
+) -> FloatArray:
+    """What rounding may leave of b − A v̇; as `linked_limits` of dense terms."""
+    share, rounding = shares(terms, tolerances), terms.rhs_rounding
     A, b = scaled.A, np.abs(scaled.rhs)
-    outside = np.abs(dependent @ (dependent.T @ scaled.rhs))
-    noise = DELTA * np.max(b, initial=0.0)  # the null vectors are good to about δ
-    doubtful = (outside > tolerance * (b + abs(A) @ np.abs(acceleration))) & (outside > noise)
-    doubtful &= np.diff(A.indptr) > 0
-    if not doubtful.any():
-        return False
+    if rounding is not None:
+        b = b + rounding * scaled.e / share.largest
+    force = np.abs(scaled.force)
+    a = np.abs(acceleration) + force * ((scaled.M.diagonal() > 0.0) * share.forces)
     m = A.shape[0]
     graph = sparse.block_array([[None, A], [A.T, scaled.M]])
     count, label = connected_components(graph, directed=False)
     sizes = np.zeros((2, count))
     np.maximum.at(sizes[0], label[:m], b)
-    np.maximum.at(sizes[1], label[m:], np.abs(acceleration))
-    return bool((doubtful & (outside > tolerance * sizes.sum(axis=0)[label[:m]])).any())
+    np.maximum.at(sizes[1], label[m:], a)
+    whole = b.max(initial=0.0) + a.max(initial=0.0) + force.max(initial=0.0)
+    linked = np.where(np.diff(A.indptr) > 0, sizes.sum(axis=0)[label[:m]], whole)
+    return share.largest * linked + EPSILON * whole
 
 
 def _half(X: FloatArray) -> FloatArray:
@@ -466,4 +474,5 @@ def _part(
         names=[terms.name(int(i)) for i in rows],
         coordinates=[terms.coordinate(int(j)) for j in columns],
     )
+    part = replace(part, precision=terms.precision, at_state=terms.at_state)
     return ScaledSystem.of(part, tolerances)

@@ -12,20 +12,51 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zwang.errors import InputError
 
-__all__ = ["EquationTerms", "FloatArray", "finite", "join", "out_of_range"]
+__all__ = [
+    "EquationTerms",
+    "FloatArray",
+    "Precision",
+    "asymmetry",
+    "finite",
+    "join",
+    "out_of_range",
+    "require_symmetric",
+]
 
 FloatArray = NDArray[np.floating]
+
+#: The rounding of double precision, 2⁻⁵².
+EPSILON = float(np.finfo(float).eps)
 
 #: How far M may be from symmetric, relative to √(M_ii M_jj) and to the row's own size. Products
 #: such as Rᵀ J R computed in double precision stay below 1e-14; a wrong entry is far above.
 SYMMETRY_TOLERANCE = 1e-10
+
+#: Roundings of a coarser type by which M may miss symmetry.
+SYMMETRY_ROUNDINGS = 64.0
+
+
+class Precision(NamedTuple):
+    """The relative rounding of numbers as they were handed in: 2⁻⁵² for doubles, 2⁻²³ for float32.
+
+    Attributes
+    ----------
+    mass, rows, rhs : of M, A and b.
+    """
+
+    mass: float = EPSILON
+    rows: float = EPSILON
+    rhs: float = EPSILON
+
+
+DOUBLE = Precision()
 
 
 @dataclass(frozen=True)
@@ -45,6 +76,9 @@ class EquationTerms:
     coordinates : one name for each velocity (column of A).
     notes : what was altered on the way in, as sentences (for example an averaged asymmetry of M).
     rhs_rounding : how far rounding may put b off, shape (…, m), where that is known.
+    precision : the rounding of the numbers as they were handed in.
+    at_state : whether they were computed at a state, which keeps its constraints to some digits
+        only, so that right sides agree to `Tolerances.consistency` and not to rounding.
     """
 
     mass_matrix: FloatArray
@@ -56,6 +90,8 @@ class EquationTerms:
     coordinates: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     rhs_rounding: FloatArray | None = None
+    precision: Precision = DOUBLE
+    at_state: bool = False
 
     @classmethod
     def of(
@@ -78,6 +114,7 @@ class EquationTerms:
             and is answered by `zwang.solve` and `zwang.explain`.
         """
         notes: list[str] = []
+        precision = Precision(rounding_of(M), rounding_of(A), rounding_of(b))
         M = checked_array("mass matrix M", M)
         if M.ndim < 2 or M.shape[-1] != M.shape[-2] or M.shape[-1] == 0:
             raise InputError(
@@ -126,7 +163,7 @@ class EquationTerms:
         C = np.zeros(n) if C is None else checked_vector("non-ideal force C", C, n)
 
         batch = _common_batch(M, Q, A, b, C)
-        M = _symmetric(M, notes)
+        M = _symmetric(M, notes, precision.mass)
         if batch:
             M, A = _expand(M, batch, 2), _expand(A, batch, 2)
             Q, b, C = _expand(Q, batch, 1), _expand(b, batch, 1), _expand(C, batch, 1)
@@ -139,6 +176,7 @@ class EquationTerms:
             names=checked_labels("names", names, m, "row of A"),
             coordinates=checked_labels("coordinates", coordinates, n, "coordinate"),
             notes=tuple(notes),
+            precision=precision,
         )
 
     @property
@@ -260,7 +298,7 @@ def join(
         linking.names[r] if linking.names else f"link {r}"
         for r in range(len(linking.constraint_rhs))
     ]
-    return EquationTerms.of(
+    joined = EquationTerms.of(
         M,
         np.concatenate([part.applied_force for part in parts]),
         np.vstack([A_own, linking.constraint_matrix]),
@@ -269,12 +307,33 @@ def join(
         names=row_names,
         coordinates=coordinates,
     )
+    every = [linking.precision, *(part.precision for part in parts)]
+    return replace(
+        joined,
+        precision=Precision(*(max(x) for x in zip(*every, strict=True))),
+        at_state=any(part.at_state for part in parts),
+    )
 
 
 def finite(array: FloatArray) -> bool:
     """Whether all numbers are finite."""
     # One product settles the usual case in a third of the time; a square may be out of range.
     return math.isfinite(np.vdot(array, array)) or bool(np.isfinite(array).all())
+
+
+def rounding_of(value: Any) -> float:
+    """The relative rounding of the type in which numbers were handed in, at least that of doubles.
+
+    Whole numbers, and all that no type tells of, count as doubles.
+    """
+    while isinstance(value, list | tuple) and value:
+        value = value[0]
+    dtype = getattr(value, "dtype", None)
+    if dtype is None or dtype == np.float64:
+        return EPSILON
+    if isinstance(dtype, np.dtype) and dtype.kind == "f":
+        return max(EPSILON, float(np.finfo(dtype).eps))
+    return EPSILON
 
 
 def checked_array(what: str, value: Any) -> FloatArray:
@@ -382,30 +441,46 @@ def _expand(array: FloatArray, batch: tuple[int, ...], own_axes: int) -> FloatAr
     return np.broadcast_to(array, batch + array.shape[array.ndim - own_axes :])
 
 
-def _symmetric(M: FloatArray, notes: list[str]) -> FloatArray:
+def asymmetry(M: FloatArray) -> FloatArray:
+    """|M_ij − M_ji| relative to √(M_ii M_jj) and to the larger of the two, shape (…, n, n)."""
     Mt = M.mT
-    if (Mt == M).all():
-        return M
     difference = np.abs(0.5 * M - 0.5 * Mt)
     root = np.sqrt(np.abs(np.diagonal(M, axis1=-2, axis2=-1)))
     scale = root[..., :, None] * root[..., None, :]
     scale = np.maximum(scale, np.maximum(np.abs(M), np.abs(Mt)))
-    relative = np.divide(difference, scale, out=np.zeros_like(difference), where=scale > 0.0)
-    worst = np.unravel_index(np.argmax(relative), difference.shape)
-    ratio = 2.0 * float(relative[worst])
-    if ratio > SYMMETRY_TOLERANCE:
+    return 2.0 * np.divide(difference, scale, out=np.zeros_like(difference), where=scale > 0.0)
+
+
+def require_symmetric(M: FloatArray, rounding: float = EPSILON) -> float:
+    """How far M (…, n, n) is from symmetric, relative; refused above `SYMMETRY_TOLERANCE`.
+
+    Numbers that were handed in with a coarser `rounding` may miss it by so much more.
+    """
+    if (M.mT == M).all():
+        return 0.0
+    relative = asymmetry(M)
+    worst = np.unravel_index(np.argmax(relative), relative.shape)
+    ratio = float(relative[worst])
+    if ratio > max(SYMMETRY_TOLERANCE, SYMMETRY_ROUNDINGS * rounding):
         *lead, i, j = (int(k) for k in worst)
         at = f"M[{', '.join(map(str, [*lead, i, j]))}]"
         raise InputError(
             "mass matrix M",
-            found=f"{at} = {M[worst]:g} but {Mt[worst]:g} across the diagonal",
+            found=f"{at} = {M[worst]:g} but {M.mT[worst]:g} across the diagonal",
             expected="a symmetric matrix",
             advice="Use (M + M.T) / 2 if only the symmetric part is meant.",
         )
+    return ratio
+
+
+def _symmetric(M: FloatArray, notes: list[str], rounding: float) -> FloatArray:
+    ratio = require_symmetric(M, rounding)
+    if ratio == 0.0:
+        return M
     notes.append(
         f"M was not exactly symmetric (by {ratio:.1e}, relative); its symmetric part is used"
     )
-    return 0.5 * M + 0.5 * Mt
+    return 0.5 * M + 0.5 * M.mT
 
 
 def checked_labels(

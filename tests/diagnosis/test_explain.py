@@ -83,8 +83,8 @@ def test_consistent_exactly_when_b_adds_nothing_to_the_rank(seed):
 def test_a_gap_at_rounding_level_is_no_contradiction_and_a_small_one_is():
     A = np.array([[1.0, 2.0, 3.0], [1.0, 1.0, 0.0], [2.0, 3.0, 3.0]])
     b = np.array([0.1, 0.2, 0.1 + 0.2])
-    assert explain(np.eye(3), A, b + [0, 0, 1e-13]).consistent
-    assert not explain(np.eye(3), A, b + [0, 0, 1e-7]).consistent
+    assert explain(np.eye(3), A, b + [0, 0, 1e-16]).consistent
+    assert not explain(np.eye(3), A, b + [0, 0, 1e-13]).consistent
     # The motion may be large where b is small: rounding then goes by the motion.
     assert explain(np.eye(3), A, np.array([0, 0, 1e-13]), Q=[300.0, 0, 0]).consistent
 

@@ -266,3 +266,17 @@ def test_the_table_shows_each_split_and_what_it_minimises():
     assert "low[0]" in text
     for label in LABELS:
         assert f"{label}: least " in text
+
+
+@pytest.mark.parametrize("mass", [1e-200, 1e-150, 1.0, 1e150, 1e200])
+@pytest.mark.parametrize("row", [1e-150, 1.0, 1e150])
+def test_numbers_of_any_size_are_shared_out_or_refused_without_a_warning(mass, row):
+    A = row * np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    each = -5.0 * (mass / row)
+    try:
+        found = splits(mass * np.eye(2), [10.0 * mass, 0.0], A, np.zeros(3))
+    except InputError:
+        assert np.log10(mass) - np.log10(row) > 290  # multipliers near the largest double
+        return
+    for split in found.values():
+        np.testing.assert_allclose(split.multipliers, [each, each, 0.0], rtol=1e-12)

@@ -4,6 +4,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
+import zwang as zw
 from samples import assert_close
 from zwang.formulations.rows import (
     integrable,
@@ -101,7 +102,7 @@ def quasi_velocity(t):
     return list(mp.lu_solve(mp.matrix(N), right))
 
 
-@pytest.mark.inventory("BL-01", "BL-04")
+@pytest.mark.inventory("BL-01", "BL-04", "UK-02", "US-02")
 def test_position_constraint_in_quasi_velocities():
     # (2.5), (2.6) as corrected: C = f_x N, c₀* = (f_x N)˙v + (f_x n₀ + f_t)˙
     def f_x(t):
@@ -154,7 +155,7 @@ def test_velocity_constraint_differentiated_once():
     assert_close(A @ numbers(time_derivative(quasi_velocity)) - b, rate, ONCE_ROUNDED)
 
 
-@pytest.mark.inventory("BL-04")
+@pytest.mark.inventory("BL-04", "UK-02", "US-02")
 def test_both_ways_to_differentiate_a_position_constraint_agree():
     # ḟ = 0 taken as a constraint of velocity level gives the same rows.
     x, v = course(T), time_derivative(course)
@@ -267,6 +268,48 @@ def test_stabilised_residual_decays_like_a_critically_damped_oscillator():
     f_ddot = stabilised_rhs(b0, f, f_dot, frequency=om) - b0
     assert_close(f_ddot + 2 * om * f_dot + om**2 * f, np.zeros(2))
     assert np.array_equal(stabilised_rhs(b0, f, f_dot, frequency=0.0), b0)
+
+
+def rod():
+    return zw.System(
+        ["x", "y"],
+        mass=np.eye(2),
+        force=lambda: [0.0, -9.81],
+        constraints={"rod": zw.position(lambda q: q @ q - 1.0)},
+    )
+
+
+@pytest.mark.inventory("BL-15")
+def test_drift_of_a_run_is_left_reduced_or_removed():
+    # A coarse fixed step, so that the error shows.
+    runs = {
+        drift: rod().simulate(
+            [1.0, 0.0], [0.0, -1.0], until=10.0, integrator="order5", step=0.1, drift=drift, **more
+        )
+        for drift, more in (("none", {}), ("baumgarte", {"baumgarte": 5.0}), ("projection", {}))
+    }
+    missed = {name: np.abs(run.residuals[0].position[-1]).max() for name, run in runs.items()}
+    # What is reported is |x|² − 1 of the states themselves.
+    for name, run in runs.items():
+        lengths = (run.q**2).sum(axis=1) - 1.0
+        assert run.residuals[0].position[:, 0] == pytest.approx(lengths, abs=1e-15), name
+        assert run.worst_residual >= np.abs(lengths).max()
+    assert missed["none"] > 10 * missed["baumgarte"] > 0.0
+    assert missed["projection"] < 1e-13 < missed["baumgarte"]
+
+
+@pytest.mark.inventory("UK-23")
+def test_simulate_refuses_a_start_that_violates_a_constraint():
+    with pytest.raises(zw.ZwangError, match="rod"):
+        rod().simulate([1.01, 0.0], [0.0, -1.0], until=0.1)
+    with pytest.raises(zw.ZwangError, match="rod"):
+        rod().simulate([1.0, 0.0], [0.1, -1.0], until=0.1)
+    run = rod().simulate([1.0, 0.0], [0.0, -1.0], until=0.4)
+    # Energy and length: ½|v|² + g y is kept, and with it the speed at the end is known.
+    assert (run.q[-1] ** 2).sum() == pytest.approx(1.0, abs=1e-12)
+    assert 0.5 * run.v[-1] @ run.v[-1] + 9.81 * run.q[-1, 1] == pytest.approx(0.5, abs=1e-7)
+    assert run.q[-1, 1] < -0.5
+    assert run.t[-1] == 0.4
 
 
 @pytest.mark.inventory("UK-23")

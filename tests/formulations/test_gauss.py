@@ -70,6 +70,7 @@ def test_shifted_gauss_function_differs_by_a_constant(given):
 
 
 @with_any_mass
+@pytest.mark.inventory("UK-10")
 def test_certificate_accepts_the_motion_and_nothing_near_it(given):
     terms, geometry = given.terms, RowGeometry.of(given.A)
     acceleration = given.each(motion)
@@ -80,6 +81,7 @@ def test_certificate_accepts_the_motion_and_nothing_near_it(given):
         assert certificate(terms, off, geometry).residual > 1e-6
 
 
+@pytest.mark.inventory("UK-10")
 def test_certificate_tells_a_broken_constraint_from_a_wrong_direction():
     s = sample("independent rows")
     geometry = RowGeometry.of(s.A)

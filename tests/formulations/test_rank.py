@@ -19,6 +19,8 @@ from zwang.formulations.rank import (
     numerical_rank,
     pinv,
     pinv_of_rank,
+    pinv_rate,
+    scaled_rows,
     svd,
 )
 
@@ -118,7 +120,10 @@ def test_null_vectors_are_orthogonal_to_the_pseudoinverse(B, rank):
     assert x.shape == (B.shape[1], B.shape[1] - rank)
     assert_zero(B @ x)
     assert_close(x.T @ x, np.eye(x.shape[1]))
-    assert_zero(x.T @ pinv(B))
+    inverse = pinv(B)
+    assert_zero(x.T @ inverse)
+    # Not because one of them vanishes: B⁺ maps onto all that is orthogonal to x.
+    assert_close(x @ x.T + inverse @ B, np.eye(B.shape[1]))
 
 
 @any_matrix
@@ -195,6 +200,25 @@ def test_rows_far_from_one_are_scaled_like_any_other(size):
         d, e = equilibrate(M, A)
     length = np.linalg.norm(A * (d * e[:, None]), axis=-1)
     assert np.all((length >= 1.0) & (length < 2.0))
+
+
+@pytest.mark.parametrize("shape", ["rows", "entries"])
+def test_a_row_within_its_rounding_is_zero(shape):
+    rng = np.random.default_rng(3)
+    M = np.diag([4.0, 1e-6, 1e6])
+    A = rng.standard_normal((5, 3))
+    A[1] *= 2e-16
+    A[3] *= 1e-9  # small, but nothing cancelled in it
+    rounding = np.array([1e-15, 1e-15, 1e-15, 1e-24, 1e-15])
+    if shape == "entries":
+        rounding = np.repeat(rounding[:, None], 3, axis=1)
+    found, plain = scaled_rows(M, A, rounding), scaled_rows(M, A)
+    assert not found[1].any()
+    assert np.linalg.norm(plain[1]) >= 0.5  # taken at its word without
+    kept = [0, 2, 3, 4]
+    np.testing.assert_array_equal(found[kept], plain[kept])
+    both = scaled_rows(np.stack([M, M]), np.stack([A, A]), np.stack([rounding, rounding]))
+    np.testing.assert_array_equal(both, np.stack([found, found]))
 
 
 def test_a_zero_row_has_some_scale():
@@ -299,3 +323,37 @@ def test_the_default_tolerances_are_used_where_none_are_given():
     weak = np.diag([1.0, 0.5 * DEFAULT_TOLERANCES.rank])
     assert RowGeometry.of(weak).rank == 1
     assert RowGeometry.of(weak, tolerance=0.1 * DEFAULT_TOLERANCES.rank).rank == 2
+
+
+# --- the derivative of a pseudoinverse ------------------------------------------------------------
+
+
+def along(s, shape, rank):
+    """A matrix of constant rank that depends on s, and its derivative."""
+    rng = np.random.default_rng(rank)
+    L0, L1 = rng.standard_normal((2, shape[0], rank))
+    R0, R1 = rng.standard_normal((2, rank, shape[1]))
+    L, R = L0 + np.sin(s) * L1, R0 + s**2 * R1
+    return L @ R, np.cos(s) * L1 @ R + L @ (2 * s * R1)
+
+
+@pytest.mark.inventory("US-12", "US-47")
+@pytest.mark.parametrize("shape", [(4, 6), (6, 4), (4, 4)])
+@pytest.mark.parametrize("rank", [1, 2, 3, 4])
+def test_derivative_of_a_pseudoinverse_is_that_of_43(shape, rank):
+    s, h = 0.6, 1e-4
+    B, rate = along(s, shape, rank)
+    # Fourth-order differences: h⁴ and rounding/h stay below 1e-9 of entries of some ten.
+    near = {k: np.linalg.pinv(along(s + k * h, shape, rank)[0], rcond=1e-9) for k in (-2, -1, 1, 2)}
+    expected = (8 * (near[1] - near[-1]) - (near[2] - near[-2])) / (12 * h)
+    found = pinv_rate(B, rate)
+    assert found.shape == shape[::-1]
+    assert np.abs(found - expected).max() <= 1e-7 * (1 + np.abs(expected).max())
+
+
+@pytest.mark.inventory("US-47")
+def test_for_an_invertible_matrix_it_is_the_derivative_of_the_inverse_and_batches_are_taken():
+    rng = np.random.default_rng(0)
+    B = rng.standard_normal((3, 4, 4)) + 4 * np.eye(4)
+    rate, inverse = rng.standard_normal((3, 4, 4)), np.linalg.inv(B)
+    assert_close(pinv_rate(B, rate), -inverse @ rate @ inverse)

@@ -124,6 +124,15 @@ def test_constraint_force_is_the_gain_times_the_dissatisfaction(given):
 
 
 @with_definite_mass
+@pytest.mark.inventory("UK-11", "UK-12")
+def test_with_a_nonideal_force_deviation_and_constraint_force_hold_its_part(given):
+    uk = UdwadiaKalaba(given.terms)
+    assert np.abs(given.C).max() > 0.1
+    assert_close(uk.deviation, given.each(lambda s: motion(s) - np.linalg.solve(s.M, s.Q)))
+    assert_close(uk.constraint_force, given.each(constraint_force))
+
+
+@with_definite_mass
 @pytest.mark.inventory("UK-13")
 def test_multipliers_exist_for_dependent_constraints_too(given):
     # (18): M ẍ = F + Aᵀλ, and with a non-ideal force + C
@@ -135,6 +144,7 @@ def test_multipliers_exist_for_dependent_constraints_too(given):
     assert uk.multiplier_existence < 1e-13
 
 
+@pytest.mark.inventory("UK-13")
 def test_multiplier_existence_sees_a_force_outside_the_rows(monkeypatch):
     uk = UdwadiaKalaba(sample("redundant rows").terms)
     tilted = uk._weighted.least_norm(uk.dissatisfaction) + 0.1
@@ -265,6 +275,8 @@ def test_generalized_coordinates_give_the_motion_of_the_particles():
         ]
     )
     angular = UdwadiaKalaba(EquationTerms.of(M, Q, [[2.0, -1.0]], [0.0])).acceleration
+    d = np.array([1.0, 2.0])  # the one direction left
+    assert_close(angular, d * (d @ Q) / (d @ M @ d))
 
     p1 = np.array([s[0], -c[0]])
     p2 = np.array([s[1], -c[1]])  # from the first particle to the second
@@ -316,3 +328,6 @@ def test_integrable_and_nonintegrable_constraints_are_treated_alike(turning):
     # With Lagrange's multipliers: the side force of the blade, and the drive.
     side = m * (speed * turning + g * s)
     assert_close(uk.multipliers, [-side, -0.5])
+    both = solve(np.diag([m, m, J]), [m * g, 0.0, 0.5], A, b)
+    assert_close(both.acceleration, expected)
+    assert_close(both.constraint_force, [-side * s, side * c, -0.5])

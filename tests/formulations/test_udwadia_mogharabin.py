@@ -143,6 +143,7 @@ def test_lemma_2_projected_mass_and_its_inverse_live_on_the_null_space(given):
         assert_close(matrix @ P, matrix)
         assert_close(np.swapaxes(matrix, -1, -2), matrix)
     assert_close(um.projected_mass_pinv, given.each(projected_mass_pinv))
+    assert_close(um.projected_mass, given.each(lambda s: tangent(s.A) @ s.M @ tangent(s.A)))
 
 
 @with_any_mass
@@ -331,6 +332,8 @@ def test_the_three_uniqueness_tests_agree(M, A, unique):
     assert (np.linalg.matrix_rank(np.vstack([M, A])) == 2) == unique
     assert (np.linalg.matrix_rank(um.mass_constraint_stack, tol=1e-9) == 2) == unique
     assert (np.linalg.matrix_rank(um.stacked_matrix, tol=1e-9) == 2) == unique
+    V2 = um.geometry.null_space
+    assert_close(um.reduced_mass, V2.T @ np.asarray(M, float) @ V2)
     freedoms = um.reduced_mass.shape[0]
     assert (freedoms == 0 or np.linalg.matrix_rank(um.reduced_mass, tol=1e-9) == freedoms) == unique
     tests = um.uniqueness_tests
@@ -419,6 +422,8 @@ def test_projected_mass_inverse_by_roots_of_the_mass(given):
         return W @ (np.eye(s.n) - plus(B) @ B) @ W
 
     assert_close(UdwadiaMogharabin(given.terms).projected_mass_pinv, given.each(formula))
+    B = UdwadiaKalaba(given.terms).weighted_constraint_matrix
+    assert_close(B, given.each(lambda s: s.A @ inverse_root(s.M)))
 
 
 @with_definite_mass

@@ -5,7 +5,9 @@ import pytest
 
 from samples import assert_close, constraint_force, motion, plus, tangent, with_any_mass
 from zwang.formulations.udwadia_phohomsiri import UdwadiaPhohomsiri
-from zwang.formulations.udwadia_schutte import AuxiliarySystem
+from zwang.formulations.udwadia_schutte import AuxiliarySystem, UdwadiaSchutte
+from zwang.solve import solve
+from zwang.terms import EquationTerms
 
 
 def stacked(s, mass=None):
@@ -32,6 +34,9 @@ def test_constraint_force_is_what_the_equation_of_motion_lacks(given):
     assert_close(up.constraint_force, given.each(constraint_force))
     balance = (given.M @ up.acceleration[..., None])[..., 0] - given.Q - up.constraint_force
     assert_close(balance, np.zeros_like(balance))
+    assert_close(UdwadiaSchutte(given.terms).constraint_force, given.each(constraint_force))
+    solution = solve(given.M, given.Q, given.A, given.b, given.C)
+    assert_close(solution.constraint_force, given.each(constraint_force))
 
 
 @with_any_mass
@@ -42,6 +47,9 @@ def test_adding_a_force_along_the_constraints_changes_nothing(given):
     up = UdwadiaPhohomsiri(given.terms)
     extra = up.geometry.least_norm(z)
     assert_close(up.respond(given.Q + given.C + extra, given.b)[0], given.each(motion))
+    pushed = EquationTerms.of(given.M, given.Q + extra, given.A, given.b, given.C)
+    assert_close(UdwadiaPhohomsiri(pushed).acceleration, given.each(motion))
+    assert_close(AuxiliarySystem(given.terms, z=z).applied_force, given.Q + extra)
     for one, its_z in zip(given.systems(), given.split(z), strict=True):
         M_A = AuxiliarySystem(one.terms, alpha=0.7).mass_matrix
         right = np.concatenate([one.Q + plus(one.A) @ its_z + one.C, one.b])

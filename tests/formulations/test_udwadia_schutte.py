@@ -122,6 +122,7 @@ def test_lemma_2_weighted_tangent_projector_removes_the_normal_directions(given)
     # (21): (I − B⁺B) M^(−1/2) A⁺ = 0 with B = A M^(−1/2), from the library's own B and roots
     uk = UdwadiaKalaba(given.terms)
     B, W = uk.weighted_constraint_matrix, uk.mass_roots[1]
+    assert_close(B, given.each(lambda s: s.A @ inverse_root(s.M)))
     projector = np.eye(given.n) - given.each(lambda s, own: plus(own) @ own, B)
     assert_zero(projector @ W @ uk.geometry.pinv)
     if given.rank < given.n:
@@ -134,6 +135,7 @@ def test_lemma_2_weighted_tangent_projector_removes_the_normal_directions(given)
 def test_lemma_2_holds_for_the_auxiliary_system(given, alpha):
     aux = AuxiliarySystem(given.terms, alpha)
     B, W = aux.weighted_constraint_matrix, aux.mass_roots[1]
+    assert_close(B, given.each(lambda s: s.A @ inverse_root(augmented(s, alpha))))
     projector = np.eye(given.n) - given.each(lambda s, own: plus(own) @ own, B)
     assert_zero(projector @ W @ aux.geometry.pinv)
 
@@ -146,6 +148,7 @@ def test_lemma_3_augmenting_the_mass_is_not_seen_along_the_constraints(given, al
     aux = AuxiliarySystem(given.terms, alpha)
     P = aux.geometry.tangent_projector
     assert_close(P @ aux.mass_matrix, given.each(lambda s: tangent(s.A) @ s.M))
+    assert_close(aux.mass_matrix, given.each(lambda s: augmented(s, alpha)))
 
 
 # --- Lemma 5 --------------------------------------------------------------------------------------
@@ -228,6 +231,29 @@ def test_lemma_5_h_the_gain_of_b_does_not_depend_on_alpha(given, alpha):
     assert_zero(gain_rate)
 
 
+@with_any_mass
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.inventory("US-17", "US-48")
+def test_57_the_response_to_forces_does_not_change_with_alpha(given, alpha):
+    aux = AuxiliarySystem(given.terms, alpha)
+
+    def response(s, x):
+        inverse, _, Hp = parts(s, x)
+        return inverse - inverse @ s.A.T @ Hp @ s.A @ inverse
+
+    assert_close(aux.force_response, given.each(lambda s: response(s, alpha)))
+    assert_close(aux.force_response, given.each(lambda s: response(s, 1.7)))
+    first, second = aux.force_response_rates
+    expected = given.each(lambda s: rate(lambda x: parts(s, x)[0], alpha))
+    assert_close(first, expected, DIFFERENCES)
+    assert_close(
+        second,
+        given.each(lambda s: rate(lambda x: response(s, x) - parts(s, x)[0], alpha)),
+        DIFFERENCES,
+    )
+    assert_zero(first + second)
+
+
 # --- acceleration: Results 1 to 4 -----------------------------------------------------------------
 
 
@@ -270,6 +296,7 @@ def test_force_form_of_the_auxiliary_system(given):
     aux, z = auxiliary(given)
     expected = given.each(lambda s, x: s.Q + plus(s.A) @ x + auxiliary_force(s, x, 0.6), z)
     assert_close(aux.applied_force + aux.auxiliary_constraint_force, expected)
+    assert_close(aux.applied_force, given.each(lambda s, x: s.Q + plus(s.A) @ x, z))
     inertia = (aux.mass_matrix @ given.each(motion)[..., None])[..., 0]
     assert_close(aux.applied_force + aux.auxiliary_constraint_force, inertia)
 

@@ -42,6 +42,11 @@ def test_held_values_are_exact_and_all_three_residuals_vanish():
     assert left.velocity_names == ("contact", "rolling[0]", "rolling[1]")
     assert np.abs(left.position).max() <= 1e-15
     assert np.abs(left.velocity).max() <= 1e-15
+    # Off the plane and slipping: φ = z_P, φ̇ = ż_P, and what the contact point moves along x, y.
+    q, v = [0.3, 0.1, 0.2, 0.0, 0.0, 0.4], [0.7, 0.5, 0.9, 0.2, 1.0, 2.0]
+    off = disk.residuals(q, v)
+    assert off.position == pytest.approx([0.2])
+    assert off.velocity == pytest.approx([0.5, 0.7 + 0.5 * 2.0, -(0.9 - 0.5 * 0.2)])
     # (6.5): v1 + r v6 = 0, v2 = 0, v3 − r v4 = 0
     assert state.v[:3] == pytest.approx([-1.0, 0.0, 0.1], abs=1e-14)
 

@@ -136,6 +136,18 @@ DEFINITIONS = {
         {"mass": np.eye(3)},
         "mass.*shape \\(3, 3\\); expected \\(2, 2\\)",
     ),
+    "mass that is not symmetric": (
+        {"mass": lambda q: [[1.0, q[1]], [0.0, 1.0]]},
+        "mass.*M\\[0, 1\\] = 0.769.* but M\\[1, 0\\] = 0 at x = .*symmetric.*\\(M \\+ M.T\\) / 2",
+    ),
+    "mass that is not symmetric at times": (
+        {"mass": lambda t: [[1.0, 0.0], [zw.where(t < 0.5, 0.0, 0.5), 1.0]]},
+        "mass.*0 but M\\[1, 0\\] = 0.5 at t = 0.9.*symmetric",
+    ),
+    "numbers that are not symmetric": (
+        {"mass": [[1.0, 0.1], [0.2, 1.0]]},
+        "mass.*M\\[0, 1\\] = 0.1 but M\\[1, 0\\] = 0.2; .*symmetric",
+    ),
     "force that leaves out its potential": (
         {"potential": lambda q, p: 9.81 * p.m * q[1], "force": lambda v: [-v[0], -v[1]]},
         "force.*none of the force of the potential.*y_dot.*Add it",
@@ -283,10 +295,13 @@ USES = {
         lambda s: s.energy(*STATE),
         "potential.*not finite",
     ),
-    "mass that is not symmetric": (
-        {"mass": lambda q: [[1.0, q[1]], [0.0, 1.0]]},
-        lambda s: s.terms(*STATE),
-        "mass matrix M.*M\\[0, 1\\] = -1.*symmetric",
+    "mass whose parameters make it not symmetric": (
+        {
+            "mass": lambda p: [[1.0, p.k], [p.j, 1.0]],
+            "parameters": {"m": 1.0, "L": 1.0, "k": 0.1, "j": 0.1},
+        },
+        lambda s: s.terms(*STATE, parameters={"j": -0.2}),
+        "mass matrix M.*M\\[0, 1\\] = 0.1 but -0.2.*symmetric",
     ),
     "mass that is not positive": (
         {"mass": lambda q: np.diag([1.0, q[1]])},

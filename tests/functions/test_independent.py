@@ -158,6 +158,20 @@ def test_identities_hold_and_a_map_that_violates_a_constraint_is_named():
     tangent, bias = reduced.way_back.identities([0.4], [1.3])
     assert np.abs(tangent).max() <= 1e-14
     assert np.abs(bias).max() <= 1e-13
+    # A row that stays is not zero there: it is the row of the reduced system.
+    kept = double_pendulum().reduce(
+        ["a", "x", "y"],
+        map=lambda s, p: [p.L[0] * np.sin(s[0]), p.L[0] * np.cos(s[0]), s[1], s[2]],
+        keep=["lower"],
+    )
+    q, v = [0.4, 0.9, 1.1], [1.0, 0.2, -0.3]
+    terms = kept.terms(q, v)
+    tangent, bias = kept.way_back.identities(q, v, rows=["lower"])
+    assert tangent == pytest.approx(terms.constraint_matrix)
+    assert bias == pytest.approx(-terms.constraint_rhs)
+    assert np.abs(bias).max() > 0.1
+    with pytest.raises(zw.InputError, match="row"):
+        kept.way_back.identities(q, v, rows=["middle"])
     with pytest.raises(zw.InputError, match=r"constraint 'rod': found a map that violates it: φ"):
         planar_pendulum().reduce(
             ["angle"], map=lambda s, p: [p.L * np.sin(s[0]), 1.1 * p.L * np.cos(s[0])]
@@ -250,6 +264,11 @@ def test_the_rolling_disk_in_two_stages(seed):
     w_dot = STAGE_2.solve(q, w, parameters=p).acceleration
     assert w_dot == pytest.approx(np.linalg.solve(M, h), rel=1e-10, abs=1e-11)
     back, direct = assert_same_motion(STAGE_2, DISK, q, w, parameters=p)
+    # Reactions as functions of u, x, t: each constraint's own force, by the rows of the full disk.
+    for name, rows in DISK.groups.items():
+        own = direct.terms.constraint_matrix[rows].T @ direct.multipliers[rows]
+        assert np.abs(own).max() > 1e-3
+        assert back.reaction(name) == pytest.approx(own, abs=1e-9 * (1 + np.abs(own).max()))
     # Through one stage only: u̇ of the first stage with its own constraints.
     one = STAGE_2.way_back.lift(q, w, parameters=p)
     first = STAGE_1.solve(one.q, one.v, parameters=p)
@@ -310,6 +329,8 @@ def test_maggi_term_by_term_for_a_driven_nonholonomic_constraint():
     assert maggi.constraint_bias == pytest.approx(-terms.constraint_rhs)
     # (5.5) and (5.6) against what differentiating v gives: a_u itself, and u̇, not only v̇.
     assert np.abs(maggi.momentum_bias).max() > 0.1
+    differentiated = reduced.terms(q, u, t).applied_force - D @ terms.applied_force
+    assert maggi.momentum_bias == pytest.approx(differentiated, abs=1e-12)
     assert maggi.bias == pytest.approx(lifted.bias, abs=1e-12)
     own = reduced.terms(q, u, t)
     assert maggi.mass_matrix == pytest.approx(own.mass_matrix)

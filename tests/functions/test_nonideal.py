@@ -38,6 +38,8 @@ def test_block_on_a_rough_incline(speed):
     a = G * (np.sin(0.6) - 0.3 * np.cos(0.6) * np.sign(speed))
     np.testing.assert_allclose(s.acceleration, [a, 0.0], atol=ROUNDING * G)
     np.testing.assert_allclose(s.multipliers, [2.0 * G * np.cos(0.6)], rtol=ROUNDING)
+    (only,) = incline(nonideal={"plane": lambda: [-3.0, 0.0]}).reaction_solutions([0.0, 0.0])
+    np.testing.assert_allclose(only.acceleration, [G * np.sin(0.6) - 1.5, 0.0], atol=ROUNDING * G)
 
 
 @pytest.mark.inventory("US-04")
@@ -180,6 +182,7 @@ def rod_reactions(angle, speed, spin, mu):
 CASES = [(1.0, 1.0, 0.5), (2.0, 1.0, 8.0), (2.0, 1.0, 0.5), (1.2, -1.0, 0.5), (1.2, -1.0, 8.0)]
 
 
+@pytest.mark.inventory("US-04")
 @pytest.mark.parametrize(("angle", "speed", "spin"), CASES)
 @pytest.mark.parametrize("mu", [0.2, 1.2, 2.0, 5.0])
 def test_the_painleve_rod_has_the_reactions_of_the_hand_calculation(angle, speed, spin, mu):

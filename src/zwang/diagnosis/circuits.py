@@ -40,6 +40,9 @@ SUPPORT_TOLERANCE = 1e-10
 #: Rounding in a computed null space, per unit of condition number, with room for the elimination.
 ROUNDING = 1e-14
 
+#: No entry above this is called zero, however badly the null space is known.
+COARSEST = 1e-2
+
 #: Rows of Z, of unit length, that are chosen to be zero must be independent by this much, or y is
 #: not fixed to any digit that counts.
 SMALLEST_PIVOT = 1e-8
@@ -135,7 +138,7 @@ class Part:
 
 def support_tolerance(condition: float) -> float:
     """What counts as zero in a null space of a matrix with this condition number."""
-    return max(SUPPORT_TOLERANCE, ROUNDING * condition)
+    return min(max(SUPPORT_TOLERANCE, ROUNDING * condition), COARSEST)
 
 
 def reduced_basis(
@@ -216,9 +219,10 @@ def _all_circuits(part: Part, A: FloatArray, limit: int) -> list[Circuit] | None
     """All circuits of a part; None when there are too many."""
     if part.choices > LISTING_LIMIT:
         return None
-    supports = np.unique(
-        np.concatenate([np.unique(c != 0.0, axis=0) for c in part.search()]), axis=0
-    )
+    chunks = [np.unique(c != 0.0, axis=0) for c in part.search()]
+    if not chunks:  # rows too much alike to choose as many as a circuit leaves out
+        return None
+    supports = np.unique(np.concatenate(chunks), axis=0)
     if len(supports) > 20 * limit:
         return None
     # Rounding may leave rows too many where the chosen rows were nearly dependent; taken from the

@@ -17,10 +17,14 @@ from zwang.diagnosis.circuits import Circuit, circuits
 from zwang.diagnosis.conflicts import resolving_rows, rows_to_drop
 from zwang.diagnosis.explanation import Contradiction, DependentGroup, Explanation
 from zwang.diagnosis.findings import (
+    PULL,
+    accuracy_notes,
     conflicts,
     freedoms,
     indefinite,
-    right_side_sizes,
+    miss_and_limits,
+    motion_to_judge_by,
+    settled,
     undetermined,
     undetermined_scaled,
 )
@@ -111,7 +115,9 @@ def _explain(
     terms: EquationTerms, tolerances: Tolerances, *, rhs_known: bool, force_known: bool
 ) -> Explanation:
     require_single(terms)
-    system = ScaledSystem.of(terms, tolerances)
+    system = ScaledSystem.decided(terms, tolerances)
+    if rhs_known:
+        system = settled(system, force_known=force_known)
     A, Z = system.scaled.constraint_matrix, system.geometry.dependencies
     found, complete = circuits(A, Z, float(system.geometry.condition))
     semidefinite = not indefinite(system)
@@ -135,7 +141,7 @@ def _explain(
         semidefinite=semidefinite,
         uniqueness_tests=tests,
         exists=_exists(system, loose, contradictions, force_known=force_known),
-        notes=terms.notes,
+        notes=(*terms.notes, *accuracy_notes(system)),
     )
 
 
@@ -153,7 +159,7 @@ def _exists(
     if loose.shape[1] and not force_known:
         return None
     pull = np.max(np.abs(loose.T @ force), initial=0.0)
-    if pull > system.tolerances.consistency * np.linalg.norm(force):
+    if pull > PULL * np.linalg.norm(force):
         return False
     return None if contradictions is None else True
 
@@ -162,8 +168,7 @@ def _contradictions(
     system: ScaledSystem, found: list[Circuit], *, force_known: bool
 ) -> tuple[Contradiction, ...]:
     """Smallest first: those of the complete search, then all other dependent groups with a gap."""
-    b = system.scaled.constraint_rhs
-    limits = system.tolerances.consistency * right_side_sizes(system, force_known=force_known)
+    b, limits = miss_and_limits(system, motion_to_judge_by(system, force_known=force_known))
     result: list[Contradiction] = []
     for part, conflict in conflicts(system, force_known=force_known):
         drop = tuple(system.terms.name(i) for i in rows_to_drop(part, b))
@@ -173,7 +178,7 @@ def _contradictions(
             for circuit in found
             if circuit.rows[0] in part.rows
             and circuit.rows != conflict.circuit.rows
-            and abs(circuit.coefficients @ b[list(circuit.rows)]) > limits[list(circuit.rows)].max()
+            and _has_a_gap(circuit, b, limits)
         ]
         for circuit in [conflict.circuit, *others]:
             rows, names, c = _in_given_rows(system, circuit)
@@ -182,6 +187,11 @@ def _contradictions(
             smallest = conflict.smallest and circuit is conflict.circuit
             result.append(Contradiction(rows, names, c, gap, drop, drop_any, smallest))
     return tuple(result)
+
+
+def _has_a_gap(circuit: Circuit, b: FloatArray, limits: FloatArray) -> bool:
+    rows, c = list(circuit.rows), circuit.coefficients
+    return bool(abs(c @ b[rows]) > np.abs(c) @ limits[rows])
 
 
 def _in_given_rows(
@@ -247,7 +257,7 @@ def inconsistent_error(scaled_one: ScaledSystem) -> InconsistentConstraintsError
             f"a contradiction, since {combination(c, names)} is zero on the left "
             f"and {number(gap)} on the right"
         )
-    b = scaled_one.scaled.constraint_rhs
+    b, _ = miss_and_limits(scaled_one, motion_to_judge_by(scaled_one))
     enough = [i for i in resolving_rows(part, b) if i in rows]
     if enough:
         value = float(terms.constraint_rhs[enough[-1]] - gap / c[rows.index(enough[-1])])

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from zwang.diagnosis.circuits import Part, parts, reduced_basis, support_tolerance
 from zwang.diagnosis.conflicts import Conflict, conflict_of
 from zwang.diagnosis.wording import tidy
+from zwang.formulations.consistency import contradicts, linked_limits, shares
 from zwang.formulations.refine import ExactResidual, Refined, refine
 from zwang.formulations.scaled import ScaledSystem
 from zwang.formulations.udwadia_mogharabin import UdwadiaMogharabin
 from zwang.terms import FloatArray
 
 __all__ = [
+    "PULL",
+    "accuracy_notes",
     "conflicts",
+    "disagree",
     "freedoms",
     "indefinite",
+    "miss_and_limits",
+    "motion_to_judge_by",
+    "relative_miss",
     "respond",
-    "right_side_sizes",
+    "settled",
     "undetermined",
     "undetermined_scaled",
 ]
+
+
+#: Keeps 0/0 at 0.
+SMALLEST = 1e-300
 
 
 def respond(scaled_one: ScaledSystem) -> Refined:
@@ -71,21 +84,50 @@ def _readable(scaled_one: ScaledSystem, directions: FloatArray) -> FloatArray:
 # --- contradictions -------------------------------------------------------------------------------
 
 
-def right_side_sizes(scaled_one: ScaledSystem, *, force_known: bool = True) -> FloatArray:
-    """max|b| + ‖v̇‖ in scaled terms: what disagreements of right sides are compared with, (m,).
+#: A force along a direction with neither mass nor constraint below this part of all is rounding.
+PULL = 1e-9
 
-    v̇ is the motion where the force is known and the motion unique, else the least A⁺b. A row whose
-    right side is known to be off by rounding may be off by as much.
-    """
-    b = scaled_one.scaled.constraint_rhs
+
+def motion_to_judge_by(scaled_one: ScaledSystem, *, force_known: bool = True) -> FloatArray:
+    """The v̇ by which right sides are judged, (n,): the motion where it is known, else A⁺b."""
     if force_known and scaled_one.unique and not indefinite(scaled_one):
-        acceleration = respond(scaled_one).acceleration
-    else:
-        acceleration = scaled_one.geometry.least_norm(b)
-    whole = np.max(np.abs(b), initial=0.0) + np.linalg.norm(acceleration)
-    rounding = scaled_one.scaled.rhs_rounding
-    own = 0.0 if rounding is None else rounding / scaled_one.tolerances.consistency
-    return np.full(len(b), whole) + own
+        return respond(scaled_one).acceleration
+    return scaled_one.geometry.least_norm(scaled_one.scaled.constraint_rhs)
+
+
+def miss_and_limits(
+    scaled_one: ScaledSystem, acceleration: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """b − A v̇ and what rounding may leave of it, shapes (m,)."""
+    terms = scaled_one.scaled
+    miss = terms.constraint_rhs - terms.constraint_matrix @ acceleration
+    return miss, linked_limits(terms, acceleration, shares(terms, scaled_one.tolerances))
+
+
+def disagree(scaled_one: ScaledSystem, acceleration: FloatArray) -> bool:
+    """Whether right sides contradict each other, judged by the motion of `motion_to_judge_by`."""
+    Z = scaled_one.geometry.dependencies
+    return Z.shape[1] > 0 and contradicts(Z, *miss_and_limits(scaled_one, acceleration))
+
+
+def relative_miss(scaled_one: ScaledSystem, acceleration: FloatArray) -> float:
+    """The largest |b − A v̇| relative to the sizes it is compared with; zero within rounding."""
+    miss, limits = miss_and_limits(scaled_one, acceleration)
+    beyond = np.abs(miss) > limits
+    if not beyond.any():
+        return 0.0
+    share = shares(scaled_one.scaled, scaled_one.tolerances).largest
+    with np.errstate(divide="ignore"):
+        return float(share * np.max(np.abs(miss[beyond]) / limits[beyond]))
+
+
+def settled(scaled_one: ScaledSystem, *, force_known: bool = True) -> ScaledSystem:
+    """The system with rows independent that only nearly depend on each other, if b tells so."""
+    if scaled_one.highest_ranks == scaled_one.constraint_ranks:
+        return scaled_one
+    if disagree(scaled_one, motion_to_judge_by(scaled_one, force_known=force_known)):
+        return scaled_one.with_ranks(scaled_one.highest_ranks)
+    return scaled_one
 
 
 def conflicts(
@@ -98,14 +140,57 @@ def conflicts(
     at_least_one : the caller has found the constraints inconsistent; blame the worst part even
         if its gap is below the tolerance here.
     """
-    A, b = scaled_one.scaled.constraint_matrix, scaled_one.scaled.constraint_rhs
+    acceleration = motion_to_judge_by(scaled_one, force_known=force_known)
+    if not at_least_one and not disagree(scaled_one, acceleration):
+        return []
+    A = scaled_one.scaled.constraint_matrix
+    miss, limits = miss_and_limits(scaled_one, acceleration)
     every = parts(scaled_one.geometry.dependencies, float(scaled_one.geometry.condition))
     if not every:
         return []
-    size = right_side_sizes(scaled_one, force_known=force_known)
-    tolerance = scaled_one.tolerances.consistency
-    if at_least_one:
-        tolerance = min(tolerance, 0.1 * max(part.gap(b, size) for part in every))
-    found = [(part, conflict_of(part, A, b, size, tolerance)) for part in every]
+    size = np.maximum(limits, SMALLEST)
+    worst = max(part.gap(miss, size) for part in every)
+    tolerance = min(1.0, 0.1 * worst)
+    found = [(part, conflict_of(part, A, miss, size, tolerance)) for part in every]
     real = [(part, conflict) for part, conflict in found if conflict is not None]
     return sorted(real, key=lambda pair: len(pair[1].circuit.rows))
+
+
+# --- accuracy -------------------------------------------------------------------------------------
+
+
+def accuracy_notes(system: ScaledSystem) -> list[str]:
+    """What to know of the digits of an answer, of one system or the worst of a batch."""
+    notes: list[str] = []
+    precision, at_state = system.terms.precision, system.terms.at_state
+    s, rank = system.decomposition[1], system.lowest_rank
+    usual = s.ndim == 1 and system.mass.estimated and rank == len(s)
+    if usual and (not rank or s[0] * math.sqrt(precision.rows) <= s[-1]):
+        return notes
+    for what, condition, rounding in (
+        ("the constraint matrix", system.row_conditions(), precision.rows),
+        ("the mass matrix", system.mass_conditions(), precision.mass),
+    ):
+        worst = float(np.max(condition))
+        if worst * math.sqrt(rounding) > 1.0:  # more than half of the digits
+            change = min(worst * rounding, 1.0)
+            notes.append(
+                f"{what} has a condition number of {worst:.0e}: rounding of the given numbers "
+                f"alone can change the answer by {change:.0e}, relative"
+            )
+    if system.lowest_rank == min(system.scaled.constraint_matrix.shape[-2:]):
+        return notes
+    if not at_state and (near := system.highest_ranks > system.constraint_ranks).any():
+        next_one = np.asarray(system.constraint_ranks)[..., None]
+        weakest = np.take_along_axis(s, np.minimum(next_one, s.shape[-1] - 1), axis=-1)[..., 0]
+        share = float(np.max(np.where(near, weakest / s[..., 0], 0.0)))
+        notes.append(
+            f"rows that depend on each other but for {share:.0e} are taken as dependent; "
+            "Tolerances(rank=…) tells them apart"
+        )
+    if (system.hidden_ranks > 0).any():
+        notes.append(
+            "rows that are independent look dependent beside masses of such different size, and "
+            "are taken as dependent"
+        )
+    return notes

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -28,7 +28,15 @@ from zwang.errors import InputError, UnknownNameError, shown
 from zwang.formulations.rank import DEFAULT_TOLERANCES, Tolerances
 from zwang.terms import EquationTerms, FloatArray
 
-__all__ = ["GroupPassport", "Passport", "Status", "chosen_groups", "passport", "passport_terms"]
+__all__ = [
+    "GroupPassport",
+    "Passport",
+    "Status",
+    "chosen_groups",
+    "passport",
+    "passport_terms",
+    "with_untold",
+]
 
 
 class Status(StrEnum):
@@ -39,6 +47,8 @@ class Status(StrEnum):
     INDETERMINATE = "indeterminate"
 
 
+#: Forces below this share of the largest multiplier are shown as zero.
+NOTHING = 1e-12
 #: A unit direction acts along a coordinate when its component there exceeds this.
 ACTS = 1e-9
 
@@ -57,6 +67,8 @@ class GroupPassport:
     determinate_components : which components of the force are determinate, shape (n,), boolean.
     determinate_directions : orthonormal columns d with dᵀ(A_gᵀλ_g) determinate although the group
         acts along them, shape (n, rank A_g − rank A_gᵀZ_g).
+    resultant, moment : of a joint, the force [N] and the moment [N m] on its second body at its
+        point, world axes, shape (3,); None of other groups.
     """
 
     name: str
@@ -66,6 +78,8 @@ class GroupPassport:
     basis: FloatArray
     determinate_components: np.ndarray
     determinate_directions: FloatArray
+    resultant: FloatArray | None = None
+    moment: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -81,6 +95,7 @@ class Passport:
     statuses : one `Status` for each multiplier.
     groups : `GroupPassport` by name.
     acceleration, ideal_force : v̇ and Aᵀλ, shape (n,), the same for all admissible λ.
+    notes : what else leaves reactions open, and what the table is about.
     """
 
     names: tuple[str, ...]
@@ -91,11 +106,12 @@ class Passport:
     groups: dict[str, GroupPassport]
     acceleration: FloatArray
     ideal_force: FloatArray
+    notes: tuple[str, ...] = ()
 
     @property
     def determinate(self) -> bool:
-        """Whether every multiplier is determinate (rank A = m)."""
-        return self.basis.shape[1] == 0
+        """Whether every multiplier is determinate (rank A = m, and no force is unknown)."""
+        return all(status is Status.DETERMINATE for status in self.statuses)
 
     def redistribute(self, c: ArrayLike) -> FloatArray:
         """Another admissible λ = multipliers + basis @ c, shape (m,), for any c of shape (k,)."""
@@ -119,9 +135,10 @@ class Passport:
     def __str__(self) -> str:
         open_count = self.basis.shape[1]
         plural = "parameter" if open_count == 1 else "parameters"
-        lines = ["All multipliers are determinate."]
+        lines = ["All multipliers are determinate."] if self.determinate else []
         if open_count:
             lines = [f"The multipliers form a family with {open_count} free {plural}."]
+        lines += self.notes
         width = max([len(name) for name in [*self.names, *self.groups]], default=0)
         width = max(width, len("multiplier"))
         lines.append(f"{'multiplier':<{width}}  {'least norm':>14}  status")
@@ -129,12 +146,21 @@ class Passport:
         for name, value, status in zip(self.names, shown, self.statuses, strict=True):
             lines.append(f"{name:<{width}}  {value:>14.6g}  {status}")
         if self.groups:
-            lines.append(f"{'group':<{width}}  {'|force|':>14}  status")
-            lines += [self._group_line(group, width) for group in self.groups.values()]
+            joints = any(group.resultant is not None for group in self.groups.values())
+            head = f"{'force [N]':>14}  {'moment [N m]':>14}" if joints else f"{'|force|':>14}"
+            lines.append(f"{'group':<{width}}  {head}  status")
+            lines += [self._group_line(g, width, joints=joints) for g in self.groups.values()]
         return "\n".join(lines)
 
-    def _group_line(self, group: GroupPassport, width: int) -> str:
-        line = f"{group.name:<{width}}  {np.linalg.norm(group.force):>14.6g}  {group.status}"
+    def _shown(self, vectors: list[FloatArray | None]) -> list[FloatArray | None]:
+        """Vectors without what is rounding beside the largest multiplier."""
+        limit = NOTHING * np.abs(self.multipliers).max(initial=0.0)
+        return [None if x is None else np.where(np.abs(x) > limit, x, 0.0) for x in vectors]
+
+    def _group_line(self, group: GroupPassport, width: int, *, joints: bool) -> str:
+        sizes = [group.resultant, group.moment] if joints else [group.force]
+        shown = ["—" if x is None else f"{np.linalg.norm(x):.6g}" for x in self._shown(sizes)]
+        line = f"{group.name:<{width}}  {'  '.join(f'{x:>14}' for x in shown)}  {group.status}"
         if group.status is Status.PARTLY:
             # Whether it acts along a coordinate, be the force just now zero or not.
             acts = np.any(np.abs(group.determinate_directions) > ACTS, axis=1)
@@ -208,6 +234,26 @@ def passport_terms(
         acceleration=solved.acceleration,
         ideal_force=solved.ideal_force,
     )
+
+
+def with_untold(plain: Passport, told: Passport, notes: Iterable[str]) -> Passport:
+    """A passport whose standing is that of another one, of the same rows and further ones.
+
+    Parameters
+    ----------
+    told : of the same system with rows beside that carry forces which nothing tells.
+    """
+    groups = {
+        name: replace(
+            group,
+            status=told.groups[name].status,
+            determinate_components=told.groups[name].determinate_components,
+            determinate_directions=told.groups[name].determinate_directions,
+        )
+        for name, group in plain.groups.items()
+    }
+    statuses = told.statuses[: len(plain.names)]
+    return replace(plain, groups=groups, statuses=statuses, notes=(*plain.notes, *notes))
 
 
 def _group(solved: SolvedSystem, name: str, rows: list[int]) -> GroupPassport:

@@ -13,7 +13,7 @@ from zwang.diagnosis.explain import (
     not_unique_error,
     require_single,
 )
-from zwang.diagnosis.findings import conflicts, indefinite, respond
+from zwang.diagnosis.findings import conflicts, indefinite, respond, settled
 from zwang.diagnosis.wording import tidy
 from zwang.formulations.rank import DEFAULT_TOLERANCES, Tolerances
 from zwang.formulations.scaled import ScaledSystem
@@ -49,11 +49,12 @@ class SolvedSystem:
     def of(cls, terms: EquationTerms, tolerances: Tolerances = DEFAULT_TOLERANCES) -> SolvedSystem:
         """Solve, or refuse by name what has no single answer."""
         require_single(terms)
-        system = ScaledSystem.of(terms, tolerances)
+        system = ScaledSystem.decided(terms, tolerances)
         if indefinite(system):
             raise indefinite_error(system)
         if not system.unique:
             raise not_unique_error(system)
+        system = settled(system)
         if conflicts(system):
             raise inconsistent_error(system)
         solution = respond(system)

@@ -26,7 +26,7 @@ from zwang.diagnosis.solved import SolvedSystem
 from zwang.diagnosis.wording import without_noise
 from zwang.errors import InputError, UnknownNameError
 from zwang.formulations.rank import DEFAULT_TOLERANCES, Tolerances
-from zwang.terms import EquationTerms, FloatArray
+from zwang.terms import EquationTerms, FloatArray, out_of_range
 
 __all__ = ["Split", "Splits", "splits", "splits_terms"]
 
@@ -143,11 +143,26 @@ def splits_terms(
     tolerances: Tolerances = DEFAULT_TOLERANCES,
 ) -> Splits:
     """`splits` for terms that are already checked."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # told below, in words
+        found = _splits(terms, weights, compliance, tolerances)
+    if not all(np.isfinite(split.multipliers).all() for split in found.choices):
+        raise out_of_range(terms)
+    return found
+
+
+def _splits(
+    terms: EquationTerms,
+    weights: ArrayLike | None,
+    compliance: ArrayLike | None,
+    tolerances: Tolerances,
+) -> Splits:
     m = terms.constraint_count
     user = None if weights is None else _weighting("weights", weights, m, definite=True)
     elastic = None if compliance is None else _weighting("compliance", compliance, m)
     solved = SolvedSystem.of(terms, tolerances)
-    root_mass = np.diag(np.sqrt(_own_inverse_inertia(solved)))
+    if not np.isfinite(solved.multipliers).all():
+        raise out_of_range(terms)
+    root_mass = np.diag(_own_inverse_roots(solved))
     choices = [
         Split("minimum norm", "Σ λᵢ²", solved.multipliers),
         Split("mass-weighted", "Σ λᵢ² aᵢ M⁻¹ aᵢᵀ", _least(solved, root_mass)),
@@ -179,14 +194,18 @@ def _least(solved: SolvedSystem, root: FloatArray) -> FloatArray:
     return lam - Z @ np.linalg.lstsq(root @ Z, root @ lam)[0]
 
 
-def _own_inverse_inertia(solved: SolvedSystem) -> FloatArray:
-    """aᵢ M⁻¹ aᵢᵀ of each row, shape (m,); with M + A⁺A, in scaled terms, where M is singular."""
+def _own_inverse_roots(solved: SolvedSystem) -> FloatArray:
+    """√(aᵢ M⁻¹ aᵢᵀ) of each row, the largest about 1, for only ratios count; shape (m,).
+
+    With M + A⁺A, in scaled terms, where M is singular.
+    """
     system = solved.scaled
     M, A = system.scaled.mass_matrix, system.scaled.constraint_matrix
     if not system.positive_definite:
         M = M + system.geometry.normal_projector
     # Scaled rows are E a D: the factors E are taken off again, D cancels.
-    return np.einsum("ij,ji->i", A, np.linalg.solve(M, A.T)) / system.row_scale**2
+    scale = system.row_scale / np.min(system.row_scale, initial=np.inf)
+    return np.sqrt(np.einsum("ij,ji->i", A, np.linalg.solve(M, A.T))) / scale
 
 
 def _force_spread(solved: SolvedSystem, choices: Sequence[Split]) -> float:

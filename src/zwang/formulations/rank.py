@@ -27,6 +27,7 @@ from zwang.formulations.linear import matvec, transpose, transpose_matvec
 from zwang.terms import FloatArray
 
 __all__ = [
+    "AT_A_STATE",
     "DEFAULT_TOLERANCES",
     "MassSpectrum",
     "RowGeometry",
@@ -42,6 +43,7 @@ __all__ = [
     "own_spectrum",
     "pinv",
     "pinv_of_rank",
+    "pinv_rate",
     "scaled_rows",
 ]
 
@@ -58,8 +60,8 @@ class Tolerances:
     definite : an eigenvalue of the scaled M below this fraction of the largest is zero, and M is
         indefinite when one lies below minus this. The same reasoning.
     consistency : A v̇ = b fails when the part of b outside R(A) exceeds this fraction of the size
-        of b and A v̇. Right sides computed in double precision from one motion agree to 1e-12;
-        1e-9 leaves room for states that satisfy their constraints to seven digits only.
+        of b and A v̇. By default arrays must agree to rounding, and terms computed at a state to
+        `AT_A_STATE`. Where it is given, it is what counts for both.
     refinement : a solution is refined until its last correction is below this fraction. As the
         next contracts at least by the same factor, and corrections of this size come with a
         condition number of 1e5, it would be below rounding even in a force in which multipliers
@@ -68,18 +70,26 @@ class Tolerances:
 
     rank: float = 1e-11
     definite: float = 1e-11
-    consistency: float = 1e-9
+    consistency: float | None = None
     refinement: float = 1e-11
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if not 0.0 < value < 1.0:
+            if value is not None and not 0.0 < value < 1.0:
                 raise InputError(
                     f"tolerance {name!r}", found=repr(value), expected="a number between 0 and 1"
                 )
 
 
 DEFAULT_TOLERANCES = Tolerances()
+
+#: Right sides computed at a state agree to 1e-12 where it satisfies its constraints; this leaves
+#: room for states that do so to seven digits only.
+AT_A_STATE = 1e-9
+
+#: Rows of unit length that are dependent on paper, with entries off by ε, have singular values
+#: below about √m ε; this leaves room for a few operations.
+DEPENDENT = 16.0
 
 
 # --- Moore–Penrose tools (Udwadia & Kalaba 1996, P1 to P4) ---------------------------------------
@@ -145,6 +155,24 @@ def general_solution(B: FloatArray, b: FloatArray, h: FloatArray) -> FloatArray:
     return h + matvec(pinv(B), b - matvec(B, h))
 
 
+def pinv_rate(B: FloatArray, B_rate: FloatArray) -> FloatArray:
+    """∂B⁺/∂s of a matrix B(s) whose rank does not change, from ∂B/∂s; shape (…, n, m).
+
+    −B⁺ B′ B⁺ + B⁺B⁺ᵀ B′ᵀ (I − B B⁺) + (I − B⁺B) B′ᵀ B⁺ᵀB⁺ (Udwadia & Schutte 2010, (43)): the
+    first term is that of an inverse, the others turn range and null space. Where the rank changes
+    B⁺ has no derivative.
+
+    Examples
+    --------
+    >>> pinv_rate(np.array([[2.0]]), np.array([[1.0]]))
+    array([[-0.25]])
+    """
+    X, rate, rate_T = pinv(B), np.asarray(B_rate, dtype=float), transpose(np.asarray(B_rate, float))
+    beside = rate_T - rate_T @ B @ X
+    across = rate_T - X @ B @ rate_T
+    return -X @ rate @ X + X @ transpose(X) @ beside + across @ transpose(X) @ X
+
+
 def nullspace(B: FloatArray, tolerance: float = DEFAULT_TOLERANCES.rank) -> FloatArray:
     """Orthonormal basis of N(B) as columns, for a single matrix taken as it is."""
     _, s, Vt = svd(B)
@@ -196,10 +224,23 @@ def equilibrate(M: FloatArray, A: FloatArray) -> tuple[FloatArray, FloatArray]:
     return d, inverse_power_of_two(length)
 
 
-def scaled_rows(M: FloatArray, A: FloatArray) -> FloatArray:
-    """diag(e) A diag(d) with the scales of `equilibrate`; rows without a length are left zero."""
+def scaled_rows(M: FloatArray, A: FloatArray, rounding: FloatArray | None = None) -> FloatArray:
+    """diag(e) A diag(d) with the scales of `equilibrate`; rows without a length are left zero.
+
+    Parameters
+    ----------
+    rounding : how far rounding may put the entries of A off, shape (…, m, n), or (…, m) for those
+        of a row alike. A row within it is zero: scaled to unit length, what rounding left of a row
+        that vanishes on paper would count as a constraint.
+    """
     d, e = equilibrate(M, A)
-    return A * d[..., None, :] * np.where(np.isfinite(e), e, 0.0)[..., None]
+    rows = A * d[..., None, :] * np.where(np.isfinite(e), e, 0.0)[..., None]
+    if rounding is None:
+        return rows
+    if rounding.ndim < A.ndim:
+        rounding = np.broadcast_to(rounding[..., None], A.shape)
+    noise = np.linalg.norm(rounding * d[..., None, :] * e[..., None], axis=-1)
+    return np.where((np.linalg.norm(rows, axis=-1) > noise)[..., None], rows, 0.0)
 
 
 def _careful_scale(A: FloatArray, d: FloatArray) -> FloatArray:

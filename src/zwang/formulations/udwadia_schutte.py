@@ -183,6 +183,24 @@ class AuxiliarySystem:
             2.0 * self.alpha * Hp @ A @ inverse @ self.geometry.pinv @ self.multiplier_matrix @ Hp
         )
 
+    @computed_once
+    def force_response(self) -> FloatArray:
+        """M_A⁻¹ (I − Aᵀ H⁺ A M_A⁻¹), shape (…, n, n): ∂v̇/∂Q; the same for every α (57)."""
+        A, inverse = self.terms.constraint_matrix, self.inverse_mass_matrix
+        return inverse - inverse @ transpose(A) @ self.multiplier_matrix_pinv @ A @ inverse
+
+    @property
+    def force_response_rates(self) -> tuple[FloatArray, FloatArray]:
+        """∂/∂α of the two parts of `force_response`, which cancel (57); each (…, n, n).
+
+        They are ∂M_A⁻¹/∂α (28) and −∂(M_A⁻¹ Aᵀ H⁺ A M_A⁻¹)/∂α by the product rule with (28), (34).
+        """
+        A, inverse = self.terms.constraint_matrix, self.inverse_mass_matrix
+        first, middle = self.inverse_mass_rate, transpose(A) @ self.multiplier_matrix_pinv @ A
+        outer = first @ middle @ inverse
+        inner = inverse @ transpose(A) @ self.multiplier_matrix_pinv_rate @ A @ inverse
+        return first, -(outer + inner + transpose(outer))
+
     def _inverse_mass_times(self, force: FloatArray) -> FloatArray:
         return transpose_matvec(self._inverse_root, matvec(self._inverse_root, force))
 

@@ -9,23 +9,33 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from zwang.errors import InputError
 from zwang.functions.constraint import Constraint
-from zwang.functions.derive import Rows, State, depends_on, gradient, lagrange, rows, stabilised
+from zwang.functions.derive import (
+    Rows,
+    State,
+    depends_on,
+    gradient,
+    jacobian,
+    lagrange,
+    rows,
+    stabilised,
+)
 from zwang.functions.opaque import Call, recording
 from zwang.functions.stated_force import require_stated
 from zwang.functions.symbol import Symbol, SymbolArray, expression, symbols_of
+from zwang.functions.symmetric_mass import require_symmetric_mass
 from zwang.functions.trace import call, counted, matrix, parameter_symbols, vector
 from zwang.functions.vanishing import without_vanishing_rows
 
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Definition", "Lagrangian", "Model", "Reaction", "trace"]
+__all__ = ["Definition", "Lagrangian", "Model", "Pressures", "Reaction", "trace"]
 
 Function = Callable[..., Any]
 
@@ -49,6 +59,7 @@ class Definition:
     parameters : name → default value, a number or an array.
     mass, force, potential : functions, or None.
     lagrangian : energies in place of a mass function.
+    acceleration_energy : S(q, v, a, t, p) in place of a mass function.
     constraints : name → constraint.
     nonideal : name of a constraint → C(q, v, t, p) or C(q, v, t, p, reaction).
     kinematics : (N(q, t, p), n₀(q, t, p)) or None.
@@ -62,6 +73,7 @@ class Definition:
     force: Function | None
     potential: Function | None = None
     lagrangian: Lagrangian | None = None
+    acceleration_energy: Function | None = None
     constraints: Mapping[str, Constraint] = field(default_factory=dict)
     nonideal: Mapping[str, Function] = field(default_factory=dict)
     kinematics: tuple[Function, Function | None] | None = None
@@ -78,6 +90,21 @@ class Reaction(SymbolArray):
     multipliers: SymbolArray
 
 
+class Pressures(NamedTuple):
+    """A law of reactions by the few numbers that it sees of them, such as what presses in a joint.
+
+    Attributes
+    ----------
+    symbols : n, shape (k, 1).
+    values : n as a function of the state and of λ.
+    force : C, linear in n.
+    """
+
+    symbols: casadi.SX
+    values: casadi.SX
+    force: casadi.SX
+
+
 @dataclass(frozen=True)
 class Model:
     """All terms as CasADi expressions of the state's symbols.
@@ -92,6 +119,9 @@ class Model:
     multipliers : symbols λ, shape (m, 1), that C may depend on.
     C : non-ideal force, shape (nv, 1).
     unit : groups of coordinates of unit length together, such as Euler parameters, kept by N.
+    pressures : the few numbers through which C depends on λ, if they are known.
+    owners : block → the constraint whose rows it holds, where that has another name: a joint with
+        equations of positions and of velocities has a block of each, one after the other.
     """
 
     definition: Definition
@@ -106,6 +136,8 @@ class Model:
     multipliers: casadi.SX
     C: casadi.SX
     unit: tuple[tuple[int, ...], ...] = ()
+    pressures: Pressures | None = None
+    owners: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def A(self) -> casadi.SX:
@@ -133,8 +165,18 @@ class Model:
         result: dict[str, list[int]] = {}
         start = 0
         for name, block in self.blocks.items():
-            result[name] = list(range(start, start + block.A.shape[0]))
+            own = result.setdefault(self.owners.get(name, name), [])
+            own += range(start, start + block.A.shape[0])
             start += block.A.shape[0]
+        return result
+
+    @property
+    def levels(self) -> dict[str, str]:
+        """Constraint name → position, velocity or acceleration, or several of these."""
+        result: dict[str, str] = {}
+        for name, block in self.blocks.items():
+            owner = self.owners.get(name, name)
+            result[owner] = f"{result[owner]} and {block.level}" if owner in result else block.level
         return result
 
     @property
@@ -249,9 +291,15 @@ def _dynamics(
     force = ca.SX.zeros(nv, 1)
     if definition.force is not None:
         force = vector("force", call("force", definition.force, moving), nv)
+    if definition.acceleration_energy is not None:
+        M, inertial = _gibbs_appell(definition.acceleration_energy, s, moving)
+        if V is not None:
+            force = force - ca.mtimes(N.T, gradient(V, s.q, s))
+        return M, force - inertial, 0.5 * ca.mtimes([s.v.T, M, s.v]), V
     if definition.lagrangian is None:
         assert definition.mass is not None
         M = matrix("mass", call("mass", definition.mass, arguments), (nv, nv))
+        require_symmetric_mass(definition, M, s)
         if V is not None:
             of_potential = -ca.mtimes(N.T, gradient(V, s.q, s))
             if definition.force is None:
@@ -269,6 +317,28 @@ def _dynamics(
         R = _scalar("dissipation", vector("R", call("dissipation", given.dissipation, moving)))
     M, Q = lagrange(T, V, R, force, s)
     return M, Q, T, V
+
+
+def _gibbs_appell(
+    function: Function, s: State, moving: Mapping[str, Any]
+) -> tuple[casadi.SX, casadi.SX]:
+    """M and the rest of ∂S/∂a = M a + rest, for an acceleration energy S quadratic in a = v̇."""
+    import casadi as ca
+
+    a = ca.SX.sym("a", s.v.numel())
+    what = "acceleration energy S"
+    S = _scalar(what, vector(what, call(what, function, {**moving, "a": symbols_of(a)})))
+    slope = gradient(S, a, s)
+    M = jacobian(slope, a, s)
+    if depends_on(M, a, s):
+        raise InputError(
+            what, found="a function that is not quadratic in a", expected="½ aᵀ M a + aᵀ s + …"
+        )
+    if depends_on(M, s.v, s):
+        raise InputError(
+            what, found="a mass matrix ∂²S/∂a² that depends on v", expected="one of q, t and p"
+        )
+    return M, ca.substitute(slope, a, ca.SX.zeros(a.shape))
 
 
 def _block(name: str, constraint: Constraint, s: State, nv: int, moving: Mapping[str, Any]) -> Rows:

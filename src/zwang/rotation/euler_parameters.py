@@ -41,6 +41,8 @@ from zwang.terms import FloatArray
 
 __all__ = [
     "Motion",
+    "acceleration_1",
+    "acceleration_2",
     "bar",
     "body_moment",
     "euler_equations",
@@ -52,6 +54,8 @@ __all__ = [
     "formulation_3",
     "four_equations",
     "global_moment",
+    "inverse_1",
+    "inverse_2",
     "matrix_G",
     "matrix_H",
     "matrix_L",
@@ -231,6 +235,43 @@ def formulation_3(p: Any, omega: Any, J: Any, moment_body: Any) -> Motion:
     right = array(moment_body) - matvec(tilde(omega), matvec(J, omega))
     omega_dot = solve(J, right)
     return Motion(second_rate(p, omega, omega_dot), omega_dot, J, right)
+
+
+# --- solved by hand, problems 11.3 and 11.4 -------------------------------------------------------
+
+
+def inverse_1(p: Any, J: Any) -> FloatArray:
+    """[[¼LᵀJ′⁻¹L, p], [pᵀ, 0]], the inverse of the matrix of (11.16), problem 11.3; (…, 5, 5)."""
+    p, L = array(p), matrix_L(p)
+    row = p[..., None, :]
+    upper = _joined(0.25 * transpose(L) @ np.linalg.inv(array(J)) @ L, p[..., None], axis=-1)
+    lower = np.concatenate([row, np.zeros_like(row[..., :1])], axis=-1)
+    return _joined(upper, lower, axis=-2)
+
+
+def acceleration_1(p: Any, p_dot: Any, J: Any, moment_euler: Any) -> tuple[FloatArray, FloatArray]:
+    """p̈ = ¼LᵀJ′⁻¹L(n* − 2Hṗ) − (ṗᵀṗ)p and σ = pᵀ(n* − 2Hṗ), problem 11.3.
+
+    For the n* of a moment, which is orthogonal to p, σ is that of (11.13).
+    """
+    p, p_dot, L = array(p), array(p_dot), matrix_L(p)
+    force = array(moment_euler) - 2.0 * matvec(matrix_H(p, p_dot, J), p_dot)
+    turning = 0.25 * matvec(transpose(L), solve(array(J), matvec(L, force)))
+    return turning - dot(p_dot, p_dot)[..., None] * p, dot(p, force)
+
+
+def inverse_2(p: Any, J: Any) -> FloatArray:
+    """[½LᵀJ′⁻¹, p], the inverse of the matrix of (11.17), problem 11.4; shape (…, 4, 4)."""
+    p = array(p)
+    return _joined(0.5 * transpose(matrix_L(p)) @ np.linalg.inv(array(J)), p[..., None], axis=-1)
+
+
+def acceleration_2(p: Any, p_dot: Any, J: Any, moment_body: Any) -> FloatArray:
+    """p̈ = ½LᵀJ′⁻¹(n′ − LHṗ) − (ṗᵀṗ)p, problem 11.4."""
+    p, p_dot, L = array(p), array(p_dot), matrix_L(p)
+    moment = array(moment_body) - matvec(L, matvec(matrix_H(p, p_dot, J), p_dot))
+    turning = 0.5 * matvec(transpose(L), solve(array(J), moment))
+    return turning - dot(p_dot, p_dot)[..., None] * p
 
 
 def _joined(first: FloatArray, second: FloatArray, axis: int) -> FloatArray:

@@ -28,6 +28,7 @@ class Assembly:
     moved : name → value minus preferred value, for each preferred coordinate and velocity.
     distance : root of the weighted sum of squares over the preferred coordinates.
     iterations : how often constraints were evaluated.
+    notes : what was changed that had been given, in words; runs from here have them too.
     """
 
     q: FloatArray
@@ -36,6 +37,7 @@ class Assembly:
     moved: dict[str, float] = field(default_factory=dict)
     distance: float = 0.0
     iterations: int = 0
+    notes: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[FloatArray]:
         return iter((self.q, self.v))

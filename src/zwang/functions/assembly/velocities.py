@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from zwang.formulations.rank import DEFAULT_TOLERANCES, equilibrate, svd
+from zwang.formulations.rank import AT_A_STATE, DEFAULT_TOLERANCES, equilibrate, svd
 from zwang.functions.assembly.branches import spread
 from zwang.functions.assembly.conditions import StartConditions
 from zwang.functions.assembly.least_squares import least_squares
@@ -47,7 +47,7 @@ def consistent_velocity(
     v = find(conditions, M, wish)
     here = conditions(v)
     size = np.abs(here.value - here.jacobian @ v) + np.abs(here.jacobian) @ np.abs(v)
-    if np.any(np.abs(here.value) > DEFAULT_TOLERANCES.consistency * np.maximum(size, here.limit)):
+    if np.any(np.abs(here.value) > AT_A_STATE * np.maximum(size, here.limit)):
         state = Assembly(q, v, t, wish.moved(v), iterations=conditions.evaluations)
         names = model.rate_rows
         group = conflicting_group(here, wish, names, blame)

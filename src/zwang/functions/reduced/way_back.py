@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from zwang.errors import InputError, NotApplicableError
+from zwang.errors import InputError, NotApplicableError, UnknownNameError
 from zwang.formulations.linear import matvec
-from zwang.functions.derive import jacobian
+from zwang.functions.derive import jacobian, rate
 from zwang.functions.reduced.recovered import Lifted, Recovered, recover, solve_map
 from zwang.terms import EquationTerms, FloatArray
 
@@ -165,12 +165,44 @@ class WayBack:
         first = at_rest if self.reduction.linear else None
         return s, solve_map("velocity", velocities, np.array(v), k, first), float(t)
 
-    def identities(
+    def partial_accelerations(
         self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
+    ) -> FloatArray:
+        """∂v̇/∂u̇, by differentiating v̇ itself: Dᵀ again (4.11), shape (…, nv, k)."""
+        import casadi as ca
+
+        q, v, t = _state(self.system, q, v, t)
+        lift = self.reduction.lift
+
+        def outputs(_: Model) -> dict[str, Any]:
+            s = lift.state
+            u_dot = ca.SX.sym("u_dot", s.v.numel())
+            v_dot = rate(lift.v, s) + ca.jtimes(lift.v, s.v, u_dot)
+            return {"slope": ca.jacobian(v_dot, u_dot)}
+
+        p = self.system.parameter_vector(parameters)
+        (slope,) = self.system.evaluator("partial_accelerations", outputs, q, v, t, p)
+        return slope.reshape(*q.shape[:-1], len(self.origin.velocities), v.shape[-1])
+
+    def identities(
+        self,
+        q: Any,
+        v: Any = None,
+        t: Any = 0.0,
+        *,
+        rows: Sequence[str] | None = None,
+        parameters: Mapping[str, Any] | None = None,
     ) -> tuple[FloatArray, FloatArray]:
-        """A Dᵀ and A a_u − b of the rows that dropped out: zero, by (4.7) and (4.8)."""
+        """A Dᵀ and A a_u − b of rows of the origin; zero for those that dropped out.
+
+        (4.7) and (4.8). For a row that stayed they are its A and −b in the reduced system.
+
+        Parameters
+        ----------
+        rows : names of rows, as in ``origin.row_names``; those that dropped out if None.
+        """
         lifted = self.lift(q, v, t, parameters=parameters)
-        A, b, _ = self._eliminated_rows(lifted, parameters)
+        A, b, _ = self._rows(lifted, parameters, rows)
         return A @ lifted.partial_velocities, matvec(A, lifted.bias) - b
 
     def quality(
@@ -185,18 +217,24 @@ class WayBack:
             )
         q, v, t = _state(self.system, q, v, t)
         # M and A of the linear rows do not depend on velocities.
-        A, _, M = self._eliminated_rows(
+        A, _, M = self._rows(
             Lifted(q, np.zeros(len(self.origin.velocities)), t, np.zeros((0, 0)), np.zeros(0)),
             parameters,
         )
         return self.partition.quality(A, M)
 
-    def _eliminated_rows(
-        self, lifted: Lifted, parameters: Mapping[str, Any] | None
+    def _rows(
+        self,
+        lifted: Lifted,
+        parameters: Mapping[str, Any] | None,
+        wanted: Sequence[str] | None = None,
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         terms = self.origin.terms(lifted.q, lifted.v, lifted.t, parameters=parameters)
         names = self.origin.model.row_names
-        rows = [names.index(name) for name in self.reduction.eliminated]
+        for name in wanted or ():
+            if name not in names:
+                raise UnknownNameError("row", name, names)
+        rows = [names.index(name) for name in (wanted or self.reduction.eliminated)]
         A, b = terms.constraint_matrix[..., rows, :], terms.constraint_rhs[..., rows]
         return A, b, terms.mass_matrix
 
