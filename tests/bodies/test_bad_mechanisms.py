@@ -335,7 +335,7 @@ def disk_without_its_axis():
     m.rolling_disk("wheel", m.ground, rod, axis="z", radius=1.0, at=((0, 0, 0), (0.5, 0, 1)))
 
 
-@planted("constraint 'wheel': found a value that is not finite at this state; expected finite")
+@planted("constraint 'wheel[0]': found a value that is not finite at this state; expected finite")
 def disk_that_lies_flat():
     m, rod = pendulum()
     where = {"at": ((0, 0, 0), (0.5, 0, 0)), "axis": "z", "axis_b": "z"}

@@ -139,3 +139,42 @@ def test_rack_follows_its_pinion(plane):
     angle = run.t**2 / 2.0 / (0.2 + 2.0 * 0.1**2)
     assert np.abs(run["shaft.angle"] - angle).max() < 1e-8
     assert np.abs(run["guide.displacement"] - 0.1 * angle).max() < 1e-8
+
+
+@pytest.mark.parametrize("kind", ["rolling_sphere", "rolling_disk", "screw"])
+def test_all_rows_of_a_joint_stand_under_its_name(kind):
+    """Rows of positions and of velocities alike: their force is what the second body is pushed."""
+    m = pair(kind)
+    run = m.simulate(until=0.5, tolerance=TOLERANCE, save=0.25)
+    names = run.system.row_names
+    assert names == tuple(f"joint[{k}]" for k in range(len(names)))
+    assert list(run.system.groups) == ["joint"]
+    assert run.multipliers("joint").shape == (3, len(names))
+    # Nothing else acts in space: M v̇ = Q + the joint's force, body by body.
+    force = run.constraint_force("joint")
+    for k, (name, mass) in enumerate((("a", 2.0), ("b", 1.0))):
+        found = mass * run.acceleration[:, 6 * k : 6 * k + 3]
+        assert np.abs(found - force[:, 6 * k : 6 * k + 3]).max() < 1e-9, name
+    assert np.abs(run.reaction("joint").force - force[:, 6:9]).max() < 1e-12
+
+
+def test_a_rolling_joint_is_switched_off_as_a_whole():
+    m = zw.Mechanism()
+    ball = m.body(
+        "ball",
+        mass=1.0,
+        inertia=(0.1, 0.1, 0.1),
+        position=(0, 0, 0.5),
+        velocity=(1.0, 0, 0),
+        angular_velocity=(0, 2.0, 0),
+    )
+    m.rolling_sphere("road", m.ground, ball, at=((0, 0, 0), (0, 0, 0.5)), axis="z", radius=0.5)
+    m.force("brake", ball, torque=(0, -0.3, 0))
+    lift = zw.event(lambda t: t - 0.5, zw.switch(off="road"))
+    run = m.simulate(until=1.0, save=0.25, events={"lift": lift})
+    spin = run.body("ball").angular_velocity[:, 1]
+    # After the lift the torque alone turns the ball, which no longer slows down.
+    assert (spin[4] - spin[3]) / 0.25 == pytest.approx(-3.0, rel=1e-6)
+    assert run.body("ball").velocity[4, 0] == pytest.approx(
+        run.body("ball").velocity[3, 0], rel=1e-9
+    )

@@ -166,3 +166,44 @@ def test_splits_share_out_what_hinges_carry():
     for label in splits:
         # Together they carry the weight of 20 kg; nothing but a principle says in which shares.
         assert splits[label].multipliers[vertical].sum() == pytest.approx(20 * 9.81, rel=1e-9)
+
+
+def test_forces_of_joints_are_newtons_and_moments_newton_metres():
+    """A wheel on a pin off its centre, held by a driver: weight at the pin, its moment by hand."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    wheel = m.body("wheel", mass=2.0, inertia=(0.1, 0.2, 0.3), position=(0.5, 0, 0))
+    bar = m.body("bar", mass=1.0, inertia=(0.1, 0.1, 0.1), position=(1.0, 0, 0))
+    m.revolute("pin", m.ground, wheel, at=(0, 0, 0), axis="y")
+    m.fixed("weld", wheel, bar, at=(0.8, 0, 0))
+    m.drive("motor", "pin.angle", 0.0)
+    groups = m.passport(m.assemble()).groups
+    g = 9.81
+    assert np.abs(groups["pin"].resultant - (0, 0, 3.0 * g)).max() < 1e-12
+    assert np.abs(groups["pin"].moment).max() < 1e-12
+    assert np.abs(groups["weld"].resultant - (0, 0, g)).max() < 1e-12
+    assert np.abs(groups["weld"].moment - (0, -0.2 * g, 0)).max() < 1e-12
+    assert np.abs(groups["motor"].resultant).max() < 1e-12
+    assert np.abs(groups["motor"].moment - (0, -(0.5 * 2 + 1.0) * g, 0)).max() < 1e-11
+    lines = str(m.passport(m.assemble())).splitlines()
+    head = next(line for line in lines if line.startswith("group"))
+    assert head.split("  ")[-1].strip() == "status"
+    assert "force [N]" in head
+    assert "moment [N m]" in head
+    assert next(x for x in lines if x.startswith("pin  ")).split()[1:3] == ["29.43", "0"]
+    assert next(x for x in lines if x.startswith("weld  ")).split()[1:3] == ["9.81", "1.962"]
+
+
+@pytest.mark.parametrize("plane", [None, "xz"])
+def test_the_multiplier_of_a_driver_is_its_torque_or_force(plane):
+    m = zw.Mechanism(gravity=(0, 0, -9.81), plane=plane)
+    rod = m.body("rod", mass=2.0, inertia=(0.1, 0.2, 0.1), position=(0.5, 0, 0))
+    block = m.body("block", mass=3.0, inertia=(0.1, 0.1, 0.1), position=(4, 0, 0))
+    m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
+    m.prismatic("slide", m.ground, block, at=(4, 0, 0), axis="z")
+    m.drive("motor", "pin.angle", lambda t: 0.5 * 3.0 * t * t)
+    m.drive("lift", "slide.displacement", lambda t: 0.5 * 2.0 * t * t)
+    run = m.simulate(until=0.2, save=0.1)
+    # (J + m/4) θ̈ less the weight's moment, which turns the rod about +y as it falls
+    weight = 2.0 * 9.81 * 0.5 * np.cos(run["pin.angle"])
+    assert np.abs(run.multipliers("motor")[:, 0] - ((0.2 + 0.5) * 3.0 - weight)).max() < 1e-7
+    assert np.abs(run.multipliers("lift")[:, 0] - 3.0 * (2.0 + 9.81)).max() < 1e-8

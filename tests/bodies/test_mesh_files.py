@@ -124,7 +124,7 @@ def test_what_is_no_mesh_is_told_in_a_sentence(name, content, found, tmp_path):
         ("aa.stl", {}, r"Did you mean 'a\.stl'"),
         (".", {}, "a name without end"),
         ("folder.stl", {}, "a folder or a device"),
-        ("nul\0.stl", {}, "no such file"),
+        ("nul\0.stl", {}, "the path of a file"),
         ("x" * 400 + ".stl", {}, "name too long"),
         (7, {}, "the path of a file"),
         ("a.stl", {"scale": 0.0}, "scale of mesh .*a positive number"),

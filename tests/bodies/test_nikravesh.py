@@ -206,7 +206,7 @@ def unknowns(answer):
     return np.concatenate(parts, axis=-1)
 
 
-@pytest.mark.inventory("NI-16", "NI-17", "NI-18", "NI-19")
+@pytest.mark.inventory("NI-06", "NI-16", "NI-17", "NI-18", "NI-19")
 def test_equations_of_one_constrained_body():
     # (11.21)–(11.24) at the motion found by hand
     by_r, by_p = (x.swapaxes(-2, -3) for x in split(B))  # (…, b, m, 3) and (…, b, m, 4)
@@ -282,11 +282,14 @@ def test_sizes_and_symmetry():
     counts = nk.equation_counts(bodies=2, rows=4)
     assert counts == {"I": 20, "II": 18, "III": 16}
     assert counts["I"] - counts["III"] == 2 * 2
-    for formulation, symmetric in zip(FORMULATIONS, (True, False, True), strict=True):
+    report = nk.equation_report(bodies=2, rows=4)
+    assert list(report) == ["I", "II", "III"]
+    for formulation, (name, size) in zip(FORMULATIONS, report.items(), strict=True):
         matrix = formulation(GIVEN, B, GAMMA).matrix
-        name = {nk.formulation_1: "I", nk.formulation_2: "II", nk.formulation_3: "III"}[formulation]
-        assert matrix.shape == (*BATCH, counts[name], counts[name])
-        assert np.allclose(matrix, t(matrix), rtol=0, atol=1e-14) is symmetric
+        assert size.equations == counts[name]
+        assert matrix.shape == (*BATCH, size.equations, size.equations)
+        assert np.allclose(matrix, t(matrix), rtol=0, atol=1e-14) is size.symmetric
+    assert [size.symmetric for size in report.values()] == [True, False, True]
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS, ids=["I", "II", "III"])

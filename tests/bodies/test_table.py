@@ -146,7 +146,7 @@ def two_bodies():
     return m, [a, b]
 
 
-@pytest.mark.inventory("NI-32", "NI-33", "NI-34", "NI-35", "NI-36", "NI-37", "NI-46")
+@pytest.mark.inventory("NI-32", "NI-33", "NI-34", "NI-35", "NI-36", "NI-37", "NI-38", "NI-46")
 @pytest.mark.parametrize("name", TABLE)
 def test_traced_rows_are_those_of_the_table(name):
     primitive, row_of_table, factor = TABLE[name]
@@ -159,6 +159,15 @@ def test_traced_rows_are_those_of_the_table(name):
     assert terms.constraint_matrix.shape == expected.shape
     assert np.abs(terms.constraint_matrix - expected).max() < TOLERANCE
     assert np.abs(terms.constraint_rhs - factor * rhs).max() < TOLERANCE
+
+
+@pytest.mark.inventory("NI-37")
+def test_a_fixed_distance_is_missed_by_the_distance_itself():
+    # ½(dᵀd/l − l): zero at the length, to first order what is too long
+    P, Q = np.array([0.1, 0.2, 0.3]), np.array([1.1, 2.2, 2.3])  # 3 apart
+    assert distance(P, Q, 3.0) == pytest.approx([0.0])
+    assert distance(P, Q, 2.999) == pytest.approx([0.001], rel=1e-3)
+    assert distance(P, Q, 2.0) == pytest.approx([0.5 * (9.0 / 2.0 - 2.0)])
 
 
 @pytest.mark.inventory("NI-31")

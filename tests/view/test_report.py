@@ -3,6 +3,7 @@
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -127,3 +128,42 @@ def test_charts_break_where_there_is_no_value_and_bear_constants():
     assert svg.count("M") == 2
     assert "nan" not in chart("constant", t, {"y": np.full(5, 3.0)}).lower()
     assert "nan" not in chart("none", t[:1], {"y": np.zeros(1)}, log=True).lower()
+
+
+SHIPPED = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda p: p.stem)
+def test_every_shipped_model_has_a_report(path):
+    model = zw.read_model(path)
+    run = model.simulate(until=0.02)
+    read(report_html(run, frames=2))
+
+
+#: Mechanisms that take seconds to compile, and have no kind of joint that others lack.
+SLOW = {"double_wishbone", "net", "stewart_platform", "whipple_bicycle"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.campaign] if name in SLOW else [])
+        for name in zw.library.mechanism_names()
+    ],
+)
+def test_every_mechanism_of_the_library_has_a_report(name):
+    m = getattr(zw.library, name)()
+    read(report_html(m.simulate(m.assemble(), until=0.01), frames=2))
+
+
+def test_what_drives_and_ties_is_told_for_what_it_is():
+    """Drivers, couplers and own constraints stand among the joints, under no false kind."""
+    m = zw.Mechanism(gravity=(0, -9.81), plane="xy")
+    left, right = (m.body(k, 1.0, 0.1, position=(x, 0)) for k, x in (("left", 0), ("right", 2)))
+    m.revolute("pin", m.ground, left, at=(0, 0))
+    m.revolute("axle", m.ground, right, at=(2, 0))
+    m.couple("belt", "axle.angle", "pin.angle", 2.0)
+    m.drive("motor", "pin.angle", lambda t: 3.0 * t)
+    html = report_html(m.simulate(m.assemble(), until=0.1), frames=2)
+    assert "2 revolute, 1 coupler, 1 driver" in html
+    assert "<td>motor</td><td>driver</td><td>ground – left</td>" in html

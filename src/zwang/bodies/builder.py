@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from zwang.bodies.body import Body, Placement
 from zwang.bodies.described import Call
 from zwang.bodies.element import Element, Law
 from zwang.bodies.forces.laws import Applied, between
+from zwang.bodies.forces.teeth import teeth_element
 from zwang.bodies.handles import BodyHandle, MarkerHandle
 from zwang.bodies.inertia import (
     Inertia,
@@ -24,6 +26,7 @@ from zwang.bodies.inertia import (
 from zwang.bodies.inertia import tensor as inertia_tensor
 from zwang.bodies.joints.kind import JointKind
 from zwang.bodies.marker import IN_PLANE, Joint, Layout, Marker, layout_of, marker_axes
+from zwang.bodies.meshing import Mesh, Wheel, gear, rack
 from zwang.bodies.pose import GROUND, PLANES, SCALAR, SPATIAL, planar
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.functions.definition import check_name, parameter_value
@@ -33,6 +36,29 @@ __all__ = ["Builder", "checked_numbers"]
 
 #: Arguments that say where a joint is.
 WHERE = ("at", "axis", "axis_b", "reference")
+#: Kinds of joints with teeth, and those whose axis may be that of a wheel.
+TOOTHED = ("gear", "rack_and_pinion")
+BEARINGS = ("revolute", "cylindrical", "screw")
+#: Pressure angle of standard teeth.
+STANDARD = np.pi / 9.0
+
+
+@dataclass(frozen=True)
+class Toothed:
+    """A gear or a rack as described; which equations it has is found once all bearings are known.
+
+    Attributes
+    ----------
+    pressure_angle : [rad], None for rates alone.
+    pitch : the pitch point in the world, if it was given.
+    centers : points of the axes of both in the world, if these were given.
+    given : whether a pressure angle was asked for, so that axes must fit.
+    """
+
+    pressure_angle: float | None
+    pitch: FloatArray | None
+    centers: tuple[FloatArray, FloatArray] | None
+    given: bool
 
 
 class Builder:
@@ -60,6 +86,7 @@ class Builder:
         self._friction: list[Element] = []
         self._joints: dict[str, Joint] = {}
         self._laws: dict[Any, Law] = {}  # of joints: those of a kind share one
+        self._toothed: dict[str, Toothed] = {}  # joints that may have teeth, by name
         self._names: dict[str, str] = {"ground": "body", "gravity": "parameter"}
         self._free: set[str] = set()
         self._parameters: dict[str, np.ndarray] = {}
@@ -340,10 +367,7 @@ class Builder:
             raise InputError(
                 f"point of {what}", found=shown(at), expected="a point, a marker or a pair of these"
             )
-        pair = (
-            not isinstance(at, np.ndarray) and len(at) == 2 and not all(np.isscalar(x) for x in at)
-        )
-        if not pair:
+        if not _is_pair(at):
             world = vector(f"point of {what}", self.in_space(at))
             return world, world
         places: list[Any] = []
@@ -399,6 +423,21 @@ class Builder:
         layout: Layout,
         values: Mapping[str, np.ndarray],
     ) -> None:
+        joint, elements = self._joint(name, kind, a, b, layout, values)
+        self._constraints += elements
+        self._joints[name] = joint
+        self._accept("joint", name)
+
+    def _joint(
+        self,
+        name: str,
+        kind: JointKind,
+        a: Marker,
+        b: Marker,
+        layout: Layout,
+        values: Mapping[str, np.ndarray],
+    ) -> tuple[Joint, list[Element]]:
+        """A joint, and its equations."""
         bodies = (a.body, b.body)
         kinds = tuple(GROUND if i < 0 else self._kind for i in bodies)
         numbers = {**layout.numbers(a, b), **values}
@@ -408,16 +447,104 @@ class Builder:
             if equations is None:
                 continue
             element = f"{name}.rolling" if both and level == "velocity" else name
-            key = (kind.name, level, kinds, layout)
+            key = (kind.name, level, kinds, layout, *((kind.variant,) if kind.variant else ()))
             law = self._laws.get(key)
             if law is None:
                 shapes = {number: np.shape(value) for number, value in numbers.items()}
                 what, function = f"{kind.name} joint", _of_frames(layout, equations)
                 law = self._laws[key] = Law(key, what, kinds, shapes, level, function)
-            self._constraints.append(Element(element, law, bodies, numbers))
-            elements.append(element)
-        self._joints[name] = Joint(name, kind, bodies, a, b, layout, tuple(elements), values)
-        self._accept("joint", name)
+            elements.append(Element(element, law, bodies, numbers))
+        names = tuple(element.name for element in elements)
+        return Joint(name, kind, bodies, a, b, layout, names, values), elements
+
+    # --- teeth ------------------------------------------------------------------------------------
+
+    def _toothed_pair(
+        self, what: str, a: Any, b: Any, at: Any, angle: Any, *, given: bool
+    ) -> Toothed:
+        """What was said of teeth, checked."""
+        if angle is not None:
+            angle = number(f"pressure_angle of {what}", angle)
+            if not 0.0 <= angle < 0.5 * np.pi:
+                raise InputError(
+                    f"pressure_angle of {what}",
+                    found=f"{angle:g}",
+                    expected="radians from 0 to less than π/2, or None for rates alone",
+                )
+        if at is None:
+            return Toothed(angle, None, None, given)
+        first, second = self._world_points(what, a, b, at)
+        if _is_pair(at):
+            return Toothed(angle, None, (first, second), given)
+        return Toothed(angle, first, None, given)
+
+    def _with_teeth(self) -> tuple[tuple[Element, ...], dict[str, Joint], tuple[Element, ...]]:
+        """Constraints and joints with the equations of teeth where wheels mesh, and their teeth."""
+        constraints = {element.name: element for element in self._constraints}
+        joints, teeth = dict(self._joints), []
+        for name, toothed in self._toothed.items():
+            if toothed.pressure_angle is None:
+                continue
+            try:
+                mesh = self._mesh(joints[name], toothed)
+            except InputError:
+                if toothed.given:
+                    raise
+                continue
+            joint = joints[name]
+            assert joint.a is not None
+            assert joint.b is not None
+            assert joint.layout is not None
+            a, b = self._moved(joint.a, mesh.a), self._moved(joint.b, mesh.b)
+            joints[name], (element,) = self._joint(
+                name, mesh.kind, a, b, joint.layout, joint.numbers
+            )
+            constraints[name] = element
+            teeth.append(teeth_element(joints[name], element, toothed.pressure_angle, mesh.normal))
+        return tuple(constraints.values()), joints, tuple(teeth)
+
+    def _mesh(self, joint: Joint, toothed: Toothed) -> Mesh:
+        """Where the teeth of a joint meet, or an error that says why they do not."""
+        assert joint.kind is not None
+        what = f"{joint.kind.name} joint {joint.name!r}"
+        a, b = self._wheel(joint, joint.a), self._wheel(joint, joint.b)
+        if toothed.centers is not None:
+            a = replace(a, points=(toothed.centers[0],))
+            b = replace(b, points=(toothed.centers[1],))
+        r = {name: float(value) for name, value in joint.numbers.items()}
+        if joint.kind.name == "gear":
+            return gear(what, a, b, (r["radius_a"], r["radius_b"]), toothed.pitch)
+        pitch = toothed.pitch if toothed.centers is None else toothed.centers[1]
+        return rack(what, a, b, r["radius"], pitch)
+
+    def _wheel(self, joint: Joint, marker: Marker | None) -> Wheel:
+        """One side of a mesh as placed, with the lines that may be its axis."""
+        assert marker is not None
+        body = None if marker.body < 0 else list(self._bodies.values())[marker.body]
+        place = self._placement_of(body)
+        axis = place.rotation @ marker.axes[:, 2]
+        center = np.zeros(3) if body is None else body.inertia.center
+        points = []
+        for other in self._joints.values():
+            if other.name == joint.name or other.kind is None or other.kind.name not in BEARINGS:
+                continue
+            for m in (other.a, other.b):
+                if m is None or m.body != marker.body:
+                    continue
+                along = place.rotation @ m.axes[:, 2]
+                if np.linalg.norm(np.cross(along, axis)) < IN_PLANE:
+                    points.append(place.point(center + m.arm))
+        middle = place.point(center)
+        name = "ground" if body is None else body.name
+        return Wheel(name, axis, (*points, place.position, middle), middle, body is None)
+
+    def _moved(self, marker: Marker, point: FloatArray) -> Marker:
+        """A marker at another point of the world, as placed."""
+        body = None if marker.body < 0 else list(self._bodies.values())[marker.body]
+        center = np.zeros(3) if body is None else body.inertia.center
+        return replace(marker, arm=self._placement_of(body).local_point(point) - center)
+
+    # --- forces -----------------------------------------------------------------------------------
 
     def _between(
         self,
@@ -473,6 +600,12 @@ class Builder:
 
     def _element_of(self, joint: Joint) -> Element:
         return next(e for e in self._constraints if e.name == joint.elements[0])
+
+
+def _is_pair(at: Any) -> bool:
+    """Whether a place is one for each body."""
+    listed = isinstance(at, Sequence) and not isinstance(at, str)
+    return listed and len(at) == 2 and not all(np.isscalar(x) for x in at)
 
 
 def _of_frames(layout: Layout, equations: Any) -> Callable[..., Any]:

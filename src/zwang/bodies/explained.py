@@ -15,6 +15,7 @@ import numpy as np
 from zwang.bodies.loops import loops
 from zwang.bodies.motions import body_motion, joint_rates, moving_bodies
 from zwang.bodies.parts import Parts
+from zwang.bodies.untold import UNTOLD, untold_joints
 from zwang.diagnosis.explanation import LISTED_IN_REPORT, Explanation, counted
 from zwang.diagnosis.wording import listing, number, shortened
 from zwang.formulations.rank import DEFAULT_TOLERANCES, equilibrate
@@ -137,8 +138,9 @@ def explained(
         for c in found.contradictions or ()
     ]
     facts = {f.name: getattr(found, f.name) for f in fields(Explanation)}
+    facts["notes"] = (*found.notes, *(f"{j.name} {UNTOLD}" for j in untold_joints(parts)))
     facts["freedoms"], said = motions(parts, q, found.freedoms)
-    acting = [j for j in parts.joints.values() if any(e in system.rows for e in j.elements)]
+    acting = [j for j in parts.joints.values() if j.name in system.rows]
     return MechanismExplanation(
         **facts,
         bodies=tuple(b.name for b in parts.bodies),
@@ -174,7 +176,7 @@ class _Sets:
     def of(self, joints: tuple[str, ...], *, loop: bool) -> JointSet:
         """Freedoms and redundant equations of some joints."""
         members = [self.parts.joints[name] for name in joints]
-        rows = [i for j in members for e in j.elements for i in self.rows.get(e, ())]
+        rows = [i for j in members for i in self.rows.get(j.name, ())]
         bodies = sorted({b for j in members for b in j.bodies})
         _, starts = self.parts.places
         columns = [k for b in bodies if b >= 0 for k in range(starts[b], starts[b + 1])]

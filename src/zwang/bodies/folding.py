@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zwang.bodies.model import body_slots
 from zwang.bodies.parts import Parts
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["NEGLIGIBLE", "Pattern", "Structure", "folded"]
+__all__ = ["NEGLIGIBLE", "Pattern", "Structure", "folded", "sizes_of", "with_equal_masses"]
 
 #: Entries of axes and, relative to the largest of their kind, of points and tensors below this are
 #: zero: what a rotation by π/2 leaves in place of it is smaller.
@@ -78,6 +79,39 @@ class Structure:
         ones[np.abs(np.abs(axes) - 1.0) <= NEGLIGIBLE] = 1
         ones[np.abs(axes + 1.0) <= NEGLIGIBLE] = -1
         return values <= NEGLIGIBLE * sizes[self._group_of], ones
+
+
+def sizes_of(parts: Parts, p: FloatArray) -> FloatArray:
+    """To which size each number of a mechanism is rounded.
+
+    Axes have length one, and points the size of the mechanism, whatever single entries are.
+    """
+    sizes, points = np.abs(p), []
+    for name, (start, end) in parts.slots.items():
+        ending = name.rpartition(".")[2]
+        if ending in ("axes_a", "axes_b", "along_a", "along_b"):
+            sizes[start:end] = 1.0
+        elif ending in ("at_a", "at_b"):
+            points += range(start, end)
+    sizes[points] = np.max(sizes[points], initial=0.0)
+    return sizes
+
+
+def with_equal_masses(parts: Parts, p: FloatArray) -> FloatArray:
+    """The numbers of a mechanism with all masses one, and all moments of inertia alike."""
+    p, moments = p.copy(), []
+    for body in parts.bodies:
+        first, last = body_slots(parts.slots, body.name)
+        size = np.abs(p[first + 1 : last]).max(initial=0.0)
+        if p[first] > 0.0 and size > 0.0:
+            moments.append(size / p[first])
+    moment = float(np.exp(np.mean(np.log(moments)))) if moments else 1.0
+    for body in parts.bodies:
+        first, last = body_slots(parts.slots, body.name)
+        shape = last - first - 1
+        p[first] = 1.0
+        p[first + 1 : last] = moment * (np.eye(3).ravel() if shape == 9 else np.ones(shape))
+    return p
 
 
 def folded(x: casadi.SX, entries: Iterable[tuple[int, float]]) -> casadi.SX:

@@ -281,12 +281,24 @@ class Bulk:
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, multipliers: FloatArray
     ) -> FloatArray:
         """Generalized forces (B, nv) of friction in joints with these reactions (B, m)."""
+        return self.laws(self.parts.frictions, q, v, t, p, multipliers)
+
+    def laws(
+        self,
+        laws: Sequence[JointFriction],
+        q: FloatArray,
+        v: FloatArray,
+        t: FloatArray,
+        p: FloatArray,
+        multipliers: FloatArray,
+    ) -> FloatArray:
+        """Generalized forces (B, nv) of some laws of reactions (B, m)."""
         parts, total, count = self.parts, np.zeros(v.shape), len(q)
-        if not parts.frictions:
+        if not laws:
             return total
         configs, (_, starts) = self.configs(q), parts.places
         groups: dict[int, list[JointFriction]] = {}
-        for one in parts.frictions:
+        for one in laws:
             groups.setdefault(id(one.function), []).append(one)
         for alike in groups.values():
             members = [parts.constraints[one.constraint] for one in alike]

@@ -20,6 +20,7 @@ import numpy as np
 
 from zwang.bodies.inertia import positive, rotation, vector
 from zwang.errors import InputError, shown
+from zwang.paths import path_of
 from zwang.terms import FloatArray
 
 __all__ = ["MeshFile", "mesh"]
@@ -95,7 +96,7 @@ def mesh(
     """
     if not isinstance(file, str | os.PathLike):
         raise InputError("mesh", found=shown(file), expected="the path of a file, or zw.mesh(…)")
-    path = Path(file)
+    path = path_of(file, "mesh")
     what = f"mesh {str(path)!r}"
     reader = READERS.get(path.suffix.lower())
     if reader is None:

@@ -18,7 +18,7 @@ from zwang.bodies.parts import Parts
 from zwang.bodies.pose import SCALAR, Kind, config_of, kinematics
 from zwang.functions.constraint import Constraint
 from zwang.functions.derive import Rows, State
-from zwang.functions.model import Definition, Model
+from zwang.functions.model import Definition, Model, Pressures
 
 if TYPE_CHECKING:
     import casadi
@@ -148,7 +148,7 @@ def model_of(parts: Parts, symbols: Symbols | None = None) -> Model:
     multipliers = ca.SX.sym("lambda", sum(block.A.shape[0] for block in blocks.values()))
     state = State(s.q, s.v, s.t, s.p, ca.mtimes(N, s.v))
     T = 0.5 * ca.mtimes([s.v.T, M, s.v])
-    C = _friction(parts, s, multipliers)
+    C, pressures = _friction(parts, s, multipliers)
     return Model(
         definition_of(parts),
         state,
@@ -162,6 +162,8 @@ def model_of(parts: Parts, symbols: Symbols | None = None) -> Model:
         multipliers,
         C,
         unit=unit_groups(parts),
+        pressures=pressures,
+        owners=parts.owners,
     )
 
 
@@ -220,13 +222,15 @@ def unit_groups(parts: Parts) -> tuple[tuple[int, ...], ...]:
     )
 
 
-def _friction(parts: Parts, s: Symbols, multipliers: casadi.SX) -> casadi.SX:
+def _friction(
+    parts: Parts, s: Symbols, multipliers: casadi.SX
+) -> tuple[casadi.SX, Pressures | None]:
     """C: forces of friction, which depend on the reactions of the joints they act in."""
     import casadi as ca
 
     C = ca.SX.zeros(s.v.numel(), 1)
-    if not parts.friction:
-        return C
+    if not parts.frictions:
+        return C, None
     from zwang.bodies.forces.friction import friction_force
 
     return friction_force(parts, s, multipliers, C)
@@ -241,7 +245,7 @@ def definition_of(parts: Parts) -> Definition:
         mass=None,
         force=None,
         constraints={
-            e.name: Constraint(parts.traced[e.law.key].level, (_by_elements,))
+            parts.owner(e.name): Constraint(parts.traced[e.law.key].level, (_by_elements,))
             for e in parts.constraints
         },
         kinematics=(_by_elements, None),

@@ -39,8 +39,10 @@ from zwang.terms import FloatArray
 __all__ = [
     "Answer",
     "Bodies",
+    "Size",
     "constrained_sigma",
     "equation_counts",
+    "equation_report",
     "formulation_1",
     "formulation_2",
     "formulation_3",
@@ -256,6 +258,25 @@ def equation_counts(bodies: int, rows: int) -> dict[str, int]:
     {'I': 19, 'II': 17, 'III': 15}
     """
     return {"I": 8 * bodies + rows, "II": 7 * bodies + rows, "III": 6 * bodies + rows}
+
+
+class Size(NamedTuple):
+    """How many equations a formulation has, and whether their matrix is symmetric."""
+
+    equations: int
+    symmetric: bool
+
+
+def equation_report(bodies: int, rows: int) -> dict[str, Size]:
+    """Size and symmetry of the three formulations, 11.5: III has 2b equations fewer than I.
+
+    Examples
+    --------
+    >>> equation_report(bodies=2, rows=3)["II"]
+    Size(equations=17, symmetric=False)
+    """
+    counts = equation_counts(bodies, rows)
+    return {name: Size(count, name != "II") for name, count in counts.items()}
 
 
 # --- the conversion of kinematic equations, 11.5 --------------------------------------------------

@@ -35,6 +35,7 @@ class Parts:
     joints : name → joint, for reactions, joint coordinates and drawings.
     parameters : the user's, name → value.
     gravity : acceleration [m/s²], shape (3,).
+    teeth : elements that push apart the wheels of a constraint element, by its reaction.
     """
 
     kind: Kind
@@ -45,11 +46,12 @@ class Parts:
     joints: Mapping[str, Joint]
     parameters: Mapping[str, np.ndarray]
     gravity: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    teeth: tuple[Element, ...] = ()
 
     @property
     def elements(self) -> tuple[Element, ...]:
-        """Constraints, forces and friction."""
-        return self.constraints + self.forces + self.friction
+        """Constraints, forces, friction and teeth."""
+        return self.constraints + self.forces + self.friction + self.teeth
 
     @cached_property
     def all_parameters(self) -> dict[str, np.ndarray]:
@@ -91,10 +93,36 @@ class Parts:
 
     @cached_property
     def frictions(self) -> list[JointFriction]:
-        """Friction in the joints that act, one function for all joints of a kind."""
+        """Laws of reactions that the motion depends on, one function for all joints of a kind.
+
+        Friction in the joints that act, and the forces by which teeth push their wheels apart
+        where that changes friction, or moves the wheels.
+        """
         from zwang.bodies.forces.friction import joint_frictions
 
-        return joint_frictions(self)
+        friction = joint_frictions(self)
+        return friction + self.tooth_laws if friction or self.teeth_act_on_motion else []
+
+    @cached_property
+    def tooth_laws(self) -> list[JointFriction]:
+        """The forces by which teeth push their wheels apart, in the joints that act."""
+        if not self.teeth:
+            return []
+        from zwang.bodies.forces.teeth import tooth_laws
+
+        return tooth_laws(self)
+
+    @cached_property
+    def teeth_act_on_motion(self) -> bool:
+        """Whether bearings let teeth push their wheels apart."""
+        from zwang.bodies.forces.teeth import acts_on_motion
+
+        return bool(self.tooth_laws) and acts_on_motion(self)
+
+    @property
+    def workless(self) -> list[JointFriction]:
+        """Laws of reactions that no motion depends on, for reactions alone."""
+        return [] if self.frictions else self.tooth_laws
 
     @cached_property
     def row_starts(self) -> list[int]:
@@ -173,12 +201,13 @@ class Parts:
         return GROUND if index < 0 else self.bodies[index].kind
 
     @cached_property
-    def _owners(self) -> dict[str, str]:
+    def owners(self) -> dict[str, str]:
+        """Constraint element → name of its joint."""
         return {e: joint.name for joint in self.joints.values() for e in joint.elements}
 
     def owner(self, element: str) -> str:
         """Name of the joint that a constraint element belongs to."""
-        return self._owners.get(element, element)
+        return self.owners.get(element, element)
 
     def described(self, name: str) -> str:
         """``revolute joint pin``, ``driver motor``: a joint or constraint with what it is."""
@@ -186,15 +215,16 @@ class Parts:
         return name if element is None else f"{element.law.what} {name}"
 
     def without(self, names: frozenset[str]) -> Parts:
-        """The same without some constraints and the friction in them.
+        """The same without some joints and constraints, and the friction in them.
 
         Their numbers stay parameters, so that one set of values serves a run in which joints are
         switched off and on.
         """
         left = replace(
             self,
-            constraints=tuple(e for e in self.constraints if e.name not in names),
+            constraints=tuple(e for e in self.constraints if self.owner(e.name) not in names),
             friction=tuple(e for e in self.friction if e.name.split(".")[0] not in names),
+            teeth=tuple(e for e in self.teeth if e.name.split(".")[0] not in names),
         )
         left.__dict__["all_parameters"] = self.all_parameters
         return left

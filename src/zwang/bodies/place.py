@@ -19,7 +19,16 @@ import numpy as np
 
 from zwang.terms import FloatArray
 
-__all__ = ["Conditions", "Placed", "place", "set_velocities", "stacked"]
+__all__ = [
+    "MASSLESS",
+    "MASSLESS_SPARSE",
+    "Conditions",
+    "Placed",
+    "impulse_root",
+    "place",
+    "set_velocities",
+    "stacked",
+]
 
 ITERATIONS = 60
 HALVINGS = 12
@@ -31,6 +40,10 @@ WEAK = 1e-9
 #: stronger than its root is met in one step or few, and gaps that cannot be closed are shared out
 #: to four digits in spite of multipliers of 1/δ.
 DELTA = 1e-12
+#: Share of the mean mass, or moment of inertia, that counts for what has none. What that takes from
+#: the others is as small; divided by the square of a chain's length it must stay above `WEAK`
+#: squared, and above `DELTA` where G is sparse.
+MASSLESS, MASSLESS_SPARSE = 1e-10, 1e-6
 
 
 @dataclass(frozen=True)
@@ -133,13 +146,60 @@ def _least_change_sparse(G: Any, rhs: FloatArray, root: FloatArray) -> FloatArra
 
 
 def set_velocities(
-    rates: Callable[[FloatArray], tuple[FloatArray, Any]], v: FloatArray, weights: FloatArray
+    rates: Callable[[FloatArray], tuple[FloatArray, Any]], v: FloatArray, root: Any
 ) -> tuple[FloatArray, FloatArray, Any]:
-    """Velocities nearest to v with ψ = 0, and ψ and ψ_v there; a few steps for nonlinear ψ."""
+    """Velocities with ψ = 0 that an impulse along ψ_v makes of v, and ψ and ψ_v there.
+
+    ½ ΔvᵀM Δv is the least, with Δv = R y and M⁻¹ = R Rᵀ; a few steps for nonlinear ψ.
+
+    Parameters
+    ----------
+    root : R, dense or, for sparse slopes, sparse.
+    """
     for _ in range(8):
         psi, slopes = rates(v)
         if np.abs(psi).max(initial=0.0) <= 1e-14 * max(1.0, float(np.abs(v).max(initial=0.0))):
             break
-        v = v + least_change(slopes, -psi, weights)
+        G = slopes @ root
+        size = np.sqrt((G * G).sum(axis=1))
+        scale = 1.0 / np.where(size > 0.0, size, 1.0)
+        if isinstance(G, np.ndarray):
+            G = G * scale[:, None]
+        else:
+            from scipy.sparse import diags_array
+
+            G = (diags_array(scale) @ G).tocsr()
+        v = v + root @ least_change(G, -psi * scale, np.ones(G.shape[1]))
     psi, slopes = rates(v)
     return v, psi, slopes
+
+
+def impulse_root(
+    blocks: Sequence[FloatArray], turns: Sequence[int], arm: float, least: float
+) -> list[FloatArray]:
+    """R of each body with R Rᵀ = M⁻¹, for `set_velocities`.
+
+    What has no mass is given a small share of the mean one, so that it follows whatever has some.
+
+    Parameters
+    ----------
+    blocks : masses of the bodies, (n, n).
+    turns : how many of a body's velocities, its last ones, are angular.
+    arm : a length of the bodies, by which masses make moments where no body has any.
+    least : that share.
+    """
+    parts = [(len(M) - k, M) for M, k in zip(blocks, turns, strict=True)]
+    masses = [x for n, M in parts for x in np.diag(M)[:n]]
+    moments = [x for n, M in parts for x in np.diag(M)[n:]]
+    mass = float(np.mean([x for x in masses if x > 0.0] or [1.0]))
+    moment = float(np.mean([x for x in moments if x > 0.0] or [mass * arm**2]))
+    roots = []
+    for n, M in parts:
+        R = np.zeros(M.shape)
+        for own, mean in ((slice(0, n), mass), (slice(n, len(M)), moment)):
+            if own.start == own.stop:
+                continue
+            values, axes = np.linalg.eigh(M[own, own])
+            R[own, own] = axes / np.sqrt(np.maximum(values, least * mean))
+        roots.append(R)
+    return roots

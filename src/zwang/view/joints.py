@@ -73,8 +73,12 @@ def _rim(thin: float, _: float, numbers: Mapping[str, float]) -> tuple[None, Mes
 
 
 def _gears(thin: float, _: float, numbers: Mapping[str, float]) -> tuple[Mesh, Mesh]:
-    first, second = (shaft(abs(numbers[f"radius_{side}"]), 2.0 * thin) for side in "ab")
-    return first, second
+    """Disks, and a ring where the radius is negative."""
+
+    def look(radius: float) -> Mesh:
+        return shaft(radius, 2.0 * thin) if radius > 0.0 else shaft(-1.1 * radius, thin, -radius)
+
+    return look(numbers["radius_a"]), look(numbers["radius_b"])
 
 
 def _rack(thin: float, size: float, numbers: Mapping[str, float]) -> tuple[Mesh, Mesh]:

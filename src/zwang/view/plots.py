@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.errors import InputError, MissingExtraError, shown
+from zwang.paths import path_of
 from zwang.run.run import Run
 from zwang.view.camera import Camera, camera_of, floor, line_points, painted
 from zwang.view.channels import channel_of, single
@@ -153,7 +154,7 @@ def animate(
     elevation: float | None = None,
 ) -> Path:
     """Write a video of a mechanism; no display and no encoder of the system is needed."""
-    target = Path(path)
+    target = path_of(path, "video")
     if target.suffix.lower() not in FORMATS:
         raise InputError(
             "video", found=repr(target.name), expected=f"a name ending in {' or '.join(FORMATS)}"

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from zwang.diagnosis.passport import Status
-from zwang.errors import ZwangError
+from zwang.errors import InputError, ZwangError
+from zwang.paths import path_of
 from zwang.run.describe import versions
 from zwang.run.run import Run
 from zwang.terms import FloatArray
@@ -41,6 +42,8 @@ __all__ = ["report", "report_html"]
 
 #: Nothing may be fetched from anywhere; what the page needs is in it.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+#: By which a report is known again.
+MARK = '<meta name="generator" content="Zwang">'
 #: Lines of one chart, and charts of channels: beyond it nothing can be told apart.
 MOST_LINES, MOST_CHARTS = 8, 12
 #: Saved states × (velocities + constraint rows)² up to which the ledger is made: it solves dense
@@ -51,21 +54,43 @@ MOST_POINTS = 1200
 
 
 def report(
-    run: Run, path: str | PathLike[str], *, title: str | None = None, **drawing: Any
+    run: Run,
+    path: str | PathLike[str],
+    *,
+    title: str | None = None,
+    overwrite: bool = False,
+    **drawing: Any,
 ) -> Path:
     """Write the report of a run.
 
     Parameters
     ----------
-    path : of the HTML file.
+    path : of the HTML file; an earlier report there is replaced.
     title : heading; the mechanism's size by default.
+    overwrite : whether anything else there may be replaced.
     drawing : `frames`, `start`, `end`, `traces`, as for `zwang.view.scene.scene_of`.
     """
-    target = Path(path)
+    target = path_of(path, "report")
+    if target.exists() and not overwrite and not _is_report(target):
+        raise InputError(
+            f"report {str(target)!r}",
+            found="something else there already",
+            expected="a new file, or an earlier report",
+            advice="Choose another name; overwrite=True (--force at the command line) replaces it.",
+        )
     text = report_html(run, title=title, **drawing)
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(text, encoding="utf-8")
     return target
+
+
+def _is_report(path: Path) -> bool:
+    """Whether a file is a report that was written here."""
+    try:
+        with path.open("rb") as file:
+            return MARK.encode() in file.read(2000)
+    except OSError:
+        return False
 
 
 def report_html(run: Run, *, title: str | None = None, **drawing: Any) -> str:
@@ -79,6 +104,7 @@ def report_html(run: Run, *, title: str | None = None, **drawing: Any) -> str:
     head = title or page.default_title
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
+{MARK}
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(head)}</title><style>{_asset("report.css")}</style></head><body>
@@ -203,7 +229,7 @@ class _Page:
             parts = system.parts  # type: ignore[attr-defined]
             plane = "in space" if parts.kind.plane is None else f"in the plane {parts.kind.name}"
             facts += [("bodies", f"{sum(b.kind.nv > 1 for b in parts.bodies)}, {plane}")]
-            facts += [("joints", _kinds(parts.joints.values()))]
+            facts += [("joints", _kinds(parts))]
         facts += [
             ("coordinates, velocities", f"{len(system.coordinates)}, {len(system.velocities)}"),
             ("constraint rows", f"{rows}{self._rank()}"),
@@ -265,7 +291,7 @@ class _Page:
                 rows.append(
                     [
                         escape(name),
-                        escape(joint.kind.name.replace("_", " ")),
+                        escape(_kind(parts, joint)),
                         escape(" – ".join(bodies)),
                         f"{sizes[0].max():.4g}",
                         f"{when:.3g}",
@@ -440,12 +466,21 @@ def _meaning(known: Iterable[Status | None]) -> str:
     )
 
 
-def _kinds(joints: Iterable[Any]) -> str:
+def _kinds(parts: Any) -> str:
     counts: dict[str, int] = {}
-    for joint in joints:
-        name = "own constraint" if joint.kind is None else joint.kind.name.replace("_", " ")
+    for joint in parts.joints.values():
+        name = _kind(parts, joint)
         counts[name] = counts.get(name, 0) + 1
     return ", ".join(f"{n} {name}" for name, n in counts.items()) or "none"
+
+
+def _kind(parts: Any, joint: Any) -> str:
+    """What a joint is in the field's words: its kind, ``driver``, ``coupler``, ``constraint``."""
+    if joint.kind is not None:
+        return joint.kind.name.replace("_", " ")
+    laws = (e.law.what for e in parts.constraints if e.name == joint.elements[0])
+    what = next(laws, "constraint")  # of one that is switched off nothing more is known
+    return what.removesuffix(" joint").replace("_", " ")
 
 
 def _tolerance(settings: Any) -> str:

@@ -362,9 +362,10 @@ def statuses(run: Run) -> dict[str, Status | None]:
             )
         except ZwangError:
             return dict.fromkeys(joints)  # no unique motion there: nothing is known
-        for joint in joints.values():
-            own = [passport.groups[e].status for e in joint.elements if e in passport.groups]
-            worst[joint.name] = max([worst[joint.name], *(order.index(s) for s in own)])
+        for name in joints:
+            if name in passport.groups:
+                status = passport.groups[name].status
+                worst[name] = max(worst[name], order.index(status))
     return {name: order[k] for name, k in worst.items()}
 
 

@@ -23,6 +23,7 @@ from zwang.bodies.inertia import number
 from zwang.bodies.marker import Joint
 from zwang.bodies.pose import zeros
 from zwang.errors import InputError
+from zwang.functions.model import Pressures
 from zwang.functions.symbol import symbols_of
 from zwang.functions.trace import vector
 
@@ -88,16 +89,20 @@ class JointFriction:
     constraint : number, among the constraints, of the element whose reaction it depends on.
     element : its own numbers.
     function : (columns of the joint's element…, own numbers, λ) → force on each body.
+    pressure : the same arguments → N.
+    under : (columns…, own numbers, N) → force on each body.
     """
 
     constraint: int
     element: Element
     function: casadi.Function
+    pressure: casadi.Function
+    under: casadi.Function
 
 
 def joint_frictions(parts: Parts) -> list[JointFriction]:
     """Friction in all joints; joints of a kind share a function."""
-    functions: dict[Any, casadi.Function] = {}
+    functions: dict[Any, tuple[casadi.Function, ...]] = {}
     places = {e.name: i for i, e in enumerate(parts.constraints)}
     found = []
     for friction in parts.friction:
@@ -109,24 +114,34 @@ def joint_frictions(parts: Parts) -> list[JointFriction]:
         if key not in functions:
             traced, parameters = parts.traced[key], parts.parameters
             functions[key] = _traced(parts.joints[name], element, friction, traced, parameters)
-        found.append(JointFriction(places[name], friction, functions[key]))
+        found.append(JointFriction(places[name], friction, *functions[key]))
     return found
 
 
-def friction_force(parts: Parts, s: Symbols, multipliers: casadi.SX, C: casadi.SX) -> casadi.SX:
-    """C of all joints with friction."""
+def friction_force(
+    parts: Parts, s: Symbols, multipliers: casadi.SX, C: casadi.SX
+) -> tuple[casadi.SX, Pressures]:
+    """C of all joints with friction, as a function of λ, and by what presses in each of them."""
     import casadi as ca
 
     rows, (_, starts) = parts.row_starts, parts.places
-    for friction in parts.frictions:
+    symbols, values = ca.SX.sym("pressure", len(parts.frictions)), []
+    under = ca.SX(C)
+    for k, friction in enumerate(parts.frictions):
         element = parts.constraints[friction.constraint]
-        own = ca.vertcat(*(s.parameter(f"{friction.element.name}.{n}") for n in NUMBERS))
+        names = friction.element.law.shapes
+        own = ca.vertcat(*(s.parameter(f"{friction.element.name}.{n}") for n in names))
         lam = multipliers[rows[friction.constraint] : rows[friction.constraint + 1]]
-        efforts = friction.function.call([*s.columns(element), own, lam])
-        for i, effort in zip(element.bodies, efforts, strict=True):
-            if i >= 0:
-                C[starts[i] : starts[i + 1]] += effort
-    return C
+        given = [*s.columns(element), own]
+        values += friction.pressure.call([*given, lam])
+        for force, efforts in (
+            (C, friction.function.call([*given, lam])),
+            (under, friction.under.call([*given, symbols[k]])),
+        ):
+            for i, effort in zip(element.bodies, efforts, strict=True):
+                if i >= 0:
+                    force[starts[i] : starts[i + 1]] += effort
+    return C, Pressures(symbols, ca.vertcat(*values), under)
 
 
 def _traced(
@@ -135,8 +150,8 @@ def _traced(
     friction: Element,
     traced: Traced,
     parameters: Mapping[str, np.ndarray],
-) -> casadi.Function:
-    """The function of `JointFriction` for joints of one kind."""
+) -> tuple[casadi.Function, ...]:
+    """The functions of `JointFriction` for joints of one kind."""
     import casadi as ca
 
     symbols = Arguments.of(element.law, parameters)
@@ -149,6 +164,8 @@ def _traced(
     side = 1 if kinds[1].nv else 0
     push = symbols_of(ca.densify(ca.mtimes(blocks[side].T, lam)))
     plane, sign = kinds[side].plane, 1.0 if side else -1.0
+    given = ca.SX.sym("N")
+    normals: list[Any] = []
 
     def efforts(poses: Any, data: Any) -> list[Any]:
         a, b = (layout.frame(pose, data, x) for pose, x in zip(poses, "ab", strict=True))
@@ -156,7 +173,8 @@ def _traced(
         for k, axis in enumerate((0, 1, 2) if plane is None else plane[:2]):
             force[axis] = sign * push[k]
         across = force - (force @ a.z) * a.z
-        normal = np.sqrt(across @ across + 1e-30)  # smooth where nothing presses
+        normals.append(np.sqrt(across @ across + 1e-30))  # smooth where nothing presses
+        (normal,) = symbols_of(given)
 
         def held(coordinate: str, arm: Any) -> Any:
             """Against a coordinate of the joint, along its axis; nothing where it has none."""
@@ -174,5 +192,12 @@ def _traced(
         ]
 
     law = replace(element.law, function=efforts, what="friction in")
-    found = symbols.evaluated(law, friction.name, parameters)
-    return ca.Function("friction", [*symbols.columns, own, lam], [ca.densify(x) for x in found])
+    found = [ca.densify(x) for x in symbols.evaluated(law, friction.name, parameters)]
+    normal = vector("friction", normals[-1:])
+    arguments = [*symbols.columns, own, lam]
+    whole = [ca.substitute(x, given, normal) for x in found]
+    return (
+        ca.Function("friction", arguments, whole),
+        ca.Function("pressure", arguments, [normal]),
+        ca.Function("friction", [*symbols.columns, own, given], found),
+    )

@@ -1,6 +1,6 @@
 """Joints between bodies."""
 
-from zwang.bodies.joints import contacts, couplings, lower_pairs
+from zwang.bodies.joints import contacts, couplings, gears, lower_pairs
 from zwang.bodies.joints.kind import JointKind
 
 __all__ = ["KINDS"]
@@ -8,7 +8,7 @@ __all__ = ["KINDS"]
 #: Name → kind of joint.
 KINDS: dict[str, JointKind] = {
     kind.name: kind
-    for module in (lower_pairs, couplings, contacts)
+    for module in (lower_pairs, couplings, gears, contacts)
     for kind in vars(module).values()
-    if isinstance(kind, JointKind)
+    if isinstance(kind, JointKind) and not kind.variant
 }

@@ -1,7 +1,4 @@
-"""Universal and constant-velocity joints, gears, rack and pinion, links.
-
-Gears and racks tie rates together: at the level of positions they would have to count turns.
-"""
+"""Universal and constant-velocity joints, and links."""
 
 from __future__ import annotations
 
@@ -13,8 +10,6 @@ from zwang.bodies.pose import Frame
 
 __all__ = [
     "CONSTANT_VELOCITY",
-    "GEAR",
-    "RACK_AND_PINION",
     "REVOLUTE_SPHERICAL_LINK",
     "SPHERICAL_LINK",
     "UNIVERSAL",
@@ -45,23 +40,6 @@ CONSTANT_VELOCITY = JointKind(
     lambda a, b, _: [*coincident(a.origin, b.origin), a.y @ b.x - a.x @ b.y],
 )
 
-
-def _gear(a: Frame, b: Frame, data: Any) -> list[Any]:
-    """Teeth meet at the same speed: r_a ω_a + r_b ω_b = 0 about the shafts' axes, (−) inside."""
-    return [data.radius_a * (a.z @ a.angular_velocity) + data.radius_b * (b.z @ b.angular_velocity)]
-
-
-GEAR = JointKind("gear", None, velocity=_gear, numbers=("radius_a", "radius_b"), plane="normal")
-
-
-def _rack(a: Frame, b: Frame, data: Any) -> list[Any]:
-    """The rack b moves along its z axis as the pinion a turns about its own: ż = r ω."""
-    return [b.z @ b.velocity - data.radius * (a.z @ a.angular_velocity)]
-
-
-RACK_AND_PINION = JointKind(
-    "rack_and_pinion", None, velocity=_rack, numbers=("radius",), crossed=True, plane="any"
-)
 
 SPHERICAL_LINK = JointKind(
     "spherical_link",

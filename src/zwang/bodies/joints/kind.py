@@ -31,6 +31,9 @@ class JointKind:
     plane : what its axis is in a planar mechanism: ``"normal"``, a direction ``"within"`` it, or
         ``"any"`` where it has none or may have both; ``"never"`` for joints that make sense in
         space alone.
+    variant : which of several sets of equations of this name it has; empty for the plain one.
+    contact : where teeth of both bodies meet, f(a, b, data) → point, tangent, radial direction; the
+        reaction acts at that point.
     """
 
     name: str
@@ -41,3 +44,5 @@ class JointKind:
     axis: bool = True
     crossed: bool = False
     plane: Literal["normal", "within", "any", "never"] = "never"
+    variant: str = ""
+    contact: Callable[[Frame, Frame, Any], Any] | None = None

@@ -30,7 +30,7 @@ def on_axis(a: Frame, b: Frame) -> list[Any]:
 
 def angle(a: Frame, b: Frame, _: Any) -> list[Any]:
     """Sine and cosine of the angle of b against a about z, and its rate."""
-    sine, cosine = a.y @ b.x - a.x @ b.y, a.x @ b.x + a.y @ b.y
+    sine, cosine = 0.5 * (a.y @ b.x - a.x @ b.y), 0.5 * (a.x @ b.x + a.y @ b.y)
     rate = a.z @ (b.angular_velocity - a.angular_velocity)
     return [sine, cosine, rate]
 
