@@ -10,7 +10,6 @@ from zwang.integrators.settings import Coordinates, Settings
 from zwang.kernels.mixing import NODES
 from zwang.large_mechanism import LargeMechanismSystem
 from zwang.mechanism_system import MechanismSystem
-from zwang.simulation.pivots import rows_without_pivot
 from zwang.simulation.programs import program_of
 
 #: In the coordinates of bodies, as blocks are.
@@ -170,7 +169,7 @@ def test_pivots_kept_from_zero_give_what_regularised_ones_give(name):
     blocks = LargeMechanismSystem.of_parts(parts)
     p = blocks.parameter_vector()
     for q, v in states(parts):
-        acting = rows_without_pivot(blocks.block_program(), q, 0.3, p)
+        acting = blocks._acting(q, 0.3, p)
         assert acting.distinct
         regularised, kept = (
             blocks.block_program(acting.gone, distinct=distinct).kernel("derivative")(

@@ -184,8 +184,15 @@ def acting(mechanism):
     return redundant_rows(system, y, 0.0, p, 1.0)
 
 
-def test_rows_of_which_none_may_go_are_not_taken_for_independent():
-    """Three parallel cranks: one row too many, another one near a flat position than upright."""
+def test_one_row_of_three_parallel_cranks_goes():
+    """One row is too many, another one near a flat position than upright: one that may go here."""
+    three = acting(library.parallelogram())
+    assert (len(three.gone), three.distinct) == (1, True)
+    assert acting(library.four_bars(2)) == ((), True)
+
+
+def test_rows_of_which_none_may_go_are_not_taken_for_independent(monkeypatch):
+    for name in ("LEAST_SHARE", "LEAST_SHARE_NEAR"):
+        monkeypatch.setattr(f"zwang.simulation.redundancy.{name}", 2.0)
     three = acting(library.parallelogram())
     assert (three.gone, three.distinct) == ((), False)
-    assert acting(library.four_bars(2)) == ((), True)

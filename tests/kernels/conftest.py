@@ -9,5 +9,5 @@ import pytest
 def cache_folder(tmp_path, monkeypatch):
     folder = tmp_path / "cache"
     monkeypatch.setenv("ZWANG_CACHE_DIR", str(folder))
-    monkeypatch.delenv("ZWANG_JIT", raising=False)
+    monkeypatch.delenv("ZWANG_LLVM", raising=False)
     return folder

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
+import stat
 import subprocess
 import sys
 import textwrap
@@ -15,7 +17,10 @@ import pytest
 
 import zwang.cache
 from zwang import kernels
+from zwang.errors import InputError
 from zwang.kernels import cache as disk
+
+KEY = "zwang-cache.key"
 
 
 def function(constant: float = 1.5) -> casadi.Function:
@@ -34,7 +39,12 @@ def compiled_again(expected: float | None = None) -> tuple[int, int]:
 
 
 def files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file())
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(path for path in found if path.name != KEY)
+
+
+def anything(payload: bytes) -> bool:
+    return True
 
 
 def test_the_second_compilation_is_a_read(cache_folder):
@@ -129,7 +139,7 @@ def test_clearing_deletes_compiled_code_and_nothing_else(cache_folder):
     mine = cache_folder / "thesis.txt"
     mine.write_text("do not delete")
     zwang.cache.clear()
-    assert files(cache_folder) == [mine]
+    assert list(cache_folder.rglob("*")) == [mine]
     assert compiled_again() == (1, 0)
 
 
@@ -188,4 +198,163 @@ def test_four_processes_at_once_write_one_sound_cache(cache_folder):
         assert output.strip() == "12"
     written = files(cache_folder)
     assert len(written) == 12  # no temporary file is left
-    assert all(disk.load(disk.KERNELS, path.name) is not None for path in written)
+    assert all(disk.load(disk.KERNELS, path.name, anything) is not None for path in written)
+
+
+posix = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no owners and modes as in POSIX")
+
+
+@posix
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o077, 0o777])
+def test_folders_and_files_are_for_the_user_alone_whatever_the_umask(tmp_path, monkeypatch, mask):
+    base = tmp_path / "deep" / "cache"
+    monkeypatch.setenv("ZWANG_CACHE_DIR", str(base))
+    before = os.umask(mask)
+    try:
+        compiled_again()
+    finally:
+        os.umask(before)
+    for path in (base.parent, base, *base.rglob("*")):
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
+    assert compiled_again() == (0, 1)
+
+
+def told(caplog):
+    return [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
+
+
+@posix
+@pytest.mark.parametrize("mode", [0o020, 0o002])
+@pytest.mark.parametrize("level", range(5))
+def test_what_others_may_write_to_is_not_run(cache_folder, monkeypatch, caplog, level, mode):
+    monkeypatch.setattr(disk, "_told", set())
+    compiled_again()
+    (path,) = files(cache_folder)
+    places = (cache_folder, path.parent.parent, path.parent, path, cache_folder / KEY)
+    place = places[level]
+    place.chmod(stat.S_IMODE(place.stat().st_mode) | mode)
+    with caplog.at_level(logging.WARNING, logger="zwang"):
+        assert compiled_again() == (1, 0)
+    (message,) = told(caplog)
+    assert str(place) in message
+    assert "others may write to it" in message
+
+
+@posix
+@pytest.mark.parametrize("level", range(5))
+def test_what_belongs_to_somebody_else_is_not_run(cache_folder, monkeypatch, caplog, level):
+    monkeypatch.setattr(disk, "_told", set())
+    compiled_again()
+    (path,) = files(cache_folder)
+    place = (cache_folder, path.parent.parent, path.parent, path, cache_folder / KEY)[level]
+    real, foreign = disk._own, place.stat().st_ino
+
+    def own(facts):
+        if facts.st_ino == foreign:
+            facts = os.stat_result((*facts[:4], os.geteuid() + 1, *facts[5:]))
+        return real(facts)
+
+    monkeypatch.setattr(disk, "_own", own)
+    with caplog.at_level(logging.WARNING, logger="zwang"):
+        assert compiled_again() == (1, 0)
+    (message,) = told(caplog)
+    assert "belongs to another user" in message
+
+
+def test_a_file_with_a_digest_without_the_key_is_not_run(cache_folder):
+    """Whoever can put a file there but not read the key cannot have it run."""
+    import hashlib
+
+    compiled_again()
+    (path,) = files(cache_folder)
+    payload = path.read_bytes()[-500:]
+    name = f"kernels {path.name}\n".encode()
+    for digest in (
+        hashlib.sha256(payload).digest(),
+        hashlib.blake2b(name + payload, digest_size=32).digest(),
+        hashlib.blake2b(name + payload, key=bytes(32), digest_size=32).digest(),
+    ):
+        path.write_bytes(b"zwang cache 2\n" + digest + payload)
+        assert disk.load(disk.KERNELS, path.name, anything) is None
+
+
+def test_a_sound_file_under_another_name_is_not_run(cache_folder):
+    compiled_again()
+    (path,) = files(cache_folder)
+    other = path.with_name(path.name[:-1] + ("0" if path.name[-1] != "0" else "1"))
+    path.rename(other)
+    assert disk.load(disk.KERNELS, other.name, anything) is None
+
+
+@pytest.mark.parametrize(
+    "wrong", [b"", b"no code", bytes(300), b"\x7fELF\x02\x01" + bytes(10), "shifted", "short"]
+)
+def test_what_is_no_object_code_never_reaches_llvm(cache_folder, wrong):
+    """LLVM ends the process where a file is not framed as it expects, the key right or not."""
+    compiled_again()
+    (path,) = files(cache_folder)
+    payload = disk.load(disk.KERNELS, path.name, anything)
+    content = {"shifted": payload[8:], "short": payload[:-200]}.get(wrong, wrong)
+    assert disk.save(disk.KERNELS, path.name, content)
+    assert compiled_again() == (1, 0)
+    assert compiled_again() == (0, 1)
+
+
+def test_bytes_that_are_no_object_code_are_refused_before_llvm_sees_them():
+    from zwang.kernels import llvm
+
+    for wrong in (b"", b"MZ" * 100, b"\x7fELF\x02\x01" + bytes(100)):
+        with pytest.raises(RuntimeError, match="no object code"):
+            llvm.load(wrong)
+
+
+@pytest.mark.parametrize("wrong", [b"", b"short", bytes(100)])
+def test_a_damaged_key_is_replaced(cache_folder, wrong):
+    compiled_again()
+    (cache_folder / KEY).write_bytes(wrong)
+    assert compiled_again() == (1, 0)
+    assert compiled_again() == (0, 1)
+
+
+def test_what_was_not_used_for_longest_goes_when_the_cache_is_full(cache_folder, monkeypatch):
+    monkeypatch.setenv("ZWANG_CACHE_SIZE", "0.1")  # 100,000 bytes
+    keys = [f"{k:02d}{'0' * 62}" for k in range(12)]
+    for k, key in enumerate(keys[:9]):
+        assert disk.save(disk.KERNELS, key, bytes(10_000))
+        path = cache_folder / "kernels" / key[:2] / key
+        os.utime(path, (1e9 + k, 1e9 + k))  # long ago, one after the other
+    assert disk.load(disk.KERNELS, keys[0], anything) is not None  # and so is not the oldest
+    for key in keys[9:]:
+        assert disk.save(disk.KERNELS, key, bytes(10_000))
+    left = {path.name for path in files(cache_folder)}
+    assert keys[0] in left
+    assert keys[1] not in left
+    assert {*keys[9:]} <= left
+    assert sum(path.stat().st_size for path in files(cache_folder)) <= 100_000
+
+
+def test_files_of_processes_that_died_are_deleted(cache_folder, monkeypatch):
+    compiled_again()
+    (path,) = files(cache_folder)
+    dead, alive = path.with_name("dead.part"), path.with_name("alive.part")
+    for part in (dead, alive):
+        part.write_bytes(b"half")
+    os.utime(dead, (1e9, 1e9))
+    monkeypatch.setattr(disk, "_saved_since_look", [float("inf")])
+    disk.save(disk.KERNELS, "f" * 64, b"x")
+    assert not dead.exists()
+    assert alive.exists()
+
+
+def test_no_room_means_no_cache(cache_folder, monkeypatch):
+    monkeypatch.setenv("ZWANG_CACHE_SIZE", "0")
+    assert compiled_again() == (1, 0)
+    assert compiled_again() == (1, 0)
+    assert not cache_folder.exists()
+
+
+@pytest.mark.parametrize("wrong", ["-1", "plenty", "nan"])
+def test_a_size_that_is_none_is_refused(cache_folder, monkeypatch, wrong):
+    monkeypatch.setenv("ZWANG_CACHE_SIZE", wrong)
+    with pytest.raises(InputError, match=f"ZWANG_CACHE_SIZE: found '{wrong}'"):
+        kernels.compile(function())

@@ -113,10 +113,10 @@ def test_loops_run_where_nothing_can_be_written(run_loop, tmp_path):
 
 
 def test_loops_run_as_plain_python_and_without_compiled_kernels(run_loop, cache_folder):
-    assert run_loop(ZWANG_LOOPS="0") == "[8.0, 24.0] 0"
-    assert run_loop(ZWANG_LOOPS="0", ZWANG_JIT="0") == "[8.0, 24.0] 0"
+    assert run_loop(ZWANG_LLVM="kernels") == "[8.0, 24.0] 0"
+    assert run_loop(ZWANG_LLVM="off") == "[8.0, 24.0] 0"
     assert loop_files(cache_folder) == []
-    assert run_loop(ZWANG_JIT="0") == "[8.0, 24.0] 0"
+    assert run_loop(ZWANG_LLVM="loops") == "[8.0, 24.0] 0"
 
 
 def test_a_loop_that_captures_values_is_compiled_for_each(cache_folder):

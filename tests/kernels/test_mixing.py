@@ -49,9 +49,9 @@ def test_the_same_lines_work_in_python(arrays):
         np.testing.assert_allclose(compiled, plain, rtol=1e-13)
 
 
-@pytest.mark.parametrize("jit", ["1", "0"])
-def test_lanes_that_share_an_input_give_what_each_gives_alone(jit, monkeypatch):
-    monkeypatch.setenv("ZWANG_JIT", jit)
+@pytest.mark.parametrize("llvm", ["on", "off"])
+def test_lanes_that_share_an_input_give_what_each_gives_alone(llvm, monkeypatch):
+    monkeypatch.setenv("ZWANG_LLVM", llvm)
     x, p = ca.SX.sym("x", 3), ca.SX.sym("p", 2)
     function = ca.Function("f", [x, p], [ca.sin(p[0] * x) + p[1] * ca.sumsqr(x), x[0] / p[1]])
     X, numbers = np.random.default_rng(0).normal(size=(3, 8)), np.array([1.3, 0.4])

@@ -162,7 +162,7 @@ def compared(function, *arguments):
     for _ in range(2):
         plain, compiled = copies(arguments), copies(arguments)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("ZWANG_LOOPS", "0")  # for the loops that it calls
+            patch.setenv("ZWANG_LLVM", "kernels")  # for the loops that it calls
             expected = function.function(*plain)
         found = function(*compiled)
         np.testing.assert_array_equal(found, expected)

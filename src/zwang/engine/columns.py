@@ -7,31 +7,45 @@ one direction is a few times the size of the equations.
 
 from __future__ import annotations
 
-from typing import Any
+import ctypes
+from typing import TYPE_CHECKING
 
 from zwang.engine.blocks.algebra import zeros
-from zwang.engine.blocks.play import Loaded, Ports
-from zwang.kernels.element import Kernel
+from zwang.kernels.call import call
 from zwang.kernels.element import compile as compile_kernel
 from zwang.kernels.emit import ENTRY_POINT
 from zwang.kernels.expression import Port
-from zwang.kernels.llvm import load, object_code
+from zwang.kernels.glue import GlueKernel
+
+if TYPE_CHECKING:
+    from zwang.kernels.element import Kernel
 
 __all__ = ["ColumnsKernel"]
 
 
-class ColumnsKernel(Kernel):
+class ColumnsKernel(GlueKernel):
     """(q, v, t, p) → J, column after column, from (q, v, t, p, direction) → J·direction."""
 
     def __init__(self, name: str, product: Kernel) -> None:
         n = product.outputs[0].size
         nothing = compile_kernel(zeros(n))
         self._kept = product, nothing  # the code below holds their addresses
-        code = load(object_code(_loop(product.address, nothing.address, n)))
-        ports: Any = Ports(product.inputs[:-1], (Port(name, n * n),))
-        work_size = n + max(product.work_size, nothing.work_size)
-        loaded: Any = Loaded(code, work_size)
-        super().__init__(name, ports, 1, loaded)
+
+        def plain(q: int, v: int, t: int, p: int, out: int, work: int) -> None:
+            direction, rest = (ctypes.c_double * n).from_address(work), work + 8 * n
+            direction[:] = [0.0] * n
+            for k in range(n):
+                direction[k] = 1.0
+                call(product.address, q, v, t, p, work, out + 8 * n * k, rest)
+                direction[k] = 0.0
+
+        super().__init__(
+            name,
+            (product.inputs[:-1], (Port(name, n * n),)),
+            lambda: _loop(product.address, nothing.address, n),
+            plain,
+            n + max(product.work_size, nothing.work_size),
+        )
 
 
 def _loop(product: int, nothing: int, n: int) -> str:

@@ -32,6 +32,7 @@ __all__ = [
     "accelerate",
     "entries_of",
     "law_slope",
+    "least_norm",
     "project",
     "seen_by",
     "triplets",
@@ -67,6 +68,8 @@ class Expressions:
     singular_mass : whether M may be singular.
     multipliers, law : symbols λ and the non-ideal force C(q, v, t, p, λ) that depends on them, or
         None when `force` holds all of C.
+    pressures : symbols n, their values as functions of λ, and the same law as one that is linear in
+        n; or None.
     acceleration : v̇ where it is known and nothing constrains; M and force are not used then.
     """
 
@@ -94,6 +97,7 @@ class Expressions:
     singular_mass: bool = False
     multipliers: casadi.SX | None = None
     law: casadi.SX | None = None
+    pressures: tuple[casadi.SX, casadi.SX, casadi.SX] | None = None
     acceleration: casadi.SX | None = None
 
 
@@ -236,6 +240,8 @@ def accelerate(e: Expressions) -> tuple[casadi.SX, casadi.SX, Factor | None]:
     factor = Factor(e, e.A)
     if e.law is None:
         a, lam = factor.respond(e.force, e.b)
+    elif e.pressures is not None:
+        a, lam = _under_pressures(e, factor)
     else:
         a, lam = _with_law(e, factor)
     return a, lam, factor
@@ -274,6 +280,67 @@ def _with_law(e: Expressions, factor: Factor) -> tuple[casadi.SX, casadi.SX]:
     gap = ca.norm_1(caused[seen] - lam[seen])
     size = ca.norm_1(caused[seen]) + ca.norm_1(ideal)
     return ca.if_else(gap > LAW_TOLERANCE * size, ca.SX(float("nan")), a), caused
+
+
+def _under_pressures(e: Expressions, factor: Factor) -> tuple[casadi.SX, casadi.SX]:
+    """`_with_law` of a law that is linear in a few numbers n(λ).
+
+    λ = λ₀ + Λ n is linear in them, so that one solve for each leaves n = n(λ₀ + Λ n) to Newton's
+    method: a number or two in place of all multipliers that the law looks at.
+    """
+    import casadi as ca
+
+    assert e.pressures is not None
+    assert e.multipliers is not None
+    n, values, force = e.pressures
+    none, slopes = ca.SX.zeros(factor.m, 1), ca.jacobian(force, n)
+    at_rest = ca.substitute(force, n, ca.SX.zeros(n.shape))
+    a, lam = factor.respond(e.force + at_rest, e.b)
+    responses = [factor.respond(slopes[:, k], none) for k in range(n.numel())]
+    a_of, lam_of = (ca.horzcat(*(r[i] for r in responses)) for i in (0, 1))
+    caused = ca.substitute(values, e.multipliers, lam + ca.mtimes(lam_of, n))
+    slope = ca.SX.eye(n.numel()) - ca.jacobian(caused, n)
+    first = x = ca.substitute(values, e.multipliers, lam)
+    for _ in range(LAW_STEPS):
+        there, J = (ca.substitute(y, n, x) for y in (caused, slope))
+        x = x - ca.solve(J, x - there)
+    gap = ca.norm_1(x - ca.substitute(caused, n, x))
+    agree = gap <= LAW_TOLERANCE * (ca.norm_1(x) + ca.norm_1(first))
+    a = ca.if_else(agree, a + ca.mtimes(a_of, x), ca.SX(float("nan")))
+    return a, lam + ca.mtimes(lam_of, x)
+
+
+def least_norm(e: Expressions, gone: casadi.SX) -> tuple[casadi.SX, casadi.SX]:
+    """Matrices that turn the multipliers of rows that act into those of least norm of all rows.
+
+    With G = X A the rows that are gone, λ_G = (1 + X Xᵀ)⁻¹ X λ, and λ − Xᵀ λ_G is left for those
+    that act: the same force, shared among all. Returned are X of shape (gone, m) and the first
+    factor, such that λ_G is its product with λ.
+    """
+    import casadi as ca
+
+    factor = Factor(e, e.A)
+    none = ca.SX.zeros(factor.m, 1)
+    X = ca.horzcat(*(-factor.respond(gone[k, :].T, none)[1] for k in range(gone.shape[0]))).T
+    return X, _solved(ca.SX.eye(gone.shape[0]) + ca.mtimes(X, X.T), X)
+
+
+def _solved(S: casadi.SX, right: casadi.SX) -> casadi.SX:
+    """S⁻¹ right for a positive definite S, by elimination."""
+    import casadi as ca
+
+    n = S.shape[0]
+    S, x = ca.SX(ca.densify(S)), ca.SX(ca.densify(right))
+    for k in range(n):
+        for i in range(k + 1, n):
+            factor = S[i, k] / S[k, k]
+            S[i, k:] = S[i, k:] - factor * S[k, k:]
+            x[i, :] = x[i, :] - factor * x[k, :]
+    for k in reversed(range(n)):
+        for i in range(k + 1, n):
+            x[k, :] = x[k, :] - S[k, i] * x[i, :]
+        x[k, :] = x[k, :] / S[k, k]
+    return x
 
 
 def _of_unit_length(e: Expressions) -> casadi.SX:

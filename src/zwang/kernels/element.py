@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import logging
-import os
 import struct
 import threading
 from functools import cached_property
@@ -18,6 +16,7 @@ import numpy as np
 from zwang.errors import InputError
 from zwang.kernels import cache as disk
 from zwang.kernels.expression import read
+from zwang.kernels.settings import FAILURES, llvm_failed, target, uses_llvm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,14 +38,12 @@ __all__ = [
 ]
 
 LANES = (1, 2, 4, 8)
-_LOG = logging.getLogger("zwang.kernels")
 _WORK_ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 
 _lock = threading.RLock()
 _counts = {"compilations": 0, "cache hits": 0}
 # Code already in this process. It is dropped when the last kernel that uses it is.
-_loaded: WeakValueDictionary[tuple[str, int, frozenset[int], bool], _Code] = WeakValueDictionary()
-_failure_told = False
+_loaded: WeakValueDictionary[tuple[Any, ...], _Code] = WeakValueDictionary()
 
 
 def compilations() -> int:
@@ -204,7 +201,7 @@ def compile(  # noqa: A001 - used as kernels.compile
     """Kernel of a CasADi function.
 
     Equal expressions share their code, in memory and on disk; the numbers that go into a kernel
-    are arguments, so new values never compile anything. With ``ZWANG_JIT=0`` in the environment,
+    are arguments, so new values never compile anything. With ``ZWANG_LLVM=off`` in the environment,
     and after one logged warning where compiling fails, the kernel runs on CasADi's machine.
 
     Parameters
@@ -230,10 +227,10 @@ def compile_expression(
 ) -> Kernel:
     """Kernel of a list of instructions; outputs that nothing is stored to are left as they are."""
     common = frozenset(shared) if lanes > 1 else frozenset()
-    wanted = os.environ.get("ZWANG_JIT", "1").strip().lower() not in {"0", "false", "no", "off"}
+    wanted = uses_llvm("kernels")
     with _lock:
         # Held by a local name until the kernel holds it: the table's references are weak.
-        key = (expression.digest, lanes, common, wanted)
+        key = (expression.digest, lanes, common, target() if wanted else None)
         code = _loaded.get(key)
         if code is None:
             make = _compiled_code if wanted else _interpreted
@@ -249,31 +246,23 @@ def _interpreted(expression: Expression, lanes: int, shared: frozenset[int]) -> 
 
 def _compiled_code(expression: Expression, lanes: int, shared: frozenset[int]) -> _Code:
     """Code from the cache or compiled now; on CasADi's machine if this platform cannot."""
-    global _failure_told  # noqa: PLW0603 - one warning a process
     try:
         return _from_cache_or_compiler(expression, lanes, shared)
-    except (ImportError, OSError, RuntimeError, AttributeError) as error:
-        if not _failure_told:
-            _failure_told = True
-            _LOG.warning(
-                "kernels cannot be compiled on this platform (%s: %s); they run on CasADi's "
-                "machine: same numbers, slower",
-                type(error).__name__,
-                error,
-            )
+    except FAILURES as error:
+        llvm_failed(error)
         return _interpreted(expression, lanes, shared)
 
 
 def _from_cache_or_compiler(expression: Expression, lanes: int, shared: frozenset[int]) -> _Code:
     from zwang.kernels.emit import assemble
-    from zwang.kernels.llvm import host, load, object_code
+    from zwang.kernels.llvm import host, is_object_code, load, object_code
 
     version = disk.source_digest(Path(__file__).parent)
     key = hashlib.sha256(
         f"{expression.digest} {lanes} {sorted(shared)} {host().identity} {version}".encode()
     ).hexdigest()
     header = struct.Struct("<q")  # length of the work array, before the object code
-    stored = disk.load(disk.KERNELS, key)
+    stored = disk.load(disk.KERNELS, key, lambda found: is_object_code(found[header.size :]))
     if stored is None:
         assembly = assemble(expression, lanes=lanes, fma=host().fma, shared=shared)
         work_size, machine_code = assembly.work_size, object_code(assembly.text)

@@ -12,7 +12,8 @@ and called with arrays, numbers and tuples of them. `zwang.kernels.loops` tells 
 say. A loop whose code is in the cache needs llvmlite and nothing else to run.
 
 The key of the cache holds the sources that loops are made of and the processor; damaged or missing
-files mean one more compilation. With ``ZWANG_LOOPS=0`` in the environment loops are plain Python.
+files mean one more compilation. With ``ZWANG_LLVM=off`` in the environment, and after one logged
+warning where LLVM fails, loops run as the plain Python they are, to the same results.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import logging
-import os
 import sys
 import threading
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -31,6 +32,8 @@ import numpy as np
 
 from zwang.kernels import cache as disk
 from zwang.kernels.loops.kinds import BOOL, COMPLEX, FLOAT, INT, Array, Number
+from zwang.kernels.plain import in_python, inside, plain_function
+from zwang.kernels.settings import FAILURES, llvm_failed, uses_llvm
 
 if TYPE_CHECKING:
     from zwang.kernels.llvm import LoadedCode
@@ -82,7 +85,7 @@ class CompiledLoop:
             function,
         )
         self.loaded = 0
-        self._entries: dict[Any, Callable[..., Any]] = {}
+        self._entries: dict[Any, Callable[..., Any] | None] = {}
         self._code: list[LoadedCode] = []
         self._things: Any = None
         #: The C function that was used last; it gives back arguments that are not for it.
@@ -100,39 +103,54 @@ class CompiledLoop:
 
     def _first(self, arguments: tuple[Any, ...]) -> Any:
         """Run it for arguments that are not like the last ones."""
-        if os.environ.get("ZWANG_LOOPS", "1") == "0":
-            return self.function(*arguments)
+        if inside() or not uses_llvm("loops"):
+            return in_python(self._plain_function, arguments)
         arguments = _plain(arguments)
         forms = tuple(map(_form, arguments))
         with _lock:
             if forms not in self._entries:
                 self._entries[forms] = self._entry(forms)
-            entry = self._latest = self._entries[forms]
+            entry = self._entries[forms]
+        if entry is None:
+            return in_python(self._plain_function, arguments)
+        self._latest = entry
         result = entry(arguments, self._things)
         if result is arguments:
             raise TypeError(f"{self.name} takes no such arguments")
         return result
 
-    def _entry(self, forms: tuple[Any, ...]) -> Callable[..., Any]:
-        """The C function for arguments of these forms, from the cache or compiled now."""
-        from zwang.kernels.llvm import load, object_code
+    @cached_property
+    def _plain_function(self) -> Callable[..., Any]:
+        return plain_function(self.function)
+
+    def _entry(self, forms: tuple[Any, ...]) -> Callable[..., Any] | None:
+        """The C function for arguments of these forms; None where LLVM fails."""
+        try:
+            loaded = self._loaded_code(forms)
+        except FAILURES as error:
+            llvm_failed(error)
+            return None
+        self._code.append(loaded)
+        return _ENTRY(loaded.address)
+
+    def _loaded_code(self, forms: tuple[Any, ...]) -> LoadedCode:
+        """Code for arguments of these forms, from the cache or compiled now."""
+        from zwang.kernels.llvm import is_object_code, load, object_code
         from zwang.kernels.loops.entry import things
 
-        key = self._key(forms)
-        code = disk.load(disk.LOOPS, key) if key else None
-        if code is None:
-            from zwang.kernels.loops.translate import translate
-
-            _LOG.info("compiling %s for this machine; later runs load it", self.name)
-            code = object_code(translate(self, forms), optimised=True)
-            if key:
-                disk.save(disk.LOOPS, key, code)
-        else:
-            self.loaded += 1
-        loaded = load(code)
-        self._code.append(loaded)
         self._things = things()
-        return _ENTRY(loaded.address)
+        key = self._key(forms)
+        code = disk.load(disk.LOOPS, key, is_object_code) if key else None
+        if code is not None:
+            self.loaded += 1
+            return load(code)
+        from zwang.kernels.loops.translate import translate
+
+        _LOG.info("compiling %s for this machine; later runs load it", self.name)
+        code = object_code(translate(self, forms), optimised=True)
+        if key:
+            disk.save(disk.LOOPS, key, code)
+        return load(code)
 
     def _key(self, forms: tuple[Any, ...]) -> str | None:
         """Everything compiled code depends on; None if there is no telling."""

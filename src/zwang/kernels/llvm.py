@@ -1,5 +1,8 @@
 """Machine code in process: LLVM assembly → object code → an address to call.
 
+Code is for the processor at hand, with all it can do, unless ``ZWANG_LLVM_TARGET`` names a level
+of the x86-64 family: ``x86-64``, ``x86-64-v2``, ``x86-64-v3`` or ``x86-64-v4``.
+
 Optimisation passes run for time loops alone. The instruction list of a kernel has no repeated or
 dead values and no loops, so they find nothing to do (measured: same speed), while instruction
 selection, scheduling and register allocation, which matter, belong to the code generator.
@@ -7,16 +10,29 @@ selection, scheduling and register allocation, which matter, belong to the code 
 
 from __future__ import annotations
 
+import platform
+import struct
 import threading
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from zwang.errors import InputError
 from zwang.kernels.emit import ENTRY_POINT
 from zwang.kernels.libm import addresses
+from zwang.kernels.settings import FAILURES, TARGET, target, uses_llvm
 from zwang.kernels.writer import LIBRARY_PREFIX
 
-__all__ = ["Host", "LoadedCode", "host", "load", "object_code"]
+__all__ = [
+    "Host",
+    "LoadedCode",
+    "host",
+    "identity",
+    "is_object_code",
+    "load",
+    "object_code",
+    "targets",
+]
 
 # LLVM's code generator levels go from 0 to 3; 2 and 3 give the same code here.
 _CODE_GENERATOR_LEVEL = 2
@@ -45,8 +61,63 @@ class Host:
     fma: bool
 
 
-@cache
+#: What processors of each level can do beyond those of the level before, as LLVM calls it.
+_LEVELS: dict[str, tuple[str, ...]] = {
+    "x86-64": ("sse2",),
+    "x86-64-v2": ("cx16", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3"),
+    "x86-64-v3": ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"),
+    "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
+}
+
+
 def host() -> Host:
+    """The machine that code is compiled for; prepares LLVM.
+
+    Raises
+    ------
+    InputError
+        This processor cannot run what ``ZWANG_LLVM_TARGET`` asks for.
+    """
+    chosen = target()
+    if chosen != "native" and chosen not in targets():
+        known = chosen in _LEVELS
+        raise InputError(
+            f"environment variable {TARGET}",
+            found=f"{chosen!r}, which this processor ({_native().cpu}) cannot run"
+            if known
+            else repr(chosen),
+            expected=f"one of {', '.join(targets())}",
+        )
+    return _host(chosen)
+
+
+@cache
+def targets() -> tuple[str, ...]:
+    """The names of targets that the processor at hand can run."""
+    native, found = _native(), ["native"]
+    if native.triple.startswith("x86_64"):
+        able = set(native.features.split(","))
+        for level, needed in _LEVELS.items():
+            if not all(f"+{name}" in able for name in needed):
+                break
+            found.append(level)
+    return tuple(found)
+
+
+def identity() -> str:
+    """All that the bits of results owe to processor and compiler, as text."""
+    compiled = [part for part in ("kernels", "loops") if uses_llvm(part)]
+    try:
+        load(object_code(f"define void @{ENTRY_POINT}() {{ ret void }}")) if compiled else None
+    except FAILURES:
+        compiled = []
+    if not compiled:
+        return f"{platform.system()} {platform.machine()} without LLVM"
+    return host().identity + ("" if len(compiled) > 1 else f" for {compiled[0]} alone")
+
+
+@cache
+def _native() -> Host:
     """The machine this process runs on; prepares LLVM for it."""
     import llvmlite
     import llvmlite.binding as llvm
@@ -68,6 +139,22 @@ def host() -> Host:
     )
 
 
+@cache
+def _host(name: str) -> Host:
+    """The machine, or a processor of some level in its place."""
+    native = _native()
+    if name == "native":
+        return native
+    levels = list(_LEVELS)
+    return Host(
+        triple=native.triple,
+        cpu=name,
+        features="",
+        identity=native.identity.replace(f"{native.cpu} {native.features}", name, 1),
+        fma=levels.index(name) >= levels.index("x86-64-v3"),
+    )
+
+
 def object_code(assembly: str, *, optimised: bool = False) -> bytes:
     """Compile LLVM assembly for this machine, `optimised` by passes first.
 
@@ -79,7 +166,7 @@ def object_code(assembly: str, *, optimised: bool = False) -> bytes:
     import llvmlite.binding as llvm
 
     with _lock:
-        machine = _target_machine()
+        machine = _target_machine(host())
         module = llvm.parse_assembly(assembly)
         module.triple = host().triple
         module.data_layout = str(machine.target_data)
@@ -99,10 +186,34 @@ class LoadedCode:
     owner: object
 
 
+def is_object_code(code: bytes) -> bool:
+    """Whether bytes have the frame of object code; LLVM ends the process where they have not."""
+    if code[:6] == b"\x7fELF\x02\x01":  # 64 bits, lowest byte first
+        if len(code) < _ELF_HEADER.size:
+            return False
+        fields = _ELF_HEADER.unpack_from(code)
+        first, size, count = fields[6], fields[11], fields[12]
+        return 0 < first <= first + size * count <= len(code)
+    kinds = (b"\xcf\xfa\xed\xfe", b"\x64\x86", b"\x64\xaa")  # of macOS, of Windows
+    return len(code) > _ELF_HEADER.size and code.startswith(kinds)
+
+
+#: Up to the section headers: where they begin, how long each is, how many there are.
+_ELF_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+
+
 def load(code: bytes) -> LoadedCode:
-    """Link object code into the process."""
+    """Link object code into the process.
+
+    Raises
+    ------
+    RuntimeError
+        It is no object code.
+    """
     import llvmlite.binding as llvm
 
+    if not is_object_code(code):
+        raise RuntimeError("these bytes are no object code")
     host()  # names of the C library's functions must be known before linking
     with _lock:
         engine = llvm.create_mcjit_compiler(
@@ -118,12 +229,12 @@ def load(code: bytes) -> LoadedCode:
 
 
 @cache
-def _target_machine() -> Any:  # llvmlite ships no types
+def _target_machine(machine: Host) -> Any:  # llvmlite ships no types
     import llvmlite.binding as llvm
 
-    return llvm.Target.from_triple(host().triple).create_target_machine(
-        cpu=host().cpu,
-        features=host().features,
+    return llvm.Target.from_triple(machine.triple).create_target_machine(
+        cpu=machine.cpu,
+        features=machine.features,
         opt=_CODE_GENERATOR_LEVEL,
         reloc="pic",
         codemodel="jitdefault",

@@ -7,22 +7,25 @@ to the code of its pattern, an addition for each argument, and the call itself.
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
 
 from zwang.engine.blocks.tape import OUT, SPACES, WORK, P, Stream
-from zwang.kernels import cache
-from zwang.kernels.element import Kernel
+from zwang.kernels import cache as disk
+from zwang.kernels.call import call
 from zwang.kernels.emit import ENTRY_POINT
-from zwang.kernels.llvm import host, load, object_code
+from zwang.kernels.glue import GlueKernel
+from zwang.kernels.llvm import host, is_object_code, load, object_code
 
 if TYPE_CHECKING:
     from zwang.kernels.expression import Port
     from zwang.kernels.llvm import LoadedCode
 
-__all__ = ["Loaded", "Ports", "TapeKernel"]
+__all__ = ["TapeKernel"]
 
 
-class TapeKernel(Kernel):
+class TapeKernel(GlueKernel):
     """A kernel that plays a tape; the same interface as any other.
 
     Parameters
@@ -40,31 +43,56 @@ class TapeKernel(Kernel):
         *,
         shared: bool = False,
     ) -> None:
-        player = _player(stream.patterns)
-        self._kept = stream, player  # the code below holds their addresses
-        code = load(object_code(_start(len(inputs), len(outputs), stream, player)))
-        ports: Any = Ports(inputs, outputs)
-        loaded: Any = Loaded(code, stream.work_size)
-        super().__init__(name, ports, lanes, loaded, frozenset([P] if shared else []))
+        self._kept: list[object] = [stream]  # the code below holds their addresses
+
+        def assembly() -> str:
+            player = _player(stream.patterns)
+            self._kept.append(player)
+            return _start(len(inputs), len(outputs), stream, player)
+
+        super().__init__(
+            name,
+            (inputs, outputs),
+            assembly,
+            _in_python(len(inputs), len(outputs), stream),
+            stream.work_size,
+            lanes=lanes,
+            shared=frozenset([P] if shared else []),
+        )
 
 
-class Ports:
-    """Inputs and outputs, as a kernel asks for them."""
-
-    def __init__(self, inputs: tuple[Port, ...], outputs: tuple[Port, ...]) -> None:
-        self.inputs, self.outputs = inputs, outputs
+def _spaces(inputs: int, outputs: int) -> list[int]:
+    """The spaces that the arguments of the kernel are."""
+    return [*range(inputs), *(OUT + k for k in range(outputs)), WORK]
 
 
-class Loaded:
-    """Code in memory and what it needs, as a kernel asks for them."""
+def _in_python(inputs: int, outputs: int, stream: Stream) -> Callable[..., None]:
+    """What the kernel does, call after call, where LLVM is not used."""
+    spaces = _spaces(inputs, outputs)
 
-    def __init__(self, loaded: object, work_size: int) -> None:
-        self.loaded, self.work_size, self.compiled = loaded, work_size, True
+    @cache
+    def calls() -> list[tuple[int, list[tuple[int, int]]]]:
+        """Address of the kernel and, for each argument, its space and offset."""
+        words, found, at = stream.words.tolist(), [], 0
+        while at < len(words):
+            number, pattern = words[at] >> 16, (*stream.patterns[words[at] & 0xFFFF], WORK)
+            end = at + 1 + len(pattern)
+            arguments = list(zip(pattern, words[at + 1 : end], strict=True))
+            found.append((stream.kernels[number].address, arguments))
+            at = end
+        return found
+
+    def plain(*pointers: int) -> None:
+        bases = {space: at or 0 for space, at in zip(spaces, pointers, strict=True)}  # None: null
+        for address, arguments in calls():
+            call(address, *(bases[space] + offset for space, offset in arguments))
+
+    return plain
 
 
 def _start(inputs: int, outputs: int, stream: Stream, player: LoadedCode) -> str:
     """LLVM assembly of the kernel: the player, with the addresses of this tape."""
-    spaces = [*range(inputs), *(OUT + k for k in range(outputs)), WORK]
+    spaces = _spaces(inputs, outputs)
     parameters = ", ".join(f"ptr %a{space}" for space in spaces)
     lines = [
         f"define void @{ENTRY_POINT}({parameters}) nounwind {{",
@@ -92,10 +120,10 @@ def _player(patterns: list[tuple[int, ...]]) -> LoadedCode:
     """The loop for tapes with some patterns of calls, from the cache on disk where it is there."""
     text = _loop(patterns)
     key = hashlib.sha256(f"player {text} {host().identity}".encode()).hexdigest()
-    code = cache.load(cache.KERNELS, key)
+    code = disk.load(disk.KERNELS, key, is_object_code)
     if code is None:
         code = object_code(text)
-        cache.save(cache.KERNELS, key, code)
+        disk.save(disk.KERNELS, key, code)
     return load(code)
 
 

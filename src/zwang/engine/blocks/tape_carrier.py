@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zwang.engine.blocks.play import Loaded, Ports
 from zwang.engine.carrier import Carrier, through
+from zwang.kernels.call import call
 from zwang.kernels.element import Kernel
 from zwang.kernels.element import compile as compile_kernel
 from zwang.kernels.emit import ENTRY_POINT
-from zwang.kernels.llvm import load, object_code
+from zwang.kernels.glue import GlueKernel
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -64,17 +64,25 @@ class TapeCarrier(Carrier):
         return _After(self.leaving, compile_kernel(function, name=name))
 
 
-class _After(Kernel):
+class _After(GlueKernel):
     """A kernel of (q, v, t, p) with one result, evaluated where another kernel leads."""
 
     def __init__(self, first: Kernel, then: Kernel) -> None:
-        q, v = (port.size for port in first.outputs)
+        nq, nv = (port.size for port in first.outputs)
         self._kept = first, then  # the code below holds their addresses
-        work_size = q + v + max(first.work_size, then.work_size)
-        code = load(object_code(_both(first.address, then.address, q, v)))
-        ports: Any = Ports(first.inputs, then.outputs)
-        loaded: Any = Loaded(code, work_size)
-        super().__init__(then.name, ports, 1, loaded)
+
+        def plain(q: int, v: int, t: int, p: int, out: int, work: int) -> None:
+            there, rest = work + 8 * nq, work + 8 * (nq + nv)
+            call(first.address, q, v, t, p, work, there, rest)
+            call(then.address, work, there, t, p, out, rest)
+
+        super().__init__(
+            then.name,
+            (first.inputs, then.outputs),
+            lambda: _both(first.address, then.address, nq, nv),
+            plain,
+            nq + nv + max(first.work_size, then.work_size),
+        )
 
 
 def _both(first: int, then: int, q: int, v: int) -> str:
