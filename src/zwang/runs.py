@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from zwang.errors import InputError, shown
+from zwang.errors import DamageError, InputError, shown
+from zwang.integrators.settings import Coordinates
 from zwang.run.claims import claims
 from zwang.run.instants import with_instants
 from zwang.run.records import StoredRun, require_same_events, require_same_model
@@ -28,6 +29,8 @@ __all__ = ["load", "resume", "verify"]
 #: The check of a run integrates this much more tightly than the run, so that what is compared is
 #: the error of the run.
 CHECK_FACTOR = 0.1
+#: States of each stretch at which its program is compared with the full terms of the system.
+LOOKS = 5
 
 
 class _HasSystem(Protocol):
@@ -154,9 +157,10 @@ def verify(
     """Check that a stored run is what was written, and a motion of its system.
 
     Hashes tell damage. What has sound hashes is asked whether it is a motion: residuals at every
-    saved state, the motion from each saved state to the next within ten tolerances, the energy and
-    Gauss's principle at a sample. An edit above ten tolerances is found even if its hashes were
-    written anew.
+    saved state, the motion from each saved state to the next within ten tolerances, in the
+    coordinates of the system, the energy and Gauss's principle at a sample, and whether the program
+    that made it agrees with the full terms. An edit above ten tolerances is found even if its
+    hashes were written anew.
 
     Parameters
     ----------
@@ -171,7 +175,7 @@ def verify(
     Verification
         True in a condition if the run is honest; printed, it says what was found.
     """
-    from zwang.simulation.between import propagate
+    from zwang.simulation.between import disagreements, propagate
 
     for name, count in (("intervals", intervals), ("sample", sample)):
         if not (count is None and name == "intervals") and not isinstance(count, int | np.integer):
@@ -179,13 +183,17 @@ def verify(
         if count is not None and count < 1:
             raise InputError(name, found=repr(count), expected="one or more")
     system = _system_of(system)
-    stored = read_store(path)
-    if stored.damage:
-        return Verification(Verdict.DAMAGED, stored.damage, {}, {"chunks": len(stored.commits)})
     try:
-        run = load(path, system)
-    except InputError as error:
-        return Verification(Verdict.TAMPERED, (str(error),))
+        stored = read_store(path)
+        damage = stored.damage or tuple(stored.lesser_damage())
+        if damage:
+            return Verification(Verdict.DAMAGED, damage, {}, {"chunks": len(stored.commits)})
+        try:
+            run = load(path, system)
+        except InputError as error:
+            return Verification(Verdict.OTHER_MODEL, (str(error),))
+    except DamageError as error:
+        return Verification(Verdict.DAMAGED, (str(error),))
     tolerance = max(run.settings.tolerance * CHECK_FACTOR, 1e-14)
     assert isinstance(run, StoredRun)
     # The most accurate method that is fit for the motion.
@@ -201,6 +209,11 @@ def verify(
         return go
 
     ways = Ways(
-        way(tolerance=tolerance, integrator=method), way(), way(step=0.5 * run.settings.step)
+        # In the coordinates of the system, whatever the run was carried in.
+        way(tolerance=tolerance, integrator=method, coordinates=Coordinates.ABSOLUTE),
+        way(),
+        way(coordinates=Coordinates.ABSOLUTE),
+        way(step=0.5 * run.settings.step),
     )
-    return check_motion(whole, ways, claims(run), intervals=intervals, sample=sample)
+    doubts = disagreements(whole, LOOKS)
+    return check_motion(whole, ways, claims(run), doubts, intervals=intervals, sample=sample)

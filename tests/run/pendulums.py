@@ -1,6 +1,8 @@
-"""Small systems for the tests of runs; also the program that is killed in `test_resume`."""
+"""Small systems for the tests of runs; also the programs that are killed and race."""
 
 import sys
+import time
+from pathlib import Path
 
 import numpy as np
 
@@ -50,9 +52,28 @@ CASES = {
 LONG = {"until": 16000.0, "store_every": 0.0}
 
 
-if __name__ == "__main__":
-    # Once in little, so that everything is compiled and loaded.
-    pendulum().simulate(*START, until=1.0, store=sys.argv[1] + "-first")
+def _resume(path):
+    """Resume when a file says so, and tell what came of it."""
+    go = Path(f"{path}-go")
+    pendulum().simulate(*START, until=1.0)
     print("ready", flush=True)
-    pendulum().simulate(*START, **LONG, store=sys.argv[1])
+    while not go.exists():
+        time.sleep(0.0005)
+    try:
+        zw.resume(path, pendulum(), store_every=0.0)
+    except zw.StoreError as error:
+        print(error, flush=True)
+    else:
+        print("done", flush=True)
+
+
+def _simulate(path):
+    # Once in little, so that everything is compiled and loaded.
+    pendulum().simulate(*START, until=1.0, store=path + "-first")
+    print("ready", flush=True)
+    pendulum().simulate(*START, **LONG, store=path)
     print("done", flush=True)
+
+
+if __name__ == "__main__":
+    (_resume if sys.argv[2:] == ["resume"] else _simulate)(sys.argv[1])

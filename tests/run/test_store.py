@@ -12,6 +12,7 @@ import zwang as zw
 from zwang import DamageError, StoreError
 from zwang.run import store as storage
 from zwang.run.store import Store, read_store
+from zwang.run.verify import Verdict
 
 RECORD = Path("time", "record")
 
@@ -202,8 +203,11 @@ def test_chunks_before_the_damage_can_be_read(system, tmp_path):
     assert part.q.tobytes() == whole[: len(part)].tobytes()
 
 
-def test_a_damaged_memory_of_the_loop_is_not_resumed_from(system, tmp_path, monkeypatch):
+@pytest.mark.parametrize("states", [1, 2])
+def test_damaged_memory_of_the_loop_is_not_gone_on_from(system, tmp_path, monkeypatch, states):
+    """Of two memories the one before is taken; without either the run cannot go on."""
     path = tmp_path / "run"
+    whole = system.simulate(*START, until=400.0)
     commit = Store.commit
 
     def dying(self, *arguments):
@@ -215,12 +219,90 @@ def test_a_damaged_memory_of_the_loop_is_not_resumed_from(system, tmp_path, monk
         patch.setattr(Store, "commit", dying)
         with pytest.raises(KeyboardInterrupt):
             stored_in_chunks(system, path)
-    state = max((path / RECORD).glob("state-*.npz"))
-    content = bytearray(state.read_bytes())
-    content[len(content) // 2] ^= 1
-    state.write_bytes(content)
-    with pytest.raises(DamageError, match="state after chunk 1"):
-        zw.resume(path, system)
+    kept = sorted((path / RECORD).glob("state-*.npz"))
+    assert len(kept) == 2
+    for state in kept[2 - states :]:
+        content = bytearray(state.read_bytes())
+        content[len(content) // 2] ^= 1
+        state.write_bytes(content)
+    outcome = zw.verify(path, system)
+    assert outcome.verdict is Verdict.DAMAGED
+    assert "state after chunk 1 is not what was written" in str(outcome)
+    rows = len(zw.load(path, system))  # states that were saved can be read
+    if states == 2:
+        with pytest.raises(DamageError, match="state after chunk 1"):
+            zw.resume(path, system)
+        return
+    resumed = zw.resume(path, system)
+    assert resumed.q.tobytes() == whole.q.tobytes()
+    assert len(resumed) > rows
+    assert "gone on from chunk 0" in resumed.notes[-1]
+    assert zw.verify(path, system)
+
+
+def test_the_last_commit_of_a_finished_run_is_missed(system, tmp_path):
+    path = tmp_path / "run"
+    whole = stored_in_chunks(system, path)
+    commits = sorted((path / RECORD).glob("commit-*.json"))
+    commits[-1].unlink()
+    outcome = zw.verify(path, system)
+    assert outcome.verdict is Verdict.DAMAGED
+    assert f"{len(commits) - 1} chunks, and {len(commits)} were committed" in str(outcome)
+    with pytest.raises(DamageError, match="were committed"):
+        zw.load(path, system)
+    resumed = zw.resume(path, system)  # the memory before it is still there
+    assert resumed.q.tobytes() == whole.q.tobytes()
+    assert zw.verify(path, system)
+
+
+def test_the_last_commit_of_an_interrupted_run_is_missed(system, tmp_path, monkeypatch):
+    path, commit = tmp_path / "run", Store.commit
+    whole = system.simulate(*START, until=400.0)
+
+    def dying(self, *arguments):
+        if self._commits == 2:
+            raise KeyboardInterrupt
+        commit(self, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "commit", dying)
+        with pytest.raises(KeyboardInterrupt):
+            stored_in_chunks(system, path)
+    (path / RECORD / "commit-000001.json").unlink()
+    assert "1 chunks, and 2 were committed" in str(zw.verify(path, system))
+    assert zw.resume(path, system).q.tobytes() == whole.q.tobytes()
+
+
+def test_other_tools_are_told_of_the_end_at_once_or_not_at_all(system, tmp_path, monkeypatch):
+    """A kill while attributes are written leaves none of them, or all."""
+    import zarr
+
+    def killed(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(zarr.Group, "update_attributes", killed)
+        patch.setattr(zarr, "consolidate_metadata", killed)
+        with pytest.raises(KeyboardInterrupt):
+            stored_in_chunks(system, tmp_path / "run")
+    assert read_store(tmp_path / "run").closed
+    assert zw.verify(tmp_path / "run", system)
+
+
+def test_a_run_killed_before_other_tools_were_told_of_its_end_is_told_of(
+    system, tmp_path, monkeypatch
+):
+    def killed(self, attributes):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "close", killed)
+        with pytest.raises(KeyboardInterrupt):
+            stored_in_chunks(system, tmp_path / "run")
+    assert not read_store(tmp_path / "run").closed
+    assert zw.resume(tmp_path / "run", system).finished
+    assert read_store(tmp_path / "run").closed
+    assert zw.verify(tmp_path / "run", system)
 
 
 def test_other_versions_are_refused_with_their_names(system, tmp_path, monkeypatch):

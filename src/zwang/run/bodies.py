@@ -9,9 +9,10 @@ import numpy as np
 
 from zwang.bodies.inertia import vector
 from zwang.bodies.pose import SCALAR
+from zwang.bodies.wrench import joint_wrench, pose
 from zwang.errors import InputError, UnknownNameError
 from zwang.formulations.lazy import computed_once
-from zwang.rotation.quaternion import from_rotation_matrix, rotation_matrix
+from zwang.rotation.quaternion import from_rotation_matrix
 from zwang.run.turns import followed
 from zwang.terms import FloatArray
 
@@ -105,21 +106,14 @@ def body_motion(run: Run, name: str) -> BodyMotion:
 
 def poses(run: Run, body: Body) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Centre of mass, rotation, velocity and angular velocity in world axes of one body."""
-    q_starts, v_starts = mechanism_of(run).parts.places
-    i = body.index
-    q, v = run.q[:, q_starts[i] : q_starts[i + 1]], run.v[:, v_starts[i] : v_starts[i + 1]]
+    parts, i = mechanism_of(run).parts, body.index
+    center, R = pose(parts, i, run.q)
+    v = run.v[:, parts.places[1][i] : parts.places[1][i + 1]]
     if body.kind.plane is None:
-        R = rotation_matrix(q[:, 3:])
-        return q[:, :3], R, v[:, :3], (R @ v[:, 3:, None])[..., 0]
+        return center, R, v[:, :3], (R @ v[:, 3:, None])[..., 0]
     a, b, k = body.kind.plane
-    center, velocity, omega = (np.zeros((len(q), 3)) for _ in range(3))
-    # What the plane leaves alone stays where the body was placed.
-    center[:, k] = body.placement.point(body.inertia.center)[k]
-    center[:, [a, b]], velocity[:, [a, b]], omega[:, k] = q[:, :2], v[:, :2], v[:, 2]
-    R = np.broadcast_to(np.eye(3), (len(q), 3, 3)).copy()
-    first, second = (k + 1) % 3, (k + 2) % 3
-    R[:, first, first] = R[:, second, second] = q[:, 2]
-    R[:, second, first], R[:, first, second] = q[:, 3], -q[:, 3]
+    velocity, omega = np.zeros((len(v), 3)), np.zeros((len(v), 3))
+    velocity[:, [a, b]], omega[:, k] = v[:, :2], v[:, 2]
     return center, R, velocity, omega
 
 
@@ -173,20 +167,33 @@ def reaction(run: Run, name: str, axes: str = "world") -> Reaction:
             expected="a joint",
             advice="run.constraint_force gives its generalized force.",
         )
-    total = np.sum([run.constraint_force(e) for e in joint.elements], axis=0)
-    # On the second body, or what the first one gets, reversed.
-    marker, sign = (joint.b, 1.0) if joint.b.body >= 0 else (joint.a, -1.0)
-    body = parts.bodies[marker.body]
-    center, R, _, _ = poses(run, body)
-    force, about_center = _spatial(total, body, parts.places[1][body.index], R)
-    arm = R @ marker.arm
-    point = center + arm
-    moment = about_center - np.cross(arm, force)
-    force, moment = sign * force, sign * moment
+    total = run.constraint_force(name)
+    if joint.kind is not None and joint.kind.contact is not None:
+        total = total + np.concatenate([_pushed_apart(run, s, name) for s in run.segments])
+    toothed = joint.kind is not None and joint.kind.contact is not None
+    at = np.concatenate([_pitch_points(run, x, name) for x in run.segments]) if toothed else None
+    force, moment, point = joint_wrench(parts, joint, total, run.q, at)
     if axes != "world":
         seen = _axes(run, parts, joint.a if axes == "joint" else joint.b, own=axes == "joint")
         force, moment = (np.einsum("tji,tj->ti", seen, x) for x in (force, moment))
     return Reaction(name, force, moment, point, run)
+
+
+def _pushed_apart(run: Run, segment: Any, name: str) -> FloatArray:
+    """Generalized force by which teeth push apart, over a stretch of a run."""
+    here = slice(segment.first, segment.last)
+    lam = run.multipliers(name)[here]
+    state = run.q[here], run.v[here], run.t[here]
+    p = segment.system.parameter_vector(segment.parameters)
+    return segment.system.tooth_force(name, *state, lam, p)
+
+
+def _pitch_points(run: Run, segment: Any, name: str) -> FloatArray:
+    """Where teeth meet over a stretch of a run; of all joints, those that do not act too."""
+    here = slice(segment.first, segment.last)
+    system = mechanism_of(run)
+    p = system.parameter_vector(segment.parameters)
+    return system.pitch_point(name, run.q[here], run.t[here], p)
 
 
 def _axes(run: Run, parts: Any, marker: Marker, *, own: bool) -> FloatArray:
@@ -197,19 +204,6 @@ def _axes(run: Run, parts: Any, marker: Marker, *, own: bool) -> FloatArray:
         else poses(run, parts.bodies[marker.body])[1]
     )
     return R @ marker.axes if own else R
-
-
-def _spatial(
-    generalized: FloatArray, body: Body, start: int, R: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """World force, and world moment about the centre of mass, of a generalized force."""
-    own = generalized[:, start : start + body.kind.nv]
-    if body.kind.plane is None:
-        return own[:, :3], (R @ own[:, 3:, None])[..., 0]
-    a, b, k = body.kind.plane
-    force, moment = np.zeros((len(own), 3)), np.zeros((len(own), 3))
-    force[:, [a, b]], moment[:, k] = own[:, :2], own[:, 2]
-    return force, moment
 
 
 def _determinate(run: Run) -> list[dict[str, bool]]:

@@ -64,6 +64,10 @@ class ByElements(Protocol):
         """How well accelerations and multipliers satisfy the equations, relative, and powers."""
         ...
 
+    def full_terms(self, q: FloatArray, v: FloatArray, t: float, p: FloatArray) -> tuple[Any, ...]:
+        """M, Q, A, b, φ, ψ, q̇, a law of friction and multipliers that agree with it, at a state."""
+        ...
+
     def residual_ratios(
         self, q: FloatArray, v: FloatArray, t: FloatArray, parameters: Mapping[str, Any]
     ) -> FloatArray:

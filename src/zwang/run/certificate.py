@@ -27,6 +27,14 @@ __all__ = [
 SAMPLE = 200
 #: States that are solved at once.
 BATCH = 256
+#: States of each stretch that the motion is followed from, and for how long [s]: errors of the
+#: differences are of its square, and of the tolerance divided by it.
+FOLLOWED, AFTER = 6, 1e-3
+#: Beyond this the motion is another one.
+ASTRAY = 0.1
+ANOTHER_MOTION = (
+    "the motion does not follow these accelerations: it misses them by {:.1g}, relative"
+)
 
 
 @dataclass(frozen=True)
@@ -58,6 +66,8 @@ class RunCertificate:
     gauss_residual : of the returned acceleration, against Gauss's principle.
     acceleration_error, force_error : estimated errors of the returned numbers.
     formulations : those that applied at every state.
+    motion : how far the motion itself is from these accelerations, the median over some states; by
+        differences of states integrated from saved ones, as the run was, so that 1e-5 is none.
     """
 
     states: int
@@ -67,11 +77,14 @@ class RunCertificate:
     acceleration_error: Worst
     force_error: Worst
     formulations: tuple[str, ...]
+    motion: float = 0.0
 
     def __str__(self) -> str:
         lines = [f"certified at {self.states} saved states by {', '.join(self.formulations)}"]
         for name, label in _LABELS.items():
             lines.append(f"  {label:<38} {getattr(self, name)}")
+        if self.motion > ASTRAY:
+            lines.append(f"  {ANOTHER_MOTION.format(self.motion)}")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,7 +136,37 @@ def certify_run(run: Run, interval: float = 0.0) -> RunCertificate:
                     worst[name] = Worst(float(values[at]), float(t[at]))
             here = set(found.answers)
             formulations = here if formulations is None else formulations & here
-    return RunCertificate(len(chosen), **worst, formulations=tuple(sorted(formulations or ())))
+    return RunCertificate(
+        len(chosen),
+        **worst,
+        formulations=tuple(sorted(formulations or ())),
+        motion=_miss_of_motion(run),
+    )
+
+
+def _miss_of_motion(run: Run) -> float:
+    """How far the motion is from the accelerations of the full terms, relative, in the median.
+
+    Formulations may agree on accelerations that the program of the run never had. States shortly
+    after saved ones, as `Run.between` integrates them, tell those that it has.
+    """
+    if run.settings.step > 0.0 or len(run) < 2:
+        return 0.0
+    found = []
+    for segment in run.segments:
+        rows = range(segment.first, segment.last - 1)
+        for i in rows[:: max(len(rows) // FOLLOWED, 1)]:
+            t, v, system = float(run.t[i]), run.v[i], segment.system
+            h = min(AFTER, 0.25 * float(run.t[i + 1] - t))
+            if h < 1e-3 * AFTER:
+                continue
+            (first, second), moved = run.between(run, np.array([t + h, t + 2.0 * h]))[1], v
+            rate = (4.0 * first - second - 3.0 * moved) / (2.0 * h)
+            right = system.solve(run.q[i], v, t, parameters=segment.parameters).acceleration
+            size = np.linalg.norm(right) + np.linalg.norm(rate)
+            if size > 1e-6:
+                found.append(float(np.linalg.norm(rate - right) / size))
+    return float(np.median(found)) if found else 0.0
 
 
 _LABELS = {
@@ -158,6 +201,8 @@ def certificate_and_note(run: Run, interval: float) -> tuple[RunCertificate | No
     except ZwangError as error:
         return None, f"not certified: {error}"
     motion, force = found.acceleration_spread.value, found.force_spread.value
+    if found.motion > ASTRAY:
+        return found, f"not certified: {ANOTHER_MOTION.format(found.motion)}"
     return found, (
         f"certified at {found.states} saved states: {len(found.formulations)} formulations agree "
         f"to {motion:.0e} in v̇ and {force:.0e} in forces"

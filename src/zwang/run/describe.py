@@ -72,8 +72,8 @@ def versions() -> dict[str, str]:
     """All that the bits of a run depend on besides its model: packages and the processor."""
     from importlib.metadata import version  # loads a mail parser
 
-    from zwang.kernels.llvm import host
+    from zwang.kernels.llvm import identity
 
     packages = {name: version(name) for name in ("numpy", "casadi", "llvmlite")}
     python = platform.python_version()
-    return {"zwang": __version__, **packages, "python": python, "processor": host().identity}
+    return {"zwang": __version__, **packages, "python": python, "processor": identity()}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.errors import InputError, StoreError
+from zwang.errors import DamageError, InputError, StoreError
 from zwang.integrators.settings import Coordinates, Drift, OnSingular, Settings
 from zwang.run.certificate import RunCertificate
 from zwang.run.describe import describe_events, describe_model, versions
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "StoredRun",
+    "closing_attributes",
     "header_of",
     "news_of",
     "require_same_events",
@@ -124,6 +125,24 @@ class StoredRun(Run):
         watched: Mapping[str, Event] | None = None,
     ) -> StoredRun:
         """The run in a store, as far as it is committed."""
+        try:
+            return cls._of(stored, system, between, again, watched)
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise DamageError(  # what earlier versions wrote has no hash of its last commit
+                f"store {str(stored.path)!r}",
+                found=f"a record that cannot be understood ({type(error).__name__}: {error})",
+                expected="what was written",
+            ) from error
+
+    @classmethod
+    def _of(
+        cls,
+        stored: Stored,
+        system: System | None,
+        between: Callable[[Run, FloatArray], tuple[FloatArray, FloatArray]],
+        again: Callable[[float, FloatArray], Run] | None,
+        watched: Mapping[str, Event] | None,
+    ) -> StoredRun:
         run = cls.__new__(cls)
         commits, header = stored.commits, stored.header
         last = commits[-1] if commits else {"status": "", "finished": False, "notes": ()}
@@ -283,8 +302,11 @@ def save(run: Run, path: Any) -> None:
     store = Store.create(path, header, run.times, run.companions and run.companions())
     none = {"segments": 0, "events": 0, "ranks": 0}
     y = np.concatenate([run.q, run.v], axis=1)
-    store.commit([run.t], [y], {**news_of(run, none), "open": False}, None)
-    store.close(closing_attributes(run))
+    try:
+        store.commit([run.t], [y], {**news_of(run, none), "open": False}, None)
+        store.close(closing_attributes(run))
+    finally:
+        store.release()
 
 
 def closing_attributes(run: Run) -> dict[str, Any]:

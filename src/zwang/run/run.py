@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from operator import add
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
@@ -193,6 +193,14 @@ class Run:
     watched: Mapping[str, Event] = field(default_factory=dict, repr=False)
     times: FloatArray | None = field(default=None, repr=False)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickle and copy: all that it was made of, in memory; what was compiled is not."""
+        values = {f.name: getattr(self, f.name) for f in fields(Run) if f.init}
+        way = getattr(getattr(self.again, "func", self.again), "__qualname__", "")
+        if "<locals>" in way:  # of an ensemble, all of which would have to go along
+            values["again"] = None
+        return _remade, (values,)
+
     # --- keeping ----------------------------------------------------------------------------------
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -257,8 +265,9 @@ class Run:
 
         Parameters
         ----------
-        drawing : ``title=``, ``frames=`` of the animation, ``start=`` and ``end=`` of it [s],
-            ``traces=`` as for `draw`.
+        path : an earlier report there is replaced; anything else with ``overwrite=True`` alone.
+        drawing : ``title=``, ``overwrite=``, ``frames=`` of the animation, ``start=`` and ``end=``
+            of it [s], ``traces=`` as for `draw`.
         """
         from zwang.view.report import report
 
@@ -300,9 +309,9 @@ class Run:
     def error_estimate(self) -> ErrorEstimate:
         """Estimate of the global error at the saved states.
 
-        The difference to a second run at a hundredth of the tolerance, which costs about twice
-        what the run did; at a tenth, or for the least tolerances at ten times as much, where
-        rounding would decide.
+        The difference to a second run at a hundredth of the tolerance, in the coordinates of the
+        system whatever the first was carried in, which costs about twice what the run did; at a
+        tenth, or for the least tolerances at ten times as much, where rounding would decide.
         """
         from zwang.run.views import error_estimate
 
@@ -569,3 +578,8 @@ class Run:
             "constraint": np.concatenate(ideal),
             "nonideal": np.concatenate(nonideal),
         }
+
+
+def _remade(values: dict[str, Any]) -> Run:
+    """A run from its fields, in another process or as a copy."""
+    return Run(**values)

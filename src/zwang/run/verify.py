@@ -8,8 +8,9 @@ file can also write new hashes, so the mechanics is asked too:
 *   kinetic energy changes by the work of the forces;
 *   the acceleration is the one of Gauss's principle, at a sample of states.
 
-A file that fails the first question is damaged; one that passes it and fails the second was
-tampered with, or made by something else than the integrator it names.
+A file that fails the first question is damaged. One whose records contradict each other was
+tampered with. One that is no motion, or not as accurate as it was asked to be, is said to be that,
+with what was missed and by how much: nobody is accused of what an integrator may have done.
 """
 
 from __future__ import annotations
@@ -56,6 +57,14 @@ SEVERAL, SEVERAL_LIMIT = 20, 10.0
 #: steps taken anew lie elsewhere: 600. And by rounding, of some thousand steps.
 FIXED_LIMIT, BETWEEN_LIMIT, FIXED_ROUNDING = 100.0, 3000.0, 1e-11
 
+#: Where a state is further off than that, so many times the error that the same integrator makes
+#: there in steps of its own length is allowed for: forces that jump, or bend within a step, make
+#: the estimate of an honest one too small. It is begun so many mean steps before, to find its pace.
+OWN_LIMIT, LEAD = 10.0, 4.0
+
+#: Misses of less than so many limits may be errors of an integrator.
+GROSS = 100.0
+
 #: Residuals of saved states, relative; the integrator aims at a tenth of this.
 RESIDUAL_LIMIT = 1e-12
 
@@ -91,6 +100,9 @@ class Verdict(StrEnum):
     HONEST = "honest"
     DAMAGED = "damaged"
     TAMPERED = "tampered with"
+    OTHER_MODEL = "another model"
+    NO_MOTION = "no motion of its system"
+    INACCURATE = "less accurate than asked"
 
 
 @dataclass(frozen=True)
@@ -99,8 +111,8 @@ class Verification:
 
     Attributes
     ----------
-    verdict : honest, damaged (not what was written), or tampered with (written with sound hashes,
-        and no motion of the system).
+    verdict : honest; damaged (not what was written); tampered with (its records contradict each
+        other); made by another model; no motion of its system; or less accurate than asked.
     findings : what is wrong, sentences; empty when nothing is.
     figures : the largest value of each check in units of its limit; above one is a finding.
     checked : how many states and intervals were looked at.
@@ -139,11 +151,13 @@ class Ways(NamedTuple):
     ----------
     tightly : much more accurately than the run, by a method with error control.
     alike : as the run itself did.
+    carried : the same in the coordinates of the system: what errors its integrator makes.
     halved : the same with half its fixed step.
     """
 
     tightly: Propagate
     alike: Propagate
+    carried: Propagate
     halved: Propagate
 
 
@@ -152,6 +166,7 @@ class _Check:
     """Findings as they come up."""
 
     run: Run
+    records: list[str] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
     figures: dict[str, float] = field(default_factory=dict)
     checked: dict[str, int] = field(default_factory=dict)
@@ -163,12 +178,28 @@ class _Check:
             self.findings.append(sentence)
         self.figures[name] = max(self.figures.get(name, 0.0), value)
 
+    @property
+    def verdict(self) -> Verdict:
+        """What all of it comes to."""
+        if self.records:
+            return Verdict.TAMPERED
+        if not self.findings:
+            return Verdict.HONEST
+        worst = max(self.figures.values(), default=np.inf)
+        return Verdict.INACCURATE if 1.0 < worst <= GROSS else Verdict.NO_MOTION
+
     def count(self, name: str, count: int) -> None:
         self.checked[name] = self.checked.get(name, 0) + count
 
 
 def check_motion(
-    run: Run, ways: Ways, claims: Sequence[str], *, intervals: int | None, sample: int
+    run: Run,
+    ways: Ways,
+    claims: Sequence[str],
+    doubts: Sequence[str] = (),
+    *,
+    intervals: int | None,
+    sample: int,
 ) -> Verification:
     """Ask the mechanics whether a run is a motion of its system.
 
@@ -176,16 +207,19 @@ def check_motion(
     ----------
     run : with the instants of its events among its rows.
     claims : what is wrong already with what the run says of itself.
+    doubts : what the program of the run does that the full terms do not say.
     intervals : how many intervals between saved states to integrate anew, evenly spread; all if
         None.
     sample : how many states and intervals to take for Gauss's principle and the energy.
     """
     check = _Check(run, list(claims))
+    for doubt in doubts:
+        check.value("program", np.inf, doubt)
     try:
         if not all(np.isfinite(x).all() for x in (run.t, run.q, run.v)):
-            check.findings.append("there are states that are not finite")
+            check.records.append("there are states that are not finite")
         elif np.any(np.diff(run.t) < 0.0):
-            check.findings.append("time runs backwards")
+            check.records.append("time runs backwards")
         else:
             for segment in run.segments:
                 if segment.last > segment.first:
@@ -198,13 +232,11 @@ def check_motion(
                         check.notes.append(UNCHECKED)
             _joints(check)
     except ZwangError as error:
-        check.findings.append(f"no motion goes through the states: {error}")
+        check.value("step", np.inf, f"no motion goes through the states: {error}")
     if len(run.segments) > 1:
         check.notes.append("impulses at events are not checked, the motion between them is")
-    verdict = Verdict.TAMPERED if check.findings else Verdict.HONEST
-    return Verification(
-        verdict, tuple(check.findings), check.figures, check.checked, tuple(check.notes)
-    )
+    findings = (*check.records, *check.findings)
+    return Verification(check.verdict, findings, check.figures, check.checked, tuple(check.notes))
 
 
 def _rows(segment: Segment) -> slice:
@@ -260,6 +292,7 @@ def _steps(check: _Check, segment: Segment, ways: Ways, intervals: int | None) -
     share = count if intervals is None else min(count, max(intervals, 1))
     scales = np.ones(run.q.shape[1] + run.v.shape[1]) if run.scales is None else run.scales
     passing, steps = _passing(run), _steps_between(run)
+    suspects: list[_Suspect] = []
     for i in segment.first + np.unique(np.linspace(0, count - 1, share).astype(int)):
         y, after = (np.concatenate([run.q[k], run.v[k]]) for k in (i, i + 1))
         if run.t[i + 1] == run.t[i]:
@@ -280,15 +313,83 @@ def _steps(check: _Check, segment: Segment, ways: Ways, intervals: int | None) -
             limit = SINGULAR_LIMIT if passing[i] else STEP_LIMIT
             rubs = segment.system.reaction_dependent
             if miss > limit and (steps[i] > SEVERAL or rubs):
-                off = float(np.max(np.abs(ways.alike(*way)[0] - again) / size))
+                off = float(np.max(np.abs(ways.carried(*way)[0] - again) / size))
                 limit += SEVERAL_LIMIT * off / run.settings.tolerance
-        check.value(
-            "step",
-            miss / limit,
-            f"from t = {run.t[i]:.6g} s the motion does not lead to the state saved at "
-            f"{run.t[i + 1]:.6g} s: they differ by {miss:.3g} {unit}",
-        )
+            if miss > limit:
+                off = _own_error(run, segment, ways, int(i), size)
+                limit = max(limit, OWN_LIMIT * off / run.settings.tolerance)
+            if limit < miss <= GROSS * limit:
+                suspects.append(_Suspect(int(i), miss, limit, size))
+                continue
+        check.value("step", miss / limit, _misled(run, int(i), miss, unit))
+    _ask_again(check, segment, ways, suspects)
     check.count("intervals", int(share))
+
+
+class _Suspect(NamedTuple):
+    """A row from which the motion misses the next one, by how much, the limit, and sizes."""
+
+    row: int
+    miss: float
+    limit: float
+    size: FloatArray
+
+
+def _misled(run: Run, i: int, miss: float, unit: str) -> str:
+    return (
+        f"from t = {run.t[i]:.6g} s the motion does not lead to the state saved at "
+        f"{run.t[i + 1]:.6g} s: they differ by {miss:.3g} {unit}"
+    )
+
+
+def _ask_again(check: _Check, segment: Segment, ways: Ways, suspects: list[_Suspect]) -> None:
+    """Let the stretch be made again from its start where states are further off than asked for.
+
+    What its integrator gives again, to the same states, is what it gave: less accurate than asked,
+    which a note tells. What it does not give is a finding.
+    """
+    if not suspects:
+        return
+    run = check.run
+    rows = np.arange(segment.first + 1, segment.last)
+    rows = rows[run.t[rows] > run.t[segment.first]]
+    y = np.concatenate([run.q[segment.first], run.v[segment.first]])
+    again = {segment.first: y}
+    try:
+        times, back = np.unique(run.t[rows], return_inverse=True)
+        states = ways.alike(segment, float(run.t[segment.first]), y, times)
+        again.update(zip(rows.tolist(), states[back], strict=True))
+    except ZwangError:
+        pass  # nothing is explained, then
+    worst = None
+    for suspect in suspects:
+        i, miss, limit, size = suspect
+        pairs = [(again.get(k), np.concatenate([run.q[k], run.v[k]])) for k in (i, i + 1)]
+        off = [np.inf if x is None else np.max(np.abs(x - y) / size) for x, y in pairs]
+        if max(off) <= STEP_LIMIT * run.settings.tolerance:
+            worst = suspect if worst is None or miss > worst.miss else worst
+        else:
+            check.value("step", miss / limit, _misled(run, i, miss, "tolerances"))
+    if worst is not None:
+        check.notes.append(
+            f"less accurate than asked, as its integrator gives it again: the state saved at "
+            f"t = {run.t[worst.row + 1]:.6g} s is off by {worst.miss:.3g} tolerances"
+        )
+
+
+def _own_error(run: Run, segment: Segment, ways: Ways, i: int, size: FloatArray) -> float:
+    """The error, relative, that the run's integrator makes about the interval after row i."""
+    span = LEAD * (run.t[-1] - run.t[0]) / max(run.counts.steps, 1)
+    first = max(int(np.searchsorted(run.t, run.t[i] - span)), segment.first)
+    first = min(first, i)
+    ahead = min(float(run.t[segment.last - 1]), float(run.t[i + 1]) + span)
+    times = np.unique([*run.t[i : i + 2], ahead])
+    times = times[times > run.t[first]]
+    y = np.concatenate([run.q[first], run.v[first]])
+    alike, tight = (
+        go(segment, float(run.t[first]), y, times) for go in (ways.carried, ways.tightly)
+    )
+    return float(np.max(np.abs(alike - tight) / size))
 
 
 def _at_steps(run: Run, segment: Segment) -> np.ndarray:
