@@ -22,6 +22,7 @@ from zwang.integrators.loop import met_all_rows, work_of
 from zwang.integrators.pace import Pace
 from zwang.integrators.relay import Relay
 from zwang.integrators.settings import Drift, OnSingular, Settings
+from zwang.kernels.settings import noted
 from zwang.progress import Report, reporting
 from zwang.run.certificate import certified, interval_of
 from zwang.run.run import Counts, Run, Segment
@@ -30,6 +31,7 @@ from zwang.simulate import CHOICES, simulate
 from zwang.simulation.between import states_between
 from zwang.simulation.choices import choices_of, require_known
 from zwang.simulation.crew import Crew
+from zwang.simulation.guard import Guard
 from zwang.simulation.interrupt import Interrupt, postponed_interrupt
 from zwang.simulation.lost_rank import (
     BROKEN,
@@ -207,7 +209,7 @@ class _Trajectory:
             states_between,
             (),
             tuple(ranks),
-            notes,
+            noted(notes),
             c.scales,
             partial(c.again, i),
             times=c.times,
@@ -271,7 +273,7 @@ def _simulate_many(
         )
 
     def again(i: int, tolerance: float, times: FloatArray) -> Run:
-        return alone(i, tolerance=tolerance, save=times)
+        return alone(i, tolerance=tolerance, save=times, coordinates="absolute")
 
     if choices.get("store") or choices.get("companions"):
         raise InputError(
@@ -367,6 +369,7 @@ class _Part:
     def __init__(self, context: _Context, group: _Group, which: slice) -> None:
         self.context, self.program = context, group.program
         self.members, self.which, self.group = group.members[which], which, group
+        self.guard = Guard(context.starts.system, context.settings)
 
     def _begin(self) -> Relay:
         context, program, group = self.context, self.program, self.group
@@ -403,6 +406,29 @@ class _Part:
         relay.close()
         if self.program.left_out:
             self._require_rows()
+        self._look()
+
+    def _look(self) -> None:
+        """Let all fail whose program does what the full terms of the system do not say.
+
+        They are simulated one by one then, each with a guard of its own.
+        """
+        context, relay, program = self.context, self.relay, self.program
+        starts, guard = context.starts, self.guard
+        good = (relay.counts[sh.ACTIVE] == 0) & (relay.outcomes == sh.DONE)
+        for k in np.flatnonzero(good).tolist():
+            guard.begin(program, starts.P[self.members[k]])
+            if not guard.wanted(1):
+                continue
+            inner, p = relay.parameters[k], starts.P[self.members[k]]
+            t, y = relay.saved_in_own(k)
+            looks = [(relay.begun[k, 0], starts.t), *zip(y[-1:], t[-1:].tolist(), strict=True)]
+            for state in looks:
+                found = guard.look(starts.system, program, state, inner, p)
+                if found is not None:
+                    guard.doubt(program, found)
+                    relay.outcomes[:] = sh.SINGULAR
+                    return
 
     def _may_go_on(self, lane: int, i: int, logs: list[RankLog]) -> bool:
         """Whether a lane passes where rank was lost, with the same rows acting as before."""

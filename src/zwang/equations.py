@@ -28,7 +28,7 @@ from zwang.functions.rounding import rhs_rounding
 from zwang.solution import Solution
 from zwang.solve import FORMULATIONS, solve_terms
 from zwang.state import Residuals
-from zwang.terms import EquationTerms, FloatArray, finite
+from zwang.terms import EquationTerms, FloatArray, finite, require_symmetric
 
 if TYPE_CHECKING:
     import casadi
@@ -76,8 +76,8 @@ class Equations:
 
     @property
     def levels(self) -> dict[str, str]:
-        """Constraint name → position, velocity or acceleration, as found."""
-        return {name: block.level for name, block in self.model.blocks.items()}
+        """Constraint name → position, velocity or acceleration, as found; or several of these."""
+        return self.model.levels
 
     @property
     def groups(self) -> dict[str, list[int]]:
@@ -112,6 +112,10 @@ class Equations:
     def parameter_vector(self, parameters: Mapping[str, Any] | None = None) -> FloatArray:
         """All parameters as one flat array, defaults replaced by the given values."""
         return self._parameters.vector(parameters)
+
+    def parameter_sizes(self, p: FloatArray) -> FloatArray:
+        """To which size each parameter is rounded: its own, or that of the vector it belongs to."""
+        return np.abs(p)
 
     @computed_once
     def _parameters(self) -> Parameters:
@@ -214,6 +218,7 @@ class Equations:
         M, A = M.reshape(*q.shape[:-1], nv, nv), A.reshape(*q.shape[:-1], -1, nv)
         columns = self.coordinates if self.definition.kinematics is None else self.velocities
         terms = EquationTerms.of(M, Q, A, b, names=self.row_names, coordinates=columns)
+        terms = replace(terms, at_state=True)
         if not self.opaque:
             terms = self._with_rounding(terms, q, v, t, p)
         return replace(terms, notes=(*terms.notes, *self._opaque_notes())) if self.opaque else terms
@@ -335,13 +340,18 @@ class Equations:
                 raise not_unique_error(scaled) from None
 
     def mass_is_singular(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> bool:
-        """Whether M is singular at one state; the last answer is remembered with what it needs."""
+        """Whether M is singular at one state; the last answer is remembered with what it needs.
+
+        One that is not symmetric is refused.
+        """
         key = (p.tobytes(), *(() if self.mass_is_constant else (q.tobytes(), float(t))))
         known: dict[int, tuple[Any, bool]] = self.__dict__.setdefault("_singular_mass", {})
         last = known.get(0)
         if last is None or last[0] != key:
             (M,) = self.evaluator("mass", lambda m: {"M": m.M}, q, v, t, p)
-            rank = own_spectrum(M.reshape(len(v), len(v))).rank
+            M = M.reshape(len(v), len(v))
+            require_symmetric(M)
+            rank = own_spectrum(M).rank
             last = known[0] = key, bool(rank < len(v))
         return last[1]
 

@@ -65,6 +65,10 @@ class EulerParameterSystem(System):
     origin: MechanismSystem
     singular: Model
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickle and copy: the mechanism it is of."""
+        return EulerParameterSystem.of_mechanism, (self.origin,)
+
     @classmethod
     def of_mechanism(cls, origin: MechanismSystem) -> EulerParameterSystem:
         """The same mechanism with v = q̇."""

@@ -14,10 +14,11 @@ import numpy as np
 from zwang.bodies.channels import Channel
 from zwang.bodies.loops import loops
 from zwang.bodies.parts import Parts
+from zwang.bodies.place import MASSLESS_SPARSE
 from zwang.diagnosis.wording import listing
 from zwang.errors import AssemblyError
 from zwang.functions.assembly.result import Assembly
-from zwang.mechanism_assembly import Table
+from zwang.mechanism_assembly import Table, moved_by_name
 from zwang.state import Residuals
 from zwang.terms import FloatArray
 
@@ -37,7 +38,7 @@ def assembled_by_blocks(
     system: LargeMechanismSystem, q: FloatArray, v: FloatArray, t: float, p: FloatArray
 ) -> Assembly:
     """A state near (q, v) that satisfies all joints, by the corrections that follow each step."""
-    program = system.block_program()
+    given, program = v, system.block_program()
     project, residual = program.kernel("project"), program.kernel("residual")
     steps, worst = 0, np.inf
     while steps < CORRECTIONS:
@@ -50,15 +51,19 @@ def assembled_by_blocks(
     if not worst <= ALMOST_CLOSED:
         left = system.residuals_at(q, v, np.asarray(t), p)
         raise _gap(system.parts, Assembly(q, v, t), left)
-    moved = q - system.parts.start[0]
-    named = dict(zip(system.coordinates, moved.tolist(), strict=True))
-    return Assembly(q, v, t, named, float(np.linalg.norm(moved)), steps)
+    moved, table = q - system.parts.start[0], LargeTable(system, t, p)
+    # Velocities once more, as an impulse there makes them of those given.
+    v = table.velocities({}, q, given)
+    notes = table.about_velocities(q, given, v)
+    named = moved_by_name(system, moved, v - given)
+    return Assembly(q, v, t, named, float(np.linalg.norm(moved)), steps, notes)
 
 
 class LargeTable(Table):
     """Conditions evaluated element by element."""
 
     system: LargeMechanismSystem
+    massless = MASSLESS_SPARSE
 
     def position_rows(self, q: FloatArray) -> tuple[FloatArray, Any]:
         """φ of all constraints of positions and their rows of A, sparse."""
@@ -70,6 +75,17 @@ class LargeTable(Table):
         """Rates of all constraints and their rows of A, sparse."""
         _, psi, A = self.system.sparse_rows(q, v, self.t, self.p)
         return psi, A
+
+    def root(self, q: FloatArray, *, masses: bool = True) -> Any:
+        """R with R Rᵀ = M⁻¹, or with all masses alike, sparse."""
+        from scipy.sparse import block_diag
+
+        return block_diag(self.roots(q, masses=masses), format="csr")
+
+    def masses(self, q: FloatArray) -> list[FloatArray]:
+        """Blocks of M, one a body."""
+        blocks, *_ = self.system.bulk.bodies(q[None], np.zeros((1, self.nv)), self.p)
+        return [block[0] for block in blocks]
 
     def moved(self, q: FloatArray, step: FloatArray) -> FloatArray:
         """q after an increment of the velocities' kind, body by body."""

@@ -20,6 +20,7 @@ from zwang.bodies.loops import loops
 from zwang.bodies.motions import joint_rates
 from zwang.bodies.parts import Parts
 from zwang.bodies.place import least_change
+from zwang.bodies.untold import UNTOLD, untold_joints
 from zwang.diagnosis.circuits import SUPPORT_TOLERANCE, reduced_basis
 from zwang.diagnosis.determinate import dependencies, regularised, unit_rows
 from zwang.diagnosis.explain import explain_terms
@@ -113,8 +114,7 @@ class SparseMechanism:
         groups, contradictions, complete = self._dependent()
         unique = undetermined.shape[1] == 0
         owners = [parts.owner(name.split("[")[0]) for name in terms.names]
-        rows = self._rows_of_elements
-        acting = [j for j in parts.joints.values() if any(e in rows for e in j.elements)]
+        acting = [j for j in parts.joints.values() if j.name in self._rows_of_joints]
         freedoms, said = self._motions(n - self.rank)
         named = [tuple(dict.fromkeys(owners[i] for i in g.rows)) for g in groups]
         conflicts = [
@@ -133,7 +133,7 @@ class SparseMechanism:
             semidefinite=True,  # masses and tensors of bodies are checked when they are given
             uniqueness_tests={"rank [M; A] = n": unique},
             exists=unique and not contradictions,
-            notes=terms.notes,
+            notes=(*terms.notes, *(f"{j.name} {UNTOLD}" for j in untold_joints(parts))),
             bodies=tuple(b.name for b in parts.bodies),
             joints=tuple(j.name for j in acting),
             loops=tuple(self._set(loop, loop=True) for loop in loops(acting)),
@@ -144,7 +144,7 @@ class SparseMechanism:
         )
 
     @computed_once
-    def _rows_of_elements(self) -> dict[str, list[int]]:
+    def _rows_of_joints(self) -> dict[str, list[int]]:
         rows: dict[str, list[int]] = {}
         for i, name in enumerate(self.terms.names):
             rows.setdefault(name.split("[")[0], []).append(i)
@@ -153,7 +153,7 @@ class SparseMechanism:
     def _set(self, joints: tuple[str, ...], *, loop: bool) -> JointSet:
         """Freedoms and redundant equations of some joints by themselves."""
         members = [self.parts.joints[name] for name in joints]
-        rows = [i for j in members for e in j.elements for i in self._rows_of_elements.get(e, ())]
+        rows = [i for j in members for i in self._rows_of_joints.get(j.name, ())]
         bodies = {b for j in members for b in j.bodies}
         columns = sum(self.parts.bodies[b].kind.nv for b in bodies if b >= 0)
         redundancy = 0
@@ -193,6 +193,7 @@ class SparseMechanism:
             names=[terms.name(int(i)) for i in rows],
             coordinates=[terms.coordinate(int(j)) for j in columns],
         )
+        part = replace(part, at_state=terms.at_state)
         if terms.rhs_rounding is not None:
             part = replace(part, rhs_rounding=terms.rhs_rounding[rows])
         found = explain_terms(part)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,18 +17,19 @@ import numpy as np
 from zwang.bodies.channels import Channel
 from zwang.bodies.element import Element
 from zwang.bodies.explained import MechanismExplanation
-from zwang.bodies.many import Bulk, bulk_rows
+from zwang.bodies.folding import with_equal_masses
+from zwang.bodies.many import bulk_rows
 from zwang.bodies.model import Symbols, definition_of, model_of
 from zwang.bodies.motions import one_by_one, spins_in_place, undetermined_error
 from zwang.bodies.parts import Parts
 from zwang.coordinates.block_programs import structure_of
 from zwang.diagnosis.determinate import determinate_groups
-from zwang.diagnosis.passport import Passport, chosen_groups
+from zwang.diagnosis.passport import Passport, chosen_groups, with_untold
 from zwang.diagnosis.wording import listing
 from zwang.engine.blocks.program import BlockProgram, block_program
 from zwang.errors import PainleveError
 from zwang.formulations.lazy import computed_once
-from zwang.formulations.rank import DEFAULT_TOLERANCES
+from zwang.formulations.rank import AT_A_STATE, DEFAULT_TOLERANCES
 from zwang.functions.assembly.result import Assembly
 from zwang.functions.derive import State
 from zwang.functions.model import Model
@@ -37,7 +39,7 @@ from zwang.kernels.expression import read
 from zwang.large_assembly import LargeTable, assembled_by_blocks
 from zwang.large_diagnosis import SparseMechanism
 from zwang.mechanism_assembly import assembled
-from zwang.mechanism_system import MechanismSystem
+from zwang.mechanism_system import MechanismSystem, about_untold
 from zwang.run.by_elements import Balance
 from zwang.simulation.pivots import PIVOT, PIVOT_OF_MASSLESS, rows_without_pivot
 from zwang.simulation.redundancy import Acting
@@ -82,10 +84,7 @@ class LargeMechanismSystem(MechanismSystem):
         """The system of a mechanism's parts; nothing is written down as a whole."""
         system = cls.__new__(cls)
         system.parts, system.definition = parts, definition_of(parts)
-        system.bulk = Bulk(parts)
         return system
-
-    bulk: Bulk
 
     @cached_property
     def model(self) -> Model:  # type: ignore[override] - made when it is asked for
@@ -121,11 +120,10 @@ class LargeMechanismSystem(MechanismSystem):
 
     @cached_property
     def _groups(self) -> dict[str, list[int]]:
-        starts = self.parts.row_starts
-        return {
-            e.name: list(range(starts[i], starts[i + 1]))
-            for i, e in enumerate(self.parts.constraints)
-        }
+        starts, found = self.parts.row_starts, dict[str, list[int]]()
+        for i, e in enumerate(self.parts.constraints):
+            found.setdefault(self.parts.owner(e.name), []).extend(range(starts[i], starts[i + 1]))
+        return found
 
     @computed_once
     def row_names(self) -> tuple[str, ...]:
@@ -138,12 +136,16 @@ class LargeMechanismSystem(MechanismSystem):
     @property
     def levels(self) -> dict[str, str]:
         """Constraint name → position or velocity."""
-        return {e.name: self.parts.traced[e.law.key].level for e in self.parts.constraints}
+        result: dict[str, str] = {}
+        for e in self.parts.constraints:
+            owner, level = self.parts.owner(e.name), self.parts.traced[e.law.key].level
+            result[owner] = f"{result[owner]} and {level}" if owner in result else level
+        return result
 
     @computed_once
     def _row_levels(self) -> list[str]:
-        levels = self.levels
-        return [levels[name] for name, rows in self.groups.items() for _ in rows]
+        traced = [self.parts.traced[e.law.key] for e in self.parts.constraints]
+        return [found.level for found in traced for _ in range(found.rows)]
 
     # --- terms ------------------------------------------------------------------------------------
 
@@ -171,7 +173,7 @@ class LargeMechanismSystem(MechanismSystem):
             names=self.row_names,
             coordinates=self.velocities,
         )
-        return self._with_rounding(terms, q, v, t, p)
+        return self._with_rounding(replace(terms, at_state=True), q, v, t, p)
 
     def _right_sides(
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
@@ -183,7 +185,7 @@ class LargeMechanismSystem(MechanismSystem):
         self, terms: EquationTerms, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
     ) -> EquationTerms:
         if not self.parts.frictions:
-            return terms
+            return self._with_teeth(terms, q, v, t, p)
         flat = _flat(q, v, t)
         C = self.bulk.friction(*flat, p, self._agreeing_multipliers(*flat, p))
         return terms.with_forces(terms.applied_force, C.reshape(v.shape))
@@ -299,7 +301,7 @@ class LargeMechanismSystem(MechanismSystem):
         M, A = self._sparse_matrices(*flat, p)
         force = self.bulk.bodies(flat[0], flat[1], p)[1] + self.bulk.forces(*flat, p)[0]
         b = self.bulk.rows(*flat, p).b[0]
-        terms = EquationTerms(M, force[0], A, b, C, self.row_names, self.velocities, ())
+        terms = EquationTerms(M, force[0], A, b, C, self.row_names, self.velocities, at_state=True)
         terms = self._with_rounding(terms, q, v, t, p)
         return SparseMechanism(self.parts, q, terms, self.rows_independent)
 
@@ -312,10 +314,12 @@ class LargeMechanismSystem(MechanismSystem):
         if not (np.isfinite(a).all() and np.isfinite(lam).all()):
             return None
         flat = _flat(q, v, t)
-        found = self._sparse(q, v, t, p, self.bulk.friction(*flat, p, lam[None])[0])
+        reactions, pushed = self._apart(*flat, p, lam[None])
+        lam, C = reactions[0], self.bulk.friction(*flat, p, lam[None]) + pushed
+        found = self._sparse(q, v, t, p, C[0])
         A, b = found.terms.constraint_matrix, found.terms.constraint_rhs
         size = np.abs(b).max(initial=0.0) + float(np.linalg.norm(a))
-        if np.abs(A @ a - b).max(initial=0.0) > DEFAULT_TOLERANCES.consistency * size:
+        if np.abs(A @ a - b).max(initial=0.0) > AT_A_STATE * size:
             return None
         return found, a, found.least(lam) if found.dependencies.size else lam
 
@@ -390,7 +394,34 @@ class LargeMechanismSystem(MechanismSystem):
         if solved is None:
             return super().passport(q, v, t, groups=groups, parameters=parameters)
         found, a, lam = solved
-        return found.passport(a, lam, chosen_groups(found.terms, self.groups_of_joints(groups)))
+        own = chosen_groups(found.terms, self.groups_of_joints(groups))
+        plain = self._with_wrenches(
+            found.passport(a, lam, own), self.arguments(q, v, t, parameters)
+        )
+        untold = self._untold(found.q, found.terms.constraint_matrix)
+        if not untold:
+            return plain
+        beside = self._beside(found.terms, untold, a)
+        told = SparseMechanism(self.parts, found.q, beside, independent=False)
+        zero = np.zeros(beside.constraint_count)
+        wider = self._with_untold(own, found.terms.constraint_count, untold)
+        return with_untold(plain, told.passport(a, zero, wider), about_untold(untold))
+
+    def _beside(
+        self, terms: EquationTerms, untold: Mapping[str, FloatArray], a: FloatArray
+    ) -> EquationTerms:
+        """Terms with rows that carry unknown tooth forces beside the others."""
+        from scipy.sparse import csr_array, vstack
+
+        K = np.concatenate(list(untold.values()))
+        A: Any = vstack([terms.constraint_matrix, csr_array(K)], format="csr")
+        return replace(
+            terms,
+            constraint_matrix=A,
+            constraint_rhs=np.concatenate([terms.constraint_rhs, K @ a]),
+            names=(*terms.names, *(f"teeth {i}" for i in range(len(K)))),
+            rhs_rounding=None,
+        )
 
     # --- the engine -------------------------------------------------------------------------------
 
@@ -414,6 +445,35 @@ class LargeMechanismSystem(MechanismSystem):
         left_out: tuple[int, ...] = (),
     ) -> tuple[FloatArray, FloatArray]:
         """Accelerations (nt, nv) and multipliers (nt, m) at many states, by the block program."""
+        a, lam = self._forces_of_motion(q, v, t, parameters, left_out)
+        return a, self._apart(q, v, t, self.parameter_vector(parameters), lam)[0]
+
+    def _apart(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, multipliers: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Multipliers with what bearings take of teeth that push apart, and these forces."""
+        if not self.parts.workless:
+            return multipliers, np.zeros_like(v)
+        from zwang.sparse import solve_sparse, sparse_terms
+
+        pushed = self.bulk.laws(self.parts.workless, q, v, t, p, multipliers)
+        taken = np.empty_like(multipliers)
+        for i, force in enumerate(pushed):
+            M, A = self._sparse_matrices(q[i : i + 1], v[i : i + 1], t[i : i + 1], p)
+            none = np.zeros(A.shape[0])
+            terms = sparse_terms(M, force, A, none, coordinates=self.velocities)
+            taken[i] = solve_sparse(terms, DEFAULT_TOLERANCES).multipliers
+        return multipliers + taken, pushed
+
+    def _forces_of_motion(
+        self,
+        q: FloatArray,
+        v: FloatArray,
+        t: FloatArray,
+        parameters: Mapping[str, Any],
+        left_out: tuple[int, ...],
+    ) -> tuple[FloatArray, FloatArray]:
+        """`fast_forces` without forces that the motion does not depend on."""
         p = self.parameter_vector(parameters)
         program = self.block_program(left_out)
         kernel = program.kernel("forces")
@@ -433,17 +493,20 @@ class LargeMechanismSystem(MechanismSystem):
         parameters: Mapping[str, Any],
     ) -> FloatArray:
         """Generalized force A_gᵀ λ_g of one constraint at many states, shape (nt, nv)."""
-        i = next(k for k, e in enumerate(self.parts.constraints) if e.name == name)
-        element = self.parts.constraints[i]
         p = self.parameter_vector(parameters)
-        found = self.parts.traced[element.law.key]
-        _, _, _, *blocks = self._one(element, element.law.key, found.function, (q, v, t), p)
-        total, (_, starts) = np.zeros_like(v), self.parts.places
-        for body, block in zip(element.bodies, blocks, strict=True):
-            if body >= 0:
-                n = self.parts.bodies[body].kind.nv
-                A = np.swapaxes(block[0].reshape(len(q), n, found.rows), 1, 2)
-                total[:, starts[body] : starts[body + 1]] += np.einsum("trn,tr->tn", A, multipliers)
+        total, (_, starts), first = np.zeros_like(v), self.parts.places, 0
+        for element in self.parts.constraints:
+            if self.parts.owner(element.name) != name:
+                continue
+            found = self.parts.traced[element.law.key]
+            lam = multipliers[:, first : first + found.rows]
+            first += found.rows
+            _, _, _, *blocks = self._one(element, element.law.key, found.function, (q, v, t), p)
+            for body, block in zip(element.bodies, blocks, strict=True):
+                if body >= 0:
+                    n = self.parts.bodies[body].kind.nv
+                    A = np.swapaxes(block[0].reshape(len(q), n, found.rows), 1, 2)
+                    total[:, starts[body] : starts[body + 1]] += np.einsum("trn,tr->tn", A, lam)
         return total
 
     def _one(
@@ -466,7 +529,14 @@ class LargeMechanismSystem(MechanismSystem):
             return dict.fromkeys(self.rows_of_joints, True)
         p = self.parameter_vector(parameters)
         M, A = self._sparse_matrices(*_flat(q, v, np.asarray(t)), p)
-        return determinate_groups(M, A, self.rows_of_joints)
+        groups = self.rows_of_joints
+        untold = self._untold(q, A)
+        if untold:
+            from scipy.sparse import csr_array, vstack
+
+            groups = self._with_untold(groups, A.shape[0], untold)
+            A = vstack([A, csr_array(np.concatenate(list(untold.values())))], format="csr")
+        return determinate_groups(M, A, groups)
 
     def _response(
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, normal: FloatArray
@@ -497,10 +567,12 @@ class LargeMechanismSystem(MechanismSystem):
         The equations come from the elements one by one, not from the program that solved them.
         """
         p = self.parameter_vector(parameters)
-        a, lam = self.fast_forces(q, v, t, parameters, self._acting(q[0], float(t[0]), p).gone)
+        left_out = self._acting(q[0], float(t[0]), p).gone
+        a, lam = self.fast_forces(q, v, t, parameters, left_out)
         masses, force, _, _ = self.bulk.bodies(q, v, p)
         applied = force + self.bulk.forces(q, v, t, p)[0]
-        friction = self.bulk.friction(q, v, t, p, lam)
+        laws = [*self.parts.frictions, *self.parts.workless]
+        friction = self.bulk.laws(laws, q, v, t, p, lam)
         force = applied + friction
         rows = self.bulk.rows(q, v, t, p)
         _, starts = self.parts.places
@@ -525,6 +597,38 @@ class LargeMechanismSystem(MechanismSystem):
             np.sum(lam * moved, axis=1),
             np.sum(friction * v, axis=1),
         )
+
+    def full_terms(self, q: FloatArray, v: FloatArray, t: float, p: FloatArray) -> tuple[Any, ...]:
+        """M, Q, A, b, φ, ψ, q̇ at one state from the elements, matrices by their entries if large.
+
+        Also the law of friction, λ → (C, None), and multipliers that the program says agree with
+        it, where there is friction; else None.
+        """
+        flat = _flat(q, v, np.asarray(t))
+        masses, force, _, _ = self.bulk.bodies(flat[0], flat[1], p)
+        force = force + self.bulk.forces(*flat, p)[0]
+        found = self.bulk.rows(*flat, p)
+        shape = self.parts.row_starts[-1], len(v)
+        if self._very_large:
+            M, A = self._sparse_matrices(*flat, p)
+        else:
+            A = bulk_rows(found, 0, shape)
+            M, (_, starts) = np.zeros((len(v), len(v))), self.parts.places
+            for i, block in enumerate(masses):
+                here = slice(starts[i], starts[i + 1])
+                M[here, here] = block[0]
+        law = witness = None
+        if self.parts.frictions:
+            witness = self._agreeing_multipliers(*flat, p)[0]
+            law = partial(self._friction, *flat, p)
+        residuals = found.value[0], found.rate[0], self.bulk.rates(q, v)
+        return M, force[0], A, found.b[0], *residuals, law, witness
+
+    def _friction(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, lam: FloatArray
+    ) -> tuple[FloatArray, None]:
+        """C with some multipliers at one state."""
+        return self.bulk.friction(q, v, t, p, lam[None])[0], None
 
     def residual_ratios(
         self, q: FloatArray, v: FloatArray, t: FloatArray, parameters: Mapping[str, Any]
@@ -577,10 +681,15 @@ class LargeMechanismSystem(MechanismSystem):
             return Acting(distinct=False)  # friction may look at the multiplier of any row
         program = self.block_program()
         limit = PIVOT_OF_MASSLESS if program.structure.singular else PIVOT
-        return rows_without_pivot(program, q, t, p, limit)
+        alike = with_equal_masses(self.parts, p)
+
+        def rows(q: FloatArray) -> FloatArray:
+            return self.sparse_rows(q, np.zeros(len(self.velocities)), t, p)[2].toarray()
+
+        return rows_without_pivot(program, q, t, alike, rows, limit)
 
     def _assembled(
-        self, q: FloatArray, v: FloatArray, t: float, p: FloatArray, *wishes: Mapping[str, Any]
+        self, q: FloatArray, v: FloatArray, t: float, p: FloatArray, *wishes: Any
     ) -> Assembly:
         """By sparse equations, or by the block program where nothing is wished for."""
         if any(wishes):

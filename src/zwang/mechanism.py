@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.bodies.body import Body, Placement
-from zwang.bodies.builder import Builder, checked_numbers
+from zwang.bodies.builder import STANDARD, TOOTHED, Builder, checked_numbers
 from zwang.bodies.described import described
 from zwang.bodies.element import Element, Law
 from zwang.bodies.forces.laws import bushing, spring_damper, torsion_spring
@@ -28,6 +28,7 @@ from zwang.bodies.mesh import MeshFile
 from zwang.bodies.mesh import mesh as mesh_of
 from zwang.bodies.parts import Parts
 from zwang.bodies.pose import GROUND, SCALAR, SPATIAL, Pose
+from zwang.bodies.recipe import Recipe
 from zwang.errors import InputError, UnknownNameError, ZwangError, shown
 from zwang.large_mechanism import mechanism_system
 from zwang.mechanism_system import MechanismSystem
@@ -157,11 +158,11 @@ class Mechanism(Builder):
         a: BodyHandle,
         b: BodyHandle,
         *,
-        at: Any = (0.0, 0.0, 0.0),
+        at: Any = None,
         axis: Any = None,
         axis_b: Any = None,
         reference: Any = None,
-        **numbers: float,
+        **numbers: Any,
     ) -> None:
         """Join two bodies by a joint of a kind.
 
@@ -170,7 +171,7 @@ class Mechanism(Builder):
         kind : one of the names in `zwang.bodies.joints.KINDS`; each is also a method.
         a, b : the bodies, `ground` among them.
         at : the joint's point in the world, as placed; or a pair of points or markers, one for
-            each body: points are in the world, markers in their body.
+            each body: points are in the world, markers in their body. The origin by default.
         axis : the joint's axis, in the world as placed; of the first body if `axis_b` is given.
         axis_b : the axis in the second body where it differs, in the world.
         reference : direction of the markers' x axes, from which angles count.
@@ -182,18 +183,25 @@ class Mechanism(Builder):
         what = f"{found.name} joint {name!r}"
         self._new_name("joint", name)
         self._require_pair(what, a, b)
+        toothed = None
+        if kind in TOOTHED:
+            given = "pressure_angle" in numbers
+            angle = numbers.pop("pressure_angle", STANDARD)
+            toothed = self._toothed_pair(what, a, b, at, angle, given=given)
         values = checked_numbers(what, found.numbers, numbers)
         markers = self._markers(
             what,
             a,
             b,
-            at,
+            (0.0, 0.0, 0.0) if at is None else at,
             axis=axis,
             axis_b=axis_b,
             reference=reference,
             kind=found,
         )
         self._require_planar(what, found, markers[:2])
+        if toothed is not None:
+            self._toothed[name] = toothed
         self._add_joint(name, found, *markers, values)
 
     def revolute(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
@@ -237,11 +245,22 @@ class Mechanism(Builder):
         self.joint("constant_velocity", name, a, b, **where)
 
     def gear(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
-        """Wheels of `radius_a`, `radius_b` about `axis`, `axis_b`; a ring gear is negative."""
+        """Wheels of `radius_a`, `radius_b` about `axis`, `axis_b`; a ring gear is negative.
+
+        Their teeth press on each other at the pitch point `at`, with flanks that lean by
+        `pressure_angle` (20° unless given). In place of the pitch point `at` may be the pair of the
+        wheels' centres, or be left out where bearings or origins of the wheels tell their axes.
+        Bevel gears have axes that meet. With ``pressure_angle=None``, and where none was given and
+        the axes do not fit the radii, rates against the world are tied and no tooth force is known:
+        reactions that depend on it are reported as indeterminate.
+        """
         self.joint("gear", name, a, b, **self._normal_axis(where))
 
     def rack_and_pinion(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
-        """A pinion a of `radius` about `axis` drives a rack b along `axis_b`."""
+        """A pinion a of `radius` about `axis` drives a rack b along `axis_b`.
+
+        Teeth as for `gear`; the pitch point lies from the pinion's axis along `axis_b` × `axis`.
+        """
         self.joint("rack_and_pinion", name, a, b, **self._normal_axis(where))
 
     def spherical_link(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
@@ -694,15 +713,17 @@ class Mechanism(Builder):
     def parts(self) -> Parts:
         """A frozen copy of all there is."""
         self._require_connected()
+        constraints, joints, teeth = self._with_teeth()
         return Parts(
             self._kind,
             tuple(self._bodies.values()),
-            tuple(self._constraints),
+            constraints,
             tuple(self._forces),
             tuple(self._friction),
-            dict(self._joints),
+            joints,
             dict(self._parameters),
             self._gravity,
+            teeth,
         )
 
     @property
@@ -710,6 +731,7 @@ class Mechanism(Builder):
         """The frozen copy as a system, with everything a `zwang.System` can do."""
         if self._system is None:
             self._system = mechanism_system(self.parts)
+            self._system.made_by = _system_of, (self._recipe,)
         return self._system
 
     _system: MechanismSystem | None = None
@@ -717,12 +739,46 @@ class Mechanism(Builder):
     def _changed(self) -> None:
         self._system = None
 
+    @property
+    def _recipe(self) -> Recipe:
+        plane = None if self._kind is SPATIAL else self._kind.name
+        given = {"gravity": self._gravity, "parameters": self._parameters.copy(), "plane": plane}
+        return Recipe(given, tuple(self.description))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickle and copy: how it was built; what was compiled is not part of it."""
+        return _built, (type(self), self._recipe)
+
     def assemble(self, **wishes: Any) -> Assembly:
         """A consistent start near the placement; see `MechanismSystem.assemble`."""
         return self.system.assemble(**wishes)
 
-    def simulate(self, start: Any = None, v: Any = None, **choices: Any) -> Run:
-        """Integrate from the placement, or from a start; see `zwang.System.simulate`."""
+    def simulate(
+        self,
+        start: Any = None,
+        v: Any = None,
+        *,
+        velocity: Mapping[str, Mapping[str, float]] | str | None = None,
+        **choices: Any,
+    ) -> Run:
+        """Integrate from the placement, or from a start; see `zwang.System.simulate`.
+
+        `velocity` is that of `assemble`, where the placement is put together: ``"exact"`` refuses
+        velocities of bodies that a joint does not allow, which are changed by an impulse otherwise.
+        """
+        if velocity is not None:
+            if start is not None:
+                raise InputError(
+                    "velocity",
+                    found="a start beside it",
+                    expected="one of them",
+                    advice="Give it to assemble, which makes the start.",
+                )
+            start = self.system.assemble(
+                velocity=velocity,
+                t=choices.get("start") or 0.0,
+                parameters=choices.get("parameters"),
+            )
         return self.system.simulate(self._start(start, choices), v, **choices)
 
     def simulate_many(self, q: Any = None, v: Any = None, **choices: Any) -> Runs:
@@ -794,6 +850,14 @@ class Mechanism(Builder):
             f"<Mechanism in {where}: {len(self._bodies)} bodies, {len(self._joints)} joints, "
             f"{len(self._forces) + len(self._friction)} forces>"
         )
+
+
+def _built(kind: type[Mechanism], recipe: Recipe) -> Mechanism:
+    return recipe.built(kind)
+
+
+def _system_of(recipe: Recipe) -> MechanismSystem:
+    return recipe.built(Mechanism).system
 
 
 def _has_markers(at: Any) -> bool:

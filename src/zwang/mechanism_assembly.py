@@ -10,7 +10,7 @@ import numpy as np
 from zwang.bodies.channels import RATE, Channel, value_and_rate
 from zwang.bodies.inertia import number
 from zwang.bodies.loops import is_loop
-from zwang.bodies.place import Conditions, place, set_velocities, stacked
+from zwang.bodies.place import MASSLESS, Conditions, impulse_root, place, set_velocities, stacked
 from zwang.bodies.pose import SCALAR
 from zwang.diagnosis.conflicts import conflicting_rows
 from zwang.diagnosis.wording import listing, shortened
@@ -23,8 +23,12 @@ if TYPE_CHECKING:
 
     from zwang.mechanism_system import MechanismSystem
 
-__all__ = ["Table", "assembled"]
+__all__ = ["EXACT", "Table", "assembled", "moved_by_name"]
 
+#: That velocities are taken as they are given, or refused.
+EXACT = "exact"
+#: Bodies and joints that are named where velocities are changed.
+NAMED = 3
 #: Rates that constraints and held rates leave, relative to the largest velocity, if these agree.
 CLASH = 1e-9
 #: Rows shorter than this are not scaled: they do not depend on the coordinates.
@@ -45,9 +49,12 @@ def assembled(
     v: FloatArray,
     hold: Mapping[str, Any],
     prefer: Mapping[str, Any],
-    velocity: Mapping[str, Mapping[str, float]],
+    velocity: Mapping[str, Mapping[str, float]] | str,
 ) -> Assembly:
     """A state near (q, v) that satisfies all joints; see `MechanismSystem.assemble`."""
+    if isinstance(velocity, str) and velocity != EXACT:
+        expected = "'exact', or a dictionary with 'hold' and 'prefer'"
+        raise InputError("velocity", found=shown(velocity), expected=expected)
     system, t = table.system, table.t
     held = table.wishes("hold", hold)
     if prefer:
@@ -60,10 +67,23 @@ def assembled(
         ]
         nearest = Assembly(found.q, v, t)
         raise table.impossible("configuration", nearest, found.values, found.slopes, names)
-    v = table.velocities(velocity, found.q, v)
+    if velocity == EXACT:
+        table.require_velocities(found.q, v)
+        new, notes = v, ()
+    else:
+        new = table.velocities(velocity, found.q, v)
+        notes = table.about_velocities(found.q, v, new)
     moved = found.q - system.parts.start[0]
+    named = moved_by_name(system, moved, new - v)
+    return Assembly(found.q, new, t, named, float(np.linalg.norm(moved)), found.iterations, notes)
+
+
+def moved_by_name(
+    system: MechanismSystem, moved: FloatArray, changed: FloatArray
+) -> dict[str, float]:
+    """How far coordinates and velocities are from those given, by name."""
     named = dict(zip(system.coordinates, moved.tolist(), strict=True))
-    return Assembly(found.q, v, t, named, float(np.linalg.norm(moved)), found.iterations)
+    return named | dict(zip(system.velocities, changed.tolist(), strict=True))
 
 
 def mapping(what: str, given: Any) -> Mapping[str, Any]:
@@ -77,6 +97,8 @@ def mapping(what: str, given: Any) -> Mapping[str, Any]:
 
 class Table:
     """Where a mechanism is put together: at a time, with all its parameters."""
+
+    massless = MASSLESS
 
     def __init__(self, system: MechanismSystem, t: float, p: FloatArray) -> None:
         self.system, self.parts = system, system.parts
@@ -250,7 +272,7 @@ class Table:
     def velocities(
         self, wishes: Mapping[str, Mapping[str, float]], q: FloatArray, v: FloatArray
     ) -> FloatArray:
-        """Velocities nearest to those wished for that satisfy the constraints."""
+        """Velocities that an impulse of constraints and wishes makes of those given."""
         for key in mapping("velocity", wishes):
             if key not in ("hold", "prefer"):
                 raise UnknownNameError("velocity", key, ["hold", "prefer"])
@@ -265,13 +287,90 @@ class Table:
                     raise UnknownNameError(f"{key} velocity", name, known)
                 given[name] = number(f"{key} velocity {name!r}", value)
         if preferred:
-            v, _, _ = set_velocities(self._rates(q, {**preferred, **held}), v, self.weights)
-        v, psi, slopes = set_velocities(self._rates(q, held), v, self.weights)
+            v, _, _ = set_velocities(self._rates(q, {**preferred, **held}), v, self.root(q))
+        v, psi, slopes = set_velocities(self._rates(q, held), v, self.root(q))
         size = max(1.0, float(np.abs(v).max(initial=0.0)))
+        if np.abs(psi).max(initial=0.0) > CLASH * size:
+            # Long chains with motions that have no mass leave a rest, which lengths can share.
+            v, psi, slopes = set_velocities(self._rates(q, held), v, self.root(q, masses=False))
         if np.abs(psi).max(initial=0.0) > CLASH * size:
             names = [*self.names("position", "velocity"), *(f"hold {name}" for name in held)]
             raise self.impossible("velocity", Assembly(q, v, self.t), psi, slopes, names)
         return v
+
+    def root(self, q: FloatArray, *, masses: bool = True) -> Any:
+        """R with R Rᵀ = M⁻¹, see `impulse_root`; or with all masses alike."""
+        root, (_, starts) = np.zeros((self.nv, self.nv)), self.parts.places
+        for i, block in enumerate(self.roots(q, masses=masses)):
+            root[starts[i] : starts[i + 1], starts[i] : starts[i + 1]] = block
+        return root
+
+    def roots(self, q: FloatArray, *, masses: bool) -> list[FloatArray]:
+        """The same body by body."""
+        arms = [m.arm for j in self.parts.joints.values() for m in (j.a, j.b) if m and m.body >= 0]
+        arm = max((float(np.linalg.norm(x)) for x in arms), default=0.0) or 1.0
+        turns = [{6: 3, 3: 1}.get(body.kind.nv, 0) for body in self.parts.bodies]
+        if masses:
+            return impulse_root(self.masses(q), turns, arm, self.massless)
+        sizes = [b.kind.nv - k for b, k in zip(self.parts.bodies, turns, strict=True)]
+        return [np.diag([1.0] * n + [1.0 / arm] * k) for n, k in zip(sizes, turns, strict=True)]
+
+    def masses(self, q: FloatArray) -> list[FloatArray]:
+        """Blocks of M, one a body."""
+        (M,) = self.evaluate("mass", lambda m: {"M": m.M}, q)
+        M, (_, starts) = M.reshape(self.nv, self.nv), self.parts.places
+        places = [slice(*starts[i : i + 2]) for i in range(len(self.parts.bodies))]
+        return [M[own, own] for own in places]
+
+    def missed(self, q: FloatArray, v: FloatArray) -> dict[str, float]:
+        """Joint or constraint → by how much velocities miss it, largest first."""
+        psi, _ = self.rate_rows(q, v)
+        limit = CLASH * max(1.0, float(np.abs(v).max(initial=0.0)))
+        found: dict[str, float] = {}
+        for name, value in zip(self.names("position", "velocity"), psi.tolist(), strict=True):
+            if abs(value) > limit:
+                owner = self.parts.owner(name.split("[")[0])
+                found[owner] = max(found.get(owner, 0.0), abs(value))
+        return dict(sorted(found.items(), key=lambda entry: -entry[1]))
+
+    def require_velocities(self, q: FloatArray, v: FloatArray) -> None:
+        """Refuse velocities that a joint does not allow, by its name."""
+        missed = self.missed(q, v)
+        if missed:
+            worst, most = next(iter(missed.items()))
+            bodies = [self.parts.bodies[i].name for i in self.parts.joints[worst].bodies if i >= 0]
+            raise InputError(
+                f"velocities of {listing([f'body {name!r}' for name in bodies])}",
+                found=f"rates that miss {self.parts.described(worst)} by {most:.3g}",
+                expected="velocities that all joints and drivers allow, as velocity='exact' asks",
+                advice="Give velocities that fit, or leave out velocity='exact': an impulse of the "
+                "joints makes them fit then.",
+            )
+
+    def about_velocities(self, q: FloatArray, given: FloatArray, v: FloatArray) -> tuple[str, ...]:
+        """What became of velocities that were given and that joints do not allow, in words."""
+        missed = self.missed(q, given) if np.any(given) else {}
+        if not missed:
+            return ()
+        _, starts = self.parts.places
+        changes = []
+        for i, body in enumerate(self.parts.bodies):
+            own = slice(starts[i], starts[i + 1])
+            if not np.any(given[own]):
+                continue  # nothing was said of it
+            n = body.kind.nv - {6: 3, 3: 1}.get(body.kind.nv, 0)
+            sizes = [float(np.linalg.norm(x)) for x in np.split((v - given)[own], [n])]
+            units = ("m/s", "rad/s") if body.kind is not SCALAR else ("", "")
+            limit = CLASH * max(1.0, float(np.abs(v).max(initial=0.0)))
+            told = [f"{x:.4g} {u}".strip() for x, u in zip(sizes, units, strict=True) if x > limit]
+            if told:
+                changes.append((max(sizes), f"{body.name} by {' and '.join(told)}"))
+        if not changes:
+            return ()
+        bodies = [text for _, text in sorted(changes, key=lambda change: -change[0])]
+        most = max(missed.values())
+        told = f"the velocities given miss {_first(list(missed))} (by {most:.3g}): "
+        return (f"{told}an impulse of the joints changed {_first(bodies)}",)
 
     def _rates(
         self, q: FloatArray, held: Mapping[str, float]
@@ -362,3 +461,9 @@ class Table:
             expected="placements, held values and drivers that agree",
             advice=f"{advice}; .nearest of this error is the nearest state.",
         )
+
+
+def _first(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are."""
+    more = len(names) - NAMED
+    return listing(names[:NAMED]) if more <= 0 else f"{listing(names[:NAMED])}, … and {more} more"

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zwang.bodies.channels import Channel, Channels, value_and_rate
 from zwang.bodies.explained import MechanismExplanation, explained
+from zwang.bodies.folding import sizes_of
+from zwang.bodies.many import Bulk
 from zwang.bodies.model import Symbols, model_of, unit_groups
 from zwang.bodies.motions import spins_in_place, undetermined_error
 from zwang.bodies.parts import Parts, require_inertia
+from zwang.bodies.untold import UNTOLD, untold_joints, untold_rows
+from zwang.bodies.wrench import joint_wrench
 from zwang.coordinates.carried import carried_program, carried_programs
 from zwang.diagnosis.explain import explain_terms
-from zwang.diagnosis.passport import Passport, Status, passport_terms, require_groups
+from zwang.diagnosis.passport import (
+    Passport,
+    Status,
+    chosen_groups,
+    passport_terms,
+    require_groups,
+    with_untold,
+)
 from zwang.diagnosis.wording import listing
 from zwang.errors import InputError, NotUniqueError, UnknownNameError
 from zwang.euler_parameter_system import OF_BODIES, EulerParameterSystem, solve_by
@@ -23,6 +35,7 @@ from zwang.functions.arguments import single_time, state_arrays
 from zwang.functions.assembly.result import Assembly
 from zwang.mechanism_assembly import Table, assembled
 from zwang.solution import Solution
+from zwang.solve import solve_terms
 from zwang.system import System
 from zwang.terms import FloatArray
 
@@ -31,8 +44,9 @@ if TYPE_CHECKING:
 
     from zwang.integrators.settings import Settings
     from zwang.simulation.programs import Many
+    from zwang.terms import EquationTerms
 
-__all__ = ["MechanismSystem"]
+__all__ = ["MechanismSystem", "about_untold"]
 
 
 class MechanismSystem(System):
@@ -53,6 +67,10 @@ class MechanismSystem(System):
         system.model = model_of(parts)
         system.definition = system.model.definition
         return system
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickle and copy: the parts, which everything is made of."""
+        return self.made_by or (type(self).of_parts, (self.parts,))
 
     def _without(self, removed: frozenset[str]) -> System:
         return type(self).of_parts(self.parts.without(removed))
@@ -107,6 +125,68 @@ class MechanismSystem(System):
             )
         return solve_by(formulation, self, q, v, t, p, shift)
 
+    # --- teeth ------------------------------------------------------------------------------------
+
+    @computed_once
+    def bulk(self) -> Bulk:
+        """Elements evaluated kind by kind."""
+        return Bulk(self.parts)
+
+    def _with_nonideal(
+        self, terms: EquationTerms, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
+    ) -> EquationTerms:
+        return self._with_teeth(super()._with_nonideal(terms, q, v, t, p), q, v, t, p)
+
+    def _with_teeth(
+        self, terms: EquationTerms, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
+    ) -> EquationTerms:
+        """Terms with the forces by which teeth push apart what bearings hold, as part of C.
+
+        They do no work, so that C may hold them or not; with them, bearings show what they carry.
+        """
+        if not self.parts.workless:
+            return terms
+        lam = solve_terms(terms).multipliers
+        flat_q, flat_v, flat_lam = (x.reshape(-1, x.shape[-1]) for x in (q, v, lam))
+        found = self.bulk.laws(self.parts.workless, flat_q, flat_v, np.reshape(t, -1), p, flat_lam)
+        return terms.with_forces(
+            terms.applied_force, terms.nonideal_force + found.reshape(terms.applied_force.shape)
+        )
+
+    def tooth_force(
+        self,
+        name: str,
+        q: FloatArray,
+        v: FloatArray,
+        t: FloatArray,
+        multipliers: FloatArray,
+        p: FloatArray,
+    ) -> FloatArray:
+        """Generalized force by which the teeth of a joint push apart at many states, (nt, nv).
+
+        Parameters
+        ----------
+        multipliers : of the joint, the tangential force, shape (nt, 1).
+        """
+        laws = [x for x in self.parts.tooth_laws if x.element.name == f"{name}.teeth"]
+        if not laws:
+            return np.zeros_like(v)
+        lam = np.zeros((len(q), self.parts.row_starts[-1]))
+        lam[:, self.parts.row_starts[laws[0].constraint]] = multipliers[:, 0]
+        return self.bulk.laws(laws, q, v, t, p, lam)
+
+    def pitch_point(self, name: str, q: FloatArray, t: FloatArray, p: FloatArray) -> FloatArray:
+        """Where the teeth of a joint meet, at many states, in the world, shape (nt, 3)."""
+        from zwang.bodies.forces.teeth import pitch_point
+
+        joint = self.parts.joints[name]
+        element = next(e for e in self.parts.constraints if e.name == name)
+        key = "pitch point", element.law.key
+        function = pitch_point(joint, element, self.parts.parameters)
+        configs = self.bulk.configs(q, dict.fromkeys(i for i in element.bodies if i >= 0))
+        state = q, np.zeros((len(q), len(self.velocities))), t
+        return self.bulk.evaluate(key, function, [element], state, p, configs)[0][0]
+
     def own_program(
         self, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int
     ) -> Any:
@@ -116,6 +196,10 @@ class MechanismSystem(System):
     def own_programs(self, many: Many) -> list[Any]:
         """`own_program` of each of many starts."""
         return carried_programs(self, many)
+
+    def parameter_sizes(self, p: FloatArray) -> FloatArray:
+        """To which size each parameter is rounded."""
+        return sizes_of(self.parts, p)
 
     def constraint_rows(self, y: FloatArray, t: float, p: FloatArray) -> FloatArray:
         """A at a state, shape (m, nv)."""
@@ -206,7 +290,66 @@ class MechanismSystem(System):
         what two joints exert together.
         """
         terms = self.terms(q, v, t, parameters=parameters)
-        return passport_terms(terms, groups=self.groups_of_joints(groups))
+        chosen = self.groups_of_joints(groups)
+        found = self._with_wrenches(
+            passport_terms(terms, groups=chosen), self.arguments(q, v, t, parameters)
+        )
+        untold = self._untold(self.arguments(q, v, t, parameters)[0], terms.constraint_matrix)
+        if not untold:
+            return found
+        K = np.concatenate(list(untold.values()))
+        beside = replace(
+            terms,
+            constraint_matrix=np.concatenate([terms.constraint_matrix, K]),
+            constraint_rhs=np.concatenate([terms.constraint_rhs, K @ found.acceleration]),
+            names=(*terms.names, *(f"teeth {i}" for i in range(len(K)))),
+            rhs_rounding=None,
+        )
+        wider = self._with_untold(chosen_groups(terms, chosen), terms.constraint_count, untold)
+        told = passport_terms(beside, groups=wider)
+        return with_untold(found, told, about_untold(untold))
+
+    def _with_wrenches(self, found: Passport, at: tuple[FloatArray, ...]) -> Passport:
+        """A passport with force and moment at their points of the groups that are joints."""
+        parts, (q, v, t, p) = self.parts, at
+        state = q[None], v[None], np.reshape(t, 1)
+        groups = dict(found.groups)
+        names = {tuple(rows): name for name, rows in self.rows_of_joints.items()}
+        for key, group in found.groups.items():
+            name = names.get(tuple(group.rows))
+            joint = None if name is None else parts.joints[name]
+            if name is None or joint is None or joint.a is None or joint.b is None:
+                continue
+            rows = list(group.rows)
+            force, point = group.force[None], None
+            if joint.kind is not None and joint.kind.contact is not None:
+                force = force + self.tooth_force(name, *state, found.multipliers[None, rows], p)
+                point = self.pitch_point(name, state[0], state[2], p)
+            wrench = joint_wrench(parts, joint, force, state[0], point)
+            groups[key] = replace(group, resultant=wrench.force[0], moment=wrench.moment[0])
+        return replace(found, groups=groups)
+
+    def _untold(self, q: FloatArray, A: Any) -> dict[str, FloatArray]:
+        """Gear or rack without a known tooth force → rows that carry it; see `bodies.untold`."""
+        found = {
+            joint.name: untold_rows(self.parts, joint, q, A) for joint in untold_joints(self.parts)
+        }
+        return {name: K for name, K in found.items() if len(K)}
+
+    def _with_untold(
+        self,
+        groups: Mapping[str, Iterable[int]],
+        first: int,
+        untold: Mapping[str, FloatArray],
+    ) -> dict[str, list[int]]:
+        """Groups of rows with those of unknown tooth forces, which begin at `first`."""
+        result = {name: list(rows) for name, rows in groups.items()}
+        for joint, K in untold.items():
+            for rows in result.values():
+                if set(self.groups[joint]) & set(rows):
+                    rows.extend(range(first, first + len(K)))
+            first += len(K)
+        return result
 
     def groups_of_joints(
         self, groups: Mapping[str, Iterable[int | str] | str] | None
@@ -225,11 +368,7 @@ class MechanismSystem(System):
     def rows_of_joints(self) -> dict[str, list[int]]:
         """Joint or constraint → its rows, of those that act."""
         rows = self.groups
-        joints = {
-            joint.name: [i for e in joint.elements for i in rows.get(e, ())]
-            for joint in self.parts.joints.values()
-        }
-        return {name: own for name, own in joints.items() if own}
+        return {name: rows[name] for name in self.parts.joints if name in rows}
 
     def determinate(
         self, q: FloatArray, v: FloatArray, t: float, parameters: Mapping[str, Any]
@@ -318,12 +457,16 @@ class MechanismSystem(System):
         hold: Mapping[str, Any] | None = None,
         prefer: Mapping[str, Any] | None = None,
         *,
-        velocity: Mapping[str, Mapping[str, float]] | None = None,
+        velocity: Mapping[str, Mapping[str, float]] | str | None = None,
         t: float = 0.0,
         parameters: Mapping[str, Any] | None = None,
         start: Any = None,
     ) -> Assembly:
         """A state near the placement that satisfies all joints.
+
+        Velocities that joints do not allow are changed as by an impulse of the joints, a blow: of
+        all that they allow, those with the least ½ ΔvᵀM Δv. What was changed that had been given
+        is told in `Assembly.notes`, and in the notes of a run from there.
 
         Parameters
         ----------
@@ -331,7 +474,8 @@ class MechanismSystem(System):
             (``{"crank": True}``, as placed) → value, met exactly.
         prefer : the same, approached first and then let go; chooses between ways of assembling.
         velocity : ``{"hold": {…}, "prefer": {…}}`` of joint rates (``pin.angle_rate``) and of
-            velocities (``crank.omega2``).
+            velocities (``crank.omega2``); or ``"exact"``, which refuses velocities of bodies that
+            a joint or a driver does not allow.
         t : time.
         parameters : values that replace defaults.
         start : where the search begins in place of the placement: a state or an array.
@@ -344,7 +488,7 @@ class MechanismSystem(System):
         return self._assembled(*at, hold or {}, prefer or {}, velocity or {})
 
     def _assembled(
-        self, q: FloatArray, v: FloatArray, t: float, p: FloatArray, *wishes: Mapping[str, Any]
+        self, q: FloatArray, v: FloatArray, t: float, p: FloatArray, *wishes: Any
     ) -> Assembly:
         """`assemble` from a state, with what is held, preferred, and wished of velocities."""
         return assembled(Table(self, t, p), q, v, *wishes)
@@ -377,3 +521,8 @@ class MechanismSystem(System):
     @computed_once
     def _unit_groups(self) -> list[list[int]]:
         return [list(group) for group in unit_groups(self.parts)]
+
+
+def about_untold(untold: Iterable[str]) -> list[str]:
+    """Sentences on gears whose tooth forces are not known."""
+    return [f"{name} {UNTOLD}." for name in untold]

@@ -8,8 +8,10 @@ compiled loop integrates one program, and Python only collects what it saved.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
+from functools import cache, partial
 from os import PathLike
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,13 +24,15 @@ from zwang.integrators import shared as sh
 from zwang.integrators.choose import start_loop
 from zwang.integrators.output import Chunk
 from zwang.integrators.pace import Pace
-from zwang.integrators.settings import Drift, OnSingular, Settings
+from zwang.integrators.settings import Coordinates, Drift, OnSingular, Settings
+from zwang.kernels.settings import noted
 from zwang.progress import Progress, Report, reporting
 from zwang.run.certificate import RunCertificate, certificate_and_note, interval_of
 from zwang.run.describe import describe_events
 from zwang.run.keeper import Keeper
 from zwang.run.records import (
     StoredRun,
+    closing_attributes,
     header_of,
     require_same_events,
     require_same_memory,
@@ -37,8 +41,15 @@ from zwang.run.records import (
     settings_of,
 )
 from zwang.run.run import Beginning, Counts, EventRecord, RankChange, Run, Segment
-from zwang.run.status import status_of, stopped_at_singular, stopped_by_user
-from zwang.run.store import Store, Stored, read_store
+from zwang.run.status import (
+    status_of,
+    stopped_at_singular,
+    stopped_by_collapse,
+    stopped_by_guard,
+    stopped_by_memory,
+    stopped_by_user,
+)
+from zwang.run.store import Store, Stored, lock_store, read_store
 from zwang.simulation.between import states_between
 from zwang.simulation.choices import (
     choices_of,
@@ -56,6 +67,7 @@ from zwang.simulation.event_actions import (
     effect_of,
     require_actions,
 )
+from zwang.simulation.guard import Disagreement, Guard, mass_beyond
 from zwang.simulation.interrupt import postponed_interrupt
 from zwang.simulation.lost_rank import (
     BROKEN,
@@ -75,6 +87,9 @@ if TYPE_CHECKING:
     from zwang.system import System
 
 __all__ = ["CHOICES", "rerun_of", "resume", "simulate"]
+
+#: Part of the memory of a machine that saved states may take.
+MOST_MEMORY = 0.25
 
 #: What a run tells once of rows chosen again.
 ACT_AGAIN = "rows that had been left out had to act in place of others"
@@ -133,6 +148,7 @@ def simulate(
         save=save,
         scales=scales,
     )
+    notes = tuple(getattr(q, "notes", ())) if v is None else ()
     q, v, _, p = system.arguments(q, v, start, parameters)
     require_single(q, v)
     values = system.parameter_values(parameters)
@@ -147,17 +163,20 @@ def simulate(
         p,
         np.concatenate([q, v]),
         start,
+        notes,
     )
-    simulation = _Simulation(origin)
-    simulation.certify_every = interval_of(certify)
     with reporting(progress=progress) as report:
-        simulation.begin()
+        simulation = _Simulation.begun(origin)
+        simulation.certify_every = interval_of(certify)
         if store is None:
-            simulation.run(report)
+            simulation = simulation.run_guarded(report)
         else:
             with postponed_interrupt():  # half a store would be of no use
                 simulation.keep(store, store_every, companions)
-                simulation.run(report)
+                try:
+                    simulation.run(report)
+                finally:
+                    simulation.release()
     return simulation.result()
 
 
@@ -176,18 +195,27 @@ def resume(
 ) -> Run:
     """Go on with a stored run that was interrupted; `zwang.resume` documents it."""
     require_pause(store_every)
-    watched, stored = events_of(events), read_store(path)
-    stored.require_sound()
-    require_same_model(stored, system)
-    if stored.commits[-1]["finished"] or not stored.commits[-1]["open"]:
-        again = rerun_of(stored, system, watched)
-        return StoredRun.of(stored, system, states_between, again, watched)
-    require_same_versions(stored)
-    require_same_events(stored, system, watched)
-    simulation = _Simulation.restored(_Origin.of(stored, system, watched), stored, store_every)
-    simulation.certify_every = interval_of(certify)
-    with reporting(progress=progress) as report:
-        simulation.run(report)
+    watched = events_of(events)
+    with lock_store(path):  # what is read is what is gone on with
+        whole = read_store(path)
+        stored = whole.to_go_on()
+        require_same_model(stored, system)
+        if not stored.commits[-1]["open"]:
+            again = rerun_of(stored, system, watched)
+            run = StoredRun.of(stored, system, states_between, again, watched)
+            if not stored.closed:  # it was killed just before
+                stored.reopen().close(closing_attributes(run))
+            return run
+        require_same_versions(stored)
+        require_same_events(stored, system, watched)
+        simulation = _Simulation.restored(_Origin.of(stored, system, watched), stored, store_every)
+        simulation.certify_every = interval_of(certify)
+        if stored.rows < whole.rows or whole.damage:
+            simulation.notes.append(
+                f"the end of the store was damaged: gone on from chunk {len(stored.commits) - 1}"
+            )
+        with reporting(progress=progress) as report:
+            simulation.run(report)
     return simulation.result()
 
 
@@ -195,12 +223,18 @@ def rerun_of(
     stored: Stored, system: System, events: Mapping[str, Event]
 ) -> Callable[[float, FloatArray], Run]:
     """What makes a stored run once more, with another tolerance and other times."""
+    return partial(_again, stored, system, events)
 
-    def again(tolerance: float, times: FloatArray) -> Run:
-        require_same_events(stored, system, events)
-        return _Origin.of(stored, system, events).again(tolerance, times)
 
-    return again
+def _again(
+    stored: Stored,
+    system: System,
+    events: Mapping[str, Event],
+    tolerance: float,
+    times: FloatArray,
+) -> Run:
+    require_same_events(stored, system, events)
+    return _Origin.of(stored, system, events).again(tolerance, times)
 
 
 class _Origin(NamedTuple):
@@ -211,6 +245,7 @@ class _Origin(NamedTuple):
     inactive : constraints that do not act at the start.
     parameters, p : the same numbers, by name and as one array.
     y, t : state and time of the start.
+    notes : what was said when the start was found.
     """
 
     system: System
@@ -223,6 +258,7 @@ class _Origin(NamedTuple):
     p: FloatArray
     y: FloatArray
     t: float
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, stored: Stored, system: System, events: Mapping[str, Event]) -> _Origin:
@@ -244,12 +280,18 @@ class _Origin(NamedTuple):
         )
 
     def again(self, tolerance: float, times: FloatArray) -> Run:
-        """The same simulation with another tolerance, saved at other times."""
-        settings = replace(self.settings, tolerance=tolerance)
-        simulation = _Simulation(self._replace(settings=settings, times=times))
-        simulation.begin()
-        simulation.run()
-        return simulation.result()
+        """The same simulation with another tolerance, saved at other times.
+
+        In the coordinates of the system itself: an error of others would be made twice.
+        """
+        absolute = Coordinates.ABSOLUTE
+        settings = replace(self.settings, tolerance=tolerance, coordinates=absolute)
+        simulation = _Simulation.begun(self._replace(settings=settings, times=times))
+        return simulation.run_guarded().result()
+
+
+class _DoubtedError(Exception):
+    """A run under way turned out to be led astray by the coordinates it is carried in."""
 
 
 class _Simulation:
@@ -272,7 +314,7 @@ class _Simulation:
         self.watches: dict[frozenset[str], Watch] = {}
         self.ranks: list[RankChange] = []
         self.records: list[EventRecord] = []
-        self.notes: list[str] = []
+        self.notes: list[str] = list(origin.notes)
         self.counts = Counts()
         self.status, self.finished = "", False
         self.start_due = False  # whether the start is still to be saved
@@ -280,6 +322,29 @@ class _Simulation:
         self.keeper: Keeper | None = None
         self.certify_every: float | None = None
         self.certificate: RunCertificate | None = None
+        self.guard = Guard(self.system, self.settings)
+
+    @classmethod
+    def begun(cls, origin: _Origin) -> _Simulation:
+        """A simulation that has begun, in coordinates that are not doubted."""
+        try:
+            simulation = cls(origin)
+            simulation.begin()
+        except _DoubtedError:
+            simulation = cls(origin)
+            simulation.begin()
+        return simulation
+
+    def run_guarded(self, report: Report | None = None) -> _Simulation:
+        """`run`; a simulation that was led astray is made again in coordinates of its own."""
+        try:
+            self.run(report)
+        except _DoubtedError:
+            again = _Simulation.begun(self.origin)
+            again.certify_every = self.certify_every
+            again.run(report)
+            return again
+        return self
 
     def begin(self) -> None:
         """Check the start, put it on the constraints and set up the first stretch."""
@@ -294,6 +359,10 @@ class _Simulation:
             if not self.active.agree(y, t, self.p[None], self.loop.accelerations()):
                 self.active.require_agreement(y[0, :nq], y[0, nq:], np.array([t]), self.p)
             self._save_start()
+        loop = self.loop
+        if self.guard.wanted(1):
+            doubt = self.guard.start(self.active, self.origin.y, loop.present[:, 0], t, self.p)
+            self._look(loop.state[:, :1].T, loop.t[:1], doubt)
 
     def _save_start(self) -> None:
         """Save the start, if it is among the times and not yet saved."""
@@ -318,6 +387,14 @@ class _Simulation:
             self.active.solve_at(y[:nq], y[nq:], np.asarray(t), p, formulation=formulation)
         self.active.require_unique(y[:nq], y[nq:], np.asarray(t), p)
         program = program_of(self.active, y, t, p, self.settings)
+        doubt = self.guard.account.doubt(program)
+        if doubt:
+            assert program.carrier is not None
+            note = f"integrated in absolute coordinates: in {program.carrier.name} ones {doubt}"
+            self.notes += [note] if note not in self.notes else []
+            self.settings = replace(self.settings, coordinates=Coordinates.ABSOLUTE)
+            program = program_of(self.active, y, t, p, self.settings)
+        self.guard.begin(program, p)
         if program.left_out:
             note = left_out_note(self.active, program.left_out)
             self.notes += [note] if note not in self.notes else []
@@ -365,12 +442,17 @@ class _Simulation:
 
     def run(self, report: Report | None = None) -> None:
         """Integrate to the end, as far as it goes, or until the user stops it."""
+        if self.status:  # the start does not agree with the full terms
+            self._save_start()
+            return
         pace, began, begun_at = Pace(self.loop), monotonic(), float(self.loop.t[0])
 
         def chunk() -> None:
             if self.keeper is not None:
                 self.keeper.commit_if_due(self)
             self._take(pace.advance(self.loop))
+            if not self.status:
+                self._stop_if_hopeless(pace)
             if report is not None:
                 report(self._progress(monotonic() - began, begun_at))
 
@@ -392,6 +474,18 @@ class _Simulation:
             if self.keeper is not None:
                 self.keeper.close(self)
 
+    def _stop_if_hopeless(self, pace: Pace) -> None:
+        """Stop where steps have collapsed, or saved states fill the memory."""
+        t = float(self.loop.t[0])
+        kept = sum(x.nbytes for x in self.y)
+        if pace.collapsed and self.settings.step == 0.0:
+            self._close()
+            step = float(self.loop.memory[sh.H, 0])
+            self.status = stopped_by_collapse(t, step, self.settings.until)
+        elif kept > MOST_MEMORY * machine_memory():
+            self._close()
+            self.status = stopped_by_memory(t, self.saved, kept)
+
     def _certify(self) -> None:
         """Certify the run, all of which is committed first if it has a store."""
         if self.certify_every is None or not self.saved:
@@ -402,6 +496,50 @@ class _Simulation:
             run = StoredRun.of(self.keeper.stored(), self.system, states_between)
         self.certificate, note = certificate_and_note(run, self.certify_every)
         self.notes.append(note)
+
+    def _look(self, y: FloatArray, t: FloatArray, doubt: Disagreement | None = None) -> bool:
+        """Whether states ŷ (rows, n̂) of the loop at times (rows,) agree with the full terms.
+
+        Where they do not, and other coordinates than the system's own are to blame, the simulation
+        is to begin anew; one in its own coordinates stops. `doubt` is one that there is already.
+        """
+        program, inner = self.loop.program, self.loop.parameters[:, 0]
+        for state in zip(y, t.tolist(), strict=True):
+            if doubt is None:
+                doubt = self.guard.look(self.active, program, state, inner, self.p)
+        if doubt is None:
+            return True
+        contradiction = self._conflict(y[0], t[:1])
+        if contradiction:  # no program could do what the system asks for
+            self._close()
+            self.status = f"stopped at t = {t[0]:.6g} s: {contradiction}"
+            return False
+        if self.guard.doubt(program, doubt) and self.keeper is None:
+            raise _DoubtedError
+        self._close()
+        self.status = stopped_by_guard(doubt, program.carrier)
+        return False
+
+    def _conflict(self, y: FloatArray, t: FloatArray) -> str:
+        """Which constraints contradict each other at a state ŷ, as a sentence; else empty.
+
+        A start is refused for it.
+        """
+        if self.active.by_blocks:
+            return ""
+        nq, here = len(self.system.coordinates), self.loop.in_system(y[None], t)[0]
+        try:
+            self.active.require_agreement(here[:nq], here[nq:], t, self.p)
+        except ZwangError as error:
+            if t[0] == self.origin.t:
+                raise
+            return str(error)
+        return ""
+
+    def _agrees(self, chunk: Chunk) -> bool:
+        """Whether some of the states that a chunk saved agree with the full terms."""
+        rows = self.guard.rows(chunk.filled[0])
+        return not rows or self._look(chunk.y[0, rows], chunk.t[0, rows])
 
     def _take(self, chunk: Chunk) -> None:
         """Keep what a chunk saved, and let happen what it met."""
@@ -416,8 +554,16 @@ class _Simulation:
             self._close()
             self.status = stopped_at_singular(changes[-1])
             return
-        met = self._met() if self.watch and chunk.code in (sh.EVENT, sh.SINGULAR) else []
+        try:
+            met = self._met() if self.watch and chunk.code in (sh.EVENT, sh.SINGULAR) else []
+        except ZwangError as error:  # an event function that has no value any more
+            self._save(t, y)
+            self._close()
+            self.status = f"stopped at t = {float(self.loop.t[0]):.6g} s: {error}"
+            return
         if met:
+            if not self._agrees(chunk):
+                return
             before = t <= met[0].t
             self._save(t[before], y[before])
             self._act(met)
@@ -427,26 +573,44 @@ class _Simulation:
         if broken:
             self._close()
             self.status = broken
+        elif not self._agrees(chunk):
+            return
+        elif chunk.code == sh.TOO_SMALL and self._choose_rows_again():
+            pass  # those that acted came to depend on each other, which nothing else does
         elif chunk.code not in sh.UNDER_WAY:
             self.finished = chunk.code == sh.DONE
             self._close()
             end, stiff = float(self.loop.t[0]), self.loop.held_back()
+            lost = self._lost_mass(chunk.code)
+            if lost:
+                self.status = f"stopped at t = {end:.6g} s: {lost}"
+                return
             self.status = status_of(
                 self.counts, end, chunk.code, self.settings, failure, held_back=stiff
             )
         elif chosen_rows_lost_rank(self.active, program, logs, self.parameters):
             self._choose_rows_again()
 
-    def _choose_rows_again(self) -> None:
+    def _lost_mass(self, code: int) -> str:
+        """Which mass is not positive where the loop could not go on, as a sentence; else empty."""
+        if code not in (sh.NOT_FINITE, sh.TOO_SMALL, sh.NO_ROOT):
+            return ""
+        y, t, a = self.loop.present[:, 0], float(self.loop.t[0]), self.loop.accelerations()[0]
+        return mass_beyond(self.active, y, t, self.p, a, self.settings.step)
+
+    def _choose_rows_again(self) -> bool:
         """Go on with other rows acting, if others are to be left out from the present state on."""
         y, t = self.loop.present[:, 0].copy(), float(self.loop.t[0])
+        if not self.loop.program.left_out or self.loop.finished or t == self.began_at[0]:
+            return False
         program = program_of(self.active, y, t, self.p, self.settings)
-        if program.left_out == self.loop.program.left_out or self.loop.finished:
-            return
+        if program.left_out == self.loop.program.left_out:
+            return False
         if not any(note.endswith(ACT_AGAIN) for note in self.notes):  # the first time alone
             self.notes.append(f"at t = {t:.6g} s {ACT_AGAIN}")
         self._close()
         self._stretch(y, t)
+        return True
 
     def _contradiction(self, t: FloatArray, y: FloatArray) -> str:
         """Which row that was left out is not met after all, and since when; empty if all are."""
@@ -489,6 +653,11 @@ class _Simulation:
             self.system, self.settings, self.scales, start, self.parameters, described
         )
         self.keeper = Keeper(Store.create(path, header, self.times, companions), every)
+
+    def release(self) -> None:
+        """Let others write the store."""
+        if self.keeper is not None:
+            self.keeper.store.release()
 
     @classmethod
     def restored(cls, origin: _Origin, stored: Stored, every: float) -> _Simulation:
@@ -549,7 +718,7 @@ class _Simulation:
             states_between,
             tuple(self.records),
             tuple(self.ranks),
-            tuple(self.notes),
+            noted(self.notes),
             self.scales,
             self.origin.again,
             self.certificate,
@@ -613,6 +782,15 @@ class _Simulation:
                 self.watch.after(self.loop, met)
             if self.times is None:
                 self._save(np.array([t]), y[None])
+
+
+@cache
+def machine_memory() -> float:
+    """Bytes of memory of this machine; infinite where it does not tell."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return float("inf")
 
 
 def _joined(parts: list[FloatArray], none: tuple[int, ...]) -> FloatArray:

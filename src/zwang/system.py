@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from zwang.functions.assemble import Assembly, StartConditions
     from zwang.functions.closed_form import ClosedForm
     from zwang.functions.integrability_report import Integrability, QuasiVelocities
+    from zwang.functions.reduced.forward import ForwardVelocities
     from zwang.reduced_system import ReducedSystem
     from zwang.run.run import Run
 
@@ -152,6 +153,61 @@ class System(Equations):
             )
         )
 
+    @classmethod
+    def from_acceleration_energy(
+        cls,
+        coordinates: Sequence[str],
+        *,
+        S: Callable[..., Any],
+        force: Callable[..., Any] | ArrayLike | None = None,
+        potential: Callable[..., Any] | None = None,
+        constraints: Mapping[str, Constraint | Callable[..., Any]] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        nonideal: Mapping[str, Callable[..., Any]] | None = None,
+        velocities: Sequence[str] | None = None,
+        kinematics: Any = None,
+    ) -> System:
+        """A system by the equations of Gibbs and Appell, ∂S/∂v̇ = Q.
+
+        The acceleration energy S = ½ Σ m |a|² takes quasi-velocities as they are, with no terms
+        for their not being integrable; terms without v̇ may be left out of it.
+
+        Parameters
+        ----------
+        S : acceleration energy S(q, v, a, t, p), quadratic in a = v̇.
+        force : applied forces Q(q, v, t, p) that go with v; those of the potential are added.
+        potential : V(q, t, p).
+        velocities, kinematics : quasi-velocities, as for a `System`.
+
+        Examples
+        --------
+        A bead on a rod that turns at the rate w, by its distance r: S = ½ m ((r̈ − r w²)² + …).
+
+        >>> import zwang as zw
+        >>> bead = zw.System.from_acceleration_energy(
+        ...     ["r"],
+        ...     parameters={"m": 2.0, "w": 3.0},
+        ...     S=lambda q, a, p: 0.5 * p.m * (a[0] - q[0] * p.w**2) ** 2,
+        ... )
+        >>> bead.solve(q=[0.5]).acceleration
+        array([4.5])
+        """
+        return cls.of(
+            define(
+                coordinates,
+                constraints,
+                parameters,
+                nonideal,
+                velocities,
+                kinematics,
+                mass=None,
+                force=force,
+                potential=potential,
+                lagrangian=None,
+                acceleration_energy=S,
+            )
+        )
+
     def without(self, constraints: Iterable[str]) -> System:
         """The same system with some constraints left out, by name."""
         removed = frozenset(constraints)
@@ -161,7 +217,8 @@ class System(Equations):
             for name in removed:
                 if name not in self.definition.constraints:
                     raise UnknownNameError("constraint", name, self.definition.constraints)
-            self._less[removed] = self._without(removed)
+            less = self._less[removed] = self._without(removed)
+            less.made_by = System.without, (self, removed)
         return self._less[removed]
 
     @computed_once
@@ -173,6 +230,13 @@ class System(Equations):
         kept = {k: c for k, c in self.definition.constraints.items() if k not in removed}
         laws = {k: c for k, c in self.definition.nonideal.items() if k not in removed}
         return System.of(replace(self.definition, constraints=kept, nonideal=laws))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickle and copy: how it is made; what was compiled is not part of it."""
+        return self.made_by or (System.of, (self.definition,))
+
+    #: A function and its arguments that give this system, where its definition does not.
+    made_by: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
 
     def __repr__(self) -> str:
         c = ", ".join(f"{k} ({level})" for k, level in self.levels.items()) or "none"
@@ -322,6 +386,31 @@ class System(Equations):
         """q̇ = N v + n₀, shape (…, nq)."""
         q, v, t, p = self.arguments(q, v, t, parameters)
         return self.evaluated("kinematics", lambda m: {"q_dot": m.state.q_dot}, q, v, t, p)[0]
+
+    def velocity_from_rate(
+        self,
+        q: Any,
+        position_rate: Any,
+        t: Any = 0.0,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> FloatArray:
+        """Quasi-velocities from rates of the coordinates, v = B q̇ + b₀, shape (…, nv).
+
+        The inverse of `position_rate` (Blajer 1992, (2.2)): B = N⁻¹ and b₀ = −N⁻¹n₀. With more
+        coordinates than velocities, q̇ must be one that some v gives.
+
+        Examples
+        --------
+        >>> from zwang import library
+        >>> disk, q = library.rolling_disk(r=2.0), [0, 0, 0, 0.3, 0.2, 0]
+        >>> v = disk.velocity_from_rate(q, disk.position_rate(q, [1, 2, 3, 4, 5, 6]))
+        >>> v.round(12)
+        array([1., 2., 3., 4., 5., 6.])
+        """
+        from zwang.functions.inverse_kinematics import velocity_from_rate
+
+        return velocity_from_rate(self, q, position_rate, t, parameters)
 
     # --- closed forms -----------------------------------------------------------------------------
 
@@ -576,7 +665,7 @@ class System(Equations):
         from zwang.control.program import GAINS, gains, named_program, require_used
 
         given = self.definition
-        if given.mass is None and given.lagrangian is None:
+        if given.mass is None and given.lagrangian is None and given.acceleration_energy is None:
             raise InputError(
                 "program",
                 found="a mechanism, whose equations come from its parts",
@@ -608,6 +697,7 @@ class System(Equations):
             force=given.force,
             potential=given.potential,
             lagrangian=given.lagrangian,
+            acceleration_energy=given.acceleration_energy,
         )
         result = System.of(replace(definition, program=(*given.program, *named)))
         require_used(result.model, added, named)
@@ -757,7 +847,38 @@ class System(Equations):
         )
         reduction, partition = reduce(request, Places(self, at, parameters), tuple(keep))
         require_distinct(reduction.model.definition)
-        return ReducedSystem.of_reduction(self, reduction, partition)
+        reduced = ReducedSystem.of_reduction(self, reduction, partition)
+        asked = {"map": map, "basis": basis, "kinematics": kinematics, "keep": tuple(keep)}
+        asked |= {"at": at, "parameters": parameters}
+        reduced.made_by = _reduced, (self, coordinates, velocities, asked)
+        return reduced
+
+    def forward_velocities(
+        self,
+        define: Callable[..., Any],
+        q: Any,
+        v: Any,
+        t: float = 0.0,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> ForwardVelocities:
+        """Independent quasi-velocities u = γ(q, v, t, p) and their equations at a state.
+
+        Defined forward (Blajer 1992, (5.8)), so that v need not be written as a function of u,
+        which for constraints that are not linear in v seldom has a closed form.
+
+        Parameters
+        ----------
+        define : γ, a function of (q, v, t, p) with one value for each freedom.
+        q, v, t : one state that satisfies the constraints.
+
+        Raises
+        ------
+        InputError : rank [φ_v; γ_v] is less than the number of velocities.
+        """
+        from zwang.functions.reduced.forward import forward_velocities
+
+        return forward_velocities(self, define, q, v, t, parameters=parameters)
 
     # --- what can be integrated -------------------------------------------------------------------
 
@@ -807,3 +928,13 @@ class System(Equations):
         from zwang.functions.integrability import quasi_velocities
 
         return quasi_velocities(self.model, Places(self, at, parameters).anywhere())
+
+
+def _reduced(
+    system: System,
+    coordinates: Sequence[str] | None,
+    velocities: Sequence[str] | None,
+    asked: dict[str, Any],
+) -> ReducedSystem:
+    """`System.reduce`, for a copy of what it gave."""
+    return system.reduce(coordinates, velocities, **asked)

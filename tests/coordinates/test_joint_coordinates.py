@@ -138,6 +138,18 @@ def rates(program, y, t, p):
     return (np.array(x).ravel() for x in found(q, v, t, p_hat[:, 0]))
 
 
+def plain_acceleration(M, Q, A, b):
+    """a₀ + N y with A a₀ = b, A N = 0 and NᵀM (a₀ + N y) = NᵀQ.
+
+    Where b is zero on paper it holds rounding alone, which contradicts itself as rounding does;
+    the least squares of it are rounding too.
+    """
+    U, sizes, Vt = np.linalg.svd(A)
+    rank = int(np.sum(sizes > 1e-9 * sizes[0]))
+    a, N = Vt[:rank].T @ (U[:, :rank].T @ b / sizes[:rank]), Vt[rank:].T
+    return a + N @ np.linalg.solve(N.T @ M @ N, N.T @ (Q - M @ a))
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_accelerations_are_those_of_bodies_and_the_way_back_leads_to_the_start(name):
     m = CASES[name]()
@@ -147,7 +159,7 @@ def test_accelerations_are_those_of_bodies_and_the_way_back_leads_to_the_start(n
     assert program.carrier.name == "joint"
     motion, back = rates(program, y, 0.0, p)
     np.testing.assert_allclose(back, y, atol=ROUNDING * max(1.0, np.abs(y).max()) * 10)
-    expected = zw.solve(*terms(system, q, v)).acceleration
+    expected = plain_acceleration(*terms(system, q, v))
     size = max(1.0, np.abs(expected).max())
     np.testing.assert_allclose(motion[len(q) :], expected, atol=EXACT * size)
     np.testing.assert_allclose(

@@ -187,7 +187,8 @@ def test_a_mechanism_chooses_again():
 @pytest.fixture
 def rail(monkeypatch):
     """y = 0 said twice where x < 0; beyond, the second row holds z as well. Both rows act."""
-    monkeypatch.setattr("zwang.simulation.redundancy.LEAST_SHARE", 2.0)
+    for name in ("LEAST_SHARE", "LEAST_SHARE_NEAR"):
+        monkeypatch.setattr(f"zwang.simulation.redundancy.{name}", 2.0)
 
     def beyond(x):
         return 0.5 * (x + abs(x))

@@ -122,3 +122,43 @@ def test_time_before_or_after_the_run_is_refused(pendulum):
         run["z"]
     with pytest.raises(zw.ZwangError, match="rod"):
         run.multipliers("rope")
+
+
+def coupled(off_diagonal, parameters=None):
+    return zw.System(
+        coordinates=["x", "y"],
+        parameters=parameters or {},
+        mass=lambda q, t, p: [[2.0, off_diagonal(q, p)], [0.2 * q[0], 2.0]],
+        force=lambda q: [-q[0], -q[1]],
+    )
+
+
+@pytest.mark.parametrize("integrator", ["order5", "order8", "gauss", "radau5", "rattle"])
+def test_a_mass_matrix_that_is_not_symmetric_is_refused_by_every_integrator(integrator):
+    """Where numbers alone tell: in a function that is called, and through parameters."""
+    fixed = {"step": 0.01} if integrator == "rattle" else {}
+    called = coupled(zw.opaque(lambda q, p: 0.3 * q[0]))
+    given = coupled(lambda q, p: p.k * q[0], {"k": 0.2})
+    for system, parameters in ((called, {}), (given, {"parameters": {"k": 0.3}})):
+        with pytest.raises(zw.InputError, match=r"M\[0, 1\] = 0.3 but 0.2 .*symmetric"):
+            system.simulate([1.0, 0.0], until=0.1, integrator=integrator, **fixed, **parameters)
+    assert given.simulate([1.0, 0.0], until=0.1, integrator=integrator, **fixed).finished
+
+
+def test_members_of_an_ensemble_whose_mass_is_not_symmetric_are_refused_alone():
+    system = coupled(lambda q, p: p.k * q[0], {"k": 0.2})
+    many = system.simulate_many([[1.0, 0.0]] * 3, until=0.1, parameters={"k": [0.2, 0.3, 0.2]})
+    assert [run.finished for run in many] == [True, False, True]
+    assert "symmetric" in str(many[1].status)
+
+
+def test_a_mass_matrix_that_is_symmetric_on_paper_need_not_be_in_each_bit():
+    system = zw.System(
+        coordinates=["x", "y"],
+        mass=lambda q: [
+            [2.0, np.sin(q[0]) * np.cos(q[0]) / 3.0],
+            [np.sin(2.0 * q[0]) / 6.0, 2.0],
+        ],
+        force=lambda q: [-q[0], -q[1]],
+    )
+    assert system.simulate([1.0, 0.3], until=0.1).finished

@@ -129,6 +129,9 @@ def report(
         Path | None, typer.Option("--model", help="Its model, unless the folder has it.")
     ] = None,
     *,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a file that is no report.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write one HTML file with the motion to play and the account of a run."""
@@ -136,7 +139,7 @@ def report(
 
     out = Output(as_json=as_json)
     with guarded(out):
-        write(out, source, output, model)
+        write(out, source, output, model, force=force)
 
 
 @app.command()

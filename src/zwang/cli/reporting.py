@@ -13,7 +13,9 @@ from zwang.runs import load
 __all__ = ["report"]
 
 
-def report(out: Output, source: Path, output: Path | None, model: Path | None) -> None:
+def report(
+    out: Output, source: Path, output: Path | None, model: Path | None, *, force: bool
+) -> None:
     """Write the report of a run; a model file is simulated and explained on the way."""
     folder = source
     if not source.is_dir():
@@ -22,6 +24,6 @@ def report(out: Output, source: Path, output: Path | None, model: Path | None) -
         folder = simulate(step, source, None, until=None, tolerance=None, resume=False)
     described = read_model(folder if model is None else model)
     target = Path(f"{folder.stem}.html") if output is None else output
-    path = load(folder, described.system).report(target, title=described.name)
+    path = load(folder, described.system).report(target, title=described.name, overwrite=force)
     out.result({"run": str(folder), "report": str(path)})
     out.say(f"Wrote {path}: open it in a browser.")

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from zwang.errors import InconsistentConstraintsError, InputError, UnreachableError
-from zwang.formulations.rank import DEFAULT_TOLERANCES, pinv, svd
+from zwang.formulations.rank import AT_A_STATE, DEFAULT_TOLERANCES, pinv, svd
 from zwang.formulations.scaled import ScaledSystem
 from zwang.functions.nonideal import Law, agreeing_reactions
 from zwang.solve import solve_terms
@@ -233,7 +233,7 @@ class Task:
         tau = X_pinv @ needed
         missed = needed - X @ tau
         size = np.linalg.norm(needed) + np.linalg.norm(self.P.T @ self.normal)
-        if np.linalg.norm(missed) > DEFAULT_TOLERANCES.consistency * size:
+        if np.linalg.norm(missed) > AT_A_STATE * size:
             raise self._unreachable(missed)
         _, s, Vt = svd(X)
         rank = int(np.sum(s > DEFAULT_TOLERANCES.rank * np.max(s, initial=0.0)))

@@ -140,12 +140,12 @@ class _Errors:
     """Rows of a program, and how far a state is off it."""
 
     def __init__(self, system: System, state: Mapping[str, Any]) -> None:
-        groups, levels = system.model.groups, system.levels
+        groups, levels = system.model.groups, list(enumerate(system.row_levels()))
         programmed = set(system.program)
         self.rows = [row for name in system.program for row in groups[name]]
         found = system.residuals(**state)
-        valued = [row for name in groups if levels[name] == "position" for row in groups[name]]
-        rated = [row for name in groups if levels[name] != "acceleration" for row in groups[name]]
+        valued = [row for row, level in levels if level == "position"]
+        rated = [row for row, level in levels if level != "acceleration"]
         own = {row for name in programmed for row in groups[name]}
         first = [k for k, row in enumerate(valued) if row in own]
         second = [k for k, row in enumerate(rated) if row in own]

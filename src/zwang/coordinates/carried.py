@@ -126,7 +126,7 @@ def _against(system: MechanismSystem, settings: Settings) -> str:
         return f"formulation={settings.formulation!r}, which is in the coordinates of bodies"
     if settings.method.fixed_step or settings.drift is Drift.BAUMGARTE:
         return f"{settings.integrator!r} with drift={settings.drift.value!r}, for bodies in space"
-    if system.parts.friction:
+    if system.parts.frictions:
         return "friction, which depends on the reactions of all rows"
     return ""
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from zwang.bodies.embedding import Embedded, as_it_is, has_massless_motion
-from zwang.bodies.folding import Pattern
+from zwang.bodies.folding import Pattern, sizes_of, with_equal_masses
 from zwang.bodies.model import body_slots
 from zwang.bodies.parts import Parts
 from zwang.bodies.plane import Plane
@@ -96,6 +96,11 @@ class CarriedSystem(Equations):
             return self.parts.start
         return self.carrier.placed(*self.parts.start, self.parts.defaults)
 
+    def parameter_sizes(self, p: FloatArray) -> FloatArray:
+        """To which size each parameter is rounded; distances from the plane come last."""
+        own = self.parts.defaults.size
+        return np.concatenate([sizes_of(self.parts, p[:own]), np.abs(p[own:])])
+
     @property
     def rows_independent(self) -> bool:
         """Whether the mechanism's joints close no loop and nothing else constrains."""
@@ -115,9 +120,19 @@ class CarriedSystem(Equations):
             else:
                 whole = self._program(Acting(), singular=singular, lanes=1)
                 placed = [i for i, level in enumerate(self.row_levels()) if level == "position"]
-                found = rows_without_pivot(whole, y[: whole.nq], t, p)
+                alike, own = p.copy(), self.parts.defaults.size
+                alike[:own] = with_equal_masses(self.parts, p[:own])
+                found = rows_without_pivot(
+                    whole, y[: whole.nq], t, alike, lambda q: self._rows(q, t, p)[placed]
+                )
                 acting = Acting(tuple(placed[i] for i in found.gone), found.distinct)
         return self._program(acting, singular=singular, lanes=lanes)
+
+    def _rows(self, q: FloatArray, t: float, p: FloatArray) -> FloatArray:
+        """A at rest."""
+        rest = np.zeros(len(self.velocities))
+        (A,) = self.evaluator("rows", lambda m: {"A": m.A}, q, rest, np.asarray(t), p)
+        return A.reshape(-1, len(rest))
 
     def program_with(self, acting: Acting, p: FloatArray, lanes: int) -> Program:
         """The program in which some rows act, for parameters of the mechanism."""

@@ -24,7 +24,7 @@ from zwang.engine.program import Program
 from zwang.formulations.lazy import Remembered, computed_once
 from zwang.integrators.settings import Coordinates, Settings
 from zwang.simulation.programs import Many, program_of
-from zwang.simulation.redundancy import redundant_rows_of_many
+from zwang.simulation.redundancy import redundant_rows_of_many, verdict_at
 from zwang.simulation.starts import all_regular, terms_at
 from zwang.terms import FloatArray
 
@@ -162,25 +162,22 @@ def joint_program(
     light, n = not found.rows and values.has_massless_motion, found.tree.nq
     if light and found.mass_is_singular(start[:n], start[n:], np.asarray(t), hat):
         return "a motion of its joints that meets no inertia"
-    inner = program_of(found, start, t, hat, settings, lanes)
-    outer, redundant = _outer(found, inner, start, t, hat)
-    if redundant and settings.coordinates is not Coordinates.JOINT:
+    if not found.rows:
+        return _outer(found, program_of(found, start, t, hat, settings, lanes))
+    verdict = verdict_at(found, start, t, hat, settings.until - t)
+    if not (verdict.here and verdict.acting.distinct) and not asked:
         # In absolute coordinates there are more rows to choose those from that need not act.
         return "redundant equations of its loops of which none can be left out everywhere"
-    return outer
+    return _outer(found, program_of(found, start, t, hat, settings, lanes, acting=verdict.acting))
 
 
-def _outer(
-    found: JointSystem, inner: Program, start: FloatArray, t: float, hat: FloatArray
-) -> tuple[Program, bool]:
-    """The program with rows numbered as the mechanism's; whether rows that act are dependent."""
-    programs: dict[int, tuple[Program, Program, bool]] = found.__dict__.setdefault("_outer", {})
+def _outer(found: JointSystem, inner: Program) -> Program:
+    """The program with rows numbered as the mechanism's."""
+    programs: dict[int, tuple[Program, Program]] = found.__dict__.setdefault("_outer", {})
     if id(inner) not in programs:
         gone = tuple(sorted([*found.vanished, *(found.rows[i] for i in inner.left_out)]))
-        outer = replace(inner, carrier=found.carrier, left_out=gone)
-        redundant = found.dependent(start, t, hat) > len(inner.left_out)
-        programs[id(inner)] = inner, outer, redundant
-    return programs[id(inner)][1:]
+        programs[id(inner)] = inner, replace(inner, carrier=found.carrier, left_out=gone)
+    return programs[id(inner)][1]
 
 
 def joint_programs(system: MechanismSystem, many: Many) -> list[Program] | None:
@@ -204,15 +201,14 @@ def joint_programs(system: MechanismSystem, many: Many) -> list[Program] | None:
         if not all_regular(M):
             return None
         rows = redundant_rows_of_many(found, starts, t, hats, settings.until - t, M, A)
+        if settings.coordinates is not Coordinates.JOINT and not all(x.distinct for x in rows):
+            return None
         given = (starts[0], t, hats[0], settings, lanes)
         chosen = {
             acting: program_of(found, *given, singular=False, acting=acting) for acting in {*rows}
         }
         inner = [chosen[acting] for acting in rows]
-    outer = [_outer(found, x, starts[0], t, hats[0]) for x in inner]
-    if any(redundant for _, redundant in outer) and settings.coordinates is not Coordinates.JOINT:
-        return None
-    return [program for program, _ in outer]
+    return [_outer(found, x) for x in inner]
 
 
 def _link_by_link(values: _Values, settings: Settings) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.bodies.folding import Pattern, folded
+from zwang.bodies.folding import Pattern, folded, sizes_of
 from zwang.bodies.link_numbers import LinkNumbers
 from zwang.bodies.recursion import Recursion
 from zwang.bodies.tree import MOTIONS, Tree
@@ -23,7 +23,6 @@ from zwang.engine.fused import Expressions
 from zwang.engine.program import Program, fuse
 from zwang.equations import Equations
 from zwang.formulations.lazy import computed_once
-from zwang.formulations.rank import scaled_rows
 from zwang.functions.constraint import Constraint
 from zwang.functions.derive import Rows, State
 from zwang.functions.model import Definition, Model
@@ -38,8 +37,6 @@ __all__ = ["JointSystem"]
 #: Entries of Â below this vanish, and states at which they are looked at.
 ZERO = 1e-10
 STATES = 3
-#: Singular values of scaled rows of Â below this belong to dependent rows.
-DEPENDENT = 1e-9
 
 
 class JointSystem(Equations):
@@ -145,16 +142,16 @@ class JointSystem(Equations):
         A = ca.vertcat(*(self.recursion.rows(i, e).A for i, e in self.tree.constraints))
         return ca.Function("rows", list(self.carrier.inputs), [ca.densify(A)])
 
-    def dependent(self, y: FloatArray, t: float, p: FloatArray) -> int:
-        """How many of the rows depend on others at a state of the tree."""
-        if not self.rows:
-            return 0
-        nq, nv = self.tree.nq, self.tree.nv
-        A, M = self.evaluator(
-            "rank", lambda m: {"A": m.A, "M": m.M}, y[:nq], y[nq:], np.asarray(t), p
-        )
-        rows = scaled_rows(M.reshape(nv, nv), A.reshape(-1, nv))
-        return len(rows) - int(np.sum(np.linalg.svd(rows, compute_uv=False) > DEPENDENT))
+    def parameter_sizes(self, p: FloatArray) -> FloatArray:
+        """To which size each parameter is rounded; the numbers of the links come last."""
+        own = self.tree.parts.defaults.size
+        places = LinkNumbers.places(self.tree)
+        links = np.abs(p[own:])
+        for name in ("E", "R", "marker_R", "offset", "parameters", "E_parameters"):
+            links[places[name].ravel()] = 1.0
+        lengths = np.concatenate([places[name].ravel() for name in ("d", "h", "at", "marker_at")])
+        links[lengths] = np.max(links[lengths], initial=0.0)
+        return np.concatenate([sizes_of(self.tree.parts, p[:own]), links])
 
     @property
     def rows_independent(self) -> bool:

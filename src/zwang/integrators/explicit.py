@@ -42,6 +42,7 @@ from zwang.integrators.shared import (
     EVALUATIONS,
     EVENT,
     FAILED_PROJECTION,
+    FIXED_LIMIT,
     FULL,
     HANDOVER,
     LAST_STEP,
@@ -51,6 +52,7 @@ from zwang.integrators.shared import (
     NEXT,
     NO_ERROR,
     NOT_FINITE,
+    OFF_CONSTRAINTS,
     PIVOT,
     PROJECTED,
     PROJECTIONS,
@@ -69,6 +71,7 @@ from zwang.integrators.shared import (
     change_of_step,
     evaluate,
     keep_sizes,
+    missed_most,
     note_sizes,
     project_between,
     project_once,
@@ -459,6 +462,10 @@ def advance(
                     arrived[lane] = least_pivot(pivots, sizes[1], count[DEFICIT, lane], lane)
             for lane in side_by_side(lanes):
                 accepted[lane] = accepted[lane] and (ok[lane] or h_fixed > 0.0)
+                off = accepted[lane] and not ok[lane] and missed_most(ratio, lane) > FIXED_LIMIT
+                if off:  # a fixed step, which no shorter one can take the place of
+                    outcomes[lane], count[ACTIVE, lane] = OFF_CONSTRAINTS, 0
+                    accepted[lane], active[lane] = False, False
                 # A singular position is passed in a step, not stopped at: there the acceleration
                 # along the branch cannot be told from others. So end the step before it.
                 if (
@@ -472,6 +479,9 @@ def advance(
                     count[AVOIDED, lane] += 1
                     real[H, lane], real[AHEAD, lane] = h[lane], ts[0, lane]
                     avoided[lane], accepted[lane] = True, False
+
+        if W == 1 and not active[0]:
+            return OFF_CONSTRAINTS
 
         # rejection
         for lane in range(W):

@@ -69,5 +69,5 @@ class ExplicitLoop(Loop):
         """What the compiled loop is called with."""
         c, self.spent[0] = self.tableau, 0
         tableau = (c.A, c.B, c.C, c.P, c.S), c.stability, c.stages, c.error_order
-        own = self.stages, *tableau, self.settings.tolerance
+        own = self.stages, *tableau, min(self.settings.tolerance, self.tableau.loosest)
         return self.handed_over(out, budget, own, self.space)

@@ -60,6 +60,7 @@ from zwang.integrators.shared import (
     NO_ERROR,
     NO_ROOT,
     NOT_FINITE,
+    OFF_CONSTRAINTS,
     PARTS,
     PIVOT,
     REJECTED,
@@ -354,6 +355,8 @@ def advance(
                 shorter, deficit, arrived = landed(
                     kernels, point, ts, p, onto, count, sizes[1], fixed, last or passes
                 )
+                if shorter == 0.0:
+                    return OFF_CONSTRAINTS
                 if shorter < 1.0:
                     accepted, change, across = False, shorter, across or not ok[0]
                     if ok[0]:  # it ends at a singular position, and is placed before that

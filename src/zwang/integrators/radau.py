@@ -57,6 +57,7 @@ from zwang.integrators.shared import (
     NEXT,
     NO_ROOT,
     NOT_FINITE,
+    OFF_CONSTRAINTS,
     REJECTED,
     SAVED,
     SINGULAR,
@@ -294,6 +295,8 @@ def advance(
             shorter, deficit, arrived = landed(
                 kernels, state, ts, p, onto, count, sizes[1], fixed, last
             )
+            if shorter == 0.0:
+                return OFF_CONSTRAINTS
             if shorter < 1.0:
                 accepted, change = False, shorter
         if not accepted:

@@ -372,10 +372,15 @@ class Relay:
 
     def saved(self, k: int) -> tuple[FloatArray, FloatArray]:
         """Saved times (rows,) and states (rows, n) of a trajectory, in the system's coordinates."""
+        t, y = self.saved_in_own(k)
+        return t, left(y, t, self.program.carrier, self.parameters[k])
+
+    def saved_in_own(self, k: int) -> tuple[FloatArray, FloatArray]:
+        """The same in the coordinates of the loop."""
         legs = self._legs(k)
         t = np.concatenate([np.empty(0), *(out.t[lane, a:b] for out, lane, a, b, _, _ in legs)])
         y = np.concatenate([self.starts[:0], *(out.y[lane, a:b] for out, lane, a, b, _, _ in legs)])
-        return t, left(y, t, self.program.carrier, self.parameters[k])
+        return t, y
 
     def ranks(self, k: int) -> list[RankLog]:
         """Changes of rank of a trajectory."""

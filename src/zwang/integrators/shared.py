@@ -20,6 +20,7 @@ __all__ = [
     "HANDOVER",
     "NOT_FINITE",
     "NO_ROOT",
+    "OFF_CONSTRAINTS",
     "SINGULAR",
     "TOO_SMALL",
     "UNDER_WAY",
@@ -30,6 +31,7 @@ __all__ = [
     "evaluate",
     "first_step",
     "keep_sizes",
+    "missed_most",
     "note_sizes",
     "pivot_of",
     "project_between",
@@ -44,6 +46,7 @@ __all__ = [
 # Why the loop returned.
 DONE, FULL, BUDGET, EVENT, TOO_SMALL, NOT_FINITE, NO_ROOT, SINGULAR = 0, 1, 2, 3, 4, 5, 6, 7
 HANDOVER = 8  # one of several lanes has ended
+OFF_CONSTRAINTS = 9  # a fixed step ended where it could not be put on its constraints
 #: The same loop goes on from there.
 UNDER_WAY = frozenset({FULL, BUDGET, EVENT, SINGULAR})
 
@@ -76,6 +79,9 @@ CORRECTIONS = 4  # of a projection, at most
 CONTRACTION = 0.25  # a Newton correction must be below this part of the one before
 NEGLIGIBLE = 0.01  # a correction of this part of the tolerance, which need not contract any more
 RESIDUAL_LIMIT = 1e-13  # of a projected state, relative
+# Fixed steps end far from their constraints, so that corrections need not contract by as much as of
+# steps with error control; but they must lead there.
+FIXED_LIMIT = 1e-10
 FAILED_PROJECTION = 0.6  # change of h after a projection that did not contract
 AVOIDANCE = 0.7  # change of h when the new point would lie where the rows have just lost rank
 AVOIDANCES = 4  # how often in a row; then the loss is taken to be lasting
@@ -183,6 +189,17 @@ def settle(ratio, settled, lanes):
             worst = max(worst, abs(ratio[k, lane]))
         settled[lane] = settled[lane] or worst <= RESIDUAL_LIMIT
     return all_of(settled, lanes)
+
+
+@inlined
+def missed_most(ratio, lane):
+    """The largest residual of a lane, relative; infinite if one is no number."""
+    worst = 0.0
+    for k in range(ratio.shape[0]):
+        size = abs(ratio[k, lane])
+        if not size <= worst:
+            worst = size if size < np.inf else np.inf  # noqa: FURB136 - NaN too
+    return worst
 
 
 @inlined

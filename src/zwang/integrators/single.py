@@ -12,12 +12,14 @@ from zwang.integrators.shared import (
     AVOIDED,
     DEFICIT,
     FAILED_PROJECTION,
+    FIXED_LIMIT,
     NEXT,
     PROJECTIONS,
     REJECTED,
     REJECTS,
     H,
     T,
+    missed_most,
     note_sizes,
     projected,
     save,
@@ -68,14 +70,17 @@ def landed(kernels, point, ts, p, onto, count, rows, fixed, ends):
     """Project the end of a step, and count the rows that are dependent there.
 
     `onto` is what `projected` takes beside state and time; `ends` tells that the step is to end
-    here even if rows are. Returns by how much h is to change if the step is to be rejected, else 1;
-    the dependent rows; the least pivot of the others.
+    here even if rows are. Returns by how much h is to change if the step is to be rejected, else 1,
+    0 for a fixed step that cannot be put on its constraints; the dependent rows; the least pivot of
+    the others.
     """
     count[PROJECTIONS, 0] += projected(kernels, point, ts, p, *onto)
     pivots, contracted, change = onto[0], onto[5], 1.0
     note_sizes(pivots, rows, 0)
     deficit = deficit_of(pivots, rows, 0)
-    if not fixed and not contracted[0]:
+    if fixed and not contracted[0] and missed_most(onto[1], 0) > FIXED_LIMIT:
+        change = 0.0
+    elif not fixed and not contracted[0]:
         change = FAILED_PROJECTION
     elif not fixed and deficit > count[DEFICIT, 0] and not ends and count[AVOIDED, 0] < AVOIDANCES:
         # A singular position is passed in a step, not stopped at, as in `explicit`.

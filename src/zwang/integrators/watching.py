@@ -65,12 +65,14 @@ def dips_between(times, values, points, events, lane):
 
 @inlined
 def changed(g, now, accepted, events, lanes):
-    """Whether a function has another sign than before in some lane."""
+    """Whether a function has another sign than before in some lane, or is no number any more."""
     found = False
     for lane in range(len(lanes)):
         for k in range(events):
             was, value = g[k, lane], now[k, lane]
-            if accepted[lane] and (was * value < 0.0 or (value == 0.0 and was != 0.0)):
+            lost = not abs(value) <= np.inf and abs(was) <= np.inf
+            crossed = was * value < 0.0 or (value == 0.0 and was != 0.0)
+            if accepted[lane] and (crossed or lost):
                 found = True
     return found
 

@@ -41,6 +41,8 @@ True
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache, wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -235,7 +237,27 @@ def start(name: str, **options: Any) -> State:
 def _builder(name: str) -> Any:
     """The function of a name."""
     where = f"mechanisms.{_MECHANISMS[name]}" if name in _MECHANISMS else _MODULES[name]
-    return getattr(import_module(f"zwang.library.{where}"), name)
+    builder = getattr(import_module(f"zwang.library.{where}"), name)
+    return builder if name in _MECHANISMS else _remembered(name, builder)
+
+
+@cache
+def _remembered(name: str, builder: Callable[..., Any]) -> Callable[..., Any]:
+    """A builder of systems whose results know how they were made, for pickle and copy."""
+
+    @wraps(builder)
+    def build(*arguments: Any, **options: Any) -> Any:
+        system = builder(*arguments, **options)
+        if hasattr(system, "made_by"):
+            system.made_by = _made, (name, arguments, options)
+        return system
+
+    return build
+
+
+def _made(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """A system of the library, in another process or as a copy."""
+    return _builder(name)(*arguments, **options)
 
 
 def __getattr__(name: str) -> Any:

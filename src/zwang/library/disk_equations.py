@@ -10,9 +10,14 @@ spin. The frame ξηζ at the centre G leans and turns with the disk but does no
     v       v1…v3 velocity of G, v4…v6 angular velocity     (6.2), (6.3)
             of the disk, both along ξ, η, ζ
     A, B    `kinematics`, `inverse_kinematics`, q̇ = A v     (6.2), (6.3)
-    h*      `free_force`                                    (6.10)
+    C, D    `contact_rows`, `contact_directions`            (6.7), (6.8)
+    M, h*   `free_mass`, `free_force`                       (6.9), (6.10)
+            `reaction_free_equations`                       (6.6), (6.11)
+    λ, r*   `contact_forces`, `reactions`                   (6.12), (6.13)
     q, u    q = (x_P, y_P, phi, theta, psi), v = q̇          (6.14)
+    C, c0*  `plane_row`                                     (6.15), (6.16)
     M_d, h  `coordinate_mass`, `coordinate_force`           (6.17), (6.18)
+    λ       `normal_force`                                  (6.19)
     D       `rolling_directions`, u = Dᵀω                   (6.24), (6.25)
     M_ω, h  `rolling_mass`, `rolling_force`                 (6.27), (6.28)
     ω       omega = (φ̇, θ̇, ψ̇)
@@ -29,11 +34,19 @@ from typing import Any
 import numpy as np
 
 __all__ = [
+    "contact_directions",
+    "contact_forces",
+    "contact_rows",
     "coordinate_force",
     "coordinate_mass",
     "free_force",
+    "free_mass",
     "inverse_kinematics",
     "kinematics",
+    "normal_force",
+    "plane_row",
+    "reaction_free_equations",
+    "reactions",
     "rolling_directions",
     "rolling_force",
     "rolling_mass",
@@ -72,6 +85,22 @@ def inverse_kinematics(phi: Any, theta: Any, r: Any) -> Any:
     )
 
 
+def contact_rows(r: Any) -> Any:
+    """C of C v̇ = 0, (6.7), shape (3, 6): the point of the disk at P stays at rest, (6.5), (6.6)."""
+    return np.array([[1, 0, 0, 0, 0, r], [0, 1, 0, 0, 0, 0], [0, 0, 1, -r, 0, 0]])
+
+
+def contact_directions(r: Any) -> Any:
+    """D of (6.8), shape (3, 6), with C Dᵀ = 0."""
+    return np.array([[-r, 0, 0, 0, 0, 1], [0, 0, 0, 0, 1, 0], [0, 0, r, 1, 0, 0]])
+
+
+def free_mass(p: Any) -> list[list[Any]]:
+    """M = diag(m, m, m, J, J, 2J) of the free disk, (6.9)."""
+    entries = [p.m, p.m, p.m, p.J, p.J, 2 * p.J]
+    return [[x if i == k else 0 for k in range(6)] for i, x in enumerate(entries)]
+
+
 def free_force(theta: Any, v: Any, p: Any) -> list[Any]:
     """h* of the free disk in the frame ξηζ, (6.10): gyroscopic terms and weight."""
     s, c, tan = np.sin(theta), np.cos(theta), np.tan(theta)
@@ -85,6 +114,70 @@ def free_force(theta: Any, v: Any, p: Any) -> list[Any]:
         -p.J * v4 * spin,
         0.0,
     ]
+
+
+def reaction_free_equations(theta: Any, v: Any, p: Any) -> tuple[Any, Any]:
+    """[C; D M] v̇ = [0; D h*]: (6.6), and below them (6.11), corrected: g sin θ without the r.
+
+    Returns
+    -------
+    matrix, right side : shapes (6, 6) and (6,).
+    """
+    s, tan = np.sin(theta), np.tan(theta)
+    v1, v2, v3, v4, v5, v6 = v
+    spin, mr = v5 * tan - 2 * v6, p.m * p.r
+    tangent = [
+        [-mr, 0, 0, 0, 0, 2 * p.J],
+        [0, 0, 0, 0, p.J, 0],
+        [0, 0, mr, p.J, 0, 0],
+    ]
+    right = [
+        0,
+        0,
+        0,
+        -mr * v5 * (v2 * tan - v3),
+        -p.J * v4 * spin,
+        mr * (v5 * v1 - v4 * v2 - p.g * s) + p.J * v5 * spin,
+    ]
+    return np.concatenate([contact_rows(p.r), np.array(tangent)]), np.array(right)
+
+
+def contact_forces(theta: Any, v: Any, p: Any) -> list[Any]:
+    """λ of the rolling disk, (6.12), corrected: the force of the ground along ξ, η, ζ."""
+    s, c, tan = np.sin(theta), np.cos(theta), np.tan(theta)
+    v1, v2, v3, v4, v5, v6 = v
+    k = p.m * p.r**2
+    mu1, mu2 = 2 * p.m * p.J / (k + 2 * p.J), p.m * p.J / (k + p.J)
+    spin = v5 * tan - 2 * v6
+    return [
+        -mu1 * v5 * (v2 * tan - v3),
+        -p.m * (v4 * v3 - v5 * v1 * tan - p.g * c),
+        -mu2 * (v5 * v1 - v4 * v2 - p.g * s - p.r * v5 * spin),
+    ]
+
+
+def reactions(r: Any, forces: Any) -> Any:
+    """r₁*, r₂*, r₃*, (6.13), shape (3, 6): the rows of C, each times its λ."""
+    return contact_rows(r) * np.array(forces)[:, None]
+
+
+def plane_row(q: Any, v: Any, r: Any) -> tuple[Any, Any]:
+    """C and c0* of z_P = 0 on a smooth plane, (6.15), (6.16); shape (6,) and a number.
+
+    q and v are the six coordinates and the six quasi-velocities; C v̇ + c0* = 0.
+    """
+    s, c = np.sin(q[4]), np.cos(q[4])
+    rate = kinematics(q[3], q[4], r) @ v
+    bias = rate[4] * (rate[0] * np.sin(q[3]) - rate[1] * np.cos(q[3]))
+    return np.array([0, c, s, -r * s, 0, 0]), bias
+
+
+def normal_force(q: Any, v: Any, p: Any) -> Any:
+    """λ on a smooth plane from (x_P, y_P, φ, θ, ψ) and its rates, (6.19), corrected."""
+    s, c = np.sin(q[3]), np.cos(q[3])
+    _, _, phi, theta, psi = v  # rates
+    share = p.m * p.J / (p.J + p.m * p.r**2 * s**2)
+    return share * (p.g - p.r * theta**2 * c - p.r * phi * s * c * (2 * psi + phi * s))
 
 
 def coordinate_mass(q: Any, p: Any) -> list[list[Any]]:

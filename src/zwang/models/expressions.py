@@ -21,6 +21,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from zwang.models.arithmetic import (
     CONSTANTS,
     FUNCTIONS,
@@ -35,12 +37,17 @@ from zwang.models.arithmetic import (
     power,
 )
 
-__all__ = ["ExpressionError", "Node", "evaluate", "names_in", "parse_expression"]
+__all__ = ["ExpressionError", "Node", "Room", "evaluate", "names_in", "parse_expression"]
 
 #: Characters of an expression, and levels of brackets: far more than a formula has that a person
 #: wrote, and little enough to be read in milliseconds.
 LONGEST_TEXT = 50_000
 DEEPEST_NESTING = 40
+#: Indices one after the other, as of a matrix of matrices.
+DEEPEST_ENTRY = 4
+#: Numbers that one formula may compute, with the definitions it uses: lists of lists of lists grow
+#: without a bound that the length of their text sets. A mass matrix of 300 × 300 is a third of it.
+MOST_NUMBERS = 250_000
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[^\W\d]\w*)"
@@ -246,7 +253,13 @@ class _Parser:
             tree = List(self._arguments("]"))
         else:
             raise self.wrong("a number, a name or a bracket")
+        depth = 0
         while self.accept("["):
+            depth += 1
+            if depth > DEEPEST_ENTRY:
+                raise ExpressionError(
+                    f"entries of entries, more than {DEEPEST_ENTRY} deep", "a vector or a matrix"
+                )
             sign = self.accept("-")
             if self.kind != "number" or not self.text.isdigit():
                 raise self.wrong("a whole number, counted from 0")
@@ -321,23 +334,64 @@ def names_in(tree: Node) -> Iterator[Name]:
         yield from names_in(part)
 
 
-def evaluate(tree: Node, values: Mapping[str, Any]) -> Any:
-    """Value of a tree for values by (dotted) name, numbers or symbols."""
+class Room:
+    """How many numbers a formula may still compute."""
+
+    def __init__(self) -> None:
+        self.left = MOST_NUMBERS
+
+    def take(self, count: int) -> None:
+        """Take some of it, before they are computed."""
+        self.left -= count
+        if self.left < 0:
+            raise ExpressionError(
+                f"more than {MOST_NUMBERS} numbers to compute", "a smaller formula"
+            )
+
+
+def _size(value: Any) -> int:
+    return value.size if isinstance(value, np.ndarray) else 1
+
+
+def _work(function: str, arguments: list[Any]) -> int:
+    """Numbers that a function computes on the way to its result."""
+    sizes = [_size(a) for a in arguments]
+    if function == "dot" and all(isinstance(a, np.ndarray) for a in arguments):
+        a, b = arguments
+        return a.size * (b.size // max(len(b), 1))
+    if function == "diag":
+        return (sizes[0] if len(sizes) == 1 else len(sizes)) ** 2
+    return sum(sizes)
+
+
+def evaluate(tree: Node, values: Mapping[str, Any], room: Room | None = None) -> Any:
+    """Value of a tree for values by (dotted) name, numbers or symbols.
+
+    `room` is what is left to expressions that are evaluated together.
+    """
+    room = room or Room()
     if isinstance(tree, Number):
         return tree.value
     if isinstance(tree, Name):
         return CONSTANTS[tree.text] if tree.text in CONSTANTS else values[tree.text]
     if isinstance(tree, Call):
-        return FUNCTIONS[tree.function].apply(*(evaluate(a, values) for a in tree.arguments))
+        arguments = [evaluate(a, values, room) for a in tree.arguments]
+        room.take(_work(tree.function, arguments))
+        return FUNCTIONS[tree.function].apply(*arguments)
     if isinstance(tree, List):
-        return listed([evaluate(e, values) for e in tree.entries])
+        entries = [evaluate(e, values, room) for e in tree.entries]
+        room.take(sum(map(_size, entries)))
+        return listed(entries)
     if isinstance(tree, Entry):
-        return entry(evaluate(tree.base, values), tree.place)
+        return entry(evaluate(tree.base, values, room), tree.place)
     if isinstance(tree, Prefix):
-        return negated(tree.sign, evaluate(tree.operand, values))
-    result = evaluate(tree.first, values)
+        operand = evaluate(tree.operand, values, room)
+        room.take(_size(operand))
+        return negated(tree.sign, operand)
+    result = evaluate(tree.first, values, room)
     for sign, node in tree.rest:
-        other = evaluate(node, values)
+        other = evaluate(node, values, room)
+        room.take(max(_size(result), _size(other)))
         if sign in "+-":
             result = add(result, other, minus=sign == "-")
         elif sign in "*/":

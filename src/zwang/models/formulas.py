@@ -7,13 +7,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from zwang.functions.symbol import ValueNeededError
-from zwang.models.arithmetic import CONSTANTS, FUNCTIONS
+from zwang.models.arithmetic import CONSTANTS, FUNCTIONS, listed
 from zwang.models.document import Item
 from zwang.models.expressions import (
     ExpressionError,
     Node,
     Number,
+    Room,
     evaluate,
     names_in,
     parse_expression,
@@ -90,12 +93,12 @@ class Entries:
         for part in self.parts:
             yield from part.leaves()
 
-    def evaluate(self, values: Mapping[str, Any]) -> Any:
+    def evaluate(self, values: Mapping[str, Any], room: Room) -> Any:
         """Value, or nested lists of values."""
         if self.tree is None:
-            return [part.evaluate(values) for part in self.parts]
+            return [part.evaluate(values, room) for part in self.parts]
         try:
-            return evaluate(self.tree, values)
+            return evaluate(self.tree, values, room)
         except ExpressionError as error:
             raise expression_error(self.item, error) from None
         except (ValueNeededError, ArithmeticError, TypeError, ValueError) as error:
@@ -208,10 +211,14 @@ class Formula:
         """Its value, or nested lists of values, for numbers or symbols."""
         given = {**dict(zip(self._arguments, positional, strict=False)), **named}
         values = _Values({**self._definitions.constants, **self._values(given)})
+        room = Room()
         for name in self.used:
-            result = self._definitions.entries[name].evaluate(values)
-            values[name] = _array(result)
-        return self._entries.evaluate(values)
+            entries = self._definitions.entries[name]
+            try:
+                values[name] = _array(entries.evaluate(values, room), room)
+            except ExpressionError as error:
+                raise expression_error(entries.item, error) from None
+        return self._entries.evaluate(values, room)
 
     def __repr__(self) -> str:
         return f"Formula({self.source!r})"
@@ -227,10 +234,12 @@ class _Values(dict[str, Any]):
         return value
 
 
-def _array(result: Any) -> Any:
-    from zwang.models.arithmetic import listed
-
-    return listed([_array(entry) for entry in result]) if isinstance(result, list) else result
+def _array(result: Any, room: Room) -> Any:
+    if not isinstance(result, list):
+        return result
+    entries = [_array(entry, room) for entry in result]
+    room.take(sum(entry.size if isinstance(entry, np.ndarray) else 1 for entry in entries))
+    return listed(entries)
 
 
 class UserForces:

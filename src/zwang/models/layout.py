@@ -169,6 +169,10 @@ _JOINT = Table(
         "radius": Field(_LENGTH, "of pinion, ball or disk"),
         "radius_a": Field(_LENGTH, "of the first wheel; a ring gear is negative"),
         "radius_b": Field(_LENGTH, "of the second wheel"),
+        "pressure_angle": Field(
+            OneOf(Flag(), _ANGLE, bool),
+            "of the teeth of a gear or a rack, 20 deg if not given; false ties rates alone",
+        ),
         "length": Field(_LENGTH, "of a link; as placed if not given"),
         "pitch": Field(_LENGTH, "advance of a screw in a turn"),
         "curve": Field(Formulas(), "of s, t and parameters: the curve in the first body's frame"),
@@ -320,14 +324,17 @@ _START = Table(
         "near": Field(_VALUES, "of a system: coordinates where the search begins"),
         "bodies": Field(Names(), "of a mechanism: bodies that stay as placed"),
         "velocity": Field(
-            Table(
-                {
-                    "hold": Field(_VALUES, "velocity → value, met"),
-                    "prefer": Field(_VALUES, "velocity → value, approached"),
-                    "weights": Field(_VALUES, "of a system: preferred velocity → weight"),
-                }
+            OneOf(
+                Table(
+                    {
+                        "hold": Field(_VALUES, "velocity → value, met"),
+                        "prefer": Field(_VALUES, "velocity → value, approached"),
+                        "weights": Field(_VALUES, "of a system: preferred velocity → weight"),
+                    }
+                ),
+                Choice(("exact",)),
             ),
-            "the same for velocities",
+            'the same for velocities; "exact" of a mechanism: those of bodies, or a refusal',
         ),
         "q": Field(_VALUES, "all coordinates by name, in place of a search"),
         "v": Field(_VALUES, "velocities by name, with q; zero where not given"),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from zwang.bodies import inertia as shapes
+from zwang.bodies.builder import STANDARD
 from zwang.bodies.handles import BodyHandle, MarkerHandle
 from zwang.bodies.inertia import Inertia, Shape, direction, rotation
 from zwang.bodies.mesh import MeshFile, mesh
@@ -176,6 +178,8 @@ class _Building:
 
     def _shapes(self, item: Item, given: list[dict[str, Any]], mass: float | None) -> Inertia:
         items = list(item) if isinstance(item.value, list) else [item]
+        if not items:
+            raise item.error("an empty list", "one shape or several")
         parts = []
         for where, part in zip(items, given, strict=True):
             own = part.get("mass", mass if len(given) == 1 else None)
@@ -227,6 +231,8 @@ class _Building:
                 raise item.error("no key 'curve'", "curve = …, three expressions of s")
             scope = Scope(("s", "t", *self.parameters))
             rest["curve"] = self._formula(rest["curve"], ("s", "t", "p"), scope, _of_time)
+        if isinstance(rest.get("pressure_angle"), bool):
+            rest["pressure_angle"] = STANDARD if rest["pressure_angle"] else None
         getattr(self.m, kind)(name, a, b, **self._placed(item, rest))
 
     def _pair(self, item: Item, names: list[str]) -> list[BodyHandle]:
@@ -331,43 +337,52 @@ class _Building:
         item: Item,
         arguments: tuple[str, ...],
         scope: Scope,
-        values: Callable[[Mapping[str, Any], tuple[str, ...]], dict[str, Any]],
+        values: Callable[[tuple[str, ...], Mapping[str, Any]], dict[str, Any]],
     ) -> Any:
         """A function, or plain numbers where there is nothing else."""
         plain = _plain(item.value)
         if plain is not None:
             return plain
-        names = self.parameters
-        return Formula(item, arguments, scope, self.definitions, lambda given: values(given, names))
+        return Formula(item, arguments, scope, self.definitions, partial(values, self.parameters))
 
     def _of_bodies(self, item: Item, names: list[str]) -> Formula:
         bodies = tuple(n for n in names if n in self.bodies)
         scalars = tuple(n for n in names if n in self.coordinates)
 
-        def values(given: Mapping[str, Any]) -> dict[str, Any]:
-            result = _of_time(given, self.parameters)
-            for name, pose in zip(names, given["bodies"], strict=True):
-                result[name] = pose
-                if name in scalars:
-                    result[f"{name}.value"], result[f"{name}.rate"] = pose.value, pose.rate
-                    result[name] = pose.value
-            return result
-
+        values = partial(_of_these, tuple(names), scalars, self.parameters)
         scope = Scope(("t", *self.parameters), bodies, scalars)
         return Formula(item, ("bodies", "t", "p"), scope, self.definitions, values)
 
     def _on_body(self, item: Item, name: str) -> Any:
-        def values(given: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-            return {**_of_time(given, names), name: given["body"]}
-
         scope = Scope(("t", *self.parameters), (name,))
-        return self._formula(item, ("body", "t", "p"), scope, values)
+        return self._formula(item, ("body", "t", "p"), scope, partial(_of_one, name))
 
 
-def _of_time(given: Mapping[str, Any], parameters: tuple[str, ...]) -> dict[str, Any]:
+def _of_these(
+    names: tuple[str, ...],
+    scalars: tuple[str, ...],
+    parameters: tuple[str, ...],
+    given: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Several bodies and further coordinates by name."""
+    result = _of_time(parameters, given)
+    for name, pose in zip(names, given["bodies"], strict=True):
+        result[name] = pose
+        if name in scalars:
+            result[f"{name}.value"], result[f"{name}.rate"] = pose.value, pose.rate
+            result[name] = pose.value
+    return result
+
+
+def _of_one(name: str, names: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]:
+    """One body by its name."""
+    return {**_of_time(names, given), name: given["body"]}
+
+
+def _of_time(names: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]:
     """Time, parameters, and what else is a number among the arguments."""
     p = given["p"]
-    values = {name: p[name] for name in parameters}
+    values = {name: p[name] for name in names}
     values |= {k: v for k, v in given.items() if k not in ("p", "body", "bodies")}
     return values
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.errors import DamageError, InputError, ModelError, StoreError, ZwangError
+from zwang.paths import path_of
 from zwang.run.store import companion
 from zwang.state import State
 
@@ -243,7 +244,7 @@ def read_model(path: str | PathLike[str]) -> Model:
     from zwang.models.document import read_text
     from zwang.models.read import model_of
 
-    where = Path(path)
+    where = path_of(path, "model file")
     file = companion(where, IN_A_RUN) if where.is_dir() else where
     if where.is_dir() and not file.is_file():
         raise ModelError(
@@ -294,7 +295,7 @@ def write_model(
     """
     from zwang.models.write import text_of
 
-    where = Path(path)
+    where = path_of(path, "model file")
     text = text_of(model, where.parent)
     if where.exists() and not overwrite:
         raise InputError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from zwang.errors import InputError
@@ -37,16 +38,21 @@ def state_formula(
     plain += [*parameters, *(a for a in arguments if a in ("t", "reaction"))]
     vectors = [a for a in ("q", "v") if a in arguments and a not in plain]
 
-    def values(given: Mapping[str, Any]) -> dict[str, Any]:
-        result = {name: given["p"][name] for name in parameters}
-        if "q" in given:
-            result |= dict(zip(coordinates, given["q"], strict=True))
-        if "v" in given:
-            result |= dict(zip(velocities, given["v"], strict=True))
-        result |= {a: given[a] for a in ("t", "reaction", *vectors) if a in given}
-        return result
-
+    values = partial(_values, names, tuple(vectors))
     return Formula(item, arguments, Scope((*plain, *vectors)), definitions, values)
+
+
+def _values(
+    names: StateNames, vectors: tuple[str, ...], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What the names stand for."""
+    result = {name: given["p"][name] for name in names.parameters}
+    if "q" in given:
+        result |= dict(zip(names.coordinates, given["q"], strict=True))
+    if "v" in given:
+        result |= dict(zip(names.velocities, given["v"], strict=True))
+    result |= {a: given[a] for a in ("t", "reaction", *vectors) if a in given}
+    return result
 
 
 def system_of(root: Item, values: Mapping[str, Any], definitions: Definitions) -> System:

@@ -145,7 +145,10 @@ class _Writer:
 
     def _joint(self, _: str, given: Tables) -> Tables:
         entries = {"type": given["kind"], "bodies": [_name(given["a"]), _name(given["b"])]}
-        return entries | _placed(given) | _all_numbers(given.get("numbers", {}))
+        numbers = given.get("numbers", {})
+        if "pressure_angle" in numbers and numbers["pressure_angle"] is None:
+            entries["pressure_angle"] = False
+        return entries | _placed(given) | _all_numbers(numbers)
 
     def _point_on_curve(self, what: str, given: Tables) -> Tables:
         entries: Tables = {"type": CURVE, "bodies": [_name(given["a"]), _name(given["b"])]}
@@ -213,7 +216,12 @@ class _Writer:
                 "dissipation": d.lagrangian.dissipation,
             }
         else:
-            functions = {"mass": d.mass, "force": d.force, "potential": d.potential}
+            functions = {
+                "mass": d.mass,
+                "acceleration_energy": d.acceleration_energy,  # no key of the files: refused
+                "force": d.force,
+                "potential": d.potential,
+            }
         for key, f in functions.items():
             if f is not None:
                 table[key] = self.formula(key.replace("_", " "), f)

@@ -14,10 +14,43 @@ from zwang.integrators.loop import Loop
 from zwang.integrators.settings import Settings
 from zwang.run.run import Counts, Run, Segment
 from zwang.run.status import status_of
+from zwang.simulation.guard import look, motion_of
 from zwang.simulation.programs import program_of
 from zwang.terms import FloatArray
 
-__all__ = ["propagate", "states_between"]
+__all__ = ["disagreements", "propagate", "states_between"]
+
+
+def disagreements(run: Run, count: int) -> list[str]:
+    """What the programs of a run do that the full terms of its system do not say, sentences.
+
+    Looked for at so many saved states of each stretch, see `zwang.simulation.guard`.
+    """
+    found = []
+    for segment in run.segments:
+        system, p = segment.system, segment.system.parameter_vector(segment.parameters)
+        rows = range(segment.first, segment.last)
+        if not rows or not np.isfinite(run.q[rows]).all():
+            continue
+        program = _program_of(run, segment, run.settings)
+        for i in rows[:: max(len(rows) // count, 1)]:
+            y, t = np.concatenate([run.q[i], run.v[i]]), float(run.t[i])
+            inner = (y, p) if program.carrier is None else program.carrier.entered(y, t, p)
+            motion = motion_of(program, inner[0], t, inner[1])
+            doubt = look(system, motion, t, p, run.settings)
+            found += [] if doubt is None else [f"its program is not right: {doubt}"]
+    return found
+
+
+def _program_of(run: Run, segment: Segment, settings: Settings) -> Program:
+    """The program that a segment began with."""
+    if segment.began is not None:
+        begun, first, _ = segment.began
+    else:
+        begun = float(run.t[segment.first])
+        first = np.concatenate([run.q[segment.first], run.v[segment.first]])
+    p = segment.system.parameter_vector(segment.parameters)
+    return program_of(segment.system, first, begun, p, settings)
 
 
 def states_between(run: Run, times: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -68,12 +101,7 @@ def propagate(
     def loop_from(program: Program, t: float, y: FloatArray) -> Loop:
         return start_loop(program, ahead, t, y[:, None], p[:, None], times=times, scales=scales)
 
-    if segment.began is not None:
-        begun, first, _ = segment.began
-    else:
-        begun = float(run.t[segment.first])
-        first = np.concatenate([run.q[segment.first], run.v[segment.first]])
-    program = program_of(system, first, begun, p, settings)
+    program = _program_of(run, segment, settings)
     loop, states = loop_from(program, t, y), []
     while True:
         chunk = loop.advance()

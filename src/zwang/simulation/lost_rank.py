@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.formulations.lazy import Remembered
 from zwang.formulations.rank import scaled_rows
 from zwang.run.run import RankChange
 from zwang.simulation.redundancy import deficit, scaled_rows_at
@@ -35,6 +36,8 @@ BROKEN = 1e-6
 LEAST_PART = 0.02
 #: Singular values of scaled rows on an interpolant below this belong to dependent rows.
 LOST = 3e-3
+#: States for which it is remembered how many rows depend on others there.
+KEPT = 64
 
 
 def left_out_note(system: System, rows: tuple[int, ...]) -> str:
@@ -131,9 +134,18 @@ def _all_lose_rank(
 ) -> bool:
     """Whether all rows together lose rank, or only those chosen to act, which does no harm."""
     nq, p = len(system.coordinates), system.parameter_vector(parameters)
-    rows = scaled_rows_at(system, log.y[:nq], log.y[nq:], log.t, p)
-    s = np.linalg.svd(rows, compute_uv=False)
-    return len(rows) - int(np.sum(s > LOST)) >= log.dependent_rows + always
+    known = system.__dict__.setdefault("_lost_by_all", Remembered(KEPT))
+    key = (log.t, log.y.tobytes(), p.tobytes())
+    lost = known.get(key)
+    if lost is None:
+        lost = known[key] = _dependent(system, log.y[:nq], log.y[nq:], log.t, p)
+    return lost >= log.dependent_rows + always
+
+
+def _dependent(system: System, q: FloatArray, v: FloatArray, t: float, p: FloatArray) -> int:
+    """How many of all rows depend on others at a state on an interpolant."""
+    rows = scaled_rows_at(system, q, v, t, p)
+    return len(rows) - int(np.sum(np.linalg.svd(rows, compute_uv=False) > LOST))
 
 
 def _involved(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from zwang.engine.fused import Expressions
+from zwang.engine.fused import Expressions, least_norm
 from zwang.engine.program import fuse
 from zwang.integrators.settings import Drift, Settings
 from zwang.simulation.redundancy import Acting, redundant_rows, redundant_rows_of_many
@@ -67,7 +68,7 @@ def program_of(
         rows = _acting(system, y, t, p, settings) if acting is None else acting
         key: Any = (lanes, rate, singular, rows)
         if key not in programs:
-            e = expressions_of(system, rows, singular=singular)
+            e = _with_positive_mass(expressions_of(system, rows, singular=singular))
             programs[key] = fuse(e, lanes=lanes, stabilisation=rate, left_out=rows.gone)
         return programs[key]
     redundant = _redundant_rows(system, y, t, p)
@@ -111,7 +112,7 @@ def _acting(
     system: Equations, y: FloatArray, t: float, p: FloatArray, settings: Settings
 ) -> Acting:
     """Which constraint rows act in the program."""
-    if not _may_be_redundant(system):
+    if not _may_be_redundant(system, settings):
         return Acting()
     return redundant_rows(system, y, t, p, settings.until - t)
 
@@ -119,14 +120,15 @@ def _acting(
 def acting_of_many(system: Equations, many: Many) -> list[Acting]:
     """Rows that act at each of many starts."""
     Y, t, P, settings, _, terms = many
-    if not _may_be_redundant(system) or not len(Y):
+    if not _may_be_redundant(system, settings) or not len(Y):
         return [Acting()] * len(Y)
     return redundant_rows_of_many(system, Y, t, P, settings.until - t, *terms())
 
 
-def _may_be_redundant(system: Equations) -> bool:
-    """Whether rows may be left out; a law of the reaction may look at the multiplier of any row."""
-    return not (system.rows_independent or system.reaction_dependent)
+def _may_be_redundant(system: Equations, settings: Settings) -> bool:
+    """Whether rows may be left out; methods of fixed steps solve for the multipliers of laws."""
+    by_multipliers = system.reaction_dependent and settings.method.fixed_step
+    return not (system.rows_independent or by_multipliers)
 
 
 def expressions_of(system: Equations, rows: Acting, *, singular: bool) -> Expressions:
@@ -155,7 +157,7 @@ def expressions_of(system: Equations, rows: Acting, *, singular: bool) -> Expres
     every = acting("position", "velocity", "acceleration")
     placed, moving = acting("position"), acting("position", "velocity")
     law = model.C if model.reaction_dependent else None
-    return Expressions(
+    e = Expressions(
         q=state.q,
         v=state.v,
         t=state.t,
@@ -178,9 +180,41 @@ def expressions_of(system: Equations, rows: Acting, *, singular: bool) -> Expres
         independent=system.rows_independent,
         distinct=rows.distinct,
         singular_mass=singular,
-        multipliers=model.multipliers if law is not None else None,
-        law=law,
     )
+    if law is None:
+        return e
+    lam, pressures = model.multipliers, model.pressures
+    if not rows.gone:
+        return replace(e, multipliers=lam, law=law, pressures=pressures)
+    # The law is given the multipliers of least norm, as in `zwang.functions.nonideal`.
+    acting_ones = ca.SX.sym("lambda", len(every))
+    X, shared = least_norm(e, A[list(rows.gone), :])
+    of_gone = ca.mtimes(shared, acting_ones)
+    whole = ca.SX.zeros(lam.numel(), 1)
+    whole[list(rows.gone)] = of_gone
+    whole[every] = acting_ones - ca.mtimes(X.T, of_gone)
+    if pressures is not None:
+        n, values, force = pressures
+        pressures = n, ca.substitute(values, lam, whole), force
+    law = ca.substitute(law, lam, whole)
+    return replace(e, multipliers=acting_ones, law=law, pressures=pressures)
+
+
+def _with_positive_mass(e: Expressions) -> Expressions:
+    """Forces that are no numbers where an entry on the diagonal of M that varies is not positive.
+
+    Integrators end before such a place. Where masses depend on parameters alone nothing is added;
+    they are looked at once, where a simulation begins; those of bodies are positive.
+    """
+    import casadi as ca
+
+    symbols = ca.veccat(e.q, e.v, e.t)
+    varying = [x for x in ca.vertsplit(ca.densify(ca.diag(e.M))) if ca.depends_on(x, symbols)]
+    if not varying or e.acceleration is not None:
+        return e
+    least = ca.mmin(ca.vertcat(*varying))
+    wrong = least < 0.0 if e.singular_mass else ca.logic_not(least > 0.0)
+    return replace(e, force=e.force + ca.if_else(wrong, ca.SX(float("nan")), 0.0))
 
 
 def _rows(matrix: Any, numbers: list[int], columns: int) -> Any:

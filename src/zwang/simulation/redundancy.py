@@ -11,7 +11,14 @@ Which rows: with Z a basis of null(Aᵀ) at several states, a set of rows may go
 it is regular at each of them. Rows are taken in turn, the one with the largest least share first.
 The states lie along a walk through what the mechanism can reach: a row whose share vanishes on the
 way must stay, since there the other rows do not imply it. A beam on three parallel cranks has one
-equation too many, but near a flat position another one than near an upright one.
+equation too many, but near a flat position another one than near an upright one. Where no choice
+does for the whole walk, as in most of Bennett's linkages, one is made for its beginning: a
+redundant row that acts ends a motion at once, while rows that are no longer good are chosen again.
+
+A row may vanish on all configurations of a loop and on none beside them: in Sarrus's linkage, whose
+platform cannot turn, the row against its turning. What is left of it there is rounding, and to take
+that for a row stops the motion. So a row is judged against the terms that it was summed from, see
+`zwang.simulation.row_sizes`, and not against its own length alone.
 """
 
 from __future__ import annotations
@@ -24,12 +31,21 @@ from zwang.errors import ZwangError
 from zwang.formulations.lazy import Remembered
 from zwang.formulations.rank import equilibrate, scaled_rows
 from zwang.functions.derive import depends_on
+from zwang.simulation.row_sizes import LEFT, shares_left, shifted
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.equations import Equations
 
-__all__ = ["Acting", "deficit", "redundant_rows", "redundant_rows_of_many", "scaled_rows_at"]
+__all__ = [
+    "Acting",
+    "Verdict",
+    "deficit",
+    "redundant_rows",
+    "redundant_rows_of_many",
+    "scaled_rows_at",
+    "verdict_at",
+]
 
 #: Singular values of rows of unit length below this belong to dependent rows; states are on the
 #: constraints to 1e-13, and close to a singular position values are still above it.
@@ -44,15 +60,20 @@ STEP = 0.4
 CHANCE = 0.3
 #: Steps of Newton's method that lead back onto the constraints, at most.
 NEWTON_STEPS = 12
-#: A row with a smaller share than this in the dependency at some state stays. Where the rows that
-#: are left depend on each other nearly, motions end early at tolerances of 1e-12; where a redundant
-#: row stays, they are a little less smooth.
+#: A row with a smaller share than this in the dependency at some state of the walk stays, if the
+#: rows that go can be chosen so: those that are left are then far from depending on each other.
 LEAST_SHARE = 0.15
+#: The same for a choice that is good for the beginning of the walk alone, and at a start. Of d
+#: dependencies among m rows some d rows have a share of 1/√(1 + d (m − d)) at each state.
+LEAST_SHARE_NEAR = 0.05
 #: Rows this near to being a combination of others, relative, depend on them: a start may be off
 #: its constraints by as much.
 NEARLY = 1e-5
 #: Squared distance of a scaled row from those before it, above which rows are independent.
 DISTINCT = 1e-8
+#: Rows shorter than this, relative to the longest, are looked at more closely: they may be what
+#: rounding left of longer ones.
+SHORT = 1e-6
 
 
 class Acting(NamedTuple):
@@ -68,8 +89,21 @@ class Acting(NamedTuple):
     distinct: bool = True
 
 
-_UNKNOWN: Any = object()
+class Verdict(NamedTuple):
+    """What was found of the rows at a start.
+
+    Attributes
+    ----------
+    acting : which rows act.
+    here : whether those are independent at the start itself, which may be singular.
+    """
+
+    acting: Acting = Acting()
+    here: bool = True
+
+
 _ALL = Acting()
+_NOTHING_SPECIAL = Verdict()
 
 
 def redundant_rows(
@@ -85,26 +119,41 @@ def redundant_rows(
     y, t : a state on the constraints, or close to them.
     span : length of the simulation, over which prescribed motions are looked at [s].
     """
+    return verdict_at(system, y, t, p, span).acting
+
+
+def verdict_at(system: Equations, y: FloatArray, t: float, p: FloatArray, span: float) -> Verdict:
+    """`redundant_rows`, and whether they are independent at the start; remembered by start.
+
+    Rows that are independent in one assembly of a mechanism may depend on each other in another.
+    """
     if not system.model.blocks:
-        return _ALL
-    nq, known = len(system.coordinates), _Known.of(system)
-    geometry = known.geometry(p, t, span)
+        return _NOTHING_SPECIAL
+    known = _Known.of(system)
+    start = (known.geometry(p, t, span), p.tobytes(), y.tobytes(), t)
+    found = known.get(start)
+    if found is None:
+        found = known[start] = _judged(system, known, y, t, p, span)
+    return found
+
+
+def _judged(
+    system: Equations, known: _Known, y: FloatArray, t: float, p: FloatArray, span: float
+) -> Verdict:
+    nq, view = len(system.coordinates), _View(system, p)
+    q, v = y[:nq], y[nq:]
     placed = known.from_placement(p, t, span)
-    if placed == _ALL:
-        return _ALL  # independent at one state, so at all but singular ones
-    start = (geometry, p.tobytes(), y.tobytes(), t)
-    rows = known.get(start, _UNKNOWN)
-    if rows is _UNKNOWN:
-        view, rows = _View(system, p), placed
-        scaled = view.scaled(y[:nq], y[nq:], t)
-        if rows is not None and not rows.gone and _distinct(scaled[None]):
-            rows = _ALL  # another assembly than that of the placement
-        elif rows is None or not may_go(scaled, rows.gone):
-            rows = _walk(view, y[:nq], y[nq:], t, span)
-        if system.placement is None and _independent_at(view, y[:nq], y[nq:], t):
-            known[geometry] = _ALL
-        known[start] = rows
-    return rows or Acting(distinct=False)
+    if (placed == _ALL or system.placement is None) and view.plainly_distinct(q, v, t):
+        return _NOTHING_SPECIAL
+    closed = view.moved(q, t, np.zeros(view.nv))
+    q = q if closed is None else closed
+    scaled, rows = view.scaled(q, v, t), placed
+    if rows is not None and not rows.gone and deficit(scaled) == 0:
+        rows = _ALL  # of the placement, or of another assembly than that
+    elif rows is None or rows == _ALL or not may_go(scaled, rows.gone):
+        rows = _walk(view, q, v, t, span)
+    rows = rows or Acting(distinct=False)
+    return Verdict(rows, deficit(np.delete(scaled, rows.gone, axis=0)) == 0)
 
 
 def redundant_rows_of_many(
@@ -119,8 +168,8 @@ def redundant_rows_of_many(
     """`redundant_rows` of many starts (N, n); nearly all are told by M and A there, at once."""
     if not A.shape[1]:
         return [_ALL] * len(Y)
-    rows = scaled_rows(M, A)
-    if _distinct(rows[:1]) and _distinct(rows):
+    rows, plain = scaled_rows(M, A), _plain(M, A)
+    if plain.all() and _distinct(rows[:1]) and _distinct(rows):
         return [_ALL] * len(Y)
     known, groups = _Known.of(system), {}
     for i, key in enumerate(known.geometries(P, t, span)):
@@ -130,7 +179,8 @@ def redundant_rows_of_many(
         placed = known.from_placement(P[members[0]], t, span)
         fits = np.zeros(len(members), bool)
         if placed is not None and placed.gone:
-            fits = may_go(rows[members], placed.gone)
+            kept = np.delete(rows[members], placed.gone, axis=-2)
+            fits = may_go(rows[members], placed.gone) & plain[members] & _distinct(kept)
         for i, fit in zip(members, fits, strict=True):
             if placed is not None and fit:
                 found[i] = placed
@@ -148,12 +198,19 @@ def _distinct(rows: FloatArray) -> bool:
     return bool(np.min(factors.diagonal(axis1=-2, axis2=-1)) ** 2 > DISTINCT)
 
 
+def _plain(M: FloatArray, A: FloatArray) -> np.ndarray:
+    """Whether no row of A (N, m, n) is so short that it may be rounding, for each of many."""
+    d, _ = equilibrate(M, A)
+    length = np.abs(A * d[..., None, :]).max(axis=-1, initial=0.0)
+    return length.min(axis=-1, initial=np.inf) > SHORT * length.max(axis=-1, initial=0.0)
+
+
 #: So many findings are remembered; an ensemble may ask for any number of starts.
 KEPT = 1000
 
 
 class _Known(Remembered[Any, Any]):
-    """Rows that were found redundant: by geometry, None if the placement tells nothing; by start.
+    """What was found: by geometry rows, None if the placement tells nothing; by start a `Verdict`.
 
     Parameters
     ----------
@@ -210,12 +267,6 @@ def _walk(view: _View, q: FloatArray, v: FloatArray, t: float, span: float) -> A
     return _choose(view, _states(view, found, t, span))
 
 
-def _independent_at(view: _View, q: FloatArray, v: FloatArray, t: float) -> bool:
-    """Whether all rows are independent at a state."""
-    found = view.moved(q, t, np.zeros(view.nv))
-    return found is not None and deficit(view.scaled(found, v, t)) == 0
-
-
 def may_go(rows: FloatArray, numbers: tuple[int, ...]) -> np.ndarray:
     """Whether some of the scaled rows (…, m, n) of A follow from the others, by a wide margin.
 
@@ -238,7 +289,9 @@ class _View:
         self.nv = len(system.velocities)
         self.at_position = np.array([level == "position" for level in system.row_levels()], bool)
 
-    def rows(self, q: FloatArray, v: FloatArray, t: float) -> tuple[FloatArray, ...]:
+    def rows(
+        self, q: FloatArray, v: FloatArray, t: float, p: FloatArray | None = None
+    ) -> tuple[FloatArray, ...]:
         """A, φ, the rows of φ, M and N."""
         nq, nv = len(q), self.nv
         A, phi, M, N = self.system.evaluator(
@@ -247,15 +300,22 @@ class _View:
             q,
             v,
             np.asarray(t),
-            self.p,
+            self.p if p is None else p,
         )
         A = A.reshape(-1, nv)
         return A, np.atleast_1d(phi), A[self.at_position], M.reshape(nv, nv), N.reshape(nq, nv)
 
     def scaled(self, q: FloatArray, v: FloatArray, t: float) -> FloatArray:
-        """A with velocities and rows scaled, rows that vanish left as zero."""
+        """A with velocities and rows scaled, those of which rounding alone is left to nothing."""
         A, _, _, M, _ = self.rows(q, v, t)
-        return scaled_rows(M, A)
+        d, _ = equilibrate(M, A)
+        near = [self.rows(x, v, t, p)[0] * d for x, p in shifted(self.system, q, self.p)]
+        return scaled_rows(M, A) * np.minimum(1.0, shares_left(A * d, near) / LEFT)[:, None]
+
+    def plainly_distinct(self, q: FloatArray, v: FloatArray, t: float) -> bool:
+        """Whether all rows are independent at a state by a wide margin, and none is short."""
+        A, _, _, M, _ = self.rows(q, v, t)
+        return bool(_plain(M, A)) and _distinct(scaled_rows(M, A)[None])
 
     def moved(self, q: FloatArray, t: float, step: FloatArray) -> FloatArray | None:
         """A configuration a step away, put back on φ = 0; None where that fails."""
@@ -266,10 +326,11 @@ class _View:
             _, phi, G, M, N = self.rows(q, rest, t)
             if not np.isfinite(phi).all():
                 return None
-            if np.abs(phi).max(initial=0.0) < 1e-13 * max(1.0, float(np.abs(q).max())):
-                return q
             d, _ = equilibrate(M, G)
-            q = self._normal(q + N @ (d * np.linalg.lstsq(G * d, -phi, rcond=1e-7)[0]))
+            there = self._normal(q + N @ (d * np.linalg.lstsq(G * d, -phi, rcond=1e-7)[0]))
+            if np.abs(phi).max(initial=0.0) < 1e-13 * max(1.0, float(np.abs(q).max())):
+                return there  # one step more: rows that vanish on paper are as small as can be
+            q = there
         _, phi, _, _, _ = self.rows(q, rest, t)
         return q if np.abs(phi).max(initial=0.0) < 1e-11 * max(1.0, np.abs(q).max()) else None
 
@@ -345,16 +406,27 @@ def _choose(view: _View, states: list[tuple[FloatArray, FloatArray, float]]) -> 
     # What acts on accelerations alone leaves no residual by which a contradiction would show.
     levels = view.system.row_levels()
     free = np.array([level != "acceleration" for level in levels], dtype=bool)
+    best, count, least = [], len(bases), LEAST_SHARE
+    while len(best) < wanted and count:
+        gone = _with_shares(bases[:count], wanted, free, least)
+        best = gone if len(gone) > len(best) else best
+        count, least = count // 2, LEAST_SHARE_NEAR
+    return Acting(tuple(sorted(best)), len(best) == wanted)
+
+
+def _with_shares(bases: list[FloatArray], wanted: int, free: np.ndarray, least: float) -> list[int]:
+    """Rows that have shares in the dependencies at all states, up to as many as wanted."""
     gone: list[int] = []
+    free = free.copy()
     for _ in range(wanted):
         shares = np.min([np.linalg.norm(Z, axis=1) for Z in bases], axis=0) * free
         row = len(shares) - 1 - int(np.argmax(np.round(shares[::-1], 6)))
-        if shares[row] < LEAST_SHARE:
+        if shares[row] < least:
             break
         gone.append(row)
         free[row] = False
         bases = [_without(Z, row) for Z in bases]
-    return Acting(tuple(sorted(gone)), len(gone) == wanted)
+    return gone
 
 
 def _without(Z: FloatArray, row: int) -> FloatArray:

@@ -19,7 +19,7 @@ from zwang.integrators.settings import Settings
 from zwang.simulation.choices import UNREMARKABLE, require_law, require_start
 from zwang.simulation.programs import Many, acting_of_many, program_of
 from zwang.simulation.redundancy import Acting
-from zwang.terms import FloatArray
+from zwang.terms import SYMMETRY_TOLERANCE, FloatArray, asymmetry
 
 if TYPE_CHECKING:
     from zwang.equations import Equations
@@ -55,6 +55,9 @@ class Starts:
         self._values = {k: x.tolist() if x.ndim == 1 else x for k, x in values.items()}
         self.refusals: dict[int, str] = {}
         self.notes: dict[int, tuple[str, ...]] = {}
+        if v is None:
+            found = enumerate(_states(q) or [q] * len(self))
+            self.notes = {i: told for i, s in found if (told := tuple(getattr(s, "notes", ())))}
         self.P = np.tile(system.parameter_vector(), (len(self.q), 1))
         if values:
             for i in range(len(self)):
@@ -148,7 +151,7 @@ class Starts:
             except ZwangError as error:
                 self.refusals[i] = str(error)
             if notes:
-                self.notes[i] = tuple(notes)
+                self.notes[i] = (*self.notes.get(i, ()), *notes)
 
 
 def _by_program(starts: list[int], programs: list[Any]) -> list[tuple[Any, list[int]]]:
@@ -179,8 +182,8 @@ def terms_at(
 
 
 def all_regular(M: FloatArray) -> bool:
-    """Whether all mass matrices (N, nv, nv) are regular by a wide margin."""
-    if not np.isfinite(M).all():
+    """Whether all mass matrices (N, nv, nv) are symmetric, and regular by a wide margin."""
+    if not np.isfinite(M).all() or asymmetry(M).max(initial=0.0) > SYMMETRY_TOLERANCE:
         return False
     spectrum = own_spectrum(M)
     return bool(np.all(spectrum.rank == M.shape[-1]) and spectrum.estimated)

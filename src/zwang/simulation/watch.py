@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zwang.engine.carrier import Carrier
+from zwang.errors import InputError
 from zwang.functions.event import Bounce, Event
 from zwang.integrators import shared as sh
 from zwang.integrators.choose import start_loop
@@ -86,6 +87,7 @@ class Watch:
             def g(t: float, k: int = k) -> float:
                 return float(self.value(loop, t, step.state(t))[k])
 
+            self._require_number(name, [x[k] for x in values], ends)
             looks = with_dips(g, ends, [float(x[k]) for x in values])
             for (a, was), (b, now) in pairwise(looks):
                 if not was * now < 0.0 and not (now == 0.0 and was != 0.0):
@@ -98,6 +100,18 @@ class Watch:
                 if self._rates(loop, t, y)[2][k] > 0.0:
                     found.append(Met(name, t, y, rising=rising))
         return sorted(found, key=lambda met: met.t)
+
+    @staticmethod
+    def _require_number(name: str, values: Sequence[float], times: Sequence[float]) -> None:
+        """Refuse an event function that is no number at one of some times."""
+        for value, t in zip(values, times, strict=True):
+            if np.isnan(value):
+                raise InputError(
+                    f"function of event {name!r}",
+                    found=f"a value that is no number at t = {t:.6g} s",
+                    expected="a number wherever the motion goes",
+                    advice="Look for a root or a logarithm of something negative, or 0/0.",
+                )
 
     def _rates(self, loop: Loop, t: float, y: FloatArray) -> tuple[FloatArray, ...]:
         """Rates of all event functions, their gradients in v, and whether zeros are events."""
@@ -129,8 +143,9 @@ class Watch:
 
         So what lies on a floor, or falls from it, hits it. Other events must leave zero first.
         """
-        for k, e in enumerate(self.events.values()):
+        for k, (name, e) in enumerate(self.events.items()):
             value = loop.event_values[k, 0]
+            self._require_number(name, [value], loop.t[:1].tolist())
             outside = -float(e.direction)
             touches = abs(value) <= TOUCHES * max(1.0, abs(e.at))
             if _is_impact(e) and outside and touches and not value * outside > 0.0:

@@ -1,0 +1,159 @@
+"""Where no motion goes on a run stops, soon and with a sentence; nothing wrong is saved before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zwang as zw
+from zwang import library
+from zwang import simulate as simulations
+
+EXPLICIT = ("order5", "order8", "gauss")
+ALL = (*EXPLICIT, "radau5", "rattle", "generalized_alpha")
+
+
+def pendulum(**changes: Any) -> zw.System:
+    """A unit pendulum in Cartesian coordinates."""
+    given: dict[str, Any] = {"mass": lambda: np.eye(2), "force": lambda: [0.0, -9.81]}
+    rod = zw.position(lambda q: q[0] ** 2 + q[1] ** 2 - 1.0)
+    return zw.System(coordinates=["x", "y"], constraints={"rod": rod}, **{**given, **changes})
+
+
+# --- steps that end off the constraints -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("integrator", ALL)
+@pytest.mark.parametrize("step", [0.05, 0.3, 0.6, 0.9])
+def test_a_fixed_step_that_cannot_be_projected_is_not_accepted(
+    integrator: str, step: float
+) -> None:
+    """Order 5 reached |q| = 2e38 with steps of 0.6 s, `finished`."""
+    run = pendulum().simulate([1, 0], until=4.0, step=step, integrator=integrator)
+    assert np.abs(np.hypot(*run.q.T) - 1.0).max() < 1e-9
+    if not run.finished:
+        assert "take a smaller one" in run.status
+    if step == 0.05:
+        assert run.finished
+
+
+def test_a_step_too_long_to_be_projected_says_so_in_lanes_too() -> None:
+    choices = {"until": 4.0, "step": 0.6, "integrator": "order5"}
+    alone = pendulum().simulate([1, 0], **choices)
+    assert "ends so far from the constraints" in alone.status
+    many = pendulum().simulate_many([[1.0, 0.0]] * 3, **choices)
+    assert many.status == (alone.status,) * 3
+
+
+@pytest.mark.parametrize("integrator", ["order5", "order8"])
+def test_the_loosest_tolerance_does_not_let_a_motion_grow(integrator: str) -> None:
+    """Of order 5 at 0.1 the gyroscope's energy grew sixteen-fold."""
+    run = library.gyroscope().simulate(
+        until=2.0, tolerance=0.1, integrator=integrator, coordinates="absolute"
+    )
+    assert run.finished
+    assert abs(run.energy[-1] / run.energy[0] - 1.0) < 0.1
+
+
+# --- masses that are lost -------------------------------------------------------------------------
+
+
+def fading(t: Any) -> Any:
+    """A mass that becomes negative at half a second."""
+    return zw.where(t < 0.5, 1.0, -1.0)
+
+
+LOST = {
+    "a free particle": lambda mass: zw.System(
+        coordinates=["x"], mass=lambda t: [[mass(t)]], force=lambda: [1.0]
+    ),
+    "an oscillator": lambda mass: zw.System(
+        coordinates=["x"], mass=lambda t: [[mass(t)]], force=lambda q: [-4.0 * q[0]]
+    ),
+}
+
+
+@pytest.mark.parametrize("integrator", ALL)
+@pytest.mark.parametrize("name", LOST)
+def test_a_mass_that_becomes_negative_stops_the_run(name: str, integrator: str) -> None:
+    step = {"step": 0.01} if integrator in ("rattle", "generalized_alpha") else {}
+    run = LOST[name](fading).simulate([1.0], until=1.0, integrator=integrator, **step)
+    assert not run.finished
+    assert "the mass of 'x_dot' is -1" in run.status
+    assert run.t[-1] <= 0.5 + 1e-6
+
+
+def test_a_mass_that_fades_stops_the_run_where_it_is_gone() -> None:
+    run = LOST["a free particle"](lambda t: 1.0 - t).simulate([0.0], until=2.0)
+    assert "the mass of 'x_dot'" in run.status
+    assert run.t[-1] == pytest.approx(1.0, abs=1e-6)
+
+
+def test_a_pendulum_that_loses_its_mass_stops_for_that_reason() -> None:
+    run = pendulum(mass=lambda t: np.eye(2) * fading(t)).simulate([1, 0], until=1.0)
+    assert "the mass of 'x_dot' is -1" in run.status
+
+
+def test_a_mass_matrix_that_becomes_indefinite_is_noticed() -> None:
+    """Its diagonal stays positive, so that only the guard sees it."""
+
+    def mass(t: Any) -> Any:
+        c = zw.where(t < 0.5, 0.2, 3.0)
+        return np.array([[1.0, c], [c, 1.0]])
+
+    system = zw.System(coordinates=["x", "y"], mass=mass, force=lambda: [1.0, 0.0])
+    run = system.simulate([0.0, 0.0], until=1.0)
+    assert "negative eigenvalue" in run.status
+    many = system.simulate_many([[0.0, 0.0]] * 2, until=1.0)
+    assert not many.finished.any()
+
+
+# --- events without a value -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("integrator", [*EXPLICIT, "radau5"])
+def test_an_event_function_that_is_no_number_any_more_stops_the_run(integrator: str) -> None:
+    odd = zw.event(lambda q: np.sqrt(q[1] + 0.5) + 1.0)
+    run = pendulum().simulate([1, 0], until=2.0, events={"odd": odd}, integrator=integrator)
+    assert not run.finished
+    assert "function of event 'odd'" in run.status
+    assert "no number" in run.status
+
+
+def test_an_event_function_that_is_no_number_at_the_start_is_refused() -> None:
+    odd = zw.event(lambda q: np.log(q[1] - 5.0))
+    with pytest.raises(zw.ZwangError, match="function of event 'odd'"):
+        pendulum().simulate([1, 0], until=2.0, events={"odd": odd})
+
+
+# --- steps that collapse, and memory --------------------------------------------------------------
+
+
+def test_constraints_that_no_motion_meets_are_refused_at_the_start() -> None:
+    """A rod on a pin, level, whose centre is to move along it: steps of 1e-10 s filled 24 GB."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    a = m.body("a", inertia=zw.inertia.rod(1.0, 1.0, axis=(1, 0, 0)), position=(0.5, 0, 0))
+    m.revolute("pin", m.ground, a, at=(0, 0, 0), axis="y")
+    m.constraint("v", [a], lambda bodies, t: bodies[0].velocity[0] - t)
+    for coordinates in ("auto", "absolute"):
+        with pytest.raises(zw.InconsistentConstraintsError, match="v"):
+            m.simulate(until=1.0, coordinates=coordinates)
+
+
+def test_a_run_stops_where_its_steps_have_collapsed() -> None:
+    system = zw.System(coordinates=["x"], mass=lambda: [[1.0]], force=lambda q: [-1e22 * q[0]])
+    run = system.simulate([1.0], until=1.0, save=[1.0])
+    assert not run.finished
+    assert "steps have become as short as" in run.status
+    assert run.counts.steps < 5_000_000
+
+
+def test_a_run_stops_before_its_states_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulations, "machine_memory", lambda: 4e6)
+    run = pendulum().simulate([1, 0], until=1e4)
+    assert not run.finished
+    assert "states saved so far take 0.0 GB" in run.status
+    assert "save=" in run.status
+    assert len(run) > 1000
