@@ -1,24 +1,36 @@
 """The theory map: rows of the documents → functions that offer them → tests that prove them.
 
 ``docs/theory/map.toml`` lists the rows and functions; tests name the rows they prove with
-``@pytest.mark.inventory("UK-04", …)``. This script reads both, without running any test, and
-writes the table of the page "Theory map". MkDocs calls it as a hook; the tests of the
-documentation use the same functions.
+``@pytest.mark.inventory("UK-04", …)``; ``docs/theory/snippets.toml`` has lines that run for each.
+This script reads them, without running any, and writes the index of the page "Theory map" and the
+pages of the documents. MkDocs calls it as a hook; the tests of the documentation use the same
+functions. As a script it counts the equation numbers that are found in a built site:
+
+    mkdocs build --strict && python docs/theory_map.py site
 """
 
 from __future__ import annotations
 
 import ast
 import dataclasses
+import html
 import importlib
+import re
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
+import misprints
+from theory_snippets import PAGES, Snippet, documents, numbers
+from theory_snippets import load as load_snippets
+
 ROOT = Path(__file__).resolve().parent.parent
 MAP_FILE = ROOT / "docs" / "theory" / "map.toml"
 TESTS = ROOT / "tests"
-PLACEHOLDER = "<!-- theory map -->"
+#: What the pages ask for: the index, or the rows of a document.
+INDEX = "<!-- index of equations -->"
+ROWS = re.compile(r"<!-- rows of ([A-Z]{2}) -->")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -174,31 +186,75 @@ def _ids(call: ast.Call, file: str) -> list[str]:
     return ids
 
 
-# ---------------------------------------------------------------------------------------- the page
+# --------------------------------------------------------------------------------------- the pages
 
 
-def markdown(theory: TheoryMap, tests: dict[str, list[str]]) -> str:
-    """The tables of the page, one for each source."""
+def index(theory: TheoryMap) -> str:
+    """Every equation number of every document, each a link to its row."""
     lines = []
     for source in theory.sources:
-        lines += [f"## {source.short}", "", source.citation, ""]
-        lines += ["| row | where | what | function | proved by |", "|---|---|---|---|---|"]
-        lines += [
-            _table_line(row, tests.get(row.id, []))
-            for row in theory.rows
-            if row.id.startswith(source.prefix)
+        rows = [row for row in theory.rows if row.id.startswith(source.prefix)]
+        page = PAGES[source.prefix]
+        lines += [f"## {source.short}", "", f"{source.citation} [All rows]({page}).", ""]
+        found = where_found(rows)
+        links = [
+            f"[{number}]({page}#{found[number]})" for number in documents().get(source.prefix, [])
         ]
-        lines.append("")
+        if links:
+            lines += ["Equations: " + " ".join(links), ""]
+        places = [(row, place) for row in rows if (place := _place(row.where))]
+        named = [f"[{_plain(place)}]({page}#{row.id})" for row, place in places]
+        lines += ["Other places: " + " · ".join(named), ""]
     return "\n".join(lines)
 
 
-def _table_line(row: Row, tests: list[str]) -> str:
-    functions = "<br>".join(f"[`{_short(name)}`][{anchor(name)}]" for name in row.offers)
+def where_found(rows: list[Row]) -> dict[str, str]:
+    """The first row that stands for each equation number."""
+    found: dict[str, str] = {}
+    for row in rows:
+        for number in numbers(row.where):
+            found.setdefault(number, row.id)
+    return found
+
+
+def _place(where: str) -> str:
+    """What a place says besides equation numbers: an example, a lemma, a table."""
+    rest = re.sub(r"^[\s,–]+|[\s,–]+$", "", re.sub(r"\([A-Z\d.]+\)[,–\s]*", "", where))
+    return where if re.search(r"[A-Za-z]", rest) else ""
+
+
+def markdown(
+    theory: TheoryMap, prefix: str, tests: dict[str, list[str]], snippets: dict[str, Snippet]
+) -> str:
+    """The rows of one document, a section for each."""
+    wrong = misprints.by_row()
+    return "\n".join(
+        _section(row, tests.get(row.id, []), snippets.get(row.id), wrong.get(row.id, []))
+        for row in theory.rows
+        if row.id.startswith(prefix)
+    )
+
+
+def _section(
+    row: Row, tests: list[str], snippet: Snippet | None, wrong: list[misprints.Misprint]
+) -> str:
+    lines = [f"## {row.id} · {_plain(row.where)} {{ #{row.id} }}", "", f"{_plain(row.says)}.", ""]
+    given = numbers(row.where)
+    if len(given) > 1 and not row.id.startswith("XX"):  # each a word of its own, for searches
+        lines += [f"Equations {' '.join(given)}.", ""]
+    functions = ", ".join(f"[`{_short(name)}`][{anchor(name)}]" for name in row.offers)
     if row.later:
         functions = functions or f"*comes with {row.later}*"
-    proved = "<br>".join(_claim(test) for test in tests)
-    cells = [f'<span id="{row.id}">{row.id}</span>', _plain(row.where), _plain(row.says)]
-    return "| " + " | ".join([*cells, functions, proved]) + " |"
+    lines += [f"Offered by {functions}.", ""]
+    if wrong:
+        links = ", ".join(f"[{_plain(m.place)}](misprints.md#{m.anchor})" for m in wrong)
+        lines += [f"Not as printed: {links}.", ""]
+    if snippet is not None:
+        lines += ["```python", snippet.code, "```", "", "```text", snippet.prints, "```", ""]
+    if tests:
+        claims = "; ".join(_claim(test) for test in tests)
+        lines += [f"<small>Proved by: {claims}.</small>", ""]
+    return "\n".join(lines)
 
 
 def _claim(test: str) -> str:
@@ -234,7 +290,42 @@ def _short(dotted: str) -> str:
 
 
 def on_page_markdown(text: str, /, **_: Any) -> str:
-    """MkDocs hook: put the tables where the page asks for them."""
-    if PLACEHOLDER not in text:
-        return text
-    return text.replace(PLACEHOLDER, markdown(load(), proofs()))
+    """MkDocs hook: put the index and the rows where the pages ask for them."""
+    if INDEX in text:
+        return text.replace(INDEX, index(load()))
+    if asked := ROWS.search(text):
+        return text.replace(asked[0], markdown(load(), asked[1], proofs(), load_snippets()))
+    return text
+
+
+# ---------------------------------------------------------------------------- the built site
+
+
+def found_in(page: str) -> dict[str, list[str]]:
+    """Equation numbers in the text of a built page: number → rows with it that have a snippet."""
+    found: dict[str, list[str]] = {}
+    parts = re.split(r'<h2[^>]*\bid="?([A-Z]{2}-\d{2})', page)
+    for row, part in zip(parts[1::2], parts[2::2], strict=True):
+        if "<code" not in part:
+            continue
+        text = html.unescape(re.sub(r"<[^>]*>", "", part))
+        for number in set(re.findall(r"\((?:[A-Z]\.|\d+\.)?\d+\)", text)):
+            found.setdefault(number, []).append(row)
+    return found
+
+
+def count(site: Path) -> int:
+    """Print how many equations of each document the built site has; the number of those missing."""
+    missing = 0
+    for prefix, wanted in documents().items():
+        page = (site / "theory" / PAGES[prefix]).with_suffix(".html")
+        found = found_in(page.read_text(encoding="utf-8"))
+        absent = [number for number in wanted if number not in found]
+        missing += len(absent)
+        note = f", missing {' '.join(absent)}" if absent else ""
+        print(f"{prefix}: {len(wanted) - len(absent)} of {len(wanted)} equations found{note}")
+    return missing
+
+
+if __name__ == "__main__":
+    sys.exit(1 if count(Path(sys.argv[1])) else 0)

@@ -25,6 +25,8 @@ FENCE = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 NUMBER = re.compile(r"[-+−]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?")
+# A zero with a sign, as NumPy and format strings print it.
+NO_ZERO = re.compile(r"(?<![\w.])[-−]0(?:\.0*)?(?![\w.])")
 # Printed residuals are rounding noise and differ between machines; printed results do not.
 NOISE = 1e-9
 DIGITS = 1e-3
@@ -106,6 +108,15 @@ def test_blocks_are_of_a_known_kind(page):
     assert len(re.findall(r"^ *```", text, re.MULTILINE)) == 2 * len(blocks_of(text))
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_no_page_shows_the_sign_of_a_zero(page):
+    """It is rounding that decides it, and the processor; `+ 0.0` takes it away."""
+    text = page.read_text(encoding="utf-8")
+    blocks = blocks_of(text)
+    shown = [expected_output(text, blocks, k) or "" for k in range(len(blocks))]
+    assert not [line for output in shown for line in output.splitlines() if NO_ZERO.search(line)]
+
+
 # ---------------------------------------------------------------------------- the checks themselves
 
 
@@ -115,6 +126,11 @@ def test_output_is_compared_by_words_and_digits():
     assert not same_output("[1.23456 2.0]", "[1.3 2.0]")
     assert not same_output("rank 3", "ranks 3")
     assert not same_output("rank 3", "rank 4")
+
+
+def test_a_zero_with_a_sign_is_told_from_small_numbers_and_differences():
+    assert all(NO_ZERO.search(x) for x in ("[ 0.    -0.    -0.701]", "-0.000 N", "x −0,"))
+    assert not any(NO_ZERO.search(x) for x in ("-0.701", "-0.0e-3", "1e-0", "a-0", "3-0.5"))
 
 
 def test_blocks_are_found_with_their_line_and_output():

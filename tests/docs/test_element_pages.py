@@ -41,9 +41,7 @@ def counts(kind, plane):
     body = m.body("body", inertia=zw.inertia.sphere(1.0, 0.1))
     axis = "y" if plane and kind in NORMAL_IN_PLANE else "z"
     m.joint(kind, "joint", m.ground, body, **{"axis": axis, **NEEDS.get(kind, {})})
-    levels = m.system.levels
-    names = [name.split("[")[0] for name in m.system.row_names]
-    at = [levels[name] for name in names]
+    at = m.system.row_levels()
     return at.count("position"), at.count("velocity")
 
 

@@ -132,7 +132,9 @@ def test_a_name_that_does_not_exist_is_reported_with_its_missing_part():
         theory_map.resolve("no_such_package.name")
 
 
-def test_the_page_has_a_line_for_each_row():
-    text = theory_map.markdown(THEORY, PROOFS)
+def test_the_pages_have_a_section_for_each_row():
+    text = "\n".join(
+        theory_map.markdown(THEORY, source.prefix, PROOFS, {}) for source in THEORY.sources
+    )
     for row_id in THEORY.ids:
-        assert text.count(f'id="{row_id}"') == 1
+        assert text.count(f"{{ #{row_id} }}") == 1

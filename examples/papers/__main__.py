@@ -1,0 +1,5 @@
+"""Run all papers: ``python examples/papers``; see `papers`."""
+
+from papers import main
+
+main()
