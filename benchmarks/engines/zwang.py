@@ -162,7 +162,8 @@ def settings(work: Work) -> Settings:
 
 
 @loop
-def _repeat(address, q, v, t, p, q_dot, v_dot, work, count):  # noqa: ANN001 - as loops are
+def repeat(address, q, v, t, p, q_dot, v_dot, work, count):  # noqa: ANN001 - as loops are
+    """Call a kernel so many times."""
     for _ in range(count):
         call(address, q, v, t, p, q_dot, v_dot, work)
 
@@ -183,6 +184,6 @@ def evaluation(work: Work) -> Callable[[int], None]:
 
     def evaluate(count: int) -> None:
         # Through the program, which owns what its kernels work with.
-        _repeat(program.kernel("derivative").address, *given, space, count)
+        repeat(program.kernel("derivative").address, *given, space, count)
 
     return evaluate

@@ -323,3 +323,33 @@ def test_view_says_where_the_page_is(here, monkeypatch):
 
 def test_limits_of_a_slider_are_checked(here):
     assert "--slider: found 'L'" in call("view", PENDULUM, "--slider", "L", code=1).stderr
+
+
+def test_a_report_replaces_an_earlier_report_and_nothing_else(here):
+    call("run", PENDULUM, "--until", "0.2", "-o", "swing.run")
+    call("report", "swing.run")
+    call("report", "swing.run")  # its own, written anew
+    Path("thesis.html").write_text("<p>all of it</p>", encoding="utf-8")
+    told = called_json("report", "swing.run", "-o", "thesis.html", code=1)["error"]
+    assert "something else there already" in told["found"]
+    assert "--force" in told["advice"]
+    assert Path("thesis.html").read_text(encoding="utf-8") == "<p>all of it</p>"
+    call("report", "swing.run", "-o", "thesis.html", "--force")
+    assert "pendulum" in Path("thesis.html").read_text(encoding="utf-8")
+
+
+def test_resuming_what_is_being_written_ends_with_a_sentence(here):
+    from zwang.run.store import lock_store
+
+    call("run", PENDULUM, "--until", "0.2", "-o", "swing.run")
+    with lock_store("swing.run"):
+        result = call("run", PENDULUM, "-o", "swing.run", "--resume", code=1)
+    assert "is writing it" in result.output
+
+
+def test_a_damaged_run_is_told_of_in_a_sentence(here):
+    call("run", PENDULUM, "--until", "0.2", "-o", "swing.run")
+    model = Path("swing.run/time/record/model.toml")
+    model.write_text(model.read_text().replace("pendulum", "pendulux"))
+    result = call("verify", "swing.run", code=1)
+    assert "model.toml is not what was written" in result.output

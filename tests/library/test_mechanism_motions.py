@@ -33,14 +33,14 @@ def stored(name, key):
     return np.array(STORED[name][key], dtype=float)
 
 
-def simulated(name, tolerance=1e-11, **options):
+def simulated(name, tolerance=1e-11, integrator="order8", **options):
     motion = STORED[name]
     m = getattr(library, motion["mechanism"])(**motion["options"], **options)
-    run = m.simulate(until=10.0, tolerance=tolerance, save=1.0)
+    run = m.simulate(until=10.0, tolerance=tolerance, save=1.0, integrator=integrator)
     assert run.finished
-    (residuals,) = run.residuals
-    assert np.abs(residuals.position).max() < 1e-13
-    assert np.abs(residuals.velocity).max() < RATE
+    for residuals in run.residuals:  # one for each choice of rows that acted
+        assert np.abs(residuals.position).max(initial=0.0) < 1e-13
+        assert np.abs(residuals.velocity).max(initial=0.0) < RATE
     return run
 
 
@@ -93,9 +93,10 @@ def test_pins_of_one_four_bar_carry_what_newton_and_euler_say():
 
 @pytest.mark.parametrize("planar", [True, pytest.param(False, marks=slow)])
 @pytest.mark.parametrize("tolerance", [1e-8, 1e-10, 1e-12])
-def test_three_cranks_move_together_through_flat_positions(planar, tolerance):
+@pytest.mark.parametrize("integrator", ["order8", "gauss"])
+def test_three_cranks_move_together_through_flat_positions(planar, tolerance, integrator):
     """Near flat positions another row is the redundant one than near upright ones."""
-    run = simulated("parallelogram", planar=planar, tolerance=tolerance)
+    run = simulated("parallelogram", planar=planar, tolerance=tolerance, integrator=integrator)
     theta = stored("parallelogram", "angle")
     for i in range(3):
         tip = run.body(f"crank{i}").point((0.5, 0.0, 0.0))[1:]

@@ -16,6 +16,7 @@ from derived_by_sympy import (
 
 from zwang import library
 from zwang.library import disk_equations as de
+from zwang.library.disk import ROLLING_FORMS, SLIDING_FORMS
 
 P = {"m": 1.3, "r": 0.6, "J": 0.2, "g": 9.4}  # J differs from mr²/4 on purpose
 m, r, J, g = P.values()
@@ -361,3 +362,19 @@ def test_disk_standing_upright_and_disk_on_a_steady_circle():
         q=[0, 0, 0.2, theta, 0], v=[phi_dot, 0.0, psi_dot], parameters=P
     )
     np.testing.assert_allclose(circle.acceleration, 0, atol=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_radius_mass_and_inertia_will_do(seed):
+    """The weight has no moment about the centre: a sum that cancels for some radii only."""
+    rng = np.random.default_rng(seed)
+    for _ in range(10):
+        given = {"m": 10 ** rng.uniform(-6, 6), "r": 10 ** rng.uniform(-3, 3)}
+        if rng.random() < 0.5:
+            given["J"] = given["m"] * given["r"] ** 2 * 10 ** rng.uniform(-3, 1)
+        disk = library.rolling_disk(str(rng.choice(ROLLING_FORMS)), **given)
+        sliding = library.sliding_disk(str(rng.choice(SLIDING_FORMS)), **given)
+        for system in (disk, sliding):
+            upright = np.zeros(len(system.coordinates))
+            at_rest = np.abs(system.solve(q=upright).acceleration)
+            assert at_rest.max() * min(given["r"], 1.0) < 1e-12

@@ -344,6 +344,15 @@ CASES = {
         "an angle in space",
         "orientation",
     ),
+    "a mass that is not symmetric": (
+        SYSTEM,
+        'mass = ["m", "m"]',
+        'mass = [["m", 0.1], [0.2, "m"]]',
+        6,
+        "system.mass",
+        r"M\[0, 1\] = 0.1 but M\[1, 0\] = 0.2",
+        "symmetric",
+    ),
     "a body named as a parameter": (
         MECHANISM,
         "push = 2.0",

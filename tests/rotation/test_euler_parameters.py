@@ -140,6 +140,41 @@ def test_three_formulations_of_five_four_and_three_equations_agree():
     assert_close(first.unknowns[..., 4], ep.sigma(p, p_dot, J))
 
 
+@pytest.mark.inventory("NI-41", "NI-48")
+def test_problem_11_3_as_functions():
+    first = ep.formulation_1(p, p_dot, J, n_star)
+    assert_close(ep.inverse_1(p, J) @ first.matrix, np.eye(5))
+    assert_close(first.matrix @ ep.inverse_1(p, J), np.eye(5))
+    p_ddot, sigma = ep.acceleration_1(p, p_dot, J, n_star)
+    # Against Euler's equations with NumPy's cross product, and (11.13).
+    assert_close(p_ddot, qt.second_rate(p, omega, euler()))
+    assert_close(sigma, 2 * (omega * mv(J, omega)).sum(-1))
+    # A force with a part along p changes σ alone.
+    p_same, more = ep.acceleration_1(p, p_dot, J, n_star + 0.7 * p)
+    assert_close(p_same, p_ddot)
+    assert_close(more - sigma, 0.7)
+
+
+@pytest.mark.inventory("NI-42", "NI-48")
+def test_problem_11_4_as_functions():
+    second = ep.formulation_2(p, p_dot, J, n_body)
+    assert_close(ep.inverse_2(p, J) @ second.matrix, np.eye(4))
+    assert_close(ep.acceleration_2(p, p_dot, J, n_body), qt.second_rate(p, omega, euler()))
+
+
+@pytest.mark.inventory("NI-10")
+def test_norm_acceleration_is_half_the_second_derivative_of_the_square():
+    a = np.random.default_rng(8).standard_normal(p.shape)
+    h = 1e-4
+
+    def square(s):
+        at = p + s * p_dot + s**2 / 2 * a
+        return (at**2).sum(-1)
+
+    expected = (square(h) - 2 * square(0.0) + square(-h)) / (2 * h**2)
+    assert_close(ep.norm_acceleration(p, p_dot, a), expected, 1e-6)
+
+
 @pytest.mark.inventory("NI-41", "NI-42")
 def test_inverses_of_formulations_one_and_two_in_closed_form():
     # Problems 11.3 and 11.4

@@ -47,13 +47,16 @@ def test_quaternion_of_axis_and_angle_turns_like_scipys_rotation():
     other = reference.as_quat(scalar_first=True).reshape(4, 25, 4)
     same_sign = np.sign((found * other).sum(-1, keepdims=True))
     assert_close(found, other * same_sign)
+    # (77) fixes the sign too: u₀ = cos ½θ, and sin ½θ along the axis.
+    assert_close(found[..., 0], np.cos(angle / 2))
+    assert_close(found[..., 1:], np.sin(angle / 2)[..., None] * unit)
 
 
 @pytest.mark.inventory("US-29")
 def test_axis_of_no_length_and_quaternion_of_wrong_length_are_refused():
     with pytest.raises(InputError, match="rotation axis: found length 0"):
         qt.from_axis_angle([0.0, 0.0, 0.0], 1.0)
-    assert qt.require_unit(u) is not None
+    assert np.array_equal(qt.require_unit(u), u)
     long = u.copy()
     long[2, 3] *= 1.01
     with pytest.raises(InputError, match=r"found length 1\.01; expected 1"):
@@ -145,6 +148,8 @@ def test_unit_norm_row_is_the_second_derivative_of_the_norm():
     speed = np.linalg.norm(u_dot, axis=-1, keepdims=True)
     steady = -(speed**2) * u  # ü of u cos st + (u̇/s) sin st
     assert_close(mv(A, steady), b)
+    assert_close(A[..., 0, :], u)
+    assert_close(b, -(speed**2))
 
 
 @pytest.mark.inventory("US-40")

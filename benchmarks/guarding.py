@@ -1,0 +1,90 @@
+"""What the guard of simulations costs: its part of long runs, and microseconds of short ones.
+
+    python -m benchmarks.guarding
+
+The guard (`zwang.simulation.guard`) compares programs with the full terms of their systems. Its
+time is measured inside the runs, call by call, in processor time of the thread.
+Runs over 10 ms may spend 5 % on it, shorter ones 15 µs a call in the mean; the first run of each
+program, which compiles, is not counted.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.engines.zwang import model
+from benchmarks.works import WORKS
+from zwang import library
+from zwang.simulation.guard import Guard
+
+__all__ = ["main"]
+
+#: What may be spent: of runs over so many seconds a part, of others seconds a call.
+LONG, PART, A_CALL = 10e-3, 0.05, 15e-6
+#: Seconds that each job is repeated for.
+SECONDS = 2.0
+
+SPENT = [0.0]
+
+
+def _timed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, with the time that it takes added to what was spent."""
+
+    def measured(*arguments: Any, **choices: Any) -> Any:
+        began = time.thread_time()
+        try:
+            return function(*arguments, **choices)
+        finally:
+            SPENT[0] += time.thread_time() - began
+
+    return measured
+
+
+def jobs() -> dict[str, Callable[[], Any]]:
+    """Name → a run."""
+    found: dict[str, Callable[[], Any]] = {}
+
+    def add(name: str, subject: Any, start: Any, until: float, **choices: Any) -> None:
+        found[f"{name}, {until:g} s"] = lambda: subject.simulate(start, until=until, **choices)
+
+    for name in ("four_bars(1)", "bricard", "bicycle", "chain(10)", "chain(100)"):
+        work = WORKS[name]()
+        subject, start, _ = model(work)
+        for until in (0.01 * work.until, work.until, 10.0 * work.until):
+            add(name, subject, start, until, save=[until])
+    pendulum = library.spherical_pendulum()
+    start = pendulum.assemble(prefer={"x": 0.5, "z": -0.8})
+    for until in (0.1, 100.0, 3000.0):
+        add("spherical pendulum", pendulum, start, until, save=[until])
+    return found
+
+
+def main() -> int:
+    """Measure, print, and fail if the guard takes more than it may."""
+    for name in ("__init__", "begin", "wanted", "start", "rows", "look"):
+        setattr(Guard, name, _timed(getattr(Guard, name)))
+    failed = False
+    print(f"{'run':<34} {'ms':>9} {'calls':>6} {'µs of guard':>12} {'part':>7}")
+    for name, job in jobs().items():
+        job()
+        SPENT[0], calls, began = 0.0, 0, time.thread_time()
+        while calls < 3 or time.thread_time() - began < SECONDS:
+            job()
+            calls += 1
+        run, guard = (time.thread_time() - began) / calls, SPENT[0] / calls
+        allowed = PART * run if run > LONG else max(A_CALL, PART * run)
+        wrong = guard > allowed
+        failed = failed or wrong
+        print(
+            f"{name:<34} {1e3 * run:9.3f} {calls:6d} {1e6 * guard:12.1f} {guard / run:7.2%}"
+            f"{'  TOO MUCH' if wrong else ''}",
+            flush=True,
+        )
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
