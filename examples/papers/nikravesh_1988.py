@@ -202,7 +202,7 @@ def problems() -> list[Result]:
         Result("Problem 11.6 (b)", "n", A @ moment, [-3.56, -3.80, 6.92], None, by_hand),
         Result("Problem 11.6 (c)", "n*", 2 * L.T @ moment, [-0.2, 2.6, 6.6, 15.8], None, by_hand),
         Result("Problem 11.7 (c)", "λ on body i, −λ on body j", reaction[0, 0], -reaction[1, 0]),
-        Result("Problem 11.7 (c)", "λ by (11.49)", np.abs(reaction[0, 0]), np.abs(by_three)),
+        Result("Problem 11.7 (c)", "−λ by (11.49)", reaction[0, 0], -by_three),
         Result(
             "Problem 11.7 (c)",
             "moment s̃′Aᵀλ on body i",
