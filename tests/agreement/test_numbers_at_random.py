@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from reference.numbers import (
+from reference.planted_systems import (
     FAMILIES,
     Drawn,
     contradictory,

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from drawing import Draft, Drawn, turn, unit
 from families_of_trees import JOINTS, join
-from linkages import bennett, closed
+from closed_linkages import bennett, closed
 
 __all__ = ["FAMILIES"]
 

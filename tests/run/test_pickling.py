@@ -3,6 +3,7 @@
 import copy
 import multiprocessing
 import pickle
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
@@ -144,8 +145,9 @@ def simulated(x):
 def test_a_spawned_process_simulates_what_it_is_sent_and_sends_back_a_run():
     system = pendulum()
     system.simulate([1.0, 0.0], until=0.1)
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        run = pool.apply(system.simulate, ([1.0, 0.0],), {"until": 0.5, "save": 0.1})
-        there = pool.apply(simulated, (swing(),))
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:  # a Pool waits for ever for the dead
+        run = pool.submit(system.simulate, [1.0, 0.0], until=0.5, save=0.1).result()
+        there = pool.submit(simulated, swing()).result()
     assert run.q.tobytes() == system.simulate([1.0, 0.0], until=0.5, save=0.1).q.tobytes()
     assert there.tobytes() == moved(swing()).tobytes()
