@@ -15,6 +15,13 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from reference.oracle import (
+    DoubleDouble,
+    ExactSolution,
+    NoUniqueSolutionError,
+    rationals,
+    solve_exactly,
+)
 from reference.planted_systems import (
     FAMILIES,
     Drawn,
@@ -22,13 +29,6 @@ from reference.planted_systems import (
     draw,
     in_single_precision,
     last_bits,
-)
-from reference.oracle import (
-    DoubleDouble,
-    ExactSolution,
-    NoUniqueSolutionError,
-    rationals,
-    solve_exactly,
 )
 from zwang.errors import InconsistentConstraintsError
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+from closed_linkages import bennett, closed
 from drawing import Draft, Drawn, turn, unit
 from families_of_trees import JOINTS, join
-from closed_linkages import bennett, closed
 
 __all__ = ["FAMILIES"]
 
