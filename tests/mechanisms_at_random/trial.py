@@ -118,7 +118,8 @@ def choices(drawn: Drawn) -> list[str]:
 def combinations(drawn: Drawn) -> list[tuple[str, str]]:
     """Coordinates and integrators, all that go together."""
     found = [(c, i) for c in choices(drawn) for i in CONTROLLED]
-    return found + [("auto", i) for i in FIXED]
+    dry = any(law.coefficient for law in drawn.friction)  # forces that depend on the reactions
+    return found + [("auto", i) for i in FIXED if not (dry and i == "rattle")]
 
 
 def drawn_of(family: str, number: int) -> tuple[Referee, Any]:
