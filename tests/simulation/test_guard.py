@@ -317,6 +317,33 @@ def test_a_broken_program_of_an_ensemble_is_noticed(broken: Callable[[str, int],
     assert all(run.status.startswith(DISAGREES) for run in runs)
 
 
+def _with_row(e: Expressions, k: int) -> Expressions:
+    """A velocity may not change any more, which no constraint says."""
+    row = ca.SX.zeros(1, e.v.numel())
+    row[k] = 1.0
+    added = {"A": row, "b": 0, "psi": e.v[k], "A_rate": row, "value_of_row": 0}
+    added["rate_of_row"] = 0.5 * e.v[k]
+    changed = {name: ca.vertcat(getattr(e, name), x) for name, x in added.items()}
+    return replace(e, levels=(*e.levels, "velocity"), **changed)
+
+
+@pytest.mark.parametrize("k", range(4))
+def test_a_freedom_that_is_missing_is_noticed_where_nothing_moves(
+    k: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At rest and without forces accelerations are zero, whatever a program rules out."""
+
+    def fused(e: Expressions, **choices: Any) -> Any:
+        return fuse(_with_row(e, k), **choices)
+
+    system, start = pendulums()
+    start = {"q": start["q"], "v": np.zeros(4), "parameters": {"g": 0.0}}
+    assert simulated(system, start).finished
+    monkeypatch.setattr(programs, "fuse", fused)
+    system, _ = pendulums()
+    assert "rules out a motion that all constraints allow" in simulated(system, start).status
+
+
 def test_what_stands_still_though_it_is_free_is_seen_by_the_balance_alone() -> None:
     """So a Sarrus linkage hung under gravity: residuals, rows and energy saw nothing."""
     system, start = pendulums()

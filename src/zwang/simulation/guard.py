@@ -10,6 +10,10 @@ in the coordinates of the system, with all rows, from its terms evaluated by Cas
 *   M v̇ − Q − C lies in the range of Aᵀ. This one alone sees a mechanism that stands still though
     it is free to move.
 
+Where a program is new a fourth one is taken, after some of its motion: a velocity that all rows
+allow, drawn at random, is left as it is by the program's own correction. So the mobility in its
+coordinates, with the rows that act there, is that of the full terms, whatever forces there are.
+
 Residuals are compared with what was summed. Where a singular position is near, what divides by the
 distance from it is allowed for, and nearer still nothing is said.
 """
@@ -43,6 +47,7 @@ __all__ = [
     "Miss",
     "Motion",
     "full_terms",
+    "freedom_lost",
     "look",
     "looks",
     "mass_beyond",
@@ -83,6 +88,10 @@ AFTERWARDS = (0.0, 1e-12, 1e-9, 1e-6, 1e-4)
 LAW_STEPS = 20
 #: Step of the differences that give rates of carried states, in parts of the time they change in.
 DIFFERENCE = 1e-3
+
+#: A velocity that all rows allow is added in this size, relative, and may change by this share of it
+#: where it is corrected. Programs leave 1e-11 of it; one freedom less of a hundred takes a tenth.
+NUDGE, KEPT_SHARE = 1e-4, 1e-2
 
 #: Part of the time of a run that looks may take, seconds for each run besides, and looks that the
 #: first run of a program with some parameters takes whatever they cost.
@@ -347,6 +356,53 @@ def moved(
         f"{begun[worst]:.6g} where it was put on its constraints",
         t,
     )
+
+
+def freedom_lost(
+    system: Equations, program: Any, found: Motion, t: float, p: FloatArray
+) -> Disagreement | None:
+    """A velocity that all rows allow and a program does not; None if it keeps them all.
+
+    Of the subspace N(A) a direction at random lies in no smaller one, so that one look tells
+    whether any freedom is missing. Nothing is said where a singular position is near.
+    """
+    nq = len(system.coordinates)
+    q, v = found.y[:nq], found.y[nq:]
+    terms = full_terms(system, found.y, t, p)
+    geometry = _Geometry.of(terms, full_terms(system, _shifted(found.y, nq), t, p))
+    if geometry is None:
+        return None
+    free = geometry.off_range(np.random.default_rng(0).standard_normal(len(v)))
+    length = float(np.linalg.norm(free))
+    if not length > RELATIVE * np.sqrt(len(v)):
+        return None  # nothing is free to move
+    nudge = NUDGE / length * max(1.0, float(np.linalg.norm(v / geometry.d))) * geometry.d * free
+    before, after = (_corrected(program, np.concatenate([q, x]), t, p) for x in (v, v + nudge))
+    lost = ((after - before)[nq:] - nudge) / geometry.d
+    if not float(np.linalg.norm(lost)) > KEPT_SHARE * float(np.linalg.norm(nudge / geometry.d)):
+        return None
+    worst = int(np.argmax(np.abs(lost)))
+    return Disagreement(
+        f"the program rules out a motion that all constraints allow, most of all "
+        f"{system.velocities[worst]!r}",
+        t,
+    )
+
+
+def _corrected(program: Any, y: FloatArray, t: float, p: FloatArray) -> FloatArray:
+    """A state of the system after one correction of a program's onto its rows."""
+    carrier, nq = program.carrier, program.nq
+    inner = p
+    if carrier is not None:
+        (y,), (inner,) = carrier.entered_rows(y[None], t, p[None])
+    W = program.lanes
+    arguments = (y[:nq], y[nq:], np.array([t]), inner)
+    kernel = program.kernel("project")
+    if W > 1:
+        arguments = tuple(np.repeat(x[:, None], W, axis=1) for x in arguments)
+    q, v, *_ = kernel(*arguments)
+    y = np.concatenate([np.reshape(x, (-1, W))[:, 0] for x in (q, v)])
+    return y if carrier is None else carrier.leave(y[None], np.array([t]), inner)[0]
 
 
 def mass_beyond(
@@ -713,12 +769,19 @@ class Guard:
         began = perf_counter()
         (y, t), (inner, p) = state, numbers
         try:
-            found = look(system, motion_of(program, y, t, inner), t, p, self.settings)
+            motion = motion_of(program, y, t, inner)
+            found = look(system, motion, t, p, self.settings)
+            if found is None and self.due == 1 and self._corrects(program):
+                found = freedom_lost(system, program, motion, t, p)
         except ZwangError:  # a function of the user's that fails nearby
             found = None
         self.due = max(self.due - 1, 0)
         self.account.cost = self._charge(began)
         return found
+
+    def _corrects(self, program: Any) -> bool:
+        """Whether a program puts states back on rows of its own, by a kernel that is compiled."""
+        return self.settings.drift is Drift.PROJECTION and program.rows[1] > 0
 
     def _charge(self, began: float) -> float:
         """Take what was spent since then from the allowance."""
