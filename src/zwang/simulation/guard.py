@@ -46,8 +46,8 @@ __all__ = [
     "Guard",
     "Miss",
     "Motion",
-    "full_terms",
     "freedom_lost",
+    "full_terms",
     "look",
     "looks",
     "mass_beyond",
@@ -89,8 +89,8 @@ LAW_STEPS = 20
 #: Step of the differences that give rates of carried states, in parts of the time they change in.
 DIFFERENCE = 1e-3
 
-#: A velocity that all rows allow is added in this size, relative, and may change by this share of it
-#: where it is corrected. Programs leave 1e-11 of it; one freedom less of a hundred takes a tenth.
+#: A velocity that all rows allow is added in this size, relative, and may change by this share of
+#: it where it is corrected. Programs change 1e-11 of it; one freedom less of a hundred, a tenth.
 NUDGE, KEPT_SHARE = 1e-4, 1e-2
 
 #: Part of the time of a run that looks may take, seconds for each run besides, and looks that the
