@@ -152,7 +152,7 @@ class Passport:
             lines += [self._group_line(g, width, joints=joints) for g in self.groups.values()]
         return "\n".join(lines)
 
-    def _shown(self, vectors: list[FloatArray | None]) -> list[FloatArray | None]:
+    def _shown(self, vectors: Sequence[FloatArray | None]) -> list[FloatArray | None]:
         """Vectors without what is rounding beside the largest multiplier."""
         limit = NOTHING * np.abs(self.multipliers).max(initial=0.0)
         return [None if x is None else np.where(np.abs(x) > limit, x, 0.0) for x in vectors]

@@ -162,10 +162,10 @@ def _singular_values_below(limit: float, inertia: FloatArray, A: Any) -> int:
     from scipy.sparse.linalg import splu
 
     massive = np.where(inertia > 0.0, inertia, np.max(inertia, initial=0.0) or 1.0)
-    B = csr_array(A) @ diags_array(1.0 / np.sqrt(massive))
+    B: Any = csr_array(A) @ diags_array(1.0 / np.sqrt(massive))
     lengths = np.sqrt(B.multiply(B).sum(axis=1))
     B = diags_array(np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)) @ B
-    shifted = (B @ B.T - limit**2 * eye_array(len(lengths))).tocsc()
+    shifted: Any = (B @ B.T - limit**2 * eye_array(len(lengths))).tocsc()
     factors = splu(
         shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
     )

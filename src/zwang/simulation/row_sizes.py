@@ -9,6 +9,7 @@ about that share of its terms.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,7 +44,7 @@ def shifted(system: Equations, q: FloatArray, p: FloatArray) -> list[tuple[Float
     return found
 
 
-def shares_left(rows: FloatArray, others: list[FloatArray]) -> FloatArray:
+def shares_left(rows: FloatArray, others: Sequence[FloatArray]) -> FloatArray:
     """What is left of each row, relative to its terms, one at most; shape (m,).
 
     Parameters
