@@ -48,7 +48,7 @@ INTEGRATORS = (*CONTROLLED, *FIXED)
 #: What can come of a trial; only the first two are as it should be.
 OUTCOMES = (
     "agrees",
-    "declined",  # coordinates that were asked for by name, with a sentence, of something redundant
+    "declined",  # by a sentence: coordinates by name of what is redundant, a step that is too long
     "mismatch",
     "refused",
     "stopped",
@@ -205,7 +205,8 @@ def compared(
             return "mismatch", f"solve: accelerations off by {gap:.1e}", gap
     run = system.simulate(q, v, until=UNTIL, save=times, **choice)
     if not run.finished:
-        return "stopped", run.status, 0.0
+        whips = fixed and _whips(referee, q, v)
+        return "declined" if whips else "stopped", run.status, 0.0
     found = np.hstack([run.q, run.v])
     size = max(1.0, np.abs(Y[:, nq:]).max())
     error = float(np.abs(found - Y).max()) / size
@@ -234,6 +235,16 @@ def compared(
         if _fell_back(referee, coordinates, run.notes):
             return "fell back", f"integrated in the coordinates of its bodies{said}", error
     return "agrees", said.removeprefix("; "), error
+
+
+#: Share of the largest velocity by which velocities change within a step that is too long.
+WHIPS = 0.2
+
+
+def _whips(referee: Referee, q: np.ndarray, v: np.ndarray) -> bool:
+    """Whether a motion is too quick for a fixed step: light links that heavy ones pull straight."""
+    run = referee.system.simulate(q, v, until=UNTIL, save=STEP, integrator="order8", tolerance=1e-8)
+    return run.finished and bool(np.abs(np.diff(run.v, axis=0)).max() > WHIPS * np.abs(run.v).max())
 
 
 #: Stencil for accelerations of the loop [s]: a polynomial through six states.
