@@ -118,8 +118,8 @@ def choices(drawn: Drawn) -> list[str]:
 def combinations(drawn: Drawn) -> list[tuple[str, str]]:
     """Coordinates and integrators, all that go together."""
     found = [(c, i) for c in choices(drawn) for i in CONTROLLED]
-    dry = any(law.coefficient for law in drawn.friction)  # forces that depend on the reactions
-    return found + [("auto", i) for i in FIXED if not (dry and i == "rattle")]
+    # Friction in joints is a law of their reactions, with a coefficient that may be zero.
+    return found + [("auto", i) for i in FIXED if not (drawn.friction and i == "rattle")]
 
 
 def drawn_of(family: str, number: int) -> tuple[Referee, Any]:
