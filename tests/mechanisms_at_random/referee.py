@@ -23,6 +23,9 @@ INDEPENDENT, DEPENDENT = 0.01, 1e-11
 #: Error of the motion that others are compared with, local and relative.
 TIGHT = 1e-11
 
+#: Evaluations of a motion, at most; away from singular positions hundreds do.
+MOST_EVALUATIONS = 4_000
+
 
 class IllPlaced(ArithmeticError):  # noqa: N818
     """A placement next to a singular position, or one whose freedoms were counted wrongly."""
@@ -136,9 +139,11 @@ class Referee:
 
     def motion(self, q: np.ndarray, v: np.ndarray, times: np.ndarray) -> np.ndarray:
         """States (q, v) at times, one a row."""
-        nq = len(q)
+        nq, most = len(q), self.evaluations + MOST_EVALUATIONS
 
         def rate(t: float, y: np.ndarray) -> np.ndarray:
+            if self.evaluations > most:
+                raise IllPlaced(f"steps shrink at t = {t:g} s, as next to a singular position")
             a = self.acceleration(y[:nq], y[nq:], t)
             return np.concatenate([self.system.position_rate(y[:nq], y[nq:], t), a])
 
