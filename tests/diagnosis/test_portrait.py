@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from samples import assert_close, assert_zero, motion, plus, sample, tangent, with_any_mass
-from zwang.diagnosis.portrait import portrait_terms, side_by_side
+from zwang.diagnosis.portrait import portrait, portrait_terms, side_by_side
 from zwang.errors import MissingExtraError
 from zwang.formulations.udwadia_kalaba import UdwadiaKalaba
 from zwang.formulations.udwadia_mogharabin import particle
-from zwang.terms import EquationTerms
 
 #: Room for rounding in inequalities that may hold with equality.
 EQUALITY = 1e-12
@@ -72,7 +71,7 @@ def test_the_portrait_of_a_particle_is_that_of_28(seed):
     rng = np.random.default_rng(seed)
     mass, A = 2.5, rng.standard_normal((2, 3))
     a, d, b = rng.standard_normal(3), rng.standard_normal(3), rng.standard_normal(2)
-    found = portrait_terms(EquationTerms.of(mass * np.eye(3), mass * a, A, b, mass * d))
+    found = portrait(mass * np.eye(3), mass * a, A, b, mass * d)
     assert_close(found.acceleration.vector, particle(mass, a, A, b, d))
     assert_close(found.acceleration.tangent, tangent(A) @ (a + d))
     # One mass for all directions: the second bound is met exactly.
@@ -82,9 +81,7 @@ def test_the_portrait_of_a_particle_is_that_of_28(seed):
 
 @pytest.mark.inventory("UM-14")
 def test_a_force_along_the_lightest_direction_meets_the_first_bound():
-    found = portrait_terms(
-        EquationTerms.of(np.diag([1.0, 4.0, 9.0]), [6.0, 0, 0], [[0, 0, 1.0]], [0.0])
-    )
+    found = portrait(np.diag([1.0, 4.0, 9.0]), [6.0, 0, 0], [[0, 0, 1.0]], [0.0])
     assert found.tangent_bound == pytest.approx(6.0)
     assert found.acceleration.lengths == pytest.approx((6.0, 0.0))
 
