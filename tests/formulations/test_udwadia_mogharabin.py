@@ -308,6 +308,10 @@ def test_result_3_only_the_reduced_mass_is_inverted(given):
     assert_close(found, given.each(acceleration))
     force = product(np.swapaxes(given.A, -1, -2), lam) + given.C
     assert_close(force, given.each(lambda s: s.M @ acceleration(s) - s.Q))
+    for s in given.systems():
+        solved = solve(s.M, s.Q, s.A, s.b, s.C, formulation="udwadia_mogharabin")
+        assert_close(solved.acceleration, acceleration(s))
+        assert_close(solved.constraint_force, s.M @ acceleration(s) - s.Q)
 
 
 # --- uniqueness -----------------------------------------------------------------------------------
