@@ -76,13 +76,22 @@ def _relative(exact: DoubleDouble, found: np.ndarray, scale: np.ndarray, least: 
     return error / max(float(np.linalg.norm(exact.high * scale)), least)
 
 
-def multiplier_error(one: Drawn, s: zw.Solution) -> float:
-    """Of Aᵀλ against the constraint force, each entry beside what it is summed from."""
-    d, _ = one.scales()
+def multiplier_error(exact: ExactSolution, one: Drawn, s: zw.Solution) -> float:
+    """Of Aᵀλ against the constraint force, and of λ itself, the larger.
+
+    Multipliers all but vanish where the force does, beside those of the applied force.
+    """
+    if not len(one.b):
+        return 0.0
+    d, e = one.scales()
     A, lam = np.asarray(one.A, float), np.asarray(s.multipliers, float)
-    left = (A.T @ lam - s.constraint_force) * d
-    summed = (np.abs(A.T) @ np.abs(lam) + np.abs(s.constraint_force)) * d
-    return float(np.linalg.norm(left) / max(float(np.linalg.norm(summed)), 1e-300))
+    applied = float(np.linalg.norm(np.asarray(one.Q, float) * d))
+    left = np.linalg.norm((A.T @ lam - s.constraint_force) * d)
+    summed = np.linalg.norm((np.abs(A.T) @ np.abs(lam) + np.abs(s.constraint_force)) * d)
+    top = float(np.abs(exact.multipliers.high).max(initial=0.0)) or 1.0
+    off = np.linalg.norm(exact.multipliers.error(lam) / top)
+    size = np.linalg.norm(exact.multipliers.high / top) + 1e-6 * applied * float(e.min()) / top
+    return float(max(left / max(summed, 1e-6 * applied, 1e-300), off / max(size, 1e-300)))
 
 
 def accuracy_notes(s: zw.Solution) -> list[str]:
@@ -116,7 +125,7 @@ def look_at(one: Drawn, exact: ExactSolution, counts: Counter) -> list[str]:
         error = relative_error(exact, one, s)
         if error > WRONG:
             broken.append(f"wrong by {error:.0e} at {condition:.0e}")
-        error = multiplier_error(one, s)
+        error = multiplier_error(exact, one, s)
         if error > WRONG:
             broken.append(f"multipliers wrong by {error:.0e} at {condition:.0e}")
     # Numbers that a formulation cannot do with are refused for their accuracy; that is no verdict.

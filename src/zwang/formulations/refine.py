@@ -198,6 +198,13 @@ def length(x: FloatArray) -> FloatArray:
     return np.sqrt(np.vecdot(x, x))
 
 
+#: Units of rows further apart than this: what rounding leaves of a large row is no longer small
+#: beside the others, and all that a small row may carry is nothing beside what large ones do.
+FAR_APART = 2.0**40
+#: A scaled row of which this is left, relative, depends on those that were taken before it.
+DEPENDENT = 1e-9
+
+
 def least_norm_multipliers(
     geometry: RowGeometry, rows: SplitMatrix, row_scale: FloatArray, force: FloatArray
 ) -> FloatArray:
@@ -207,6 +214,9 @@ def least_norm_multipliers(
     say the same may differ by many powers of ten as they were given, and so the least λ differs
     from E times the least one of the scaled rows.
     """
+    spread = np.max(row_scale, axis=-1) / np.min(row_scale, axis=-1)
+    if np.max(spread, initial=1.0) > FAR_APART:
+        return _multipliers_of_large_rows(geometry, rows, row_scale, force)
     # λ is least when it lies in the range of the rows: with A = U₁ Σ V₁ᵀ and W = E⁻¹U₁,
     #   λ = W η,    Wᵀ λ = U₁ᵀ E⁻¹ λ = Σ⁻¹ V₁ᵀ force,    y = V₁ Σ⁻¹ η  gives  λ = E⁻¹A y.
     # W = Y R by Householder reflections is accurate row by row when large rows come first.
@@ -238,3 +248,64 @@ def least_norm_multipliers(
     h = coefficients(missing_force(lam)) - transpose_matvec(Y, stray)
     lam = lam + (matvec(Y, h) + stray)
     return lam + matvec(Y, coefficients(missing_force(lam)))
+
+
+def _multipliers_of_large_rows(
+    geometry: RowGeometry, rows: SplitMatrix, row_scale: FloatArray, force: FloatArray
+) -> FloatArray:
+    """`least_norm_multipliers` where units of rows are very far apart, system by system."""
+    shape = np.broadcast_shapes(row_scale.shape[:-1], force.shape[:-1], geometry.matrix.shape[:-2])
+    m, n = geometry.matrix.shape[-2:]
+    B = np.broadcast_to(geometry.matrix, (*shape, m, n)).reshape(-1, m, n)
+    E = np.broadcast_to(row_scale, (*shape, m)).reshape(-1, m)
+    F = np.broadcast_to(force, (*shape, n)).reshape(-1, n)
+    found = [_of_large_rows(B[i], E[i], F[i], geometry.rank) for i in range(len(B))]
+    lam, solve = np.array([x for x, _ in found]), [x for _, x in found]
+    # What rounding of λ left of the force, once more.
+    product, rest = rows.transpose_times((lam / E).reshape(*shape, m))
+    s, error = two_sum(force, -product)
+    missing = (s + (error - rest)).reshape(-1, n)
+    lam += np.array([again(f) for again, f in zip(solve, missing, strict=True)])
+    return lam.reshape(*shape, m)
+
+
+def _of_large_rows(
+    B: FloatArray, E: FloatArray, force: FloatArray, rank: int
+) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
+    """λ of one system, and λ of those rows alone that were taken for some other force.
+
+    Rows K are taken in turn, the largest as given first, until all others G depend on those taken
+    before them, a_g = Σ x_gk a_k. With λ⁰ the multipliers of K alone, all of them are
+    λ_K = λ⁰ − Xᵀλ_G, and the least are λ_G = X (I + XᵀX)⁻¹ λ⁰. No x is large, since rows taken
+    before are longer, and the same x in both keep the force.
+    """
+    left, waiting = B.copy(), np.ones(len(B), dtype=bool)
+    taken: list[int] = []
+    before = np.zeros(len(B), dtype=int)  # how many rows each depends on, at most
+    for _ in range(rank):
+        lengths = np.linalg.norm(left, axis=1)
+        waiting &= lengths > DEPENDENT
+        if not waiting.any():
+            break
+        k = int(np.argmax(np.where(waiting, lengths / E, -1.0)))
+        taken.append(k)
+        waiting[k] = False
+        direction = left[k] / lengths[k]
+        for _ in range(2):
+            left -= np.outer(left @ direction, direction)
+        before[waiting] = len(taken)
+    K, G = np.array(taken, dtype=int), np.setdiff1d(np.arange(len(B)), taken)
+    X = np.zeros((len(G), len(K)))
+    for i, g in enumerate(G):
+        first = K[: before[g]]
+        X[i, : len(first)] = np.linalg.lstsq(B[first].T, B[g], rcond=None)[0] * E[first] / E[g]
+
+    def alone(force: FloatArray) -> FloatArray:
+        lam = np.zeros(len(B))
+        lam[K] = E[K] * np.linalg.lstsq(B[K].T, force, rcond=None)[0]
+        return lam
+
+    lam = alone(force)
+    lam[G] = X @ np.linalg.solve(np.eye(len(K)) + X.T @ X, lam[K])
+    lam[K] -= X.T @ lam[G]
+    return lam, alone
