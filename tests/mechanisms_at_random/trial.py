@@ -259,7 +259,7 @@ def _converges(referee: Referee, motion: Any, choice: dict[str, Any], error: flo
 
 #: Stencils for accelerations of the loop [s]: a polynomial through six states, and through closer
 #: ones where light links whip.
-STENCILS = 0.0003 * np.arange(6), 0.00003 * np.arange(6)
+STENCILS = [h * np.arange(6) for h in (3e-4, 3e-5, 3e-6)]
 
 
 def _accelerations_of_the_loop(referee: Referee, y: np.ndarray, t: float, choice: Any) -> float:
