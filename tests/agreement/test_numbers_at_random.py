@@ -79,19 +79,20 @@ def _relative(exact: DoubleDouble, found: np.ndarray, scale: np.ndarray, least: 
 def multiplier_error(exact: ExactSolution, one: Drawn, s: zw.Solution) -> float:
     """Of Aᵀλ against the constraint force, and of λ itself, the larger.
 
-    Multipliers all but vanish where the force does, beside those of the applied force.
+    Multipliers that all but vanish cannot be known better than what they are the difference of.
     """
     if not len(one.b):
         return 0.0
     d, e = one.scales()
     A, lam = np.asarray(one.A, float), np.asarray(s.multipliers, float)
-    applied = float(np.linalg.norm(np.asarray(one.Q, float) * d))
+    given = float(np.linalg.norm(np.asarray(one.Q, float) * d))
+    least = 1e-6 * (given + float(np.abs(np.asarray(one.b, float) * e).max()))
     left = np.linalg.norm((A.T @ lam - s.constraint_force) * d)
     summed = np.linalg.norm((np.abs(A.T) @ np.abs(lam) + np.abs(s.constraint_force)) * d)
-    top = float(np.abs(exact.multipliers.high).max(initial=0.0)) or 1.0
+    top = float(np.abs(exact.multipliers.high).max()) or float(e.min())  # squares may overflow
     off = np.linalg.norm(exact.multipliers.error(lam) / top)
-    size = np.linalg.norm(exact.multipliers.high / top) + 1e-6 * applied * float(e.min()) / top
-    return float(max(left / max(summed, 1e-6 * applied, 1e-300), off / max(size, 1e-300)))
+    size = np.linalg.norm(exact.multipliers.high / top) + least * float(e.min()) / top
+    return float(max(left / max(summed, least, 1e-300), off / max(size, 1e-300)))
 
 
 def accuracy_notes(s: zw.Solution) -> list[str]:
