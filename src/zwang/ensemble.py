@@ -46,6 +46,7 @@ from zwang.simulation.starts import LANES, Starts, start_time
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
+    from zwang.engine.contract import Program
     from zwang.integrators.output import RankLog
     from zwang.system import System
 
@@ -333,14 +334,14 @@ class _Group:
     scales : of y.
     """
 
-    program: Any
+    program: Program
     members: list[int]
     y: FloatArray
     p: FloatArray
     scales: FloatArray
 
     @classmethod
-    def of(cls, context: _Context, program: Any, members: list[int]) -> _Group:
+    def of(cls, context: _Context, program: Program, members: list[int]) -> _Group:
         """Let starts enter the coordinates of a program."""
         starts, carrier, scales = context.starts, program.carrier, context.scales
         y = np.concatenate([starts.q[members], starts.v[members]], axis=1)

@@ -79,7 +79,8 @@ def _relative(exact: DoubleDouble, found: np.ndarray, scale: np.ndarray, least: 
 def multiplier_error(exact: ExactSolution, one: Drawn, s: zw.Solution) -> float:
     """Of Aᵀλ against the constraint force, and of λ itself, the larger.
 
-    Multipliers that all but vanish cannot be known better than what they are the difference of.
+    Multipliers that all but vanish cannot be known better than what they are the difference of:
+    what the condition makes of the rounding of forces and right sides.
     """
     if not len(one.b):
         return 0.0
@@ -91,7 +92,8 @@ def multiplier_error(exact: ExactSolution, one: Drawn, s: zw.Solution) -> float:
     summed = np.linalg.norm((np.abs(A.T) @ np.abs(lam) + np.abs(s.constraint_force)) * d)
     top = float(np.abs(exact.multipliers.high).max()) or float(e.min())  # squares may overflow
     off = np.linalg.norm(exact.multipliers.error(lam) / top)
-    size = np.linalg.norm(exact.multipliers.high / top) + least * float(e.min()) / top
+    least_of_lam = (1.0 + 0.02 * one.condition(exact.constraint_rank, exact.mass_rank)) * least
+    size = np.linalg.norm(exact.multipliers.high / top) + least_of_lam * float(e.min()) / top
     return float(max(left / max(summed, least, 1e-300), off / max(size, 1e-300)))
 
 

@@ -20,8 +20,8 @@ from zwang.bodies.parts import Parts
 from zwang.bodies.plane import Plane, find_plane
 from zwang.coordinates.carried_system import KEPT, LARGE, CarriedSystem
 from zwang.coordinates.in_joints import joint_program, joint_programs
-from zwang.engine.blocks.tape_program import TapeProgram
-from zwang.engine.program import Program
+from zwang.engine.contract import Program
+from zwang.engine.program import WholeProgram
 from zwang.errors import InputError
 from zwang.formulations.lazy import Remembered
 from zwang.integrators.settings import Coordinates, Drift, Settings
@@ -42,7 +42,7 @@ MOST_BODIES = 100
 
 def carried_program(
     system: MechanismSystem, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int
-) -> Program | TapeProgram | None:
+) -> Program | None:
     """The program of a mechanism in the coordinates that suit it; None for its own equations."""
     against = _against(system, settings)
     found: CarriedSystem | str = against
@@ -89,12 +89,12 @@ def carried_programs(system: MechanismSystem, many: Many) -> list[Any]:
         if not planar and _without_plane(system, Y[0], P[0], settings):
             jointed = joint_programs(system, many)
             if jointed is not None:
-                return jointed
+                return list(jointed)
     pairs = zip(Y, P, strict=True)
     return [carried_program(system, y, t, p, settings, lanes) for y, p in pairs]
 
 
-def _folded_programs(system: MechanismSystem, many: Many) -> list[Program]:
+def _folded_programs(system: MechanismSystem, many: Many) -> list[WholeProgram]:
     """The programs of many starts in the mechanism's own coordinates, with equal parameters."""
     Y, t, P, settings, lanes, terms = many
     found = _folded(system, P[0])
@@ -191,17 +191,17 @@ def _in_plane(system: MechanismSystem, y: FloatArray, p: FloatArray) -> CarriedS
 def _outer(
     system: MechanismSystem,
     found: CarriedSystem,
-    inner: Program,
+    inner: WholeProgram,
     y: FloatArray,
     t: float,
     p: FloatArray,
-) -> Program:
+) -> WholeProgram:
     """The program with the rows that it leaves out numbered as the mechanism's.
 
     Of the rows that vanished on the way to fewer coordinates, those that others imply are counted
     among them: a mechanism has as many redundant equations in all coordinates.
     """
-    programs: dict[int, tuple[Program, Program]] = found.__dict__.setdefault("_outer", {})
+    programs: dict[int, tuple[WholeProgram, WholeProgram]] = found.__dict__.setdefault("_outer", {})
     if id(inner) not in programs:
         gone: list[int] = []
         if not system.rows_independent:

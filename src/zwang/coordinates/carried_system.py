@@ -13,7 +13,7 @@ from zwang.bodies.model import body_slots
 from zwang.bodies.parts import Parts
 from zwang.bodies.plane import Plane
 from zwang.engine.carrier import WrittenCarrier
-from zwang.engine.program import Program, fuse
+from zwang.engine.program import WholeProgram, fuse
 from zwang.equations import Equations
 from zwang.formulations.lazy import Remembered, computed_once
 from zwang.integrators.settings import Settings
@@ -108,7 +108,7 @@ class CarriedSystem(Equations):
 
     def program_at(
         self, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int
-    ) -> Program:
+    ) -> WholeProgram:
         """The program for a state and parameters of the mechanism."""
         singular = self._singular_mass(p)
         acting = Acting()
@@ -134,7 +134,7 @@ class CarriedSystem(Equations):
         (A,) = self.evaluator("rows", lambda m: {"A": m.A}, q, rest, np.asarray(t), p)
         return A.reshape(-1, len(rest))
 
-    def program_with(self, acting: Acting, p: FloatArray, lanes: int) -> Program:
+    def program_with(self, acting: Acting, p: FloatArray, lanes: int) -> WholeProgram:
         """The program in which some rows act, for parameters of the mechanism."""
         return self._program(acting, singular=self._singular_mass(p), lanes=lanes)
 
@@ -158,8 +158,8 @@ class CarriedSystem(Equations):
         places = [range(*body_slots(slots, body.name)) for body in self.parts.bodies]
         return np.array([i for place in places for i in place], dtype=int)
 
-    def _program(self, acting: Acting, *, singular: bool, lanes: int) -> Program:
-        programs: dict[Any, Program] = self.__dict__.setdefault("_programs", {})
+    def _program(self, acting: Acting, *, singular: bool, lanes: int) -> WholeProgram:
+        programs: dict[Any, WholeProgram] = self.__dict__.setdefault("_programs", {})
         key = (acting, singular, lanes)
         if key not in programs:
             e = expressions_of(self, acting, singular=singular)

@@ -6,6 +6,7 @@ is evaluated link by link (`tree_programs`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,8 @@ from zwang.coordinates.joint_system import JointSystem
 from zwang.coordinates.tree_programs import tree_kernel, tree_program
 from zwang.engine.blocks.tape_carrier import TapeCarrier
 from zwang.engine.blocks.tape_program import TapeProgram
-from zwang.engine.program import Program
+from zwang.engine.contract import Program
+from zwang.engine.program import WholeProgram
 from zwang.formulations.lazy import Remembered, computed_once
 from zwang.integrators.settings import Coordinates, Settings
 from zwang.simulation.programs import Many, program_of
@@ -140,7 +142,7 @@ class _Values:
 
 def joint_program(
     system: MechanismSystem, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int
-) -> Program | TapeProgram | str:
+) -> Program | str:
     """The program of a mechanism in the coordinates of its joints, or what speaks against it."""
     asked = settings.coordinates is Coordinates.JOINT
     if system.parts.kind.plane is not None and not asked and not settings.method.nodes:
@@ -171,16 +173,17 @@ def joint_program(
     return _outer(found, program_of(found, start, t, hat, settings, lanes, acting=verdict.acting))
 
 
-def _outer(found: JointSystem, inner: Program) -> Program:
+def _outer(found: JointSystem, inner: Program) -> WholeProgram:
     """The program with rows numbered as the mechanism's."""
-    programs: dict[int, tuple[Program, Program]] = found.__dict__.setdefault("_outer", {})
+    assert isinstance(inner, WholeProgram)
+    programs: dict[int, tuple[WholeProgram, WholeProgram]] = found.__dict__.setdefault("_outer", {})
     if id(inner) not in programs:
         gone = tuple(sorted([*found.vanished, *(found.rows[i] for i in inner.left_out)]))
         programs[id(inner)] = inner, replace(inner, carrier=found.carrier, left_out=gone)
     return programs[id(inner)][1]
 
 
-def joint_programs(system: MechanismSystem, many: Many) -> list[Program] | None:
+def joint_programs(system: MechanismSystem, many: Many) -> Sequence[Program] | None:
     """The programs of many starts with equal parameters; None if one needs a closer look."""
     Y, t, P, settings, lanes, _ = many
     values = _Found.of(system).with_values(P[0])

@@ -20,7 +20,7 @@ from zwang.bodies.tree import MOTIONS, Tree
 from zwang.coordinates.joint_entry import WrittenEntry, symbolic
 from zwang.engine.carrier import WrittenCarrier
 from zwang.engine.fused import Expressions
-from zwang.engine.program import Program, fuse
+from zwang.engine.program import WholeProgram, fuse
 from zwang.equations import Equations
 from zwang.formulations.lazy import computed_once
 from zwang.functions.constraint import Constraint
@@ -193,12 +193,12 @@ class JointSystem(Equations):
 
     def own_program(
         self, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int
-    ) -> Program | None:
+    ) -> WholeProgram | None:
         """The articulated-body recursion, where nothing else constrains the tree."""
         del y, t, p, settings
         if self.rows:
             return None
-        programs: dict[int, Program] = self.__dict__.setdefault("_trees", {})
+        programs: dict[int, WholeProgram] = self.__dict__.setdefault("_trees", {})
         if lanes not in programs:
             programs[lanes] = fuse(self._unconstrained, lanes=lanes)
         return programs[lanes]

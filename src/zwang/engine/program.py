@@ -1,22 +1,4 @@
-"""What integrators run: sizes and the addresses of a few kernels.
-
-A `Program` hides where the equations came from. Its kernels share one form,
-
-    derivative   (q, v, t, p) → (q̇, v̇)
-    project      (q, v, t, p) → (q, v, pivots)     one correction onto φ = 0 and ψ = 0; for position
-                                                   rows pivots relative to their sizes, then sizes
-    residual     (q, v, t, p) → ratios              φ and ψ relative to the size of their terms
-    arrival      (q, v, t, p) → (q̇, v̇, ratios)      derivative and residual in one
-    rates        (q, v, t, p) → q̇
-    acceleration (q, v, t, p) → v̇
-    forces       (q, v, t, p) → (v̇, λ)
-    events       (q, v, t, p) → g
-    jacobian     (q, v, t, p) → ∂(q̇, v̇)/∂(q, v)   column by column
-
-with arrays laid out [entry][lane]. Where the lanes are nodes within a step of one trajectory,
-parameters are shared by them, see `Program.at_nodes`. Fixed-step methods have stages, see
-`zwang.engine.discrete`.
-"""
+"""A system as a whole as a program: each kernel one compiled expression."""
 
 from __future__ import annotations
 
@@ -29,6 +11,7 @@ import numpy as np
 
 from zwang.engine.carrier import Carrier
 from zwang.engine.columns import ColumnsKernel
+from zwang.engine.contract import Program, Stage
 from zwang.engine.direct import Direct, accelerations, is_direct
 from zwang.engine.discrete import METHODS, StageExpressions
 from zwang.engine.fused import Expressions, Factor, accelerate, project
@@ -41,7 +24,7 @@ from zwang.kernels.mixing import NODES
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Program", "Stage", "fuse"]
+__all__ = ["WholeProgram", "fuse"]
 
 #: Number of the parameters among the inputs of a kernel.
 _PARAMETERS = 3
@@ -50,53 +33,16 @@ AS_A_WHOLE = 60
 
 
 @dataclass(frozen=True)
-class Stage:
-    """A compiled stage of a fixed-step method, see `zwang.engine.discrete`.
+class WholeProgram(Program):
+    """Equations of motion as whole expressions, compiled as far as they are used.
 
     Attributes
     ----------
-    kernel : (q, v, m, x, s, p) → (q₁, v₁, m₁, r, entries of r_x).
-    rows, columns : where the entries belong.
-    """
-
-    kernel: Kernel
-    rows: np.ndarray
-    columns: np.ndarray
-
-    @classmethod
-    def of(cls, name: str, e: StageExpressions) -> Stage:
-        """Compile a stage."""
-        import casadi as ca
-
-        outputs = [*(ca.densify(x) for x in (e.q, e.v, e.m, e.residual)), e.jacobian]
-        kernel = compile_kernel(ca.Function(name, list(e.inputs), outputs), name=name)
-        rows, columns = e.jacobian.sparsity().get_triplet()
-        return cls(kernel, np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64))
-
-    @property
-    def unknowns(self) -> int:
-        """How many equations there are."""
-        return self.kernel.inputs[3].size
-
-
-@dataclass(frozen=True)
-class Program:
-    """Equations of motion, compiled as far as they are used.
-
-    Attributes
-    ----------
-    nq, nv : numbers of coordinates and velocities.
-    rows : position rows, rows that `residual` returns, all constraint rows.
-    lanes : trajectories that run side by side.
     inputs : symbols of the kernels.
     outputs : name of a kernel → what writes its expressions down.
     discrete : writes down the stages of a fixed-step method by its name.
-    left_out : numbers of the constraint rows that follow from others and do not act.
-    carrier : the coordinates it is written in, if these are not those of its system.
-    plain_rates : whether q̇ = v.
     direction : symbol of a further input of the kernel ``along``, J(q, v)·direction.
     compiled : name → kernel, of those that were asked for.
-    frames : what loops keep here for the next of their kind.
     """
 
     nq: int
@@ -116,16 +62,6 @@ class Program:
     _calls: dict[tuple[str, ...], tuple[tuple[int, ...], Kernel]] = field(
         default_factory=dict, repr=False
     )
-
-    @property
-    def finest_at_nodes(self) -> float:
-        """The least tolerance at which sweeps over nodes converge at singular positions."""
-        return 0.0
-
-    @property
-    def has_nodes(self) -> bool:
-        """Whether its kernels come for nodes of one trajectory as well."""
-        return True
 
     @property
     def watches_all_rows(self) -> bool:
@@ -214,7 +150,7 @@ def fuse(
     stabilisation: float = 0.0,
     left_out: tuple[int, ...] = (),
     carrier: Carrier | None = None,
-) -> Program:
+) -> WholeProgram:
     """A system as a whole, each kernel one expression.
 
     Parameters
@@ -246,7 +182,7 @@ def fuse(
     kept = sum(values.numel() for values in e.checked) + len(e.unit)
     rows = (e.phi.numel(), kept, e.A.shape[0])
     inputs = [e.q, e.v, e.t, e.p]
-    return Program(
+    return WholeProgram(
         e.q.numel(),
         e.v.numel(),
         rows,

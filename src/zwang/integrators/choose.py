@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from zwang.engine.program import Program
+from zwang.engine.contract import Program
 from zwang.errors import InputError
 from zwang.integrators.discrete_loop import GeneralizedAlphaLoop, RattleLoop
 from zwang.integrators.explicit_loop import ExplicitLoop

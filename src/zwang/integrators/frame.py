@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zwang.engine.program import Program
+from zwang.engine.contract import Program
 from zwang.integrators import shared as sh
 from zwang.integrators.settings import Drift, OnSingular, Settings
 from zwang.kernels.element import Kernel

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from zwang.engine.contract import Program
 from zwang.integrators import gauss
 from zwang.integrators import gauss_nodes as nodes
 from zwang.integrators import shared as sh
@@ -77,7 +78,7 @@ class GaussLoop(Loop):
         return gauss.advance(*self.handed_over(out, budget, own, self.space))
 
 
-def _node_kernels(program: Any) -> tuple[np.ndarray, int]:
+def _node_kernels(program: Program) -> tuple[np.ndarray, int]:
     """Addresses of acceleration, rates and project at nodes, 0 for those that are not needed.
 
     And the length of the work array that will do for all of them.

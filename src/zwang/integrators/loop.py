@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from zwang.engine.program import Program
+from zwang.engine.contract import Program
 from zwang.integrators import shared as sh
 from zwang.integrators.frame import Frame
 from zwang.integrators.output import RANK_ROWS, Chunk, Output, left

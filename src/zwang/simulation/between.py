@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from zwang.engine.program import Program
+from zwang.engine.contract import Program
 from zwang.errors import InputError
 from zwang.integrators import shared as sh
 from zwang.integrators.choose import start_loop

@@ -38,6 +38,7 @@ from zwang.run.by_elements import ByElements
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
+    from zwang.engine.contract import Program
     from zwang.equations import Equations
 
 __all__ = [
@@ -164,7 +165,7 @@ class Terms:
 # --- a program's motion ---------------------------------------------------------------------------
 
 
-def motion_of(program: Any, y: FloatArray, t: float, p: FloatArray) -> Motion:
+def motion_of(program: Program, y: FloatArray, t: float, p: FloatArray) -> Motion:
     """What a program makes of one of its states ŷ, in the coordinates of the system.
 
     Of a carried state by differences along its motion, for which no further kernel is compiled.
@@ -182,7 +183,7 @@ def motion_of(program: Any, y: FloatArray, t: float, p: FloatArray) -> Motion:
     return Motion(here, fine + (fine - coarse) / 3.0, rough)
 
 
-def _rates(program: Any, y: FloatArray, t: float, p: FloatArray) -> FloatArray:
+def _rates(program: Program, y: FloatArray, t: float, p: FloatArray) -> FloatArray:
     """(q̇, v̇) of one state by the kernel that the loop calls, whatever its lanes."""
     kernel, W = program.kernel("derivative"), program.lanes
     states, numbers = (np.repeat(x[:, None], W, axis=1) for x in (y, p))
@@ -359,7 +360,7 @@ def moved(
 
 
 def freedom_lost(
-    system: Equations, program: Any, found: Motion, t: float, p: FloatArray
+    system: Equations, program: Program, found: Motion, t: float, p: FloatArray
 ) -> Disagreement | None:
     """A velocity that all rows allow and a program does not; None if it keeps them all.
 
@@ -389,7 +390,7 @@ def freedom_lost(
     )
 
 
-def _corrected(program: Any, y: FloatArray, t: float, p: FloatArray) -> FloatArray:
+def _corrected(program: Program, y: FloatArray, t: float, p: FloatArray) -> FloatArray:
     """A state of the system after one correction of a program's onto its rows."""
     carrier, nq = program.carrier, program.nq
     inner = p
@@ -715,7 +716,7 @@ class Account:
             system.__dict__["_account"] = cls(len(system.velocities))
         return system.__dict__["_account"]
 
-    def doubt(self, program: Any) -> str:
+    def doubt(self, program: Program) -> str:
         """Why a program's coordinates are not believed; empty if nothing speaks against them."""
         carrier = program.carrier
         found = None if carrier is None else self.doubted.get(id(carrier))
@@ -735,7 +736,7 @@ class Guard:
         account.allowance = min(account.allowance, 2.0 * account.cost) + FOR_EACH
         self.due, self.since = 0, perf_counter() + SHORT
 
-    def begin(self, program: Any, p: FloatArray) -> None:
+    def begin(self, program: Program, p: FloatArray) -> None:
         """Know the program that the following states are of."""
         key = (id(program), p.tobytes())
         if key not in self.account.seen:
@@ -763,7 +764,11 @@ class Guard:
         return found
 
     def look(
-        self, system: Equations, program: Any, state: tuple[FloatArray, float], *numbers: FloatArray
+        self,
+        system: Equations,
+        program: Program,
+        state: tuple[FloatArray, float],
+        *numbers: FloatArray,
     ) -> Disagreement | None:
         """Look at a state ŷ, t of a program with parameters p̂ and, in the system, p."""
         began = perf_counter()
@@ -779,7 +784,7 @@ class Guard:
         self.account.cost = self._charge(began)
         return found
 
-    def _corrects(self, program: Any) -> bool:
+    def _corrects(self, program: Program) -> bool:
         """Whether a program puts states back on rows of its own, by a kernel that is compiled."""
         return self.settings.drift is Drift.PROJECTION and program.rows[1] > 0
 
@@ -790,7 +795,7 @@ class Guard:
         self.since += now - began
         return now - began
 
-    def doubt(self, program: Any, found: Disagreement) -> bool:
+    def doubt(self, program: Program, found: Disagreement) -> bool:
         """Remember that a program disagrees; whether it may be for the coordinates it is in."""
         self.account.seen.clear()  # all that follow are looked at
         carrier = program.carrier

@@ -16,7 +16,7 @@ from zwang.simulation.redundancy import deficit, scaled_rows_at
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
-    from zwang.engine.program import Program
+    from zwang.engine.contract import Program
     from zwang.integrators.output import RankLog
     from zwang.system import System
 

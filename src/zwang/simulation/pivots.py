@@ -8,10 +8,10 @@ with masses that are all alike, and what has a small pivot then is compared with
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
+from zwang.engine.contract import Program
 from zwang.simulation.redundancy import Acting
 from zwang.terms import FloatArray
 
@@ -30,7 +30,7 @@ COMPARED = 400
 
 
 def rows_without_pivot(
-    program: Any,
+    program: Program,
     q: FloatArray,
     t: float,
     p: FloatArray,

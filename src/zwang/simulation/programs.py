@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from zwang.engine.contract import Program
 from zwang.engine.fused import Expressions, least_norm
 from zwang.engine.program import fuse
 from zwang.integrators.settings import Drift, Settings
@@ -50,7 +51,7 @@ def program_of(
     *,
     singular: bool | None = None,
     acting: Acting | None = None,
-) -> Any:
+) -> Program:
     """The program of a system, kept with it; parameters are inputs, not part of it.
 
     Whether the mass matrix is `singular` and which rows are `acting` is found at the state y,

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from zwang.engine.fused import Expressions
-from zwang.engine.program import Program, fuse
+from zwang.engine.program import WholeProgram, fuse
 from zwang.errors import InputError
 from zwang.functions.staged import staged
 from zwang.kernels.called import CalledKernel
@@ -86,7 +86,7 @@ class _Arrival(CalledKernel):
 
 
 @dataclass(frozen=True)
-class ReferenceProgram(Program):
+class ReferenceProgram(WholeProgram):
     """A program whose derivative is computed in Python, and whose projection is compiled.
 
     Attributes
@@ -132,7 +132,7 @@ def _needs_expressions(what: str) -> InputError:
 
 def reference_program(
     system: Equations, e: Expressions, formulation: str, *, redundant: bool, rate: float
-) -> Program:
+) -> ReferenceProgram:
     """The program of a system with v̇ by a formulation, or by the best one if it is "auto".
 
     Parameters

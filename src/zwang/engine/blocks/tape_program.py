@@ -11,6 +11,7 @@ import numpy as np
 from zwang.engine.blocks.play import TapeKernel
 from zwang.engine.blocks.tape import Stream, Tape
 from zwang.engine.carrier import Carrier
+from zwang.engine.contract import Program
 from zwang.kernels.element import Kernel
 from zwang.kernels.expression import Port
 from zwang.kernels.mixing import NODES
@@ -35,12 +36,11 @@ OUTPUTS = {
 
 
 @dataclass(frozen=True)
-class TapeProgram:
-    """Equations of motion of a large system; the same interface as `zwang.engine.program.Program`.
+class TapeProgram(Program):
+    """Equations of motion of a large system, each kernel a list of calls.
 
     Attributes
     ----------
-    nq, nv, rows, lanes, left_out, carrier, plain_rates, frames : as there.
     parameters : length of p.
     writers : name of a kernel → what writes its tape. ``arrival`` needs none: it is ``derivative``
         and then ``residual``.
@@ -123,14 +123,6 @@ class TapeProgram:
         return FINEST if self.rows[0] else 0.0
 
     @property
-    def has_nodes(self) -> bool:
-        """Whether its kernels come for nodes of one trajectory as well."""
-        return True
-
-    @property
     def watches_all_rows(self) -> bool:
         """Whether `residual` holds the rows that are left out."""
         return False
-
-    def failure(self) -> None:
-        """Nothing here calls Python."""
