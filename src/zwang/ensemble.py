@@ -7,7 +7,7 @@ and in company. What one of them cannot do does not stop the others: it ends wit
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, overload
@@ -27,9 +27,9 @@ from zwang.progress import Report, reporting
 from zwang.run.certificate import certified, interval_of
 from zwang.run.run import Counts, Run, Segment
 from zwang.run.status import status_of, stopped_by_user
-from zwang.simulate import CHOICES, simulate
+from zwang.simulate import simulate
 from zwang.simulation.between import states_between
-from zwang.simulation.choices import choices_of, require_known
+from zwang.simulation.choices import choices_of
 from zwang.simulation.crew import Crew
 from zwang.simulation.guard import Guard
 from zwang.simulation.interrupt import Interrupt, postponed_interrupt
@@ -47,6 +47,7 @@ from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.engine.contract import Program
+    from zwang.functions.event import Watched
     from zwang.integrators.output import RankLog
     from zwang.system import System
 
@@ -224,13 +225,42 @@ def simulate_many(
     *,
     until: float,
     start: float | None = None,
+    tolerance: float = 1e-9,
+    integrator: str = "order8",
+    drift: str = "projection",
+    baumgarte: float = 20.0,
+    step: float = 0.0,
+    largest_step: float = float("inf"),
+    spectral_radius: float = 0.8,
+    formulation: str = "auto",
+    on_singular: str = "continue",
+    coordinates: str = "auto",
+    save: Any = None,
+    scales: Mapping[str, float] | None = None,
     parameters: Mapping[str, Any] | None = None,
+    events: Mapping[str, Watched] | None = None,
+    inactive: Iterable[str] | str | None = (),
     threads: int | None = None,
     progress: bool | Report | None = None,
     certify: bool | float = False,
-    **choices: Any,
 ) -> Runs:
     """Integrate many trajectories; `zwang.System.simulate_many` documents the arguments."""
+    choices = {
+        "tolerance": tolerance,
+        "integrator": integrator,
+        "drift": drift,
+        "baumgarte": baumgarte,
+        "step": step,
+        "largest_step": largest_step,
+        "spectral_radius": spectral_radius,
+        "formulation": formulation,
+        "on_singular": on_singular,
+        "coordinates": coordinates,
+        "save": save,
+        "scales": scales,
+        "events": events,
+        "inactive": inactive,
+    }
     interval = interval_of(certify)
     with postponed_interrupt() as interrupt, reporting(progress=progress) as report:
         crew = Crew(_threads(threads), interrupt, report)
@@ -258,7 +288,6 @@ def _simulate_many(
     choices: dict[str, Any],
     crew: Crew,
 ) -> Runs:
-    require_known("simulate_many", choices, ("threads", *CHOICES))
     starts = Starts(system, q, v, start, parameters)
 
     def alone(i: int, **other: Any) -> Run:
@@ -276,13 +305,6 @@ def _simulate_many(
     def again(i: int, tolerance: float, times: FloatArray) -> Run:
         return alone(i, tolerance=tolerance, save=times, coordinates="absolute")
 
-    if choices.get("store") or choices.get("companions"):
-        raise InputError(
-            "store",
-            found="one path for many runs",
-            expected="none",
-            advice="Save them one by one: run.save(path).",
-        )
     settings, times, scales = choices_of(system, until=until, start=start, **_plain(choices))
     context = _Context(starts, settings, times, scales, crew.interrupt, again)
     runs: list[Any] = [None] * len(starts)
@@ -315,7 +337,7 @@ def _simulate_many(
 
 
 #: Choices of `simulate` that `choices_of` does not know.
-_OF_ONE = {"events", "inactive", "store", "store_every", "companions"}
+_OF_ONE = {"events", "inactive"}
 
 
 def _plain(choices: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,20 +9,20 @@ next use and leaves the old one, and its runs, alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from zwang.bodies.body import Body, Placement
-from zwang.bodies.builder import STANDARD, TOOTHED, Builder, checked_numbers
 from zwang.bodies.described import described
 from zwang.bodies.element import Element, Law
 from zwang.bodies.forces.laws import bushing, spring_damper, torsion_spring
 from zwang.bodies.handles import BodyHandle, MarkerHandle
 from zwang.bodies.inertia import number, point, vector
-from zwang.bodies.joints import KINDS
+from zwang.bodies.joint_methods import Direction, JointBuilder, Place
 from zwang.bodies.marker import Joint
 from zwang.bodies.mesh import MeshFile
 from zwang.bodies.mesh import mesh as mesh_of
@@ -30,9 +30,11 @@ from zwang.bodies.parts import Parts
 from zwang.bodies.pose import GROUND, SCALAR, SPATIAL, Pose
 from zwang.bodies.recipe import Recipe
 from zwang.errors import InputError, UnknownNameError, ZwangError, shown
+from zwang.keywords import known_keywords
 from zwang.large_mechanism import mechanism_system
 from zwang.mechanism_system import MechanismSystem
 from zwang.state import State
+from zwang.system import ONE_STORE
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     from zwang.diagnosis.splits import Splits
     from zwang.ensemble import Runs
     from zwang.functions.assembly.result import Assembly
+    from zwang.functions.event import Watched
+    from zwang.progress import Report
     from zwang.run.run import Run
     from zwang.solution import Solution
     from zwang.terms import EquationTerms
@@ -48,7 +52,7 @@ if TYPE_CHECKING:
 __all__ = ["Mechanism"]
 
 
-class Mechanism(Builder):
+class Mechanism(JointBuilder):
     """A mechanism in space, or in a plane.
 
     Parameters
@@ -151,174 +155,11 @@ class Mechanism(Builder):
     # --- joints -----------------------------------------------------------------------------------
 
     @described
-    def joint(
-        self,
-        kind: str,
-        name: str,
-        a: BodyHandle,
-        b: BodyHandle,
-        *,
-        at: Any = None,
-        axis: Any = None,
-        axis_b: Any = None,
-        reference: Any = None,
-        **numbers: Any,
-    ) -> None:
-        """Join two bodies by a joint of a kind.
-
-        Parameters
-        ----------
-        kind : one of the names in `zwang.bodies.joints.KINDS`; each is also a method.
-        a, b : the bodies, `ground` among them.
-        at : the joint's point in the world, as placed; or a pair of points or markers, one for
-            each body: points are in the world, markers in their body. The origin by default.
-        axis : the joint's axis, in the world as placed; of the first body if `axis_b` is given.
-        axis_b : the axis in the second body where it differs, in the world.
-        reference : direction of the markers' x axes, from which angles count.
-        numbers : what else the kind needs: radius, length, pitch.
-        """
-        if kind not in KINDS:
-            raise UnknownNameError("kind of joint", kind, KINDS)
-        found = KINDS[kind]
-        what = f"{found.name} joint {name!r}"
-        self._new_name("joint", name)
-        self._require_pair(what, a, b)
-        toothed = None
-        if kind in TOOTHED:
-            given = "pressure_angle" in numbers
-            angle = numbers.pop("pressure_angle", STANDARD)
-            toothed = self._toothed_pair(what, a, b, at, angle, given=given)
-        values = checked_numbers(what, found.numbers, numbers)
-        markers = self._markers(
-            what,
-            a,
-            b,
-            (0.0, 0.0, 0.0) if at is None else at,
-            axis=axis,
-            axis_b=axis_b,
-            reference=reference,
-            kind=found,
-        )
-        self._require_planar(what, found, markers[:2])
-        if toothed is not None:
-            self._toothed[name] = toothed
-        self._add_joint(name, found, *markers, values)
-
-    def revolute(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
-        """A hinge: one angle about `axis` through `at`."""
-        self.joint("revolute", name, a, b, **self._normal_axis(where))
-
-    def prismatic(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
-        """A slide: one displacement along `axis`."""
-        self.joint("prismatic", name, a, b, **where)
-
-    def cylindrical(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
-        """A sleeve: angle about and displacement along `axis`."""
-        self.joint("cylindrical", name, a, b, **where)
-
-    def screw(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
-        """A nut on a screw: it advances by `pitch` in a turn about `axis`."""
-        self.joint("screw", name, a, b, **where)
-
-    def spherical(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
-        """A ball in a socket at `at`."""
-        self.joint("spherical", name, a, b, **where)
-
-    def planar(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
-        """A plane on a plane, whose normal is `axis`."""
-        self.joint("planar", name, a, b, **where)
-
-    def fixed(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
-        """A weld at `at`."""
-        self.joint("fixed", name, a, b, **where)
-
-    def universal(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
-        """Hooke's joint at `at`; the shafts are `axis` and `axis_b`.
-
-        Its cross turns by ``angle_a`` about the fork of the first body, and the second body by
-        ``angle_b`` about the other arm.
-        """
-        self.joint("universal", name, a, b, **where)
-
-    def constant_velocity(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
-        """Shafts `axis` and `axis_b` that turn alike however they are bent at `at`."""
-        self.joint("constant_velocity", name, a, b, **where)
-
-    def gear(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
-        """Wheels of `radius_a`, `radius_b` about `axis`, `axis_b`; a ring gear is negative.
-
-        Their teeth press on each other at the pitch point `at`, with flanks that lean by
-        `pressure_angle` (20° unless given). In place of the pitch point `at` may be the pair of the
-        wheels' centres, or be left out where bearings or origins of the wheels tell their axes.
-        Bevel gears have axes that meet. With ``pressure_angle=None``, and where none was given and
-        the axes do not fit the radii, rates against the world are tied and no tooth force is known:
-        reactions that depend on it are reported as indeterminate.
-        """
-        self.joint("gear", name, a, b, **self._normal_axis(where))
-
-    def rack_and_pinion(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
-        """A pinion a of `radius` about `axis` drives a rack b along `axis_b`.
-
-        Teeth as for `gear`; the pitch point lies from the pinion's axis along `axis_b` × `axis`.
-        """
-        self.joint("rack_and_pinion", name, a, b, **self._normal_axis(where))
-
-    def spherical_link(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
-        """A massless rod between balls at a pair of points; `length` as placed by default.
-
-        A function of (t, p), or of some of these by name, makes it an actuator: a cylinder whose
-        length is driven.
-        """
-        if callable(where.get("length")):
-            self._actuator(name, a, b, **where)
-            return
-        self._link("spherical_link", name, a, b, where)
-
-    def revolute_spherical_link(
-        self, name: str, a: BodyHandle, b: BodyHandle, **where: Any
-    ) -> None:
-        """A massless rod with a pin about `axis` on the first body and a ball on the second."""
-        self._link("revolute_spherical_link", name, a, b, where)
-
-    def _link(
-        self, kind: str, name: str, a: BodyHandle, b: BodyHandle, where: dict[str, Any]
-    ) -> None:
-        self._require_pair(f"{kind} joint {name!r}", a, b)
-        self.joint(kind, name, a, b, **self._length(f"{kind} joint {name!r}", a, b, where))
-
-    def _actuator(
-        self, name: str, a: BodyHandle, b: BodyHandle, *, at: Any, length: Callable[..., Any]
-    ) -> None:
-        """A link whose length is a function of time."""
-        from zwang.bodies.joints.drivers import driven_length
-
-        what = f"spherical_link joint {name!r}"
-        self._new_name("joint", name)
-        self._require_pair(what, a, b)
-        self._length(what, a, b, {"at": at})
-        first, second, layout = self._markers(what, a, b, at)
-        bodies = (first.body, second.body)
-        kinds = tuple(GROUND if i < 0 else self._kind for i in bodies)
-        law = driven_length(name, kinds, layout, length)
-        self._constraints.append(Element(name, law, bodies, layout.numbers(first, second)))
-        kind = KINDS["spherical_link"]
-        self._joints[name] = Joint(name, kind, bodies, first, second, layout, (name,))
-        self._accept("joint", name)
-
-    def point_on_line(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
-        """A point of b stays on a line of a along `axis`."""
-        self.joint("point_on_line", name, a, b, **where)
-
-    def point_on_plane(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
-        """A point of b stays in a plane of a with normal `axis`."""
-        self.joint("point_on_plane", name, a, b, **where)
-
-    @described
     def point_on_curve(
         self,
         name: str,
-        a: BodyHandle,
-        b: BodyHandle,
+        a: BodyHandle | str,
+        b: BodyHandle | str,
         *,
         curve: Callable[..., Any],
         at: Any = (0.0, 0.0, 0.0),
@@ -360,43 +201,10 @@ class Mechanism(Builder):
         self._joints[name] = Joint(name, None, indices, first, second, layout, (name,))
         self._accept("joint", name)
 
-    def rolling_sphere(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
-        """A ball b of `radius` rolls on a plane of a with normal `axis`.
-
-        `at` is a pair: a point of the plane, and the centre of the ball.
-        """
-        self.joint("rolling_sphere", name, a, b, **where)
-
-    def rolling_disk(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
-        """A thin disk b of `radius` about `axis_b` rolls on a plane of a with normal `axis`.
-
-        `at` is a pair: a point of the plane, and the centre of the disk. In a planar mechanism the
-        disk's axis is the plane's normal, and it rolls as a ball does.
-        """
-        if self._kind.plane is not None:
-            where.pop("axis_b", None)
-            self.joint("rolling_sphere", name, a, b, **where)
-            return
-        if "axis_b" not in where:
-            raise InputError(
-                f"rolling_disk joint {name!r}",
-                found="no axis_b",
-                expected="axis_b=, the axis of the disk, besides axis=, the normal of the plane",
-            )
-        self.joint("rolling_disk", name, a, b, **where)
-
-    def knife_edge(self, name: str, a: BodyHandle, b: BodyHandle, **where: Any) -> None:
-        """A blade of b along `reference` moves only along itself in a plane with normal `axis`."""
-        if where.get("reference") is None and not _has_markers(where.get("at")):
-            raise InputError(
-                f"knife_edge joint {name!r}",
-                found="no reference",
-                expected="reference=, the direction of its blade, besides axis=",
-            )
-        self.joint("knife_edge", name, a, b, **where)
-
     @described
-    def constraint(self, name: str, bodies: Sequence[BodyHandle], f: Callable[..., Any]) -> None:
+    def constraint(
+        self, name: str, bodies: Sequence[BodyHandle | str], f: Callable[..., Any]
+    ) -> None:
         """A condition of your own, zero when it holds.
 
         Parameters
@@ -501,10 +309,10 @@ class Mechanism(Builder):
     def spring_damper(
         self,
         name: str,
-        a: BodyHandle,
-        b: BodyHandle,
+        a: BodyHandle | str,
+        b: BodyHandle | str,
         *,
-        at: Any,
+        at: Place,
         stiffness: float = 0.0,
         damping: float = 0.0,
         length: float | None = None,
@@ -520,8 +328,9 @@ class Mechanism(Builder):
         """
         what = f"spring_damper {name!r}"
         self._require_pair(what, a, b)
-        given = {} if length is None else {"length": number(f"length of {what}", length)}
-        free = self._length(what, a, b, {"at": at, **given})["length"]
+        given = None if length is None else number(f"length of {what}", length)
+        placed = self._length(what, a, b, at)
+        free = placed if given is None else given
         if free < 0.0:
             raise InputError(f"length of {what}", found=f"{free:g}", expected="zero or positive")
         self._between(
@@ -539,11 +348,11 @@ class Mechanism(Builder):
     def torsion_spring(
         self,
         name: str,
-        a: BodyHandle,
-        b: BodyHandle,
+        a: BodyHandle | str,
+        b: BodyHandle | str,
         *,
-        at: Any = (0.0, 0.0, 0.0),
-        axis: Any = None,
+        at: Place = (0.0, 0.0, 0.0),
+        axis: Direction | None = None,
         stiffness: float = 0.0,
         damping: float = 0.0,
         angle: float = 0.0,
@@ -553,8 +362,8 @@ class Mechanism(Builder):
 
         A law of your own adds a moment f(twist, rate, t, p) against the turn.
         """
-        where = self._normal_axis({"at": at, "axis": axis} if axis is not None else {"at": at})
-        if "axis" not in where:
+        axis = self._normal_axis(axis)
+        if axis is None:
             raise InputError(
                 f"torsion_spring {name!r}",
                 found="no axis",
@@ -568,18 +377,19 @@ class Mechanism(Builder):
             torsion_spring(f"torsion_spring {name!r}", moment),
             {"stiffness": stiffness, "damping": damping, "angle": angle},
             own=moment,
-            **where,
+            at=at,
+            axis=axis,
         )
 
     @described
     def bushing(
         self,
         name: str,
-        a: BodyHandle,
-        b: BodyHandle,
+        a: BodyHandle | str,
+        b: BodyHandle | str,
         *,
-        at: Any,
-        axis: Any = None,
+        at: Place,
+        axis: Direction | None = None,
         stiffness: Any = (0.0, 0.0, 0.0),
         damping: Any = (0.0, 0.0, 0.0),
         turn_stiffness: Any = (0.0, 0.0, 0.0),
@@ -651,7 +461,9 @@ class Mechanism(Builder):
         self._accept("force", name)
 
     @described
-    def user_force(self, name: str, bodies: Sequence[BodyHandle], f: Callable[..., Any]) -> None:
+    def user_force(
+        self, name: str, bodies: Sequence[BodyHandle | str], f: Callable[..., Any]
+    ) -> None:
         """Forces of your own on several bodies.
 
         `f` is a function of (bodies, t, p), or of some of these by name, and returns for each body
@@ -749,46 +561,242 @@ class Mechanism(Builder):
         """For pickle and copy: how it was built; what was compiled is not part of it."""
         return _built, (type(self), self._recipe)
 
-    def assemble(self, **wishes: Any) -> Assembly:
-        """A consistent start near the placement; see `MechanismSystem.assemble`."""
-        return self.system.assemble(**wishes)
-
-    def simulate(
+    def assemble(
         self,
-        start: Any = None,
-        v: Any = None,
+        hold: Mapping[str, Any] | None = None,
+        prefer: Mapping[str, Any] | None = None,
         *,
         velocity: Mapping[str, Mapping[str, float]] | str | None = None,
-        **choices: Any,
+        t: float = 0.0,
+        parameters: Mapping[str, Any] | None = None,
+        start: Any = None,
+    ) -> Assembly:
+        """A consistent start near the placement; see `MechanismSystem.assemble`.
+
+        Parameters
+        ----------
+        hold : joint coordinate (``pin.angle``), coordinate of a body (``crank.x``) or a body
+            (``{"crank": True}``, as placed) → value, met exactly.
+        prefer : the same, approached first and then let go; chooses between ways of assembling.
+        velocity : ``{"hold": {…}, "prefer": {…}}`` of joint rates (``pin.angle_rate``) and of
+            velocities (``crank.omega2``); or ``"exact"``, which refuses velocities of bodies that
+            a joint or a driver does not allow.
+        t : time [s].
+        parameters : values that replace defaults.
+        start : where the search begins in place of the placement: a state or an array.
+        """
+        return self.system.assemble(
+            hold, prefer, velocity=velocity, t=t, parameters=parameters, start=start
+        )
+
+    @known_keywords()
+    def simulate(
+        self,
+        q: Any = None,
+        v: Any = None,
+        *,
+        until: float,
+        start: float | None = None,
+        tolerance: float = 1e-9,
+        integrator: str = "order8",
+        drift: str = "projection",
+        baumgarte: float = 20.0,
+        step: float = 0.0,
+        largest_step: float = float("inf"),
+        spectral_radius: float = 0.8,
+        formulation: str = "auto",
+        on_singular: str = "continue",
+        coordinates: str = "auto",
+        save: Any = None,
+        scales: Mapping[str, float] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        events: Mapping[str, Watched] | None = None,
+        inactive: Iterable[str] | str | None = (),
+        store: str | PathLike[str] | None = None,
+        store_every: float = 1.0,
+        progress: bool | Report | None = None,
+        certify: bool | float = False,
+        velocity: Mapping[str, Mapping[str, float]] | str | None = None,
     ) -> Run:
         """Integrate from the placement, or from a start; see `zwang.System.simulate`.
 
-        `velocity` is that of `assemble`, where the placement is put together: ``"exact"`` refuses
-        velocities of bodies that a joint does not allow, which are changed by an impulse otherwise.
+        Parameters
+        ----------
+        q, v : start, or one state (a `State`, an `Assembly`) in place of both; the placement, put
+            together by `assemble`, if not given.
+        until : end of the simulation [s].
+        start : time of the start [s], unless the state knows it.
+        tolerance : local error of a step, relative to the state and to `scales`.
+        integrator : ``"order8"`` or ``"order5"``, explicit with error control; ``"gauss"``,
+            collocation of order 16 with error control, the fastest, or ``"auto"``, which is that
+            where equations are compiled and ``"order8"`` otherwise;
+            ``"radau5"``, implicit with error control, for stiff systems; or with a fixed step
+            ``"generalized_alpha"``, for stiff systems whose fast vibrations are to be damped away,
+            and ``"rattle"``, symmetric, for very long runs.
+        drift : ``"projection"``, ``"baumgarte"`` or ``"none"``: how constraints are kept.
+        baumgarte : rate of Baumgarte's method [1/s].
+        step : a fixed step [s] in place of error control, needed by those that have none.
+        largest_step : a limit of the step [s].
+        spectral_radius : ρ of generalized-α, what is left of the fastest vibrations after a step,
+            from 0 to 1.
+        formulation : ``"auto"`` for the compiled equations of motion, or a name in
+            `zwang.FORMULATIONS` to compute accelerations by it, in Python and slower.
+        on_singular : ``"continue"`` to go on, on the same branch, where constraints lose rank, or
+            ``"stop"``; ``run.ranks`` lists such positions, if drift is removed by projection.
+        coordinates : what a mechanism is integrated in: ``"auto"``, ``"absolute"`` for those of its
+            bodies, ``"planar"``, ``"joint"``; the run is in those of its bodies in all cases.
+        save : None or ``"steps"`` for every accepted step (``"dense"`` says the same: from these
+            `Run.at` gives the state at any time), an interval [s] from the start on, or the times.
+        scales : name → size below which the error of a coordinate or velocity counts as absolute.
+        parameters : name → value in place of the default; nothing is recompiled.
+        events : name → `zwang.event`; a bare function, or the name of a quantity, is watched for
+            zero and recorded.
+        inactive : constraints that do not act at the start, to be switched on by events.
+        store : path of a new folder to write the run to while it is made, see `zwang.resume`.
+        store_every : seconds between commits to the store.
+        progress : a function that is given a `zwang.progress.Progress` about ten times a second;
+            True for a bar, False for none, None for one in terminals and notebooks after a second.
+        certify : True to solve a sample of saved states by every formulation at the end, a number
+            for states as many seconds apart; ``run.certificate`` holds the worst.
+        velocity : that of `assemble`, where the placement is put together: ``"exact"`` refuses
+            velocities of bodies that a joint does not allow, which are changed by an impulse
+            otherwise.
         """
-        if velocity is not None:
-            if start is not None:
-                raise InputError(
-                    "velocity",
-                    found="a start beside it",
-                    expected="one of them",
-                    advice="Give it to assemble, which makes the start.",
-                )
-            start = self.system.assemble(
-                velocity=velocity,
-                t=choices.get("start") or 0.0,
-                parameters=choices.get("parameters"),
+        if hasattr(start, "q"):
+            raise InputError(
+                "start",
+                found="a state",
+                expected="a time [s]",
+                advice="The state comes first: m.simulate(state, …), or q=state.",
             )
-        return self.system.simulate(self._start(start, choices), v, **choices)
+        if velocity is not None and q is not None:
+            raise InputError(
+                "velocity",
+                found="a start beside it",
+                expected="one of them",
+                advice="Give it to assemble, which makes the start.",
+            )
+        if q is None:
+            at = 0.0 if start is None else start
+            q = self.system.assemble(velocity=velocity, t=at, parameters=parameters)
+        return self.system.simulate(
+            q,
+            v,
+            until=until,
+            start=start,
+            tolerance=tolerance,
+            integrator=integrator,
+            drift=drift,
+            baumgarte=baumgarte,
+            step=step,
+            largest_step=largest_step,
+            spectral_radius=spectral_radius,
+            formulation=formulation,
+            on_singular=on_singular,
+            coordinates=coordinates,
+            save=save,
+            scales=scales,
+            parameters=parameters,
+            events=events,
+            inactive=inactive,
+            store=store,
+            store_every=store_every,
+            progress=progress,
+            certify=certify,
+        )
 
-    def simulate_many(self, q: Any = None, v: Any = None, **choices: Any) -> Runs:
+    @known_keywords(refused=ONE_STORE)
+    def simulate_many(
+        self,
+        q: Any = None,
+        v: Any = None,
+        *,
+        until: float,
+        start: float | None = None,
+        tolerance: float = 1e-9,
+        integrator: str = "order8",
+        drift: str = "projection",
+        baumgarte: float = 20.0,
+        step: float = 0.0,
+        largest_step: float = float("inf"),
+        spectral_radius: float = 0.8,
+        formulation: str = "auto",
+        on_singular: str = "continue",
+        coordinates: str = "auto",
+        save: Any = None,
+        scales: Mapping[str, float] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        events: Mapping[str, Watched] | None = None,
+        inactive: Iterable[str] | str | None = (),
+        threads: int | None = None,
+        progress: bool | Report | None = None,
+        certify: bool | float = False,
+    ) -> Runs:
         """Many trajectories, see `zwang.System.simulate_many`.
 
-        Without starts, each begins from the placement, put together with its own parameters.
+        Parameters
+        ----------
+        q, v : starts, shapes (N, nq) and (N, nv), or a list of states; one start, (nq,) and (nv,),
+            serves all. Without starts, each begins from the placement, put together with its own
+            parameters.
+        until : end of the simulations [s].
+        start : time of all starts [s], unless the states know it.
+        tolerance : local error of a step, relative to the state and to `scales`.
+        integrator : ``"order8"`` or ``"order5"``, explicit with error control; ``"gauss"``,
+            collocation of order 16 with error control, the fastest, or ``"auto"``, which is that
+            where equations are compiled and ``"order8"`` otherwise;
+            ``"radau5"``, implicit with error control, for stiff systems; or with a fixed step
+            ``"generalized_alpha"``, for stiff systems whose fast vibrations are to be damped away,
+            and ``"rattle"``, symmetric, for very long runs.
+        drift : ``"projection"``, ``"baumgarte"`` or ``"none"``: how constraints are kept.
+        baumgarte : rate of Baumgarte's method [1/s].
+        step : a fixed step [s] in place of error control, needed by those that have none.
+        largest_step : a limit of the step [s].
+        spectral_radius : ρ of generalized-α, what is left of the fastest vibrations after a step,
+            from 0 to 1.
+        formulation : ``"auto"`` for the compiled equations of motion, or a name in
+            `zwang.FORMULATIONS` to compute accelerations by it, in Python and slower.
+        on_singular : ``"continue"`` to go on, on the same branch, where constraints lose rank, or
+            ``"stop"``; ``run.ranks`` lists such positions, if drift is removed by projection.
+        coordinates : what a mechanism is integrated in: ``"auto"``, ``"absolute"`` for those of its
+            bodies, ``"planar"``, ``"joint"``; the run is in those of its bodies in all cases.
+        save : None or ``"steps"`` for every accepted step (``"dense"`` says the same: from these
+            `Run.at` gives the state at any time), an interval [s] from the start on, or the times.
+        scales : name → size below which the error of a coordinate or velocity counts as absolute.
+        parameters : name → values, shape (N, …), or one value for all.
+        events : name → `zwang.event`; a bare function, or the name of a quantity, is watched for
+            zero and recorded.
+        inactive : constraints that do not act at the start, to be switched on by events.
+        threads : how many run at once; one for each processor if not given.
+        progress : as in `simulate`, with a `zwang.progress.EnsembleProgress`.
+        certify : as in `simulate`, for each run.
         """
         if q is None:
-            q = self._starts(choices.get("parameters") or {}, choices.get("start") or 0.0)
-        return self.system.simulate_many(q, v, **choices)
+            q = self._starts(parameters or {}, 0.0 if start is None else start)
+        return self.system.simulate_many(
+            q,
+            v,
+            until=until,
+            start=start,
+            tolerance=tolerance,
+            integrator=integrator,
+            drift=drift,
+            baumgarte=baumgarte,
+            step=step,
+            largest_step=largest_step,
+            spectral_radius=spectral_radius,
+            formulation=formulation,
+            on_singular=on_singular,
+            coordinates=coordinates,
+            save=save,
+            scales=scales,
+            parameters=parameters,
+            events=events,
+            inactive=inactive,
+            threads=threads,
+            progress=progress,
+            certify=certify,
+        )
 
     def _starts(self, parameters: Mapping[str, Any], t: float) -> Any:
         """The assembled placement for each set of parameters; as placed where that fails.
@@ -813,36 +821,106 @@ class Mechanism(Builder):
                 starts.append(State(*system.placement, t))
         return starts
 
-    def solve(self, q: Any = None, v: Any = None, t: Any = 0.0, **choices: Any) -> Solution:
-        """Accelerations and reactions at a state, as placed by default."""
-        return self.system.solve(self._start(q, choices), v, t, **choices)
+    def solve(
+        self,
+        q: Any = None,
+        v: Any = None,
+        t: Any = 0.0,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        formulation: str = "auto",
+        family: bool = False,
+    ) -> Solution:
+        """Accelerations and reactions at a state, as placed by default; see `zwang.System.solve`.
 
-    def terms(self, q: Any = None, v: Any = None, t: Any = 0.0, **choices: Any) -> EquationTerms:
+        Parameters
+        ----------
+        q, v, t : the state, or a state in place of all three.
+        parameters : values that replace defaults.
+        formulation : ``"auto"`` or one of `MechanismSystem.formulations`.
+        family : where accelerations are not unique, return all of them instead of refusing.
+        """
+        return self.system.solve(
+            self._start(q, t, parameters),
+            v,
+            t,
+            parameters=parameters,
+            formulation=formulation,
+            family=family,
+        )
+
+    def terms(
+        self,
+        q: Any = None,
+        v: Any = None,
+        t: Any = 0.0,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> EquationTerms:
         """M, Q, A, b, C at a state, as placed by default."""
-        return self.system.terms(self._start(q, choices), v, t, **choices)
+        return self.system.terms(self._start(q, t, parameters), v, t, parameters=parameters)
 
     def explain(
-        self, q: Any = None, v: Any = None, t: float = 0.0, **choices: Any
+        self,
+        q: Any = None,
+        v: Any = None,
+        t: float = 0.0,
+        *,
+        parameters: Mapping[str, Any] | None = None,
     ) -> MechanismExplanation:
         """Loops, redundant equations, freedoms and contradictions, by joint and body."""
-        return self.system.explain(self._start(q, choices), v, t, **choices)
+        return self.system.explain(self._start(q, t, parameters), v, t, parameters=parameters)
 
-    def passport(self, q: Any = None, v: Any = None, t: float = 0.0, **choices: Any) -> Passport:
-        """Which reactions are determinate at a state, as placed by default."""
-        return self.system.passport(self._start(q, choices), v, t, **choices)
+    def passport(
+        self,
+        q: Any = None,
+        v: Any = None,
+        t: float = 0.0,
+        *,
+        groups: Mapping[str, Iterable[int | str] | str] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Passport:
+        """Which reactions are determinate at a state, as placed by default.
 
-    def splits(self, q: Any = None, v: Any = None, t: float = 0.0, **choices: Any) -> Splits:
+        The groups are joints and constraints, or yours: ``{"both": ["left", "right"]}`` asks for
+        what two joints exert together.
+        """
+        state = self._start(q, t, parameters)
+        return self.system.passport(state, v, t, groups=groups, parameters=parameters)
+
+    def splits(
+        self,
+        q: Any = None,
+        v: Any = None,
+        t: float = 0.0,
+        *,
+        weights: ArrayLike | None = None,
+        compliance: ArrayLike | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Splits:
         """Ways to share indeterminate reactions at a state; see `zwang.System.splits`."""
-        return self.system.splits(self._start(q, choices), v, t, **choices)
+        return self.system.splits(
+            self._start(q, t, parameters),
+            v,
+            t,
+            weights=weights,
+            compliance=compliance,
+            parameters=parameters,
+        )
 
-    def degrees_of_freedom(self, q: Any = None, t: float = 0.0, **choices: Any) -> int:
+    def degrees_of_freedom(
+        self,
+        q: Any = None,
+        t: float = 0.0,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> int:
         """How many independent motions the joints allow at a state, as placed by default."""
-        return self.explain(q, None, t, **choices).degrees_of_freedom
+        return self.explain(q, None, t, parameters=parameters).degrees_of_freedom
 
-    def _start(self, q: Any, choices: Mapping[str, Any]) -> Any:
-        if q is not None:
-            return q
-        return self.system.assemble(parameters=choices.get("parameters"))
+    def _start(self, q: Any, t: Any, parameters: Mapping[str, Any] | None) -> Any:
+        """A state as it was given, or the placement at a time."""
+        return self.system.assemble(t=t, parameters=parameters) if q is None else q
 
     def __repr__(self) -> str:
         where = "space" if self._kind is SPATIAL else f"the plane {self._kind.name}"
@@ -858,12 +936,6 @@ def _built(kind: type[Mechanism], recipe: Recipe) -> Mechanism:
 
 def _system_of(recipe: Recipe) -> MechanismSystem:
     return recipe.built(Mechanism).system
-
-
-def _has_markers(at: Any) -> bool:
-    """Whether a place is given by markers, which have axes of their own."""
-    places = at if isinstance(at, Sequence) and not isinstance(at, str) else [at]
-    return any(isinstance(place, MarkerHandle) for place in places)
 
 
 def _of_bodies(what: str, f: Callable[..., Any], centers: list[FloatArray]) -> Callable[..., Any]:

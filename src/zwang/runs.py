@@ -20,7 +20,7 @@ from zwang.run.verify import Propagate, Verdict, Verification, Ways, check_motio
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
-    from zwang.functions.event import Event
+    from zwang.functions.event import Watched
     from zwang.progress import Report
     from zwang.system import System
 
@@ -46,7 +46,7 @@ def load(
     path: str | PathLike[str],
     system: System | _HasSystem | None = None,
     *,
-    events: Mapping[str, Event] | None = None,
+    events: Mapping[str, Watched] | None = None,
     sound_part: bool = False,
 ) -> Run:
     """Read a stored run; its arrays are read when they are first asked for.
@@ -108,7 +108,7 @@ def resume(
     path: str | PathLike[str],
     system: System | _HasSystem,
     *,
-    events: Mapping[str, Event] | None = None,
+    events: Mapping[str, Watched] | None = None,
     store_every: float = 1.0,
     progress: bool | Report | None = None,
     certify: bool | float = False,

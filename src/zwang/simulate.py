@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from zwang.errors import UnknownNameError, ZwangError
-from zwang.functions.event import Event, events_of
+from zwang.functions.event import Event, Watched, events_of
 from zwang.integrators import shared as sh
 from zwang.integrators.choose import start_loop
 from zwang.integrators.output import Chunk
@@ -53,7 +53,6 @@ from zwang.run.store import Store, Stored, lock_store, read_store
 from zwang.simulation.between import states_between
 from zwang.simulation.choices import (
     choices_of,
-    require_known,
     require_law,
     require_pause,
     require_position,
@@ -86,7 +85,7 @@ if TYPE_CHECKING:
     from zwang.engine.carrier import Carrier
     from zwang.system import System
 
-__all__ = ["CHOICES", "rerun_of", "resume", "simulate"]
+__all__ = ["rerun_of", "resume", "simulate"]
 
 #: Part of the memory of a machine that saved states may take.
 MOST_MEMORY = 0.25
@@ -115,20 +114,18 @@ def simulate(
     save: Any = None,
     scales: Mapping[str, float] | None = None,
     parameters: Mapping[str, Any] | None = None,
-    events: Mapping[str, Event] | None = None,
+    events: Mapping[str, Watched] | None = None,
     inactive: Iterable[str] | str | None = (),
     store: str | PathLike[str] | None = None,
     store_every: float = 1.0,
     progress: bool | Report | None = None,
     certify: bool | float = False,
     companions: Mapping[str, bytes] | None = None,
-    **unknown: Any,
 ) -> Run:
     """Integrate a system; `zwang.System.simulate` documents the arguments.
 
     `companions` are files to go along with the stored run, name → content.
     """
-    require_known("simulate", unknown, CHOICES)
     require_pause(store_every)
     start = start_time(q, start)
     settings, times, sizes = choices_of(
@@ -180,15 +177,11 @@ def simulate(
     return simulation.result()
 
 
-#: Names of all choices.
-CHOICES = ("until", *(simulate.__kwdefaults__ or ()))
-
-
 def resume(
     path: str | PathLike[str],
     system: System,
     *,
-    events: Mapping[str, Event] | None = None,
+    events: Mapping[str, Watched] | None = None,
     store_every: float = 1.0,
     progress: bool | Report | None = None,
     certify: bool | float = False,

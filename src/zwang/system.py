@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from numpy.typing import ArrayLike
@@ -25,6 +26,7 @@ from zwang.functions.definition import (
     require_distinct,
 )
 from zwang.functions.model import Definition, Lagrangian, Model, trace
+from zwang.keywords import known_keywords
 from zwang.solution import Solution
 from zwang.solve import solve_terms
 from zwang.state import Residuals
@@ -35,12 +37,18 @@ if TYPE_CHECKING:
     from zwang.ensemble import Runs
     from zwang.functions.assemble import Assembly, StartConditions
     from zwang.functions.closed_form import ClosedForm
+    from zwang.functions.event import Watched
     from zwang.functions.integrability_report import Integrability, QuasiVelocities
     from zwang.functions.reduced.forward import ForwardVelocities
+    from zwang.progress import Report
     from zwang.reduced_system import ReducedSystem
     from zwang.run.run import Run
 
 __all__ = ["System"]
+
+#: Why many simulations have no store.
+_ONE_BY_ONE = "There is not one path for many runs; save them one by one: run.save(path)."
+ONE_STORE: dict[str, str] = dict.fromkeys(("store", "store_every", "companions"), _ONE_BY_ONE)
 
 
 class System(Equations):
@@ -555,8 +563,37 @@ class System(Equations):
 
     # --- motions ----------------------------------------------------------------------------------
 
-    def simulate(self, q: Any, v: Any = None, *, until: float, **choices: Any) -> Run:
-        """Integrate the motion from a state; see the arguments of `zwang.simulate.simulate`.
+    @known_keywords()
+    def simulate(
+        self,
+        q: Any,
+        v: Any = None,
+        *,
+        until: float,
+        start: float | None = None,
+        tolerance: float = 1e-9,
+        integrator: str = "order8",
+        drift: str = "projection",
+        baumgarte: float = 20.0,
+        step: float = 0.0,
+        largest_step: float = float("inf"),
+        spectral_radius: float = 0.8,
+        formulation: str = "auto",
+        on_singular: str = "continue",
+        coordinates: str = "auto",
+        save: Any = None,
+        scales: Mapping[str, float] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        events: Mapping[str, Watched] | None = None,
+        inactive: Iterable[str] | str | None = (),
+        store: str | PathLike[str] | None = None,
+        store_every: float = 1.0,
+        progress: bool | Report | None = None,
+        certify: bool | float = False,
+    ) -> Run:
+        """Integrate the motion from a state.
+
+        Ctrl-C ends the simulation early and returns what there is; a second one acts at once.
 
         Parameters
         ----------
@@ -570,7 +607,8 @@ class System(Equations):
             ``"radau5"``, implicit with error control, for stiff systems; or with a fixed step
             ``"generalized_alpha"``, for stiff systems whose fast vibrations are to be damped away,
             and ``"rattle"``, symmetric, for very long runs.
-        drift : ``"projection"``, ``"baumgarte"`` (with the rate `baumgarte` [1/s]) or ``"none"``.
+        drift : ``"projection"``, ``"baumgarte"`` or ``"none"``: how constraints are kept.
+        baumgarte : rate of Baumgarte's method [1/s].
         step : a fixed step [s] in place of error control, needed by those that have none.
         largest_step : a limit of the step [s].
         spectral_radius : ρ of generalized-α, what is left of the fastest vibrations after a step,
@@ -594,22 +632,62 @@ class System(Equations):
             True for a bar, False for none, None for one in terminals and notebooks after a second.
         certify : True to solve a sample of saved states by every formulation at the end, a number
             for states as many seconds apart; ``run.certificate`` holds the worst.
-
-        Ctrl-C ends the simulation early and returns what there is; a second one acts at once.
         """
         from zwang.simulate import simulate
 
-        return simulate(self, q, v, until=until, **choices)
+        return simulate(
+            self,
+            q,
+            v,
+            until=until,
+            start=start,
+            tolerance=tolerance,
+            integrator=integrator,
+            drift=drift,
+            baumgarte=baumgarte,
+            step=step,
+            largest_step=largest_step,
+            spectral_radius=spectral_radius,
+            formulation=formulation,
+            on_singular=on_singular,
+            coordinates=coordinates,
+            save=save,
+            scales=scales,
+            parameters=parameters,
+            events=events,
+            inactive=inactive,
+            store=store,
+            store_every=store_every,
+            progress=progress,
+            certify=certify,
+        )
 
+    @known_keywords(refused=ONE_STORE)
     def simulate_many(
         self,
         q: Any,
         v: Any = None,
         *,
         until: float,
+        start: float | None = None,
+        tolerance: float = 1e-9,
+        integrator: str = "order8",
+        drift: str = "projection",
+        baumgarte: float = 20.0,
+        step: float = 0.0,
+        largest_step: float = float("inf"),
+        spectral_radius: float = 0.8,
+        formulation: str = "auto",
+        on_singular: str = "continue",
+        coordinates: str = "auto",
+        save: Any = None,
+        scales: Mapping[str, float] | None = None,
         parameters: Mapping[str, Any] | None = None,
+        events: Mapping[str, Watched] | None = None,
+        inactive: Iterable[str] | str | None = (),
         threads: int | None = None,
-        **choices: Any,
+        progress: bool | Report | None = None,
+        certify: bool | float = False,
     ) -> Runs:
         """Integrate many motions: eight at a time in vector lanes, groups of them in threads.
 
@@ -621,10 +699,36 @@ class System(Equations):
         q, v : starts, shapes (N, nq) and (N, nv), or a list of states; one start, (nq,) and (nv,),
             serves all.
         until : end of the simulations [s].
+        start : time of all starts [s], unless the states know it.
+        tolerance : local error of a step, relative to the state and to `scales`.
+        integrator : ``"order8"`` or ``"order5"``, explicit with error control; ``"gauss"``,
+            collocation of order 16 with error control, the fastest, or ``"auto"``, which is that
+            where equations are compiled and ``"order8"`` otherwise;
+            ``"radau5"``, implicit with error control, for stiff systems; or with a fixed step
+            ``"generalized_alpha"``, for stiff systems whose fast vibrations are to be damped away,
+            and ``"rattle"``, symmetric, for very long runs.
+        drift : ``"projection"``, ``"baumgarte"`` or ``"none"``: how constraints are kept.
+        baumgarte : rate of Baumgarte's method [1/s].
+        step : a fixed step [s] in place of error control, needed by those that have none.
+        largest_step : a limit of the step [s].
+        spectral_radius : ρ of generalized-α, what is left of the fastest vibrations after a step,
+            from 0 to 1.
+        formulation : ``"auto"`` for the compiled equations of motion, or a name in
+            `zwang.FORMULATIONS` to compute accelerations by it, in Python and slower.
+        on_singular : ``"continue"`` to go on, on the same branch, where constraints lose rank, or
+            ``"stop"``; ``run.ranks`` lists such positions, if drift is removed by projection.
+        coordinates : what a mechanism is integrated in: ``"auto"``, ``"absolute"`` for those of its
+            bodies, ``"planar"``, ``"joint"``; the run is in those of its bodies in all cases.
+        save : None or ``"steps"`` for every accepted step (``"dense"`` says the same: from these
+            `Run.at` gives the state at any time), an interval [s] from the start on, or the times.
+        scales : name → size below which the error of a coordinate or velocity counts as absolute.
         parameters : name → values, shape (N, …), or one value for all.
+        events : name → `zwang.event`; a bare function, or the name of a quantity, is watched for
+            zero and recorded.
+        inactive : constraints that do not act at the start, to be switched on by events.
         threads : how many run at once; one for each processor if not given.
         progress : as in `simulate`, with a `zwang.progress.EnsembleProgress`.
-        choices : all others of `simulate` but `store`.
+        certify : as in `simulate`, for each run.
 
         Returns
         -------
@@ -634,7 +738,29 @@ class System(Equations):
         from zwang.ensemble import simulate_many
 
         return simulate_many(
-            self, q, v, until=until, parameters=parameters, threads=threads, **choices
+            self,
+            q,
+            v,
+            until=until,
+            start=start,
+            tolerance=tolerance,
+            integrator=integrator,
+            drift=drift,
+            baumgarte=baumgarte,
+            step=step,
+            largest_step=largest_step,
+            spectral_radius=spectral_radius,
+            formulation=formulation,
+            on_singular=on_singular,
+            coordinates=coordinates,
+            save=save,
+            scales=scales,
+            parameters=parameters,
+            events=events,
+            inactive=inactive,
+            threads=threads,
+            progress=progress,
+            certify=certify,
         )
 
     # --- control ----------------------------------------------------------------------------------
@@ -644,8 +770,9 @@ class System(Equations):
         """Names of the constraints that are programmed and not physical, see `with_program`."""
         return tuple(n for n in self.definition.program if n in self.definition.constraints)
 
+    @known_keywords(renamed={"stabilise": "stabilize"})
     def with_program(
-        self, program: Any, *, stabilise: Any = None, parameters: Mapping[str, Any] | None = None
+        self, program: Any, *, stabilize: Any = None, parameters: Mapping[str, Any] | None = None
     ) -> System:
         """The system that follows a program: constraints that a control force will keep.
 
@@ -657,7 +784,7 @@ class System(Equations):
         Parameters
         ----------
         program : name → constraint or function, as in `constraints`; or a list of these.
-        stabilise : for a start off the program, (k₁, k₂) or a time constant as in `control_force`;
+        stabilize : for a start off the program, (k₁, k₂) or a time constant as in `control_force`;
             then the program's rows are φ̈ + k₁ φ̇ + k₂ φ = 0, with the gains as parameters
             ``program_k1`` and ``program_k2``.
         parameters : further parameters that the program uses, with their values.
@@ -683,9 +810,9 @@ class System(Equations):
                     advice="Parameters of the system are there already.",
                 )
         gain_values: dict[str, float] = {}
-        if stabilise is not None:
-            gain_values = dict(zip(GAINS, gains(stabilise), strict=True))
-            named = {name: replace(c, stabilise=GAINS) for name, c in named.items()}
+        if stabilize is not None:
+            gain_values = dict(zip(GAINS, gains(stabilize), strict=True))
+            named = {name: replace(c, stabilize=GAINS) for name, c in named.items()}
         definition = define(
             given.coordinates,
             joined("program", named, given.constraints),
@@ -703,6 +830,7 @@ class System(Equations):
         require_used(result.model, added, named)
         return result
 
+    @known_keywords(renamed={"stabilise": "stabilize"})
     def control_force(
         self,
         q: Any,
@@ -712,7 +840,7 @@ class System(Equations):
         program: Any = None,
         weight: Any = None,
         actuators: Any = None,
-        stabilise: Any = None,
+        stabilize: Any = None,
         parameters: Mapping[str, Any] | None = None,
     ) -> ControlForce:
         """The cheapest force that makes the system follow a program, at a state or at many.
@@ -731,7 +859,7 @@ class System(Equations):
             that physical and programmed constraints have it together.
         actuators : B (n, k), or a function of (q, v, t, p), when only u = B τ can be supplied; a
             given weight is then that of τ, (k, k) or (k,).
-        stabilise : (k₁, k₂), or a time constant T for k₁ = 2/T and k₂ = 1/T²: off the program, the
+        stabilize : (k₁, k₂), or a time constant T for k₁ = 2/T and k₂ = 1/T²: off the program, the
             error is led back by φ̈ + k₁ φ̇ + k₂ φ = 0, at velocity level by ψ̇ + k₁ ψ = 0.
 
         Raises
@@ -767,7 +895,7 @@ class System(Equations):
             program=program,
             weight=weight,
             actuators=actuators,
-            stabilise=stabilise,
+            stabilize=stabilize,
             parameters=parameters,
         )
 

@@ -131,3 +131,23 @@ def test_ensembles_and_model_files_say_it_too(tmp_path):
     path.write_text(path.read_text() + '\n[start]\nvelocity = "exact"\n')
     with pytest.raises(zw.ZwangError, match="miss revolute joint pin by 3"):
         zw.read_model(path).simulate(until=0.01)
+
+
+def turning(speed=3.0):
+    m = zw.Mechanism(gravity=(0, -9.81), plane="xy")
+    rod = m.body("rod", 1.0, 0.1, position=(0.5, 0.0))
+    m.revolute("pin", m.ground, rod, at=(0.0, 0.0))
+    m.drive("motor", "pin.angle", lambda t: speed * t)
+    return m
+
+
+def test_a_mechanism_without_a_state_is_put_together_at_the_time_that_is_asked_for():
+    m, t = turning(), 0.4
+    c, s = np.cos(3.0 * t), np.sin(3.0 * t)
+    # The torque of the motor holds the weight at the angle of that time, m g L/2 cos.
+    np.testing.assert_allclose(m.solve(t=t).multipliers[-1], 4.905 * c)
+    run = m.simulate(until=0.5, start=t)
+    assert run.t[0] == t
+    np.testing.assert_allclose(run.body("rod").position[0, :2], [0.5 * c, 0.5 * s], atol=1e-12)
+    (one,) = m.simulate_many([m.assemble(t=t)], until=0.5)
+    np.testing.assert_array_equal(one.q, run.q)

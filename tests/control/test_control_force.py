@@ -322,15 +322,15 @@ def test_friction_in_the_physical_constraint_follows_the_reaction_under_control(
 
 
 @pytest.mark.parametrize(
-    ("stabilise", "k1", "k2"), [((3.0, 2.0), 3.0, 2.0), (0.5, 4.0, 4.0), (None, 0.0, 0.0)]
+    ("stabilize", "k1", "k2"), [((3.0, 2.0), 3.0, 2.0), (0.5, 4.0, 4.0), (None, 0.0, 0.0)]
 )
-def test_an_error_dies_out_as_its_equation_says(stabilise, k1, k2):
+def test_an_error_dies_out_as_its_equation_says(stabilize, k1, k2):
     system = pendulum()
     program = {"swing": swing}
     (a, a_dot), L = (0.3, 0.1), 1.5
     q = L * np.array([np.sin(a), -np.cos(a)])
     v = L * a_dot * np.array([np.cos(a), np.sin(a)])
-    c = system.control_force(q, v, 0.0, program=program, parameters=SWING, stabilise=stabilise)
+    c = system.control_force(q, v, 0.0, program=program, parameters=SWING, stabilize=stabilize)
     error, rate = a, a_dot - 1.2
     np.testing.assert_allclose(c.error, [error], atol=ROUNDING)
     np.testing.assert_allclose(c.error_rate, [rate], atol=ROUNDING)
@@ -343,7 +343,7 @@ def test_a_controlled_run_from_a_start_off_the_program_arrives():
     system = particle()
 
     def right_side(t, y):
-        c = system.control_force(y[:2], y[2:], t, program=program, stabilise=(3.0, 2.0))
+        c = system.control_force(y[:2], y[2:], t, program=program, stabilize=(3.0, 2.0))
         return np.append(y[2:], c.acceleration)
 
     run = solve_ivp(right_side, (0.0, 1.0), [0.5, 0.0, 0.0, 0.0], rtol=1e-9, atol=1e-10)
@@ -374,11 +374,11 @@ def test_with_program_is_a_system_that_knows_its_program():
 
 
 def test_a_stabilised_program_leads_the_simulated_system_back():
-    system = pendulum().with_program({"swing": swing}, parameters=SWING, stabilise=(3.0, 2.0))
+    system = pendulum().with_program({"swing": swing}, parameters=SWING, stabilize=(3.0, 2.0))
     assert system.levels == {"rod": "position", "swing": "acceleration"}
     q, v = 1.5 * np.array([np.sin(0.3), -np.cos(0.3)]), np.zeros(2)
     want = pendulum().control_force(
-        q, v, program={"swing": swing}, parameters=SWING, stabilise=(3.0, 2.0)
+        q, v, program={"swing": swing}, parameters=SWING, stabilize=(3.0, 2.0)
     )
     np.testing.assert_allclose(system.solve(q, v).acceleration, want.acceleration, atol=ROUNDING)
     own = system.control_force(q, v)
@@ -391,11 +391,11 @@ def test_a_stabilised_program_leads_the_simulated_system_back():
 
 def test_gains_of_a_program_may_be_an_array():
     given = {"program": {"swing": swing}, "parameters": SWING}
-    system = pendulum().with_program(**given, stabilise=np.array([3.0, 2.0]))
+    system = pendulum().with_program(**given, stabilize=np.array([3.0, 2.0]))
     assert system.parameters["program_k1"] == 3.0
     assert system.parameters["program_k2"] == 2.0
-    with pytest.raises(zw.InputError, match=r"stabilise: found 0\.0.*positive time constant"):
-        pendulum().with_program(**given, stabilise=0.0)
+    with pytest.raises(zw.InputError, match=r"stabilize: found 0\.0.*positive time constant"):
+        pendulum().with_program(**given, stabilize=0.0)
 
 
 def test_a_batch_is_the_same_as_its_states_one_by_one():
@@ -425,7 +425,7 @@ def test_repeated_calls_trace_and_compile_once():
             0.2,
             program=program,
             parameters={"size": size, "rate": 1.0, "L": 1.4},
-            stabilise=0.1 + size,
+            stabilize=0.1 + size,
         )
     assert compilations() == before
     assert len(system.__dict__["_controlled"]) == 1
@@ -501,9 +501,9 @@ def test_what_the_free_motion_does_by_itself_needs_no_actuator():
         ({"weight": lambda z: z}, r"weight.*function of \(z\)"),
         ({"weight": [1.0, np.inf]}, r"weight.*not finite"),
         ({"actuators": np.ones((3, 1))}, r"actuators.*\(3, 1\).*\(2, k\)"),
-        ({"stabilise": (1.0, -1.0)}, r"stabilise.*\(1\.0, -1\.0\)"),
-        ({"stabilise": 0.0}, r"stabilise.*positive time constant"),
-        ({"stabilise": "fast"}, r"stabilise.*'fast'"),
+        ({"stabilize": (1.0, -1.0)}, r"stabilize.*\(1\.0, -1\.0\)"),
+        ({"stabilize": 0.0}, r"stabilize.*positive time constant"),
+        ({"stabilize": "fast"}, r"stabilize.*'fast'"),
         ({"program": {}}, r"program: found \{\}"),
         ({"program": None}, r"program: found none"),
         ({"program": "rod"}, r"program.*'rod'"),

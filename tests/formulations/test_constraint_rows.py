@@ -9,7 +9,7 @@ from samples import assert_close
 from zwang.formulations.rows import (
     integrable,
     position_rows,
-    stabilised_rhs,
+    stabilized_rhs,
     velocity_rows,
     violated,
 )
@@ -231,7 +231,7 @@ def pendulum(x, v, frequency=0.0):
     """Acceleration of a particle on a rod of length 1, stabilised or not, and (f, ḟ)."""
     f, f_dot = x @ x - 1.0, 2.0 * x @ v
     A, b = position_rows([2.0 * x], [2.0 * v], v)
-    b = stabilised_rhs(b, [f], [f_dot], frequency=frequency)
+    b = stabilized_rhs(b, [f], [f_dot], frequency=frequency)
     return solve(np.eye(2), G, A, b).acceleration, f, f_dot
 
 
@@ -265,9 +265,9 @@ def test_violation_is_monitored_and_reduced_by_stabilisation():
 def test_stabilised_residual_decays_like_a_critically_damped_oscillator():
     # f̈ = A v̇ − b₀ with b = b₀ − 2ω ḟ − ω² f gives f̈ + 2ω ḟ + ω² f = 0
     b0, f, f_dot, om = np.array([0.3, -1.0]), np.array([0.1, 0.2]), np.array([-0.4, 0.5]), 7.0
-    f_ddot = stabilised_rhs(b0, f, f_dot, frequency=om) - b0
+    f_ddot = stabilized_rhs(b0, f, f_dot, frequency=om) - b0
     assert_close(f_ddot + 2 * om * f_dot + om**2 * f, np.zeros(2))
-    assert np.array_equal(stabilised_rhs(b0, f, f_dot, frequency=0.0), b0)
+    assert np.array_equal(stabilized_rhs(b0, f, f_dot, frequency=0.0), b0)
 
 
 def rod():

@@ -151,3 +151,18 @@ def test_a_spawned_process_simulates_what_it_is_sent_and_sends_back_a_run():
         there = pool.submit(simulated, swing()).result()
     assert run.q.tobytes() == system.simulate([1.0, 0.0], until=0.5, save=0.1).q.tobytes()
     assert there.tobytes() == moved(swing()).tobytes()
+
+
+def longer(t):
+    return 1.0 + 0.2 * t
+
+
+def test_a_link_that_is_driven_goes_along():
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    body = m.body("block", 1.0, (1.0, 1.0, 1.0), position=(1.0, 0, 0))
+    m.spherical_link("cylinder", m.ground, body, at=((0, 0, 0), (1.0, 0, 0)), length=longer)
+    for again in (copy.deepcopy(m), pickle.loads(pickle.dumps(m))):
+        assert list(again.parts.joints) == ["cylinder"]
+        np.testing.assert_array_equal(again.solve().acceleration, m.solve().acceleration)
+    with pytest.raises(zw.InputError, match="length of joint 'cylinder': found a Python function"):
+        zw.write_model(m, "never-written.toml")

@@ -58,7 +58,7 @@ def test_stiff_motion_takes_a_twentieth_of_the_evaluations(reference):
     assert "stiff" not in implicit.status
     assert 'stiff, the steps are as short as stability asks: integrator="radau5"' in str(explicit)
     counts = implicit.counts
-    assert 0 < counts.jacobians <= counts.factorisations < 2 * counts.steps
+    assert 0 < counts.jacobians <= counts.factorizations < 2 * counts.steps
 
 
 def test_a_fiftieth_where_dampers_are_ten_times_as_strong():

@@ -395,9 +395,9 @@ class Builder:
                 points.append(where)
         return points[0], points[1]
 
-    def _length(self, what: str, a: Any, b: Any, where: dict[str, Any]) -> dict[str, Any]:
-        """The length between two points as placed, unless it is given."""
-        P, Q = self._world_points(what, a, b, where.get("at", (0.0, 0.0, 0.0)))
+    def _length(self, what: str, a: Any, b: Any, at: Any) -> float:
+        """The length between two points as placed."""
+        P, Q = self._world_points(what, a, b, (0.0, 0.0, 0.0) if at is None else at)
         length = float(np.linalg.norm(Q - P))
         if length == 0.0:
             raise InputError(
@@ -406,13 +406,13 @@ class Builder:
                 expected="two points apart, since the line between them is its direction",
                 advice="Give at= a pair of points, one for each body.",
             )
-        return {"length": length, **where}
+        return length
 
-    def _normal_axis(self, where: dict[str, Any]) -> dict[str, Any]:
+    def _normal_axis(self, axis: Any) -> Any:
         """The plane's normal where no axis is given."""
-        if self._kind.plane is None or "axis" in where:
-            return where
-        return {**where, "axis": np.eye(3)[self._kind.plane[2]]}
+        if self._kind.plane is None or axis is not None:
+            return axis
+        return np.eye(3)[self._kind.plane[2]]
 
     def _add_joint(
         self,
@@ -550,8 +550,8 @@ class Builder:
         self,
         kind: str,
         name: str,
-        a: BodyHandle,
-        b: BodyHandle,
+        a: BodyHandle | str,
+        b: BodyHandle | str,
         law: Applied,
         values: Mapping[str, Any],
         *,

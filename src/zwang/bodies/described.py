@@ -13,6 +13,8 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
+from zwang.keywords import Names, require_keywords
+
 __all__ = ["Call", "described"]
 
 
@@ -41,29 +43,40 @@ R = TypeVar("R")
 S = TypeVar("S", bound=Describing)
 
 
+#: In place of a default, for arguments that have none.
+_NONE = object()
+
+
 def described(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
     """Let a method of a builder note its successful calls in ``self.description``.
 
     What it calls in its turn is part of it, and not noted.
     """
     known = inspect.getfullargspec(method)
-    names, further = (*known.args[1:], *known.kwonlyargs), known.varkw
+    names, defaults = (*known.args[1:], *known.kwonlyargs), dict(known.kwonlydefaults or {})
+    defaults |= dict(zip(reversed(known.args), reversed(known.defaults or ()), strict=False))
     assert known.varargs is None
+    assert known.varkw is None
+    accepted = Names(method)
 
     @wraps(method)
     def noting(self: S, *args: P.args, **kwargs: P.kwargs) -> R:
+        if not accepted.known.issuperset(kwargs):
+            require_keywords(accepted, kwargs)
         before = len(self.description)
         result = method(self, *args, **kwargs)
         del self.description[before:]
         # As ``inspect.Signature.bind`` has it, in a tenth of the time: the call was accepted.
         given = dict(zip(names, args, strict=False)) | kwargs
-        arguments = {name: _kept(given.pop(name)) for name in names if name in given}
-        if further is not None and given:
-            arguments[further] = given
-        call = Call(method.__name__, arguments)
-        self.description.append(call)
+        arguments = {
+            name: _kept(given[name])
+            for name in names
+            if name in given and given[name] is not defaults.get(name, _NONE)
+        }
+        self.description.append(Call(method.__name__, arguments))
         return result
 
+    noting.notes_calls = True  # type: ignore[attr-defined]
     return noting
 
 

@@ -6,7 +6,6 @@ mechanism can, if the user's own functions can; whoever repeats them builds the 
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -42,9 +41,7 @@ class Recipe:
         for call in self.calls:
             method = getattr(builder, call.method)
             arguments = {k: _received(v, builder) for k, v in call.arguments.items()}
-            further = inspect.getfullargspec(inspect.unwrap(method)).varkw
-            more = arguments.pop(further, {}) if further else {}
-            method(**arguments, **more)
+            method(**arguments)
         return builder
 
 

@@ -42,15 +42,15 @@ def named_program(program: Any) -> dict[str, Constraint]:
     return {name: named_constraint("program", name, given) for name, given in program.items()}
 
 
-def gains(stabilise: Any) -> tuple[float, float]:
+def gains(stabilize: Any) -> tuple[float, float]:
     """k₁, k₂ of φ̈ + k₁ φ̇ + k₂ φ = 0, from the pair or from a time constant T.
 
     The time constant gives critical damping, φ ~ (1 + t/T) exp(−t/T).
     """
-    if stabilise is None:
+    if stabilize is None:
         return 0.0, 0.0
     try:
-        values = [float(k) for k in np.ravel(stabilise)]
+        values = [float(k) for k in np.ravel(stabilize)]
     except (TypeError, ValueError):
         values = []
     if len(values) == 1 and np.isfinite(values[0]) and values[0] > 0.0:
@@ -58,8 +58,8 @@ def gains(stabilise: Any) -> tuple[float, float]:
     if len(values) == 2 and all(np.isfinite(k) and k >= 0.0 for k in values):
         return values[0], values[1]
     raise InputError(
-        "stabilise",
-        found=repr(stabilise),
+        "stabilize",
+        found=repr(stabilize),
         expected="two numbers (k1, k2) that are not negative, or a positive time constant",
     )
 
@@ -86,7 +86,7 @@ def control_force(
     program: Any,
     weight: Any,
     actuators: Any,
-    stabilise: Any,
+    stabilize: Any,
     parameters: Mapping[str, Any] | None,
 ) -> ControlForce:
     """`zwang.System.control_force` documents the arguments."""
@@ -96,7 +96,7 @@ def control_force(
     state = {"q": q, "v": v, "t": t, "parameters": values}
     terms = (system.ideal_terms if follows_reaction else system.terms)(**state)
     errors = _Errors(system, state)
-    terms = errors.stabilised(terms, *(own_gains if stabilise is None else gains(stabilise)))
+    terms = errors.stabilised(terms, *(own_gains if stabilize is None else gains(stabilize)))
     given = _Given(system, q, v, t, values)
     found = control_forces(
         terms,
@@ -131,7 +131,7 @@ def _controlled(
     values = {**system.parameters, **parameters}
     own_gains = (float(values.get(GAINS[0], 0.0)), float(values.get(GAINS[1], 0.0)))
     if () not in cache:
-        plain = {k: replace(c, stabilise=None) for k, c in system.definition.constraints.items()}
+        plain = {k: replace(c, stabilize=None) for k, c in system.definition.constraints.items()}
         cache[()] = type(system).of(replace(system.definition, constraints=plain))
     return cache[()], parameters, own_gains
 

@@ -26,6 +26,7 @@ from zwang.diagnosis.solved import SolvedSystem
 from zwang.diagnosis.wording import without_noise
 from zwang.errors import InputError, UnknownNameError
 from zwang.formulations.rank import DEFAULT_TOLERANCES, Tolerances
+from zwang.keywords import no_longer
 from zwang.terms import EquationTerms, FloatArray, out_of_range
 
 __all__ = ["Split", "Splits", "splits", "splits_terms"]
@@ -38,13 +39,16 @@ class Split:
     Attributes
     ----------
     label : its name, for example ``"compliance-weighted"``.
-    minimises : what it makes least, in words.
+    minimizes : what it makes least, in words.
     multipliers : λ, shape (m,).
     """
 
     label: str
-    minimises: str
+    minimizes: str
     multipliers: FloatArray
+
+    def __getattr__(self, name: str) -> Any:
+        no_longer("Split", name, {"minimises": "minimizes"})
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,7 @@ class Splits(Mapping[str, Split]):
         for i, name in enumerate(self.names):
             values = "".join(f"  {column[i]:>{width}.6g}" for column, width in shown)
             lines.append(f"{name:<{first}}{values}")
-        return "\n".join([*lines, *(f"{s.label}: least {s.minimises}" for s in self.choices)])
+        return "\n".join([*lines, *(f"{s.label}: least {s.minimizes}" for s in self.choices)])
 
 
 def splits(

@@ -12,13 +12,16 @@ With ẋ = N v + n₀ (Blajer 1992, (2.1)), a constraint is differentiated as of
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from zwang.formulations.linear import matvec, transpose
+from zwang.keywords import no_longer
 from zwang.terms import FloatArray
 
-__all__ = ["integrable", "position_rows", "stabilised_rhs", "velocity_rows", "violated"]
+__all__ = ["integrable", "position_rows", "stabilized_rhs", "velocity_rows", "violated"]
 
 
 def position_rows(
@@ -77,7 +80,7 @@ def violated(residual: ArrayLike, scale: ArrayLike, tolerance: float = 1e-9) -> 
     return np.abs(np.asarray(residual, float)) > tolerance * np.asarray(scale, float)
 
 
-def stabilised_rhs(
+def stabilized_rhs(
     rhs: ArrayLike, residual: ArrayLike, rate: ArrayLike, *, frequency: float
 ) -> FloatArray:
     """b − 2ω ḟ − ω² f: violations f of position-level rows decay as in f̈ + 2ω ḟ + ω² f = 0.
@@ -106,3 +109,7 @@ def integrable(row_jacobians: ArrayLike, tolerance: float = 1e-9) -> np.ndarray:
     J = np.asarray(row_jacobians, float)
     skew = np.linalg.norm(J - transpose(J), axis=(-2, -1))
     return skew <= tolerance * np.linalg.norm(J, axis=(-2, -1))
+
+
+def __getattr__(name: str) -> Any:
+    no_longer("module 'zwang.formulations.rows'", name, {"stabilised_rhs": "stabilized_rhs"})

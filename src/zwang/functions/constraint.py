@@ -37,13 +37,13 @@ class Constraint:
     ----------
     level : what the functions state; ``"detect"`` leaves it to what they turn out to depend on.
     functions : φ or ψ alone, or A and b.
-    stabilise : names of the parameters k₁, k₂ with which φ̈ + k₁ φ̇ + k₂ φ = 0, or ψ̇ + k₁ ψ = 0,
+    stabilize : names of the parameters k₁, k₂ with which φ̈ + k₁ φ̇ + k₂ φ = 0, or ψ̇ + k₁ ψ = 0,
         takes the place of the constraint, or None.
     """
 
     level: Level
     functions: tuple[Callable[..., Any], ...]
-    stabilise: tuple[str, str] | None = None
+    stabilize: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
         for function in self.functions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,7 @@ __all__ = [
     "Event",
     "SetParameters",
     "Switch",
+    "Watched",
     "bounce",
     "event",
     "events_of",
@@ -73,6 +74,10 @@ class Event:
     direction: int = 0
     actions: tuple[Action, ...] = field(default=("record",))
     at: float = 0.0
+
+
+#: What may be watched for: an event, or a function or name that is recorded where it is zero.
+Watched: TypeAlias = Event | Callable[..., Any] | str
 
 
 def event(

@@ -364,9 +364,9 @@ def _block(name: str, constraint: Constraint, s: State, nv: int, moving: Mapping
         e = vector(what, call(what, function, available))
     _require_dependence(what, level, e, s)
     found = rows(level, e, s)
-    if constraint.stabilise is None:
+    if constraint.stabilize is None:
         return found
-    return stabilised(found, *(expression(moving["p"][name]) for name in constraint.stabilise))
+    return stabilised(found, *(expression(moving["p"][name]) for name in constraint.stabilize))
 
 
 def _acceleration_rows(what: str, e: casadi.SX, a: casadi.SX) -> Rows:

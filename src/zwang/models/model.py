@@ -17,15 +17,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.errors import DamageError, InputError, ModelError, StoreError, ZwangError
+from zwang.keywords import known_keywords
 from zwang.paths import path_of
 from zwang.run.store import companion
 from zwang.state import State
 
 if TYPE_CHECKING:
     from zwang.functions.assembly.result import Assembly
-    from zwang.functions.event import Event
+    from zwang.functions.event import Event, Watched
     from zwang.mechanism import Mechanism
     from zwang.models.document import Item
+    from zwang.progress import Report
     from zwang.run.run import Run
     from zwang.system import System
 
@@ -135,17 +137,81 @@ class Model:
             q, velocities, _, _ = system.arguments(wanted.q, v, wanted.t, values)
         return State(np.array(q), np.array(velocities), wanted.t)
 
-    def simulate(self, state: Any = None, **choices: Any) -> Run:
+    @known_keywords(renamed={"state": "q"})
+    def simulate(
+        self,
+        q: Any = None,
+        v: Any = None,
+        *,
+        until: float | None = None,
+        start: float | None = None,
+        tolerance: float | None = None,
+        integrator: str | None = None,
+        drift: str | None = None,
+        baumgarte: float | None = None,
+        step: float | None = None,
+        largest_step: float | None = None,
+        spectral_radius: float | None = None,
+        formulation: str | None = None,
+        on_singular: str | None = None,
+        coordinates: str | None = None,
+        save: Any = None,
+        scales: Mapping[str, float] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        events: Mapping[str, Watched] | None = None,
+        inactive: Iterable[str] | str | None = None,
+        store: str | PathLike[str] | None = None,
+        store_every: float | None = None,
+        progress: bool | Report | None = None,
+        certify: bool | float | None = None,
+    ) -> Run:
         """Integrate the motion as the file says; arguments replace what it says.
+
+        All are those of `zwang.System.simulate`; what is not given, or None, is as the file says,
+        and as there where it says nothing. A run that is stored or saved takes the file with it, so
+        that ``read_model(folder)`` gives the model again.
 
         Parameters
         ----------
-        state : start in place of that of the file.
-        choices : of `zwang.System.simulate`. A run that is stored or saved takes the file with it,
-            so that ``read_model(folder)`` gives the model again.
+        q, v : start, or one state in place of both; that of the file if not given.
+        until : end of the simulation [s].
+        start : time of the start [s], unless the state knows it.
+        tolerance, integrator, drift, baumgarte, step, largest_step, spectral_radius : how the
+            motion is integrated.
+        formulation, on_singular, coordinates : how equations are solved, and in what.
+        save : ``"steps"`` for every accepted step, an interval [s] or the times.
+        scales : name → size below which the error of a coordinate or velocity counts as absolute.
+        parameters : name → value in place of that of the file.
+        events : in place of all those of the file; an empty dictionary for none.
+        inactive : constraints that do not act at the start.
+        store, store_every : path of a new folder to write the run to, and seconds between commits.
+        progress, certify : what is told on the way, and whether accelerations are certified.
         """
         from zwang.simulate import simulate
 
+        choices = {
+            "until": until,
+            "start": start,
+            "tolerance": tolerance,
+            "integrator": integrator,
+            "drift": drift,
+            "baumgarte": baumgarte,
+            "step": step,
+            "largest_step": largest_step,
+            "spectral_radius": spectral_radius,
+            "formulation": formulation,
+            "on_singular": on_singular,
+            "coordinates": coordinates,
+            "save": save,
+            "scales": scales,
+            "events": events,
+            "inactive": inactive,
+            "store": store,
+            "store_every": store_every,
+            "progress": progress,
+            "certify": certify,
+        }
+        choices = {name: value for name, value in choices.items() if value is not None}
         given = {"until": self.simulation.until, **self.simulation.choices, **choices}
         if given["until"] is None:
             raise ModelError(
@@ -155,24 +221,46 @@ class Model:
                 found="no end of the simulation",
                 expected="until = … in [simulation], or simulate(until=…)",
             )
-        if "parameters" in choices:
-            given["parameters"] = {
-                **self.simulation.choices.get("parameters", {}),
-                **choices["parameters"],
-            }
+        if parameters is not None:
+            choices["parameters"] = parameters
+            given["parameters"] = {**self.simulation.choices.get("parameters", {}), **parameters}
         given.setdefault("events", self.events)
-        if state is None:
-            state = self.start(given.get("parameters"))
-        companions = None if given.get("store") is None else self._companions()
+        if q is None:
+            q = self.start(given.get("parameters"))
+        companions = None if store is None else self._companions()
         with self.telling("simulation", given=choices):
-            run = simulate(self.system, state, companions=companions, **given)
+            run = simulate(self.system, q, v, companions=companions, **given)
         return run if companions else replace(run, companions=self._companions)
 
-    def resume(self, path: str | PathLike[str], **choices: Any) -> Run:
-        """Go on with a stored run of this model; see `zwang.resume`."""
+    @known_keywords()
+    def resume(
+        self,
+        path: str | PathLike[str],
+        *,
+        events: Mapping[str, Watched] | None = None,
+        store_every: float = 1.0,
+        progress: bool | Report | None = None,
+        certify: bool | float = False,
+    ) -> Run:
+        """Go on with a stored run of this model; see `zwang.resume`.
+
+        Parameters
+        ----------
+        path : of ``simulate(…, store=path)``.
+        events : those it was made with, of the file if not given.
+        store_every : seconds between commits.
+        progress, certify : as in `zwang.System.simulate`.
+        """
         from zwang.runs import resume
 
-        return resume(path, self.system, events=self.events, **choices)
+        return resume(
+            path,
+            self.system,
+            events=self.events if events is None else events,
+            store_every=store_every,
+            progress=progress,
+            certify=certify,
+        )
 
     @contextmanager
     def telling(self, table: str, given: Iterable[str] = ()) -> Iterator[None]:

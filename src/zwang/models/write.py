@@ -18,6 +18,7 @@ from zwang.bodies import inertia as shapes
 from zwang.bodies.described import Call
 from zwang.bodies.handles import MarkerHandle
 from zwang.bodies.inertia import Inertia, Shape, direction
+from zwang.bodies.joint_methods import NUMBERS
 from zwang.bodies.mesh import MeshFile
 from zwang.errors import InputError, shown
 from zwang.functions.event import Bounce, SetParameters, Switch
@@ -143,9 +144,11 @@ class _Writer:
     def _coordinate(self, _: str, given: Tables) -> Tables:
         return _all_numbers(given)
 
-    def _joint(self, _: str, given: Tables) -> Tables:
+    def _joint(self, what: str, given: Tables) -> Tables:
         entries = {"type": given["kind"], "bodies": [_name(given["a"]), _name(given["b"])]}
-        numbers = given.get("numbers", {})
+        numbers = {name: given[name] for name in NUMBERS if name in given}
+        if callable(numbers.get("length")):
+            raise _no_expression(f"length of {what}")
         if "pressure_angle" in numbers and numbers["pressure_angle"] is None:
             entries["pressure_angle"] = False
         return entries | _placed(given) | _all_numbers(numbers)

@@ -163,7 +163,7 @@ class StoredRun(Run):
             "finished": last["finished"],
             "settings": settings_of(header),
             "segments": tuple(segments),
-            "counts": Counts(**last.get("counts", {})),
+            "counts": Counts.of(last.get("counts", {})),
             "between": between,
             "again": again,
             "watched": dict(watched or {}),

@@ -15,20 +15,28 @@ from zwang.errors import InputError, UnknownNameError, shown
 from zwang.formulations.lazy import computed_once
 from zwang.formulations.linear import dot, transpose_matvec
 from zwang.integrators.settings import Settings
+from zwang.keywords import known_keywords, no_longer
 from zwang.run.by_elements import ByElements
 from zwang.solution import Solution
 from zwang.state import Residuals, State
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
-    from zwang.functions.event import Event
+    from pathlib import Path
+
+    from zwang.functions.event import Event, Watched
     from zwang.run.bodies import BodyMotion, Reaction
     from zwang.run.certificate import RunCertificate
     from zwang.run.ledger import Work
     from zwang.run.views import ErrorEstimate
     from zwang.system import System
+    from zwang.view.page import View
 
 __all__ = ["Beginning", "Counts", "EventRecord", "RankChange", "Run", "Segment"]
+
+
+#: Old names of counts.
+_RENAMED = {"factorisations": "factorizations"}
 
 
 @dataclass(frozen=True)
@@ -76,7 +84,7 @@ class RankChange:
 class Counts:
     """Work done: accepted and rejected steps, evaluations of v̇, projections.
 
-    For implicit integrators also evaluations of the Jacobian and factorisations with it.
+    For implicit integrators also evaluations of the Jacobian and factorizations with it.
     """
 
     steps: int = 0
@@ -84,7 +92,7 @@ class Counts:
     evaluations: int = 0
     projections: int = 0
     jacobians: int = 0
-    factorisations: int = 0
+    factorizations: int = 0
 
     def __add__(self, other: Counts) -> Counts:
         return self.plus(vars(other).values())
@@ -92,6 +100,14 @@ class Counts:
     def plus(self, more: Iterable[int]) -> Counts:
         """With so many more of each, in this order."""
         return Counts(*map(add, vars(self).values(), more))
+
+    @classmethod
+    def of(cls, plain: Mapping[str, int]) -> Counts:
+        """From plain values, by the names they have or had."""
+        return cls(**{_RENAMED.get(name, name): count for name, count in plain.items()})
+
+    def __getattr__(self, name: str) -> Any:
+        no_longer("Counts", name, _RENAMED)
 
 
 @dataclass(frozen=True)
@@ -233,32 +249,89 @@ class Run:
 
         return plot(self, names, against)
 
-    def draw(self, t: float | None = None, **drawing: Any) -> Any:
-        """A still of a mechanism at a time, the start by default, as a Matplotlib figure.
+    @known_keywords()
+    def draw(
+        self,
+        t: float | None = None,
+        *,
+        axes: Any = None,
+        traces: Sequence[str] | Mapping[str, Any] | None = None,
+        forces: bool = False,
+        azimuth: float | None = None,
+        elevation: float | None = None,
+    ) -> Any:
+        """A still of a mechanism at a time, as a Matplotlib figure.
 
         Parameters
         ----------
-        drawing : ``axes=`` of a figure to draw into; ``traces=`` bodies that leave a trace, or body
-            → point of it; ``forces=True`` for arrows of reactions and applied forces; ``azimuth=``
-            and ``elevation=`` of the eye [rad].
+        t : when [s]; the start by default.
+        axes : of a figure to draw into.
+        traces : bodies whose center of mass leaves a trace, or body → point of it.
+        forces : whether reactions and applied forces are drawn as arrows.
+        azimuth, elevation : of the eye [rad].
         """
         from zwang.view.plots import draw
 
-        return draw(self, t, **drawing)
+        return draw(
+            self,
+            t,
+            axes=axes,
+            traces=traces,
+            forces=forces,
+            azimuth=azimuth,
+            elevation=elevation,
+        )
 
-    def animate(self, path: str | PathLike[str], **drawing: Any) -> Any:
+    @known_keywords()
+    def animate(
+        self,
+        path: str | PathLike[str],
+        *,
+        fps: int = 30,
+        speed: float = 1.0,
+        size: tuple[int, int] = (720, 720),
+        traces: Sequence[str] | Mapping[str, Any] | None = None,
+        forces: bool = True,
+        azimuth: float | None = None,
+        elevation: float | None = None,
+    ) -> Path:
         """Write a video, ``.mp4`` or ``.gif`` (extra `plot`), and return its path.
 
         Parameters
         ----------
-        drawing : ``fps=30``, ``speed=1.0`` of time, ``size=(720, 720)`` in pixels, and what `draw`
-            takes.
+        path : of the video.
+        fps : pictures a second.
+        speed : seconds of the motion in one of the video.
+        size : width and height in pixels.
+        traces, forces, azimuth, elevation : as for `draw`.
         """
         from zwang.view.plots import animate
 
-        return animate(self, path, **drawing)
+        return animate(
+            self,
+            path,
+            fps=fps,
+            speed=speed,
+            size=size,
+            traces=traces,
+            forces=forces,
+            azimuth=azimuth,
+            elevation=elevation,
+        )
 
-    def report(self, path: str | PathLike[str], **drawing: Any) -> Any:
+    @known_keywords()
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        title: str | None = None,
+        overwrite: bool = False,
+        frames: int | None = None,
+        start: float | None = None,
+        end: float | None = None,
+        traces: Sequence[str] | Mapping[str, Any] | None = None,
+        forces: bool = True,
+    ) -> Path:
         """Write one HTML file with the motion to play and the account of the run; gives its path.
 
         It needs no extra and no network: it opens from disk.
@@ -266,23 +339,59 @@ class Run:
         Parameters
         ----------
         path : an earlier report there is replaced; anything else with ``overwrite=True`` alone.
-        drawing : ``title=``, ``overwrite=``, ``frames=`` of the animation, ``start=`` and ``end=``
-            of it [s], ``traces=`` as for `draw`.
+        title : heading; the mechanism's size by default.
+        overwrite : whether anything but a report may be replaced.
+        frames : how many pictures the animation has.
+        start, end : of the animation [s], those of the run by default.
+        traces : as for `draw`; the body that gets about most by default.
+        forces : whether the animation has reactions and applied forces.
         """
         from zwang.view.report import report
 
-        return report(self, path, **drawing)
+        return report(
+            self,
+            path,
+            title=title,
+            overwrite=overwrite,
+            frames=frames,
+            start=start,
+            end=end,
+            traces=traces,
+            forces=forces,
+        )
 
-    def view(self, *others: Run, **choices: Any) -> Any:
+    @known_keywords()
+    def view(
+        self,
+        *others: Run,
+        host: str = "127.0.0.1",
+        port: int = 8080,
+        live: bool | Mapping[str, tuple[float, float]] = False,
+        events: Mapping[str, Watched] | None = None,
+        follow: str | None = None,
+        plot: str | Sequence[str] = (),
+        frames: int | None = None,
+        start: float | None = None,
+        end: float | None = None,
+        traces: Sequence[str] | Mapping[str, Any] | None = None,
+        forces: bool = True,
+    ) -> View:
         """Serve a page in three dimensions (extra `view`) and return it; `.address` tells where.
 
         Parameters
         ----------
         others : runs laid over this one, for comparison.
-        choices : ``host="127.0.0.1"``, ``port=8080`` (the next free one if taken), ``plot=``
-            channels, ``follow=`` a body, ``traces=`` as for `draw`, ``frames=``; ``live=True`` to
-            go on simulating while looking, ``live={"L": (0.5, 2.0)}`` with sliders for these
-            parameters, ``events=`` as in `simulate`.
+        host, port : where to listen, this machine alone by default; the next free port if it is
+            taken.
+        live : True to go on simulating while looking, ``{"L": (0.5, 2.0)}`` with sliders for these
+            parameters.
+        events : of a live motion, as in `simulate`.
+        follow : a body that the camera goes along with.
+        plot : channels drawn from the start.
+        frames : how many pictures there are.
+        start, end : of what is shown [s], those of the run by default.
+        traces : as for `draw`; the last body by default.
+        forces : whether reactions and applied forces are shown.
 
         Examples
         --------
@@ -291,7 +400,21 @@ class Run:
         """
         from zwang.view.page import view
 
-        return view(self, *others, **choices)
+        return view(
+            self,
+            *others,
+            host=host,
+            port=port,
+            live=live,
+            events=events,
+            follow=follow,
+            plot=plot,
+            frames=frames,
+            start=start,
+            end=end,
+            traces=traces,
+            forces=forces,
+        )
 
     # --- trust ------------------------------------------------------------------------------------
 

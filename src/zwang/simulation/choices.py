@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
 from math import isfinite
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = [
     "UNREMARKABLE",
     "choices_of",
-    "require_known",
     "require_law",
     "require_pause",
     "require_position",
@@ -128,13 +127,6 @@ def require_pause(store_every: Any) -> None:
     """Refuse what is no time between commits."""
     if not _number("store_every", store_every) >= 0.0:
         raise InputError("store_every", found=repr(store_every), expected="seconds, not negative")
-
-
-def require_known(function: str, given: Iterable[str], known: Sequence[str]) -> None:
-    """Refuse an argument that a function does not have, by name."""
-    for name in given:
-        if name not in known:
-            raise UnknownNameError(f"argument of {function}", name, known)
 
 
 def _chosen(what: str, name: str, known: type[Choice]) -> Choice:

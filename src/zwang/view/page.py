@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from zwang.errors import InputError, UnknownNameError, ZwangError
+from zwang.functions.event import Watched
 from zwang.run.run import Run
 from zwang.state import State
 from zwang.view.channels import channel_names, single
@@ -46,10 +47,14 @@ def view(
     host: str = "127.0.0.1",
     port: int = 8080,
     live: bool | Limits = False,
-    events: Mapping[str, Any] | None = None,
+    events: Mapping[str, Watched] | None = None,
     follow: str | None = None,
     plot: str | Sequence[str] = (),
-    **drawing: Any,
+    frames: int | None = None,
+    start: float | None = None,
+    end: float | None = None,
+    traces: Sequence[str] | Mapping[str, Any] | None = None,
+    forces: bool = True,
 ) -> View:
     """Serve a page with a run, and others laid over it, and return at once.
 
@@ -62,17 +67,22 @@ def view(
     events : of a live motion, as the run was made with.
     follow : a body that the camera goes along with.
     plot : channels drawn from the start; others can be chosen on the page.
-    drawing : `frames`, `start`, `end`, `traces`, as for `zwang.view.scene.scene_of`.
+    frames, start, end, forces : as for `zwang.view.scene.scene_of`.
+    traces : the same; the last body by default.
     """
     names = (plot,) if isinstance(plot, str) else tuple(plot)
     for name in names:
         single(run, name)  # tells an unknown name before a server starts
     sliders = slider_limits(run, wanted=live)
-    choices = {"traces": _last_body(run), **drawing}
-    motion = None if live is False else Live(run, events or {}, choices)
-    first = scene_of(run, **choices) if motion is None else motion.begin()
+    drawing: dict[str, Any] = {"frames": frames, "start": start, "end": end, "forces": forces}
+
+    def traced(r: Run) -> dict[str, Any]:
+        return {**drawing, "traces": _last_body(r) if traces is None else traces}
+
+    motion = None if live is False else Live(run, events or {}, traced(run))
+    first = scene_of(run, **traced(run)) if motion is None else motion.begin()
     _track(first, follow)
-    scenes = [first, *(scene_of(r, **{"traces": _last_body(r), **drawing}) for r in others)]
+    scenes = [first, *(scene_of(r, **traced(r)) for r in others)]
     page = View(PageServer(host, port), scenes, names, motion, sliders)
     page.follow(follow)
     return page

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,7 +71,7 @@ def draw(
     t: float | None = None,
     *,
     axes: Any = None,
-    traces: Any = None,
+    traces: Sequence[str] | Mapping[str, Any] | None = None,
     forces: bool = False,
     azimuth: float | None = None,
     elevation: float | None = None,
@@ -148,7 +148,7 @@ def animate(
     fps: int = 30,
     speed: float = 1.0,
     size: tuple[int, int] = (720, 720),
-    traces: Any = None,
+    traces: Sequence[str] | Mapping[str, Any] | None = None,
     forces: bool = True,
     azimuth: float | None = None,
     elevation: float | None = None,

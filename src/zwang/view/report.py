@@ -6,7 +6,7 @@ The file holds everything and asks for nothing: it opens from disk, without a ne
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
@@ -59,7 +59,11 @@ def report(
     *,
     title: str | None = None,
     overwrite: bool = False,
-    **drawing: Any,
+    frames: int | None = None,
+    start: float | None = None,
+    end: float | None = None,
+    traces: Sequence[str] | Mapping[str, Any] | None = None,
+    forces: bool = True,
 ) -> Path:
     """Write the report of a run.
 
@@ -68,7 +72,8 @@ def report(
     path : of the HTML file; an earlier report there is replaced.
     title : heading; the mechanism's size by default.
     overwrite : whether anything else there may be replaced.
-    drawing : `frames`, `start`, `end`, `traces`, as for `zwang.view.scene.scene_of`.
+    frames, start, end, forces : as for `zwang.view.scene.scene_of`.
+    traces : the same; the body that gets about most by default.
     """
     target = path_of(path, "report")
     if target.exists() and not overwrite and not _is_report(target):
@@ -78,7 +83,9 @@ def report(
             expected="a new file, or an earlier report",
             advice="Choose another name; overwrite=True (--force at the command line) replaces it.",
         )
-    text = report_html(run, title=title, **drawing)
+    text = report_html(
+        run, title=title, frames=frames, start=start, end=end, traces=traces, forces=forces
+    )
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(text, encoding="utf-8")
     return target
@@ -93,13 +100,23 @@ def _is_report(path: Path) -> bool:
         return False
 
 
-def report_html(run: Run, *, title: str | None = None, **drawing: Any) -> str:
+def report_html(
+    run: Run,
+    *,
+    title: str | None = None,
+    frames: int | None = None,
+    start: float | None = None,
+    end: float | None = None,
+    traces: Sequence[str] | Mapping[str, Any] | None = None,
+    forces: bool = True,
+) -> str:
     """The report as text."""
     if hasattr(run.system, "parts"):
-        scene = scene_of(run, **{"traces": _farthest(run), **drawing})
+        shown = _farthest(run) if traces is None else traces
+        scene = scene_of(run, frames=frames, start=start, end=end, traces=shown, forces=forces)
         page = _Page(run, scene.run, scene)
     else:
-        times = frame_times(run, drawing.get("frames"), drawing.get("start"), drawing.get("end"))
+        times = frame_times(run, frames, start, end)
         page = _Page(run, sampled(run, times), None)
     head = title or page.default_title
     return f"""<!doctype html>

@@ -1,0 +1,118 @@
+"""Arguments by name: what a call does not know, or knows by another name, is told in a sentence.
+
+Public calls write out all that they take, so that ``help`` and editors show it; Python's own
+`TypeError` for a slip of the pen gives way to an error that lists the names, and gives the new one
+where a name has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from typing import Any, NoReturn, ParamSpec, TypeVar
+
+from zwang.errors import InputError, UnknownNameError
+
+__all__ = ["Names", "known_keywords", "no_longer", "require_keywords"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: What a call is about, by the arguments it was given: "screw joint 'nut'".
+Subject = Callable[[tuple[Any, ...], Mapping[str, Any]], str]
+
+
+class Names:
+    """Names of a function's arguments.
+
+    Attributes
+    ----------
+    function : what it is called.
+    all : all of them but ``self``, those that are given by name alone first.
+    known : the same and ``self``, to be looked up.
+    needed : those that are given by name and have no default.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        code: Any = function.__code__
+        by_place = code.co_varnames[: code.co_argcount]
+        by_name = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+        self.function = function.__name__
+        self.all = (*by_name, *(name for name in by_place if name != "self"))
+        self.known = frozenset((*by_name, *by_place))
+        self.needed = frozenset(by_name) - frozenset(function.__kwdefaults__ or ())
+
+
+def known_keywords(
+    *,
+    about: Subject | None = None,
+    renamed: Mapping[str, str] | None = None,
+    refused: Mapping[str, str] | None = None,
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Let a function refuse arguments that it does not know in a sentence.
+
+    Parameters
+    ----------
+    about : tells what a call is about, where the function's name does not.
+    renamed : old name → new name.
+    refused : name that one might expect → what to do in its place.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        names = Names(function)
+
+        @wraps(function)
+        def calling(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                return function(*args, **kwargs)
+            except TypeError:  # looked at only then: calls in loops pay nothing for it
+                what = about(args, kwargs) if about else ""
+                require_keywords(names, kwargs, what, renamed, refused)
+                raise
+
+        return calling
+
+    return decorate
+
+
+def require_keywords(
+    names: Names,
+    given: Iterable[str],
+    what: str = "",
+    renamed: Mapping[str, str] | None = None,
+    refused: Mapping[str, str] | None = None,
+) -> None:
+    """Refuse what is not among the names of a function's arguments, or is missing there.
+
+    Any error that is being handled is Python's own about the same, and not told.
+    """
+    argument = f"{what}, argument" if what else f"argument of {names.function}"
+    for name in given:
+        if name in names.known:
+            continue
+        if renamed and name in renamed:
+            raise InputError(
+                argument,
+                found=f"{name!r}, the name it had",
+                expected=f"{renamed[name]!r}",
+                advice=f"Write {renamed[name]}= in its place.",
+            ) from None
+        if refused and name in refused:
+            advice = refused[name]
+            raise InputError(argument, found=repr(name), expected="none", advice=advice) from None
+        raise UnknownNameError(argument, name, names.all) from None
+    for name in names.all:
+        if name in names.needed and name not in given:
+            number = ", a number" if what else ""
+            raise InputError(
+                what or names.function, found=f"no {name}", expected=f"{name}={number}"
+            ) from None
+
+
+def no_longer(owner: str, name: str, renamed: Mapping[str, str]) -> NoReturn:
+    """Refuse an attribute that there is none of; for ``__getattr__`` of what has changed names."""
+    if name in renamed:
+        message = f"{owner} has no {name!r}: it is called {renamed[name]!r} now"
+    else:
+        message = f"{owner} has no attribute {name!r}"
+    raise AttributeError(message)
