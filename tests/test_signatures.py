@@ -18,6 +18,7 @@ from zwang.cli.app import app
 from zwang.control import program
 from zwang.diagnosis.splits import Split
 from zwang.formulations import rows
+from zwang.functions.constraint import Constraint
 from zwang.integrators.settings import METHODS, Coordinates, Drift, OnSingular
 from zwang.mechanism_system import MechanismSystem
 from zwang.models.schema import schema
@@ -27,7 +28,7 @@ from zwang.view import page, plots, report
 CHANGELOG = (Path(__file__).resolve().parents[1] / "CHANGELOG.md").read_text(encoding="utf-8")
 
 #: What is public though it is not in `zwang.__all__`: it is returned, or a module of `zwang`.
-FURTHER = [MechanismSystem, ensemble.Runs, Counts, zw.library, zw.inertia, zw.rotation]
+FURTHER = [MechanismSystem, ensemble.Runs, Counts, Constraint, zw.library, zw.inertia, zw.rotation]
 
 #: Calls whose further names are the user's own, or those of what they name.
 OPEN = {
@@ -335,6 +336,7 @@ RENAMED = {
     ),
     ("run.counts.factorisations", "factorizations"): lambda: Counts().factorisations,
     ("Split.minimises", "minimizes"): lambda: Split("a", "b", np.zeros(1)).minimises,
+    ("Constraint.stabilise", "stabilize"): lambda: zw.position(lambda q: q[0]).stabilise,
     ("zwang.formulations.rows.stabilised_rhs", "stabilized_rhs"): lambda: rows.stabilised_rhs,
     ("Mechanism.simulate(start=state)", "q"): lambda: rod()[0].simulate(
         start=zw.State(np.zeros(7), np.zeros(6), 0.0), until=1.0

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from zwang.errors import InputError, shown
+from zwang.keywords import no_longer
 
 __all__ = [
     "Constraint",
@@ -53,6 +54,9 @@ class Constraint:
                     found=shown(function),
                     expected="a function, such as lambda q, t, p: q[0] - p.L",
                 )
+
+    def __getattr__(self, name: str) -> Any:
+        no_longer("Constraint", name, {"stabilise": "stabilize"})
 
 
 def named_constraint(kind: str, name: str, given: Any) -> Constraint:
