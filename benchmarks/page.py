@@ -132,7 +132,7 @@ def _summary(found: dict[str, Any]) -> str:
         gain = f"{figures(min(others) / times[OURS], 2)} ×" if others else "–"
         rows.append([SUMMARY.get(name, name), f"**{milliseconds(times[OURS])}**", *cells, gain])
     peers = [engine for engine in STEPPED if engine != OURS]
-    return markdown(["", OURS, *peers, "fastest other / Zwang"], rows)
+    return markdown(["", OURS, *peers, "ratio"], rows)
 
 
 def _works(found: dict[str, Any]) -> str:
