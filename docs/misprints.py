@@ -20,17 +20,17 @@ PLACEHOLDER = "<!-- misprints -->"
 #: Kinds of entries, in the order of the page: heading and a sentence about them.
 KINDS = {
     "numbers": (
-        "What changes numbers",
-        "As it stands the formula gives wrong numbers, by author, printer or scanner.",
+        "Misprints that change results",
+        "The printed formula gives wrong numbers, whether by author, printer or scanner.",
     ),
     "marks": (
         "Lost marks",
-        "A dot, accent, prime, index or font was lost; the meaning is not in doubt.",
+        "A dot, accent, prime, index or font is missing; the meaning is not in doubt.",
     ),
-    "words": ("References and words", "Wrong references, and words that say something else."),
+    "words": ("References and words", "Wrong references, and statements that mean something else."),
     "conditions": (
         "Conditions",
-        "Right under a condition that is not stated, or that a program must know.",
+        "Correct under a condition that is not stated, or that a program must respect.",
     ),
 }
 

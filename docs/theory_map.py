@@ -82,7 +82,7 @@ def load(path: Path = MAP_FILE) -> TheoryMap:
 
 
 def resolve(dotted: str) -> Any:
-    """Import what a dotted name stands for; ``LookupError`` says which part is missing.
+    """Import what a dotted name stands for; ``LookupError`` reports which part is missing.
 
     A field of a dataclass counts as resolved although the class itself has no such attribute.
     """
@@ -195,7 +195,7 @@ def index(theory: TheoryMap) -> str:
     for source in theory.sources:
         rows = [row for row in theory.rows if row.id.startswith(source.prefix)]
         page = PAGES[source.prefix]
-        lines += [f"## {source.short}", "", f"{source.citation} [All rows]({page}).", ""]
+        lines += [f"## {source.short}", "", f"{source.citation} [All entries]({page}).", ""]
         found = where_found(rows)
         links = [
             f"[{number}]({page}#{found[number]})" for number in documents().get(source.prefix, [])
@@ -245,15 +245,15 @@ def _section(
     functions = ", ".join(f"[`{_short(name)}`][{anchor(name)}]" for name in row.offers)
     if row.later:
         functions = functions or f"*comes with {row.later}*"
-    lines += [f"Offered by {functions}.", ""]
+    lines += [f"Implemented by {functions}.", ""]
     if wrong:
         links = ", ".join(f"[{_plain(m.place)}](misprints.md#{m.anchor})" for m in wrong)
-        lines += [f"Not as printed: {links}.", ""]
+        lines += [f"Misprint: {links}.", ""]
     if snippet is not None:
         lines += ["```python", snippet.code, "```", "", "```text", snippet.prints, "```", ""]
     if tests:
         claims = "; ".join(_claim(test) for test in tests)
-        lines += [f"<small>Proved by: {claims}.</small>", ""]
+        lines += [f"<small>Verified by: {claims}.</small>", ""]
     return "\n".join(lines)
 
 

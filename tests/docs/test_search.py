@@ -1,0 +1,104 @@
+"""The navigation is short, and search works on pages opened from disk, without a network."""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIG = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+#: Entries that a newcomer may see at once.
+MOST_ENTRIES = 12
+PAGES = {
+    "index.md": "# Home\n\nNothing of interest.\n",
+    "rows.md": "# Equations\n\n## BL-43 · (6.14)–(6.16)\n\nEquations (6.14) (6.15) (6.16).\n",
+    "doors.md": "# Doors\n\nA door on three hinges has redundant constraints.\n",
+}
+
+
+def test_a_newcomer_sees_few_entries():
+    assert len(CONFIG["nav"]) <= MOST_ENTRIES
+    # Either of these would open all sections at once.
+    assert not {"navigation.expand", "navigation.sections"} & set(CONFIG["theme"]["features"])
+
+
+def test_search_loads_nothing_from_elsewhere():
+    assert "offline" in CONFIG["plugins"]
+    scripts = CONFIG["extra"]["polyfills"]
+    # By this name the plugin takes ours in place of one that it would fetch from the network.
+    assert any("iframe-worker" in script for script in scripts)
+    assert all((ROOT / "docs" / script).is_file() for script in scripts)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A small site with the theme, the scripts and the search settings of ours."""
+    pytest.importorskip("material", reason="the docs extra is not installed")
+    folder = tmp_path_factory.mktemp("site")
+    for name, text in PAGES.items():
+        (folder / "docs").mkdir(exist_ok=True)
+        (folder / "docs" / name).write_text(text, encoding="utf-8")
+    shutil.copytree(ROOT / "docs" / "javascripts", folder / "docs" / "javascripts")
+    kept = {key: CONFIG[key] for key in ("site_name", "theme", "extra", "use_directory_urls")}
+    search = [p for p in CONFIG["plugins"] if p == "offline" or "search" in p]
+    (folder / "mkdocs.yml").write_text(
+        yaml.safe_dump({**kept, "plugins": search}, allow_unicode=True), encoding="utf-8"
+    )
+    subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--quiet"],
+        cwd=folder,
+        check=True,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+    )
+    return folder / "site"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    pytest.importorskip("websockets", reason="the browser is driven over websockets (extra view)")
+    spec = importlib.util.spec_from_file_location(
+        "chromium_for_search", ROOT / "tests" / "view" / "chromium.py"
+    )
+    chromium = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(chromium)
+    if chromium.executable() is None:
+        pytest.skip("no Chromium or Chrome on this machine")
+    try:
+        found = chromium.Browser(tmp_path_factory.mktemp("browser"))
+    except (AssertionError, OSError, TimeoutError) as error:
+        pytest.skip(f"the browser of this machine does not start without a window: {error}")
+    yield found
+    found.close()
+
+
+def results(browser, address):
+    """Titles and addresses of what a search finds, as soon as there are any."""
+    browser.open(address)
+    links = "document.querySelectorAll('.md-search-result__item a.md-search-result__link')"
+    end = time.monotonic() + 60.0
+    while not browser.evaluate(f"{links}.length"):
+        assert time.monotonic() < end, "the search has no result"
+        time.sleep(0.05)
+    return browser.evaluate(f"[...{links}].map(link => link.href)")
+
+
+@pytest.mark.parametrize(
+    ("query", "page"), [("redundant", "doors.html"), ("(6.15)", "rows.html"), ("6.15", "rows.html")]
+)
+def test_search_works_from_disk(site, browser, query, page):
+    first = results(browser, f"{(site / 'index.html').as_uri()}?q={query}")[0]
+    assert page in first
+    assert not browser.errors
+
+
+def test_pages_fetch_nothing_from_the_network(site):
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert 'src="http' not in text
+        assert "unpkg.com" not in text
