@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import zwang as zw
-from zwang.kernels import cache
+from zwang.codegen import cache
 
 __all__ = ["CASES", "bicycle", "cart_pendulum", "derivations"]
 

@@ -24,12 +24,12 @@ import casadi
 import numpy as np
 from numba import njit
 
-from zwang import kernels
-from zwang.kernels.call import call
-from zwang.kernels.emit import assemble
-from zwang.kernels.expression import read
-from zwang.kernels.jit import loop
-from zwang.kernels.llvm import host, load, object_code
+from zwang import codegen
+from zwang.codegen.call import call
+from zwang.codegen.emit import assemble
+from zwang.codegen.expression import read
+from zwang.codegen.jit import loop
+from zwang.codegen.llvm import host, load, object_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -273,7 +273,7 @@ def right_hand_side(
     """Time of one evaluation, in nanoseconds, by each way; they must agree."""
     size = function.nnz_out(0)
     wide_inputs = [np.repeat(array[:, None], LANES, axis=1) for array in inputs]
-    scalar, wide = kernels.compile(function), kernels.compile(function, lanes=LANES)
+    scalar, wide = codegen.compile(function), codegen.compile(function, lanes=LANES)
     scalar_work, wide_work = scalar.work(), wide.work()
     results: dict[str, Any] = {name: np.zeros(size) for name in ("compiled", "machine", "dense")}
     results["lanes"] = np.zeros((size, LANES))
@@ -330,10 +330,10 @@ def build_once() -> None:
     """In a process of its own: build the four-bar, evaluate it once, print the CPU time."""
     p = np.array([1.0, 2.0, 1.8, 1.0, 2.0, 1.5, 9.81, 2.2])
     start = time.process_time()
-    kernel = kernels.compile(four_bar())
+    kernel = codegen.compile(four_bar())
     kernel(np.linspace(0.1, 0.9, 9), np.ones(9), p)
     seconds = time.process_time() - start
-    print(json.dumps({"seconds": seconds, "compilations": kernels.compilations()}))
+    print(json.dumps({"seconds": seconds, "compilations": codegen.compilations()}))
 
 
 def compile_times() -> dict[int, float]:

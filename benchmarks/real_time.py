@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.engines.zwang import repeat
 from zwang import library
 from zwang.integrators.settings import Settings as Choices
-from zwang.simulation.programs import program_of
+from zwang.simulation.select_program import program_of
 from zwang.state import State
 from zwang.system import System
 

@@ -25,7 +25,7 @@ from scipy.integrate import solve_ivp
 
 import zwang as zw
 from zwang.integrators.settings import Settings
-from zwang.simulation.programs import program_of
+from zwang.simulation.select_program import program_of
 
 PASSES = 7
 #: A share is the difference of two times that noise moves as much: it takes more of them.

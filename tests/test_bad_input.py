@@ -18,8 +18,8 @@ from zwang.errors import (
     UnknownNameError,
     ZwangError,
 )
-from zwang.formulations.rank import equilibrate
-from zwang.solve import FORMULATIONS
+from zwang.linalg.rank import equilibrate
+from zwang.solvers.dense import FORMULATIONS
 
 GOOD = {
     "M": [[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 1.0]],

@@ -9,20 +9,20 @@ import pytest
 import typer
 
 import zwang as zw
-from zwang import ensemble, simulate
-from zwang.bodies.builder import TOOTHED, WHERE
-from zwang.bodies.joint_methods import NUMBERS
-from zwang.bodies.joints import KINDS
-from zwang.bodies.pose import PLANES
 from zwang.cli.app import app
 from zwang.control import program
 from zwang.diagnosis.splits import Split
-from zwang.formulations import rows
-from zwang.functions.constraint import Constraint
+from zwang.formulations import constraint_rows
 from zwang.integrators.settings import METHODS, Coordinates, Drift, OnSingular
 from zwang.mechanism_system import MechanismSystem
-from zwang.models.schema import schema
-from zwang.run.run import Counts
+from zwang.model_files.schema import schema
+from zwang.multibody.builder import TOOTHED, WHERE
+from zwang.multibody.joint_methods import NUMBERS
+from zwang.multibody.joints import KINDS
+from zwang.multibody.pose import PLANES
+from zwang.results.run import Counts
+from zwang.simulation import ensemble, simulation
+from zwang.tracing.constraint import Constraint
 from zwang.view import page, plots, report
 
 CHANGELOG = (Path(__file__).resolve().parents[1] / "CHANGELOG.md").read_text(encoding="utf-8")
@@ -100,7 +100,7 @@ def parameters_of(function):
 #: A wrapper and what it wraps, with the names that one of them has alone, and those
 #: whose defaults or types differ.
 PAIRS = [
-    (zw.System.simulate, simulate.simulate, {"companions"}, set()),
+    (zw.System.simulate, simulation.simulate, {"companions"}, set()),
     (zw.Mechanism.simulate, zw.System.simulate, {"velocity"}, {"q"}),
     (zw.System.simulate_many, ensemble.simulate_many, set(), set()),
     (zw.Mechanism.simulate_many, zw.System.simulate_many, set(), {"q"}),
@@ -118,7 +118,7 @@ PAIRS = [
     (zw.System.certify, zw.System.explain, set(), {"q"}),
     (program.control_force, zw.System.control_force, set(), {"*"}),
     (zw.Model.resume, zw.resume, {"system"}, set()),
-    (zw.resume, simulate.resume, set(), {"system"}),
+    (zw.resume, simulation.resume, set(), {"system"}),
     (zw.Run.draw, plots.draw, set(), set()),
     (zw.Run.animate, plots.animate, set(), set()),
     (zw.Run.report, report.report, set(), set()),
@@ -233,9 +233,9 @@ def rod():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: pendulum().simulate([1.0, 0.0], untill=1.0), r"simulate: .*'until'\?"),
+        (lambda: pendulum().simulate([1.0, 0.0], untl=1.0), r"simulate: .*'until'\?"),
         (lambda: pendulum().simulate([1.0, 0.0]), "simulate: found no until; expected until="),
-        (lambda: rod()[0].simulate(until=1.0, tolerence=1e-9), r"simulate: .*'tolerance'\?"),
+        (lambda: rod()[0].simulate(until=1.0, tolerans=1e-9), r"simulate: .*'tolerance'\?"),
         (
             lambda: pendulum().simulate_many([[1.0, 0.0]], until=1.0, store="x"),
             r"simulate_many: found 'store'.*run\.save",
@@ -280,7 +280,7 @@ def test_a_refused_joint_leaves_its_name_free():
 #: Endings and roots that have an American form.
 BRITISH = re.compile(
     r"(?<!no)(?<!wise)is(e|es|ed|er|ing|ation|ations)$|ys(e|es|ed|ing)$|colour|favour|behaviour"
-    r"|neighbour|centre|metre|fibre|grey|licence|modell|labell|travell|catalogue|dialogue"
+    r"|neighbour|centre|metre|fibre|grey|licence|labell|travell|catalogue|dialogue"
 )
 #: Words that end alike and are spelled so everywhere.
 ALIKE = {"noise", "otherwise", "elementwise", "raise", "rise", "precise", "wise", "promise", "else"}
@@ -311,7 +311,7 @@ def public_names():
         yield from (name for name in dir(owner) if not name.startswith("_"))
         yield from getattr(owner, "__dataclass_fields__", ())
     yield from [*METHODS, *KINDS, *PLANES, *zw.FORMULATIONS, *Drift, *OnSingular, *Coordinates]
-    yield from rows.__all__
+    yield from constraint_rows.__all__
     yield from choices_and_keys(schema())
     for name, command in typer.main.get_command(app).commands.items():
         yield from [name, *(option for p in command.params for option in (*p.opts, p.name))]
@@ -337,7 +337,9 @@ RENAMED = {
     ("run.counts.factorisations", "factorizations"): lambda: Counts().factorisations,
     ("Split.minimises", "minimizes"): lambda: Split("a", "b", np.zeros(1)).minimises,
     ("Constraint.stabilise", "stabilize"): lambda: zw.position(lambda q: q[0]).stabilise,
-    ("zwang.formulations.rows.stabilised_rhs", "stabilized_rhs"): lambda: rows.stabilised_rhs,
+    ("zwang.formulations.constraint_rows.stabilised_rhs", "stabilized_rhs"): lambda: (
+        constraint_rows.stabilised_rhs
+    ),
     ("Mechanism.simulate(start=state)", "q"): lambda: rod()[0].simulate(
         start=zw.State(np.zeros(7), np.zeros(6), 0.0), until=1.0
     ),
@@ -360,6 +362,6 @@ def test_counts_of_runs_stored_under_old_names_are_read():
 
 
 def test_dir_shows_the_public_names_alone():
-    assert set(dir(zw)) == {*zw.__all__, "inertia", "library", "rotation"}
+    assert set(dir(zw)) == {*zw.__all__, "cache", "inertia", "library", "rotation"}
     for name in dir(zw):
         assert getattr(zw, name) is not None

@@ -20,10 +20,10 @@ from zwang.errors import (
     NotApplicableError,
     NotUniqueError,
 )
-from zwang.formulations.rank import Tolerances
 from zwang.formulations.udwadia_kalaba import UdwadiaKalaba
-from zwang.solve import FORMULATIONS
-from zwang.sparse import SPARSE_SIZE
+from zwang.linalg.rank import Tolerances
+from zwang.solvers.dense import FORMULATIONS
+from zwang.solvers.sparse import SPARSE_SIZE
 
 any_formulation = pytest.mark.parametrize("formulation", ["auto", *FORMULATIONS])
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from samples import assert_close, assert_zero, sample
 from zwang.errors import InputError
-from zwang.solve import solve, solve_terms
+from zwang.solvers.dense import solve, solve_terms
 from zwang.terms import EquationTerms, join
 
 # --- completing -----------------------------------------------------------------------------------

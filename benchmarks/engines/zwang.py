@@ -18,11 +18,11 @@ from benchmarks.engines.base import Ran, Settings
 from benchmarks.references import known_motion
 from benchmarks.works.model import Work
 from zwang import library
-from zwang.integrators.choose import LOOPS
+from zwang.codegen.call import call
+from zwang.codegen.jit import loop
+from zwang.integrators.registry import LOOPS
 from zwang.integrators.settings import Settings as Choices
-from zwang.kernels.call import call
-from zwang.kernels.jit import loop
-from zwang.simulation.programs import program_of
+from zwang.simulation.select_program import program_of
 
 MODULE, PACKAGES = "zwang", ("zwang",)
 STEPPED = "compiled, Gauss of order 16 or explicit of order 8, error control"

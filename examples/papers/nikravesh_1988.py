@@ -13,7 +13,7 @@ import numpy as np
 
 import zwang as zw
 from comparison import Result, report
-from zwang.bodies import nikravesh
+from zwang.multibody import nikravesh
 from zwang.rotation import euler_parameters as ep
 from zwang.rotation import quaternion as qt
 from zwang.rotation.arrays import tilde

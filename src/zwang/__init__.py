@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from zwang._version import __version__
-from zwang.certify import Certificate, certify
 from zwang.diagnosis.explain import Explanation, explain
 from zwang.diagnosis.passport import Passport, passport
 from zwang.diagnosis.splits import Split, splits
@@ -26,25 +25,26 @@ from zwang.errors import (
     UnreachableError,
     ZwangError,
 )
-from zwang.formulations.rank import Tolerances
-from zwang.solution import Solution
-from zwang.solve import FORMULATIONS, solve
+from zwang.linalg.rank import Tolerances
+from zwang.solvers.certify import Certificate, certify
+from zwang.solvers.dense import FORMULATIONS, solve
+from zwang.solvers.solution import Solution
 from zwang.terms import EquationTerms, join
 
 if TYPE_CHECKING:
-    from zwang.bodies.mesh import mesh
+    from zwang.assembly.result import Assembly
     from zwang.diagnosis.portrait import Portrait, portrait
-    from zwang.functions.assembly.result import Assembly
-    from zwang.functions.constraint import acceleration, constraint, position, velocity
-    from zwang.functions.event import bounce, event, set_parameters, switch
-    from zwang.functions.opaque import opaque
-    from zwang.functions.symbol import where
     from zwang.mechanism import Mechanism
-    from zwang.models.model import Model, read_model, write_model
-    from zwang.run.run import Run
-    from zwang.runs import load, resume, verify
+    from zwang.model_files.model import Model, read_model, write_model
+    from zwang.multibody.mesh import mesh
+    from zwang.results.run import Run
+    from zwang.simulation.stored_runs import load, resume, verify
     from zwang.state import State
     from zwang.system import System
+    from zwang.tracing.constraint import acceleration, constraint, position, velocity
+    from zwang.tracing.event import bounce, event, set_parameters, switch
+    from zwang.tracing.opaque import opaque
+    from zwang.tracing.symbol import where
 
 __all__ = [
     "FORMULATIONS",
@@ -103,23 +103,28 @@ __all__ = [
 
 #: Module → names of it that load when they are first asked for: what models are made of.
 _LATER = {
-    "zwang.bodies.mesh": ("mesh",),
+    "zwang.multibody.mesh": ("mesh",),
     "zwang.diagnosis.portrait": ("Portrait", "portrait"),
-    "zwang.functions.assembly.result": ("Assembly",),
-    "zwang.functions.constraint": ("acceleration", "constraint", "position", "velocity"),
-    "zwang.functions.event": ("bounce", "event", "set_parameters", "switch"),
-    "zwang.functions.opaque": ("opaque",),
-    "zwang.functions.symbol": ("where",),
+    "zwang.assembly.result": ("Assembly",),
+    "zwang.tracing.constraint": ("acceleration", "constraint", "position", "velocity"),
+    "zwang.tracing.event": ("bounce", "event", "set_parameters", "switch"),
+    "zwang.tracing.opaque": ("opaque",),
+    "zwang.tracing.symbol": ("where",),
     "zwang.mechanism": ("Mechanism",),
-    "zwang.models.model": ("Model", "read_model", "write_model"),
-    "zwang.run.run": ("Run",),
-    "zwang.runs": ("load", "resume", "verify"),
+    "zwang.model_files.model": ("Model", "read_model", "write_model"),
+    "zwang.results.run": ("Run",),
+    "zwang.simulation.stored_runs": ("load", "resume", "verify"),
     "zwang.state": ("State",),
     "zwang.system": ("System",),
 }
 _HOME = {name: module for module, names in _LATER.items() for name in names}
-_MODULES = {"inertia": "zwang.bodies.inertia", "library": "zwang.library"}
-_MODULES["rotation"] = "zwang.rotation"
+#: Modules that are public by a name of their own.
+_MODULES = {
+    "cache": "zwang.codegen.cache",
+    "inertia": "zwang.multibody.inertia",
+    "library": "zwang.library",
+    "rotation": "zwang.rotation",
+}
 
 
 def __getattr__(name: str) -> Any:

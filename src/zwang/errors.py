@@ -21,6 +21,7 @@ __all__ = [
     "NotUniqueError",
     "PainleveError",
     "StoreError",
+    "TooManyStepsError",
     "TraceError",
     "UnknownNameError",
     "UnreachableError",
@@ -142,6 +143,10 @@ class ModelError(InputError):
         what = ", ".join(place) + (f": {about}" if about else "")
         super().__init__(what, found=found, expected=expected, advice=advice)
         self.file, self.line, self.key, self.subject = file, line, key, about
+
+
+class TooManyStepsError(ZwangError):
+    """A motion takes far more steps than it did, or than can be waited for."""
 
 
 class NotApplicableError(ZwangError):

@@ -16,38 +16,38 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zwang.bodies.body import Body, Placement
-from zwang.bodies.described import described
-from zwang.bodies.element import Element, Law
-from zwang.bodies.forces.laws import bushing, spring_damper, torsion_spring
-from zwang.bodies.handles import BodyHandle, MarkerHandle
-from zwang.bodies.inertia import number, point, vector
-from zwang.bodies.joint_methods import Direction, JointBuilder, Place
-from zwang.bodies.marker import Joint
-from zwang.bodies.mesh import MeshFile
-from zwang.bodies.mesh import mesh as mesh_of
-from zwang.bodies.parts import Parts
-from zwang.bodies.pose import GROUND, SCALAR, SPATIAL, Pose
-from zwang.bodies.recipe import Recipe
+from zwang.equations.elements import mechanism_system
 from zwang.errors import InputError, UnknownNameError, ZwangError, shown
 from zwang.keywords import known_keywords
-from zwang.large_mechanism import mechanism_system
 from zwang.mechanism_system import MechanismSystem
+from zwang.multibody.body import Body, Placement
+from zwang.multibody.call_log import described
+from zwang.multibody.element import Element, Law
+from zwang.multibody.forces.laws import bushing, spring_damper, torsion_spring
+from zwang.multibody.frozen import Parts
+from zwang.multibody.handles import BodyHandle, MarkerHandle
+from zwang.multibody.inertia import number, point, vector
+from zwang.multibody.joint_methods import Direction, JointBuilder, Place
+from zwang.multibody.marker import Joint
+from zwang.multibody.mesh import MeshFile
+from zwang.multibody.mesh import mesh as mesh_of
+from zwang.multibody.pickling import Recipe
+from zwang.multibody.pose import GROUND, SCALAR, SPATIAL, Pose
 from zwang.state import State
 from zwang.system import ONE_STORE
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
-    from zwang.bodies.explained import MechanismExplanation
+    from zwang.assembly.result import Assembly
     from zwang.diagnosis.passport import Passport
     from zwang.diagnosis.splits import Splits
-    from zwang.ensemble import Runs
-    from zwang.functions.assembly.result import Assembly
-    from zwang.functions.event import Watched
-    from zwang.progress import Report
-    from zwang.run.run import Run
-    from zwang.solution import Solution
+    from zwang.multibody.explanation import MechanismExplanation
+    from zwang.results.run import Run
+    from zwang.simulation.ensemble import Runs
+    from zwang.simulation.progress import Report
+    from zwang.solvers.solution import Solution
     from zwang.terms import EquationTerms
+    from zwang.tracing.event import Watched
 
 __all__ = ["Mechanism"]
 
@@ -185,7 +185,7 @@ class Mechanism(JointBuilder):
         bodies = (self._body_of(what, a), self._body_of(what, b))
         kinds = [GROUND if body is None else body.kind for body in bodies]
         centers = [np.zeros(3) if body is None else body.inertia.center for body in bodies]
-        from zwang.bodies.joints.curves import curve_law
+        from zwang.multibody.joints.curves import curve_law
 
         law = curve_law(
             name,
@@ -245,7 +245,7 @@ class Mechanism(JointBuilder):
         value : a number, or a function of (t, p), or of t alone.
         at : for a position, the point of the body in its own axes.
         """
-        from zwang.bodies.joints.drivers import driver_law
+        from zwang.multibody.joints.drivers import driver_law
 
         self._new_name("driver", name)
         if not isinstance(what, str):
@@ -286,7 +286,7 @@ class Mechanism(JointBuilder):
     @described
     def couple(self, name: str, first: str, second: str, ratio: float) -> None:
         """Tie the rates of two joint coordinates: the first is `ratio` times the second."""
-        from zwang.bodies.joints.drivers import coupler_law
+        from zwang.multibody.joints.drivers import coupler_law
 
         self._new_name("coupler", name)
         joints = []
@@ -454,7 +454,7 @@ class Mechanism(JointBuilder):
         local = vector(f"point of {what}", self.in_space(at))
         if force is not None and not callable(force):
             self._require_within(what, vector(what, self.in_space(force)))
-        from zwang.bodies.forces.applied import applied_law
+        from zwang.multibody.forces.applied import applied_law
 
         law = applied_law(name, own, force, torque, local, turning=axes == "body")
         self._forces.append(Element(name, law, (own.index,), {}))
@@ -472,7 +472,7 @@ class Mechanism(JointBuilder):
         """
         self._new_name("force", name)
         own = self._bodies_of(f"force {name!r}", bodies)
-        from zwang.bodies.forces.applied import user_law
+        from zwang.multibody.forces.applied import user_law
 
         law = user_law(name, own, f)
         self._forces.append(Element(name, law, tuple(b.index for b in own), {}))
@@ -498,7 +498,7 @@ class Mechanism(JointBuilder):
         viscous : moment per rad/s, or force per m/s.
         velocity : over which the sign of the sliding velocity is smoothed [rad/s or m/s].
         """
-        from zwang.bodies.forces.friction import friction_element
+        from zwang.multibody.forces.friction import friction_element
 
         if joint not in self._joints:
             raise UnknownNameError("joint with friction", joint, self._joints)
@@ -654,8 +654,9 @@ class Mechanism(JointBuilder):
         inactive : constraints that do not act at the start, to be switched on by events.
         store : path of a new folder to write the run to while it is made, see `zwang.resume`.
         store_every : seconds between commits to the store.
-        progress : a function that is given a `zwang.progress.Progress` about ten times a second;
-            True for a bar, False for none, None for one in terminals and notebooks after a second.
+        progress : a function that is given a `zwang.simulation.progress.Progress` about ten times a
+            second; True for a bar, False for none, None for one in terminals and notebooks after a
+            second.
         certify : True to solve a sample of saved states by every formulation at the end, a number
             for states as many seconds apart; ``run.certificate`` holds the worst.
         velocity : that of `assemble`, where the placement is put together: ``"exact"`` refuses
@@ -768,7 +769,7 @@ class Mechanism(JointBuilder):
             zero and recorded.
         inactive : constraints that do not act at the start, to be switched on by events.
         threads : how many run at once; one for each processor if not given.
-        progress : as in `simulate`, with a `zwang.progress.EnsembleProgress`.
+        progress : as in `simulate`, with a `zwang.simulation.progress.EnsembleProgress`.
         certify : as in `simulate`, for each run.
         """
         if q is None:
@@ -940,7 +941,7 @@ def _system_of(recipe: Recipe) -> MechanismSystem:
 
 def _of_bodies(what: str, f: Callable[..., Any], centers: list[FloatArray]) -> Callable[..., Any]:
     """A user's function of bodies as a law."""
-    from zwang.functions.trace import call
+    from zwang.tracing.trace import call
 
     def function(poses: Any, data: Any) -> Any:
         placed = [

@@ -8,16 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.bodies.channels import Channel, Channels, value_and_rate
-from zwang.bodies.explained import MechanismExplanation, explained
-from zwang.bodies.folding import sizes_of
-from zwang.bodies.many import Bulk
-from zwang.bodies.model import Symbols, model_of, unit_groups
-from zwang.bodies.motions import spins_in_place, undetermined_error
-from zwang.bodies.parts import Parts, require_inertia
-from zwang.bodies.untold import UNTOLD, untold_joints, untold_rows
-from zwang.bodies.wrench import joint_wrench
-from zwang.coordinates.carried import carried_program, carried_programs
+from zwang.assembly.mechanism import Table, assembled
+from zwang.assembly.result import Assembly
+from zwang.caching import computed_once
+from zwang.coordinates.choose import carried_program, carried_programs
+from zwang.coordinates.constants import sizes_of
 from zwang.diagnosis.explain import explain_terms
 from zwang.diagnosis.passport import (
     Passport,
@@ -28,22 +23,27 @@ from zwang.diagnosis.passport import (
     with_untold,
 )
 from zwang.diagnosis.wording import listing
+from zwang.equations.euler_parameters import OF_BODIES, EulerParameterSystem, solve_by
 from zwang.errors import InputError, NotUniqueError, UnknownNameError
-from zwang.euler_parameter_system import OF_BODIES, EulerParameterSystem, solve_by
-from zwang.formulations.lazy import computed_once
-from zwang.functions.arguments import single_time, state_arrays
-from zwang.functions.assembly.result import Assembly
-from zwang.mechanism_assembly import Table, assembled
-from zwang.solution import Solution
-from zwang.solve import solve_terms
+from zwang.multibody.element_batches import Bulk
+from zwang.multibody.explanation import MechanismExplanation, explained
+from zwang.multibody.frozen import Parts, require_inertia
+from zwang.multibody.joint_coordinates import Channel, Channels, value_and_rate
+from zwang.multibody.motion_words import spins_in_place, undetermined_error
+from zwang.multibody.terms import Symbols, model_of, unit_groups
+from zwang.multibody.unknown_tooth_forces import UNTOLD, untold_joints, untold_rows
+from zwang.multibody.wrench import joint_wrench
+from zwang.solvers.dense import solve_terms
+from zwang.solvers.solution import Solution
 from zwang.system import System
 from zwang.terms import FloatArray
+from zwang.tracing.arguments import single_time, state_arrays
 
 if TYPE_CHECKING:
     import casadi
 
     from zwang.integrators.settings import Settings
-    from zwang.simulation.programs import Many
+    from zwang.simulation.select_program import Many
     from zwang.terms import EquationTerms
 
 __all__ = ["MechanismSystem", "about_untold"]
@@ -177,7 +177,7 @@ class MechanismSystem(System):
 
     def pitch_point(self, name: str, q: FloatArray, t: FloatArray, p: FloatArray) -> FloatArray:
         """Where the teeth of a joint meet, at many states, in the world, shape (nt, 3)."""
-        from zwang.bodies.forces.teeth import pitch_point
+        from zwang.multibody.forces.teeth import pitch_point
 
         joint = self.parts.joints[name]
         element = next(e for e in self.parts.constraints if e.name == name)
@@ -330,7 +330,9 @@ class MechanismSystem(System):
         return replace(found, groups=groups)
 
     def _untold(self, q: FloatArray, A: Any) -> dict[str, FloatArray]:
-        """Gear or rack without a known tooth force → rows that carry it; see `bodies.untold`."""
+        """Gear or rack without a known tooth force → rows that carry it; see
+        `unknown_tooth_forces`.
+        """
         found = {
             joint.name: untold_rows(self.parts, joint, q, A) for joint in untold_joints(self.parts)
         }

@@ -9,40 +9,40 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from numpy.typing import ArrayLike
 
-from zwang.certify import Certificate, certify_terms
+from zwang.caching import computed_once
 from zwang.diagnosis.conflicts import conflicting_rows
 from zwang.diagnosis.explain import Explanation, explain_terms
 from zwang.diagnosis.passport import Passport, passport_terms
 from zwang.diagnosis.splits import Splits, splits_terms
-from zwang.equations import Equations
+from zwang.equations.expression import Equations
 from zwang.errors import InputError, UnknownNameError
-from zwang.formulations.lazy import computed_once
-from zwang.functions.arguments import single_time
-from zwang.functions.constraint import Constraint
-from zwang.functions.definition import (
+from zwang.keywords import known_keywords
+from zwang.solvers.certify import Certificate, certify_terms
+from zwang.solvers.dense import solve_terms
+from zwang.solvers.solution import Solution
+from zwang.state import Residuals
+from zwang.terms import EquationTerms, FloatArray
+from zwang.tracing.arguments import single_time
+from zwang.tracing.constraint import Constraint
+from zwang.tracing.definition import (
     checked_names,
     define,
     joined,
     require_distinct,
 )
-from zwang.functions.model import Definition, Lagrangian, Model, trace
-from zwang.keywords import known_keywords
-from zwang.solution import Solution
-from zwang.solve import solve_terms
-from zwang.state import Residuals
-from zwang.terms import EquationTerms, FloatArray
+from zwang.tracing.traced_model import Definition, Lagrangian, Model, trace
 
 if TYPE_CHECKING:
+    from zwang.assembly.assemble import Assembly, StartConditions
+    from zwang.closed_form.closed_form import ClosedForm
     from zwang.control.control_force import ControlForce
-    from zwang.ensemble import Runs
-    from zwang.functions.assemble import Assembly, StartConditions
-    from zwang.functions.closed_form import ClosedForm
-    from zwang.functions.event import Watched
-    from zwang.functions.integrability_report import Integrability, QuasiVelocities
-    from zwang.functions.reduced.forward import ForwardVelocities
-    from zwang.progress import Report
-    from zwang.reduced_system import ReducedSystem
-    from zwang.run.run import Run
+    from zwang.reduction.forward_velocities import ForwardVelocities
+    from zwang.reduction.integrability_report import Integrability, QuasiVelocities
+    from zwang.reduction.system import ReducedSystem
+    from zwang.results.run import Run
+    from zwang.simulation.ensemble import Runs
+    from zwang.simulation.progress import Report
+    from zwang.tracing.event import Watched
 
 __all__ = ["System"]
 
@@ -304,7 +304,7 @@ class System(Equations):
             raise InputError(
                 "q, v, t", found=f"a batch of shape {terms.batch_shape}", expected="one state"
             )
-        from zwang.functions.nonideal import Law, agreeing_reactions, reaction_response
+        from zwang.tracing.nonideal import Law, agreeing_reactions, reaction_response
 
         ideal = solve_terms(terms)
         assert ideal.scaled is not None
@@ -416,7 +416,7 @@ class System(Equations):
         >>> v.round(12)
         array([1., 2., 3., 4., 5., 6.])
         """
-        from zwang.functions.inverse_kinematics import velocity_from_rate
+        from zwang.tracing.quasi_velocities import velocity_from_rate
 
         return velocity_from_rate(self, q, position_rate, t, parameters)
 
@@ -461,7 +461,7 @@ class System(Equations):
         >>> pendulum.derive(use_constraints=True).multipliers[0]
         -m*(g*y + x_dot**2 + y_dot**2 + z_dot**2)/L**2
         """
-        from zwang.functions.closed_form import derive
+        from zwang.closed_form.closed_form import derive
 
         return derive(
             self,
@@ -548,7 +548,7 @@ class System(Equations):
         >>> q, v
         (array([3., 4.]), array([ 4., -3.]))
         """
-        from zwang.functions.assemble import Request
+        from zwang.assembly.assemble import Request
 
         model = self._start_conditions
         request = Request.of(model, hold, prefer, weights, velocity, start)
@@ -557,7 +557,7 @@ class System(Equations):
 
     @computed_once
     def _start_conditions(self) -> StartConditions:
-        from zwang.functions.assemble import StartConditions
+        from zwang.assembly.assemble import StartConditions
 
         return StartConditions(self.evaluator)
 
@@ -628,12 +628,13 @@ class System(Equations):
         inactive : constraints that do not act at the start, to be switched on by events.
         store : path of a new folder to write the run to while it is made, see `zwang.resume`.
         store_every : seconds between commits to the store.
-        progress : a function that is given a `zwang.progress.Progress` about ten times a second;
-            True for a bar, False for none, None for one in terminals and notebooks after a second.
+        progress : a function that is given a `zwang.simulation.progress.Progress` about ten times a
+            second; True for a bar, False for none, None for one in terminals and notebooks after a
+            second.
         certify : True to solve a sample of saved states by every formulation at the end, a number
             for states as many seconds apart; ``run.certificate`` holds the worst.
         """
-        from zwang.simulate import simulate
+        from zwang.simulation.simulation import simulate
 
         return simulate(
             self,
@@ -727,7 +728,7 @@ class System(Equations):
             zero and recorded.
         inactive : constraints that do not act at the start, to be switched on by events.
         threads : how many run at once; one for each processor if not given.
-        progress : as in `simulate`, with a `zwang.progress.EnsembleProgress`.
+        progress : as in `simulate`, with a `zwang.simulation.progress.EnsembleProgress`.
         certify : as in `simulate`, for each run.
 
         Returns
@@ -735,7 +736,7 @@ class System(Equations):
         Runs
             A sequence of N runs, with `status`, `finished` and `last` of all.
         """
-        from zwang.ensemble import simulate_many
+        from zwang.simulation.ensemble import simulate_many
 
         return simulate_many(
             self,
@@ -963,8 +964,8 @@ class System(Equations):
         >>> full.reaction("rod").round(12) + 0.0
         array([-9.,  0.])
         """
-        from zwang.functions.independent import Places, Request, reduce
-        from zwang.reduced_system import ReducedSystem
+        from zwang.reduction.reduce import Places, Request, reduce
+        from zwang.reduction.system import ReducedSystem
 
         request = Request.of(
             None if coordinates is None else checked_names("independent coordinates", coordinates),
@@ -1004,7 +1005,7 @@ class System(Equations):
         ------
         InputError : rank [φ_v; γ_v] is less than the number of velocities.
         """
-        from zwang.functions.reduced.forward import forward_velocities
+        from zwang.reduction.forward_velocities import forward_velocities
 
         return forward_velocities(self, define, q, v, t, parameters=parameters)
 
@@ -1039,8 +1040,8 @@ class System(Equations):
           wheel: a position constraint in disguise
         Directions of motion in coordinates and time: 3 → 4
         """
-        from zwang.functions.independent import Places
-        from zwang.functions.integrability import integrability
+        from zwang.reduction.integrability import integrability
+        from zwang.reduction.reduce import Places
 
         places = Places(self, at, parameters)
         return integrability(self.model, places.anywhere(), places.on_constraints())
@@ -1052,8 +1053,8 @@ class System(Equations):
 
         The arguments are those of `integrability`.
         """
-        from zwang.functions.independent import Places
-        from zwang.functions.integrability import quasi_velocities
+        from zwang.reduction.integrability import quasi_velocities
+        from zwang.reduction.reduce import Places
 
         return quasi_velocities(self.model, Places(self, at, parameters).anywhere())
 

@@ -18,7 +18,7 @@ import zwang as zw
 from reference.make_agreement import FILE, read, system
 from reference.oracle import ExactSolution, solve_exactly
 from reference.systems import Draws, Systems, condition, random_systems
-from zwang.solve import FORMULATIONS
+from zwang.solvers.dense import FORMULATIONS
 from zwang.terms import EquationTerms
 
 #: What is promised for κ ≤ 1e4. The answers are refined by exact residuals, so what is measured

@@ -43,7 +43,7 @@ WRONG, SINGLE_WRONG = 1e-6, 300.0 * float(np.finfo(np.float32).eps)
 #: For numbers in single precision the same limits.
 SINGLE_NEVER_REFUSED, SINGLE_NEVER_NOTED = 1e3, 1e2
 
-#: Gaps are this many times the bound of `zwang.formulations.consistency`, at least.
+#: Gaps are this many times the bound of `zwang.linalg.residual_rounding`, at least.
 ABOVE_THE_BOUND = 4.0
 
 CONSTRAINTS = ("InconsistentConstraintsError", "NotUniqueError")

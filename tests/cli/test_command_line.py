@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import zwang as zw
 from zwang.cli.app import app
-from zwang.models.examples import example_names, example_path
+from zwang.model_files.examples import example_names, example_path
 
 PENDULUM = example_path("pendulum")
 
@@ -226,7 +226,7 @@ def test_a_mistake_in_the_program_is_no_traceback(monkeypatch):
         message = "boom"
         raise RuntimeError(message)
 
-    monkeypatch.setattr("zwang.cli.looking.info", broken)
+    monkeypatch.setattr("zwang.cli.inspect.info", broken)
     result = call("info", code=1)
     assert "RuntimeError: boom" in result.stderr
     assert "ZWANG_TRACEBACK" in result.stderr
@@ -238,7 +238,7 @@ def test_help_loads_neither_compiler_nor_symbols():
         "import sys\nfrom zwang.cli.app import app\n"
         "try:\n    app(['--help'])\nexcept SystemExit:\n    pass\n"
         "late = {'casadi', 'numba', 'llvmlite', 'pint', 'zarr', 'scipy', 'sympy', 'tomllib',\n"
-        "        'matplotlib', 'zwang.models.read', 'zwang.models.layout'}\n"
+        "        'matplotlib', 'zwang.model_files.read', 'zwang.model_files.layout'}\n"
         "print(sorted(late & set(sys.modules)), file=sys.stderr)\n"
     )
     result = subprocess.run(
@@ -252,7 +252,7 @@ def test_import_loads_neither_the_command_line_nor_models():
     script = (
         "import sys, zwang\n"
         "late = {'typer', 'rich', 'pint', 'tomllib', 'casadi', 'zwang.mechanism', 'zwang.system',\n"
-        "        'zwang.simulate', 'zwang.run.run', 'zwang.models.model'}\n"
+        "        'zwang.simulation.simulation', 'zwang.results.run', 'zwang.model_files.model'}\n"
         "print(sorted(late & set(sys.modules)))"
     )
     result = subprocess.run(
@@ -339,7 +339,7 @@ def test_a_report_replaces_an_earlier_report_and_nothing_else(here):
 
 
 def test_resuming_what_is_being_written_ends_with_a_sentence(here):
-    from zwang.run.store import lock_store
+    from zwang.results.store import lock_store
 
     call("run", PENDULUM, "--until", "0.2", "-o", "swing.run")
     with lock_store("swing.run"):

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import zwang as zw
-from zwang.kernels import compilations
+from zwang.codegen import compilations
 
 #: Small well-conditioned systems, solved to rounding.
 ROUNDING = 1e-11

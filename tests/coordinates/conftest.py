@@ -2,7 +2,7 @@
 
 import pytest
 
-from zwang.run.store import Store
+from zwang.results.store import Store
 
 #: So few steps and rows at a stretch that short runs have many chunks.
 SHORT_CHUNKS = {"FIRST_STEPS": 20, "GROWTH": 1.0, "SMALLEST_ROWS": 16, "LARGEST_BUFFER": 64}
@@ -22,7 +22,7 @@ def died(tmp_path, monkeypatch):
 
         with monkeypatch.context() as patch:
             for name, value in SHORT_CHUNKS.items():
-                patch.setattr(f"zwang.integrators.pace.{name}", value)
+                patch.setattr(f"zwang.integrators.chunk_size.{name}", value)
             patch.setattr(Store, "commit", dying)
             with pytest.raises(KeyboardInterrupt):
                 m.simulate(store=path, store_every=0.0, **choices)

@@ -6,11 +6,11 @@ import pytest
 
 import zwang as zw
 from zwang import library
-from zwang.bodies.tree import tree_of
+from zwang.coordinates.joint.tree import tree_of
 from zwang.errors import InputError
-from zwang.integrators.choose import start_loop
-from zwang.simulation.choices import choices_of
-from zwang.simulation.programs import program_of
+from zwang.integrators.registry import start_loop
+from zwang.simulation.options import choices_of
+from zwang.simulation.select_program import program_of
 
 TIGHT = 1e-11
 #: Motions in two sets of coordinates at that tolerance, over half a second [m, m/s].

@@ -6,11 +6,11 @@ from test_joint_coordinates import ROUNDING, SAME, TIGHT, TREES, grown
 
 import zwang as zw
 from zwang import library
-from zwang.bodies.link_numbers import LinkNumbers
-from zwang.coordinates.in_joints import _Found
-from zwang.engine.blocks.tape_program import TapeProgram
-from zwang.simulation.choices import choices_of
-from zwang.simulation.programs import program_of
+from zwang.coordinates.joint.link_constants import LinkNumbers
+from zwang.coordinates.joint.programs import _Found
+from zwang.programs.blocks.call_list_program import TapeProgram
+from zwang.simulation.options import choices_of
+from zwang.simulation.select_program import program_of
 
 #: Two orders of the same sums, relative to the largest acceleration.
 SUMS = 1e-11

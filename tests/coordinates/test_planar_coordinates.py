@@ -6,8 +6,8 @@ import pytest
 import zwang as zw
 from zwang import library
 from zwang.errors import InputError
-from zwang.simulation.choices import choices_of
-from zwang.simulation.programs import program_of
+from zwang.simulation.options import choices_of
+from zwang.simulation.select_program import program_of
 
 TIGHT = 1e-11
 #: Motions in two sets of coordinates at that tolerance, over a second or two [m, m/s].

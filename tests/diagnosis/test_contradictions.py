@@ -11,8 +11,8 @@ from zwang.diagnosis.circuits import circuit_on, circuits
 from zwang.diagnosis.conflicts import minimal_conflict
 from zwang.diagnosis.explain import explain, explain_terms, inconsistent_error
 from zwang.errors import InconsistentConstraintsError
-from zwang.formulations.scaled import ScaledSystem
-from zwang.solve import solve_terms
+from zwang.linalg.scaling import ScaledSystem
+from zwang.solvers.dense import solve_terms
 from zwang.terms import EquationTerms
 
 
@@ -120,7 +120,7 @@ def _value(text):
 
 
 def _loose():
-    from zwang.formulations.rank import Tolerances
+    from zwang.linalg.rank import Tolerances
 
     return Tolerances(consistency=1e-4)
 

@@ -9,8 +9,8 @@ from zwang.diagnosis.explain import explain, indefinite_error, not_unique_error
 from zwang.diagnosis.passport import passport
 from zwang.diagnosis.splits import splits
 from zwang.errors import InconsistentConstraintsError, InputError, NotUniqueError
-from zwang.formulations.scaled import ScaledSystem
-from zwang.solve import solve_terms
+from zwang.linalg.scaling import ScaledSystem
+from zwang.solvers.dense import solve_terms
 from zwang.terms import EquationTerms
 
 

@@ -9,7 +9,7 @@ from samples import assert_close, plus, with_any_mass
 from zwang.diagnosis.passport import Status, passport
 from zwang.diagnosis.splits import splits, splits_terms
 from zwang.errors import InputError, UnknownNameError
-from zwang.formulations.scaled import ScaledSystem
+from zwang.linalg.scaling import ScaledSystem
 from zwang.terms import EquationTerms
 
 #: The splits must give one force, to rounding.

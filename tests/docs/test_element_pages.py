@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import zwang as zw
-from zwang.bodies.joints import KINDS
+from zwang.multibody.joints import KINDS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 JOINTS = (DOCS / "how-to" / "joints.md").read_text(encoding="utf-8")

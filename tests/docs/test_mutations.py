@@ -60,7 +60,7 @@ def test_terms_and_entries_of_what_is_returned_are_left_out_one_at_a_time():
     assert texts.count("p.J") == 1
     assert "2 * p.J" in texts
     assert "2 * v6" in texts
-    assert not [m for m in mutants_of("zwang.solve.solve") if "found" in m.text]
+    assert not [m for m in mutants_of("zwang.solvers.dense.solve") if "found" in m.text]
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_fields_properties_and_systems_are_broken_too():
     found = run_broken("""
         import numpy as np, zwang as zw
         terms = zw.EquationTerms.of(M=np.eye(2), Q=[1.0, 3.0], A=[[1.0, 1.0]], b=[2.0])
-        apply(Mutant("zwang.functions.reduced.recovered.Recovered.multipliers", "sign"), log)
-        from zwang.functions.reduced.recovered import Recovered
+        apply(Mutant("zwang.reduction.recover.Recovered.multipliers", "sign"), log)
+        from zwang.reduction.recover import Recovered
         parts = [np.zeros(1)] * 5
         print(Recovered(*parts, np.array([4.0]), np.zeros(1), terms, {}).multipliers[0])
         name = "zwang.formulations.udwadia_kalaba.UdwadiaKalaba.free_acceleration"

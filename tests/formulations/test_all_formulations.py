@@ -12,13 +12,13 @@ from samples import (
     with_any_mass,
     with_definite_mass,
 )
-from zwang.certify import certify
 from zwang.errors import NotApplicableError
-from zwang.formulations.base import Facts, Formulation
+from zwang.formulations.contract import Facts, Formulation
 from zwang.formulations.projection import Projection
-from zwang.formulations.rank import RowGeometry
 from zwang.formulations.udwadia_kalaba import UdwadiaKalaba
-from zwang.solve import FORMULATIONS, solve
+from zwang.linalg.rank import RowGeometry
+from zwang.solvers.certify import certify
+from zwang.solvers.dense import FORMULATIONS, solve
 
 DEFINITE = Facts(positive_definite=True, unique=True)
 SINGULAR = Facts(positive_definite=False, unique=True)

@@ -6,14 +6,14 @@ import pytest
 
 import zwang as zw
 from samples import assert_close
-from zwang.formulations.rows import (
+from zwang.formulations.constraint_rows import (
     integrable,
     position_rows,
     stabilized_rhs,
     velocity_rows,
     violated,
 )
-from zwang.solve import solve
+from zwang.solvers.dense import solve
 
 #: Numbers are rounded to double once, after 40-digit differentiation.
 ONCE_ROUNDED = 1e-13

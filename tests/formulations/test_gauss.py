@@ -12,8 +12,8 @@ from samples import (
     with_definite_mass,
 )
 from zwang.formulations.gauss import certificate, gauss_function, gauss_function_shifted
-from zwang.formulations.rank import RowGeometry
 from zwang.formulations.udwadia_kalaba import UdwadiaKalaba
+from zwang.linalg.rank import RowGeometry
 
 
 def virtual_displacements(s, count=20):

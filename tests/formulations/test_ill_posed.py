@@ -9,7 +9,7 @@ from zwang.formulations.projection import Projection
 from zwang.formulations.udwadia_kalaba import UdwadiaKalaba
 from zwang.formulations.udwadia_mogharabin import UdwadiaMogharabin
 from zwang.formulations.udwadia_schutte import AuxiliarySystem
-from zwang.solve import FORMULATIONS
+from zwang.solvers.dense import FORMULATIONS
 from zwang.terms import EquationTerms
 
 any_formulation = pytest.mark.parametrize("kind", FORMULATIONS.values(), ids=list(FORMULATIONS))

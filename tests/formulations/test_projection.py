@@ -23,7 +23,7 @@ from zwang.formulations.projection import (
     dot_product,
     tangent_basis,
 )
-from zwang.solve import solve
+from zwang.solvers.dense import solve
 from zwang.terms import EquationTerms
 
 

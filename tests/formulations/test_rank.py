@@ -5,7 +5,7 @@ import pytest
 
 from samples import ROUNDING, assert_close, assert_zero, plus, sample, with_any_mass
 from zwang.errors import InputError
-from zwang.formulations.rank import (
+from zwang.linalg.rank import (
     DEFAULT_TOLERANCES,
     RowGeometry,
     Tolerances,

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from samples import assert_close, motion, sample, with_any_mass
-from zwang.formulations.refine import ExactResidual, leading_part, refine, two_sum
 from zwang.formulations.udwadia_mogharabin import UdwadiaMogharabin
+from zwang.linalg.refinement import ExactResidual, leading_part, refine, two_sum
 
 
 def exact(M, A, force, rhs, a, lam):
@@ -127,7 +127,7 @@ def test_a_system_is_refined_in_a_batch_as_it_is_alone():
 
 def test_an_acceleration_that_is_zero_is_refined_to_zero():
     # M v̇ = f on a coordinate that is held: v̇ = 0 while the forces are large. Rounding must go.
-    from zwang.solve import FORMULATIONS, solve
+    from zwang.solvers.dense import FORMULATIONS, solve
 
     for formulation in FORMULATIONS:
         s = solve([[6.0]], [9e-17], [[2.0], [-1.0]], [0.0, 0.0], [8e11], formulation=formulation)

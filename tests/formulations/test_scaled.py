@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from samples import assert_close, assert_zero, motion, sample, with_any_mass
-from zwang.formulations.lazy import computed_once
-from zwang.formulations.linear import dot, matvec, transpose, transpose_matvec
-from zwang.formulations.scaled import ScaledSystem
+from zwang.caching import computed_once
+from zwang.linalg.products import dot, matvec, transpose, transpose_matvec
+from zwang.linalg.scaling import ScaledSystem
 from zwang.terms import EquationTerms
 
 

@@ -13,9 +13,9 @@ from samples import (
     sample,
     with_definite_mass,
 )
-from zwang.formulations.base import Facts
+from zwang.formulations.contract import Facts
 from zwang.formulations.udwadia_kalaba import UdwadiaKalaba
-from zwang.solve import solve
+from zwang.solvers.dense import solve
 from zwang.terms import EquationTerms
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from samples import assert_close
-from zwang.formulations.rank import pinv
-from zwang.formulations.rows import position_rows, velocity_rows
-from zwang.solve import FORMULATIONS, solve
+from zwang.formulations.constraint_rows import position_rows, velocity_rows
+from zwang.linalg.rank import pinv
+from zwang.solvers.dense import FORMULATIONS, solve
 
 any_formulation = pytest.mark.parametrize("formulation", ["auto", *FORMULATIONS])
 

@@ -20,7 +20,7 @@ from zwang.errors import InputError
 from zwang.formulations.udwadia_kalaba import UdwadiaKalaba
 from zwang.formulations.udwadia_mogharabin import UdwadiaMogharabin, fully_constrained, particle
 from zwang.formulations.udwadia_phohomsiri import UdwadiaPhohomsiri
-from zwang.solve import solve
+from zwang.solvers.dense import solve
 from zwang.terms import EquationTerms
 
 

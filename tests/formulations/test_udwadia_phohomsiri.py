@@ -6,7 +6,7 @@ import pytest
 from samples import assert_close, constraint_force, motion, plus, tangent, with_any_mass
 from zwang.formulations.udwadia_phohomsiri import UdwadiaPhohomsiri
 from zwang.formulations.udwadia_schutte import AuxiliarySystem, UdwadiaSchutte
-from zwang.solve import solve
+from zwang.solvers.dense import solve
 from zwang.terms import EquationTerms
 
 

@@ -19,7 +19,7 @@ from samples import (
 from zwang.errors import InputError
 from zwang.formulations.udwadia_kalaba import UdwadiaKalaba
 from zwang.formulations.udwadia_schutte import AuxiliarySystem, UdwadiaSchutte, is_well_posed
-from zwang.solve import FORMULATIONS, solve
+from zwang.solvers.dense import FORMULATIONS, solve
 from zwang.terms import EquationTerms
 
 #: The free scalar of the auxiliary system: other than one, negative too.

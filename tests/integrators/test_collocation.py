@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.polynomial import legendre
 
-from zwang.integrators import gauss_nodes as nodes
-from zwang.integrators.collocation import gauss
+from zwang.integrators.collocation import nodes
+from zwang.integrators.collocation.coefficients import gauss
 
 #: Of sums of eight numbers near one.
 ROUNDING = 1e-15

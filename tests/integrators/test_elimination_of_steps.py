@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from zwang.integrators.discrete import solve
+from zwang.integrators.fixed_step.step import solve
 
 #: What elimination with pivots loses beyond the condition of the matrix, in units of rounding.
 GROWTH = 100.0 * np.finfo(float).eps

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from zwang.integrators import shared as sh
-from zwang.integrators.choose import start_loop
-from zwang.simulation.choices import choices_of
-from zwang.simulation.programs import program_of
+from zwang.integrators import memory as sh
+from zwang.integrators.registry import start_loop
+from zwang.simulation.options import choices_of
+from zwang.simulation.select_program import program_of
 
 #: Steps within which each of these runs ends, one way or another; without a length none does.
 ENOUGH = 100_000

@@ -6,11 +6,11 @@ from numpy.polynomial import Polynomial
 
 import zwang as zw
 from zwang import library
-from zwang.engine.columns import ColumnsKernel
-from zwang.integrators import radau_stages as radau
 from zwang.integrators.lu import factorise, substitute
+from zwang.integrators.radau import stages as radau
 from zwang.integrators.settings import Drift, Settings
-from zwang.simulation.programs import program_of
+from zwang.programs.jacobian_columns import ColumnsKernel
+from zwang.simulation.select_program import program_of
 
 #: Rounding of a few operations, for numbers near one.
 ROUNDING = 1e-13

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from zwang.integrators import shared as sh
-from zwang.integrators.choose import start_loop
+from zwang.integrators import memory as sh
 from zwang.integrators.output import Output
-from zwang.simulation.choices import choices_of
-from zwang.simulation.programs import program_of
+from zwang.integrators.registry import start_loop
+from zwang.simulation.options import choices_of
+from zwang.simulation.select_program import program_of
 
 #: Rows of the log in this test, and what is beyond them.
 ROWS, BEYOND = 10, -7.0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from zwang.integrators.tableaus import ORDER_5, ORDER_8
+from zwang.integrators.explicit.tableaus import ORDER_5, ORDER_8
 
 # Sums of a dozen coefficients of size up to 30, each rounded once.
 ROUNDING = 1e-13

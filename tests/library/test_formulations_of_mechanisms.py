@@ -5,7 +5,7 @@ import pytest
 from mechanism_cases import CASES, every
 
 from zwang import library
-from zwang.euler_parameter_system import OF_BODIES
+from zwang.equations.euler_parameters import OF_BODIES
 
 #: Relative to the largest number of a state; 2e-14 is reached.
 AGREEMENT = 1e-10

@@ -26,8 +26,8 @@ KINDS = ("none", "zero", "sign", "term")
 
 #: Changes after which a result is as right as before, with the reason; they are not asked for.
 EQUIVALENT: dict[tuple[str, str], str] = {
-    ("zwang.formulations.rank.nullspace", "sign"): "a basis with its sign turned is a basis",
-    ("zwang.formulations.rank.RowGeometry.null_space", "sign"): "as above",
+    ("zwang.linalg.rank.nullspace", "sign"): "a basis with its sign turned is a basis",
+    ("zwang.linalg.rank.RowGeometry.null_space", "sign"): "as above",
     (
         "zwang.formulations.udwadia_mogharabin.UdwadiaMogharabin.mass_constraint_stack",
         "sign",

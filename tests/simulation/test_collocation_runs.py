@@ -114,8 +114,8 @@ def test_a_trajectory_is_the_same_alone_and_in_company(integrator):
 
 
 def test_a_stored_run_goes_on_with_the_same_bits(tmp_path, monkeypatch):
-    monkeypatch.setattr("zwang.integrators.pace.FIRST_STEPS", 3)
-    monkeypatch.setattr("zwang.integrators.pace.FIRST_ENTRIES", 0)
+    monkeypatch.setattr("zwang.integrators.chunk_size.FIRST_STEPS", 3)
+    monkeypatch.setattr("zwang.integrators.chunk_size.FIRST_ENTRIES", 0)
     system, start = library.n_four_bar(1), library.start("n_four_bar", n=1)
     choices = {"until": 4.0, "tolerance": 1e-8, "save": 0.07, "integrator": "gauss"}
     whole = system.simulate(start, **choices)

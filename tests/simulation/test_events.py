@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from zwang.integrators.choose import LOOPS
+from zwang.integrators.registry import LOOPS
 
 G = 9.81
 FOUND = 1e-10  # the accuracy promised for the time of an event

@@ -7,7 +7,7 @@ from known_motions import parallelogram_angle, parallelogram_state, pendulum_ang
 import zwang as zw
 from zwang import library
 from zwang.library import knife_edge, rotating_body
-from zwang.run.store import Store
+from zwang.results.store import Store
 
 METHODS = ["generalized_alpha", "rattle"]
 both = pytest.mark.parametrize("integrator", METHODS)
@@ -510,7 +510,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(
     pendulum, integrator, save, tmp_path, monkeypatch
 ):
     choices = {**CHOICES, "integrator": integrator, "save": save, "events": EVENTS}
-    monkeypatch.setattr("zwang.integrators.loop.Loop.advance.__defaults__", (200, 64))
+    monkeypatch.setattr("zwang.integrators.contract.Loop.advance.__defaults__", (200, 64))
     whole = pendulum.simulate([1.0, 0.0], **choices)
     commit = Store.commit
 
@@ -561,7 +561,7 @@ def test_a_state_between_saved_ones_is_as_good_as_these(pendulum, integrator):
 
 @both
 def test_parameters_change_the_motion_without_compiling(pendulum, integrator):
-    from zwang.kernels.element import compilations
+    from zwang.codegen.kernel import compilations
 
     pendulum.simulate([1.0, 0.0], until=0.1, integrator=integrator, step=0.01)
     before = compilations()

@@ -13,11 +13,12 @@ import pytest
 
 import zwang as zw
 from zwang import library
-from zwang.coordinates import carried_system, joint_system
-from zwang.engine.carrier import WrittenCarrier
-from zwang.engine.fused import Expressions
-from zwang.engine.program import fuse
-from zwang.simulation import guard, programs
+from zwang.coordinates.joint import system as joint_system
+from zwang.coordinates.planar import equations
+from zwang.programs.coordinate_change import WrittenCarrier
+from zwang.programs.factor import Expressions
+from zwang.programs.whole import fuse
+from zwang.simulation import guard, select_program
 
 DISAGREES = "stopped, for the program and the full terms of the system disagree"
 ABSOLUTE = "integrated in absolute coordinates: in "
@@ -159,7 +160,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, int], None]:
         def fused(e: Expressions, **choices: Any) -> Any:
             return fuse(BREAKS[how](e, k), **choices)
 
-        for module in (programs, carried_system, joint_system):
+        for module in (select_program, equations, joint_system):
             monkeypatch.setattr(module, "fuse", fused)
 
     return apply
@@ -171,7 +172,7 @@ def matters(system: Any, start: dict[str, Any]) -> bool:
     q, v, _, p = system.arguments(state.get("q"), state.get("v"), 0.0, None)
     settings = zw.integrators.settings.Settings(until=1.0, **choices)
     y = np.concatenate([q, v])
-    program = programs.program_of(system, y, 0.0, p, settings)
+    program = select_program.program_of(system, y, 0.0, p, settings)
     hat, inner = (y, p) if program.carrier is None else program.carrier.entered(y, 0.0, p)
     found = guard.motion_of(program, hat, 0.0, inner)
     right = np.concatenate([_rates_of(system, q, v, p), _right(system, q, v, p)])
@@ -274,9 +275,9 @@ def test_a_parameter_that_is_stale_from_the_second_run_on_is_noticed(
 
 def fuse_with_constants(system: Any, p: np.ndarray) -> Any:
     """The derivative with the parameters that are now written into it."""
-    from zwang.kernels.element import compile as compile_kernel
+    from zwang.codegen.kernel import compile as compile_kernel
 
-    e = programs.expressions_of(system, programs.Acting(), singular=False)
+    e = select_program.expressions_of(system, select_program.Acting(), singular=False)
     derivative = fuse(e).outputs["derivative"]()
     fixed = [ca.densify(ca.substitute(x, e.p, ca.SX(p))) for x in derivative]
     return compile_kernel(ca.Function("derivative", [e.q, e.v, e.t, e.p], fixed))
@@ -297,7 +298,7 @@ def test_coordinates_that_lead_astray_are_given_up(
         changed[part][7] = 1.001 * changed[part][7] + 0.001
         return WrittenCarrier(*others, changed["q"], changed["v"])
 
-    monkeypatch.setattr(carried_system, "WrittenCarrier", crooked)
+    monkeypatch.setattr(equations, "WrittenCarrier", crooked)
     system, start = MODELS["four-bar in its plane"]()
     run = simulated(system, start)
     assert any(note.startswith(ABSOLUTE + "planar ones") for note in run.notes)
@@ -339,7 +340,7 @@ def test_a_freedom_that_is_missing_is_noticed_where_nothing_moves(
     system, start = pendulums()
     start = {"q": start["q"], "v": np.zeros(4), "parameters": {"g": 0.0}}
     assert simulated(system, start).finished
-    monkeypatch.setattr(programs, "fuse", fused)
+    monkeypatch.setattr(select_program, "fuse", fused)
     system, _ = pendulums()
     assert "rules out a motion that all constraints allow" in simulated(system, start).status
 

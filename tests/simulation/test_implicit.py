@@ -8,7 +8,7 @@ import pytest
 
 import zwang as zw
 from zwang import library
-from zwang.kernels.element import compilations
+from zwang.codegen.kernel import compilations
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "flyball_governor.json"
 #: Work of the implicit method on a stiff problem, relative to the explicit one.
@@ -163,7 +163,7 @@ def test_new_parameters_compile_nothing():
 
 def test_explicit_runs_compile_no_jacobian():
     from zwang.integrators.settings import Settings
-    from zwang.simulation.programs import program_of
+    from zwang.simulation.select_program import program_of
 
     system, start = governor()
     system.simulate(start, until=1e-3)
@@ -227,7 +227,7 @@ def test_where_the_force_has_no_value_the_run_stops_with_what_it_has():
 
 
 def test_more_save_times_in_a_step_than_the_buffer_holds(pendulum, monkeypatch):
-    monkeypatch.setattr("zwang.integrators.loop.Loop.advance.__defaults__", (20_000, 4))
+    monkeypatch.setattr("zwang.integrators.contract.Loop.advance.__defaults__", (20_000, 4))
     few = pendulum.simulate([1.0, 0.0], until=0.5, tolerance=1e-4, integrator="radau5", save=0.01)
     monkeypatch.undo()
     many = pendulum.simulate([1.0, 0.0], until=0.5, tolerance=1e-4, integrator="radau5", save=0.01)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from zwang import library
-from zwang.large_mechanism import LargeMechanismSystem
+from zwang.equations.elements import LargeMechanismSystem
 
 #: The same sums in another order.
 ROUNDING = 1e-12

@@ -99,7 +99,7 @@ def test_drift_is_what_projection_and_baumgarte_remove(pendulum):
 
 
 def test_parameters_change_the_motion_without_compiling(pendulum):
-    from zwang.kernels.element import compilations
+    from zwang.codegen.kernel import compilations
 
     pendulum.simulate(START, until=0.1)
     before = compilations()
@@ -199,9 +199,9 @@ def test_rheonomic_constraint_does_work():
 
 
 def test_lanes_give_the_bits_of_a_single_trajectory(parallelogram):
-    from zwang.integrators.choose import start_loop
+    from zwang.integrators.registry import start_loop
     from zwang.integrators.settings import Settings
-    from zwang.simulation.programs import program_of
+    from zwang.simulation.select_program import program_of
 
     settings = Settings(until=2.0, tolerance=1e-9)
     starts = [np.concatenate(parallelogram_state(np.pi / 2, r)) for r in (-1.0, -1.2, -1.5, -2.0)]

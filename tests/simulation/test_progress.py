@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from zwang.progress import EnsembleProgress, Progress
-from zwang.simulation.starts import LANES
+from zwang.simulation.progress import EnsembleProgress, Progress
+from zwang.simulation.start import LANES
 
 START = ([1.0, 0.0], [0.0, 0.0])
 
@@ -35,9 +35,9 @@ def test_numbers_do_not_depend_on_where_chunks_end(pendulum, save, monkeypatch):
     whole = pendulum.simulate(*START, until=20.0, save=save)
     for steps, rows in ((1, 7), (13, 64), (1000, 5)):
         for name, value in (("FIRST_STEPS", steps), ("FIRST_ENTRIES", 0), ("GROWTH", 1.0)):
-            monkeypatch.setattr(f"zwang.integrators.pace.{name}", value)
-        monkeypatch.setattr("zwang.integrators.pace.SMALLEST_ROWS", rows)
-        monkeypatch.setattr("zwang.integrators.pace.LARGEST_BUFFER", 0)
+            monkeypatch.setattr(f"zwang.integrators.chunk_size.{name}", value)
+        monkeypatch.setattr("zwang.integrators.chunk_size.SMALLEST_ROWS", rows)
+        monkeypatch.setattr("zwang.integrators.chunk_size.LARGEST_BUFFER", 0)
         run = pendulum.simulate(*START, until=20.0, save=save)
         assert run.q.tobytes() == whole.q.tobytes()
         assert run.counts == whole.counts
@@ -141,7 +141,7 @@ class Terminal(io.StringIO):
 
 
 def shown_in(monkeypatch, stream, pendulum, progress):
-    monkeypatch.setattr("zwang.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("zwang.simulation.progress.PATIENCE", 0.0)
     monkeypatch.setattr(sys, "stderr", stream)
     pendulum.simulate(*START, until=50.0, progress=progress)
     return stream.getvalue()

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from zwang import library
-from zwang.simulation import lost_rank
+from zwang.simulation import rank_report
 
 
 def scaled(A, inertia):
@@ -23,9 +23,9 @@ def test_pivots_count_as_many_as_singular_values(seed):
         A = np.vstack([A, rng.integers(0, 2) * (rng.standard_normal(len(A)) @ A)])
     inertia = 10.0 ** rng.uniform(-3.0, 3.0, columns)
     values = np.linalg.svd(scaled(A, inertia), compute_uv=False)
-    for limit in (lost_rank.LOST, 0.1):
+    for limit in (rank_report.LOST, 0.1):
         expected = len(A) - np.sum(values > limit)
-        assert lost_rank._singular_values_below(limit, inertia, A) == expected
+        assert rank_report._singular_values_below(limit, inertia, A) == expected
 
 
 def test_forty_four_bars_built_in_space_lose_as_many_ranks_as_in_the_plane():

@@ -137,8 +137,8 @@ def test_ensembles_and_resumed_runs_choose_alike(block, tmp_path, monkeypatch):
         assert run.q.tobytes() == alone.q.tobytes()
         assert run.ranks == alone.ranks
     whole = block.simulate([0.0] * 3, until=20.0)
-    monkeypatch.setattr("zwang.integrators.pace.FIRST_STEPS", 1)
-    monkeypatch.setattr("zwang.integrators.pace.GROWTH", 1.0)
+    monkeypatch.setattr("zwang.integrators.chunk_size.FIRST_STEPS", 1)
+    monkeypatch.setattr("zwang.integrators.chunk_size.GROWTH", 1.0)
 
     def stop_late(progress):
         if progress.t > whole.ranks[1].t + 1.0:
@@ -188,7 +188,7 @@ def test_a_mechanism_chooses_again():
 def rail(monkeypatch):
     """y = 0 said twice where x < 0; beyond, the second row holds z as well. Both rows act."""
     for name in ("LEAST_SHARE", "LEAST_SHARE_NEAR"):
-        monkeypatch.setattr(f"zwang.simulation.redundancy.{name}", 2.0)
+        monkeypatch.setattr(f"zwang.equations.active_rows.{name}", 2.0)
 
     def beyond(x):
         return 0.5 * (x + abs(x))

@@ -156,9 +156,9 @@ def test_ensembles_and_chunks_log_the_same(linkage, monkeypatch):
     rates = np.array([0.7, 1.0, 1.3, 1.6, 1.9])
     v = rates[:, None] * start.v
     together = system.simulate_many(np.tile(start.q, (5, 1)), v, until=4.0, tolerance=1e-7)
-    monkeypatch.setattr("zwang.integrators.pace.FIRST_STEPS", 1)
-    monkeypatch.setattr("zwang.integrators.pace.FIRST_ENTRIES", 0)
-    monkeypatch.setattr("zwang.integrators.pace.GROWTH", 1.0)
+    monkeypatch.setattr("zwang.integrators.chunk_size.FIRST_STEPS", 1)
+    monkeypatch.setattr("zwang.integrators.chunk_size.FIRST_ENTRIES", 0)
+    monkeypatch.setattr("zwang.integrators.chunk_size.GROWTH", 1.0)
     for i, run in enumerate(together):
         alone = system.simulate(start.q, v[i], until=4.0, tolerance=1e-7)
         assert alone.ranks == run.ranks

@@ -9,7 +9,7 @@ import pytest
 
 import zwang as zw
 from zwang import library
-from zwang import simulate as simulations
+from zwang.simulation import simulation as simulations
 
 EXPLICIT = ("order5", "order8", "gauss")
 ALL = (*EXPLICIT, "radau5", "rattle", "generalized_alpha")

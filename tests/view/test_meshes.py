@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from zwang.bodies import inertia
+from zwang.multibody import inertia
 from zwang.view.meshes import AROUND, ball, block, of_shape, rod, shaft
 
 #: A polygon of AROUND corners has less area than its circle: sin(2π/n)/(2π/n) of it.

@@ -103,7 +103,7 @@ def test_a_ledger_that_would_take_long_is_left_out(monkeypatch):
 
 
 def test_reactions_that_cannot_be_computed_are_a_note_and_no_failure(monkeypatch):
-    from zwang.run.run import Run
+    from zwang.results.run import Run
 
     def refuse(*_, **__):
         raise zw.InputError("reactions", found="none", expected="some")

@@ -39,7 +39,7 @@ def _version(*, wanted: bool) -> None:
 
 def _examples(incomplete: str) -> list[str]:
     """For the shell's completion."""
-    from zwang.models.examples import example_names
+    from zwang.model_files.examples import example_names
 
     return [name for name in example_names() if name.startswith(incomplete)]
 
@@ -73,7 +73,7 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Simulate a model and keep the run in a folder."""
-    from zwang.cli.running import simulate
+    from zwang.cli.run import simulate
 
     out = Output(as_json=as_json)
     with guarded(out):
@@ -83,7 +83,7 @@ def run(
 @app.command()
 def check(model: ModelFile, *, as_json: AsJson = False) -> None:
     """Read a model, assemble its start, and say what it consists of."""
-    from zwang.cli.looking import check as look
+    from zwang.cli.inspect import check as look
 
     out = Output(as_json=as_json)
     with guarded(out):
@@ -93,7 +93,7 @@ def check(model: ModelFile, *, as_json: AsJson = False) -> None:
 @app.command()
 def explain(model: ModelFile, *, as_json: AsJson = False) -> None:
     """Freedoms, redundant and contradictory constraints, and which reactions are determinate."""
-    from zwang.cli.looking import explain as look
+    from zwang.cli.inspect import explain as look
 
     out = Output(as_json=as_json)
     with guarded(out):
@@ -110,7 +110,7 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Check that a stored run is what was written, and a motion of its model."""
-    from zwang.cli.looking import verify as look
+    from zwang.cli.inspect import verify as look
 
     out = Output(as_json=as_json)
     with guarded(out):
@@ -135,7 +135,7 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write one HTML file with the motion to play and the account of a run."""
-    from zwang.cli.reporting import report as write
+    from zwang.cli.report import report as write
 
     out = Output(as_json=as_json)
     with guarded(out):
@@ -174,7 +174,7 @@ def view(
     as_json: AsJson = False,
 ) -> None:
     """Show runs as a page in three dimensions, until Ctrl-C (needs the extra 'view')."""
-    from zwang.cli.viewing import view as show
+    from zwang.cli.view import view as show
 
     out = Output(as_json=as_json)
     with guarded(out):
@@ -201,7 +201,7 @@ def derive(
     as_json: AsJson = False,
 ) -> None:
     """Equations of motion in closed form (needs the extra 'symbolic')."""
-    from zwang.cli.looking import derive as look
+    from zwang.cli.inspect import derive as look
 
     out = Output(as_json=as_json)
     with guarded(out):
@@ -245,7 +245,7 @@ def new(
 @app.command()
 def info(*, as_json: AsJson = False) -> None:
     """Versions, processor and folders."""
-    from zwang.cli.looking import info as look
+    from zwang.cli.inspect import info as look
 
     out = Output(as_json=as_json)
     with guarded(out):

@@ -7,8 +7,8 @@ from shlex import quote
 
 from zwang.cli.output import Output
 from zwang.errors import InputError
-from zwang.models.examples import example_names, example_path
-from zwang.models.starter import starter
+from zwang.model_files.examples import example_names, example_path
+from zwang.model_files.starter import starter
 
 __all__ = ["examples", "new"]
 

@@ -24,11 +24,11 @@ from typing import NamedTuple
 import numpy as np
 
 from zwang.errors import InconsistentConstraintsError, InputError, UnreachableError
-from zwang.formulations.rank import AT_A_STATE, DEFAULT_TOLERANCES, pinv, svd
-from zwang.formulations.scaled import ScaledSystem
-from zwang.functions.nonideal import Law, agreeing_reactions
-from zwang.solve import solve_terms
+from zwang.linalg.rank import AT_A_STATE, DEFAULT_TOLERANCES, pinv, svd
+from zwang.linalg.scaling import ScaledSystem
+from zwang.solvers.dense import solve_terms
 from zwang.terms import EquationTerms, FloatArray
+from zwang.tracing.nonideal import Law, agreeing_reactions
 
 __all__ = ["Control", "ControlForce", "control_forces"]
 
@@ -288,7 +288,7 @@ class Task:
 
     def solve_with(self, law: Law) -> Control:
         """The same where C depends on the physical reaction, which depends on the control."""
-        # λ is linear in C for the cheapest control too; see `zwang.functions.nonideal`.
+        # λ is linear in C for the cheapest control too; see `zwang.tracing.nonideal`.
         n, m = self.terms.coordinate_count, self.terms.constraint_count
         none = np.zeros(n)
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from zwang.control.control_force import Control, ControlForce, control_forces
 from zwang.errors import InputError, UnknownNameError, shown
-from zwang.functions.constraint import Constraint, named_constraint
-from zwang.functions.derive import depends_on
-from zwang.functions.model import Model
-from zwang.functions.nonideal import Law
-from zwang.functions.trace import ParameterSymbols, call
 from zwang.terms import EquationTerms, FloatArray
+from zwang.tracing.constraint import Constraint, named_constraint
+from zwang.tracing.differentiate import depends_on
+from zwang.tracing.nonideal import Law
+from zwang.tracing.trace import ParameterSymbols, call
+from zwang.tracing.traced_model import Model
 
 if TYPE_CHECKING:
     from zwang.system import System

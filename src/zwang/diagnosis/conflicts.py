@@ -14,7 +14,7 @@ from math import comb
 import numpy as np
 
 from zwang.diagnosis.circuits import Circuit, Part, circuit_on, parts
-from zwang.formulations.linear import matvec
+from zwang.linalg.products import matvec
 from zwang.terms import FloatArray
 
 __all__ = [

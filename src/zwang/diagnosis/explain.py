@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from zwang.diagnosis.circuits import Circuit, circuits
 from zwang.diagnosis.conflicts import resolving_rows, rows_to_drop
 from zwang.diagnosis.explanation import Contradiction, DependentGroup, Explanation
-from zwang.diagnosis.findings import (
+from zwang.diagnosis.facts import (
     PULL,
     accuracy_notes,
     conflicts,
@@ -30,10 +30,10 @@ from zwang.diagnosis.findings import (
 )
 from zwang.diagnosis.wording import combination, listing, motion, number, tidy
 from zwang.errors import InconsistentConstraintsError, InputError, NotUniqueError
-from zwang.formulations.rank import DEFAULT_TOLERANCES, Tolerances
-from zwang.formulations.scaled import ScaledSystem
 from zwang.formulations.udwadia_mogharabin import UdwadiaMogharabin
 from zwang.formulations.udwadia_schutte import is_well_posed
+from zwang.linalg.rank import DEFAULT_TOLERANCES, Tolerances
+from zwang.linalg.scaling import ScaledSystem
 from zwang.terms import EquationTerms, FloatArray
 
 __all__ = [

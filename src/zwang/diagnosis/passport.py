@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from zwang.diagnosis.solved import SolvedSystem
 from zwang.diagnosis.wording import listing, without_noise
 from zwang.errors import InputError, UnknownNameError, shown
-from zwang.formulations.rank import DEFAULT_TOLERANCES, Tolerances
+from zwang.linalg.rank import DEFAULT_TOLERANCES, Tolerances
 from zwang.terms import EquationTerms, FloatArray
 
 __all__ = [

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zwang.diagnosis.solved import SolvedSystem
-from zwang.formulations.rank import DEFAULT_TOLERANCES, RowGeometry, Tolerances
+from zwang.linalg.rank import DEFAULT_TOLERANCES, RowGeometry, Tolerances
 from zwang.terms import EquationTerms, FloatArray
 
 __all__ = ["Portrait", "SideBySide", "Sides", "portrait", "portrait_terms", "side_by_side"]

@@ -13,10 +13,10 @@ from zwang.diagnosis.explain import (
     not_unique_error,
     require_single,
 )
-from zwang.diagnosis.findings import conflicts, indefinite, respond, settled
+from zwang.diagnosis.facts import conflicts, indefinite, respond, settled
 from zwang.diagnosis.wording import tidy
-from zwang.formulations.rank import DEFAULT_TOLERANCES, Tolerances
-from zwang.formulations.scaled import ScaledSystem
+from zwang.linalg.rank import DEFAULT_TOLERANCES, Tolerances
+from zwang.linalg.scaling import ScaledSystem
 from zwang.terms import EquationTerms, FloatArray
 
 __all__ = ["SolvedSystem"]

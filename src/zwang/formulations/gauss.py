@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zwang.formulations.linear import dot, matvec
-from zwang.formulations.rank import RowGeometry
+from zwang.linalg.products import dot, matvec
+from zwang.linalg.rank import RowGeometry
 from zwang.terms import EquationTerms, FloatArray
 
 __all__ = ["GaussCertificate", "certificate", "gauss_function", "gauss_function_shifted"]

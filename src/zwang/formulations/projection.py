@@ -26,11 +26,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zwang.caching import computed_once
 from zwang.errors import InputError
-from zwang.formulations.base import Formulation
-from zwang.formulations.lazy import computed_once
-from zwang.formulations.linear import dot, matvec, transpose, transpose_matvec
-from zwang.formulations.rank import DEFAULT_TOLERANCES, RowGeometry, cholesky
+from zwang.formulations.contract import Formulation
+from zwang.linalg.products import dot, matvec, transpose, transpose_matvec
+from zwang.linalg.rank import DEFAULT_TOLERANCES, RowGeometry, cholesky
 from zwang.terms import EquationTerms, FloatArray
 
 __all__ = [

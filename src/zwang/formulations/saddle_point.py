@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.formulations.base import Formulation
-from zwang.formulations.lazy import computed_once
-from zwang.formulations.linear import matvec, transpose
+from zwang.caching import computed_once
+from zwang.formulations.contract import Formulation
+from zwang.linalg.products import matvec, transpose
 from zwang.terms import FloatArray
 
 __all__ = ["SaddlePoint"]

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zwang.formulations.linear import transpose, transpose_matvec
-from zwang.formulations.rank import RowGeometry
+from zwang.linalg.products import transpose, transpose_matvec
+from zwang.linalg.rank import RowGeometry
 from zwang.terms import EquationTerms, FloatArray
 
 __all__ = ["StateEquations", "full_equations", "reaction_free_equations"]

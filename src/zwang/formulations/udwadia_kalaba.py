@@ -24,10 +24,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zwang.formulations.base import Facts, Formulation
-from zwang.formulations.lazy import computed_once
-from zwang.formulations.linear import matvec, symmetric_roots, transpose, transpose_matvec
-from zwang.formulations.rank import RowGeometry, cholesky
+from zwang.caching import computed_once
+from zwang.formulations.contract import Facts, Formulation
+from zwang.linalg.products import matvec, symmetric_roots, transpose, transpose_matvec
+from zwang.linalg.rank import RowGeometry, cholesky
 from zwang.terms import FloatArray
 
 __all__ = ["UdwadiaKalaba"]

@@ -22,11 +22,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zwang.caching import computed_once
 from zwang.errors import InputError
-from zwang.formulations.base import Formulation
-from zwang.formulations.lazy import computed_once
-from zwang.formulations.linear import matvec, transpose, transpose_matvec
-from zwang.formulations.rank import DEFAULT_TOLERANCES, PIVOT_TOLERANCE, pinv
+from zwang.formulations.contract import Formulation
+from zwang.linalg.products import matvec, transpose, transpose_matvec
+from zwang.linalg.rank import DEFAULT_TOLERANCES, PIVOT_TOLERANCE, pinv
 from zwang.terms import FloatArray
 
 __all__ = ["UdwadiaMogharabin", "fully_constrained", "particle"]

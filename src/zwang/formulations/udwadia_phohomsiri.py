@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.formulations.base import Formulation
-from zwang.formulations.lazy import computed_once
-from zwang.formulations.linear import matvec
-from zwang.formulations.rank import pinv_of_rank
+from zwang.caching import computed_once
+from zwang.formulations.contract import Formulation
+from zwang.linalg.products import matvec
+from zwang.linalg.rank import pinv_of_rank
 from zwang.terms import FloatArray
 
 __all__ = ["UdwadiaPhohomsiri"]

@@ -21,11 +21,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zwang.caching import computed_once
 from zwang.errors import InputError, NotUniqueError
-from zwang.formulations.base import Formulation
-from zwang.formulations.lazy import computed_once
-from zwang.formulations.linear import matvec, symmetric_roots, transpose, transpose_matvec
-from zwang.formulations.rank import DEFAULT_TOLERANCES, RowGeometry, cholesky
+from zwang.formulations.contract import Formulation
+from zwang.linalg.products import matvec, symmetric_roots, transpose, transpose_matvec
+from zwang.linalg.rank import DEFAULT_TOLERANCES, RowGeometry, cholesky
 from zwang.terms import EquationTerms, FloatArray
 
 __all__ = ["AuxiliarySystem", "UdwadiaSchutte", "is_well_posed"]

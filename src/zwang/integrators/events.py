@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from zwang.formulations.rank import RowGeometry
-from zwang.integrators.watching import dips
+from zwang.integrators.event_detection import dips
+from zwang.linalg.rank import RowGeometry
 from zwang.terms import FloatArray
 
 __all__ = ["along", "crossing", "response", "with_dips"]

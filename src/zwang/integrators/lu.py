@@ -5,7 +5,7 @@ Written out, for compiled loops call no library that has them.
 
 from __future__ import annotations
 
-from zwang.kernels.jit import loop
+from zwang.codegen.jit import loop
 
 __all__ = ["factorise", "substitute"]
 

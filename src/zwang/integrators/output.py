@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from zwang.engine.carrier import Carrier
-from zwang.integrators import singular as sg
+from zwang.integrators import rank_loss as sg
+from zwang.programs.coordinate_change import Carrier
 from zwang.terms import FloatArray
 
 __all__ = ["Chunk", "Output", "RankLog", "left", "rank_logs"]
@@ -24,7 +24,7 @@ class Output:
     t, y : saved times (W, rows) and states (W, rows, n), `filled` rows of each lane: lanes are at
         different rows, and what one writes lies together.
     ranks : each change of rank and the state there, `rank_rows` rows of each lane, see
-        `zwang.integrators.singular`.
+        `zwang.integrators.rank_loss`.
     """
 
     def __init__(self, rows: int, n: int, W: int, rank_rows: int = RANK_ROWS) -> None:
@@ -48,7 +48,7 @@ class Chunk(NamedTuple):
 
     Attributes
     ----------
-    code : why it returned, see `zwang.integrators.shared`.
+    code : why it returned, see `zwang.integrators.memory`.
     t, y : saved times (lanes, rows) and states (lanes, rows, n̂), `filled` rows of each lane.
     logs : what it wrote of changes of rank, (rows, …, lanes), `logged` rows of each lane.
     parameters : of the lanes.

@@ -7,25 +7,25 @@ one; mechanisms are placed at theirs. Nothing loads before it is asked for.
 
 Systems:
 
-    particles    spherical_pendulum  kepler_laws  kepler_ellipse  nonholonomic_particle
-    speeds       constant_speed_particle  appell_hamel           nonlinear in the velocities
-    skates       knife_edge  chaplygin_sleigh  snakeboard
-    friction     rough_wire_bead                                  a reaction-dependent law
-    governor     flyball_governor                                 stiff springs and dampers
-    chains       two_mass_chain  three_mass_chain                 singular mass matrices
-    disk         rolling_disk  sliding_disk                       in all of Blajer's forms
-    body         rotating_body                                    in quaternions, all forms
-    satellites   satellite_formation                              control by constraints
-    benchmarks   andrews_squeezer  car_axis  n_four_bar           published benchmarks
+    particles           spherical_pendulum  kepler_laws  kepler_ellipse  nonholonomic_particle
+    nonlinear_velocity  constant_speed_particle  appell_hamel           nonlinear in the velocities
+    skates              knife_edge  chaplygin_sleigh  snakeboard
+    friction            rough_wire_bead                                  a reaction-dependent law
+    governor            flyball_governor                                 stiff springs and dampers
+    chains              two_mass_chain  three_mass_chain                 singular mass matrices
+    disk                rolling_disk  sliding_disk                       in all of Blajer's forms
+    body                rotating_body                                    in quaternions, all forms
+    satellites          satellite_formation                              control by constraints
+    benchmarks          andrews_squeezer  car_axis  n_four_bar           published benchmarks
 
 Mechanisms, in the package `mechanisms`:
 
-    linkages     four_bar  four_bars  parallelogram  slider_crank  theo_jansen_leg
-    andrews      andrews                                          seven bodies in the plane
-    loops        bricard  door  stewart_platform  double_wishbone  universal_joint_shaft
-    spinning     spinning_top  rolling_coin  gyroscope  ball_governor  satellite
-    nets         chain  net                                       of any size
-    bicycle      whipple_bicycle
+    linkages       four_bar  four_bars  parallelogram  slider_crank  theo_jansen_leg
+    andrews        andrews                                          seven bodies in the plane
+    spatial_loops  bricard  door  stewart_platform  double_wishbone  universal_joint_shaft
+    spinning       spinning_top  rolling_coin  gyroscope  ball_governor  satellite
+    nets           chain  net                                       of any size
+    bicycle        whipple_bicycle
 
 Examples
 --------
@@ -66,14 +66,14 @@ if TYPE_CHECKING:
         slider_crank,
         theo_jansen_leg,
     )
-    from zwang.library.mechanisms.loops import (
+    from zwang.library.mechanisms.nets import chain, net
+    from zwang.library.mechanisms.spatial_loops import (
         bricard,
         door,
         double_wishbone,
         stewart_platform,
         universal_joint_shaft,
     )
-    from zwang.library.mechanisms.nets import chain, net
     from zwang.library.mechanisms.spinning import (
         ball_governor,
         gyroscope,
@@ -81,6 +81,7 @@ if TYPE_CHECKING:
         satellite,
         spinning_top,
     )
+    from zwang.library.nonlinear_velocity import appell_hamel, constant_speed_particle
     from zwang.library.particles import (
         kepler_ellipse,
         kepler_laws,
@@ -89,7 +90,6 @@ if TYPE_CHECKING:
     )
     from zwang.library.satellites import satellite_formation
     from zwang.library.skates import chaplygin_sleigh, knife_edge, snakeboard
-    from zwang.library.speeds import appell_hamel, constant_speed_particle
     from zwang.state import State
 
 __all__ = [
@@ -144,8 +144,8 @@ _MODULES = {
     "kepler_laws": "particles",
     "kepler_ellipse": "particles",
     "nonholonomic_particle": "particles",
-    "constant_speed_particle": "speeds",
-    "appell_hamel": "speeds",
+    "constant_speed_particle": "nonlinear_velocity",
+    "appell_hamel": "nonlinear_velocity",
     "knife_edge": "skates",
     "chaplygin_sleigh": "skates",
     "snakeboard": "skates",
@@ -170,11 +170,11 @@ _MECHANISMS = {
     "slider_crank": "linkages",
     "theo_jansen_leg": "linkages",
     "andrews": "andrews",
-    "bricard": "loops",
-    "door": "loops",
-    "stewart_platform": "loops",
-    "double_wishbone": "loops",
-    "universal_joint_shaft": "loops",
+    "bricard": "spatial_loops",
+    "door": "spatial_loops",
+    "stewart_platform": "spatial_loops",
+    "double_wishbone": "spatial_loops",
+    "universal_joint_shaft": "spatial_loops",
     "spinning_top": "spinning",
     "rolling_coin": "spinning",
     "gyroscope": "spinning",

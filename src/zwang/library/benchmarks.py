@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from zwang.errors import InputError
-from zwang.functions.constraint import Constraint, position
-from zwang.library import draw
+from zwang.library import random_states
 from zwang.state import State
 from zwang.system import System
+from zwang.tracing.constraint import Constraint, position
 
 __all__ = [
     "SQUEEZER",
@@ -169,7 +169,7 @@ def andrews_squeezer_start() -> State:
 def andrews_squeezer_states(rng: np.random.Generator, count: int) -> State:
     """Any crank angle, any speed; the loops closed as at the start."""
     p = SQUEEZER
-    beta, rate = rng.uniform(0.0, 2 * np.pi, count), 100.0 * draw.normal(rng, count, 1)
+    beta, rate = rng.uniform(0.0, 2 * np.pi, count), 100.0 * random_states.normal(rng, count, 1)
     A, B = complex(p["xa"], p["ya"]), complex(p["xb"], p["yb"])
     F = p["rr"] * np.exp(1j * beta)
     E = _tip(F, p["d"], B, p["ss"], 1)
@@ -178,11 +178,11 @@ def andrews_squeezer_states(rng: np.random.Generator, count: int) -> State:
     theta, gamma = np.angle((F - E) / np.exp(1j * beta)), np.angle(1j * (E - B))
     phi = np.angle(1j * (E - G) / np.exp(1j * delta))
     omega = np.angle((E - H) / np.exp(1j * epsilon))
-    q = draw.columns(beta, theta, gamma, phi, delta, omega, epsilon)
+    q = random_states.columns(beta, theta, gamma, phi, delta, omega, epsilon)
     # The loops give the other rates for β̇ = 1.
     A_rows = andrews_squeezer().terms(q).constraint_matrix
     others = np.linalg.solve(A_rows[:, :, 1:], -A_rows[:, :, :1])[..., 0]
-    return draw.state(rng, q, rate * np.concatenate([np.ones((count, 1)), others], axis=1))
+    return random_states.state(rng, q, rate * np.concatenate([np.ones((count, 1)), others], axis=1))
 
 
 def _tip(a: Any, ra: float, b: Any, rb: float, side: int) -> Any:
@@ -258,9 +258,9 @@ def car_axis_states(
     rng: np.random.Generator, count: int, *, L: float = 1.0, r: float = 0.1, w: float = 10.0
 ) -> State:
     """The left end anywhere on its line, the axle near level, at any instant."""
-    t = draw.instants(rng, count)
+    t = random_states.instants(rng, count)
     s, alpha = rng.uniform(0.3, 0.7, count), rng.uniform(-0.3, 0.3, count)
-    s_dot, alpha_dot = draw.normal(rng, count, 2).T
+    s_dot, alpha_dot = random_states.normal(rng, count, 2).T
     y_b, rate = r * np.sin(w * t), r * w * np.cos(w * t)
     # The line between the wheels has the angle β, sin β = y_b/L; the left end is at s i e^{iβ}.
     turn = np.exp(1j * np.arcsin(y_b / L))
@@ -268,9 +268,9 @@ def car_axis_states(
     left, left_rate = 1j * s * turn, (1j * s_dot - s * beta_dot) * turn
     axle = L * np.exp(1j * alpha)
     right, right_rate = left + axle, left_rate + 1j * alpha_dot * axle
-    q = draw.columns(left.real, left.imag, right.real, right.imag)
-    v = draw.columns(left_rate.real, left_rate.imag, right_rate.real, right_rate.imag)
-    return draw.state(rng, q, v, t)
+    q = random_states.columns(left.real, left.imag, right.real, right.imag)
+    v = random_states.columns(left_rate.real, left_rate.imag, right_rate.real, right_rate.imag)
+    return random_states.state(rng, q, v, t)
 
 
 # --- N four-bars ----------------------------------------------------------------------------------
@@ -344,11 +344,13 @@ def n_four_bar_start(n: int = 2, *, L: float = 1.0) -> State:
 def n_four_bar_states(rng: np.random.Generator, count: int, *, n: int = 2, L: float = 1.0) -> State:
     """Parallelograms at any angle that is not near flat, at any speed."""
     angle = rng.uniform(-1.2, 1.2, count) + np.pi * rng.integers(0, 2, count)
-    return draw.state(rng, *_parallelograms(angle, draw.normal(rng, count, 1)[:, 0], n, L))
+    return random_states.state(
+        rng, *_parallelograms(angle, random_states.normal(rng, count, 1)[:, 0], n, L)
+    )
 
 
 def _parallelograms(angle: Any, rate: Any, n: int, L: float) -> tuple[Any, Any]:
     """q and v with parallel cranks, the angle clockwise from the upward vertical."""
     x, y = L * np.sin(angle), L * np.cos(angle)
-    q = draw.columns(*(part for i in range(n + 1) for part in (i * L + x, y)))
-    return q, draw.columns(*[rate * y, -rate * x] * (n + 1))
+    q = random_states.columns(*(part for i in range(n + 1) for part in (i * L + x, y)))
+    return q, random_states.columns(*[rate * y, -rate * x] * (n + 1))

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zwang.errors import UnknownNameError
-from zwang.functions.constraint import Constraint, position
-from zwang.library import draw
+from zwang.library import random_states
 from zwang.rotation import quaternion, quaternion_motion
 from zwang.rotation.arrays import matvec, tilde
 from zwang.state import State
 from zwang.system import System
+from zwang.tracing.constraint import Constraint, position
 
 __all__ = ["FORMS", "rotating_body", "rotating_body_states"]
 
@@ -144,6 +144,6 @@ def rotating_body_states(rng: np.random.Generator, count: int, form: str = "lagr
     """Any orientation, any angular velocity."""
     if form not in FORMS:
         raise UnknownNameError("form of rotating_body", form, FORMS)
-    u, omega = draw.unit(rng, count, 4), 2.0 * draw.normal(rng, count, 3)
+    u, omega = random_states.unit(rng, count, 4), 2.0 * random_states.normal(rng, count, 3)
     v = omega if form == "velocities" else quaternion.rate(u, omega)
-    return draw.state(rng, u, v)
+    return random_states.state(rng, u, v)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.functions.constraint import position
-from zwang.library import draw
+from zwang.library import random_states
 from zwang.state import State
 from zwang.system import System
+from zwang.tracing.constraint import position
 
 __all__ = ["three_mass_chain", "three_mass_chain_states", "two_mass_chain", "two_mass_chain_states"]
 
@@ -46,7 +46,7 @@ def two_mass_chain(
 
 def two_mass_chain_states(rng: np.random.Generator, count: int) -> State:
     """Any stretches and rates."""
-    return draw.state(rng, *(_joined(draw.normal(rng, count, 2)) for _ in "qv"))
+    return random_states.state(rng, *(_joined(random_states.normal(rng, count, 2)) for _ in "qv"))
 
 
 def three_mass_chain(
@@ -90,7 +90,7 @@ def three_mass_chain(
 
 def three_mass_chain_states(rng: np.random.Generator, count: int) -> State:
     """Any stretches and rates."""
-    return draw.state(rng, *(_joined(draw.normal(rng, count, 3)) for _ in "qv"))
+    return random_states.state(rng, *(_joined(random_states.normal(rng, count, 3)) for _ in "qv"))
 
 
 def _joined(stretches: np.ndarray) -> np.ndarray:
@@ -98,4 +98,4 @@ def _joined(stretches: np.ndarray) -> np.ndarray:
     columns = [stretches[:, 0]]
     for k in range(1, stretches.shape[1]):
         columns += [stretches[:, :k].sum(axis=1), stretches[:, k]]
-    return draw.columns(*columns)
+    return random_states.columns(*columns)

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from zwang.errors import UnknownNameError
-from zwang.functions.constraint import Constraint, position, velocity
-from zwang.library import draw
+from zwang.library import random_states
 from zwang.library.disk_equations import (
     coordinate_force,
     coordinate_mass,
@@ -28,6 +27,7 @@ from zwang.library.disk_equations import (
 )
 from zwang.state import State
 from zwang.system import System
+from zwang.tracing.constraint import Constraint, position, velocity
 
 __all__ = [
     "ROLLING_FORMS",
@@ -225,16 +225,18 @@ def _states(
 ) -> State:
     if form not in forms:
         raise UnknownNameError("form of the disk", form, forms)
-    q = draw.normal(rng, count, 6)
+    q = random_states.normal(rng, count, 6)
     q[:, 2], q[:, 4] = 0.0, rng.uniform(-1.2, 1.2, count)
-    q_dot = draw.normal(rng, count, 6)
+    q_dot = random_states.normal(rng, count, 6)
     q_dot[:, 2] = 0.0
     roll = -r * q_dot[:, 5:]
-    q_dot[:, :2] = slipping * q_dot[:, :2] + roll * draw.columns(np.cos(q[:, 3]), np.sin(q[:, 3]))
+    q_dot[:, :2] = slipping * q_dot[:, :2] + roll * random_states.columns(
+        np.cos(q[:, 3]), np.sin(q[:, 3])
+    )
     five = [0, 1, 3, 4, 5]
     if form == "coordinates":
-        return draw.state(rng, q[:, five], q_dot[:, five])
+        return random_states.state(rng, q[:, five], q_dot[:, five])
     if form == "velocities":
-        return draw.state(rng, q[:, five], q_dot[:, 3:])
+        return random_states.state(rng, q[:, five], q_dot[:, 3:])
     v = [inverse_kinematics(a[3], a[4], r) @ a_dot for a, a_dot in zip(q, q_dot, strict=True)]
-    return draw.state(rng, q, np.array(v))
+    return random_states.state(rng, q, np.array(v))

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from zwang.functions.constraint import position
-from zwang.library import draw
+from zwang.library import random_states
 from zwang.state import State
 from zwang.system import System
+from zwang.tracing.constraint import position
 
 __all__ = ["rough_wire_bead", "rough_wire_bead_states"]
 
@@ -56,10 +56,10 @@ def rough_wire_bead(
 
 def rough_wire_bead_states(rng: np.random.Generator, count: int, *, Omega: float = 2.0) -> State:
     """Any place on the wire, sliding either way with a speed above 0.2."""
-    t = draw.instants(rng, count)
-    s = draw.normal(rng, count, 1)[:, 0]
+    t = random_states.instants(rng, count)
+    s = random_states.normal(rng, count, 1)[:, 0]
     s_dot = rng.uniform(0.2, 2.0, count) * rng.choice([-1.0, 1.0], count)
     cos, sin = np.cos(Omega * t), np.sin(Omega * t)
-    q = draw.columns(s * cos, s * sin, 0.0)
-    v = draw.columns(s_dot * cos - s * Omega * sin, s_dot * sin + s * Omega * cos, 0.0)
-    return draw.state(rng, q, v, t)
+    q = random_states.columns(s * cos, s * sin, 0.0)
+    v = random_states.columns(s_dot * cos - s * Omega * sin, s_dot * sin + s * Omega * cos, 0.0)
+    return random_states.state(rng, q, v, t)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from zwang.functions.constraint import Constraint, position
-from zwang.library import draw
+from zwang.library import random_states
 from zwang.state import State
 from zwang.system import System
+from zwang.tracing.constraint import Constraint, position
 
 __all__ = ["flyball_governor", "flyball_governor_start", "flyball_governor_states"]
 
@@ -140,10 +140,10 @@ def flyball_governor_states(
 ) -> State:
     """Rods below the horizontal, the slider below their centres, moderate rates."""
     psi, s = rng.uniform(-3.0, 3.0, count), rng.uniform(0.0, 0.4, count)
-    q, v = [psi, s * height], list(draw.normal(rng, count, 2).T)
+    q, v = [psi, s * height], list(random_states.normal(rng, count, 2).T)
     for _ in range(2):
         a, a_dot = rng.uniform(0.1, 1.2, count), rng.standard_normal(count)
         cos, sin, half = np.cos(a), np.sin(a), length / 2
         q += [arm + half * cos, height - half * sin, a]
         v += [-half * sin * a_dot, -half * cos * a_dot, a_dot]
-    return draw.state(rng, draw.columns(*q), draw.columns(*v))
+    return random_states.state(rng, random_states.columns(*q), random_states.columns(*v))

@@ -13,7 +13,7 @@ import numpy as np
 from zwang.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
-    from zwang.run.run import Run
+    from zwang.results.run import Run
     from zwang.terms import FloatArray
 
 __all__ = ["kepler_figure", "swept_area", "swept_sector"]

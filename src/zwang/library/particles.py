@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from zwang.functions.constraint import position, velocity
-from zwang.library import draw
+from zwang.library import random_states
 from zwang.state import State
 from zwang.system import System
+from zwang.tracing.constraint import position, velocity
 
 __all__ = [
     "kepler_ellipse",
@@ -52,8 +52,8 @@ def spherical_pendulum(*, m: float = 1.0, g: float = 9.81, L: float = 2.0) -> Sy
 
 def spherical_pendulum_states(rng: np.random.Generator, count: int, *, L: float = 2.0) -> State:
     """Any direction of the rod, any velocity across it."""
-    e = draw.unit(rng, count, 3)
-    return draw.state(rng, L * e, 2.0 * draw.tangent(rng, e))
+    e = random_states.unit(rng, count, 3)
+    return random_states.state(rng, L * e, 2.0 * random_states.tangent(rng, e))
 
 
 def kepler_laws(*, m: float = 1.0, epsilon: float = 0.5, p: float = 1.0, c: float = 1.0) -> System:
@@ -117,8 +117,8 @@ def _on_ellipse(
     r = p / (1 - epsilon * cos)
     slope = -r * epsilon * sin / (1 - epsilon * cos)  # dr/dangle
     return (
-        draw.columns(r * cos, r * sin),
-        draw.columns(slope * cos - r * sin, slope * sin + r * cos),
+        random_states.columns(r * cos, r * sin),
+        random_states.columns(slope * cos - r * sin, slope * sin + r * cos),
         r**2,
     )
 
@@ -133,7 +133,7 @@ def kepler_laws_states(
 ) -> State:
     """Any place on the ellipse; the area law gives the velocity."""
     q, derivative, r2 = _on_ellipse(rng, count, epsilon, p)
-    return draw.state(rng, q, derivative * (c / r2)[:, None])
+    return random_states.state(rng, q, derivative * (c / r2)[:, None])
 
 
 def kepler_ellipse_states(
@@ -141,7 +141,7 @@ def kepler_ellipse_states(
 ) -> State:
     """Any place on the ellipse, any speed along it."""
     q, derivative, _ = _on_ellipse(rng, count, epsilon, p)
-    return draw.state(rng, q, derivative * draw.normal(rng, count, 1))
+    return random_states.state(rng, q, derivative * random_states.normal(rng, count, 1))
 
 
 def _push(t: Any) -> list[Any]:
@@ -189,6 +189,10 @@ def nonholonomic_particle_states(
     rng: np.random.Generator, count: int, *, alpha: Callable[[Any], Any] = np.sin
 ) -> State:
     """Any position, x and z velocity; the constraint gives ẏ."""
-    q, v, t = draw.normal(rng, count, 3), draw.normal(rng, count, 3), draw.instants(rng, count)
+    q, v, t = (
+        random_states.normal(rng, count, 3),
+        random_states.normal(rng, count, 3),
+        random_states.instants(rng, count),
+    )
     v[:, 1] = q[:, 2] * v[:, 0] + alpha(t)
-    return draw.state(rng, q, v, t)
+    return random_states.state(rng, q, v, t)

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from zwang.functions.constraint import Constraint, position
-from zwang.library import draw
+from zwang.library import random_states
 from zwang.state import State
 from zwang.system import System
+from zwang.tracing.constraint import Constraint, position
 
 __all__ = ["formation_program", "satellite_formation", "satellite_formation_states"]
 
@@ -126,4 +126,4 @@ def satellite_formation_states(
         cos, sin = rho * np.cos(angle), rho * np.sin(angle)
         q += [sin / 2, cos, sin]
         v += [turning * cos / 2, -turning * sin, turning * cos]
-    return draw.state(rng, draw.columns(*q), draw.columns(*v))
+    return random_states.state(rng, random_states.columns(*q), random_states.columns(*v))

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from zwang.functions.constraint import position, velocity
-from zwang.library import draw
+from zwang.library import random_states
 from zwang.state import State
 from zwang.system import System
+from zwang.tracing.constraint import position, velocity
 
 __all__ = [
     "chaplygin_sleigh",
@@ -48,9 +48,9 @@ def knife_edge(*, m: float = 1.0, I: float = 0.5, g: float = 9.81, slope: float 
 
 def knife_edge_states(rng: np.random.Generator, count: int) -> State:
     """Any heading, any speed along it, any rate of turn."""
-    q, u = draw.normal(rng, count, 3), draw.normal(rng, count, 2)
-    v = draw.columns(u[:, 0] * np.cos(q[:, 2]), u[:, 0] * np.sin(q[:, 2]), u[:, 1])
-    return draw.state(rng, q, v)
+    q, u = random_states.normal(rng, count, 3), random_states.normal(rng, count, 2)
+    v = random_states.columns(u[:, 0] * np.cos(q[:, 2]), u[:, 0] * np.sin(q[:, 2]), u[:, 1])
+    return random_states.state(rng, q, v)
 
 
 def chaplygin_sleigh(*, m: float = 2.0, I: float = 0.7, a: float = 0.4) -> System:
@@ -160,7 +160,7 @@ def snakeboard_states(
     rng: np.random.Generator, count: int, *, length: float = 0.2, mirrored: bool = False
 ) -> State:
     """Steering angles up to 0.6 and different; the wheels leave one rate of the board free."""
-    q, v = draw.normal(rng, count, 6), draw.normal(rng, count, 6)
+    q, v = random_states.normal(rng, count, 6), random_states.normal(rng, count, 6)
     back = rng.uniform(0.1, 0.6, count) * rng.choice([-1.0, 1.0], count)
     front = -back if mirrored else -back * rng.uniform(0.5, 1.5, count)
     q[:, 4], q[:, 5] = back, front
@@ -168,9 +168,9 @@ def snakeboard_states(
         v[:, 5] = -v[:, 4]
     # Speeds a along and c across the board, steering β and γ:
     #   −a sin β + c cos β = l θ̇ cos β,   −a sin γ + c cos γ = −l θ̇ cos γ
-    along = draw.normal(rng, count, 1)[:, 0]
+    along = random_states.normal(rng, count, 1)[:, 0]
     across = along * (np.tan(back) + np.tan(front)) / 2
     v[:, 2] = along * (np.tan(front) - np.tan(back)) / (2 * length)
     cos, sin = np.cos(q[:, 2]), np.sin(q[:, 2])
     v[:, 0], v[:, 1] = along * cos - across * sin, along * sin + across * cos
-    return draw.state(rng, q, v)
+    return random_states.state(rng, q, v)

@@ -1,13 +1,14 @@
-"""What `zwang.simulate` and `zwang.ensemble` are made of: from a system to a motion.
+"""From a system to a motion, and to many.
 
-    choices        what a user chose, checked; starts, the same for many starts at once
-    programs       the compiled equations of a system; reference, those evaluated in Python
-    redundancy     which constraint rows act; pivots, the same where there are many of them
-    lost_rank      what a run says of rows that depend on others
-    watch          events found; event_actions, what happens at them
-    between        states between saved ones
-    crew           the threads of an ensemble; interrupt, Ctrl-C
+    simulation      one motion; ensemble, many; stored_runs, those on disk
+    options         what a user chose, checked; start, the same for many starts at once
+    select_program  the compiled equations of a system; reference, those evaluated in Python
+    guard           what a program does, against the full terms
+    rank_report     what a run says of rows that depend on others
+    events          events found; impacts, what happens at them
+    interpolate     states between saved ones
+    threads         the threads of an ensemble; progress, how far it is; interrupt, Ctrl-C
 
-All of it sees a system from outside, as `zwang.equations.Equations`; kernels and loops are further
-down.
+All of it sees a system from outside, as `zwang.equations.expression.Equations`; kernels and loops
+are further down.
 """

@@ -30,16 +30,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
+from zwang.caching import Remembered
 from zwang.errors import ZwangError
-from zwang.formulations.lazy import Remembered
-from zwang.integrators import shared as sh
+from zwang.integrators import memory as sh
 from zwang.integrators.settings import Drift, Settings
-from zwang.run.by_elements import ByElements
+from zwang.results.sparse_run import ByElements
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
-    from zwang.engine.contract import Program
-    from zwang.equations import Equations
+    from zwang.equations.expression import Equations
+    from zwang.programs.contract import Program
 
 __all__ = [
     "Account",

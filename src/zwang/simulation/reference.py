@@ -15,17 +15,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from zwang.engine.fused import Expressions
-from zwang.engine.program import WholeProgram, fuse
+from zwang.codegen.expression import Port
+from zwang.codegen.kernel import Kernel
+from zwang.codegen.python_kernel import CalledKernel
 from zwang.errors import InputError
-from zwang.functions.staged import staged
-from zwang.kernels.called import CalledKernel
-from zwang.kernels.element import Kernel
-from zwang.kernels.expression import Port
+from zwang.programs.factor import Expressions
+from zwang.programs.whole import WholeProgram, fuse
+from zwang.tracing.mixed_kernel import staged
 
 if TYPE_CHECKING:
-    from zwang.equations import Equations
-    from zwang.functions.opaque import Call
+    from zwang.equations.expression import Equations
+    from zwang.tracing.opaque import Call
 
 __all__ = ["ReferenceProgram", "reference_program"]
 

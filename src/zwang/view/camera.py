@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zwang.bodies.inertia import axes_along
+from zwang.multibody.inertia import axes_along
 from zwang.terms import FloatArray
 from zwang.view.scene import Scene
 

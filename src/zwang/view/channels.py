@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from zwang.errors import UnknownNameError
-from zwang.run.run import Run
+from zwang.results.run import Run
 from zwang.terms import FloatArray
 
 __all__ = ["Channel", "channel_names", "channel_of", "single"]

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zwang.bodies.element import Element
-from zwang.bodies.many import Bulk
-from zwang.bodies.parts import Parts
-from zwang.bodies.pose import SCALAR
-from zwang.run.run import Run
+from zwang.multibody.element import Element
+from zwang.multibody.element_batches import Bulk
+from zwang.multibody.frozen import Parts
+from zwang.multibody.pose import SCALAR
+from zwang.results.run import Run
 from zwang.terms import FloatArray
 
 __all__ = ["Applied", "applied_forces"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from zwang.bodies.marker import Joint, Marker
+from zwang.multibody.marker import Joint, Marker
 from zwang.view.meshes import Mesh, ball, block, shaft
 
 __all__ = ["joint_solids"]

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from zwang.errors import InputError, UnknownNameError, shown
-from zwang.run.instants import changed
-from zwang.run.run import Run, Segment
+from zwang.results.event_rows import changed
+from zwang.results.run import Run, Segment
 from zwang.state import State
 from zwang.view.scene import Scene, scene_of, statuses
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zwang.bodies.inertia import Shape, axes_along
-from zwang.bodies.mesh import MeshFile
+from zwang.multibody.inertia import Shape, axes_along
+from zwang.multibody.mesh import MeshFile
 from zwang.terms import FloatArray
 
 __all__ = ["Mesh", "ball", "block", "coarse", "join", "of_file", "of_shape", "rod", "shaft"]

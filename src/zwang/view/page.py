@@ -10,9 +10,9 @@ from typing import Any, Self
 import numpy as np
 
 from zwang.errors import InputError, UnknownNameError, ZwangError
-from zwang.functions.event import Watched
-from zwang.run.run import Run
+from zwang.results.run import Run
 from zwang.state import State
+from zwang.tracing.event import Watched
 from zwang.view.channels import channel_names, single
 from zwang.view.live import Limits, Live, cut, joined, slider_limits
 from zwang.view.nodes import Drawn, set_stage

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from zwang.run.run import Run
+from zwang.results.run import Run
 from zwang.terms import FloatArray
 from zwang.view.channels import single
 

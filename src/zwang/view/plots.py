@@ -11,7 +11,7 @@ import numpy as np
 
 from zwang.errors import InputError, MissingExtraError, shown
 from zwang.paths import path_of
-from zwang.run.run import Run
+from zwang.results.run import Run
 from zwang.view.camera import Camera, camera_of, floor, line_points, painted
 from zwang.view.channels import channel_of, single
 from zwang.view.scene import Scene, scene_of

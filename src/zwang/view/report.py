@@ -19,8 +19,8 @@ import numpy as np
 from zwang.diagnosis.passport import Status
 from zwang.errors import InputError, ZwangError
 from zwang.paths import path_of
-from zwang.run.describe import versions
-from zwang.run.run import Run
+from zwang.results.model_digest import versions
+from zwang.results.run import Run
 from zwang.terms import FloatArray
 from zwang.view.camera import camera_of
 from zwang.view.channels import reacting_joints

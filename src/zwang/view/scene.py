@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from zwang.bodies.inertia import cross
-from zwang.bodies.marker import Joint, Marker
-from zwang.bodies.parts import Parts
-from zwang.bodies.pose import SCALAR
 from zwang.diagnosis.passport import Status
 from zwang.errors import InputError, UnknownNameError, ZwangError, shown
-from zwang.run.bodies import mechanism_of
-from zwang.run.instants import changed, with_instants
-from zwang.run.run import Run
+from zwang.multibody.frozen import Parts
+from zwang.multibody.inertia import cross
+from zwang.multibody.marker import Joint, Marker
+from zwang.multibody.pose import SCALAR
+from zwang.results.event_rows import changed, with_instants
+from zwang.results.mechanism_run import mechanism_of
+from zwang.results.run import Run
 from zwang.terms import FloatArray
 from zwang.view.forces import Applied, applied_forces
 from zwang.view.solids import (

@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from zwang.bodies.body import Body
-from zwang.bodies.marker import Marker
-from zwang.bodies.parts import Parts
-from zwang.bodies.pose import SCALAR
+from zwang.multibody.body import Body
+from zwang.multibody.frozen import Parts
+from zwang.multibody.marker import Marker
+from zwang.multibody.pose import SCALAR
 from zwang.terms import FloatArray
 from zwang.view.joints import joint_solids
 from zwang.view.meshes import Mesh, ball, coarse, join, of_file, of_shape, rod

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.bodies.handles import BodyHandle
 from zwang.library.benchmarks import SQUEEZER, andrews_squeezer_start
 from zwang.mechanism import Mechanism
+from zwang.multibody.handles import BodyHandle
 from zwang.terms import FloatArray
 
 __all__ = ["andrews"]

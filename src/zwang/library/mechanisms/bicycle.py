@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from zwang.bodies import inertia
-from zwang.bodies.handles import BodyHandle
 from zwang.mechanism import Mechanism
+from zwang.multibody import inertia
+from zwang.multibody.handles import BodyHandle
 from zwang.terms import FloatArray
 
 __all__ = ["whipple_bicycle"]

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.bodies import inertia
-from zwang.library.mechanisms.parts import (
+from zwang.library.mechanisms.shapes import (
     Point,
     circling,
     fixed,
@@ -20,6 +19,7 @@ from zwang.library.mechanisms.parts import (
     vertical,
 )
 from zwang.mechanism import Mechanism
+from zwang.multibody import inertia
 
 __all__ = ["four_bar", "four_bars", "parallelogram", "slider_crank", "theo_jansen_leg"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.bodies.handles import BodyHandle
-from zwang.library.mechanisms.parts import Point, fixed, require_count, rod, vertical
+from zwang.library.mechanisms.shapes import Point, fixed, require_count, rod, vertical
 from zwang.mechanism import Mechanism
+from zwang.multibody.handles import BodyHandle
 
 __all__ = ["chain", "net"]
 

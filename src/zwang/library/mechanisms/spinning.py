@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from zwang.bodies import inertia
 from zwang.mechanism import Mechanism
+from zwang.multibody import inertia
 from zwang.rotation.quaternion import from_axis_angle
 
 __all__ = ["ball_governor", "gyroscope", "rolling_coin", "satellite", "spinning_top"]

@@ -1,0 +1,1 @@
+"""A consistent start: coordinates and velocities that satisfy all constraints."""

@@ -1,0 +1,203 @@
+"""The search for a configuration: one set of wishes, many starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from zwang.assembly.branches import Periods, distinct, spread
+from zwang.assembly.conditions import StartConditions
+from zwang.assembly.least_squares import least_squares
+from zwang.assembly.nearest import attain, nearest
+from zwang.assembly.points import Conditions, Metric, Point
+from zwang.assembly.request import Wish
+from zwang.assembly.result import Assembly, Blame, conflicting_group, impossible_error
+from zwang.caching import computed_once
+from zwang.errors import AssemblyError
+from zwang.terms import FloatArray
+
+__all__ = ["Search"]
+
+#: Other places to start from before the constraints are called impossible to meet …
+ATTEMPTS = 24
+
+#: … and before a configuration that misses its preferred values is called the nearest.
+COMPARISONS = 6
+
+
+class Search:
+    """Conditions, wishes and measures of one search."""
+
+    def __init__(
+        self, model: StartConditions, wish: Wish, t: float, p: FloatArray, *, started: bool
+    ) -> None:
+        self.all_conditions = model.positions(t, p)
+        if not started:
+            wish = _in_scale(self.all_conditions, wish)
+        self.model, self.wish, self.t, self.started = model, wish, t, started
+        self.unknown = wish.unknown
+        self.conditions = self.all_conditions.along(self.unknown, wish.values)
+        self.target = wish.values[self.unknown]
+        self.preferred = wish.preferred_unknown
+        n = len(self.unknown)
+        weights = np.ones(len(self.preferred)) if wish.weights is None else wish.weights
+        self.first = np.zeros((n, n))
+        self.first[self.preferred, self.preferred] = weights
+        # Preferred entries take part in the second measure too, to keep it definite.
+        self.second = np.eye(n)
+        self.failed: list[Point] = []
+        self.ends: list[Point] = []
+
+    def whole(self, x: FloatArray) -> FloatArray:
+        """All coordinates, from the unknown ones."""
+        q = self.wish.values.copy()
+        q[self.unknown] = x
+        return q
+
+    def distance(self, x: FloatArray) -> float:
+        """Root of the weighted sum of squares over the preferred entries."""
+        step = x - self.target
+        return float(np.sqrt(step @ self.first @ step))
+
+    def from_start(self, start: FloatArray, *, settle: bool = False) -> Point | None:
+        """The nearest configuration of the neighbourhood, or None.
+
+        What is free may be anywhere, unless the user said where to start, or it is to settle.
+        """
+        anchored = self.started or settle
+        arguments = (self.target, self.preferred, self.first, self.second)
+        if len(self.preferred) == 0 and not anchored:
+            point, ok = attain(self.conditions, start, Metric.of(self.second))
+        else:
+            point, ok = nearest(self.conditions, start, *arguments, anchored=anchored)
+        if ok and np.max(np.abs(point.x - self.target), initial=0.0) > np.pi:
+            turned = self.periods.nearest_turn(point.x, self.target)
+            if turned is not None:
+                point, ok = nearest(self.conditions, turned, *arguments, anchored=anchored)
+        if ok:
+            return point
+        if point.finite:
+            self.failed.append(point)
+        return None
+
+    @computed_once
+    def periods(self) -> Periods:
+        """Which unknown coordinates are angles."""
+        return Periods(self.conditions, self.target)
+
+    def starts(self, count: int) -> Iterator[FloatArray]:
+        """Other starts, the farther the later."""
+        n = len(self.unknown)
+        size = 1.0 + float(np.max(np.abs(self.target), initial=0.0))
+        for turn in range(count):
+            reach = size * (0.3, 1.0, 1.0, 3.0)[turn % 4]
+            yield self.target + reach * spread(turn, n)
+
+    def best(self) -> Point | None:
+        """The nearest configuration found, or None.
+
+        Where the wishes are met, or the user said where to search, the first one is taken.
+        """
+        best = self.from_start(self.target)
+        met = 1e-12 * (1.0 + float(np.max(np.abs(self.target), initial=0.0)))
+        if best is not None and (self.started or self.distance(best.x) <= met):
+            return best
+        for turn, start in enumerate(self.starts(ATTEMPTS)):
+            if best is not None and turn >= COMPARISONS:
+                break
+            point = self.from_start(start)
+            if point is None:
+                continue
+            if best is None or self._nearer(point.x, best.x):
+                best = point
+            if self.distance(best.x) <= met:
+                break
+        return best
+
+    def _nearer(self, x: FloatArray, y: FloatArray) -> bool:
+        """Whether x is clearly the nearer one, by what is preferred or else by what is free."""
+        a, b = self.distance(x), self.distance(y)
+        if abs(a - b) > 1e-7 * (a + b):
+            return a < b
+        free, other = np.linalg.norm(x - self.target), np.linalg.norm(y - self.target)
+        return bool(free < (1.0 - 1e-7) * other)
+
+    def every(self) -> list[Point]:
+        """All configurations found, the nearest first."""
+        n = len(self.unknown)
+        count = min(160, 40 + 12 * n)
+        found = [self.from_start(self.target, settle=True)]
+        found += [self.from_start(start, settle=True) for start in self.starts(count)]
+        points = [point for point in found if point is not None]
+        points = distinct(points, self.periods)
+        return sorted(points, key=self._order)
+
+    def _order(self, point: Point) -> tuple[float, ...]:
+        step = point.x - self.target
+        free = float(np.sqrt(step @ step))
+        return (round(self.distance(point.x), 9), round(free, 9), *np.round(point.x, 9))
+
+    def after_all(self) -> Point | None:
+        """A configuration found by descending from where searches ended, or None.
+
+        The points reached are kept in order of what they miss.
+        """
+        starts = [point.x for point in self.failed] or [self.target]
+        ends = [least_squares(self.conditions, x) for x in starts[:ATTEMPTS]]
+        ends = [end for end in ends if end.finite] or [self.conditions(self.target)]
+        self.ends = sorted(ends, key=lambda end: float(np.linalg.norm(end.value)))
+        if self.ends[0].excess <= 1e6:
+            return self.from_start(self.ends[0].x)
+        return None
+
+    def impossible(self, blame: Blame) -> AssemblyError:
+        """The error for constraints that no configuration satisfies; after `after_all`."""
+        end = self.ends[0]
+        q = self.whole(end.x)
+        full = self.all_conditions(q)
+        names = self.model.position_rows
+        group = conflicting_group(full, self.wish, names, blame)
+        state = Assembly(
+            q,
+            np.zeros(len(self.model.model.definition.velocities)),
+            self.t,
+            self.wish.moved(q),
+            self.distance(end.x),
+            self.conditions.evaluations,
+        )
+        return impossible_error("configuration", full, names, state, group, len(self.ends))
+
+
+def _in_scale(conditions: Conditions, wish: Wish) -> Wish:
+    """The wish with the starts of free coordinates enlarged or reduced to the size of the system.
+
+    Lengths may be millimetres or kilometres. By how much constraints are missed (value over slope),
+    compared with the size of the start, is large for starts that are too small and settles for
+    large ones; the scale of the system is where it has just settled. Angles stay as they are.
+    """
+    free = np.setdiff1d(wish.unknown, wish.preferred)
+    angles = Periods(conditions.along(free, wish.values), wish.values[free]).angle
+    lengths = free[~angles]
+
+    def scaled(factor: float) -> FloatArray:
+        values = wish.values.copy()
+        values[lengths] *= factor
+        return values
+
+    def missed(factor: float) -> float:
+        point = conditions(scaled(factor))
+        slope = np.linalg.norm(point.jacobian[:, lengths], axis=1)
+        own = slope > 0.0
+        if not point.finite or not own.any():
+            return np.inf
+        return float(np.median(np.abs(point.value[own]) / slope[own]) / factor)
+
+    if len(lengths) == 0:
+        return wish
+    factors = 10.0 ** np.arange(-6.0, 9.0)
+    misses = np.array([missed(factor) for factor in factors])
+    scale = factors[np.argmax(misses <= 2.0 * misses[-1])]
+    in_scale = not np.isfinite(misses).all() or 0.1 <= scale <= 10.0
+    return wish if in_scale else replace(wish, values=scaled(scale))

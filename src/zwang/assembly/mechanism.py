@@ -1,0 +1,476 @@
+"""Putting a mechanism together: joints and wishes as conditions, and what is said if they clash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.assembly.result import Assembly
+from zwang.diagnosis.conflicts import conflicting_rows
+from zwang.diagnosis.wording import listing, shortened
+from zwang.errors import AssemblyError, InputError, UnknownNameError, shown
+from zwang.multibody.graph import is_loop
+from zwang.multibody.inertia import number
+from zwang.multibody.joint_coordinates import RATE, Channel, value_and_rate
+from zwang.multibody.newton import (
+    MASSLESS,
+    Conditions,
+    impulse_root,
+    place,
+    set_velocities,
+    stacked,
+)
+from zwang.multibody.pose import SCALAR
+from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    import casadi
+
+    from zwang.mechanism_system import MechanismSystem
+
+__all__ = ["EXACT", "Table", "assembled", "moved_by_name"]
+
+#: That velocities are taken as they are given, or refused.
+EXACT = "exact"
+#: Bodies and joints that are named where velocities are changed.
+NAMED = 3
+#: Rates that constraints and held rates leave, relative to the largest velocity, if these agree.
+CLASH = 1e-9
+#: Rows shorter than this are not scaled: they do not depend on the coordinates.
+NO_SLOPE = 1e-12
+
+#: Conditions that leave this share of the largest gap take part in what cannot be met; of more
+#: than so many the irreducible group is not looked for.
+TAKES_PART = 1e-6
+SEARCHED = 500
+
+#: A held value as a condition on q: values g and their derivatives by increments, G.
+Held = Callable[[FloatArray], tuple[Any, FloatArray]]
+
+
+def assembled(
+    table: Table,
+    q: FloatArray,
+    v: FloatArray,
+    hold: Mapping[str, Any],
+    prefer: Mapping[str, Any],
+    velocity: Mapping[str, Mapping[str, float]] | str,
+) -> Assembly:
+    """A state near (q, v) that satisfies all joints; see `MechanismSystem.assemble`."""
+    if isinstance(velocity, str) and velocity != EXACT:
+        expected = "'exact', or a dictionary with 'hold' and 'prefer'"
+        raise InputError("velocity", found=shown(velocity), expected=expected)
+    system, t = table.system, table.t
+    held = table.wishes("hold", hold)
+    if prefer:
+        q = place(table.conditions({**table.wishes("prefer", prefer), **held}), q).q
+    found = place(table.conditions(held), q)
+    if not found.met:
+        names = [
+            *table.names("position"),
+            *(f"hold {name}" for name in held for _ in range(table.rows(name))),
+        ]
+        nearest = Assembly(found.q, v, t)
+        raise table.impossible("configuration", nearest, found.values, found.slopes, names)
+    if velocity == EXACT:
+        table.require_velocities(found.q, v)
+        new, notes = v, ()
+    else:
+        new = table.velocities(velocity, found.q, v)
+        notes = table.about_velocities(found.q, v, new)
+    moved = found.q - system.parts.start[0]
+    named = moved_by_name(system, moved, new - v)
+    return Assembly(found.q, new, t, named, float(np.linalg.norm(moved)), found.iterations, notes)
+
+
+def moved_by_name(
+    system: MechanismSystem, moved: FloatArray, changed: FloatArray
+) -> dict[str, float]:
+    """How far coordinates and velocities are from those given, by name."""
+    named = dict(zip(system.coordinates, moved.tolist(), strict=True))
+    return named | dict(zip(system.velocities, changed.tolist(), strict=True))
+
+
+def mapping(what: str, given: Any) -> Mapping[str, Any]:
+    """What is wished for, which comes by name."""
+    if not isinstance(given, Mapping):
+        raise InputError(
+            what, found=shown(given), expected="a dictionary, of what is wished for and its value"
+        )
+    return given
+
+
+class Table:
+    """Where a mechanism is put together: at a time, with all its parameters."""
+
+    massless = MASSLESS
+
+    def __init__(self, system: MechanismSystem, t: float, p: FloatArray) -> None:
+        self.system, self.parts = system, system.parts
+        self.t, self.time, self.p = t, np.asarray(t), p
+        self.nq, self.nv = len(system.coordinates), len(system.velocities)
+        self.size = self._size()
+        self.weights = self._weights()
+
+    def evaluate(
+        self, name: str, outputs: Callable[[Any], Mapping[str, Any]], q: FloatArray, v: Any = None
+    ) -> list[FloatArray]:
+        """Outputs of a kernel at q and v; without v at rest."""
+        v = np.zeros(self.nv) if v is None else v
+        return self.system.evaluated(name, outputs, q, v, self.time, self.p)
+
+    def names(self, *levels: str) -> list[str]:
+        """Names of the rows of some levels."""
+        rows = zip(self.system.row_names, self.system.row_levels(), strict=True)
+        return [name for name, level in rows if level in levels]
+
+    def _size(self) -> float:
+        """A length of the mechanism: how far its markers and bodies spread."""
+        arms = [np.linalg.norm(m.arm) for j in self.parts.joints.values() for m in (j.a, j.b) if m]
+        places = [np.linalg.norm(b.placement.position) for b in self.parts.bodies]
+        return float(max([*arms, *places], default=1.0)) or 1.0
+
+    def _weights(self) -> FloatArray:
+        """Of increments: 1 for lengths, the square of a length for angles."""
+        weights: list[float] = []
+        for body in self.parts.bodies:
+            turns = {6: 3, 3: 1}.get(body.kind.nv, 0)
+            weights += [1.0] * (body.kind.nv - turns) + [self.size**2] * turns
+        return np.array(weights)
+
+    # --- positions --------------------------------------------------------------------------------
+
+    def wishes(self, what: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Checked values for joint coordinates, coordinates and bodies."""
+        system = self.system
+        positions = [name for name in system.channels if not name.endswith(RATE)]
+        valued = [*positions, *system.coordinates]
+        known = [*valued, *(body.name for body in self.parts.bodies)]
+        result: dict[str, Any] = {}
+        for name, value in mapping(what, given).items():
+            if name not in known:
+                raise UnknownNameError(what, name, known)
+            if name in valued:
+                result[name] = number(f"{what} {name!r}", value)
+            elif value is True:
+                result[name] = value
+            else:
+                first = next(c for c in system.coordinates if c.startswith(f"{name}."))
+                raise InputError(
+                    f"{what} {name!r}",
+                    found=shown(value),
+                    expected="True: a body is held as it was placed",
+                    advice=f"Coordinates such as {first!r} take values.",
+                )
+        return result
+
+    def rows(self, name: str) -> int:
+        """How many conditions a held thing has."""
+        kinds = {body.name: body.kind for body in self.parts.bodies}
+        kind = kinds.get(name, SCALAR)
+        return 1 if kind is SCALAR else kind.nv
+
+    def conditions(self, wishes: Mapping[str, Any]) -> Conditions:
+        """Constraints and wishes as conditions on q."""
+        held = [self._held(name, value) for name, value in wishes.items()]
+
+        def values(q: FloatArray) -> tuple[FloatArray, Any]:
+            parts = [self.position_rows(q), *(h(q) for h in held)]
+            return np.concatenate([np.atleast_1d(g) for g, _ in parts]), stacked(
+                [G for _, G in parts]
+            )
+
+        return Conditions(values, self.moved, self.weights, self.size)
+
+    def position_rows(self, q: FloatArray) -> tuple[FloatArray, Any]:
+        """φ of all constraints of positions and their rows of A."""
+        phi, A = self.evaluate(
+            "placing",
+            lambda m: {"position": m.position_values, "A": self._row_block(m, "value")},
+            q,
+        )
+        return phi, A.reshape(len(phi), self.nv)
+
+    def rate_rows(self, q: FloatArray, v: FloatArray) -> tuple[FloatArray, Any]:
+        """Rates of all constraints and their rows of A."""
+        psi, A = self.evaluate(
+            "rates", lambda m: {"velocity": m.rates, "A": self._row_block(m, "rate")}, q, v
+        )
+        return np.atleast_1d(psi), A.reshape(-1, self.nv)
+
+    def moved(self, q: FloatArray, step: FloatArray) -> FloatArray:
+        """q after an increment of the velocities' kind."""
+        return self.system.on_unit_length(q + self._kinematics(q) @ step)
+
+    def block(self, q: FloatArray, i: int) -> FloatArray:
+        """N of one body."""
+        q_starts, v_starts = self.parts.places
+        return self._kinematics(q)[slice(*q_starts[i : i + 2]), slice(*v_starts[i : i + 2])]
+
+    def _row_block(self, model: Any, level: str) -> casadi.SX:
+        """Rows of A of all constraints that have a value, or a rate."""
+        import casadi as ca
+
+        rows = [block.A for block in model.blocks.values() if getattr(block, level) is not None]
+        return ca.vertcat(*rows) if rows else ca.SX(0, self.nv)
+
+    def _kinematics(self, q: FloatArray) -> FloatArray:
+        """N of q̇ = N v."""
+        (N,) = self.evaluate("N", lambda m: {"N": m.N}, q)
+        return N.reshape(self.nq, self.nv)
+
+    def _held(self, name: str, value: Any) -> Held:
+        """A held joint coordinate, coordinate or body as a condition."""
+        if name in self.system.channels:
+            return self._held_joint(self.system.joint_channels[name], value)
+        if name in self.system.coordinates:
+            return self._held_coordinate(self.system.coordinates.index(name), value)
+        return self._held_body([body.name for body in self.parts.bodies].index(name))
+
+    def _held_coordinate(self, k: int, value: float) -> Held:
+        q_starts, v_starts = self.parts.places
+        i = int(np.searchsorted(q_starts, k, side="right")) - 1
+
+        def of_coordinate(q: FloatArray) -> tuple[Any, FloatArray]:
+            G = np.zeros(self.nv)
+            G[v_starts[i] : v_starts[i + 1]] = self.block(q, i)[k - q_starts[i]]
+            return q[k] - value, G
+
+        return of_coordinate
+
+    def _held_joint(self, channel: Channel, value: float) -> Held:
+        def of_joint(q: FloatArray) -> tuple[Any, FloatArray]:
+            state, slope = self.state_and_slope(channel, q)
+            off = value_and_rate(state)[0] - value
+            if len(state) == 3:  # an angle: the shorter way round
+                off = (off + np.pi) % (2.0 * np.pi) - np.pi
+            return off, slope
+
+        return of_joint
+
+    def _held_body(self, i: int) -> Held:
+        q0 = self.parts.start[0]
+        q_starts, v_starts = self.parts.places
+        index, columns = slice(*q_starts[i : i + 2]), slice(*v_starts[i : i + 2])
+        G = np.zeros((v_starts[i + 1] - v_starts[i], self.nv))
+        G[:, columns] = np.eye(len(G))
+
+        def of_body(q: FloatArray) -> tuple[Any, FloatArray]:
+            return np.linalg.lstsq(self.block(q, i), q[index] - q0[index], rcond=None)[0], G
+
+        return of_body
+
+    def state_and_slope(self, channel: Channel, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """A joint's coordinate and rate at rest, and the derivative of its rate by v."""
+
+        def outputs(model: Any) -> dict[str, casadi.SX]:
+            import casadi as ca
+
+            state = self.system.joint_expression(channel)
+            return {"state": state, "slope": ca.jacobian(state[-1], model.state.v)}
+
+        state, slope = self.evaluate(f"held{channel.label}", outputs, q)
+        return state, slope.ravel()
+
+    # --- velocities -------------------------------------------------------------------------------
+
+    def velocities(
+        self, wishes: Mapping[str, Mapping[str, float]], q: FloatArray, v: FloatArray
+    ) -> FloatArray:
+        """Velocities that an impulse of constraints and wishes makes of those given."""
+        for key in mapping("velocity", wishes):
+            if key not in ("hold", "prefer"):
+                raise UnknownNameError("velocity", key, ["hold", "prefer"])
+        rates = [name for name in self.system.channels if name.endswith(RATE)]
+        known = [*rates, *self.system.velocities]
+        held, preferred = (
+            dict(mapping(f"{key} velocity", wishes.get(key, {}))) for key in ("hold", "prefer")
+        )
+        for key, given in (("hold", held), ("prefer", preferred)):
+            for name, value in given.items():
+                if name not in known:
+                    raise UnknownNameError(f"{key} velocity", name, known)
+                given[name] = number(f"{key} velocity {name!r}", value)
+        if preferred:
+            v, _, _ = set_velocities(self._rates(q, {**preferred, **held}), v, self.root(q))
+        v, psi, slopes = set_velocities(self._rates(q, held), v, self.root(q))
+        size = max(1.0, float(np.abs(v).max(initial=0.0)))
+        if np.abs(psi).max(initial=0.0) > CLASH * size:
+            # Long chains with motions that have no mass leave a rest, which lengths can share.
+            v, psi, slopes = set_velocities(self._rates(q, held), v, self.root(q, masses=False))
+        if np.abs(psi).max(initial=0.0) > CLASH * size:
+            names = [*self.names("position", "velocity"), *(f"hold {name}" for name in held)]
+            raise self.impossible("velocity", Assembly(q, v, self.t), psi, slopes, names)
+        return v
+
+    def root(self, q: FloatArray, *, masses: bool = True) -> Any:
+        """R with R Rᵀ = M⁻¹, see `impulse_root`; or with all masses alike."""
+        root, (_, starts) = np.zeros((self.nv, self.nv)), self.parts.places
+        for i, block in enumerate(self.roots(q, masses=masses)):
+            root[starts[i] : starts[i + 1], starts[i] : starts[i + 1]] = block
+        return root
+
+    def roots(self, q: FloatArray, *, masses: bool) -> list[FloatArray]:
+        """The same body by body."""
+        arms = [m.arm for j in self.parts.joints.values() for m in (j.a, j.b) if m and m.body >= 0]
+        arm = max((float(np.linalg.norm(x)) for x in arms), default=0.0) or 1.0
+        turns = [{6: 3, 3: 1}.get(body.kind.nv, 0) for body in self.parts.bodies]
+        if masses:
+            return impulse_root(self.masses(q), turns, arm, self.massless)
+        sizes = [b.kind.nv - k for b, k in zip(self.parts.bodies, turns, strict=True)]
+        return [np.diag([1.0] * n + [1.0 / arm] * k) for n, k in zip(sizes, turns, strict=True)]
+
+    def masses(self, q: FloatArray) -> list[FloatArray]:
+        """Blocks of M, one a body."""
+        (M,) = self.evaluate("mass", lambda m: {"M": m.M}, q)
+        M, (_, starts) = M.reshape(self.nv, self.nv), self.parts.places
+        places = [slice(*starts[i : i + 2]) for i in range(len(self.parts.bodies))]
+        return [M[own, own] for own in places]
+
+    def missed(self, q: FloatArray, v: FloatArray) -> dict[str, float]:
+        """Joint or constraint → by how much velocities miss it, largest first."""
+        psi, _ = self.rate_rows(q, v)
+        limit = CLASH * max(1.0, float(np.abs(v).max(initial=0.0)))
+        found: dict[str, float] = {}
+        for name, value in zip(self.names("position", "velocity"), psi.tolist(), strict=True):
+            if abs(value) > limit:
+                owner = self.parts.owner(name.split("[")[0])
+                found[owner] = max(found.get(owner, 0.0), abs(value))
+        return dict(sorted(found.items(), key=lambda entry: -entry[1]))
+
+    def require_velocities(self, q: FloatArray, v: FloatArray) -> None:
+        """Refuse velocities that a joint does not allow, by its name."""
+        missed = self.missed(q, v)
+        if missed:
+            worst, most = next(iter(missed.items()))
+            bodies = [self.parts.bodies[i].name for i in self.parts.joints[worst].bodies if i >= 0]
+            raise InputError(
+                f"velocities of {listing([f'body {name!r}' for name in bodies])}",
+                found=f"rates that miss {self.parts.described(worst)} by {most:.3g}",
+                expected="velocities that all joints and drivers allow, as velocity='exact' asks",
+                advice="Give velocities that fit, or leave out velocity='exact': an impulse of the "
+                "joints makes them fit then.",
+            )
+
+    def about_velocities(self, q: FloatArray, given: FloatArray, v: FloatArray) -> tuple[str, ...]:
+        """What became of velocities that were given and that joints do not allow, in words."""
+        missed = self.missed(q, given) if np.any(given) else {}
+        if not missed:
+            return ()
+        _, starts = self.parts.places
+        changes = []
+        for i, body in enumerate(self.parts.bodies):
+            own = slice(starts[i], starts[i + 1])
+            if not np.any(given[own]):
+                continue  # nothing was said of it
+            n = body.kind.nv - {6: 3, 3: 1}.get(body.kind.nv, 0)
+            sizes = [float(np.linalg.norm(x)) for x in np.split((v - given)[own], [n])]
+            units = ("m/s", "rad/s") if body.kind is not SCALAR else ("", "")
+            limit = CLASH * max(1.0, float(np.abs(v).max(initial=0.0)))
+            told = [f"{x:.4g} {u}".strip() for x, u in zip(sizes, units, strict=True) if x > limit]
+            if told:
+                changes.append((max(sizes), f"{body.name} by {' and '.join(told)}"))
+        if not changes:
+            return ()
+        bodies = [text for _, text in sorted(changes, key=lambda change: -change[0])]
+        most = max(missed.values())
+        told = f"the velocities given miss {_first(list(missed))} (by {most:.3g}): "
+        return (f"{told}an impulse of the joints changed {_first(bodies)}",)
+
+    def _rates(
+        self, q: FloatArray, held: Mapping[str, float]
+    ) -> Callable[[FloatArray], tuple[FloatArray, Any]]:
+        """Rates of constraints and of what is held, and their derivatives by v."""
+        lines = [self._held_rate(name, q) for name in held]
+        rest = np.array([at_rest for at_rest, _ in lines])
+        G = np.array([slope for _, slope in lines]).reshape(-1, self.nv)
+        wanted = np.array(list(held.values()))
+
+        def rates(v: FloatArray) -> tuple[FloatArray, Any]:
+            psi, A = self.rate_rows(q, v)
+            return np.concatenate([psi, rest + G @ v - wanted]), stacked([A, G])
+
+        return rates
+
+    def _held_rate(self, name: str, q: FloatArray) -> tuple[float, FloatArray]:
+        """A rate at rest, which drivers may give, and its derivative by v."""
+        if name in self.system.velocities:
+            own = np.zeros(self.nv)
+            own[self.system.velocities.index(name)] = 1.0
+            return 0.0, own
+        state, slope = self.state_and_slope(self.system.joint_channels[name], q)
+        return float(state[-1]), slope
+
+    # --- refusals ---------------------------------------------------------------------------------
+
+    def _conflicting(self, values: FloatArray, slopes: Any) -> tuple[int, ...] | None:
+        """An irreducible group of conditions that cannot hold together, None if none is found.
+
+        Where the search ended, what is left of the conditions is a dependency of their slopes,
+        Gᵀg = 0: conditions that leave nothing have no part in it.
+        """
+        part = np.arange(len(values))
+        if len(values) > SEARCHED:
+            part = np.flatnonzero(np.abs(values) > TAKES_PART * np.abs(values).max(initial=0.0))
+            if len(part) > SEARCHED:
+                return None
+        G = slopes[part]
+        G = G if isinstance(G, np.ndarray) else G.toarray()
+        lengths = np.linalg.norm(G, axis=1)
+        scale = 1.0 / np.where(lengths > NO_SLOPE, lengths, 1.0)
+        rows = conflicting_rows(G * scale[:, None], -values[part] * scale)
+        return None if rows is None else tuple(int(part[i]) for i in rows)
+
+    def impossible(
+        self,
+        what: str,
+        nearest: Assembly,
+        values: FloatArray,
+        slopes: Any,
+        names: Sequence[str],
+    ) -> AssemblyError:
+        """The error of joints that cannot be closed, or of drivers and held values that clash."""
+        share = np.abs(values)
+        rows = self._conflicting(values, slopes)
+        if rows is None:
+            rows = tuple(int(i) for i in np.flatnonzero(share > 1e-3 * share.max(initial=0.0)))
+        owners = [self.parts.owner(name.split("[")[0]) for name in names]
+        group = tuple(dict.fromkeys(owners[i] for i in rows))
+        gaps = {
+            name: float(
+                np.linalg.norm([x for x, o in zip(values, owners, strict=True) if o == name])
+            )
+            for name in group
+        }
+        worst = max(gaps, key=lambda name: gaps[name])
+        joints = [self.parts.joints[name] for name in group if name in self.parts.joints]
+        unit = ""
+        if what == "configuration" and len(joints) == len(group) and is_loop(joints):
+            unit = " m"
+            found = f"that the loop of joints {shortened(group)} cannot be closed"
+            advice = "Move a body or a joint's point, or change a length"
+        else:
+            # What is held comes first, where not all can be named.
+            told = sorted(group, key=lambda name: name in self.parts.joints)
+            told = told if shortened(told) != listing(told) else group
+            found = f"that {shortened([self.parts.described(name) for name in told])} "
+            found += "contradict each other" if len(group) > 1 else "contradicts the placement"
+            advice = "Let go of one of these, or change its value"
+        return AssemblyError(
+            f"assembly, {what}",
+            nearest=nearest,
+            gap=sum(gaps.values()),
+            group=group,
+            found=f"{found}; at the nearest {what} the gaps add up to {sum(gaps.values()):.3g}"
+            f"{unit}, the largest {gaps[worst]:.3g}{unit} in {worst}",
+            expected="placements, held values and drivers that agree",
+            advice=f"{advice}; .nearest of this error is the nearest state.",
+        )
+
+
+def _first(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are."""
+    more = len(names) - NAMED
+    return listing(names[:NAMED]) if more <= 0 else f"{listing(names[:NAMED])}, … and {more} more"

@@ -1,0 +1,29 @@
+"""``zwang report``: a run, or a model that is simulated first, as one HTML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from zwang.cli.inspect import explain
+from zwang.cli.output import Output
+from zwang.cli.run import simulate
+from zwang.model_files.model import read_model
+from zwang.simulation.stored_runs import load
+
+__all__ = ["report"]
+
+
+def report(
+    out: Output, source: Path, output: Path | None, model: Path | None, *, force: bool
+) -> None:
+    """Write the report of a run; a model file is simulated and explained on the way."""
+    folder = source
+    if not source.is_dir():
+        step = Output(as_json=out.as_json, part=True)
+        explain(step, source)
+        folder = simulate(step, source, None, until=None, tolerance=None, resume=False)
+    described = read_model(folder if model is None else model)
+    target = Path(f"{folder.stem}.html") if output is None else output
+    path = load(folder, described.system).report(target, title=described.name, overwrite=force)
+    out.result({"run": str(folder), "report": str(path)})
+    out.say(f"Wrote {path}: open it in a browser.")

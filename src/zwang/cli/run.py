@@ -1,0 +1,175 @@
+"""``zwang run``: simulate, store, sum up; a run that is stopped can be resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shlex import quote
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import typer
+
+from zwang.cli.output import FAILURE, STOPPED, Output
+from zwang.errors import InputError
+from zwang.model_files.model import Model, read_model
+from zwang.simulation.progress import EnsembleProgress, Progress, Report, reporting
+
+if TYPE_CHECKING:
+    from zwang.results.run import Run
+
+__all__ = ["simulate", "summary"]
+
+
+def simulate(
+    out: Output,
+    path: Path,
+    output: Path | None,
+    *,
+    until: float | None,
+    tolerance: float | None,
+    resume: bool,
+) -> Path:
+    """Simulate a model file, print what came of it, and give the folder it is kept in."""
+    model = read_model(path)
+    folder = _folder(path, output, resume=resume)
+    begun, pace = perf_counter(), _Pace()
+    how_to_go_on = f"Go on with: zwang run {quote(str(path))} -o {quote(str(folder))} --resume"
+    with reporting(progress=False if out.as_json else None) as show, _telling(folder, how_to_go_on):
+        pace.show = show
+        if resume:
+            if until is not None or tolerance is not None:
+                raise InputError(
+                    "--resume",
+                    found="--until or --tolerance beside it",
+                    expected="the choices that the run was begun with",
+                )
+            run = model.resume(folder, progress=pace)
+        else:
+            choices = {"until": until, "tolerance": tolerance}
+            given: dict[str, Any] = {k: v for k, v in choices.items() if v is not None}
+            run = model.simulate(store=folder, progress=pace, **given)
+    facts = summary(model, run, folder, perf_counter() - begun, pace.last)
+    out.result(facts)
+    out.table(model.name, _rows(facts))
+    if run.finished:
+        out.say(f"Kept in {folder}. Check it with: zwang verify {quote(str(folder))}")
+        return folder
+    if run.status.startswith("stopped by the user"):
+        typer.echo(f"Stopped. {how_to_go_on}", err=True)
+        raise typer.Exit(STOPPED)
+    typer.echo(f"Error: {run.status}", err=True)
+    raise typer.Exit(FAILURE)
+
+
+@contextmanager
+def _telling(folder: Path, how_to_go_on: str) -> Iterator[None]:
+    """A second Ctrl-C acts at once; what was committed by then is kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not folder.is_dir():
+            raise
+        typer.echo(f"Stopped at once. {how_to_go_on}", err=True)
+        raise typer.Exit(STOPPED) from None
+
+
+def _folder(path: Path, output: Path | None, *, resume: bool) -> Path:
+    """Where the run is kept: as asked for, or beside the present folder under a free name."""
+    if output is not None:
+        return output
+    first = Path(f"{path.stem}.run")
+    number = 1
+    folder = first
+    while folder.exists():
+        last, number = folder, number + 1
+        folder = Path(f"{path.stem}-{number}.run")
+        if resume and not folder.exists():
+            return last
+    return folder
+
+
+class _Pace:
+    """Shows the progress, and keeps the last record for the account of time."""
+
+    show: Report | None = None
+    last: Progress | None = None
+
+    def __call__(self, record: Progress | EnsembleProgress) -> None:
+        assert isinstance(record, Progress)
+        self.last = record
+        if self.show is not None:
+            self.show(record)
+
+
+def summary(
+    model: Model, run: Run, folder: Path | None, seconds: float, last: Progress | None = None
+) -> dict[str, Any]:
+    """What came of a run, as data.
+
+    Parameters
+    ----------
+    seconds : it took, preparation included.
+    last : record of its progress, which knows how long the integration took.
+    """
+    energy = run.energy if len(run) else np.zeros(1)
+    integration = None if last is None else last.seconds
+    speed = None
+    if last is not None and last.seconds > 0.0:
+        speed = (last.t - last.begun_at) / last.seconds
+    return {
+        "model": model.name,
+        "finished": run.finished,
+        "status": run.status,
+        "start": float(run.t[0]) if len(run) else None,
+        "end": float(run.t[-1]) if len(run) else None,
+        "saved_states": len(run),
+        "steps": run.counts.steps,
+        "rejected_steps": run.counts.rejected,
+        "evaluations": run.counts.evaluations,
+        "worst_residual": run.worst_residual,
+        "energy_at_start": float(energy[0]),
+        "energy_at_end": float(energy[-1]),
+        "energy_range": float(np.ptp(energy)),
+        "rank_events": [{"t": r.t, "dependent_rows": r.dependent_rows} for r in run.ranks],
+        "events": [{"name": e.name, "t": e.t} for e in run.events],
+        "notes": list(run.notes),
+        "seconds": seconds,
+        "integration_seconds": integration,
+        "times_real_time": speed,
+        "run": None if folder is None else str(folder),
+    }
+
+
+def _rows(facts: dict[str, Any]) -> dict[str, str]:
+    """The summary for people."""
+    ranks = facts["rank_events"]
+    rows = {
+        "status": facts["status"],
+        "steps": f"{facts['steps']} ({facts['rejected_steps']} rejected)",
+        "evaluations": str(facts["evaluations"]),
+        "saved states": str(facts["saved_states"]),
+        "worst residual": f"{facts['worst_residual']:.1e}",
+        "energy": f"{facts['energy_at_start']:.6g} J at the start, "
+        f"{facts['energy_at_end']:.6g} J at the end (range {facts['energy_range']:.1e} J)",
+        "changes of rank": _counted(ranks, lambda r: f"{r['dependent_rows']} at {r['t']:.4g} s"),
+        "events": _counted(facts["events"], lambda e: f"{e['name']} at {e['t']:.4g} s"),
+        "time": f"{facts['seconds']:.2f} s, preparation included",
+    }
+    if facts["times_real_time"] is not None:
+        rows["speed"] = (
+            f"{facts['times_real_time']:.3g} × real time, integration took "
+            f"{facts['integration_seconds']:.2g} s"
+        )
+    rows |= {f"note {k + 1}": note for k, note in enumerate(facts["notes"])}
+    return rows
+
+
+def _counted(entries: list[Any], show: Any) -> str:
+    """How many, and the first of them."""
+    if not entries:
+        return "none"
+    first = ", ".join(show(entry) for entry in entries[:4])
+    return f"{len(entries)}: {first}{', …' if len(entries) > 4 else ''}"

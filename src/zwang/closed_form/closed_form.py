@@ -1,0 +1,266 @@
+"""The equations of a system in closed form, as SymPy expressions.
+
+`derive` turns the traced terms into SymPy (`convert`), brings them to a normal form (`algebra`),
+eliminates (`motion`) and chooses the shortest forms (`present`). What comes out is compared with
+the system's numbers at sampled states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.closed_form.names import Names, name_all
+from zwang.errors import InputError, MissingExtraError, NotApplicableError, UnknownNameError
+
+if TYPE_CHECKING:
+    import sympy as sp
+
+    from zwang.closed_form.samples import Numerical
+    from zwang.terms import FloatArray
+    from zwang.tracing.traced_model import Model
+
+__all__ = ["LIMIT", "ClosedForm", "derive"]
+
+#: Number of terms an expression may have while equations are solved.
+LIMIT = 500
+#: Relative difference between a closed form and the system's own numbers that rounding explains.
+CHECK_TOLERANCE = 1e-6
+CHECK_DIGITS = 60
+
+TERMS = ("M", "Q", "A", "b", "C", "N", "n0")
+MOTION = ("acceleration", "constraint_force", "multipliers")
+_LATEX = {"n0": "n_0", "constraint_force": "Q_c", "multipliers": r"\lambda"}
+
+
+@dataclass(frozen=True)
+class ClosedForm:
+    """Terms and motion of a system as SymPy matrices.
+
+    Attributes
+    ----------
+    M, Q, A, b, C : the terms of M v̇ = Q + Aᵀλ + C and A v̇ = b.
+    N, n0 : the kinematics q̇ = N v + n₀.
+    names : the symbols they are written with.
+    parameters : name of a parameter's symbol → default value.
+    notes : sentences on anything a reader must know.
+    """
+
+    M: sp.ImmutableDenseMatrix
+    Q: sp.ImmutableDenseMatrix
+    A: sp.ImmutableDenseMatrix
+    b: sp.ImmutableDenseMatrix
+    C: sp.ImmutableDenseMatrix
+    N: sp.ImmutableDenseMatrix
+    n0: sp.ImmutableDenseMatrix
+    names: Names
+    parameters: Mapping[str, float]
+    notes: tuple[str, ...] = ()
+    _motion: Mapping[str, sp.ImmutableDenseMatrix] = field(default_factory=dict, repr=False)
+
+    # --- quantities -------------------------------------------------------------------------------
+
+    @property
+    def acceleration(self) -> sp.ImmutableDenseMatrix:
+        """v̇, shape (n, 1)."""
+        return self["acceleration"]
+
+    @property
+    def constraint_force(self) -> sp.ImmutableDenseMatrix:
+        """Q_c = Aᵀλ + C, shape (n, 1)."""
+        return self["constraint_force"]
+
+    @property
+    def multipliers(self) -> sp.ImmutableDenseMatrix:
+        """λ, shape (m, 1)."""
+        return self["multipliers"]
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """Names of what there is, for `latex`, `function` and square brackets."""
+        return (*TERMS, *self._motion)
+
+    def __getitem__(self, name: str) -> sp.ImmutableDenseMatrix:
+        if name in MOTION and name not in self._motion:
+            raise NotApplicableError(
+                name, found="terms that were not solved", advice="Leave solve=False out of derive."
+            )
+        if name not in self.quantities:
+            raise UnknownNameError("quantity", name, self.quantities)
+        return self._motion[name] if name in self._motion else getattr(self, name)
+
+    # --- reading ----------------------------------------------------------------------------------
+
+    def equations(self, *, solved: bool = False) -> list[Any]:
+        """The equations of motion, one `sympy.Eq` each.
+
+        First q̇ = N v + n₀ where velocities are not the coordinates' own; then M v̇ = Q + Aᵀλ + C
+        and A v̇ = b, or what they are solved to: v̇ = … and λ = ….
+        """
+        import sympy as sp
+
+        n = self.names
+        a, lam = sp.Matrix(n.accelerations), sp.Matrix(n.multipliers)
+        pairs: list[tuple[Any, Any]] = []
+        kinematics = (self.N * sp.Matrix(n.velocities) + self.n0).flat()
+        pairs += [(x, e) for x, e in zip(n.rates, kinematics, strict=True) if x != e]
+        if solved:
+            solution = self.acceleration.flat() + self.multipliers.flat()
+            pairs += zip(a.flat() + lam.flat(), solution, strict=True)
+        else:
+            force = self.Q + self.C
+            if len(lam):
+                force = force + self.A.T * lam
+            pairs += zip((self.M * a).flat(), force.flat(), strict=True)
+            pairs += zip((self.A * a).flat(), self.b.flat(), strict=True)
+        return [sp.Eq(left, right, evaluate=False) for left, right in pairs]
+
+    def latex(self, quantity: str | None = None) -> str:
+        """LaTeX of one quantity, or of all as an ``aligned`` block."""
+        import sympy as sp
+
+        def shown(e: Any) -> str:
+            return sp.latex(e, symbol_names=dict(self.names.latex), mat_delim="[")
+
+        if quantity is not None:
+            return shown(self[quantity])
+        lines = []
+        for name in self.quantities:
+            value = self[name]
+            trivial = value.is_zero_matrix if name in {"C", "n0"} else value.is_Identity
+            if not len(value) or (trivial and name in {"C", "N", "n0"}):
+                continue
+            label = _LATEX.get(name, name)
+            if name == "acceleration":
+                label = shown(sp.Matrix(self.names.accelerations))
+            lines.append(f"{label} &= {shown(value)}")
+        return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+    def __str__(self) -> str:
+        equations = self.equations(solved=bool(self._motion))
+        lines = [f"{e.lhs} = {e.rhs}" for e in equations]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    # --- numbers ----------------------------------------------------------------------------------
+
+    def at(
+        self,
+        quantity: str,
+        q: Any,
+        v: Any = None,
+        t: Any = 0.0,
+        *,
+        parameters: Mapping[str, float] | None = None,
+    ) -> FloatArray:
+        """A quantity as numbers, to compare with `System.terms` and `System.solve`.
+
+        Parameters
+        ----------
+        quantity : its name, one of `quantities`.
+        q, v, t : one state or many, (…, nq), (…, nv), (…), or a `State` in place of q.
+        parameters : name of a symbol → value in place of the default.
+
+        Returns
+        -------
+        Array : shape (…, rows, columns), or (…, rows) for a vector.
+        """
+        if hasattr(q, "q") and hasattr(q, "v"):
+            q, v, t = q.q, (q.v if v is None else v), getattr(q, "t", t)
+        q = np.asarray(q, dtype=float)
+        v = np.zeros(len(self.names.velocities)) if v is None else np.asarray(v, dtype=float)
+        values: dict[str, Any] = {s.name: q[..., k] for k, s in enumerate(self.names.coordinates)}
+        values |= {s.name: v[..., k] for k, s in enumerate(self.names.velocities)}
+        values[self.names.time.name] = np.asarray(t, dtype=float)
+        for name in parameters or {}:
+            if name not in self.parameters:
+                raise UnknownNameError("parameter", name, self.parameters)
+        values |= {**self.parameters, **(parameters or {})}
+        return _evaluated(self[quantity], values)
+
+
+def _evaluated(matrix: Any, values: Mapping[str, Any]) -> FloatArray:
+    """A matrix of expressions with arrays in place of symbols."""
+    import sympy as sp
+
+    symbols = sorted(matrix.free_symbols, key=lambda s: s.name)
+    missing = [s.name for s in symbols if s.name not in values]
+    if missing:
+        raise InputError(
+            "closed form", found=f"no value for {', '.join(missing)}", expected="numbers for all"
+        )
+    function = sp.lambdify(symbols, matrix.flat(), ["scipy", "numpy"], cse=True)
+    entries = function(*(values[s.name] for s in symbols))
+    shape = np.broadcast_shapes(*(np.shape(x) for x in values.values()))
+    flat = [np.broadcast_to(np.asarray(e, dtype=float), shape) for e in entries]
+    columns = () if matrix.cols == 1 else (matrix.cols,)
+    stacked = np.stack(flat, axis=-1) if flat else np.zeros((*shape, 0))
+    return stacked.reshape(*shape, matrix.rows, *columns)
+
+
+def derive(
+    system: Numerical,
+    model: Model,
+    *,
+    simplify: bool = True,
+    solve: bool = True,
+    use_constraints: bool = False,
+    parameters: Mapping[str, Any] | None = None,
+    limit: int = LIMIT,
+) -> ClosedForm:
+    """The closed form of a system; see `zwang.System.derive`."""
+    try:
+        import sympy as sp
+    except ImportError as error:
+        raise MissingExtraError("closed forms", "sympy", "symbolic") from error
+    from zwang.closed_form.derivation import Derivation
+    from zwang.closed_form.samples import sampled
+
+    names = name_all(model.definition, model.row_names, parameters)
+    derivation = Derivation(model, names, simplify=simplify, use_constraints=use_constraints)
+    motion: dict[str, Any] = {}
+    notes: tuple[str, ...] = ()
+    if solve:
+        samples = sampled(system, names)
+        found, notes = derivation.motion(samples, limit)
+        motion = {name: sp.ImmutableDenseMatrix(x) for name, x in found.items()}
+        _check("acceleration", motion["acceleration"], samples.values, samples.acceleration)
+        _check("constraint_force", motion["constraint_force"], samples.values, samples.force)
+    terms: dict[str, Any] = {
+        name: sp.ImmutableDenseMatrix(x) for name, x in derivation.terms(TERMS).items()
+    }
+    return ClosedForm(
+        **terms,
+        names=names,
+        parameters=names.defaults(model.definition),
+        notes=notes,
+        _motion=motion,
+    )
+
+
+def _check(name: str, matrix: Any, values: Mapping[str, FloatArray], expected: FloatArray) -> None:
+    """Refuse a closed form that disagrees with the system's own numbers."""
+    import mpmath
+    import sympy as sp
+
+    symbols = sorted(matrix.free_symbols, key=lambda s: s.name)
+    function = sp.lambdify(symbols, matrix.flat(), "mpmath", cse=True)
+    with mpmath.workdps(CHECK_DIGITS):  # long expressions may lose many digits
+        found = [
+            [float(x) for x in function(*(mpmath.mpf(float(values[s.name][k])) for s in symbols))]
+            for k in range(len(expected))
+        ]
+    size = max(1.0, float(np.abs(expected).max(initial=0.0)))
+    difference = float(np.abs(np.array(found) - expected).max(initial=0.0)) / size
+    if not difference <= CHECK_TOLERANCE:
+        raise NotApplicableError(
+            f"closed form of the {name.replace('_', ' ')}",
+            found=f"a relative difference of {difference:.1e} from the numbers at a sampled state",
+            expected="agreement to rounding",
+            advice="Use derive(solve=False) for the terms alone, and please report the system.",
+        )

@@ -1,0 +1,143 @@
+"""From a traced model to matrices of SymPy expressions: terms, and the motion that follows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from zwang.closed_form.algebra import Algebra
+from zwang.closed_form.convert import to_sympy
+from zwang.closed_form.motion import Terms, solve
+from zwang.closed_form.present import Presenter
+from zwang.errors import InputError, NotApplicableError
+
+if TYPE_CHECKING:
+    import casadi
+    import sympy as sp
+
+    from zwang.closed_form.names import Names
+    from zwang.closed_form.samples import Samples
+    from zwang.tracing.traced_model import Model
+
+__all__ = ["Derivation"]
+
+
+class Derivation:
+    """Terms of a model in one algebra.
+
+    Parameters
+    ----------
+    model : the traced system.
+    names : symbols to write it with.
+    simplify : whether forms are shortened; else they come as traced, or as elimination left them.
+    use_constraints : whether φ = 0, φ̇ = 0 and ψ = 0 may be used to shorten the motion.
+    """
+
+    def __init__(
+        self, model: Model, names: Names, *, simplify: bool, use_constraints: bool
+    ) -> None:
+        import casadi as ca
+
+        self.model, self.simplify = model, simplify
+        C, lam = model.C, model.multipliers
+        traced = {"M": model.M, "Q": model.Q, "A": model.A, "b": model.b, "C": C}
+        traced |= {"N": model.N, "n0": model.n0}
+        traced["C_lam"] = ca.jacobian(C, lam)
+        traced["C_0"] = ca.substitute(C, lam, ca.SX.zeros(lam.shape))
+        self._linear = not ca.depends_on(traced["C_lam"], lam)
+        if use_constraints:
+            traced |= {"position": model.position_values, "rate": model.rates}
+        _require_closed_form(model, traced)
+        s = model.state
+        inputs = [
+            (s.q, names.coordinates),
+            (s.v, names.velocities),
+            (s.t, [names.time]),
+            (s.p, names.flat_parameters),
+            (lam, names.multipliers),
+        ]
+        self._given = to_sympy(traced, inputs)
+        self._algebra = Algebra(e for matrix in self._given.values() for e in matrix.flat())
+        self._elements = {
+            name: [self._algebra.encode(e) for e in matrix.flat()]
+            for name, matrix in self._given.items()
+        }
+        self._presenter = Presenter(self._algebra)
+
+    def terms(self, names: Sequence[str]) -> dict[str, sp.MutableDenseMatrix]:
+        """The named terms, simplified if that was asked for."""
+        import sympy as sp
+
+        if not self.simplify:
+            return {name: self._given[name] for name in names}
+        return {
+            name: sp.Matrix(
+                *self._given[name].shape,
+                [
+                    self._presenter.expression(x, given)
+                    for x, given in zip(self._elements[name], self._given[name].flat(), strict=True)
+                ],
+            )
+            for name in names
+        }
+
+    def motion(
+        self, samples: Samples, limit: int
+    ) -> tuple[dict[str, sp.MutableDenseMatrix], tuple[str, ...]]:
+        """Acceleration, constraint force and multipliers, and what must be said about them."""
+        import sympy as sp
+
+        if not self._linear:
+            raise NotApplicableError(
+                "closed form of the acceleration",
+                found="a non-ideal law that is not linear in its own reaction",
+                expected="a force C(q, v, t, p), or one linear in the multipliers",
+                advice="Use derive(solve=False) for the terms, with the multipliers as symbols.",
+            )
+        rows, e = self._rows, self._elements
+        terms = Terms(rows("M"), e["Q"], rows("A"), e["b"], e["C_0"], rows("C_lam"))
+        found = solve(terms, samples, self._algebra, limit)
+        zeros = [x for name in ("position", "rate") for x in e.get(name, ())]
+        presenter = Presenter(self._algebra, zeros)
+        show = presenter.expression if self.simplify else presenter.plain
+        motion = {
+            "acceleration": sp.Matrix([show(x) for x in found.acceleration]),
+            "constraint_force": sp.Matrix([show(x) for x in found.force]),
+            "multipliers": sp.Matrix(
+                len(found.multipliers), 1, [show(x) for x in found.multipliers]
+            ),
+        }
+        return motion, self._notes(found.rows, least_norm=found.least_norm)
+
+    def _rows(self, name: str) -> list[list[Any]]:
+        height, width = self._given[name].shape
+        flat = self._elements[name]
+        return [flat[i * width : (i + 1) * width] for i in range(height)]
+
+    def _notes(self, rows: list[int], *, least_norm: bool) -> tuple[str, ...]:
+        names = self.model.row_names
+        left_out = [name for i, name in enumerate(names) if i not in rows]
+        if not left_out:
+            return ()
+        what = "row follows" if len(left_out) == 1 else "rows follow"
+        how = (
+            "multipliers are the least-norm ones"
+            if least_norm
+            else "multipliers are those of the other rows, and zero for these"
+        )
+        return (f"{what} from the others: {', '.join(left_out)}; {how}",)
+
+
+def _require_closed_form(model: Model, traced: dict[str, casadi.SX]) -> None:
+    """Refuse functions that are called numerically, by name."""
+    import casadi as ca
+
+    everything = ca.veccat(*traced.values())
+    for call in model.state.calls:
+        if ca.depends_on(everything, ca.veccat(call.values, call.jacobian, call.hessian)):
+            raise InputError(
+                f"opaque function {call.name!r}",
+                found="no expression, since it is called numerically",
+                expected="functions that can be traced",
+                advice="Write it with NumPy functions to derive closed forms.",
+            )

@@ -1,0 +1,171 @@
+"""SymPy symbols for everything a system names, and how they look in LaTeX.
+
+Symbols are plain ones with the system's own names: ``x``, ``x_dot``, ``m``, ``t``; parameters that
+are arrays have ``J_00``, ``J_01``, … Accelerations are ``x_ddot``, or ``u1_dot`` for a
+quasi-velocity, and the multiplier of the constraint ``rod`` is ``lambda_rod``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.closed_form.convert import number
+from zwang.errors import InputError, UnknownNameError
+
+if TYPE_CHECKING:
+    import sympy as sp
+
+    from zwang.tracing.traced_model import Definition
+
+__all__ = ["Names", "name_all"]
+
+
+@dataclass(frozen=True)
+class Names:
+    """The symbols of a closed form.
+
+    Attributes
+    ----------
+    coordinates, rates, velocities, accelerations, multipliers : in the order of q, q̇, v, v̇, λ.
+    time : t, called ``time`` where the system uses t for something else.
+    parameters : name → symbol or what was put in its place; arrays of them for arrays.
+    latex : symbol → LaTeX, for `sympy.latex(…, symbol_names=…)`.
+    """
+
+    coordinates: tuple[sp.Symbol, ...]
+    rates: tuple[sp.Symbol, ...]
+    velocities: tuple[sp.Symbol, ...]
+    accelerations: tuple[sp.Symbol, ...]
+    multipliers: tuple[sp.Symbol, ...]
+    time: sp.Symbol
+    parameters: Mapping[str, Any]
+    latex: Mapping[sp.Symbol, str] = field(repr=False)
+
+    @property
+    def flat_parameters(self) -> list[Any]:
+        """All entries of all parameters, in the order of the parameter vector."""
+        return [e for value in self.parameters.values() for e in np.ravel(value)]
+
+    def defaults(self, definition: Definition) -> dict[str, float]:
+        """Name of a parameter's symbol → default value of the entry it stands for."""
+        values: dict[str, float] = {}
+        for name, default in definition.parameters.items():
+            entries = zip(np.ravel(self.parameters[name]), default.ravel(), strict=True)
+            for entry, value in entries:
+                if entry.is_Symbol:
+                    values.setdefault(entry.name, float(value))
+        return values
+
+
+def name_all(
+    definition: Definition, rows: Sequence[str], replaced: Mapping[str, Any] | None = None
+) -> Names:
+    """Symbols for a system.
+
+    Parameters
+    ----------
+    rows : names of the constraint rows.
+    replaced : parameter → number, expression, or array of these in its place.
+    """
+    import sympy as sp
+
+    taken = {*definition.coordinates, *definition.velocities, *definition.parameters}
+    latex: dict[sp.Symbol, str] = {}
+
+    def symbol(name: str, shown: str | None = None) -> sp.Symbol:
+        s = sp.Symbol(name)
+        if shown is not None:
+            latex[s] = shown
+        return s
+
+    q = tuple(symbol(name) for name in definition.coordinates)
+    rates = {f"{x}_dot": x for x in definition.coordinates}
+    rate_symbols = tuple(symbol(name, _dotted(x, r"\dot")) for name, x in rates.items())
+    v, a = [], []
+    for name in definition.velocities:
+        v.append(symbol(name))
+        if name in rates:  # the velocity of a coordinate
+            a.append(symbol(f"{rates[name]}_ddot", _dotted(rates[name], r"\ddot")))
+        else:
+            a.append(symbol(f"{name}_dot", _dotted(name, r"\dot")))
+    multipliers = tuple(symbol("lambda_" + _identifier(row), _multiplier(row)) for row in rows)
+    return Names(
+        q,
+        rate_symbols,
+        tuple(v),
+        tuple(a),
+        multipliers,
+        symbol("t" if "t" not in taken else "time"),
+        _parameters(definition, replaced or {}),
+        latex,
+    )
+
+
+def _parameters(definition: Definition, replaced: Mapping[str, Any]) -> dict[str, Any]:
+    import sympy as sp
+
+    for name in replaced:
+        if name not in definition.parameters:
+            raise UnknownNameError("parameter", name, definition.parameters)
+    found: dict[str, Any] = {}
+    for name, default in definition.parameters.items():
+        if name in replaced:
+            found[name] = _replacement(name, replaced[name], default.shape)
+        elif default.ndim == 0:
+            found[name] = sp.Symbol(name)
+        else:
+            joint = "" if max(default.shape, default=0) <= 10 else "_"
+            entries = np.empty(default.shape, dtype=object)
+            for index in np.ndindex(*default.shape):
+                entries[index] = sp.Symbol(f"{name}_{joint.join(map(str, index))}")
+            found[name] = entries
+    return found
+
+
+def _replacement(name: str, value: Any, shape: tuple[int, ...]) -> Any:
+    import sympy as sp
+
+    if isinstance(value, sp.MatrixBase):
+        value = value.tolist()
+    entries = np.array(value, dtype=object)
+    if entries.shape != shape:
+        raise InputError(
+            f"parameter {name!r}",
+            found=f"shape {entries.shape}",
+            expected=f"shape {shape}, as in the model",
+        )
+    for index, entry in np.ndenumerate(entries):
+        if isinstance(entry, sp.Expr):
+            exact = entry
+        elif isinstance(entry, int | float | np.number):
+            exact = number(float(entry))
+        else:
+            raise InputError(
+                f"parameter {name!r}", found=repr(entry), expected="numbers or SymPy expressions"
+            )
+        entries[index] = exact
+    return entries if shape else entries[()]
+
+
+def _identifier(row: str) -> str:
+    """``wire_0`` for ``wire[0]``."""
+    return re.sub(r"\W+", "_", row).strip("_")
+
+
+def _multiplier(row: str) -> str:
+    name, _, index = row.partition("[")
+    words = r"\mathrm{" + name.replace("_", r"\_") + "}"
+    return r"\lambda_{" + words + (f",{index.rstrip(']')}" if index else "") + "}"
+
+
+def _dotted(name: str, accent: str) -> str:
+    r"""``\dot{x}_{P}`` for ``x_P``: the accent goes over the letter, not over its subscript."""
+    import sympy as sp
+
+    head, underscore, rest = sp.latex(sp.Symbol(name)).partition("_")
+    return f"{accent}{{{head}}}{underscore}{rest}"

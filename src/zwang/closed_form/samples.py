@@ -1,0 +1,120 @@
+"""A system as numbers at a few states: where pivots are chosen and closed forms are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from zwang.closed_form.names import Names
+from zwang.errors import AssemblyError, InputError
+
+if TYPE_CHECKING:
+    from zwang.terms import FloatArray
+    from zwang.tracing.traced_model import Definition
+
+__all__ = ["Numerical", "Samples", "sampled"]
+
+#: How many states are sampled. Pivots must differ from zero at all of them.
+COUNT = 3
+
+
+class Numerical(Protocol):
+    """What is asked of a system: states that satisfy its constraints, and its motion there."""
+
+    definition: Definition
+
+    def assemble(self, *, prefer: Any, velocity: Any, t: float, parameters: Any) -> Any:
+        """A consistent state near the preferred values."""
+        ...
+
+    def solve(self, q: Any, v: Any, t: Any, *, parameters: Any) -> Any:
+        """Terms and motion at states."""
+        ...
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Numbers at k states.
+
+    Attributes
+    ----------
+    values : name of a symbol → its values, shape (k,).
+    M, A : shapes (k, n, n), (k, m, n).
+    acceleration, force, multipliers : the motion, shapes (k, n), (k, n), (k, m).
+    """
+
+    values: Mapping[str, FloatArray]
+    M: FloatArray
+    A: FloatArray
+    acceleration: FloatArray
+    force: FloatArray
+    multipliers: FloatArray
+
+
+def sampled(system: Numerical, names: Names) -> Samples:
+    """Random states that satisfy the constraints, and the motion there.
+
+    Parameters take their default values, or those of what was put in their place; symbols that
+    came in that way take the default of the entry they stand for, or random values.
+    """
+    rng = np.random.default_rng(0)
+    parameters, extra = _parameters(system.definition, names, rng)
+    states = [_state(system, rng, parameters) for _ in range(COUNT)]
+    q, v, t = (np.array([s[k] for s in states], dtype=float) for k in range(3))
+    solution = system.solve(q, v, t, parameters=parameters)
+    values = {s.name: q[:, k] for k, s in enumerate(names.coordinates)}
+    values |= {s.name: v[:, k] for k, s in enumerate(names.velocities)}
+    values[names.time.name] = t
+    values |= {name: np.full(COUNT, x) for name, x in extra.items()}
+    return Samples(
+        values,
+        solution.terms.mass_matrix,
+        solution.terms.constraint_matrix,
+        solution.acceleration,
+        solution.constraint_force,
+        solution.multipliers,
+    )
+
+
+def _parameters(
+    definition: Definition, names: Names, rng: np.random.Generator
+) -> tuple[dict[str, Any], dict[str, float]]:
+    """Values of parameters, and of the symbols in them."""
+    values = names.defaults(definition)
+    parameters = {}
+    for name, default in definition.parameters.items():
+        numbers = np.empty(default.size)
+        for k, entry in enumerate(np.ravel(names.parameters[name])):
+            for symbol in sorted(entry.free_symbols, key=lambda s: s.name):
+                values.setdefault(symbol.name, float(rng.uniform(1, 2)))
+            numbers[k] = float(entry.subs({s: values[s.name] for s in entry.free_symbols}))
+        parameters[name] = numbers.reshape(default.shape)
+    return parameters, values
+
+
+def _state(
+    system: Numerical, rng: np.random.Generator, parameters: Mapping[str, Any]
+) -> tuple[Any, Any, float]:
+    """A random state on the constraints; after some failures, one anywhere."""
+    definition = system.definition
+    failure: Exception | None = None
+    for attempt in range(10):
+        q = rng.normal(size=len(definition.coordinates))
+        v = rng.normal(size=len(definition.velocities))
+        t = float(rng.uniform())
+        try:
+            if definition.constraints and attempt < 7:
+                wish = dict(zip(definition.coordinates, q, strict=True))
+                speed = {"prefer": dict(zip(definition.velocities, v, strict=True))}
+                state = system.assemble(prefer=wish, velocity=speed, t=t, parameters=parameters)
+                q, v = state.q, state.v
+            system.solve(q, v, t, parameters=parameters)
+        except (AssemblyError, InputError) as error:  # no such state, or no number there
+            failure = error
+        else:
+            return q, v, t
+    assert failure is not None
+    raise failure

@@ -1,0 +1,67 @@
+"""Settings of the environment that say how code is compiled, and what to do where LLVM fails.
+
+``ZWANG_LLVM`` says what LLVM compiles: ``on`` (everything), ``off`` (nothing: kernels run on
+CasADi's machine and time loops as the plain Python they are written in), ``kernels`` or ``loops``
+(these alone). ``ZWANG_LLVM_TARGET`` names the processor to compile for, see `zwang.codegen.llvm`.
+They are read when a kernel is made or a loop is first called.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable
+
+from zwang.errors import InputError
+
+__all__ = ["FAILURES", "LLVM", "TARGET", "llvm_failed", "noted", "target", "uses_llvm"]
+
+LLVM, TARGET = "ZWANG_LLVM", "ZWANG_LLVM_TARGET"
+#: What is raised where there is no llvmlite, where LLVM refuses, or where it knows no such machine.
+FAILURES = (ImportError, OSError, RuntimeError, AttributeError)
+
+_LOG = logging.getLogger("zwang.codegen")
+_USES = {
+    "on": frozenset({"kernels", "loops"}),
+    "off": frozenset(),
+    "kernels": frozenset({"kernels"}),
+    "loops": frozenset({"loops"}),
+}
+_failures: list[str] = []  # the first one is told
+
+
+def uses_llvm(part: str) -> bool:
+    """Whether LLVM compiles a part, ``kernels`` or ``loops``."""
+    chosen = os.environ.get(LLVM, "").strip().lower() or "on"
+    if chosen not in _USES:
+        expected = ", ".join(_USES)
+        raise InputError(f"environment variable {LLVM}", found=repr(chosen), expected=expected)
+    return part in _USES[chosen]
+
+
+def target() -> str:
+    """The processor that is asked for; ``native`` is the one at hand."""
+    return os.environ.get(TARGET, "").strip().lower() or "native"
+
+
+def llvm_failed(error: Exception) -> None:
+    """Say, once a process, that something is not compiled because LLVM fails."""
+    if not _failures:
+        _failures.append(f"{type(error).__name__}: {error}")
+        _LOG.warning(
+            "LLVM fails on this platform (%s); kernels run on CasADi's machine and time loops as "
+            "plain Python: same results, slower",
+            _failures[0],
+        )
+
+
+def noted(notes: Iterable[str]) -> tuple[str, ...]:
+    """Notes of a run, and one more where LLVM does not compile everything."""
+    notes = tuple(notes)
+    if _failures:
+        note = f"LLVM failed ({_failures[0]}): not all is compiled, and slower"
+    elif not (uses_llvm("kernels") and uses_llvm("loops")):
+        note = f"{LLVM}={os.environ[LLVM].strip()}: not all is compiled, and slower"
+    else:
+        return notes
+    return notes if note in notes else (*notes, note)

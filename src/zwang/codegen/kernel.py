@@ -1,0 +1,274 @@
+"""Kernels: compiled functions of arrays, called by address or from Python."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import struct
+import threading
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from zwang.codegen import cache as disk
+from zwang.codegen.environment import FAILURES, llvm_failed, target, uses_llvm
+from zwang.codegen.expression import read
+from zwang.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import casadi
+    from numpy.typing import ArrayLike, NDArray
+
+    from zwang.codegen.expression import Expression, Port
+    from zwang.codegen.llvm import LoadedCode
+
+__all__ = [
+    "LANES",
+    "Kernel",
+    "address",
+    "cache_hits",
+    "compilations",
+    "compile",
+    "compile_expression",
+]
+
+LANES = (1, 2, 4, 8)
+_WORK_ALIGNMENT = 64  # bytes: a cache line, and the widest vector
+
+_lock = threading.RLock()
+_counts = {"compilations": 0, "cache hits": 0}
+# Code already in this process. It is dropped when the last kernel that uses it is.
+_loaded: WeakValueDictionary[tuple[Any, ...], _Code] = WeakValueDictionary()
+
+
+def compilations() -> int:
+    """Number of kernels this process has compiled, as opposed to found in the cache or memory."""
+    return _counts["compilations"]
+
+
+def cache_hits() -> int:
+    """Number of kernels this process has loaded from the cache on disk."""
+    return _counts["cache hits"]
+
+
+class _Code:
+    """Code in memory and the size of the work array it needs."""
+
+    def __init__(self, loaded: LoadedCode, work_size: int, *, compiled: bool) -> None:
+        self.loaded, self.work_size, self.compiled = loaded, work_size, compiled
+
+
+class Kernel:
+    """A function of arrays in machine code, or on CasADi's machine where that is not possible.
+
+    In C it is ``void kernel(const double *input…, double *output…, double *work)``: one pointer
+    for each of `inputs`, one for each of `outputs`, and one to `work_size` doubles (any pointer if
+    that is 0). Arrays hold the structural nonzeros in CasADi's order, column by column; with L
+    lanes entry i of lane k is at position i·L + k, but for inputs that lanes have in common, where
+    entry i is at position i for all lanes. Inputs may share memory with each other, but
+    outputs and work with nothing else. A kernel keeps no state: with a work array for each thread
+    it may run in many threads.
+
+    Attributes
+    ----------
+    name : for messages.
+    address : of the code, for `zwang.codegen.call.call`; good for as long as this object lives.
+    inputs, outputs : name and size of each array, the size counting entries of one lane.
+    lanes : lane width.
+    shared : numbers of the inputs that lanes have in common.
+    work_size : length of the work array, all lanes counted.
+    compiled : whether this is machine code.
+    failure : why the last call by address failed, for kernels that call Python; else None.
+
+    Examples
+    --------
+    >>> import casadi
+    >>> x = casadi.SX.sym("x", 2)
+    >>> kernel = compile(casadi.Function("f", [x], [x[0] * x[1], x + 1]))
+    >>> kernel([2.0, 3.0])
+    (array([6.]), array([3., 4.]))
+    """
+
+    failure: BaseException | None = None
+
+    shared: frozenset[int] = frozenset()
+
+    def __init__(
+        self,
+        name: str,
+        expression: Expression,
+        lanes: int,
+        code: _Code,
+        shared: frozenset[int] = frozenset(),
+    ) -> None:
+        self.name = name
+        self.lanes, self.shared = lanes, shared
+        self.inputs: tuple[Port, ...] = expression.inputs
+        self.outputs: tuple[Port, ...] = expression.outputs
+        self.work_size: int = code.work_size
+        self.address: int = code.loaded.address
+        self.compiled: bool = code.compiled
+        self._code = code
+        count = len(self.inputs) + len(self.outputs) + 1
+        self._function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count)(self.address)
+
+    def __call__(self, *inputs: ArrayLike) -> tuple[NDArray[np.float64], ...]:
+        """Evaluate.
+
+        Parameters
+        ----------
+        inputs : one array for each input, shape (size,), or (size, lanes) if there are lanes that
+            do not share it; a number will do for an input of size 1 without lanes.
+
+        Returns
+        -------
+        tuple of arrays, one for each output, of shape (size,) or (size, lanes).
+        """
+        arrays = self._checked(inputs)
+        results = [np.empty(shape) for shape in self._shapes[1]]
+        work = np.empty(max(self.work_size, 1))
+        self._function(*[address(array) for array in (*arrays, *results, work)])
+        return tuple(results)
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(f"{port.name}[{port.size}]" for port in self.inputs)
+        outputs = ", ".join(f"{port.name}[{port.size}]" for port in self.outputs)
+        return f"<Kernel {self.name}: ({inputs}) -> ({outputs}), lanes={self.lanes}>"
+
+    def work(self) -> NDArray[np.float64]:
+        """A new work array, at least one number long and, for lanes, aligned for vectors."""
+        size = max(self.work_size, 1)
+        if self.lanes == 1:
+            return np.empty(size)
+        spare = _WORK_ALIGNMENT // 8
+        array = np.empty(size + spare)
+        start = -address(array) % _WORK_ALIGNMENT // 8
+        return array[start : start + size]
+
+    @cached_property
+    def _shapes(self) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+        """Shapes of the inputs and of the outputs."""
+        inputs = [
+            (port.size,) if k in self.shared else self._shape(port)
+            for k, port in enumerate(self.inputs)
+        ]
+        return inputs, [self._shape(p) for p in self.outputs]
+
+    def _shape(self, port: Port) -> tuple[int, ...]:
+        return (port.size,) if self.lanes == 1 else (port.size, self.lanes)
+
+    def _checked(self, inputs: tuple[ArrayLike, ...]) -> list[NDArray[np.float64]]:
+        if len(inputs) != len(self.inputs):
+            names = ", ".join(port.name for port in self.inputs)
+            raise InputError(
+                f"kernel '{self.name}'",
+                found=f"{len(inputs)} arguments",
+                expected=f"{len(self.inputs)} ({names})",
+            )
+        arrays: list[NDArray[np.float64]] = []
+        for k, (given, shape) in enumerate(zip(inputs, self._shapes[0], strict=True)):
+            array = np.ascontiguousarray(given, dtype=np.float64)  # at least one-dimensional
+            if array.shape != shape:
+                raise InputError(
+                    f"kernel '{self.name}', input '{self.inputs[k].name}'",
+                    found=f"shape {array.shape}",
+                    expected=f"shape {shape}",
+                )
+            arrays.append(array)
+        return arrays
+
+
+def address(array: Any) -> int:
+    """Address of the first number; three times faster than ``array.ctypes.data`` where it can."""
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+    except (TypeError, ValueError):  # read-only, or empty
+        return array.ctypes.data
+
+
+def compile(  # noqa: A001 - used as kernels.compile
+    function: casadi.Function,
+    *,
+    lanes: int = 1,
+    shared: Iterable[int] = (),
+    name: str | None = None,
+) -> Kernel:
+    """Kernel of a CasADi function.
+
+    Equal expressions share their code, in memory and on disk; the numbers that go into a kernel
+    are arguments, so new values never compile anything. With ``ZWANG_LLVM=off`` in the environment,
+    and after one logged warning where compiling fails, the kernel runs on CasADi's machine.
+
+    Parameters
+    ----------
+    function : of SX symbols (of MX symbols, if CasADi can expand it).
+    lanes : 1, 2, 4 or 8 sets of inputs evaluated at once; each gives bit by bit what one lane does.
+    shared : numbers of the inputs that all lanes have in common.
+    name : for messages; the function's name if not given.
+
+    Raises
+    ------
+    UnsupportedOperationError
+        The function contains an operation that has no compiled form; the message names it.
+    """
+    if lanes not in LANES:
+        raise InputError("lanes", found=repr(lanes), expected=f"one of {LANES}")
+    label = name or function.name()
+    return compile_expression(read(function), lanes=lanes, shared=shared, name=label)
+
+
+def compile_expression(
+    expression: Expression, *, lanes: int, shared: Iterable[int] = (), name: str
+) -> Kernel:
+    """Kernel of a list of instructions; outputs that nothing is stored to are left as they are."""
+    common = frozenset(shared) if lanes > 1 else frozenset()
+    wanted = uses_llvm("kernels")
+    with _lock:
+        # Held by a local name until the kernel holds it: the table's references are weak.
+        key = (expression.digest, lanes, common, target() if wanted else None)
+        code = _loaded.get(key)
+        if code is None:
+            make = _compiled_code if wanted else _interpreted
+            code = _loaded[key] = make(expression, lanes, common)
+    return Kernel(name, expression, lanes, code, common)
+
+
+def _interpreted(expression: Expression, lanes: int, shared: frozenset[int]) -> _Code:
+    from zwang.codegen.casadi_vm import interpret
+
+    return _Code(interpret(expression, lanes, shared), 0, compiled=False)
+
+
+def _compiled_code(expression: Expression, lanes: int, shared: frozenset[int]) -> _Code:
+    """Code from the cache or compiled now; on CasADi's machine if this platform cannot."""
+    try:
+        return _from_cache_or_compiler(expression, lanes, shared)
+    except FAILURES as error:
+        llvm_failed(error)
+        return _interpreted(expression, lanes, shared)
+
+
+def _from_cache_or_compiler(expression: Expression, lanes: int, shared: frozenset[int]) -> _Code:
+    from zwang.codegen.emit import assemble
+    from zwang.codegen.llvm import host, is_object_code, load, object_code
+
+    version = disk.source_digest(Path(__file__).parent)
+    key = hashlib.sha256(
+        f"{expression.digest} {lanes} {sorted(shared)} {host().identity} {version}".encode()
+    ).hexdigest()
+    header = struct.Struct("<q")  # length of the work array, before the object code
+    stored = disk.load(disk.KERNELS, key, lambda found: is_object_code(found[header.size :]))
+    if stored is None:
+        assembly = assemble(expression, lanes=lanes, fma=host().fma, shared=shared)
+        work_size, machine_code = assembly.work_size, object_code(assembly.text)
+        _counts["compilations"] += 1
+        disk.save(disk.KERNELS, key, header.pack(work_size) + machine_code)
+    else:
+        (work_size,), machine_code = header.unpack_from(stored), stored[header.size :]
+        _counts["cache hits"] += 1
+    return _Code(load(machine_code), work_size, compiled=True)

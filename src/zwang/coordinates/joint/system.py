@@ -1,0 +1,257 @@
+"""A mechanism in the coordinates of its joints, as a system like any other.
+
+The tree of its joints gives every body's place and velocity from q̂ and v̂; joints that close loops,
+drivers and a user's conditions stay constraints of the links. Where there are none, v̂̇ comes from
+the articulated-body recursion, else from M̂ v̂̇ = Q̂ + Âᵀλ, Â v̂̇ = b̂ like those of any system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.caching import computed_once
+from zwang.coordinates.constants import Pattern, folded, sizes_of
+from zwang.coordinates.joint.equations import Recursion
+from zwang.coordinates.joint.from_bodies import WrittenEntry, symbolic
+from zwang.coordinates.joint.link_constants import LinkNumbers
+from zwang.coordinates.joint.tree import MOTIONS, Tree
+from zwang.equations.expression import Equations
+from zwang.integrators.settings import Settings
+from zwang.programs.coordinate_change import WrittenCarrier
+from zwang.programs.factor import Expressions
+from zwang.programs.whole import WholeProgram, fuse
+from zwang.terms import FloatArray
+from zwang.tracing.constraint import Constraint
+from zwang.tracing.differentiate import Rows, State
+from zwang.tracing.traced_model import Definition, Model
+
+if TYPE_CHECKING:
+    from zwang.mechanism_system import MechanismSystem
+
+__all__ = ["JointSystem"]
+
+#: Entries of Â below this vanish, and states at which they are looked at.
+ZERO = 1e-10
+STATES = 3
+
+
+class JointSystem(Equations):
+    """A mechanism in the coordinates of its joints, as a system like any other.
+
+    Attributes
+    ----------
+    tree, recursion : links and what is left of the constraints; their equations.
+    carrier : the way into these coordinates and back.
+    rows : numbers, among the mechanism's, of the constraint rows that are left.
+    vanished : of those that the tree fulfils whatever its coordinates, like a second hinge does.
+    """
+
+    tree: Tree
+    carrier: WrittenCarrier
+    rows: tuple[int, ...]
+    vanished: tuple[int, ...]
+    recursion: Recursion
+
+    @classmethod
+    def of_tree(
+        cls,
+        mechanism: MechanismSystem,
+        tree: Tree,
+        constants: Pattern,
+        numbers: LinkNumbers,
+        vector_of: Callable[[FloatArray], FloatArray],
+    ) -> JointSystem:
+        """The system of a mechanism with these parameters, and all others of the same structure.
+
+        `vector_of` gives the numbers of the links as one array, for any parameters.
+        """
+        import casadi as ca
+
+        count = tree.parts.defaults.size
+        more = numbers.vector.size
+        symbols = (
+            ca.SX.sym("q", tree.nq),
+            ca.SX.sym("v", tree.nv),
+            ca.SX.sym("t"),
+            ca.SX.sym("p", count + more),
+        )
+        own = folded(symbols[3][:count], constants)
+        system = cls.__new__(cls)
+        system.tree = tree
+        entries = symbolic(tree, folded(symbols[3][count:], numbers.pattern()))
+        system.recursion = Recursion(tree, *symbols[:3], own, entries)
+        starts = tree.parts.row_starts
+        system.rows = tuple(
+            row for i, _ in tree.constraints for row in range(starts[i], starts[i + 1])
+        )
+        system.vanished = ()
+        entry = WrittenEntry(mechanism, tree, vector_of)
+        q, v = system.recursion.state()
+        carrier = WrittenCarrier("joint", entry.into, entry.scales, symbols, q, v)
+        entry.carrier = system.carrier = carrier
+        p = tree.parts.defaults
+        system.definition = _definition(tree, np.concatenate([p, vector_of(p)]))
+        return system
+
+    @computed_once
+    def placement(self) -> tuple[FloatArray, FloatArray]:
+        """Coordinates of the joints as the mechanism was described."""
+        parts = self.tree.parts
+        return self.carrier.placed(*parts.start, parts.defaults)
+
+    def for_parameters(self, p: FloatArray, numbers: LinkNumbers) -> JointSystem:
+        """The same without the rows that vanish with these parameters."""
+        gone = self._vanishing(p, numbers)
+        if not gone:
+            return self
+        cache: dict[tuple[int, ...], JointSystem] = self.__dict__.setdefault("_less", {})
+        if gone not in cache:
+            less = type(self).__new__(type(self))
+            less.tree, less.carrier, less.definition = self.tree, self.carrier, self.definition
+            less.recursion = self.recursion
+            less.vanished = gone
+            less.rows = tuple(row for row in self.rows if row not in gone)
+            cache[gone] = less
+        return cache[gone]
+
+    def _vanishing(self, p: FloatArray, numbers: LinkNumbers) -> tuple[int, ...]:
+        """Rows of Â that are zero at some states of the tree, whatever they are."""
+        if not self.rows:
+            return ()
+        tree, generator = self.tree, np.random.default_rng(0)
+        hat = np.concatenate([p, numbers.vector])
+        largest = np.zeros(len(self.rows))
+        for _ in range(STATES):
+            q, v = generator.uniform(-1.0, 1.0, tree.nq), np.zeros(tree.nv)
+            for group in tree.unit:
+                q[list(group)] /= np.linalg.norm(q[list(group)])
+            A = np.array(self._all_rows(q, v, 0.0, hat))
+            largest = np.maximum(largest, np.abs(A).max(axis=1, initial=0.0))
+        # Directions are of length one, points move with the size of the mechanism.
+        size = max(1.0, float(np.abs(numbers.d).max(initial=0.0)))
+        return tuple(row for row, a in zip(self.rows, largest, strict=True) if a < ZERO * size)
+
+    @cached_property
+    def _all_rows(self) -> Any:
+        import casadi as ca
+
+        A = ca.vertcat(*(self.recursion.rows(i, e).A for i, e in self.tree.constraints))
+        return ca.Function("rows", list(self.carrier.inputs), [ca.densify(A)])
+
+    def parameter_sizes(self, p: FloatArray) -> FloatArray:
+        """To which size each parameter is rounded; the numbers of the links come last."""
+        own = self.tree.parts.defaults.size
+        places = LinkNumbers.places(self.tree)
+        links = np.abs(p[own:])
+        for name in ("E", "R", "marker_R", "offset", "parameters", "E_parameters"):
+            links[places[name].ravel()] = 1.0
+        lengths = np.concatenate([places[name].ravel() for name in ("d", "h", "at", "marker_at")])
+        links[lengths] = np.max(links[lengths], initial=0.0)
+        return np.concatenate([sizes_of(self.tree.parts, p[:own]), links])
+
+    @property
+    def rows_independent(self) -> bool:
+        """Whether the tree fulfils all: what else constrains closes loops, or is the user's own."""
+        return not self.rows
+
+    @cached_property
+    def model(self) -> Model:  # type: ignore[override] - made when it is asked for
+        """M̂, Q̂, Â and b̂ as expressions."""
+        import casadi as ca
+
+        rec, (q, v, t, p) = self.recursion, self.carrier.inputs
+        N = rec.kinematics()
+        M, Q = rec.mass_and_force()
+        blocks = {e.name: self._kept(i, rec.rows(i, e)) for i, e in self.tree.constraints}
+        blocks = {name: rows for name, rows in blocks.items() if rows.A.shape[0]}
+        return Model(
+            self.definition,
+            State(q, v, t, p, ca.mtimes(N, v)),
+            N,
+            ca.SX.zeros(self.tree.nq, 1),
+            M,
+            Q,
+            0.5 * ca.mtimes([v.T, M, v]),
+            None,
+            blocks,
+            ca.SX.sym("lambda", len(self.rows)),
+            ca.SX.zeros(self.tree.nv, 1),
+            unit=self.tree.unit,
+        )
+
+    def _kept(self, number: int, rows: Rows) -> Rows:
+        """The rows of an element that do not vanish."""
+        first = self.tree.parts.row_starts[number]
+        kept = [k for k in range(rows.A.shape[0]) if first + k not in self.vanished]
+        value = None if rows.value is None else rows.value[kept]
+        rate = None if rows.rate is None else rows.rate[kept]
+        return Rows(rows.level, value, rate, rows.A[kept, :], rows.b[kept])
+
+    def own_program(
+        self, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int
+    ) -> WholeProgram | None:
+        """The articulated-body recursion, where nothing else constrains the tree."""
+        del y, t, p, settings
+        if self.rows:
+            return None
+        programs: dict[int, WholeProgram] = self.__dict__.setdefault("_trees", {})
+        if lanes not in programs:
+            programs[lanes] = fuse(self._unconstrained, lanes=lanes)
+        return programs[lanes]
+
+    @cached_property
+    def _unconstrained(self) -> Expressions:
+        import casadi as ca
+
+        rec, (q, v, t, p) = self.recursion, self.carrier.inputs
+        N, none, no_rows = rec.kinematics(), ca.SX(0, 1), ca.SX(0, self.tree.nv)
+        return Expressions(
+            *(q, v, t, p),
+            N=N,
+            q_dot=ca.mtimes(N, v),
+            M=ca.SX(self.tree.nv, self.tree.nv),
+            force=ca.SX.zeros(self.tree.nv, 1),
+            A=no_rows,
+            b=none,
+            phi=none,
+            A_position=no_rows,
+            psi=none,
+            A_rate=no_rows,
+            value_of_row=none,
+            rate_of_row=none,
+            levels=(),
+            checked=(none, none),
+            unit=self.tree.unit,
+            acceleration=rec.accelerations(),
+        )
+
+
+def _definition(tree: Tree, defaults: FloatArray) -> Definition:
+    """Names of the tree's coordinates, for errors."""
+    names: list[tuple[str, str]] = []
+    for branch in tree.branches:
+        name = tree.parts.bodies[branch.child].name if branch.joint is None else branch.joint.name
+        for k in branch.links:
+            nq, nv = MOTIONS[tree.links[k].motion]
+            names += [("q", f"{name}.{k}.{i}") for i in range(nq)]
+            names += [("v", f"{name}.{k}.rate{i}") for i in range(nv)]
+    return Definition(
+        coordinates=tuple(name for kind, name in names if kind == "q"),
+        velocities=tuple(name for kind, name in names if kind == "v"),
+        parameters={"numbers": defaults},
+        mass=None,
+        force=None,
+        constraints={
+            e.name: Constraint(tree.parts.traced[e.law.key].level, (_by_elements,))
+            for _, e in tree.constraints
+        },
+    )
+
+
+def _by_elements() -> None:
+    message = "a mechanism is not traced from functions"
+    raise AssertionError(message)

@@ -1,0 +1,1 @@
+"""Mechanisms whose bodies move parallel to a plane, in the coordinates of that plane."""

@@ -1,0 +1,435 @@
+"""Constraint rows that follow from the others wherever the system can go.
+
+At a state on its constraints a redundant row does no harm: the regularised solve shares its force
+out. The stages of an integrator, however, lie a little off, and there the row says something of its
+own: in Bricard's loop of six hinges the thirtieth equation, empty on the constraints, becomes a
+constraint against the motion as soon as a stage misses them by 1e-5. So rows that depend on others
+at *all* states near by are left out of the accelerations and of the corrections; their residuals
+are still computed, and the reactions are shared out among all rows as before.
+
+Which rows: with Z a basis of null(Aᵀ) at several states, a set of rows may go when Z restricted to
+it is regular at each of them. Rows are taken in turn, the one with the largest least share first.
+The states lie along a walk through what the mechanism can reach: a row whose share vanishes on the
+way must stay, since there the other rows do not imply it. A beam on three parallel cranks has one
+equation too many, but near a flat position another one than near an upright one. Where no choice
+does for the whole walk, as in most of Bennett's linkages, one is made for its beginning: a
+redundant row that acts ends a motion at once, while rows that are no longer good are chosen again.
+
+A row may vanish on all configurations of a loop and on none beside them: in Sarrus's linkage, whose
+platform cannot turn, the row against its turning. What is left of it there is rounding, and to take
+that for a row stops the motion. So a row is judged against the terms that it was summed from, see
+`zwang.equations.row_sizes`, and not against its own length alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from zwang.caching import Remembered
+from zwang.equations.row_sizes import LEFT, shares_left, shifted
+from zwang.errors import ZwangError
+from zwang.linalg.rank import equilibrate, scaled_rows
+from zwang.terms import FloatArray
+from zwang.tracing.differentiate import depends_on
+
+if TYPE_CHECKING:
+    from zwang.equations.expression import Equations
+
+__all__ = [
+    "Acting",
+    "Verdict",
+    "deficit",
+    "redundant_rows",
+    "redundant_rows_of_many",
+    "scaled_rows_at",
+    "verdict_at",
+]
+
+#: Singular values of rows of unit length below this belong to dependent rows; states are on the
+#: constraints to 1e-13, and close to a singular position values are still above it.
+DEPENDENT = 1e-9
+#: States that are looked at, fewer where each is costly, and how far they lie from each other at
+#: most [m, rad]: a turn of a crank in all.
+STATES = 16
+STATES_OF_LARGE = 5
+LARGE = 200
+STEP = 0.4
+#: Share of chance in the direction of a step, against going on as before.
+CHANCE = 0.3
+#: Steps of Newton's method that lead back onto the constraints, at most.
+NEWTON_STEPS = 12
+#: A row with a smaller share than this in the dependency at some state of the walk stays, if the
+#: rows that go can be chosen so: those that are left are then far from depending on each other.
+LEAST_SHARE = 0.15
+#: The same for a choice that is good for the beginning of the walk alone, and at a start. Of d
+#: dependencies among m rows some d rows have a share of 1/√(1 + d (m − d)) at each state.
+LEAST_SHARE_NEAR = 0.05
+#: Rows this near to being a combination of others, relative, depend on them: a start may be off
+#: its constraints by as much.
+NEARLY = 1e-5
+#: Squared distance of a scaled row from those before it, above which rows are independent.
+DISTINCT = 1e-8
+#: Rows shorter than this, relative to the longest, are looked at more closely: they may be what
+#: rounding left of longer ones.
+SHORT = 1e-6
+
+
+class Acting(NamedTuple):
+    """Which rows of A act.
+
+    Attributes
+    ----------
+    gone : numbers of those that do not, in order; none for most systems.
+    distinct : whether those that act are independent, but for singular positions.
+    """
+
+    gone: tuple[int, ...] = ()
+    distinct: bool = True
+
+
+class Verdict(NamedTuple):
+    """What was found of the rows at a start.
+
+    Attributes
+    ----------
+    acting : which rows act.
+    here : whether those are independent at the start itself, which may be singular.
+    """
+
+    acting: Acting = Acting()
+    here: bool = True
+
+
+_ALL = Acting()
+_NOTHING_SPECIAL = Verdict()
+
+
+def redundant_rows(
+    system: Equations, y: FloatArray, t: float, p: FloatArray, span: float
+) -> Acting:
+    """Which rows of A can be left out.
+
+    A mechanism is walked through once, from its placement; at a start where the rows found there
+    may not go, and for systems of functions, which have no placement, the walk is from the start.
+
+    Parameters
+    ----------
+    y, t : a state on the constraints, or close to them.
+    span : length of the simulation, over which prescribed motions are looked at [s].
+    """
+    return verdict_at(system, y, t, p, span).acting
+
+
+def verdict_at(system: Equations, y: FloatArray, t: float, p: FloatArray, span: float) -> Verdict:
+    """`redundant_rows`, and whether they are independent at the start; remembered by start.
+
+    Rows that are independent in one assembly of a mechanism may depend on each other in another.
+    """
+    if not system.model.blocks:
+        return _NOTHING_SPECIAL
+    known = _Known.of(system)
+    start = (known.geometry(p, t, span), p.tobytes(), y.tobytes(), t)
+    found = known.get(start)
+    if found is None:
+        found = known[start] = _judged(system, known, y, t, p, span)
+    return found
+
+
+def _judged(
+    system: Equations, known: _Known, y: FloatArray, t: float, p: FloatArray, span: float
+) -> Verdict:
+    nq, view = len(system.coordinates), _View(system, p)
+    q, v = y[:nq], y[nq:]
+    placed = known.from_placement(p, t, span)
+    if (placed == _ALL or system.placement is None) and view.plainly_distinct(q, v, t):
+        return _NOTHING_SPECIAL
+    closed = view.moved(q, t, np.zeros(view.nv))
+    q = q if closed is None else closed
+    scaled, rows = view.scaled(q, v, t), placed
+    if rows is not None and not rows.gone and deficit(scaled) == 0:
+        rows = _ALL  # of the placement, or of another assembly than that
+    elif rows is None or rows == _ALL or not may_go(scaled, rows.gone):
+        rows = _walk(view, q, v, t, span)
+    rows = rows or Acting(distinct=False)
+    return Verdict(rows, deficit(np.delete(scaled, rows.gone, axis=0)) == 0)
+
+
+def redundant_rows_of_many(
+    system: Equations,
+    Y: FloatArray,
+    t: float,
+    P: FloatArray,
+    span: float,
+    M: FloatArray,
+    A: FloatArray,
+) -> list[Acting]:
+    """`redundant_rows` of many starts (N, n); nearly all are told by M and A there, at once."""
+    if not A.shape[1]:
+        return [_ALL] * len(Y)
+    rows, plain = scaled_rows(M, A), _plain(M, A)
+    if plain.all() and _distinct(rows[:1]) and _distinct(rows):
+        return [_ALL] * len(Y)
+    known, groups = _Known.of(system), {}
+    for i, key in enumerate(known.geometries(P, t, span)):
+        groups.setdefault(key, []).append(i)
+    found: list[Acting] = [_ALL] * len(Y)
+    for members in groups.values():
+        placed = known.from_placement(P[members[0]], t, span)
+        fits = np.zeros(len(members), bool)
+        if placed is not None and placed.gone:
+            kept = np.delete(rows[members], placed.gone, axis=-2)
+            fits = may_go(rows[members], placed.gone) & plain[members] & _distinct(kept)
+        for i, fit in zip(members, fits, strict=True):
+            if placed is not None and fit:
+                found[i] = placed
+            else:
+                found[i] = redundant_rows(system, Y[i], t, P[i], span)
+    return found
+
+
+def _distinct(rows: FloatArray) -> bool:
+    """Whether all sets of scaled rows (N, m, n) are independent, by a wide margin."""
+    try:
+        factors = np.linalg.cholesky(rows @ rows.mT)
+    except np.linalg.LinAlgError:
+        return False
+    return bool(np.min(factors.diagonal(axis1=-2, axis2=-1)) ** 2 > DISTINCT)
+
+
+def _plain(M: FloatArray, A: FloatArray) -> np.ndarray:
+    """Whether no row of A (N, m, n) is so short that it may be rounding, for each of many."""
+    d, _ = equilibrate(M, A)
+    length = np.abs(A * d[..., None, :]).max(axis=-1, initial=0.0)
+    return length.min(axis=-1, initial=np.inf) > SHORT * length.max(axis=-1, initial=0.0)
+
+
+#: So many findings are remembered; an ensemble may ask for any number of starts.
+KEPT = 1000
+
+
+class _Known(Remembered[Any, Any]):
+    """What was found: by geometry rows, None if the placement tells nothing; by start a `Verdict`.
+
+    Parameters
+    ----------
+    system : whose rows.
+    """
+
+    def __init__(self, system: Equations) -> None:
+        super().__init__(KEPT)
+        import casadi as ca
+
+        m, s = system.model, system.model.state
+        e = ca.veccat(m.A, m.position_values, m.N)
+        self.scleronomic = not depends_on(e, s.t, s)
+        # Which parameters decide about rows; with functions that cannot be traced, any may.
+        pattern = ca.jacobian_sparsity(e, s.p).get_triplet()[1]
+        self.used = np.arange(s.p.numel()) if s.calls else np.unique(pattern).astype(int)
+        self.system, self.defaults = system, system.parameter_vector()
+        self.unused = np.setdiff1d(np.arange(len(self.defaults)), self.used)
+
+    @classmethod
+    def of(cls, system: Equations) -> _Known:
+        """What is known of a system, kept with it."""
+        if "_redundancy" not in system.__dict__:
+            system.__dict__["_redundancy"] = cls(system)
+        return system.__dict__["_redundancy"]
+
+    def geometry(self, p: FloatArray, t: float, span: float) -> Any:
+        """What decides about rows besides the state: parameters, and time if that is prescribed."""
+        return (p[self.used].tobytes(), *(() if self.scleronomic else (t, span)))
+
+    def geometries(self, P: FloatArray, t: float, span: float) -> list[Any]:
+        """`geometry` of each of many sets of parameters (N, np)."""
+        if bool(np.all(P[0] == P)):
+            return [self.geometry(P[0], t, span)] * len(P)
+        return [self.geometry(p, t, span) for p in P]
+
+    def from_placement(self, p: FloatArray, t: float, span: float) -> Acting | None:
+        """Rows that may go by a walk from the placement, with default masses; None if unknown."""
+        key, placement = self.geometry(p, t, span), self.system.placement
+        if key not in self and placement is not None:
+            values = p.copy()  # those of a carrier come after the parameters, and stay
+            values[self.unused] = self.defaults[self.unused]
+            self[key] = _walk(_View(self.system, values), *placement, t, span)
+        return self.get(key)
+
+
+def _walk(view: _View, q: FloatArray, v: FloatArray, t: float, span: float) -> Acting | None:
+    """Rows that may go at all states of a walk from a state; None if it meets no constraints."""
+    found = view.moved(q, t, np.zeros(view.nv))
+    if found is None:
+        return None
+    if deficit(view.scaled(found, v, t)) == 0:
+        return _ALL
+    return _choose(view, _states(view, found, t, span))
+
+
+def may_go(rows: FloatArray, numbers: tuple[int, ...]) -> np.ndarray:
+    """Whether some of the scaled rows (…, m, n) of A follow from the others, by a wide margin.
+
+    With K the rows that stay, those that go must be X K; a large X tells that K nearly depends.
+    """
+    if not numbers:
+        return np.ones(rows.shape[:-2], bool)
+    K, G = np.delete(rows, numbers, axis=-2), rows[..., list(numbers), :]
+    S = K @ K.mT + 1e-14 * np.eye(K.shape[-2])  # regular, however dependent K may be
+    X = np.linalg.solve(S, K @ G.mT).mT
+    off, size = np.abs(G - X @ K).max(axis=(-2, -1)), np.linalg.norm(X, 2, axis=(-2, -1))
+    return (off <= NEARLY) & (size <= 1.0 / LEAST_SHARE)
+
+
+class _View:
+    """Rows, values and kinematics of a system at a state."""
+
+    def __init__(self, system: Equations, p: FloatArray) -> None:
+        self.system, self.p = system, p
+        self.nv = len(system.velocities)
+        self.at_position = np.array([level == "position" for level in system.row_levels()], bool)
+
+    def rows(
+        self, q: FloatArray, v: FloatArray, t: float, p: FloatArray | None = None
+    ) -> tuple[FloatArray, ...]:
+        """A, φ, the rows of φ, M and N."""
+        nq, nv = len(q), self.nv
+        A, phi, M, N = self.system.evaluator(
+            "redundancy",
+            lambda m: {"A": m.A, "phi": m.position_values, "M": m.M, "N": m.N},
+            q,
+            v,
+            np.asarray(t),
+            self.p if p is None else p,
+        )
+        A = A.reshape(-1, nv)
+        return A, np.atleast_1d(phi), A[self.at_position], M.reshape(nv, nv), N.reshape(nq, nv)
+
+    def scaled(self, q: FloatArray, v: FloatArray, t: float) -> FloatArray:
+        """A with velocities and rows scaled, those of which rounding alone is left to nothing."""
+        A, _, _, M, _ = self.rows(q, v, t)
+        d, _ = equilibrate(M, A)
+        near = [self.rows(x, v, t, p)[0] * d for x, p in shifted(self.system, q, self.p)]
+        return scaled_rows(M, A) * np.minimum(1.0, shares_left(A * d, near) / LEFT)[:, None]
+
+    def plainly_distinct(self, q: FloatArray, v: FloatArray, t: float) -> bool:
+        """Whether all rows are independent at a state by a wide margin, and none is short."""
+        A, _, _, M, _ = self.rows(q, v, t)
+        return bool(_plain(M, A)) and _distinct(scaled_rows(M, A)[None])
+
+    def moved(self, q: FloatArray, t: float, step: FloatArray) -> FloatArray | None:
+        """A configuration a step away, put back on φ = 0; None where that fails."""
+        rest = np.zeros(self.nv)
+        _, _, _, _, N = self.rows(q, rest, t)
+        q = self._normal(q + N @ step)
+        for _ in range(NEWTON_STEPS):
+            _, phi, G, M, N = self.rows(q, rest, t)
+            if not np.isfinite(phi).all():
+                return None
+            d, _ = equilibrate(M, G)
+            there = self._normal(q + N @ (d * np.linalg.lstsq(G * d, -phi, rcond=1e-7)[0]))
+            if np.abs(phi).max(initial=0.0) < 1e-13 * max(1.0, float(np.abs(q).max())):
+                return there  # one step more: rows that vanish on paper are as small as can be
+            q = there
+        _, phi, _, _, _ = self.rows(q, rest, t)
+        return q if np.abs(phi).max(initial=0.0) < 1e-11 * max(1.0, np.abs(q).max()) else None
+
+    def _normal(self, q: FloatArray) -> FloatArray:
+        for group in self.system.model.unit:
+            q[list(group)] /= np.linalg.norm(q[list(group)])
+        return q
+
+
+def scaled_rows_at(
+    system: Equations, q: FloatArray, v: FloatArray, t: float, p: FloatArray
+) -> FloatArray:
+    """A at a state, with velocities and rows scaled."""
+    if not system.by_blocks:
+        return _View(system, p).scaled(q, v, t)
+    terms = system.ideal_terms_at(q, v, np.asarray(t), p)
+    return scaled_rows(terms.mass_matrix, terms.constraint_matrix)
+
+
+def deficit(rows: FloatArray) -> int:
+    """How many of some scaled rows depend on others."""
+    if not rows.size:
+        return 0
+    return len(rows) - int(np.sum(np.linalg.svd(rows, compute_uv=False) > DEPENDENT))
+
+
+def _states(
+    view: _View, q: FloatArray, t: float, span: float
+) -> list[tuple[FloatArray, FloatArray, float]]:
+    """The state and some near by: along free motions, and later in time."""
+    generator = np.random.default_rng(0)
+    rest = np.zeros(view.nv)
+    states: list[tuple[FloatArray, FloatArray, float]] = [(q, rest, t)]
+    before: FloatArray | None = None
+    for k in range(1, STATES if view.nv < LARGE else STATES_OF_LARGE):
+        start, _, _ = states[-1]
+        later = t + 1e-3 * span * k
+        A, _, _, M, _ = view.rows(start, rest, later)
+        d, _ = equilibrate(M, A)
+        _, s, Vt = np.linalg.svd(view.scaled(start, rest, later))
+        free = Vt[int(np.sum(s > DEPENDENT)) :].T
+        parts = generator.standard_normal(free.shape[1])
+        if before is not None:
+            onward = free.T @ (before / d)
+            length = float(np.linalg.norm(onward))
+            parts = CHANCE * parts + np.sqrt(len(parts)) * onward / (length or 1.0)
+        direction = d * (free @ parts)
+        size = float(np.abs(direction).max(initial=0.0))
+        step = STEP * direction / size if size > 0.0 else direction
+        for _ in range(4):
+            found = view.moved(start, later, step)
+            if found is not None:
+                states.append((found, rest, later))
+                before = direction
+                break
+            step = 0.3 * step
+    return states
+
+
+def _choose(view: _View, states: list[tuple[FloatArray, FloatArray, float]]) -> Acting:
+    """Rows that may go at all states alike."""
+    try:
+        matrices = [view.scaled(*state) for state in states]
+    except ZwangError:
+        return Acting(distinct=False)
+    deficits = [deficit(rows) for rows in matrices]
+    wanted = min(deficits)
+    bases = []
+    for rows, dependent in zip(matrices, deficits, strict=True):
+        if dependent == wanted:
+            U, _, _ = np.linalg.svd(rows)
+            bases.append(U[:, len(rows) - wanted :])
+    # What acts on accelerations alone leaves no residual by which a contradiction would show.
+    levels = view.system.row_levels()
+    free = np.array([level != "acceleration" for level in levels], dtype=bool)
+    best, count, least = [], len(bases), LEAST_SHARE
+    while len(best) < wanted and count:
+        gone = _with_shares(bases[:count], wanted, free, least)
+        best = gone if len(gone) > len(best) else best
+        count, least = count // 2, LEAST_SHARE_NEAR
+    return Acting(tuple(sorted(best)), len(best) == wanted)
+
+
+def _with_shares(bases: list[FloatArray], wanted: int, free: np.ndarray, least: float) -> list[int]:
+    """Rows that have shares in the dependencies at all states, up to as many as wanted."""
+    gone: list[int] = []
+    free = free.copy()
+    for _ in range(wanted):
+        shares = np.min([np.linalg.norm(Z, axis=1) for Z in bases], axis=0) * free
+        row = len(shares) - 1 - int(np.argmax(np.round(shares[::-1], 6)))
+        if shares[row] < least:
+            break
+        gone.append(row)
+        free[row] = False
+        bases = [_without(Z, row) for Z in bases]
+    return gone
+
+
+def _without(Z: FloatArray, row: int) -> FloatArray:
+    """A basis of the dependencies that do not contain a row."""
+    Q, _ = np.linalg.qr(Z[row][:, None], mode="complete")
+    return Z @ Q[:, 1:]

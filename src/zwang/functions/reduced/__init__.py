@@ -1,1 +1,0 @@
-"""The parts of reducing a system to independent variables."""

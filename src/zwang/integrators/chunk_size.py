@@ -1,0 +1,89 @@
+"""How many steps the compiled loop takes before it returns to Python."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from zwang.integrators import memory as sh
+
+if TYPE_CHECKING:
+    from zwang.integrators.contract import Loop
+    from zwang.integrators.lane_queue import Relay
+    from zwang.integrators.output import Chunk
+
+__all__ = ["Pace"]
+
+#: Seconds between returns: often enough for Ctrl-C and a moving bar, rarely enough to cost nothing.
+TARGET = 0.1
+#: Steps of the first chunk, which tells how fast the system is; compiled, as many as touch so many
+#: entries of the state, within milliseconds: most runs are over by then.
+FIRST_STEPS, MOST_FIRST_STEPS, FIRST_ENTRIES = 10, 5000, 40_000
+#: Steps that nobody waits for, hours of them; and so many at a pace that asks for these tell that
+#: steps have collapsed: at a position that no motion leads through they shrink and stay short.
+HOPELESS, CREEPING = 3e9, 200_000
+#: The same for steps that were short from the start, days of them.
+ENDLESS = 6e10
+#: Part of the mean step so far above which those of a chunk have not shrunk: a run that is long
+#: from the start is as its user wants it.
+SHRUNK = 1e-3
+#: Largest change of the number of steps from chunk to chunk.
+GROWTH = 8.0
+#: Rows of the output buffer at least, and numbers in it at most (32 MB).
+SMALLEST_ROWS, LARGEST_BUFFER = 4096, 4_000_000
+
+
+class Pace:
+    """Chunks of a loop that take about `TARGET` seconds each.
+
+    What the loop computes does not depend on where its chunks end.
+    """
+
+    def __init__(self, loop: Loop | Relay) -> None:
+        #: Whether the first chunk takes milliseconds at most.
+        self.brief = loop.program.kernel("derivative").compiled
+        self.steps = FIRST_STEPS
+        if self.brief:
+            within = FIRST_ENTRIES // max(loop.state.size, 1)
+            self.steps = max(FIRST_STEPS, min(MOST_FIRST_STEPS, within))
+        self.tried, self.crept = loop.tried, 0
+        self.taken, self.gone = 0, 0.0  # steps of all chunks, and how far they led [s]
+
+    @property
+    def collapsed(self) -> bool:
+        """Whether steps have become so short, and stayed so, that the end will not be reached."""
+        return self.crept > CREEPING
+
+    def advance(self, loop: Loop) -> Chunk:
+        """The next chunk."""
+        began, t, tried = perf_counter(), float(loop.t[0]), loop.tried
+        chunk = loop.advance(self.steps, self._rows(loop))
+        done, moved = loop.tried - tried, float(loop.t[0]) - t
+        left = loop.settings.until - t
+        # Hopelessly many steps are left at this pace, and not for a moment alone.
+        shrunk = moved * self.taken < SHRUNK * self.gone * done
+        self.taken, self.gone = self.taken + done, self.gone + moved
+        most = HOPELESS if shrunk else ENDLESS
+        self.crept = self.crept + done if done * left > most * moved else 0
+        if chunk.code != sh.DONE:
+            self._adapt(loop, perf_counter() - began)
+        return chunk
+
+    def advance_relay(self, relay: Relay) -> int:
+        """The same for many trajectories; why it returned."""
+        began = perf_counter()
+        code = relay.advance(self.steps, self._rows(relay))
+        self._adapt(relay, perf_counter() - began)
+        return code
+
+    def _rows(self, loop: Loop | Relay) -> int:
+        return max(SMALLEST_ROWS, min(self.steps, LARGEST_BUFFER // max(loop.state.size, 1)))
+
+    def _adapt(self, loop: Loop | Relay, seconds: float) -> None:
+        """Choose steps for the next chunk.
+
+        This one may have returned before its steps were used up, at an event or with full buffers.
+        """
+        tried = loop.tried
+        wanted = TARGET * (tried - self.tried) / max(seconds, 1e-9)
+        self.steps, self.tried = max(1, int(min(GROWTH * self.steps, wanted))), tried

@@ -1,0 +1,1 @@
+"""Collocation at Gauss's points."""

@@ -1,0 +1,100 @@
+"""Collocation behind the common interface of loops."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from zwang.codegen.kernel import address
+from zwang.codegen.node_sums import NODES
+from zwang.integrators import memory as sh
+from zwang.integrators.collocation import nodes, step
+from zwang.integrators.collocation.coefficients import gauss as gauss_points
+from zwang.integrators.contract import Loop
+from zwang.integrators.output import Output
+from zwang.programs.contract import Program
+from zwang.terms import FloatArray
+
+__all__ = ["GaussLoop"]
+
+#: Steps below which an implicit method saves nothing.
+MANY_STEPS = 500
+_LINE = 64  # bytes of a line of the cache, and of eight numbers
+
+
+class GaussLoop(Loop):
+    """Collocation at eight points of Gauss, which are the lanes of its kernels."""
+
+    REMEMBERED: ClassVar[tuple[str, ...]] = (*Loop.REMEMBERED, "kept", "past")
+    LOOKS: ClassVar[tuple[float, ...]] = tuple(gauss_points(NODES).c.tolist())
+
+    def prepare(self) -> None:
+        """Coefficients, nodes and what belongs to them."""
+        n = len(self.state)
+        self.node_addresses, work_size = _node_kernels(self.program)
+        c = gauss_points(NODES)
+        self.coefficients = (c.c, c.b, c.integral, c.analysis)
+        kept, at_nodes, tables = n, step.NODE_VECTORS * n, 4 * NODES
+        work_size = max(self.largest.work_size, work_size, 1)
+        lines = aligned(NODES * (kept + at_nodes + tables) + work_size)
+        self.work = lines[-work_size:]
+        lines = lines[:-work_size].reshape(-1, NODES)
+        self.kept, self.past = lines[:n], np.zeros(nodes.PAST)
+        self.space = (
+            lines[n:-tables].reshape(step.NODE_VECTORS, n, NODES),
+            lines[-tables:].reshape(4, NODES, NODES),
+        )
+
+    def begin(self) -> None:
+        """The derivative at the present state stands for a step before, and a step."""
+        settings = self.settings
+        step.begin(
+            self.addresses,
+            self.state,
+            self.memory,
+            self.counts,
+            self.parameters,
+            self.kept,
+            self.past,
+            self.work,
+            self.program.nq,
+            settings.tolerance,
+            self.entry_sizes,
+            settings.until,
+            settings.limits[1],
+            self.lanes,
+        )
+
+    def held_back(self, lane: int = 0) -> bool:
+        """Whether most of many steps were as long as sweeps converge: the motion is stiff."""
+        steps = self.counts.item(sh.ACCEPTS, lane)
+        return steps >= MANY_STEPS and self.counts.item(sh.AT_STABILITY, lane) > 0.5 * steps
+
+    def run(self, out: Output, budget: int) -> int:
+        """Call the compiled loop."""
+        own = self.node_addresses, self.kept, self.past, self.coefficients, self.settings.tolerance
+        return step.advance(*self.handed_over(out, budget, own, self.space))
+
+
+def _node_kernels(program: Program) -> tuple[np.ndarray, int]:
+    """Addresses of acceleration, rates and project at nodes, 0 for those that are not needed.
+
+    And the length of the work array that will do for all of them.
+    """
+    if "nodes" not in program.frames:
+        names = ["acceleration", *([] if program.plain_rates else ["rates"])]
+        names += ["project"] if program.rows[0] else []
+        kernels = {name: program.at_nodes(name) for name in names}
+        wanted = [kernels.get(name) for name in ("acceleration", "rates", "project")]
+        addresses = [0 if kernel is None else kernel.address for kernel in wanted]
+        most = max(kernel.work_size for kernel in kernels.values())
+        program.frames["nodes"] = np.array(addresses, dtype=np.int64), most
+    return program.frames["nodes"]
+
+
+def aligned(size: int) -> FloatArray:
+    """An array of zeros that begins with a line of the cache."""
+    array = np.zeros(size + _LINE // 8)
+    first = -address(array) % _LINE // 8
+    return array[first : first + size]

@@ -1,0 +1,328 @@
+"""The time loop seen from Python: buffers around a compiled method, chunk by chunk.
+
+To add an integrator: name it in `settings.METHODS`, derive its loop from `Loop` and enter that in
+`choose.LOOPS`. A loop
+
+1.  names in `REMEMBERED` every array it needs to go on with the same bits;
+2.  names in `KERNELS` what it calls besides derivative, project, residual and events;
+3.  sets up its own arrays in `prepare`, besides those of `Loop`, and in `begin` what it must know
+    at the present state; what is the same in all loops of a program is in its `Frame`;
+4.  in `run` integrates from `state` at `memory[T]`, fills the output and tells why it returned; its
+    compiled loop takes what `handed_over` gives.
+
+Everything else, here and in the driver, is the same for all methods.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from operator import add, itemgetter
+from typing import Any, ClassVar
+
+import numpy as np
+
+from zwang.codegen.call import call
+from zwang.codegen.kernel import Kernel
+from zwang.integrators import memory as sh
+from zwang.integrators.event_detection import PARTS
+from zwang.integrators.output import RANK_ROWS, Chunk, Output, left
+from zwang.integrators.settings import Settings
+from zwang.integrators.setup import Frame
+from zwang.programs.contract import Program
+from zwang.terms import FloatArray
+
+__all__ = ["Loop", "met_all_rows", "work_of"]
+
+#: Rows of the output buffer: enough to keep the interpreter out of the loop, little memory.
+BUFFER_ROWS = 4096
+#: Steps between returns to Python, for progress and Ctrl-C; some tens of milliseconds of work.
+STEPS_PER_CHUNK = 20_000
+
+
+class Loop(ABC):
+    """A simulation under way: all it needs to go on is in the arrays it names in `REMEMBERED`.
+
+    Parameters
+    ----------
+    program : what to integrate; its lanes are the trajectories.
+    settings : how.
+    t, y, p : start time, states (n, lanes) and parameters (np, lanes).
+    times : times to save at; None saves every accepted step.
+    scales : size of each entry of the state below which its error counts as absolute, (n,); with
+        a minus where it is absolute whatever the entry, as for angles.
+    events : kernel of the event functions.
+    carried : that y, p and scales are in the coordinates of the program's carrier already.
+    project : put the start on its constraints first.
+    """
+
+    #: Arrays that hold all a loop remembers.
+    REMEMBERED: ClassVar[tuple[str, ...]] = (
+        "state",
+        "parameters",
+        "memory",
+        "counts",
+        "row_sizes",
+        "event_values",
+        "event_before",
+        "previous",
+    )
+    #: Where in a step the method looks for events, besides its ends.
+    LOOKS: ClassVar[tuple[float, ...]] = tuple(k / PARTS for k in range(1, PARTS))
+    #: Kernels of the program that the method calls besides those that all do.
+    KERNELS: ClassVar[tuple[str, ...]] = ()
+    #: Whether the next chunk is to begin with the present state.
+    saves_present: bool = False
+
+    def __init__(
+        self,
+        program: Program,
+        settings: Settings,
+        t: float,
+        y: FloatArray,
+        p: FloatArray,
+        *,
+        times: FloatArray | None,
+        scales: FloatArray,
+        events: Kernel | None = None,
+        carried: bool = False,
+        project: bool = False,
+    ) -> None:
+        if program.carrier is not None and not carried:
+            y, p = program.carrier.enter(y, t, p)
+        W, n = program.lanes, program.nq + program.nv
+        self.program, self.settings, self._events = program, settings, events
+        every_step = times is None
+        frame = Frame.of(
+            program, settings, scales, events, self.KERNELS, every_step=every_step, carried=carried
+        )
+        self.scales, self.absolute, self.entry_sizes = (
+            frame.scales,
+            frame.absolute,
+            frame.entry_sizes,
+        )
+        self.addresses, self.sizes, self.options = frame.addresses, frame.sizes, frame.options
+        self.event_count = frame.event_count
+        self.state = np.array(y, dtype=float, order="C")  # the loop works in place
+        self.parameters = np.array(p, dtype=float, order="C")
+        self.memory, self.counts = frame.memory.copy(), frame.counts.copy()
+        self.memory[sh.T] = t
+        self.times = np.zeros(0) if every_step else np.ascontiguousarray(times, dtype=float)
+        if len(self.times):
+            self.counts[sh.NEXT] = self.times.searchsorted(t, side="right")
+        self.lanes = (0,) * W
+        self.largest = frame.largest
+        #: Pivots of position rows and what they are compared with, which is remembered.
+        self.pivots = sh.room_for_pivots(program.rows[0], W)
+        rows = max(program.rows[0], 1)
+        self.row_sizes = self.pivots[sh.LARGEST * rows : (sh.LARGEST + 1) * rows]
+        self.event_values = np.zeros((max(self.event_count, 1), W))
+        self.event_before = np.zeros((max(self.event_count, 1), W))
+        #: Time and state at the start of the last step, for events.
+        self.previous = np.zeros((2, n, W))
+        self.prepare()
+        if project and self.options[0]:
+            self._project()
+        if t < settings.until:
+            self.begin()
+            if events is not None:
+                self._look(events)
+        else:
+            self.counts[sh.ACTIVE] = 0
+
+    def prepare(self) -> None:
+        """Set up the arrays that the method has of its own, and room for kernels to work in."""
+        self.work = self.largest.work()
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Make ready to go on from the present state: its derivative, a first step."""
+
+    @abstractmethod
+    def run(self, out: Output, budget: int) -> int:
+        """Call the compiled loop; why it returned."""
+
+    def _look(self, events: Kernel) -> None:
+        """The event functions at the present state."""
+        nq = self.program.nq
+        call(
+            events.address,
+            self.state[:nq],
+            self.state[nq:],
+            self.memory[sh.T : sh.T + 1],
+            self.parameters,
+            self.event_values,
+            self.work,
+        )
+
+    @property
+    def t(self) -> FloatArray:
+        """Present time of each lane."""
+        return self.memory[sh.T]
+
+    @property
+    def tried(self) -> int:
+        """Steps so far, accepted and rejected, of the lane that made most."""
+        counts = self.counts
+        return max(map(add, counts[sh.ACCEPTS].tolist(), counts[sh.REJECTS].tolist()))
+
+    @property
+    def finished(self) -> bool:
+        """Whether every lane has reached its end."""
+        return not self.counts[sh.ACTIVE].any()
+
+    @property
+    def present(self) -> FloatArray:
+        """Present state of each lane (n, lanes), in the coordinates of the system."""
+        if self.program.carrier is None:
+            return self.state
+        return self.program.carrier.leave(self.state.T, self.t, self.parameters.T).T
+
+    def in_system(self, y: FloatArray, t: FloatArray, lane: int = 0) -> FloatArray:
+        """States (rows, n) of a lane at times (rows,), in the coordinates of the system."""
+        return left(y, t, self.program.carrier, self.parameters[:, lane])
+
+    def accelerations(self) -> FloatArray:
+        """v̇ of the system at the present state of each lane, (lanes, nv); all at one time."""
+        rates = np.empty_like(self.state)
+        sh.derivative(
+            self.addresses,
+            self.state,
+            self.memory[sh.T : sh.T + 1],
+            self.parameters,
+            rates,
+            self.work,
+            self.program.nq,
+        )
+        if self.program.carrier is None:
+            return np.ascontiguousarray(rates[self.program.nq :].T)
+        return self.program.carrier.accelerations(
+            self.state.T, rates.T, float(self.t[0]), self.parameters.T
+        )
+
+    def _project(self) -> None:
+        """Put the present state on its constraints."""
+        sh.project_start(
+            self.addresses,
+            self.state,
+            self.memory,
+            self.counts,
+            self.parameters,
+            self.pivots,
+            self.sizes,
+            self.work,
+            self.absolute,
+            self.lanes,
+        )
+
+    def first_step(self, derivative: FloatArray, error_order: int) -> None:
+        """Choose a first step, and write the derivative at the present state."""
+        settings = self.settings
+        sh.begin_step(
+            self.addresses,
+            self.state,
+            self.memory,
+            self.counts,
+            self.parameters,
+            derivative,
+            self.work,
+            self.program.nq,
+            settings.tolerance,
+            self.entry_sizes,
+            error_order,
+            settings.until,
+            settings.limits[1],
+            self.lanes,
+        )
+
+    def advance(self, budget: int = STEPS_PER_CHUNK, rows: int = BUFFER_ROWS) -> Chunk:
+        """Run until done, a buffer is full, the budget of steps is used or an event is met."""
+        n, W = self.state.shape
+        projects, every_step, _, _ = self.options
+        if not every_step:  # no more than there are times to come
+            ahead = len(self.times) - min(self.counts[sh.NEXT].tolist())
+            rows = min(rows, ahead + 3)
+        rank_rows = RANK_ROWS if projects and self.program.rows[0] else 1
+        while True:
+            out = Output(rows, n, W, rank_rows)
+            if self.saves_present:
+                out.t[:, 0], out.y[:, 0], out.filled[:] = self.t, self.state.T, 1
+                self.saves_present = False
+            code = self.run(out, budget)
+            filled, logged = out.filled.tolist(), out.rank_rows.tolist()
+            if code == sh.FULL and not any(filled) and not any(logged):
+                rows *= 4  # more save times within one step than the buffer holds
+                continue
+            carrier = self.program.carrier
+            return Chunk(code, out.t, out.y, filled, out.ranks, logged, self.parameters, carrier)
+
+    def handed_over(
+        self, out: Output, budget: int, own: tuple[Any, ...], space: tuple[Any, ...] = ()
+    ) -> tuple[Any, ...]:
+        """What compiled loops are called with, in their order.
+
+        Parameters
+        ----------
+        own : what the method needs and remembers besides.
+        space : arrays of its own to work with.
+        """
+        settings = self.settings
+        return (
+            self.addresses,
+            self.sizes,
+            self.state,
+            self.parameters,
+            self.memory,
+            self.counts,
+            *own,
+            self.entry_sizes,
+            settings.until,
+            settings.limits,
+            self.options,
+            self.times,
+            out.t,
+            out.y,
+            out.filled,
+            out.ranks,
+            out.rank_rows,
+            self.event_values,
+            self.event_before,
+            self.previous,
+            *space,
+            self.pivots,
+            self.absolute,
+            self.work,
+            budget,
+            self.lanes,
+        )
+
+    def work_done(self, lane: int = 0) -> tuple[int, ...]:
+        """Steps, rejected ones, evaluations, projections, Jacobians, factorisations."""
+        return work_of(self.counts, lane)
+
+    def met_all_rows(self, lane: int = 0) -> bool:
+        """Whether every step surely ended on all rows, those that do not act included.
+
+        A projection that leaves a residual has used up its corrections; so many more than one a
+        step there must have been.
+        """
+        return met_all_rows(self.program, self.counts[:, lane])
+
+    def held_back(self, lane: int = 0) -> bool:  # noqa: ARG002 - methods may know better
+        """Whether stability and not accuracy decided the step, so that another method would do."""
+        return False
+
+
+def met_all_rows(program: Program, counts: np.ndarray) -> bool:
+    """`Loop.met_all_rows` from what a lane counted."""
+    more = counts[sh.PROJECTIONS] - counts[sh.ACCEPTS]
+    return bool(program.watches_all_rows and 0 <= more < sh.CORRECTIONS - 1)
+
+
+def work_of(counts: np.ndarray, lane: int) -> tuple[int, ...]:
+    """`Loop.work_done` from what a loop counted."""
+    return _WORK(counts[:, lane].tolist())
+
+
+_WORK = itemgetter(
+    sh.ACCEPTS, sh.REJECTS, sh.EVALUATIONS, sh.PROJECTIONS, sh.JACOBIANS, sh.FACTORISATIONS
+)

@@ -1,0 +1,122 @@
+"""Whether an event may have happened within a step: looked at in the compiled loops.
+
+Steps are long where the motion is smooth, and a function of it may cross zero and come back within
+one. So its sign is looked at not only at the end of a step but at points in between as well; and
+where three points in a row tell of an extremum at zero or beyond, of which they saw nothing, that
+counts too. Where exactly it crosses, and whether, is found afterwards, from states that are
+integrated to there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zwang.codegen.call import call, part
+from zwang.codegen.jit import inlined, loop
+
+__all__ = ["PARTS", "changed", "crosses", "dips", "dips_between"]
+
+#: Parts of a step at whose ends the signs of event functions are looked at.
+PARTS = 8
+
+#: An extremum as near to zero as this part of what the function changes by next to it may lie
+#: beyond it: a parabola through three values misses it by less where the motion is smooth.
+NEARLY = 0.1
+
+
+@inlined
+def dips(t0, t1, t2, g0, g1, g2):
+    """Whether the parabola through three values of one sign has its extremum at zero or beyond.
+
+    Or nearly so, and within t0 < t < t2: with the slopes s₀ = [g₀, g₁], s₁ = [g₁, g₂] and the
+    curvature c = [g₀, g₁, g₂] it lies at t* = (t₀ + t₁)/2 − s₀/2c.
+    """
+    first = (g1 - g0) / (t1 - t0)
+    second = (g2 - g1) / (t2 - t1)
+    curvature = (second - first) / (t2 - t0)
+    if g0 * g1 <= 0.0 or g1 * g2 <= 0.0 or curvature * g1 <= 0.0:
+        return False
+    at = 0.5 * (t0 + t1 - first / curvature)
+    if not t0 < at < t2:
+        return False
+    least = g0 + (at - t0) * (first + curvature * (at - t1))
+    swing = max(abs(g0), abs(g2)) - min(abs(g1), abs(least))
+    return least * g1 <= 0.0 or abs(least) <= NEARLY * swing
+
+
+@inlined
+def dips_between(times, values, points, events, lane):
+    """Whether one of the functions (points × events) may touch zero between the times."""
+    found = False
+    for k in range(events):
+        least, most = abs(values[k, lane]), abs(values[k, lane])
+        for j in range(1, points):
+            size = abs(values[j * events + k, lane])
+            least, most = min(least, size), max(most, size)
+        if 2.0 * least > most:  # no parabola reaches beyond its three points by what they span
+            continue
+        for j in range(points - 2):
+            g0, g1 = values[j * events + k, lane], values[(j + 1) * events + k, lane]
+            g2 = values[(j + 2) * events + k, lane]
+            if dips(times[j, lane], times[j + 1, lane], times[j + 2, lane], g0, g1, g2):
+                found = True
+    return found
+
+
+@inlined
+def changed(g, now, accepted, events, lanes):
+    """Whether a function has another sign than before in some lane, or is no number any more."""
+    found = False
+    for lane in range(len(lanes)):
+        for k in range(events):
+            was, value = g[k, lane], now[k, lane]
+            lost = not abs(value) <= np.inf and abs(was) <= np.inf
+            crossed = was * value < 0.0 or (value == 0.0 and was != 0.0)
+            if accepted[lane] and (crossed or lost):
+                found = True
+    return found
+
+
+@loop
+def crosses(
+    kernels, y, rate, new, new_rate, t, ts, p, g, g_new, accepted, state, moment, work, nq, events,
+    lanes,
+):  # fmt: skip
+    """Whether a function changes its sign from y at t to `new` at ts, or does so in between.
+
+    In between, states are those of the cubic through both ends with their rates: near enough to
+    see signs. Writes the values at `new` to g_new; `state` and `moment` are to work with.
+    """
+    call(kernels[3], new, part(new, nq), ts, p, g_new, work)
+    if changed(g, g_new, accepted, events, lanes):
+        return True
+    values, times = np.empty(((PARTS + 1) * events, len(lanes))), np.empty((PARTS + 1, len(lanes)))
+    for lane in range(len(lanes)):
+        times[0, lane], times[PARTS, lane] = t[0, lane], ts[0, lane]
+        for j in range(events):
+            values[j, lane], values[PARTS * events + j, lane] = g[j, lane], g_new[j, lane]
+    for k in range(1, PARTS):
+        s = k / PARTS
+        rest = 1.0 - s
+        for lane in range(len(lanes)):
+            h = ts[0, lane] - t[0, lane]
+            moment[0, lane] = t[0, lane] + s * h
+            for i in range(y.shape[0]):
+                state[i, lane] = (
+                    y[i, lane]
+                    + s * s * (3.0 - 2.0 * s) * (new[i, lane] - y[i, lane])
+                    + h * s * rest * (rest * rate[i, lane] - s * new_rate[i, lane])
+                )
+        call(kernels[3], state, part(state, nq), moment, p, g_new, work)
+        if changed(g, g_new, accepted, events, lanes):
+            call(kernels[3], new, part(new, nq), ts, p, g_new, work)
+            return True
+        for lane in range(len(lanes)):
+            times[k, lane] = moment[0, lane]
+            for j in range(events):
+                values[k * events + j, lane] = g_new[j, lane]
+    call(kernels[3], new, part(new, nq), ts, p, g_new, work)
+    for lane in range(len(lanes)):
+        if accepted[lane] and dips_between(times, values, PARTS + 1, events, lane):
+            return True
+    return False

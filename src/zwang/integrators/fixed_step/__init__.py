@@ -1,0 +1,1 @@
+"""Methods of fixed steps, each the root of its discrete equations."""

@@ -1,0 +1,1 @@
+"""Radau IIA of order 5."""

@@ -1,0 +1,44 @@
+"""Radau IIA behind the common interface of loops."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from zwang.integrators.contract import Loop
+from zwang.integrators.output import Output
+from zwang.integrators.radau import stages, step
+
+__all__ = ["RadauLoop"]
+
+
+class RadauLoop(Loop):
+    """Radau IIA of order 5, for stiff systems; one lane."""
+
+    REMEMBERED: ClassVar[tuple[str, ...]] = (
+        *Loop.REMEMBERED,
+        "derivative",
+        "stages",
+        "jacobian",
+        "newton",
+    )
+    KERNELS: ClassVar[tuple[str, ...]] = ("jacobian",)
+
+    def prepare(self) -> None:
+        """Derivative, stages, Jacobian, and what Newton's method remembers."""
+        super().prepare()
+        n = len(self.state)
+        self.derivative, self.stages = np.zeros((n, 1)), np.zeros((3, n, 1))
+        self.jacobian, self.newton = np.zeros((n * n, 1)), np.zeros(stages.NEWTON)
+
+    def begin(self) -> None:
+        """Derivative and step at the present state, nothing known of earlier ones."""
+        self.newton[...] = 0.0
+        self.newton[stages.SLOW] = 1.0
+        self.first_step(self.derivative, step.ERROR_ORDER)
+
+    def run(self, out: Output, budget: int) -> int:
+        """Call the compiled loop."""
+        own = self.derivative, self.stages, self.jacobian, self.newton, self.settings.tolerance
+        return step.advance(*self.handed_over(out, budget, own))

@@ -1,0 +1,169 @@
+"""The stages of Radau IIA of order 5: coefficients, collocation polynomial and Newton's method.
+
+The stages Zᵢ = Y(t + cᵢh) − y solve Z = h (A ⊗ I) F(Z). With A⁻¹ = T Λ T⁻¹ and W = (T⁻¹ ⊗ I) Z a
+Newton step needs one real factor of γ/h − J and one complex factor of (α + iβ)/h − J. See Hairer &
+Wanner, Solving Ordinary Differential Equations II, section IV.8.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zwang.codegen.jit import loop
+from zwang.integrators.lu import factorise, substitute
+from zwang.integrators.memory import evaluate
+
+__all__ = [
+    "C1",
+    "C2",
+    "CONVERGED",
+    "DEFECT",
+    "FACTORED_H",
+    "FRESH",
+    "GAMMA",
+    "ITERATIONS",
+    "LAST_H",
+    "NEWTON",
+    "SLOW",
+    "UNDEFINED",
+    "factorise_both",
+    "solve_stages",
+    "weights",
+]
+
+ROOT = np.sqrt(6.0)
+C1, C2 = (4.0 - ROOT) / 10.0, (4.0 + ROOT) / 10.0
+#: f(t, y) − u′(t) = f(t, y) + Σ DEFECT_i Z_i / h.
+DEFECT = np.array([-(13.0 + 7.0 * ROOT) / 3.0, (-13.0 + 7.0 * ROOT) / 3.0, -1.0 / 3.0])
+#: Eigenvalues of A⁻¹: γ and α ± iβ.
+CUBE = 3.0 ** (1.0 / 3.0)
+GAMMA = 3.0 + CUBE**2 - CUBE
+ALPHA_BETA = complex(3.0 - 0.5 * (CUBE**2 - CUBE), -0.5 * CUBE**0.5 * (CUBE**2 + CUBE**3))
+#: Z = T W, and W = T_INVERSE Z; W₂ + iW₃ belongs to α + iβ.
+T_MATRIX = np.array(
+    [
+        [0.09443876248897524, -0.14125529502095421, 0.03002919410514742],
+        [0.25021312296533332, 0.20412935229379994, -0.38294211275726192],
+        [1.0, 1.0, 0.0],
+    ]
+)
+T_INVERSE = np.array(
+    [
+        [4.17871859155190428, 0.32768282076106237, 0.52337644549944951],
+        [-4.17871859155190428, -0.32768282076106237, 0.47662355450055044],
+        [0.50287263494578682, -2.57192694985560522, 0.59603920482822492],
+    ]
+)
+
+# What Newton's method remembers between steps.
+FACTORED_H = 0  # step the factors are for, 0 if there are none
+LAST_H = 1  # last accepted step, 0 if its stages are no use
+SLOW = 2  # θ, the part of a change that the next one was, when Newton ended
+FRESH = 3  # whether J belongs to the present point
+NEWTON = 4
+
+SUPPOSED_RATE = 0.1  # of convergence, at least, while it is not known
+SLOWEST = 0.99  # what converges no faster is taken to diverge
+ITERATIONS = 10
+DIVERGED = 0.5  # change of h when Newton diverges
+# How Newton ended.
+CONVERGED, DIVERGENT, UNDEFINED = 0, 1, 2
+
+
+@loop
+def weights(theta, out):
+    """Values at θ of the polynomials that are 1 at c₁, c₂ or 1, and 0 at the others and at 0."""
+    out[0] = theta * (theta - C2) * (theta - 1.0) / (C1 * (C1 - C2) * (C1 - 1.0))
+    out[1] = theta * (theta - C1) * (theta - 1.0) / (C2 * (C2 - C1) * (C2 - 1.0))
+    out[2] = theta * (theta - C1) * (theta - C2) / ((1.0 - C1) * (1.0 - C2))
+
+
+@loop
+def factorise_both(J, h, real, complex_, exchanged):
+    """Factors of γ/h − J and (α + iβ)/h − J; J holds its columns one after the other."""
+    n = real.shape[0]
+    for i in range(n):
+        for j in range(n):
+            entry = -J[j * n + i, 0]
+            real[i, j], complex_[i, j] = entry, entry
+        real[i, i] += GAMMA / h
+        complex_[i, i] += ALPHA_BETA / h
+    factorise(real, exchanged[0])
+    factorise(complex_, exchanged[1])
+
+
+@loop
+def solve_stages(kernels, y, t, p, h, Z, newton, goal, size, factors, buffers, work, nq, fixed):
+    """Newton's method for the stages Z, from the given ones on.
+
+    Returns how it ended, the number of evaluations and by how much the step should change.
+    """
+    real, complex_, exchanged = factors
+    Y, F, W, x, z = buffers
+    n = y.shape[0]
+    ts = np.empty((1, 1))
+    c = (C1, C2, 1.0)
+    for i in range(n):
+        for k in range(3):
+            W[k, i] = (
+                T_INVERSE[k, 0] * Z[0, i, 0]
+                + T_INVERSE[k, 1] * Z[1, i, 0]
+                + T_INVERSE[k, 2] * Z[2, i, 0]
+            )
+    # θ/(1 − θ) times a change bounds all changes that would follow. Before there are two changes to
+    # compare, the θ of the last step must do; but nothing vouches for a small one.
+    rate = max(newton[SLOW] / (1.0 - min(newton[SLOW], 0.5)), SUPPOSED_RATE)
+    before, quotient = 0.0, 0.0
+    newton[SLOW] = 1.0
+    for iteration in range(ITERATIONS):
+        for k in range(3):
+            ts[0, 0] = t[0, 0] + c[k] * h
+            for i in range(n):
+                Y[i, 0] = y[i, 0] + Z[k, i, 0]
+            evaluate(kernels, Y, ts, p, F[k], work, nq)
+        for i in range(n):
+            f0, f1, f2 = F[0, i, 0], F[1, i, 0], F[2, i, 0]
+            x[i] = (
+                T_INVERSE[0, 0] * f0 + T_INVERSE[0, 1] * f1 + T_INVERSE[0, 2] * f2
+            ) - GAMMA / h * W[0, i]
+            z[i] = complex(
+                T_INVERSE[1, 0] * f0 + T_INVERSE[1, 1] * f1 + T_INVERSE[1, 2] * f2,
+                T_INVERSE[2, 0] * f0 + T_INVERSE[2, 1] * f1 + T_INVERSE[2, 2] * f2,
+            ) - ALPHA_BETA / h * complex(W[1, i], W[2, i])
+        substitute(real, exchanged[0], x)
+        substitute(complex_, exchanged[1], z)
+        change = 0.0
+        for i in range(n):
+            change += (x[i] ** 2 + z[i].real ** 2 + z[i].imag ** 2) / size[i] ** 2
+        change = np.sqrt(change / (3 * n))
+        done = 3 * (iteration + 1)
+        if not change < np.inf:
+            return UNDEFINED, done, DIVERGED
+        if iteration > 0:
+            last = quotient
+            quotient = change / before
+            slow = quotient if iteration == 1 else np.sqrt(quotient * last)
+            newton[SLOW] = slow
+            if not slow < SLOWEST:
+                return DIVERGENT, done, DIVERGED
+            rate = slow / (1.0 - slow)
+            left = ITERATIONS - 1 - iteration
+            ahead = rate * change * slow**left / goal
+            # The first quotient still holds what the extrapolated start was off by.
+            if iteration > 1 and ahead >= 1.0 and not fixed:
+                excess = max(1e-4, min(20.0, ahead))  # these and 0.8 as in RADAU5
+                return DIVERGENT, done, 0.8 * excess ** (-1.0 / (4.0 + left))
+        before = max(change, 1e-300)
+        for i in range(n):
+            W[0, i] += x[i]
+            W[1, i] += z[i].real
+            W[2, i] += z[i].imag
+            for k in range(3):
+                Z[k, i, 0] = (
+                    T_MATRIX[k, 0] * W[0, i] + T_MATRIX[k, 1] * W[1, i] + T_MATRIX[k, 2] * W[2, i]
+                )
+        if rate * change <= goal:
+            if iteration == 0:
+                newton[SLOW] = 0.0
+            return CONVERGED, done, 1.0
+    return DIVERGENT, 3 * ITERATIONS, DIVERGED

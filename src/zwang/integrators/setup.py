@@ -1,0 +1,115 @@
+"""What loops of one program have in common: most of a short run would go into working it out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from zwang.codegen.kernel import Kernel
+from zwang.integrators import memory as sh
+from zwang.integrators.settings import Drift, OnSingular, Settings
+from zwang.programs.contract import Program
+from zwang.terms import FloatArray
+
+__all__ = ["Frame"]
+
+#: Frames that are kept with a program.
+FRAMES = 32
+#: Scales count as no smaller, so that corrections can be divided by them.
+LEAST_SCALE = 1e-300
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What loops of one program have in common whose choices are the same: nothing in it changes.
+
+    Attributes
+    ----------
+    scales, absolute : as given, and the absolute part of the tolerance, (n,).
+    entry_sizes : of each lane the size below which an entry's error is absolute, and 1 where it is
+        relative above that, 0 where it is absolute whatever the entry, (2, n, W).
+    addresses : of the kernels.
+    largest : the kernel whose work array will do for all of them.
+    memory, counts : of a loop before it begins, but for the time.
+    event_count : event functions.
+    sizes : coordinates, position rows, rows of residuals, event functions.
+    options : whether to project, to save every step, to look for events, to return where rank is
+        lost: the run is to stop there, or rows left out may have to act in place of others.
+    """
+
+    scales: FloatArray
+    absolute: FloatArray
+    entry_sizes: FloatArray
+    addresses: np.ndarray
+    largest: Kernel
+    memory: np.ndarray
+    counts: np.ndarray
+    event_count: int
+    sizes: np.ndarray
+    options: tuple[bool, bool, bool, bool]
+
+    @classmethod
+    def of(
+        cls,
+        program: Program,
+        settings: Settings,
+        scales: FloatArray,
+        events: Kernel | None,
+        kernels: tuple[str, ...],
+        *,
+        every_step: bool,
+        carried: bool,
+    ) -> Frame:
+        """What it is, kept with the program unless there are events."""
+        projects = settings.drift is Drift.PROJECTION
+        stops = settings.on_singular is OnSingular.STOP
+        chosen = settings.tolerance, projects, stops, kernels
+        key = *chosen, every_step, carried, scales.tobytes()
+        found = program.frames.get(key) if events is None else None
+        if found is None:
+            if program.carrier is not None and not carried:
+                scales = program.carrier.scales(scales)
+            found = cls._made(program, scales, events, *chosen, every_step=every_step)
+            if events is None:
+                if len(program.frames) >= FRAMES:
+                    program.frames.clear()
+                program.frames[key] = found
+        return found
+
+    @classmethod
+    def _made(
+        cls,
+        program: Program,
+        scales: FloatArray,
+        events: Kernel | None,
+        tolerance: float,
+        projects: bool,  # noqa: FBT001 - by position alone
+        stops: bool,  # noqa: FBT001 - by position alone
+        kernels: tuple[str, ...],
+        *,
+        every_step: bool,
+    ) -> Frame:
+        sizes = np.stack([np.abs(scales), np.where(scales < 0.0, 0.0, 1.0)])
+        count, W = 0 if events is None else events.outputs[0].size, program.lanes
+        memory, counts = np.zeros((sh.REALS, W)), np.zeros((sh.COUNTS, W), dtype=np.int64)
+        memory[sh.ERROR] = sh.LEAST_ERROR
+        memory[sh.PIVOT] = memory[sh.AHEAD] = np.inf  # not known
+        counts[sh.ACTIVE] = counts[sh.FALLING] = 1
+        return cls(
+            np.array(scales, dtype=float),
+            tolerance * np.maximum(np.abs(scales), LEAST_SCALE),
+            np.repeat(sizes[:, :, None], W, axis=2),
+            program.addresses(events, kernels),
+            program.largest(events, kernels),
+            memory,
+            counts,
+            count,
+            np.array([program.nq, *program.rows[:2], count]),
+            (
+                projects and program.rows[1] > 0,
+                every_step,
+                count > 0,
+                stops or len(program.left_out) > 0,
+            ),
+        )

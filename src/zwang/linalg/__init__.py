@@ -1,0 +1,1 @@
+"""Linear algebra of batches: products, ranks, scaling, refinement."""

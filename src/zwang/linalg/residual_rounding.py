@@ -1,0 +1,95 @@
+"""What rounding may leave of b − A v̇, so that more of it is a contradiction or a lost digit.
+
+Rows and right sides are known to a rounding, of the type in which they were handed in or of what
+was summed up in them, and so is what they are compared with: the accelerations that enter a row,
+those of the motion and those that the forces alone would give. Nothing of a row may be compared
+with parts of the system that it has nothing to do with, but for a floor: a zero within one
+rounding of all sizes of the system contradicts nothing.
+
+All terms are scaled (`ScaledSystem`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from zwang.linalg.products import matvec
+from zwang.linalg.rank import AT_A_STATE, Tolerances, linked_sizes
+from zwang.terms import EPSILON, EquationTerms, FloatArray
+
+__all__ = ["Shares", "contradicts", "linked_limits", "own_limits", "shares"]
+
+#: Roundings that a sum over one coordinate has room for; over n of them √n times as many.
+ROUNDINGS = 8.0
+
+
+class Shares(NamedTuple):
+    """How far b and A may be off, relative to |b| and to |A|·|a|.
+
+    Attributes
+    ----------
+    forces : of `rows`, the part that is rounding. What a state or the tolerances leave room for is
+        relative to the motion: forces that the constraints hold, those of a wheel that spins about
+        a skew axis for one, are large beside it and would hide contradictions.
+    """
+
+    rhs: float
+    rows: float
+    forces: float
+
+    @property
+    def largest(self) -> float:
+        """That of b or of A, whichever is more."""
+        return max(self.rhs, self.rows)
+
+
+def shares(terms: EquationTerms, tolerances: Tolerances) -> Shares:
+    """A few roundings of the numbers as given, or what the tolerances say if that is more."""
+    few = ROUNDINGS * math.sqrt(terms.coordinate_count)
+    least = tolerances.consistency or (AT_A_STATE if terms.at_state else 0.0)
+    precision = terms.precision
+    rows = max(few * precision.rows, least)
+    return Shares(max(few * precision.rhs, least), rows, few * precision.rows / rows)
+
+
+def entering(terms: EquationTerms, acceleration: FloatArray, share: Shares) -> FloatArray:
+    """|v̇| and a share of what the forces alone would give where there is mass, shape (…, n)."""
+    massive = terms.mass_matrix.diagonal(axis1=-2, axis2=-1) > 0.0
+    return np.abs(acceleration) + np.abs(terms.total_force) * (massive * share.forces)
+
+
+def own_limits(terms: EquationTerms, acceleration: FloatArray, share: Shares) -> FloatArray:
+    """What rounding may leave of each row of b − A v̇ by itself, shape (…, m)."""
+    A, b = terms.constraint_matrix, terms.constraint_rhs
+    limit = share.rhs * np.abs(b) + share.rows * matvec(
+        np.abs(A), entering(terms, acceleration, share)
+    )
+    return limit if terms.rhs_rounding is None else limit + terms.rhs_rounding
+
+
+def linked_limits(terms: EquationTerms, acceleration: FloatArray, share: Shares) -> FloatArray:
+    """The same beside all that is linked to each row through M or other rows, and the floor of the
+    whole, shape (m,), for one system.
+    """
+    A, b = terms.constraint_matrix, np.abs(terms.constraint_rhs)
+    if terms.rhs_rounding is not None:  # a right side may be off as much as one that size
+        b = b + terms.rhs_rounding / share.largest
+    a = entering(terms, acceleration, share)
+    forces = np.abs(terms.total_force).max(initial=0.0)
+    whole = b.max(initial=0.0) + a.max(initial=0.0) + forces
+    # A zero row is linked to nothing: it is compared with all there is.
+    sizes = np.where(A.any(axis=-1), linked_sizes(terms.mass_matrix, A, b, a), whole)
+    return share.largest * sizes + EPSILON * whole
+
+
+def contradicts(Z: FloatArray, miss: FloatArray, limits: FloatArray) -> bool:
+    """Whether right sides disagree: the part of b − A v̇ in N(Aᵀ), spanned by Z, is no rounding.
+
+    That part is the one of b; rounding of Z counts in b − A v̇ for nothing, as that is small
+    wherever right sides agree. One system.
+    """
+    onto = Z @ Z.T
+    return bool((np.abs(onto @ miss) > np.abs(onto) @ limits).any())

@@ -1,0 +1,405 @@
+"""Expressions in model files: a small language that can compute and nothing else.
+
+    expression  =  conjunction { "or" conjunction }
+    conjunction =  test { "and" test }
+    test        =  ["not"] sum [ ("<" | "<=" | ">" | ">=" | "==" | "!=") sum ]
+    sum         =  product { ("+" | "-") product }
+    product     =  factor { ("*" | "/") factor }
+    factor      =  ("-" | "+") factor  |  operand [ ("^" | "**") factor ]
+    operand     =  value { "[" integer "]" | "." name }
+    value       =  number | list | name | call | "(" expression ")"
+
+A text becomes a tree of the classes below, and a tree is evaluated for numbers or symbols that are
+given by name. No Python code is made on the way, and the lengths of text and nesting are limited,
+so that neither reading nor evaluating can take long.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from zwang.model_files.arithmetic import (
+    CONSTANTS,
+    FUNCTIONS,
+    ExpressionError,
+    add,
+    both,
+    compare,
+    entry,
+    listed,
+    multiply,
+    negated,
+    power,
+)
+
+__all__ = ["ExpressionError", "Node", "Room", "evaluate", "names_in", "parse_expression"]
+
+#: Characters of an expression, and levels of brackets: far more than a formula has that a person
+#: wrote, and little enough to be read in milliseconds.
+LONGEST_TEXT = 50_000
+DEEPEST_NESTING = 40
+#: Indices one after the other, as of a matrix of matrices.
+DEEPEST_ENTRY = 4
+#: Numbers that one formula may compute, with the definitions it uses: lists of lists of lists grow
+#: without a bound that the length of their text sets. A mass matrix of 300 × 300 is a third of it.
+MOST_NUMBERS = 250_000
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[^\W\d]\w*)"
+    r"|(?P<sign>\*\*|<=|>=|==|!=|[-+*/^()\[\],.<>]))"
+)
+_COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
+_WORDS = ("and", "or", "not")
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name, or several joined by dots: ``x``, ``crank.position``."""
+
+    parts: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """As it is written."""
+        return ".".join(self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of the fixed list, called."""
+
+    function: str
+    arguments: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Operands joined by operations of the same rank, from left to right."""
+
+    first: Node
+    rest: tuple[tuple[str, Node], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """``-`` or ``not`` before an operand."""
+
+    sign: str
+    operand: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of a vector."""
+
+    base: Node
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    """A vector, or rows of a matrix."""
+
+    entries: tuple[Node, ...]
+
+
+Node = Number | Name | Call | Chain | Prefix | Entry | List
+
+
+def parse_expression(text: str) -> Node:
+    """The tree of an expression.
+
+    Raises
+    ------
+    ExpressionError
+        The text is no expression.
+    """
+    if len(text) > LONGEST_TEXT:
+        raise ExpressionError(f"{len(text)} characters", f"at most {LONGEST_TEXT}")
+    return _Parser(text).whole()
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.tokens: list[tuple[str, str, int]] = []
+        text, at = text.rstrip(), 0
+        while at < len(text):
+            match = _TOKEN.match(text, at)
+            if match is None:
+                rest = text[at:].lstrip()
+                raise ExpressionError(
+                    f"{rest[0]!r} at character {len(text) - len(rest) + 1}",
+                    "numbers, names, + - * / ^, brackets and commas",
+                    _hint(rest[0]),
+                )
+            kind = match.lastgroup or ""
+            self.tokens.append((kind, match[kind], match.start(kind) + 1))
+            at = match.end()
+        self.at, self.depth = 0, 0
+
+    # --- tokens -----------------------------------------------------------------------------------
+
+    @property
+    def text(self) -> str:
+        """The present token, empty at the end."""
+        return self.tokens[self.at][1] if self.at < len(self.tokens) else ""
+
+    @property
+    def kind(self) -> str:
+        return self.tokens[self.at][0] if self.at < len(self.tokens) else ""
+
+    def take(self) -> str:
+        token = self.text
+        self.at += 1
+        return token
+
+    def accept(self, *tokens: str) -> str:
+        return self.take() if self.text and self.text in tokens else ""
+
+    def expect(self, token: str) -> None:
+        if not self.accept(token):
+            raise self.wrong(f"{token!r}")
+
+    def wrong(self, expected: str, advice: str | None = None) -> ExpressionError:
+        found = "the end of the expression"
+        if self.text:
+            found = f"{self.text!r} at character {self.tokens[self.at][2]}"
+        return ExpressionError(found, expected, advice)
+
+    # --- grammar ----------------------------------------------------------------------------------
+
+    def whole(self) -> Node:
+        if not self.tokens:
+            raise ExpressionError("nothing", "an expression")
+        tree = self.expression()
+        if self.text:
+            forgotten = self.kind in ("name", "number") or self.text == "("
+            raise self.wrong("an operation", "Write * for a product." if forgotten else None)
+        return tree
+
+    def expression(self) -> Node:
+        self.depth += 1
+        if self.depth > DEEPEST_NESTING:
+            raise ExpressionError(
+                f"brackets nested more than {DEEPEST_NESTING} deep", "fewer levels"
+            )
+        tree = self._chain(self._conjunction, "or")
+        self.depth -= 1
+        return tree
+
+    def _chain(self, operand: Any, *signs: str) -> Node:
+        first, rest = operand(), []
+        while sign := self.accept(*signs):
+            rest.append((sign, operand()))
+        return Chain(first, tuple(rest)) if rest else first
+
+    def _conjunction(self) -> Node:
+        return self._chain(self._test, "and")
+
+    def _test(self) -> Node:
+        if self.accept("not"):
+            return Prefix("not", self._test_operand())
+        return self._test_operand()
+
+    def _test_operand(self) -> Node:
+        first = self._sum()
+        if sign := self.accept(*_COMPARISONS):
+            tree = Chain(first, ((sign, self._sum()),))
+            if self.text in _COMPARISONS:
+                raise self.wrong("one comparison", "Join two by 'and'.")
+            return tree
+        return first
+
+    def _sum(self) -> Node:
+        return self._chain(self._product, "+", "-")
+
+    def _product(self) -> Node:
+        return self._chain(self._factor, "*", "/")
+
+    def _factor(self) -> Node:
+        minus = 0
+        while sign := self.accept("-", "+"):
+            minus += sign == "-"
+        tree = self._operand()
+        if self.accept("^", "**"):
+            self.depth += 1
+            if self.depth > DEEPEST_NESTING:
+                raise ExpressionError("powers of powers without end", "a few")
+            tree = Chain(tree, (("^", self._factor()),))
+            self.depth -= 1
+        return Prefix("-", tree) if minus % 2 else tree
+
+    def _operand(self) -> Node:
+        if self.kind == "number":
+            tree: Node = Number(float(self.take()))
+        elif self.kind == "name" and self.text not in _WORDS:
+            tree = self._name()
+        elif self.accept("("):
+            tree = self.expression()
+            self.expect(")")
+        elif self.accept("["):
+            tree = List(self._arguments("]"))
+        else:
+            raise self.wrong("a number, a name or a bracket")
+        depth = 0
+        while self.accept("["):
+            depth += 1
+            if depth > DEEPEST_ENTRY:
+                raise ExpressionError(
+                    f"entries of entries, more than {DEEPEST_ENTRY} deep", "a vector or a matrix"
+                )
+            sign = self.accept("-")
+            if self.kind != "number" or not self.text.isdigit():
+                raise self.wrong("a whole number, counted from 0")
+            place = int(self.take()) if len(self.text) < 8 else 10**7
+            tree = Entry(tree, -place if sign else place)
+            self.expect("]")
+        if self.text == "." and not isinstance(tree, Name):
+            raise self.wrong("an operation", "Only a name may be followed by a dot.")
+        return tree
+
+    def _name(self) -> Node:
+        parts = [self.take()]
+        while self.accept("."):
+            if self.kind != "name":
+                raise self.wrong("a name")
+            parts.append(self.take())
+        if not self.accept("("):
+            return Name(tuple(parts))
+        name = ".".join(parts)
+        if name not in FUNCTIONS:
+            raise ExpressionError(
+                f"the function {name!r}", f"one of {', '.join(FUNCTIONS)}", near=(name, FUNCTIONS)
+            )
+        arguments = self._arguments(")")
+        low, high = FUNCTIONS[name].counts
+        if not low <= len(arguments) <= high:
+            wanted = f"{low}" if low == high else f"{low} to {high}"
+            raise ExpressionError(
+                f"{name} of {len(arguments)} arguments", f"{wanted}: {FUNCTIONS[name].usage}"
+            )
+        return Call(name, arguments)
+
+    def _arguments(self, end: str) -> tuple[Node, ...]:
+        entries = []
+        if self.accept(end):
+            return ()
+        while True:
+            entries.append(self.expression())
+            if self.accept(end):
+                return tuple(entries)
+            if not self.accept(","):
+                raise self.wrong(f"',' or {end!r}")
+            if self.accept(end):
+                return tuple(entries)
+
+
+def _hint(character: str) -> str | None:
+    if character in "\"'":
+        return "Names are written without quotation marks."
+    if character == "=":
+        return "Write an expression that is zero, a - b for a = b; == compares."
+    return None
+
+
+def names_in(tree: Node) -> Iterator[Name]:
+    """All names of a tree."""
+    if isinstance(tree, Name):
+        yield tree
+        return
+    parts: tuple[Node, ...] = ()
+    if isinstance(tree, Call):
+        parts = tree.arguments
+    elif isinstance(tree, List):
+        parts = tree.entries
+    elif isinstance(tree, Chain):
+        parts = (tree.first, *(node for _, node in tree.rest))
+    elif isinstance(tree, Prefix):
+        parts = (tree.operand,)
+    elif isinstance(tree, Entry):
+        parts = (tree.base,)
+    for part in parts:
+        yield from names_in(part)
+
+
+class Room:
+    """How many numbers a formula may still compute."""
+
+    def __init__(self) -> None:
+        self.left = MOST_NUMBERS
+
+    def take(self, count: int) -> None:
+        """Take some of it, before they are computed."""
+        self.left -= count
+        if self.left < 0:
+            raise ExpressionError(
+                f"more than {MOST_NUMBERS} numbers to compute", "a smaller formula"
+            )
+
+
+def _size(value: Any) -> int:
+    return value.size if isinstance(value, np.ndarray) else 1
+
+
+def _work(function: str, arguments: list[Any]) -> int:
+    """Numbers that a function computes on the way to its result."""
+    sizes = [_size(a) for a in arguments]
+    if function == "dot" and all(isinstance(a, np.ndarray) for a in arguments):
+        a, b = arguments
+        return a.size * (b.size // max(len(b), 1))
+    if function == "diag":
+        return (sizes[0] if len(sizes) == 1 else len(sizes)) ** 2
+    return sum(sizes)
+
+
+def evaluate(tree: Node, values: Mapping[str, Any], room: Room | None = None) -> Any:
+    """Value of a tree for values by (dotted) name, numbers or symbols.
+
+    `room` is what is left to expressions that are evaluated together.
+    """
+    room = room or Room()
+    if isinstance(tree, Number):
+        return tree.value
+    if isinstance(tree, Name):
+        return CONSTANTS[tree.text] if tree.text in CONSTANTS else values[tree.text]
+    if isinstance(tree, Call):
+        arguments = [evaluate(a, values, room) for a in tree.arguments]
+        room.take(_work(tree.function, arguments))
+        return FUNCTIONS[tree.function].apply(*arguments)
+    if isinstance(tree, List):
+        entries = [evaluate(e, values, room) for e in tree.entries]
+        room.take(sum(map(_size, entries)))
+        return listed(entries)
+    if isinstance(tree, Entry):
+        return entry(evaluate(tree.base, values, room), tree.place)
+    if isinstance(tree, Prefix):
+        operand = evaluate(tree.operand, values, room)
+        room.take(_size(operand))
+        return negated(tree.sign, operand)
+    result = evaluate(tree.first, values, room)
+    for sign, node in tree.rest:
+        other = evaluate(node, values, room)
+        room.take(max(_size(result), _size(other)))
+        if sign in "+-":
+            result = add(result, other, minus=sign == "-")
+        elif sign in "*/":
+            result = multiply(result, other, divide=sign == "/")
+        elif sign == "^":
+            result = power(result, other)
+        elif sign in _COMPARISONS:
+            result = compare(sign, result, other)
+        else:
+            result = both(sign, result, other)
+    return result

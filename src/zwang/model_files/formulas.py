@@ -1,0 +1,270 @@
+"""Expressions as functions, given to a `Mechanism` or `System` in place of Python functions."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from zwang.model_files.arithmetic import CONSTANTS, FUNCTIONS, listed
+from zwang.model_files.document import Item
+from zwang.model_files.expressions import (
+    ExpressionError,
+    Node,
+    Number,
+    Room,
+    evaluate,
+    names_in,
+    parse_expression,
+)
+from zwang.model_files.fields import expression_error
+from zwang.model_files.units import is_quantity, quantity
+from zwang.tracing.symbol import ValueNeededError
+
+__all__ = ["Definitions", "Formula", "Scope", "UserForces"]
+
+#: What an expression may ask of a body.
+OF_A_BODY = ("position", "rotation", "velocity", "angular_velocity", "omega")
+OF_A_COORDINATE = ("value", "rate")
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The names an expression may use.
+
+    Attributes
+    ----------
+    plain : numbers and vectors.
+    bodies : names of bodies.
+    coordinates : names of further coordinates of a mechanism.
+    """
+
+    plain: tuple[str, ...]
+    bodies: tuple[str, ...] = ()
+    coordinates: tuple[str, ...] = ()
+
+    def has(self, name: str) -> bool:
+        """Whether a name, possibly dotted, may be used."""
+        return name in self.plain or name in CONSTANTS or name in self._of_bodies()
+
+    def _of_bodies(self) -> set[str]:
+        names = {*self.bodies, *self.coordinates}
+        names |= {f"{body}.{what}" for body in self.bodies for what in OF_A_BODY}
+        return names | {f"{c}.{what}" for c in self.coordinates for what in OF_A_COORDINATE}
+
+    def listed(self, near: str) -> list[str]:
+        """Names for a message."""
+        owner, dot, _ = near.partition(".")
+        if dot and owner in self.bodies:
+            return [f"{owner}.{what}" for what in OF_A_BODY]
+        if dot and owner in self.coordinates:
+            return [f"{owner}.{what}" for what in OF_A_COORDINATE]
+        return [*self.bodies, *self.coordinates, *self.plain, *CONSTANTS]
+
+
+@dataclass(frozen=True)
+class Entries:
+    """An expression with its place, or a list of such."""
+
+    item: Item
+    tree: Node | None
+    parts: tuple[Entries, ...] = ()
+
+    @classmethod
+    def of(cls, item: Item) -> Entries:
+        """Parse what stands at a place."""
+        value = item.value
+        if isinstance(value, list):
+            return cls(item, None, tuple(cls.of(entry) for entry in item))
+        if isinstance(value, str):
+            return cls(item, _parsed(item))
+        number = float(value) if abs(value) < 1e308 else float("inf")
+        if number - number != 0.0:
+            raise item.error(expected="a finite number")
+        return cls(item, Number(number))
+
+    def leaves(self) -> Iterable[Entries]:
+        """All single expressions."""
+        if self.tree is not None:
+            yield self
+        for part in self.parts:
+            yield from part.leaves()
+
+    def evaluate(self, values: Mapping[str, Any], room: Room) -> Any:
+        """Value, or nested lists of values."""
+        if self.tree is None:
+            return [part.evaluate(values, room) for part in self.parts]
+        try:
+            return evaluate(self.tree, values, room)
+        except ExpressionError as error:
+            raise expression_error(self.item, error) from None
+        except (ValueNeededError, ArithmeticError, TypeError, ValueError) as error:
+            raise self.item.error(str(error), "an expression that can be computed") from None
+
+
+def _parsed(item: Item) -> Node:
+    try:
+        return parse_expression(item.value)
+    except ExpressionError as error:
+        if is_quantity(item.value):
+            try:
+                return Number(quantity(item.value, None))
+            except ExpressionError:
+                pass  # the first message is the better one
+        raise expression_error(item, error) from None
+
+
+@dataclass(frozen=True)
+class Definitions:
+    """Names for expressions, in the order of the file: each may use those before it.
+
+    Attributes
+    ----------
+    entries : name → expression.
+    constants : name → number.
+    """
+
+    entries: Mapping[str, Entries] = field(default_factory=dict)
+    constants: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, items: Mapping[str, Item], constants: Mapping[str, float]) -> Definitions:
+        """Parse definitions; each may use those before it."""
+        entries: dict[str, Entries] = {}
+        for name, item in items.items():
+            if name in constants or name in FUNCTIONS or name in CONSTANTS:
+                raise item.error(repr(name), "a name that is not taken")
+            entry = Entries.of(item)
+            for leaf in entry.leaves():
+                for used in names_in(leaf.tree):  # type: ignore[arg-type]
+                    if used.text in items and used.text not in entries:
+                        raise leaf.item.error(
+                            f"the definition {used.text!r}",
+                            "definitions that stand before it",
+                        )
+            entries[name] = entry
+        return cls(entries, constants)
+
+    def needed(self, entry: Entries, scope: Scope) -> tuple[str, ...]:
+        """Definitions that an expression needs, in order; unknown names are refused."""
+        found: set[str] = set()
+        waiting = [(leaf, leaf.item, "") for leaf in entry.leaves()]
+        while waiting:
+            leaf, item, way = waiting.pop()
+            for name in names_in(leaf.tree):  # type: ignore[arg-type]
+                text = name.text
+                if text in self.entries:
+                    if text not in found:
+                        found.add(text)
+                        waiting += [(x, item, text) for x in self.entries[text].leaves()]
+                elif not scope.has(text) and text not in self.constants:
+                    known = [*scope.listed(text), *self.entries, *self.constants]
+                    error = item.unknown(text, known, "a name that is known here")
+                    if way:
+                        found_text = f"{text!r}, through the definition {way!r}"
+                        error = item.error(found_text, error.expected, error.advice)
+                    raise error
+        return tuple(name for name in self.entries if name in found)
+
+
+class Formula:
+    """An expression, or a list of them, as a function of the arguments that the library passes.
+
+    Attributes
+    ----------
+    source : the value as it is written in the file.
+    used : definitions that it needs.
+    """
+
+    def __init__(
+        self,
+        item: Item,
+        arguments: tuple[str, ...],
+        scope: Scope,
+        definitions: Definitions,
+        values: Callable[[Mapping[str, Any]], dict[str, Any]],
+    ) -> None:
+        self._entries = Entries.of(item)
+        self._arguments = arguments
+        self._definitions = definitions
+        self._values = values
+        self.source = item.value
+        self.used = definitions.needed(self._entries, scope)
+        self.__signature__ = inspect.Signature(
+            [inspect.Parameter(a, inspect.Parameter.POSITIONAL_OR_KEYWORD) for a in arguments]
+        )
+
+    @property
+    def definitions(self) -> dict[str, Any]:
+        """Those it needs, as they are written."""
+        return {name: self._definitions.entries[name].item.value for name in self.used}
+
+    @property
+    def constants(self) -> Mapping[str, float]:
+        """Constants of its file."""
+        return self._definitions.constants
+
+    def __call__(self, *positional: Any, **named: Any) -> Any:
+        """Its value, or nested lists of values, for numbers or symbols."""
+        given = {**dict(zip(self._arguments, positional, strict=False)), **named}
+        values = _Values({**self._definitions.constants, **self._values(given)})
+        room = Room()
+        for name in self.used:
+            entries = self._definitions.entries[name]
+            try:
+                values[name] = _array(entries.evaluate(values, room), room)
+            except ExpressionError as error:
+                raise expression_error(entries.item, error) from None
+        return self._entries.evaluate(values, room)
+
+    def __repr__(self) -> str:
+        return f"Formula({self.source!r})"
+
+
+class _Values(dict[str, Any]):
+    """Values by name; ``crank.position`` is asked of the body when it is needed."""
+
+    def __missing__(self, name: str) -> Any:
+        owner, _, what = name.partition(".")
+        # The scope has let the name pass, so that `what` is one of OF_A_BODY.
+        value = self[name] = getattr(self[owner], what)
+        return value
+
+
+def _array(result: Any, room: Room) -> Any:
+    if not isinstance(result, list):
+        return result
+    entries = [_array(entry, room) for entry in result]
+    room.take(sum(entry.size if isinstance(entry, np.ndarray) else 1 for entry in entries))
+    return listed(entries)
+
+
+class UserForces:
+    """Expressions for forces and moments on several bodies, as one function of (bodies, t, p).
+
+    Attributes
+    ----------
+    names : of the bodies, in order.
+    parts : body → what acts on it: force and moment, or effort.
+    """
+
+    def __init__(self, names: list[str], parts: Mapping[str, Mapping[str, Formula]]) -> None:
+        self.names, self.parts = names, parts
+
+    def __call__(self, bodies: Any, t: Any, p: Any) -> list[Any]:
+        """For each body a pair (force, moment), or one number for a further coordinate."""
+        results: list[Any] = []
+        for name in self.names:
+            acting = self.parts.get(name, {})
+            if "effort" in acting:
+                results.append(acting["effort"](bodies, t, p))
+            else:
+                pair = [
+                    acting[key](bodies, t, p) if key in acting else [0.0, 0.0, 0.0]
+                    for key in ("force", "moment")
+                ]
+                results.append(pair)
+        return results

@@ -1,0 +1,428 @@
+"""The tables of a model file and their keys: the one description of what may be written in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zwang.integrators.settings import METHODS, Coordinates, Drift, OnSingular
+from zwang.model_files.document import Item
+from zwang.model_files.fields import (
+    Choice,
+    Constants,
+    Direction,
+    Field,
+    Flag,
+    Formulas,
+    Kind,
+    Map,
+    Names,
+    Number,
+    Numbers,
+    OneOf,
+    Orientation,
+    Places,
+    Table,
+    Text,
+)
+from zwang.multibody.joints import KINDS
+from zwang.multibody.pose import PLANES
+
+__all__ = ["CURVE", "FILE", "FORCES", "MECHANISM_ONLY", "SHAPES", "SYSTEM_ONLY"]
+
+_LENGTH, _ANGLE, _MASS, _PLAIN = Number("m"), Number("rad"), Number("kg", least=0.0), Number("")
+_POINT = Numbers("m", ((2,), (3,)))
+_VELOCITY = Numbers("m/s", ((2,), (3,)))
+
+#: Shape of a body → its sizes.
+SHAPES: dict[str, dict[str, Field]] = {
+    "rod": {
+        "length": Field(_LENGTH, "of the rod", required=True),
+        "axis": Field(Direction(), "it lies along, x if not given"),
+    },
+    "box": {"size": Field(Numbers("m", ((3,),)), "along x, y, z", required=True)},
+    "cylinder": {
+        "radius": Field(_LENGTH, "of the cylinder", required=True),
+        "length": Field(_LENGTH, "of the cylinder", required=True),
+        "axis": Field(Direction(), "it lies along, z if not given"),
+    },
+    "tube": {
+        "inner": Field(_LENGTH, "radius", required=True),
+        "outer": Field(_LENGTH, "radius", required=True),
+        "length": Field(_LENGTH, "of the tube", required=True),
+        "axis": Field(Direction(), "it lies along, z if not given"),
+    },
+    "sphere": {"radius": Field(_LENGTH, "of the sphere", required=True)},
+    "plate": {
+        "sides": Field(Numbers("m", ((2,),)), "along the other two axes in turn", required=True),
+        "normal": Field(Direction(), "z if not given"),
+    },
+    "point": {"at": Field(_POINT, "where the mass is, body axes")},
+}
+
+_SHAPE = Table(
+    {
+        "type": Field(Choice(tuple(SHAPES)), "what it is", required=True),
+        "mass": Field(_MASS, "of this part, where a body has several"),
+        "position": Field(_POINT, "of its centre, in the body's frame"),
+        "orientation": Field(Orientation(), "in the body's frame"),
+        **{
+            key: Field(entry.kind, f"{entry.help} ({kind})")
+            for kind, entries in SHAPES.items()
+            for key, entry in entries.items()
+        },
+    }
+)
+
+_DRAWN = Table(
+    {
+        "kind": Field(Choice(tuple(k for k in SHAPES if k != "point")), "shape", required=True),
+        "size": Field(Numbers("m", ((0,),)), "its sizes, as zwang.inertia.Shape", required=True),
+        "center": Field(Numbers("m", ((3,),)), "in the body's frame", required=True),
+        "axes": Field(Numbers("", ((3, 3),)), "as columns, body axes", required=True),
+    }
+)
+
+
+_TENSOR = Table(
+    {
+        "tensor": Field(Numbers("kg*m^2", ((3, 3),)), "with signs as a matrix", required=True),
+        "about": Field(_POINT, "point of the body that it refers to; the centre if not given"),
+        "axes": Field(Orientation(), "from the axes of the tensor to the body's"),
+    }
+)
+
+_MESH = Table(
+    {
+        "file": Field(Text(), "STL or OBJ; a path that begins beside this file", required=True),
+        "scale": Field(_LENGTH, "length of one unit of the mesh, as '1 mm'"),
+        "position": Field(_POINT, "of the mesh's origin, in the body's frame"),
+        "orientation": Field(Orientation(), "from the axes of the mesh to the body's"),
+    }
+)
+
+
+class _List(Kind):
+    """A table, or a list of tables."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+
+    def read(self, item: Item, constants: Constants) -> list[Any]:
+        if isinstance(item.value, list):
+            return [self.kind.read(entry, constants) for entry in item]
+        return [self.kind.read(item, constants)]
+
+    def schema(self) -> dict[str, Any]:
+        one = self.kind.schema()
+        return {"anyOf": [one, {"type": "array", "items": one}]}
+
+
+_BODY = Table(
+    {
+        "mass": Field(_MASS, "mass"),
+        "shape": Field(_List(_SHAPE), "what inertia follows from: one part or several"),
+        "inertia": Field(
+            OneOf(_TENSOR, Numbers("kg*m^2", ((), (3,), (3, 3)))),
+            "about the centre of mass, body axes: about the normal of the plane, three principal "
+            "moments, or the tensor; or a tensor about another point and in other axes",
+        ),
+        "center": Field(_POINT, "centre of mass in the body's frame, with inertia"),
+        "drawn": Field(_List(_DRAWN), "what it looks like, with inertia"),
+        "position": Field(_POINT, "of the body's origin, in the world or in relative_to"),
+        "orientation": Field(Orientation(), "from body axes to those of the world or relative_to"),
+        "angle": Field(_ANGLE, "the same in a planar mechanism, about the normal"),
+        "velocity": Field(_VELOCITY, "of the origin, world axes"),
+        "angular_velocity": Field(Numbers("rad/s", ((), (3,))), "world axes"),
+        "relative_to": Field(
+            OneOf(Places(pair=False), Text()), "a body named before, or a marker on it"
+        ),
+        "free": Field(Flag(), "that it is meant to move without joints or forces"),
+        "mesh": Field(
+            OneOf(_MESH, Text()), "what pictures show: an STL or OBJ file, beside this file"
+        ),
+    }
+)
+
+_COORDINATE = Table(
+    {
+        "mass": Field(Number(None, least=0.0), "its mass, or inertia"),
+        "value": Field(Number(), "at the start"),
+        "rate": Field(Number(), "at the start"),
+    }
+)
+
+_BETWEEN = {
+    "bodies": Field(Names(2), "the two bodies, ground among them", required=True),
+    "at": Field(Places(), "point in the world as placed, or one for each body"),
+}
+
+#: The joint that is described by a function and not by numbers.
+CURVE = "point_on_curve"
+
+_JOINT = Table(
+    {
+        "type": Field(Choice((*KINDS, CURVE)), "kind of joint", required=True),
+        **_BETWEEN,
+        "axis": Field(Direction(), "of the joint, in the world as placed"),
+        "axis_b": Field(Direction(), "in the second body where it differs"),
+        "reference": Field(Direction(), "from which angles count"),
+        "radius": Field(_LENGTH, "of pinion, ball or disk"),
+        "radius_a": Field(_LENGTH, "of the first wheel; a ring gear is negative"),
+        "radius_b": Field(_LENGTH, "of the second wheel"),
+        "pressure_angle": Field(
+            OneOf(Flag(), _ANGLE, bool),
+            "of the teeth of a gear or a rack, 20 deg if not given; false ties rates alone",
+        ),
+        "length": Field(_LENGTH, "of a link; as placed if not given"),
+        "pitch": Field(_LENGTH, "advance of a screw in a turn"),
+        "curve": Field(Formulas(), "of s, t and parameters: the curve in the first body's frame"),
+        "start": Field(Number(), "s at the start, about"),
+    }
+)
+
+_CONSTRAINT = Table(
+    {
+        "bodies": Field(Names(), "of a mechanism: the bodies it is about"),
+        "equations": Field(Formulas(), "expressions that are zero; the level is found"),
+        "position": Field(Formulas(), "of a system: φ(q, t) that is zero"),
+        "velocity": Field(Formulas(), "of a system: ψ(q, v, t) that is zero"),
+        "A": Field(Formulas(2), "of a system: rows of A v̇ = b"),
+        "b": Field(Formulas(), "of a system: right-hand side of A v̇ = b"),
+    }
+)
+
+_DRIVE = Table(
+    {
+        "of": Field(Text(), "what is driven: pin.angle, crank.position", required=True),
+        "value": Field(Formulas(2), "expression of t and parameters", required=True),
+        "at": Field(_POINT, "for a position, the point of the body in its own axes"),
+    }
+)
+
+_COUPLE = Table(
+    {
+        "first": Field(Text(), "joint coordinate", required=True),
+        "second": Field(Text(), "joint coordinate", required=True),
+        "ratio": Field(Number(None), "rate of the first for that of the second", required=True),
+    }
+)
+
+_DOF_STIFFNESS = Numbers("N/m", ((3,),))
+
+#: Type of a force → its keys.
+FORCES: dict[str, Table] = {
+    "spring_damper": Table(
+        {
+            **_BETWEEN,
+            "stiffness": Field(Number("N/m"), "of the linear part"),
+            "damping": Field(Number("N*s/m"), "of the linear part"),
+            "length": Field(_LENGTH, "without force; as placed if not given"),
+            "force": Field(Formulas(0), "further tension, of length, rate, t and parameters"),
+        }
+    ),
+    "torsion_spring": Table(
+        {
+            **_BETWEEN,
+            "axis": Field(Direction(), "it turns about"),
+            "stiffness": Field(Number("N*m/rad"), "moment for a radian"),
+            "damping": Field(Number("N*m*s/rad"), "moment for a radian in a second"),
+            "angle": Field(_ANGLE, "at rest, from the placement"),
+            "moment": Field(Formulas(0), "further moment against the turn, of twist, rate, t"),
+        }
+    ),
+    "bushing": Table(
+        {
+            **_BETWEEN,
+            "axis": Field(Direction(), "z axis of the bed"),
+            "stiffness": Field(_DOF_STIFFNESS, "along three axes"),
+            "damping": Field(Numbers("N*s/m", ((3,),)), "along three axes"),
+            "turn_stiffness": Field(Numbers("N*m/rad", ((3,),)), "about three axes"),
+            "turn_damping": Field(Numbers("N*m*s/rad", ((3,),)), "about three axes"),
+        }
+    ),
+    "force": Table(
+        {
+            "body": Field(Text(), "it acts on", required=True),
+            "force": Field(Formulas(), "three expressions, or one that is a vector"),
+            "torque": Field(Formulas(), "three expressions, or one that is a vector"),
+            "at": Field(_POINT, "point of the body, in its own frame"),
+            "axes": Field(Choice(("world", "body")), "of the components"),
+        }
+    ),
+    "user": Table(
+        {
+            "bodies": Field(Names(), "they act on", required=True),
+            "on": Field(
+                Map(
+                    Table(
+                        {
+                            "force": Field(Formulas(), "on the body, world axes"),
+                            "moment": Field(Formulas(), "about its centre of mass, world axes"),
+                            "effort": Field(Formulas(0), "on a further coordinate"),
+                        }
+                    )
+                ),
+                "body → what acts on it",
+                required=True,
+            ),
+        }
+    ),
+}
+
+
+class _Force(Kind):
+    """A force: the keys that its type has."""
+
+    def read(self, item: Item, constants: Constants) -> dict[str, Any]:
+        if not isinstance(item.value, dict):
+            raise item.error(expected="a table")
+        kind = Field(Choice(tuple(FORCES)), "kind of force", required=True)
+        if "type" not in item:
+            raise item.error("no key 'type'", f"type = …, one of {', '.join(FORCES)}")
+        name = kind.kind.read(item["type"], constants)
+        return Table({"type": kind, **FORCES[name].fields}).read(item, constants)
+
+    def schema(self) -> dict[str, Any]:
+        return {
+            "anyOf": [
+                Table({"type": Field(Choice((name,)), "kind", required=True), **t.fields}).schema()
+                for name, t in FORCES.items()
+            ]
+        }
+
+
+_FRICTION = Table(
+    {
+        "coefficient": Field(Number("", least=0.0), "Coulomb's, of the force across the axis"),
+        "radius": Field(Number("m", least=0.0), "of the bearing, where the joint turns"),
+        "viscous": Field(Number(None, least=0.0), "moment per rad/s, or force per m/s"),
+        "velocity": Field(Number(None, least=0.0), "over which the sign is smoothed"),
+    }
+)
+
+_SYSTEM = Table(
+    {
+        "coordinates": Field(Names(), "names of q", required=True),
+        "velocities": Field(Names(), "names of quasi-velocities v"),
+        "kinematics": Field(Formulas(2), "N of q̇ = N v + n₀"),
+        "drift": Field(Formulas(), "n₀ of q̇ = N v + n₀"),
+        "mass": Field(Formulas(2), "mass matrix M, or its diagonal"),
+        "force": Field(Formulas(), "applied force Q"),
+        "potential": Field(Formulas(0), "V, for force and energy"),
+        "kinetic_energy": Field(Formulas(0), "T, in place of a mass matrix"),
+        "dissipation": Field(Formulas(0), "Rayleigh's function, with kinetic_energy"),
+    }
+)
+
+_VALUES = Map(Number())
+
+_START = Table(
+    {
+        "hold": Field(_VALUES, "coordinate → value, met"),
+        "prefer": Field(_VALUES, "coordinate → value, approached"),
+        "weights": Field(_VALUES, "of a system: preferred coordinate → weight"),
+        "near": Field(_VALUES, "of a system: coordinates where the search begins"),
+        "bodies": Field(Names(), "of a mechanism: bodies that stay as placed"),
+        "velocity": Field(
+            OneOf(
+                Table(
+                    {
+                        "hold": Field(_VALUES, "velocity → value, met"),
+                        "prefer": Field(_VALUES, "velocity → value, approached"),
+                        "weights": Field(_VALUES, "of a system: preferred velocity → weight"),
+                    }
+                ),
+                Choice(("exact",)),
+            ),
+            'the same for velocities; "exact" of a mechanism: those of bodies, or a refusal',
+        ),
+        "q": Field(_VALUES, "all coordinates by name, in place of a search"),
+        "v": Field(_VALUES, "velocities by name, with q; zero where not given"),
+        "t": Field(Number("s"), "time of the start"),
+    }
+)
+
+_SIMULATION = Table(
+    {
+        "until": Field(Number("s"), "end of the simulation"),
+        "tolerance": Field(Number("", least=0.0), "local error of a step, 1e-9 if not given"),
+        "integrator": Field(Choice(tuple(METHODS)), "method"),
+        "drift": Field(Choice(tuple(Drift)), "how constraints are kept"),
+        "baumgarte": Field(Number("1/s"), "rate, with drift = 'baumgarte'"),
+        "step": Field(Number("s"), "a fixed step"),
+        "largest_step": Field(Number("s"), "a limit of the step"),
+        "spectral_radius": Field(_PLAIN, "of generalized_alpha"),
+        "formulation": Field(Text(), "auto, or a name in zwang.FORMULATIONS"),
+        "on_singular": Field(
+            Choice(tuple(OnSingular)), "go on or stop where constraints lose rank"
+        ),
+        "coordinates": Field(
+            Choice(tuple(Coordinates)), "of a mechanism: what it is integrated in"
+        ),
+        "save": Field(Numbers("s", ((), (0,))), "interval between saved states, or their times"),
+        "scales": Field(_VALUES, "coordinate or velocity → size"),
+        "parameters": Field(Map(Numbers(None, ((), (0,), (0, 0)))), "values in place of defaults"),
+        "inactive": Field(Names(), "constraints that do not act at the start"),
+        "certify": Field(
+            OneOf(Flag(), Number("s"), bool),
+            "solve a sample of states by every formulation, or one each so many seconds",
+        ),
+    }
+)
+
+_EVENT = Table(
+    {
+        "function": Field(
+            Formulas(0), "expression that crosses a value, or a joint coordinate", required=True
+        ),
+        "at": Field(Number(), "the value, 0 if not given"),
+        "direction": Field(Number(""), "1 from below, -1 from above, 0 both"),
+        "bounce": Field(Number("", least=0.0), "restitution of an impact"),
+        "set": Field(Map(Numbers(None, ((), (0,), (0, 0)))), "parameter → new value"),
+        "on": Field(Names(), "constraints that begin to act"),
+        "off": Field(Names(), "constraints that cease to act"),
+        "stop": Field(Flag(), "whether the simulation ends"),
+    }
+)
+
+_MECHANISM = Table(
+    {
+        "gravity": Field(Numbers("m/s^2", ((2,), (3,))), "acceleration, world axes"),
+        "plane": Field(Choice(tuple(PLANES)), "for a planar mechanism"),
+    }
+)
+
+#: The whole file.
+FILE = Table(
+    {
+        "model": Field(
+            Table({"name": Field(Text(), "name"), "description": Field(Text(), "what it is")}),
+            "what the file is about",
+        ),
+        "constants": Field(Map(Number()), "numbers to be used in numbers and expressions"),
+        "parameters": Field(
+            Map(Numbers(None, ((), (0,), (0, 0)))), "numbers that can be changed at a run"
+        ),
+        "define": Field(Map(Formulas(2)), "names for expressions, used in others"),
+        "mechanism": Field(_MECHANISM, "a mechanism from bodies and joints"),
+        "body": Field(Map(_BODY), "bodies"),
+        "coordinate": Field(Map(_COORDINATE), "further coordinates"),
+        "joint": Field(Map(_JOINT), "joints"),
+        "constraint": Field(Map(_CONSTRAINT), "conditions of your own"),
+        "drive": Field(Map(_DRIVE), "prescribed motions"),
+        "couple": Field(Map(_COUPLE), "ties between joint coordinates"),
+        "force": Field(Map(_Force()), "forces"),
+        "friction": Field(Map(_FRICTION), "joint → friction in it"),
+        "system": Field(_SYSTEM, "a system from functions"),
+        "nonideal": Field(
+            Map(Table({"force": Field(Formulas(), "C, of q, v, t, reaction", required=True)})),
+            "constraint → force whose work it does",
+        ),
+        "start": Field(_START, "where the motion begins"),
+        "event": Field(Map(_EVENT), "what happens when something crosses a value"),
+        "simulation": Field(_SIMULATION, "what to simulate and save"),
+    }
+)
+
+MECHANISM_ONLY = ("body", "coordinate", "joint", "drive", "couple", "force", "friction")
+SYSTEM_ONLY = ("nonideal",)

@@ -1,0 +1,420 @@
+"""Tables of a model file → a `zwang.Mechanism`, by the calls that Python would make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from zwang.errors import InputError
+from zwang.mechanism import Mechanism
+from zwang.model_files.document import Item
+from zwang.model_files.formulas import Definitions, Formula, Scope, UserForces
+from zwang.model_files.layout import CURVE, MECHANISM_ONLY, SHAPES
+from zwang.multibody import inertia as shapes
+from zwang.multibody.builder import STANDARD
+from zwang.multibody.handles import BodyHandle, MarkerHandle
+from zwang.multibody.inertia import Inertia, Shape, direction, rotation
+from zwang.multibody.mesh import MeshFile, mesh
+from zwang.rotation.quaternion import from_axis_angle
+
+__all__ = ["Files", "blaming", "mechanism_of"]
+
+
+#: Path as it is written in a model file → where that file is.
+Files = Callable[[str], Path]
+
+
+@contextmanager
+def blaming(item: Item) -> Iterator[None]:
+    """Tell errors of the library of their place in the file."""
+    try:
+        yield
+    except InputError as error:
+        raise item.blamed(error) from None
+
+
+def mechanism_of(
+    root: Item, values: Mapping[str, Any], definitions: Definitions, files: Files
+) -> Mechanism:
+    """The mechanism of a file.
+
+    Parameters
+    ----------
+    values : what `FILE` has read.
+    files : where the files are that it names.
+    """
+    settings = values.get("mechanism", {})
+    with blaming(root.under("parameters")):
+        m = Mechanism(
+            settings.get("gravity", (0.0, 0.0, 0.0)),
+            parameters=values.get("parameters"),
+            plane=settings.get("plane"),
+        )
+    build = _Building(m, root, values, definitions, files)
+    for kind, name in _in_order(root, values):
+        with blaming(root[kind][name]):
+            getattr(build, kind)(name, values[kind][name])
+    try:
+        _ = m.parts  # all is there: whether it hangs together can be told
+    except InputError as error:
+        raise root.named_in(error).blamed(error) from None
+    return m
+
+
+def _in_order(root: Item, values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Entries in the order of the file, which is that of coordinates and rows.
+
+    One that names a body or a joint that stands further down waits until that has come.
+    """
+    kinds = (*MECHANISM_ONLY, "constraint")
+    entries = [entry for kind in kinds if kind in root for entry in root[kind]]
+    entries.sort(key=lambda entry: entry.line)
+    parts = {name for kind in ("body", "coordinate", "joint") for name in values.get(kind, {})}
+    done: set[str] = set()
+    waiting: list[tuple[str, str, set[str]]] = []
+    for entry in entries:
+        kind, name = str(entry.key[0]), entry.name
+        needs = (_mentioned(kind, name, values[kind][name]) & parts) - {name}
+        waiting.append((kind, name, needs))
+        while (ready := next((w for w in waiting if w[2] <= done), None)) is not None:
+            waiting.remove(ready)
+            if ready[0] in ("body", "coordinate", "joint"):
+                done.add(ready[1])
+            yield ready[:2]
+    for kind, name, _ in waiting:
+        raise root[kind][name].error("parts that wait for each other", "one that comes first")
+
+
+def _mentioned(kind: str, name: str, given: Mapping[str, Any]) -> set[str]:
+    """Names of bodies and joints that an entry refers to."""
+    told = [given.get(key, "") for key in ("of", "first", "second", "body", "relative_to")]
+    names = {text.partition(".")[0] for text in told if isinstance(text, str)}
+    at = given.get("at")
+    markers = [given.get("relative_to"), *(at if isinstance(at, tuple) else [at])]
+    names |= {marker["body"] for marker in markers if isinstance(marker, dict)}
+    if kind == "friction":
+        names.add(name)
+    return names | set(given.get("bodies", ()))
+
+
+class _Building:
+    """One method for each table of the file."""
+
+    def __init__(
+        self,
+        m: Mechanism,
+        root: Item,
+        values: Mapping[str, Any],
+        definitions: Definitions,
+        files: Files,
+    ) -> None:
+        self.m, self.root, self.definitions, self.files = m, root, definitions, files
+        self.parameters = tuple(values.get("parameters", {}))
+        self.bodies = tuple(values.get("body", {}))
+        curves = [n for n, j in values.get("joint", {}).items() if j["type"] == CURVE]
+        self.coordinates = (*values.get("coordinate", {}), *(f"{name}_s" for name in curves))
+
+    # --- bodies -----------------------------------------------------------------------------------
+
+    def body(self, name: str, given: dict[str, Any]) -> None:
+        item = self.root["body"][name]
+        place = {
+            key: given[key]
+            for key in ("position", "angle", "velocity", "angular_velocity", "free")
+            if key in given
+        }
+        if "orientation" in given:
+            place["orientation"] = _orientation(given["orientation"])
+        if "relative_to" in given:
+            place["relative_to"] = self._frame(item["relative_to"], given["relative_to"])
+        if "mesh" in given:
+            place["mesh"] = self._mesh(given["mesh"])
+        self.m.body(name, *self._inertia(item, given), **place)
+
+    def _mesh(self, given: str | dict[str, Any]) -> MeshFile:
+        table: dict[str, Any] = {"file": given} if isinstance(given, str) else dict(given)
+        if "orientation" in table:
+            table["orientation"] = _orientation(table["orientation"])
+        if "position" in table:
+            table["position"] = self.m.in_space(table["position"])
+        return mesh(self.files(table.pop("file")), **table)
+
+    def _inertia(self, item: Item, given: dict[str, Any]) -> tuple[Any, Any]:
+        """Mass and inertia as `Mechanism.body` takes them."""
+        mass = given.get("mass")
+        if "shape" in given:
+            for key in ("inertia", "center", "drawn"):
+                if key in given:
+                    raise item[key].error(f"'{key}' beside 'shape'", "one of them")
+            return None, self._shapes(item["shape"], given["shape"], mass)
+        if isinstance(given.get("inertia"), dict):
+            return None, self._tensor(item, given, 0.0 if mass is None else mass)
+        if "center" not in given and "drawn" not in given:
+            return mass, given.get("inertia")
+        drawn = tuple(
+            Shape(s["kind"], tuple(s["size"]), np.array(s["center"]), np.array(s["axes"]))
+            for s in given.get("drawn", ())
+        )
+        J = np.array(given.get("inertia", np.zeros(3)))
+        if J.ndim != 2:
+            J = np.diag(np.broadcast_to(J, (3,)))
+        center = self.m.in_space(given.get("center", (0.0, 0.0, 0.0)))
+        return None, Inertia(0.0 if mass is None else mass, np.array(center), J, drawn)
+
+    def _tensor(self, item: Item, given: dict[str, Any], mass: float) -> Inertia:
+        """A tensor as a CAD program gives it, about another point or in other axes."""
+        if "drawn" in given:
+            raise item["drawn"].error("'drawn' beside a table of inertia", "mesh, or neither")
+        table = given["inertia"]
+        points = {"center": given.get("center"), "about": table.get("about")}
+        places = {k: self.m.in_space(v) for k, v in points.items() if v is not None}
+        axes = _orientation(table["axes"]) if "axes" in table else None
+        return shapes.tensor(mass, table["tensor"], axes=axes, **places)
+
+    def _shapes(self, item: Item, given: list[dict[str, Any]], mass: float | None) -> Inertia:
+        items = list(item) if isinstance(item.value, list) else [item]
+        if not items:
+            raise item.error("an empty list", "one shape or several")
+        parts = []
+        for where, part in zip(items, given, strict=True):
+            own = part.get("mass", mass if len(given) == 1 else None)
+            if own is None:
+                raise where.error("no mass", "mass = …, of the body or of each of its shapes")
+            with blaming(where):
+                parts.append(_shape(where, part, own))
+        total = shapes.composite(*parts) if len(parts) > 1 else parts[0]
+        if mass is not None and abs(mass - total.mass) > 1e-12 * abs(total.mass):
+            raise item.error(
+                f"a mass of {mass:g}, and {total.mass:g} in its shapes", "the same mass"
+            )
+        return total
+
+    def _frame(self, item: Item, given: Any) -> BodyHandle | MarkerHandle:
+        if isinstance(given, str):
+            return self._handle(item, given)
+        if isinstance(given, dict):
+            return self._marker(item, given)
+        raise item.error(expected="a body, or a marker { body = …, at = … }")
+
+    def _handle(self, item: Item, name: str) -> BodyHandle:
+        if name == "ground":
+            return self.m.ground
+        if name not in self.bodies:
+            raise item.unknown(name, ["ground", *self.bodies], "a body")
+        return BodyHandle(name, self.m)
+
+    def _marker(self, item: Item, given: dict[str, Any]) -> MarkerHandle:
+        body = self._handle(item["body"], given["body"])
+        at = given.get("at", (0.0, 0.0, 0.0))
+        if "axes" in given:
+            with blaming(item):
+                axes = rotation(given["axes"])
+            return MarkerHandle(body, np.array(self.m.in_space(at), dtype=float), axes)
+        return body.marker(at, given.get("axis"), given.get("reference"))
+
+    def coordinate(self, name: str, given: dict[str, Any]) -> None:
+        self.m.coordinate(name, **given)
+
+    # --- joints -----------------------------------------------------------------------------------
+
+    def joint(self, name: str, given: dict[str, Any]) -> None:
+        item = self.root["joint"][name]
+        kind, rest = given["type"], {k: v for k, v in given.items() if k not in ("type", "bodies")}
+        a, b = self._pair(item["bodies"], given["bodies"])
+        if kind == CURVE:
+            if "curve" not in given:
+                raise item.error("no key 'curve'", "curve = …, three expressions of s")
+            scope = Scope(("s", "t", *self.parameters))
+            rest["curve"] = self._formula(rest["curve"], ("s", "t", "p"), scope, _of_time)
+        if isinstance(rest.get("pressure_angle"), bool):
+            rest["pressure_angle"] = STANDARD if rest["pressure_angle"] else None
+        getattr(self.m, kind)(name, a, b, **self._placed(item, rest))
+
+    def _pair(self, item: Item, names: list[str]) -> list[BodyHandle]:
+        known = ["ground", *self.bodies]
+        for entry, name in zip(item, names, strict=True):
+            if name not in known and name not in self.coordinates:
+                raise entry.unknown(name, known, "a body")
+        return [self.m.ground if n == "ground" else BodyHandle(n, self.m) for n in names]
+
+    def _placed(self, item: Item, given: dict[str, Any]) -> dict[str, Any]:
+        """Arguments with the markers among them in place of their tables."""
+        if "at" not in given:
+            return given
+        at = given["at"]
+        if isinstance(at, tuple):
+            at = tuple(
+                self._marker(item["at"][k], p) if isinstance(p, dict) else p
+                for k, p in enumerate(at)
+            )
+        elif isinstance(at, dict):
+            at = self._marker(item["at"], at)
+        return {**given, "at": at}
+
+    def constraint(self, name: str, given: dict[str, Any]) -> None:
+        item = self.root["constraint"][name]
+        for key in given:
+            if key not in ("bodies", "equations"):
+                raise item[key].error(f"'{key}'", "bodies and equations, in a mechanism")
+        for key in ("bodies", "equations"):
+            if key not in given:
+                raise item.error(f"no key '{key}'", f"{key} = …")
+        handles = self._pair(item["bodies"], given["bodies"])
+        f = self._of_bodies(given["equations"], given["bodies"])
+        self.m.constraint(name, handles, f)
+
+    def drive(self, name: str, given: dict[str, Any]) -> None:
+        value = self._formula(given["value"], ("t", "p"), Scope(("t", *self.parameters)), _of_time)
+        place = {"at": given["at"]} if "at" in given else {}
+        self.m.drive(name, given["of"], value, **place)
+
+    def couple(self, name: str, given: dict[str, Any]) -> None:
+        self.m.couple(name, given["first"], given["second"], given["ratio"])
+
+    # --- forces -----------------------------------------------------------------------------------
+
+    def force(self, name: str, given: dict[str, Any]) -> None:
+        item, kind = self.root["force"][name], given["type"]
+        rest = {k: v for k, v in given.items() if k not in ("type", "bodies", "body")}
+        if kind == "force":
+            (body,) = self._pair_of_one(item["body"], given["body"])
+            for key in ("force", "torque"):
+                if key in rest:
+                    rest[key] = self._on_body(rest[key], given["body"])
+            self.m.force(name, body, **rest)
+        elif kind == "user":
+            self._user_force(item, name, given)
+        else:
+            own, names = {
+                "spring_damper": ("force", ("length", "rate", "t", "p")),
+                "torsion_spring": ("moment", ("twist", "rate", "t", "p")),
+                "bushing": ("", ()),
+            }[kind]
+            if own in rest:
+                scope = Scope((*names[:-1], *self.parameters))
+                rest[own] = self._formula(rest[own], names, scope, _of_time)
+            a, b = self._pair(item["bodies"], given["bodies"])
+            if kind != "torsion_spring" and "at" not in rest:
+                raise item.error("no key 'at'", "at = …, a pair of points or markers")
+            getattr(self.m, kind)(name, a, b, **self._placed(item, rest))
+
+    def _pair_of_one(self, item: Item, name: str) -> list[BodyHandle]:
+        if name not in self.bodies:
+            raise item.unknown(name, self.bodies, "a body that moves")
+        return [BodyHandle(name, self.m)]
+
+    def _user_force(self, item: Item, name: str, given: dict[str, Any]) -> None:
+        names = given["bodies"]
+        for body in given["on"]:
+            if body not in names:
+                raise item["on"][body].unknown(body, names, "one of its bodies")
+        parts = {
+            body: {key: self._of_bodies(value, names) for key, value in acting.items()}
+            for body, acting in given["on"].items()
+        }
+        for body, acting in given["on"].items():
+            wanted = ("effort",) if body in self.coordinates else ("force", "moment")
+            for key in acting:
+                if key not in wanted:
+                    what = "a coordinate" if body in self.coordinates else "a body"
+                    raise item["on"][body][key].error(
+                        f"'{key}' on {what}", f"{' and '.join(wanted)}"
+                    )
+        self.m.user_force(name, self._pair(item["bodies"], names), UserForces(names, parts))
+
+    def friction(self, name: str, given: dict[str, Any]) -> None:
+        self.m.friction(name, **given)
+
+    # --- expressions ------------------------------------------------------------------------------
+
+    def _formula(
+        self,
+        item: Item,
+        arguments: tuple[str, ...],
+        scope: Scope,
+        values: Callable[[tuple[str, ...], Mapping[str, Any]], dict[str, Any]],
+    ) -> Any:
+        """A function, or plain numbers where there is nothing else."""
+        plain = _plain(item.value)
+        if plain is not None:
+            return plain
+        return Formula(item, arguments, scope, self.definitions, partial(values, self.parameters))
+
+    def _of_bodies(self, item: Item, names: list[str]) -> Formula:
+        bodies = tuple(n for n in names if n in self.bodies)
+        scalars = tuple(n for n in names if n in self.coordinates)
+
+        values = partial(_of_these, tuple(names), scalars, self.parameters)
+        scope = Scope(("t", *self.parameters), bodies, scalars)
+        return Formula(item, ("bodies", "t", "p"), scope, self.definitions, values)
+
+    def _on_body(self, item: Item, name: str) -> Any:
+        scope = Scope(("t", *self.parameters), (name,))
+        return self._formula(item, ("body", "t", "p"), scope, partial(_of_one, name))
+
+
+def _of_these(
+    names: tuple[str, ...],
+    scalars: tuple[str, ...],
+    parameters: tuple[str, ...],
+    given: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Several bodies and further coordinates by name."""
+    result = _of_time(parameters, given)
+    for name, pose in zip(names, given["bodies"], strict=True):
+        result[name] = pose
+        if name in scalars:
+            result[f"{name}.value"], result[f"{name}.rate"] = pose.value, pose.rate
+            result[name] = pose.value
+    return result
+
+
+def _of_one(name: str, names: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]:
+    """One body by its name."""
+    return {**_of_time(names, given), name: given["body"]}
+
+
+def _of_time(names: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Time, parameters, and what else is a number among the arguments."""
+    p = given["p"]
+    values = {name: p[name] for name in names}
+    values |= {k: v for k, v in given.items() if k not in ("p", "body", "bodies")}
+    return values
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and lists of numbers as floats; None if there is an expression among them."""
+    if isinstance(value, str):
+        return None
+    if not isinstance(value, list):
+        return float(value)
+    entries = [_plain(entry) for entry in value]
+    return None if any(entry is None for entry in entries) else entries
+
+
+def _orientation(given: Any) -> Any:
+    if isinstance(given, dict):
+        return from_axis_angle(direction("axis", given["axis"]), given["angle"])
+    return given
+
+
+def _shape(item: Item, given: dict[str, Any], mass: float) -> Inertia:
+    kind = given["type"]
+    common = ("type", "mass", "position", "orientation")
+    for key in given:
+        if key not in common and key not in SHAPES[kind]:
+            raise item[key].unknown(key, [*SHAPES[kind], *common], f"a key of a {kind}")
+    for key, entry in SHAPES[kind].items():
+        if entry.required and key not in given:
+            raise item.error(f"no key '{key}'", f"{key} = …, {entry.help}")
+    sizes = {key: given[key] for key in SHAPES[kind] if key in given}
+    made = getattr(shapes, kind)(mass, **sizes)
+    if "position" in given or "orientation" in given:
+        turn = _orientation(given["orientation"]) if "orientation" in given else None
+        made = made.at(given.get("position", (0.0, 0.0, 0.0)), turn)
+    return made

@@ -1,0 +1,395 @@
+"""A model file in memory: what it describes, where it begins, what to simulate.
+
+read_model(path) → Model          model.simulate() → Run
+write_model(mechanism, path)      the same back to a file
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.errors import DamageError, InputError, ModelError, StoreError, ZwangError
+from zwang.keywords import known_keywords
+from zwang.paths import path_of
+from zwang.results.store import companion
+from zwang.state import State
+
+if TYPE_CHECKING:
+    from zwang.assembly.result import Assembly
+    from zwang.mechanism import Mechanism
+    from zwang.model_files.document import Item
+    from zwang.results.run import Run
+    from zwang.simulation.progress import Report
+    from zwang.system import System
+    from zwang.tracing.event import Event, Watched
+
+__all__ = ["Model", "Simulation", "Start", "read_model", "write_model"]
+
+#: Name of the model within the folder of a run that was made from one.
+IN_A_RUN = "model.toml"
+#: The same for its meshes: path as it is written in the model → name.
+MESHES_IN_A_RUN = "meshes.json"
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a motion begins, as the file says.
+
+    Attributes
+    ----------
+    wishes : arguments of `System.assemble`.
+    q, v : coordinates and velocities by name, in place of wishes.
+    t : time [s].
+    """
+
+    wishes: Mapping[str, Any] = field(default_factory=dict)
+    q: Mapping[str, float] | None = None
+    v: Mapping[str, float] | None = None
+    t: float = 0.0
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What to simulate, as the file says.
+
+    Attributes
+    ----------
+    until : end [s], or None where the file does not say.
+    choices : further arguments of `System.simulate`.
+    """
+
+    until: float | None = None
+    choices: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a model file describes.
+
+    Attributes
+    ----------
+    name, description : from the table ``model``; the name is that of the file if it has none.
+    mechanism : the mechanism, or None for a system of functions.
+    start_conditions : where the motion begins.
+    simulation : what to simulate.
+    events : name → event.
+    text : the file.
+
+    Examples
+    --------
+    >>> import zwang as zw
+    >>> from zwang.model_files.examples import example_path
+    >>> model = zw.read_model(example_path("pendulum"))
+    >>> model.mechanism
+    <Mechanism in space: 1 bodies, 1 joints, 0 forces>
+    >>> run = model.simulate(until=0.1)
+    >>> run.finished
+    True
+    """
+
+    name: str
+    description: str
+    mechanism: Mechanism | None
+    start_conditions: Start
+    simulation: Simulation
+    events: Mapping[str, Event]
+    text: str = field(repr=False)
+    _system: System | None = field(repr=False)
+    _root: Item = field(repr=False)
+
+    @property
+    def system(self) -> System:
+        """The system of functions, or that of the mechanism."""
+        if self._system is not None:
+            return self._system
+        assert self.mechanism is not None
+        try:
+            return self.mechanism.system
+        except InputError as error:
+            raise self._root.named_in(error).blamed(error) from None
+
+    @property
+    def path(self) -> str:
+        """File it was read from."""
+        return self._root.document.file
+
+    def start(self, parameters: Mapping[str, Any] | None = None) -> Assembly | State:
+        """The state at which the motion begins.
+
+        Parameters
+        ----------
+        parameters : values in place of those of the file.
+        """
+        values = {**self.simulation.choices.get("parameters", {}), **(parameters or {})}
+        wanted, system = self.start_conditions, self.system
+        with self.telling("start"):
+            if wanted.q is None:
+                return system.assemble(**wanted.wishes, t=wanted.t, parameters=values)
+            v = {**dict.fromkeys(system.velocities, 0.0), **(wanted.v or {})}
+            q, velocities, _, _ = system.arguments(wanted.q, v, wanted.t, values)
+        return State(np.array(q), np.array(velocities), wanted.t)
+
+    @known_keywords(renamed={"state": "q"})
+    def simulate(
+        self,
+        q: Any = None,
+        v: Any = None,
+        *,
+        until: float | None = None,
+        start: float | None = None,
+        tolerance: float | None = None,
+        integrator: str | None = None,
+        drift: str | None = None,
+        baumgarte: float | None = None,
+        step: float | None = None,
+        largest_step: float | None = None,
+        spectral_radius: float | None = None,
+        formulation: str | None = None,
+        on_singular: str | None = None,
+        coordinates: str | None = None,
+        save: Any = None,
+        scales: Mapping[str, float] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        events: Mapping[str, Watched] | None = None,
+        inactive: Iterable[str] | str | None = None,
+        store: str | PathLike[str] | None = None,
+        store_every: float | None = None,
+        progress: bool | Report | None = None,
+        certify: bool | float | None = None,
+    ) -> Run:
+        """Integrate the motion as the file says; arguments replace what it says.
+
+        All are those of `zwang.System.simulate`; what is not given, or None, is as the file says,
+        and as there where it says nothing. A run that is stored or saved takes the file with it, so
+        that ``read_model(folder)`` gives the model again.
+
+        Parameters
+        ----------
+        q, v : start, or one state in place of both; that of the file if not given.
+        until : end of the simulation [s].
+        start : time of the start [s], unless the state knows it.
+        tolerance, integrator, drift, baumgarte, step, largest_step, spectral_radius : how the
+            motion is integrated.
+        formulation, on_singular, coordinates : how equations are solved, and in what.
+        save : ``"steps"`` for every accepted step, an interval [s] or the times.
+        scales : name → size below which the error of a coordinate or velocity counts as absolute.
+        parameters : name → value in place of that of the file.
+        events : in place of all those of the file; an empty dictionary for none.
+        inactive : constraints that do not act at the start.
+        store, store_every : path of a new folder to write the run to, and seconds between commits.
+        progress, certify : what is told on the way, and whether accelerations are certified.
+        """
+        from zwang.simulation.simulation import simulate
+
+        choices = {
+            "until": until,
+            "start": start,
+            "tolerance": tolerance,
+            "integrator": integrator,
+            "drift": drift,
+            "baumgarte": baumgarte,
+            "step": step,
+            "largest_step": largest_step,
+            "spectral_radius": spectral_radius,
+            "formulation": formulation,
+            "on_singular": on_singular,
+            "coordinates": coordinates,
+            "save": save,
+            "scales": scales,
+            "events": events,
+            "inactive": inactive,
+            "store": store,
+            "store_every": store_every,
+            "progress": progress,
+            "certify": certify,
+        }
+        choices = {name: value for name, value in choices.items() if value is not None}
+        given = {"until": self.simulation.until, **self.simulation.choices, **choices}
+        if given["until"] is None:
+            raise ModelError(
+                self.path,
+                0,
+                "simulation.until",
+                found="no end of the simulation",
+                expected="until = … in [simulation], or simulate(until=…)",
+            )
+        if parameters is not None:
+            choices["parameters"] = parameters
+            given["parameters"] = {**self.simulation.choices.get("parameters", {}), **parameters}
+        given.setdefault("events", self.events)
+        if q is None:
+            q = self.start(given.get("parameters"))
+        companions = None if store is None else self._companions()
+        with self.telling("simulation", given=choices):
+            run = simulate(self.system, q, v, companions=companions, **given)
+        return run if companions else replace(run, companions=self._companions)
+
+    @known_keywords()
+    def resume(
+        self,
+        path: str | PathLike[str],
+        *,
+        events: Mapping[str, Watched] | None = None,
+        store_every: float = 1.0,
+        progress: bool | Report | None = None,
+        certify: bool | float = False,
+    ) -> Run:
+        """Go on with a stored run of this model; see `zwang.resume`.
+
+        Parameters
+        ----------
+        path : of ``simulate(…, store=path)``.
+        events : those it was made with, of the file if not given.
+        store_every : seconds between commits.
+        progress, certify : as in `zwang.System.simulate`.
+        """
+        from zwang.simulation.stored_runs import resume
+
+        return resume(
+            path,
+            self.system,
+            events=self.events if events is None else events,
+            store_every=store_every,
+            progress=progress,
+            certify=certify,
+        )
+
+    @contextmanager
+    def telling(self, table: str, given: Iterable[str] = ()) -> Iterator[None]:
+        """Tell errors of the library, while this is entered, of their place in the file.
+
+        Parameters
+        ----------
+        table : the one whose keys wrong arguments come from.
+        given : arguments that do not come from the file.
+        """
+        try:
+            yield
+        except InputError as error:
+            if error.what.partition(" ")[0] in given:
+                raise
+            raise _narrowed(self._root.under(table), error).blamed(error) from None
+        except StoreError:
+            raise  # about a folder, and nothing that the file says
+        except ZwangError as error:
+            raise self._root.located(error) from None
+
+    def write(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the file anew, from what was read."""
+        write_model(self, path, overwrite=overwrite)
+
+    def _companions(self) -> dict[str, bytes]:
+        """What goes into the folder of a stored run: the file, and the meshes that it names."""
+        files = {IN_A_RUN: self.text.encode()}
+        parts = () if self.mechanism is None else self.mechanism.parts.bodies
+        names: dict[str, str] = {}
+        for body in parts:
+            if body.mesh is None:
+                continue
+            written = self._root["body"][body.name]["mesh"].value
+            path = written if isinstance(written, str) else written["file"]
+            if path not in names:
+                names[path] = f"mesh-{len(names)}{body.mesh.file.suffix.lower()}"
+                files[names[path]] = body.mesh.content
+        return {**files, MESHES_IN_A_RUN: json.dumps(names).encode()} if names else files
+
+
+def _narrowed(place: Item, error: InputError) -> Item:
+    """The key within a table that an error names, however deep it stands."""
+    name = getattr(error, "name", None)
+    if name is None:
+        return place
+    waiting = [place]
+    while waiting:
+        item = waiting.pop()
+        if name in item:
+            return item[name]
+        waiting += [entry for entry in item if isinstance(entry.value, dict)]
+    return place
+
+
+def read_model(path: str | PathLike[str]) -> Model:
+    """Read a model file.
+
+    Parameters
+    ----------
+    path : of a TOML file, or of the folder of a run that was made from one.
+
+    Raises
+    ------
+    ModelError
+        Something in the file cannot be meant: the message has file, line, key, what was found and
+        what was expected.
+    """
+    from zwang.model_files.document import read_text
+    from zwang.model_files.read import model_of
+
+    where = path_of(path, "model file")
+    file = companion(where, IN_A_RUN) if where.is_dir() else where
+    if where.is_dir() and not file.is_file():
+        raise ModelError(
+            str(where),
+            0,
+            "",
+            found="a folder that holds no model",
+            expected="a model file, or the folder of a run that was made from one",
+            advice="zwang verify and zwang report take the model by --model.",
+        )
+    return model_of(read_text(file), str(file), where.stem, _kept_meshes(where))
+
+
+def _kept_meshes(store: Path) -> dict[str, Path]:
+    """Path of a mesh as the model has it → where the stored run has it."""
+    index = companion(store, MESHES_IN_A_RUN)
+    if not index.is_file():
+        return {}
+    try:
+        names = json.loads(index.read_bytes())
+        return {path: companion(store, name) for path, name in names.items()}
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise DamageError(
+            f"store {str(store)!r}, list of meshes",
+            found=f"what cannot be read ({error})",
+            expected="the files that were written with the model",
+        ) from None
+
+
+def write_model(
+    model: Mechanism | System | Model, path: str | PathLike[str], *, overwrite: bool = False
+) -> None:
+    """Write a mechanism or a system to a model file, from which the same can be read.
+
+    Functions must be expressions that came from a model file: a Python function is refused by the
+    name of what it belongs to, and nothing is written.
+
+    Parameters
+    ----------
+    model : what to write; a `Model` is written with its start and simulation.
+    path : of the file.
+    overwrite : whether a file that is there may be replaced.
+
+    Raises
+    ------
+    InputError
+        Something has no form in a file, or the file exists.
+    """
+    from zwang.model_files.write import text_of
+
+    where = path_of(path, "model file")
+    text = text_of(model, where.parent)
+    if where.exists() and not overwrite:
+        raise InputError(
+            f"file '{where}'",
+            found="one that exists",
+            expected="a new one",
+            advice="overwrite=True replaces it.",
+        )
+    where.write_text(text, encoding="utf-8")

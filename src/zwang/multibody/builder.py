@@ -1,0 +1,647 @@
+"""The parts of a mechanism as they come in: names, places and markers, each checked at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from zwang.errors import InputError, UnknownNameError, shown
+from zwang.multibody.body import Body, Placement
+from zwang.multibody.call_log import Call
+from zwang.multibody.element import Element, Law
+from zwang.multibody.forces.laws import Applied, between
+from zwang.multibody.forces.teeth import teeth_element
+from zwang.multibody.gear_meshing import Mesh, Wheel, gear, rack
+from zwang.multibody.handles import BodyHandle, MarkerHandle
+from zwang.multibody.inertia import (
+    Inertia,
+    direction,
+    number,
+    point,
+    principal,
+    rotation,
+    vector,
+)
+from zwang.multibody.inertia import tensor as inertia_tensor
+from zwang.multibody.joints.kind import JointKind
+from zwang.multibody.marker import IN_PLANE, Joint, Layout, Marker, layout_of, marker_axes
+from zwang.multibody.pose import GROUND, PLANES, SCALAR, SPATIAL, planar
+from zwang.terms import FloatArray
+from zwang.tracing.definition import check_name, parameter_value
+
+__all__ = ["Builder", "checked_numbers"]
+
+#: Arguments that say where a joint is.
+WHERE = ("at", "axis", "axis_b", "reference")
+#: Kinds of joints with teeth, and those whose axis may be that of a wheel.
+TOOTHED = ("gear", "rack_and_pinion")
+BEARINGS = ("revolute", "cylindrical", "screw")
+#: Pressure angle of standard teeth.
+STANDARD = np.pi / 9.0
+
+
+@dataclass(frozen=True)
+class Toothed:
+    """A gear or a rack as described; which equations it has is found once all bearings are known.
+
+    Attributes
+    ----------
+    pressure_angle : [rad], None for rates alone.
+    pitch : the pitch point in the world, if it was given.
+    centers : points of the axes of both in the world, if these were given.
+    given : whether a pressure angle was asked for, so that axes must fit.
+    """
+
+    pressure_angle: float | None
+    pitch: FloatArray | None
+    centers: tuple[FloatArray, FloatArray] | None
+    given: bool
+
+
+class Builder:
+    """What has been described so far, and the checks that all descriptions pass.
+
+    Attributes
+    ----------
+    ground : the body that does not move.
+    description : the calls that described the rest, in order.
+    """
+
+    def __init__(
+        self,
+        gravity: Any = (0.0, 0.0, 0.0),
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        plane: str | None = None,
+    ) -> None:
+        if plane is not None and plane not in PLANES:
+            raise UnknownNameError("plane", str(plane), PLANES)
+        self._kind = SPATIAL if plane is None else planar(plane)
+        self._bodies: dict[str, Body] = {}
+        self._constraints: list[Element] = []
+        self._forces: list[Element] = []
+        self._friction: list[Element] = []
+        self._joints: dict[str, Joint] = {}
+        self._laws: dict[Any, Law] = {}  # of joints: those of a kind share one
+        self._toothed: dict[str, Toothed] = {}  # joints that may have teeth, by name
+        self._names: dict[str, str] = {"ground": "body", "gravity": "parameter"}
+        self._free: set[str] = set()
+        self._parameters: dict[str, np.ndarray] = {}
+        self.description: list[Call] = []
+        self.ground = BodyHandle("ground", self)
+        self._gravity = vector("gravity", self.in_space(gravity))
+        self._require_within("gravity", self._gravity)
+        for name, value in (parameters or {}).items():
+            self._new_name("parameter", name)
+            self._parameters[name] = parameter_value(name, value)
+            self._accept("parameter", name)
+
+    def _changed(self) -> None:
+        """Called whenever a part comes in."""
+
+    def _new_name(self, kind: str, name: str) -> None:
+        """Refuse a name that is no word, or is taken."""
+        check_name(kind, name)
+        if name in self._names:
+            raise InputError(
+                f"{kind} {name!r}",
+                found=f"a {self._names[name]} of the same name",
+                expected="distinct names",
+                advice="Give it another name.",
+            )
+
+    def _accept(self, kind: str, name: str) -> None:
+        """Take a part whose description was in order; what was refused leaves its name free."""
+        self._names[name] = kind
+        self._changed()
+
+    def in_space(self, value: Any) -> Any:
+        """Two coordinates in the plane of a planar mechanism as three in space."""
+        plane = self._kind.plane
+        if plane is None or isinstance(value, str):
+            return value
+        try:
+            given = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            return value  # whoever asked refuses it by name
+        if given.shape != (2,):
+            return value
+        result = np.zeros(3)
+        result[list(plane[:2])] = given
+        return result
+
+    def _inertia(self, mass: float | None, inertia: Any) -> Inertia:
+        plane = self._kind.plane
+        if isinstance(inertia, Inertia):
+            given = inertia.mass if mass is None else number("mass", mass)
+            if abs(given - inertia.mass) > 1e-12 * abs(inertia.mass):
+                raise InputError(
+                    "mass",
+                    found=f"{given:g}, and {inertia.mass:g} in its inertia",
+                    expected="the same mass",
+                    advice="Leave out mass=; the inertia knows it.",
+                )
+            return inertia
+        m = 0.0 if mass is None else mass
+        if inertia is None:
+            return point(m)
+        if plane is not None and np.ndim(inertia) == 0:
+            moment = number("inertia", inertia)
+            moments = np.full(3, 0.5 * moment)
+            moments[plane[2]] = moment
+            return principal(m, moments)
+        return inertia_tensor(m, inertia)
+
+    def _rotation(self, orientation: Any, angle: float | None) -> FloatArray:
+        if angle is None:
+            return np.eye(3) if orientation is None else rotation(orientation)
+        plane = self._kind.plane
+        if orientation is not None or plane is None:
+            raise InputError(
+                "angle",
+                found="an angle " + ("in space" if plane is None else "and an orientation"),
+                expected="an orientation in space, an angle in a planar mechanism",
+            )
+        from zwang.rotation.quaternion import from_axis_angle
+
+        return rotation(from_axis_angle(np.eye(3)[plane[2]], number("angle", angle)))
+
+    def _spin(self, value: Any) -> FloatArray:
+        plane = self._kind.plane
+        if plane is not None and np.isscalar(value):
+            return number("angular velocity", value) * np.eye(3)[plane[2]]
+        return vector("angular velocity", value)
+
+    def _require_in_plane(self, what: str, body: Body) -> None:
+        plane = body.kind.plane
+        if plane is None:
+            return
+        k = plane[2]
+        place = body.placement
+        axis, omega = place.rotation[:, k].tolist(), place.omega.tolist()
+        axis[k] -= 1.0
+        omega[k] = 0.0
+        parts = {
+            "a velocity of {:g} across it": float(place.velocity[k]),
+            "axes turned out of it by {:g}": max(map(abs, axis)),
+            "an angular velocity of {:g} in it": max(map(abs, omega)),
+        }
+        for found, off in parts.items():
+            if abs(off) > IN_PLANE:
+                raise InputError(
+                    what,
+                    found=found.format(off),
+                    expected=f"a body that moves in the plane {body.kind.name}",
+                    advice="Leave plane= out for motion in space.",
+                )
+
+    def _body_of(self, what: str, handle: Any) -> Body | None:
+        """The body of a handle; None for the ground."""
+        if isinstance(handle, str):
+            if handle == "ground":
+                return None
+            if handle in self._bodies:
+                return self._bodies[handle]
+            raise UnknownNameError(f"{what}, body", handle, ["ground", *self._bodies])
+        if not isinstance(handle, BodyHandle):
+            raise InputError(
+                what, found=shown(handle), expected="a body of the mechanism, or its name"
+            )
+        if handle.owner is not self:
+            raise InputError(
+                what,
+                found=f"body {handle.name!r} of another mechanism",
+                expected="bodies of this one",
+            )
+        return None if handle.name == "ground" else self._bodies[handle.name]
+
+    def _bodies_of(self, what: str, handles: Any) -> list[Body]:
+        if isinstance(handles, BodyHandle | str):
+            handles = [handles]
+        if not isinstance(handles, Sequence):
+            raise InputError(what, found=shown(handles), expected="a list of bodies")
+        bodies = [self._body_of(what, h) for h in handles]
+        if not bodies or any(b is None for b in bodies):
+            raise InputError(
+                what,
+                found="the ground among its bodies" if bodies else "no bodies",
+                expected="bodies that move; the ground does not",
+            )
+        return [b for b in bodies if b is not None]
+
+    def _require_pair(self, what: str, a: Any, b: Any) -> None:
+        first, second = self._body_of(what, a), self._body_of(what, b)
+        if first is second:
+            name = "the ground" if first is None else repr(first.name)
+            raise InputError(what, found=f"{name} on both sides", expected="two different bodies")
+        for body in (first, second):
+            if body is not None and body.kind is SCALAR:
+                raise InputError(
+                    what,
+                    found=f"the coordinate {body.name!r}",
+                    expected="a body",
+                    advice="Tie coordinates by m.constraint.",
+                )
+
+    def _require_planar(self, what: str, kind: JointKind, markers: Sequence[Marker]) -> None:
+        """Refuse a joint whose axis would hold all of a planar body, or that has no use there."""
+        plane = self._kind.plane
+        if plane is None or kind.plane == "any":
+            return
+        if kind.plane == "never":
+            raise InputError(
+                what,
+                found=f"a planar mechanism, in {self._kind.name}",
+                expected="a mechanism in space",
+                advice="Leave plane= out, or take a joint that exists in a plane.",
+            )
+        normal = [abs(abs(marker.axes[plane[2], 2]) - 1.0) < IN_PLANE for marker in markers]
+        if all(normal) if kind.plane == "normal" else not any(normal):
+            return
+        letter = "xyz"[plane[2]]
+        raise InputError(
+            f"axis of {what}",
+            found=f"a direction in the plane {self._kind.name}"
+            if kind.plane == "normal"
+            else f"{letter}, the normal of the plane {self._kind.name}",
+            expected=f"its normal, {letter}" if kind.plane == "normal" else "a direction in it",
+        )
+
+    def _require_within(self, what: str, given: FloatArray) -> None:
+        """Refuse a constant force across the plane, which nothing would show."""
+        plane = self._kind.plane
+        if plane is not None and abs(given[plane[2]]) > IN_PLANE:
+            raise InputError(
+                what,
+                found=f"{given[plane[2]]:g} along {'xyz'[plane[2]]}, across the plane",
+                expected=f"a vector in the plane {self._kind.name}",
+                advice="Leave plane= out to see what joints carry across it.",
+            )
+
+    def _require_connected(self) -> None:
+        if not self._bodies:
+            raise InputError(
+                "mechanism", found="no bodies", expected="at least one", advice="Add one by m.body."
+            )
+        touched = {i for j in self._joints.values() for i in j.bodies}
+        touched |= {i for e in self._forces for i in e.bodies}
+        for body in self._bodies.values():
+            if body.index not in touched and body.name not in self._free:
+                raise InputError(
+                    f"body {body.name!r}",
+                    found="no joint or force on it",
+                    expected="a connection to the rest of the mechanism",
+                    advice="free=True says that it is meant to move by itself.",
+                )
+
+    def _placement_of(self, body: Body | None) -> Placement:
+        return Placement.at_rest(np.zeros(3), np.eye(3)) if body is None else body.placement
+
+    def _frame_of(self, what: str, handle: BodyHandle | MarkerHandle) -> Placement:
+        if isinstance(handle, MarkerHandle):
+            place = self._placement_of(self._body_of(what, handle.body))
+            axes = np.eye(3) if handle.axes is None else handle.axes
+            return Placement.at_rest(place.point(handle.at), place.rotation @ axes)
+        return self._placement_of(self._body_of(what, handle))
+
+    def _markers(
+        self,
+        what: str,
+        a: Any,
+        b: Any,
+        at: Any,
+        *,
+        axis: Any = None,
+        axis_b: Any = None,
+        reference: Any = None,
+        kind: JointKind | None = None,
+    ) -> tuple[Marker, Marker, Layout]:
+        """The two markers of a joint, and how their numbers are laid out."""
+        bodies = (self._body_of(what, a), self._body_of(what, b))
+        points = self._points(what, (a, b), at)
+        z = None if axis is None else direction(f"axis of {what}", self.in_space(axis))
+        given = [isinstance(x, MarkerHandle) and x.axes is not None for x in points]
+        if kind is not None and kind.axis and z is None and not all(given):
+            raise InputError(
+                what, found="no axis", expected="axis=, a direction in the world or 'x', 'y', 'z'"
+            )
+        x = None
+        if reference is not None:
+            x = direction(f"reference of {what}", self.in_space(reference))
+        second = z
+        if axis_b is not None:
+            second = direction(f"second axis of {what}", self.in_space(axis_b))
+        layout = layout_of(what, self._kind, (z, second))
+        if len(set(layout.normal)) > 1 and not (kind and kind.crossed):
+            raise InputError(
+                f"axes of {what}",
+                found="one in the plane and one across it",
+                expected="both alike in a planar mechanism",
+            )
+        markers = []
+        try:
+            alike = len(set(layout.normal)) == 1
+            across = _common_normal(z, second) if x is None and axis_b is not None and alike else x
+            frames = [marker_axes(self._kind, s, across) for s in (z, second)]
+        except InputError as error:
+            raise error.about(what) from None
+        for body, where, axes in zip(bodies, points, frames, strict=True):
+            place = self._placement_of(body)
+            center = np.zeros(3) if body is None else body.inertia.center
+            if isinstance(where, MarkerHandle):
+                local = where.at
+                own = where.axes if where.axes is not None else place.rotation.T @ axes
+            else:
+                local, own = place.local_point(where), place.rotation.T @ axes
+            markers.append(Marker(-1 if body is None else body.index, local - center, own))
+        return markers[0], markers[1], layout
+
+    def _points(self, what: str, handles: tuple[Any, Any], at: Any) -> tuple[Any, Any]:
+        """One place for each body: world points, or markers."""
+        if isinstance(at, MarkerHandle):
+            return self._points(what, handles, (at, at))
+        if not isinstance(at, Sequence | np.ndarray) or isinstance(at, str):
+            raise InputError(
+                f"point of {what}", found=shown(at), expected="a point, a marker or a pair of these"
+            )
+        if not _is_pair(at):
+            world = vector(f"point of {what}", self.in_space(at))
+            return world, world
+        places: list[Any] = []
+        for handle, where in zip(handles, at, strict=True):
+            if isinstance(where, MarkerHandle):
+                own, wanted = self._body_of(what, where.body), self._body_of(what, handle)
+                if own is not wanted:
+                    # A marker of the other body as placed: the same world point.
+                    place = self._placement_of(own)
+                    places.append(place.point(where.at))
+                else:
+                    places.append(where)
+            else:
+                places.append(vector(f"point of {what}", self.in_space(where)))
+        return places[0], places[1]
+
+    def _world_points(self, what: str, a: Any, b: Any, at: Any) -> tuple[FloatArray, FloatArray]:
+        points = []
+        for where in self._points(what, (a, b), at):
+            if isinstance(where, MarkerHandle):
+                points.append(
+                    self._placement_of(self._body_of("marker", where.body)).point(where.at)
+                )
+            else:
+                points.append(where)
+        return points[0], points[1]
+
+    def _length(self, what: str, a: Any, b: Any, at: Any) -> float:
+        """The length between two points as placed."""
+        P, Q = self._world_points(what, a, b, (0.0, 0.0, 0.0) if at is None else at)
+        length = float(np.linalg.norm(Q - P))
+        if length == 0.0:
+            raise InputError(
+                f"points of {what}",
+                found=f"both at {tuple(P.tolist())}",
+                expected="two points apart, since the line between them is its direction",
+                advice="Give at= a pair of points, one for each body.",
+            )
+        return length
+
+    def _normal_axis(self, axis: Any) -> Any:
+        """The plane's normal where no axis is given."""
+        if self._kind.plane is None or axis is not None:
+            return axis
+        return np.eye(3)[self._kind.plane[2]]
+
+    def _add_joint(
+        self,
+        name: str,
+        kind: JointKind,
+        a: Marker,
+        b: Marker,
+        layout: Layout,
+        values: Mapping[str, np.ndarray],
+    ) -> None:
+        joint, elements = self._joint(name, kind, a, b, layout, values)
+        self._constraints += elements
+        self._joints[name] = joint
+        self._accept("joint", name)
+
+    def _joint(
+        self,
+        name: str,
+        kind: JointKind,
+        a: Marker,
+        b: Marker,
+        layout: Layout,
+        values: Mapping[str, np.ndarray],
+    ) -> tuple[Joint, list[Element]]:
+        """A joint, and its equations."""
+        bodies = (a.body, b.body)
+        kinds = tuple(GROUND if i < 0 else self._kind for i in bodies)
+        numbers = {**layout.numbers(a, b), **values}
+        elements = []
+        both = kind.position is not None and kind.velocity is not None
+        for level, equations in (("position", kind.position), ("velocity", kind.velocity)):
+            if equations is None:
+                continue
+            element = f"{name}.rolling" if both and level == "velocity" else name
+            key = (kind.name, level, kinds, layout, *((kind.variant,) if kind.variant else ()))
+            law = self._laws.get(key)
+            if law is None:
+                shapes = {number: np.shape(value) for number, value in numbers.items()}
+                what, function = f"{kind.name} joint", _of_frames(layout, equations)
+                law = self._laws[key] = Law(key, what, kinds, shapes, level, function)
+            elements.append(Element(element, law, bodies, numbers))
+        names = tuple(element.name for element in elements)
+        return Joint(name, kind, bodies, a, b, layout, names, values), elements
+
+    # --- teeth ------------------------------------------------------------------------------------
+
+    def _toothed_pair(
+        self, what: str, a: Any, b: Any, at: Any, angle: Any, *, given: bool
+    ) -> Toothed:
+        """What was said of teeth, checked."""
+        if angle is not None:
+            angle = number(f"pressure_angle of {what}", angle)
+            if not 0.0 <= angle < 0.5 * np.pi:
+                raise InputError(
+                    f"pressure_angle of {what}",
+                    found=f"{angle:g}",
+                    expected="radians from 0 to less than π/2, or None for rates alone",
+                )
+        if at is None:
+            return Toothed(angle, None, None, given)
+        first, second = self._world_points(what, a, b, at)
+        if _is_pair(at):
+            return Toothed(angle, None, (first, second), given)
+        return Toothed(angle, first, None, given)
+
+    def _with_teeth(self) -> tuple[tuple[Element, ...], dict[str, Joint], tuple[Element, ...]]:
+        """Constraints and joints with the equations of teeth where wheels mesh, and their teeth."""
+        constraints = {element.name: element for element in self._constraints}
+        joints, teeth = dict(self._joints), []
+        for name, toothed in self._toothed.items():
+            if toothed.pressure_angle is None:
+                continue
+            try:
+                mesh = self._mesh(joints[name], toothed)
+            except InputError:
+                if toothed.given:
+                    raise
+                continue
+            joint = joints[name]
+            assert joint.a is not None
+            assert joint.b is not None
+            assert joint.layout is not None
+            a, b = self._moved(joint.a, mesh.a), self._moved(joint.b, mesh.b)
+            joints[name], (element,) = self._joint(
+                name, mesh.kind, a, b, joint.layout, joint.numbers
+            )
+            constraints[name] = element
+            teeth.append(teeth_element(joints[name], element, toothed.pressure_angle, mesh.normal))
+        return tuple(constraints.values()), joints, tuple(teeth)
+
+    def _mesh(self, joint: Joint, toothed: Toothed) -> Mesh:
+        """Where the teeth of a joint meet, or an error that says why they do not."""
+        assert joint.kind is not None
+        what = f"{joint.kind.name} joint {joint.name!r}"
+        a, b = self._wheel(joint, joint.a), self._wheel(joint, joint.b)
+        if toothed.centers is not None:
+            a = replace(a, points=(toothed.centers[0],))
+            b = replace(b, points=(toothed.centers[1],))
+        r = {name: float(value) for name, value in joint.numbers.items()}
+        if joint.kind.name == "gear":
+            return gear(what, a, b, (r["radius_a"], r["radius_b"]), toothed.pitch)
+        pitch = toothed.pitch if toothed.centers is None else toothed.centers[1]
+        return rack(what, a, b, r["radius"], pitch)
+
+    def _wheel(self, joint: Joint, marker: Marker | None) -> Wheel:
+        """One side of a mesh as placed, with the lines that may be its axis."""
+        assert marker is not None
+        body = None if marker.body < 0 else list(self._bodies.values())[marker.body]
+        place = self._placement_of(body)
+        axis = place.rotation @ marker.axes[:, 2]
+        center = np.zeros(3) if body is None else body.inertia.center
+        points = []
+        for other in self._joints.values():
+            if other.name == joint.name or other.kind is None or other.kind.name not in BEARINGS:
+                continue
+            for m in (other.a, other.b):
+                if m is None or m.body != marker.body:
+                    continue
+                along = place.rotation @ m.axes[:, 2]
+                if np.linalg.norm(np.cross(along, axis)) < IN_PLANE:
+                    points.append(place.point(center + m.arm))
+        middle = place.point(center)
+        name = "ground" if body is None else body.name
+        return Wheel(name, axis, (*points, place.position, middle), middle, body is None)
+
+    def _moved(self, marker: Marker, point: FloatArray) -> Marker:
+        """A marker at another point of the world, as placed."""
+        body = None if marker.body < 0 else list(self._bodies.values())[marker.body]
+        center = np.zeros(3) if body is None else body.inertia.center
+        return replace(marker, arm=self._placement_of(body).local_point(point) - center)
+
+    # --- forces -----------------------------------------------------------------------------------
+
+    def _between(
+        self,
+        kind: str,
+        name: str,
+        a: BodyHandle | str,
+        b: BodyHandle | str,
+        law: Applied,
+        values: Mapping[str, Any],
+        *,
+        own: Callable[..., Any] | None,
+        **where: Any,
+    ) -> None:
+        """Add a force element between two markers."""
+        self._new_name("force", name)
+        what = f"{kind} {name!r}"
+        self._require_pair(what, a, b)
+        checked = {
+            key: value
+            if isinstance(value, np.ndarray)
+            else np.asarray(number(f"{key} of {what}", value))
+            for key, value in values.items()
+        }
+        ma, mb, layout = self._markers(
+            what, a, b, where.get("at", (0.0, 0.0, 0.0)), axis=where.get("axis")
+        )
+        kinds = tuple(GROUND if m.body < 0 else self._kind for m in (ma, mb))
+        numbers = {**layout.numbers(ma, mb), **checked}
+
+        def function(poses: Any, data: Any) -> Any:
+            frames = [
+                layout.frame(pose, data, side) for pose, side in zip(poses, "ab", strict=True)
+            ]
+            return between(kinds, frames[0], frames[1], law, data)
+
+        key = (kind, kinds, layout, *(() if own is None else (name,)))
+        shapes = {k: np.shape(x) for k, x in numbers.items()}
+        self._forces.append(
+            Element(
+                name, Law(key, kind, kinds, shapes, "force", function), (ma.body, mb.body), numbers
+            )
+        )
+        self._accept("force", name)
+
+    def _joint_coordinates(self) -> list[str]:
+        """Names of all joint coordinates."""
+        return [
+            f"{joint.name}.{coordinate}"
+            for joint in self._joints.values()
+            if joint.kind is not None
+            for coordinate in joint.kind.coordinates
+        ]
+
+    def _element_of(self, joint: Joint) -> Element:
+        return next(e for e in self._constraints if e.name == joint.elements[0])
+
+
+def _is_pair(at: Any) -> bool:
+    """Whether a place is one for each body."""
+    listed = isinstance(at, Sequence) and not isinstance(at, str)
+    return listed and len(at) == 2 and not all(np.isscalar(x) for x in at)
+
+
+def _of_frames(layout: Layout, equations: Any) -> Callable[..., Any]:
+    def function(poses: Any, data: Any) -> Any:
+        a, b = (layout.frame(pose, data, side) for pose, side in zip(poses, "ab", strict=True))
+        return equations(a, b, data)
+
+    return function
+
+
+def _common_normal(z: FloatArray | None, other: FloatArray | None) -> FloatArray | None:
+    """A direction across both axes, from which angles count alike; None if they are parallel."""
+    if z is None or other is None:
+        return None
+    normal = np.cross(z, other)
+    length = float(np.linalg.norm(normal))
+    return normal / length if length > 1e-9 else None
+
+
+def checked_numbers(
+    what: str, names: Sequence[str], given: Mapping[str, Any]
+) -> dict[str, np.ndarray]:
+    """The numbers a kind of joint is described by, all of them and no others."""
+    for name in given:
+        if name not in names:
+            raise UnknownNameError(f"{what}, argument", name, [*names, *WHERE])
+    result = {}
+    for name in names:
+        if name not in given:
+            raise InputError(what, found=f"no {name}", expected=f"{name}=, a number")
+        value = number(f"{name} of {what}", given[name])
+        if name in ("length", "radius") and not value > 0.0:
+            raise InputError(f"{name} of {what}", found=f"{value:g}", expected="a positive number")
+        if name in ("radius_a", "radius_b") and value == 0.0:
+            raise InputError(
+                f"{name} of {what}", found="0", expected="a radius, negative for a ring gear"
+            )
+        result[name] = np.asarray(value)
+    return result

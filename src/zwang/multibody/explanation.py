@@ -1,0 +1,240 @@
+"""The diagnosis of a mechanism told by its joints: loops, redundant equations, motions, conflicts.
+
+Ranks are those of `zwang.explain`. For a set of joints alone, with A_s their rows at the velocities
+of the bodies they join, equations beyond rank A_s are redundant among them, and n_s − rank A_s
+freedoms are left, less those of the whole set as one body where the ground is not part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from zwang.diagnosis.explanation import LISTED_IN_REPORT, Explanation, counted
+from zwang.diagnosis.wording import listing, number, shortened
+from zwang.linalg.rank import DEFAULT_TOLERANCES, equilibrate
+from zwang.multibody.frozen import Parts
+from zwang.multibody.graph import loops
+from zwang.multibody.motion_words import body_motion, joint_rates, moving_bodies
+from zwang.multibody.unknown_tooth_forces import UNTOLD, untold_joints
+from zwang.terms import EquationTerms, FloatArray
+
+__all__ = ["JointSet", "MechanismExplanation", "explained", "in_bodies", "joined", "motions"]
+
+#: Joint rates below this, relative to the largest, are rounding.
+NOISE = 1e-9
+#: Rates of joints in a motion whose largest velocity is about 1 below this are rest.
+STILL = 1e-6
+
+
+@dataclass(frozen=True)
+class JointSet:
+    """Some joints by themselves: a loop, or joints whose equations depend on each other.
+
+    Attributes
+    ----------
+    joints : names.
+    freedoms : motions that they leave their bodies against each other.
+    redundancy : how many of their equations follow from the others.
+    loop : whether they follow each other round.
+    """
+
+    joints: tuple[str, ...]
+    freedoms: int
+    redundancy: int
+    loop: bool
+
+    def __str__(self) -> str:
+        verb = "is" if self.redundancy == 1 else "are"
+        redundant = counted(self.redundancy, "equation") if self.redundancy else "no equations"
+        if not self.loop:
+            return f"{redundant} among {shortened(self.joints)} {verb} redundant"
+        left = counted(self.freedoms, "freedom") if self.freedoms else "no freedom"
+        return (
+            f"the loop of joints {shortened(self.joints)} leaves {left}; "
+            f"{redundant} among these {verb} redundant"
+        )
+
+
+@dataclass(frozen=True)
+class MechanismExplanation(Explanation):
+    """The diagnosis of a mechanism at a state.
+
+    Attributes
+    ----------
+    bodies : their names.
+    joints : names of joints, with drivers and constraints of the user's.
+    loops : a basis of the loops of joints.
+    dependent_joints : joints and constraints whose equations depend on each other.
+    motions : the freedoms in words of joints, or of bodies.
+    undetermined_motions : motions with neither mass nor constraint, in words.
+    conflicts : groups of joints, drivers and constraints that contradict each other.
+    """
+
+    bodies: tuple[str, ...] = ()
+    joints: tuple[str, ...] = ()
+    loops: tuple[JointSet, ...] = ()
+    dependent_joints: tuple[JointSet, ...] = ()
+    motions: tuple[str, ...] = ()
+    undetermined_motions: tuple[str, ...] = ()
+    conflicts: tuple[tuple[str, ...], ...] = ()
+
+    def _head(self) -> str:
+        bodies = "1 body" if len(self.bodies) == 1 else f"{len(self.bodies)} bodies"
+        return (
+            f"{bodies}, {counted(len(self.joints), 'joint')}: {self.coordinate_count} velocities, "
+            f"{counted(self.constraint_count, 'equation')} of rank {self.ranks['A']}, "
+            f"{counted(self.degrees_of_freedom, 'degree')} of freedom."
+        )
+
+    def freedom(self, index: int) -> str:
+        """One of the freedoms in words."""
+        return self.motions[index]
+
+    def _about_rows(self) -> list[str]:
+        if not self.constraint_count:
+            return []
+        sets = [s for s in self.loops if s.redundancy]
+        told = {frozenset(s.joints) for s in sets}
+        sets += [s for s in self.dependent_joints if frozenset(s.joints) not in told]
+        plain = [s for s in self.loops if not s.redundancy]
+        lines = [] if self.redundancy else ["No equation is redundant."]
+        lines += [f"{_sentence(str(s))}." for s in (*sets, *plain)[:LISTED_IN_REPORT]]
+        more = len(sets) + len(plain) - LISTED_IN_REPORT
+        if more > 0:
+            lines.append(f"… and {more} more loops and groups")
+        return lines
+
+    def _about_contradictions(self) -> list[str]:
+        if not self.contradictions:
+            return []
+        return [f"{_sentence(listing(names))} contradict each other." for names in self.conflicts]
+
+    def _about_motion(self) -> list[str]:
+        lines = []
+        if not self.unique:
+            said = "; ".join(self.undetermined_motions)
+            lines.append(f"The acceleration is not unique. Neither mass nor constraint: {said}.")
+        if self.redundancy:
+            lines.append("Not all reactions are determinate; passport() tells which are.")
+        return lines
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
+
+
+def explained(
+    parts: Parts, q: FloatArray, terms: EquationTerms, found: Explanation
+) -> MechanismExplanation:
+    """A diagnosis in words of the mechanism's joints and bodies."""
+    system = _Sets(parts, terms)
+    names = [parts.owner(name.split("[")[0]) for name in found.names]
+    groups = [tuple(dict.fromkeys(names[i] for i in g.rows)) for g in found.dependent_groups]
+    conflicts = [
+        tuple(dict.fromkeys(parts.described(names[i]) for i in c.rows))
+        for c in found.contradictions or ()
+    ]
+    facts = {f.name: getattr(found, f.name) for f in fields(Explanation)}
+    facts["notes"] = (*found.notes, *(f"{j.name} {UNTOLD}" for j in untold_joints(parts)))
+    facts["freedoms"], said = motions(parts, q, found.freedoms)
+    acting = [j for j in parts.joints.values() if j.name in system.rows]
+    return MechanismExplanation(
+        **facts,
+        bodies=tuple(b.name for b in parts.bodies),
+        joints=tuple(j.name for j in acting),
+        loops=tuple(system.of(loop, loop=True) for loop in loops(acting)),
+        dependent_joints=tuple(system.of(group, loop=False) for group in joined(groups)),
+        motions=tuple(said),
+        undetermined_motions=tuple(in_bodies(parts, q, d) for d in found.undetermined.T),
+        conflicts=tuple(dict.fromkeys(conflicts)),
+    )
+
+
+def joined(groups: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Groups that share a joint as one, in the order in which they come."""
+    result: list[tuple[str, ...]] = []
+    for group in groups:
+        meeting = [other for other in result if set(other) & set(group)]
+        result = [other for other in result if other not in meeting]
+        result.append(tuple(dict.fromkeys(x for part in (*meeting, group) for x in part)))
+    return result
+
+
+class _Sets:
+    """Ranks of some joints by themselves."""
+
+    def __init__(self, parts: Parts, terms: EquationTerms) -> None:
+        self.parts, self.A = parts, terms.constraint_matrix
+        self.d, _ = equilibrate(terms.mass_matrix, self.A)
+        self.rows: dict[str, list[int]] = {}
+        for i, name in enumerate(terms.names):
+            self.rows.setdefault(name.split("[")[0], []).append(i)
+
+    def of(self, joints: tuple[str, ...], *, loop: bool) -> JointSet:
+        """Freedoms and redundant equations of some joints."""
+        members = [self.parts.joints[name] for name in joints]
+        rows = [i for j in members for i in self.rows.get(j.name, ())]
+        bodies = sorted({b for j in members for b in j.bodies})
+        _, starts = self.parts.places
+        columns = [k for b in bodies if b >= 0 for k in range(starts[b], starts[b + 1])]
+        A = self.A[np.ix_(rows, columns)] * self.d[columns]
+        lengths = np.linalg.norm(A, axis=1, keepdims=True)
+        A = np.divide(A, lengths, out=np.zeros_like(A), where=lengths > 0.0)
+        rank = int(np.linalg.matrix_rank(A, tol=DEFAULT_TOLERANCES.rank)) if A.size else 0
+        rigid = 0 if -1 in bodies else {3: 3, 6: 6}.get(self.parts.kind.nv, 0)
+        return JointSet(joints, max(0, len(columns) - rank - rigid), len(rows) - rank, loop)
+
+
+def motions(parts: Parts, q: FloatArray, freedoms: FloatArray) -> tuple[FloatArray, list[str]]:
+    """The freedoms, each led by one joint where joints tell them apart, and in words."""
+    joints = joint_rates(parts, q)
+    rates = joints.times(freedoms)
+    if rates.size:
+        freedoms, rates = _led(freedoms, rates)
+    said = [
+        _in_joints(joints.names, rate) or in_bodies(parts, q, d)
+        for d, rate in zip(freedoms.T, rates.T, strict=True)
+    ]
+    return freedoms, said
+
+
+def in_bodies(parts: Parts, q: FloatArray, d: FloatArray) -> str:
+    """A motion in words of the bodies that take part in it."""
+    return shortened([body_motion(parts, b, q, d) for b in moving_bodies(parts, d)])
+
+
+def _led(freedoms: FloatArray, rates: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Another basis: each motion has one joint's rate 1 that is 0 in the others (Gauss–Jordan)."""
+    freedoms, rates = freedoms.copy(), rates.copy()
+    done = 0
+    limit = NOISE * np.abs(rates).max(initial=0.0)
+    for row in range(len(rates)):
+        if done == freedoms.shape[1]:
+            break
+        k = done + int(np.argmax(np.abs(rates[row, done:])))
+        if not abs(rates[row, k]) > max(limit, STILL):
+            continue
+        pivot = rates[row, k]
+        for x in (freedoms, rates):
+            x[:, [done, k]] = x[:, [k, done]]
+            x[:, done] /= pivot
+        factors = rates[row].copy()
+        factors[done] = 0.0
+        freedoms -= np.outer(freedoms[:, done], factors)
+        rates -= np.outer(rates[:, done], factors)
+        done += 1
+    return freedoms, rates
+
+
+def _in_joints(channels: Sequence[str], rates: FloatArray) -> str:
+    """``pin.angle changes at 1, elbow.angle at −1/2``; empty where no joint moves."""
+    largest = np.abs(rates).max(initial=0.0)
+    moving = np.flatnonzero(np.abs(rates) > NOISE * largest).tolist() if largest > STILL else []
+    if not moving:
+        return ""
+    first, *others = (f"{channels[i]} {{}} {number(float(rates[i]))}" for i in moving)
+    told = [first.format("changes at"), *(text.format("at") for text in others)]
+    return ", ".join(told[:8]) + (f" and {len(told) - 8} more" if len(told) > 8 else "")

@@ -1,0 +1,248 @@
+"""A mechanism as data: bodies, elements, parameters. What a `Mechanism` freezes into."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.errors import InputError
+from zwang.multibody.body import Body
+from zwang.multibody.element import Element, Traced, trace_constraint, trace_force
+from zwang.multibody.inertia import Inertia
+from zwang.multibody.marker import Joint
+from zwang.multibody.pose import GROUND, SCALAR, Kind
+
+if TYPE_CHECKING:
+    from zwang.multibody.forces.friction import JointFriction
+
+__all__ = ["Parts", "require_inertia"]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """All of a mechanism, in the order in which it was described.
+
+    Attributes
+    ----------
+    kind : what its bodies move in.
+    bodies : without the ground.
+    constraints, forces : elements.
+    friction : elements whose force depends on the reaction of a constraint element.
+    joints : name → joint, for reactions, joint coordinates and drawings.
+    parameters : the user's, name → value.
+    gravity : acceleration [m/s²], shape (3,).
+    teeth : elements that push apart the wheels of a constraint element, by its reaction.
+    """
+
+    kind: Kind
+    bodies: tuple[Body, ...]
+    constraints: tuple[Element, ...]
+    forces: tuple[Element, ...]
+    friction: tuple[Element, ...]
+    joints: Mapping[str, Joint]
+    parameters: Mapping[str, np.ndarray]
+    gravity: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    teeth: tuple[Element, ...] = ()
+
+    @property
+    def elements(self) -> tuple[Element, ...]:
+        """Constraints, forces, friction and teeth."""
+        return self.constraints + self.forces + self.friction + self.teeth
+
+    @cached_property
+    def all_parameters(self) -> dict[str, np.ndarray]:
+        """The user's parameters, gravity, then the numbers of bodies and elements by name."""
+        values = dict(self.parameters)
+        values["gravity"] = self.gravity
+        for body in self.bodies:
+            values[f"{body.name}.mass"] = np.array(body.inertia.mass)
+            if body.kind.plane is not None:
+                k = body.kind.plane[2]
+                values[f"{body.name}.inertia"] = np.array(body.inertia.tensor[k, k])
+            elif body.kind is not SCALAR:
+                # A diagonal tensor stays one: its zeros are not carried along.
+                J = body.inertia.tensor
+                diagonal = np.diag(J)
+                values[f"{body.name}.inertia"] = (
+                    diagonal.copy() if np.array_equal(J, np.diag(diagonal)) else J
+                )
+        for element in self.elements:
+            for number, value in element.numbers.items():
+                values[f"{element.name}.{number}"] = np.asarray(value, dtype=float)
+        return values
+
+    @cached_property
+    def defaults(self) -> np.ndarray:
+        """Default values of all parameters as one flat array p."""
+        return np.concatenate([np.zeros(0), *(x.ravel() for x in self.all_parameters.values())])
+
+    @cached_property
+    def traced(self) -> dict[Any, Traced]:
+        """Law key → its traced function; one for all elements of a kind."""
+        found: dict[Any, Traced] = {}
+        for element in self.constraints + self.forces:
+            key = element.law.key
+            if key not in found:
+                trace = trace_force if element.law.level == "force" else trace_constraint
+                found[key] = trace(element.law, element.name, self.parameters)
+        return found
+
+    @cached_property
+    def frictions(self) -> list[JointFriction]:
+        """Laws of reactions that the motion depends on, one function for all joints of a kind.
+
+        Friction in the joints that act, and the forces by which teeth push their wheels apart
+        where that changes friction, or moves the wheels.
+        """
+        from zwang.multibody.forces.friction import joint_frictions
+
+        friction = joint_frictions(self)
+        return friction + self.tooth_laws if friction or self.teeth_act_on_motion else []
+
+    @cached_property
+    def tooth_laws(self) -> list[JointFriction]:
+        """The forces by which teeth push their wheels apart, in the joints that act."""
+        if not self.teeth:
+            return []
+        from zwang.multibody.forces.teeth import tooth_laws
+
+        return tooth_laws(self)
+
+    @cached_property
+    def teeth_act_on_motion(self) -> bool:
+        """Whether bearings let teeth push their wheels apart."""
+        from zwang.multibody.forces.teeth import acts_on_motion
+
+        return bool(self.tooth_laws) and acts_on_motion(self)
+
+    @property
+    def workless(self) -> list[JointFriction]:
+        """Laws of reactions that no motion depends on, for reactions alone."""
+        return [] if self.frictions else self.tooth_laws
+
+    @cached_property
+    def row_starts(self) -> list[int]:
+        """Where the rows of each constraint begin, and their number at the end."""
+        starts = [0]
+        for element in self.constraints:
+            starts.append(starts[-1] + self.traced[element.law.key].rows)
+        return starts
+
+    @property
+    def unknowns(self) -> int:
+        """Velocities and constraint rows together: the size of the equations of motion."""
+        return len(self.velocities) + self.row_starts[-1]
+
+    @cached_property
+    def is_forest(self) -> bool:
+        """Whether joints close no loop and nothing else constrains: all rows are independent."""
+        if any(joint.kind is None for joint in self.joints.values()):
+            return False
+        names = {name for joint in self.joints.values() for name in joint.elements}
+        acting = {element.name for element in self.constraints}
+        root = list(range(len(self.bodies) + 1))  # the ground is the last
+
+        def find(i: int) -> int:
+            while root[i] != i:
+                root[i] = root[root[i]]
+                i = root[i]
+            return i
+
+        for joint in self.joints.values():
+            if not acting & set(joint.elements):
+                continue
+            a, b = (find(i) for i in joint.bodies)
+            if a == b:
+                return False
+            root[a] = b
+        return acting <= names
+
+    @cached_property
+    def slots(self) -> dict[str, tuple[int, int]]:
+        """Parameter name → its place in p."""
+        result, start = {}, 0
+        for name, value in self.all_parameters.items():
+            result[name] = (start, start + value.size)
+            start += value.size
+        return result
+
+    @cached_property
+    def places(self) -> tuple[list[int], list[int]]:
+        """Where the coordinates and the velocities of each body begin."""
+        q, v = [0], [0]
+        for body in self.bodies:
+            q.append(q[-1] + body.kind.nq)
+            v.append(v[-1] + body.kind.nv)
+        return q, v
+
+    @cached_property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of q: ``crank.x``, or the name of a further coordinate alone."""
+        return tuple(_joined(b.name, end) for b in self.bodies for end in b.kind.q)
+
+    @cached_property
+    def velocities(self) -> tuple[str, ...]:
+        """Names of v."""
+        return tuple(_joined(b.name, end) for b in self.bodies for end in b.kind.v)
+
+    @cached_property
+    def start(self) -> tuple[np.ndarray, np.ndarray]:
+        """q and v as placed, not yet assembled."""
+        q = [np.zeros(0), *(b.coordinates() for b in self.bodies)]
+        v = [np.zeros(0), *(b.velocities() for b in self.bodies)]
+        return np.concatenate(q), np.concatenate(v)
+
+    def kind_of(self, index: int) -> Kind:
+        """What a body moves in; −1 is the ground."""
+        return GROUND if index < 0 else self.bodies[index].kind
+
+    @cached_property
+    def owners(self) -> dict[str, str]:
+        """Constraint element → name of its joint."""
+        return {e: joint.name for joint in self.joints.values() for e in joint.elements}
+
+    def owner(self, element: str) -> str:
+        """Name of the joint that a constraint element belongs to."""
+        return self.owners.get(element, element)
+
+    def described(self, name: str) -> str:
+        """``revolute joint pin``, ``driver motor``: a joint or constraint with what it is."""
+        element = next((e for e in self.constraints if self.owner(e.name) == name), None)
+        return name if element is None else f"{element.law.what} {name}"
+
+    def without(self, names: frozenset[str]) -> Parts:
+        """The same without some joints and constraints, and the friction in them.
+
+        Their numbers stay parameters, so that one set of values serves a run in which joints are
+        switched off and on.
+        """
+        left = replace(
+            self,
+            constraints=tuple(e for e in self.constraints if self.owner(e.name) not in names),
+            friction=tuple(e for e in self.friction if e.name.split(".")[0] not in names),
+            teeth=tuple(e for e in self.teeth if e.name.split(".")[0] not in names),
+        )
+        left.__dict__["all_parameters"] = self.all_parameters
+        return left
+
+
+def require_inertia(body: Body, names: Sequence[str], values: Mapping[str, Any]) -> None:
+    """Refuse a mass or inertia given as a parameter that no body can have."""
+    mass = values.get(f"{body.name}.mass", body.inertia.mass)
+    tensor = np.asarray(values.get(f"{body.name}.inertia", body.inertia.tensor), dtype=float)
+    if body.kind.plane is not None and tensor.ndim == 0:
+        moments = np.full(3, 0.5 * float(tensor))
+        moments[body.kind.plane[2]] = float(tensor)
+        tensor = np.diag(moments)
+    try:
+        Inertia(mass, body.inertia.center, tensor)
+    except InputError as error:
+        raise error.about(f"body {body.name!r}, parameter {' and '.join(names)}") from None
+
+
+def _joined(name: str, ending: str) -> str:
+    return f"{name}.{ending}" if ending else name

@@ -1,0 +1,60 @@
+"""Universal and constant-velocity joints, and links."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zwang.multibody.joints.kind import JointKind
+from zwang.multibody.joints.primitives import coincident, distance, perpendicular
+from zwang.multibody.pose import Frame
+
+__all__ = [
+    "CONSTANT_VELOCITY",
+    "REVOLUTE_SPHERICAL_LINK",
+    "SPHERICAL_LINK",
+    "UNIVERSAL",
+]
+
+
+def _bend_of_cross(a: Frame, b: Frame, _: Any) -> list[Any]:
+    """Sine, cosine and rate of the turn of the cross against the first body, about x of a."""
+    return [a.z @ b.y, a.y @ b.y, a.x @ (b.angular_velocity - a.angular_velocity)]
+
+
+def _bend_on_cross(a: Frame, b: Frame, _: Any) -> list[Any]:
+    """Sine, cosine and rate of the turn of the second body against the cross, about y of b."""
+    return [a.x @ b.z, a.x @ b.x, b.y @ (b.angular_velocity - a.angular_velocity)]
+
+
+#: The cross of a universal joint: its arms are x of the first marker and y of the second, about
+#: which the bodies turn against it; the relative angular velocity is α̇ x_a + β̇ y_b.
+UNIVERSAL = JointKind(
+    "universal",
+    lambda a, b, _: [*coincident(a.origin, b.origin), *perpendicular(a.x, b.y)],
+    coordinates={"angle_a": _bend_of_cross, "angle_b": _bend_on_cross},
+)
+
+#: Both shafts turn alike however the joint is bent: y_a·x_b = x_a·y_b.
+CONSTANT_VELOCITY = JointKind(
+    "constant_velocity",
+    lambda a, b, _: [*coincident(a.origin, b.origin), a.y @ b.x - a.x @ b.y],
+)
+
+
+SPHERICAL_LINK = JointKind(
+    "spherical_link",
+    lambda a, b, data: distance(a.origin, b.origin, data.length),
+    numbers=("length",),
+    axis=False,
+    plane="any",
+)
+
+#: A massless link with a pin on the first body (axis z) and a ball on the second.
+REVOLUTE_SPHERICAL_LINK = JointKind(
+    "revolute_spherical_link",
+    lambda a, b, data: [
+        *distance(a.origin, b.origin, data.length),
+        *perpendicular(a.z, b.origin - a.origin),
+    ],
+    numbers=("length",),
+)

@@ -1,0 +1,118 @@
+"""Prescribed motions, and ties between joint coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from zwang.multibody.checks import rotation, single, three
+from zwang.multibody.element import Element, Law
+from zwang.multibody.inertia import number
+from zwang.multibody.joints.primitives import distance
+from zwang.multibody.marker import Joint, Layout
+from zwang.multibody.pose import Kind, frame, identity
+from zwang.tracing.trace import call
+
+__all__ = ["coupler_law", "driven_length", "driver_law"]
+
+
+def driver_law(
+    name: str,
+    joint: Joint | None,
+    kinds: tuple[Kind, ...],
+    quantity: str,
+    value: Callable[..., Any],
+    arm: Any = None,
+) -> Law:
+    """The equation that a coordinate has a given value.
+
+    An angle θ is held at f(t) by sin(θ − f) = 0, which knows no full turns and is regular.
+    """
+    what = f"driver {name!r}"
+
+    def given(data: Any) -> Any:
+        return call(what, value, {"t": data.t, "p": data.p})
+
+    def of_joint(poses: Any, data: Any) -> list[Any]:
+        assert joint is not None
+        assert joint.kind is not None
+        assert joint.layout is not None
+        a, b = (joint.layout.frame(pose, data, s) for pose, s in zip(poses, "ab", strict=True))
+        state, wanted = joint.kind.coordinates[quantity](a, b, data), single(what, given(data))
+        if len(state) == 2:  # value and rate
+            return [state[0] - wanted]
+        sine, cosine = state[0], state[1]
+        return [sine * np.cos(wanted) - cosine * np.sin(wanted)]
+
+    def of_position(poses: Any, data: Any) -> list[Any]:
+        wanted = three(what, given(data), None if kinds[0].plane is None else kinds[0].plane[:2])
+        place = poses[0].position + poses[0].rotation @ arm
+        return [place[k] - wanted[k] for k in range(3)]
+
+    def of_orientation(poses: Any, data: Any) -> list[Any]:
+        wanted = rotation(what, given(data))
+        own = frame(poses[0], np.zeros(3), identity())
+        x, y, z = (wanted[:, k] for k in range(3))
+        return [y @ own.z, z @ own.x, x @ own.y]
+
+    functions = {"position": of_position, "orientation": of_orientation}
+    if joint is None:
+        return Law(("drive", name), "driver", kinds, {}, "position", functions[quantity])
+    assert joint.layout is not None
+    shapes = {
+        **joint.layout.shapes,
+        **{k: np.shape(v) for k, v in joint.numbers.items()},
+    }
+    return Law(("drive", name), "driver", kinds, shapes, "position", of_joint)
+
+
+def driven_length(
+    name: str, kinds: tuple[Kind, ...], layout: Layout, length: Callable[..., Any]
+) -> Law:
+    """The equation that two points are apart by a given length."""
+    what = f"spherical_link joint {name!r}"
+
+    def function(poses: Any, data: Any) -> list[Any]:
+        a, b = (layout.frame(pose, data, s) for pose, s in zip(poses, "ab", strict=True))
+        wanted = single(f"length of {what}", call(what, length, {"t": data.t, "p": data.p}))
+        return distance(a.origin, b.origin, wanted)
+
+    return Law(("drive", name), "spherical_link joint", kinds, layout.shapes, "position", function)
+
+
+def coupler_law(
+    name: str, joints: list[tuple[Joint, Element, str]], ratio: float
+) -> tuple[Law, dict[str, Any]]:
+    """Rate of the first coordinate − ratio × rate of the second = 0."""
+    numbers: dict[str, Any] = {"ratio": np.asarray(number(f"ratio of coupler {name!r}", ratio))}
+    for k, (_, element, _) in enumerate(joints):
+        numbers |= {f"{key}_{k}": value for key, value in element.numbers.items()}
+    kinds = tuple(kind for _, element, _ in joints for kind in element.law.kinds)
+
+    def function(poses: Any, data: Any) -> list[Any]:
+        rates = []
+        for k, (joint, element, quantity) in enumerate(joints):
+            assert joint.kind is not None
+            assert joint.layout is not None
+            own = _Own({key: getattr(data, f"{key}_{k}") for key in element.numbers})
+            pair = poses[2 * k : 2 * k + 2]
+            a, b = (joint.layout.frame(pose, own, s) for pose, s in zip(pair, "ab", strict=True))
+            rates.append(joint.kind.coordinates[quantity](a, b, own)[-1])
+        return [rates[0] - data.ratio * rates[1]]
+
+    key = (
+        "coupler",
+        kinds,
+        *((joint.kind.name if joint.kind else "", joint.layout, q) for joint, _, q in joints),
+    )
+    shapes = {key: np.shape(value) for key, value in numbers.items()}
+    return Law(key, "coupler", kinds, shapes, "velocity", function), numbers
+
+
+class _Own:
+    """Numbers of one joint among those of a coupler."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.__dict__.update(values)

@@ -1,0 +1,1 @@
+"""Systems in independent variables, and the way back to all of them."""

@@ -1,0 +1,110 @@
+"""A run in other forms: labelled arrays, an estimate of its error."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.errors import InputError, MissingExtraError
+from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    from zwang.results.run import Run
+
+__all__ = ["ErrorEstimate", "error_estimate", "to_xarray"]
+
+#: The second run of an estimate takes this part of the tolerance, so that its own error is small
+#: beside that of the first.
+TIGHTER = 0.01
+#: Below this rounding takes over from the tolerance, and a tenth must do.
+ROUNDING = 1e-12
+#: Least tolerance of a simulation.
+LEAST = 1e-14
+
+
+@dataclass(frozen=True)
+class ErrorEstimate:
+    """Estimated global error of a run at its saved states.
+
+    Attributes
+    ----------
+    q, v : estimate minus saved state, shapes (nt, nq) and (nt, nv).
+    """
+
+    q: FloatArray
+    v: FloatArray
+
+    @property
+    def worst(self) -> float:
+        """Largest entry, in absolute value."""
+        return float(max(np.abs(self.q).max(initial=0.0), np.abs(self.v).max(initial=0.0)))
+
+
+def error_estimate(run: Run) -> ErrorEstimate:
+    """Difference to a second run at another tolerance."""
+    if run.again is None:
+        raise InputError(
+            "error estimate",
+            found="a run that cannot be made once more",
+            expected="a run of simulate, or zw.load(path, system)",
+        )
+    if run.settings.step > 0.0:
+        raise InputError(
+            "error estimate",
+            found="a run with a fixed step",
+            expected="a run with error control",
+            advice="Compare with a run of half the step.",
+        )
+    # Two rows at one time are the two sides of an event, whose own time has an error: no place to
+    # compare states at. They get the estimate of the row before.
+    times, first, count = np.unique(run.t, return_index=True, return_counts=True)
+    plain = count == 1
+    second = run.again(_other_tolerance(run.settings.tolerance), times[plain])
+    if len(second) < np.count_nonzero(plain):
+        raise InputError(
+            "error estimate",
+            found=f"a second run that {second.status}",
+            expected="one that gets as far as the first",
+        )
+    rows = first[plain]
+    at = np.clip(np.searchsorted(rows, np.arange(len(run.t)), side="right") - 1, 0, None)
+    return ErrorEstimate((second.q - run.q[rows])[at], (second.v - run.v[rows])[at])
+
+
+def _other_tolerance(tolerance: float) -> float:
+    """A hundredth, or a tenth near rounding; ten times as much where no less is possible.
+
+    The difference is then the error of the second run, more than that of the first.
+    """
+    tighter = max(TIGHTER * tolerance, min(0.1 * tolerance, ROUNDING))
+    return tighter if tighter >= LEAST else 10.0 * tolerance
+
+
+def to_xarray(run: Run) -> Any:
+    """The states as an ``xarray.Dataset`` with the names of coordinates and velocities."""
+    try:
+        import xarray as xr
+    except ImportError as error:
+        raise MissingExtraError("run.to_xarray", "xarray", "data") from error
+    channels = {name: ("time", run[name]) for name in run.names}
+    tables = {
+        "settings": run.settings.to_dict(),
+        "parameters": run.parameters,
+        "counts": asdict(run.counts),
+    }
+    attributes = {"status": run.status, "notes": "\n".join(run.notes)}
+    for table, entries in tables.items():
+        attributes |= {f"{table}.{name}": _plain(value) for name, value in entries.items()}
+    return xr.Dataset(channels, coords={"time": run.t}, attrs=attributes)
+
+
+def _plain(value: Any) -> Any:
+    """What both Zarr and netCDF keep as an attribute: a finite number, a list of them, or text."""
+    if isinstance(value, str):
+        return value
+    array = np.asarray(value, dtype=float)
+    if array.ndim > 1 or not np.isfinite(array).all():
+        return str(array.tolist())
+    return array.tolist()

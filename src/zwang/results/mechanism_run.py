@@ -1,0 +1,220 @@
+"""Runs of mechanisms: motion of bodies, coordinates of joints, reactions at their points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.caching import computed_once
+from zwang.errors import InputError, UnknownNameError
+from zwang.multibody.inertia import vector
+from zwang.multibody.pose import SCALAR
+from zwang.multibody.wrench import joint_wrench, pose
+from zwang.results.unwrap import followed
+from zwang.rotation.quaternion import from_rotation_matrix
+from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    from zwang.multibody.body import Body
+    from zwang.multibody.marker import Joint, Marker
+    from zwang.results.run import Run
+
+__all__ = ["BodyMotion", "Reaction", "body_motion", "channel", "mechanism_of", "reaction"]
+
+
+@dataclass(frozen=True)
+class BodyMotion:
+    """Where a body was at the saved times.
+
+    Attributes
+    ----------
+    name : of the body.
+    position, velocity : of its origin, world axes, shape (nt, 3).
+    center : centre of mass, shape (nt, 3).
+    rotation : from body to world axes, shape (nt, 3, 3).
+    angular_velocity : world axes, shape (nt, 3).
+    """
+
+    name: str
+    position: FloatArray
+    velocity: FloatArray
+    center: FloatArray
+    rotation: FloatArray
+    angular_velocity: FloatArray
+
+    @computed_once
+    def quaternion(self) -> FloatArray:
+        """Orientation (w, x, y, z), continuous in time, shape (nt, 4)."""
+        u = np.array([from_rotation_matrix(R) for R in self.rotation]).reshape(-1, 4)
+        turns = np.sign(np.sum(u[1:] * u[:-1], axis=1))
+        turns[turns == 0.0] = 1.0
+        return u * np.concatenate([np.ones(min(1, len(u))), np.cumprod(turns)])[:, None]
+
+    def point(self, local: Any) -> FloatArray:
+        """World positions of a point given in the body's frame, shape (nt, 3)."""
+        return self.position + self.rotation @ vector(f"point of body {self.name!r}", local)
+
+
+@dataclass(frozen=True)
+class Reaction:
+    """What a joint exerts on its second body, at the joint's point on that body.
+
+    Attributes
+    ----------
+    joint : name.
+    force, moment : shape (nt, 3), in the axes asked for; the moment is about `point`.
+    point : in the world, shape (nt, 3).
+    """
+
+    joint: str
+    force: FloatArray
+    moment: FloatArray
+    point: FloatArray
+    _run: Run = field(repr=False)
+
+    @computed_once
+    def determinate(self) -> FloatArray:
+        """Whether force and moment follow from the motion at each saved time, shape (nt,)."""
+        if self._run.system.rows_independent:
+            return np.ones(len(self._run.t), dtype=bool)
+        # Where a joint is switched off there is no force, which is known.
+        return np.array([at.get(self.joint, True) for at in _determinate(self._run)], dtype=bool)
+
+
+def mechanism_of(run: Run) -> Any:
+    """The mechanism's system behind a run."""
+    if not hasattr(run.system, "parts"):
+        raise InputError(
+            "run", found="a system of functions", expected="a mechanism of bodies and joints"
+        )
+    return run.system
+
+
+def body_motion(run: Run, name: str) -> BodyMotion:
+    """Motion of one body."""
+    parts = mechanism_of(run).parts
+    bodies = {b.name: b for b in parts.bodies if b.kind is not SCALAR}
+    if name not in bodies:
+        raise UnknownNameError("body", name, bodies)
+    body = bodies[name]
+    center, R, v, omega = poses(run, body)
+    arm = R @ -body.inertia.center
+    return BodyMotion(name, center + arm, v + np.cross(omega, arm), center, R, omega)
+
+
+def poses(run: Run, body: Body) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Centre of mass, rotation, velocity and angular velocity in world axes of one body."""
+    parts, i = mechanism_of(run).parts, body.index
+    center, R = pose(parts, i, run.q)
+    v = run.v[:, parts.places[1][i] : parts.places[1][i + 1]]
+    if body.kind.plane is None:
+        return center, R, v[:, :3], (R @ v[:, 3:, None])[..., 0]
+    a, b, k = body.kind.plane
+    velocity, omega = np.zeros((len(v), 3)), np.zeros((len(v), 3))
+    velocity[:, [a, b]], omega[:, k] = v[:, :2], v[:, 2]
+    return center, R, velocity, omega
+
+
+def channel(run: Run, name: str) -> FloatArray:
+    """A joint's coordinate or rate over time; angles go on beyond full turns."""
+    system = mechanism_of(run)
+    parts = [
+        s.system.joint_states(  # type: ignore[attr-defined]
+            name,
+            run.q[s.first : s.last],
+            run.v[s.first : s.last],
+            run.t[s.first : s.last],
+            parameters=s.parameters,
+        )
+        for s in run.segments
+        if s.last > s.first
+    ]
+    value, rate = (np.concatenate([p[k] for p in parts]) for k in range(2))
+    if name.endswith("_rate"):
+        return rate
+    if not system.is_angle(name):
+        return value
+
+    def between(times: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """By the parameters of the present: what a joint's coordinate is may depend on them."""
+        q, v = run.between(run, times)
+        begun = [-np.inf if s.began is None else s.began[0] for s in run.segments]
+        found = np.empty((2, len(times)))
+        for k in np.unique(at := np.searchsorted(begun, times, side="right") - 1):
+            s, here = run.segments[k], at == k
+            found[:, here] = s.system.joint_states(
+                name, q[here], v[here], times[here], parameters=s.parameters
+            )
+        return found[0], found[1]
+
+    return followed(run.t, value, rate, between)
+
+
+def reaction(run: Run, name: str, axes: str = "world") -> Reaction:
+    """Force and moment that a joint exerts on its second body."""
+    parts = mechanism_of(run).parts
+    if name not in parts.joints:
+        raise UnknownNameError("joint", name, parts.joints)
+    joint: Joint = parts.joints[name]
+    if axes not in ("world", "body", "joint"):
+        raise UnknownNameError("axes of a reaction", axes, ["world", "body", "joint"])
+    if joint.a is None or joint.b is None:
+        raise InputError(
+            f"reaction of {name!r}",
+            found="a constraint of your own, which acts at no point",
+            expected="a joint",
+            advice="run.constraint_force gives its generalized force.",
+        )
+    total = run.constraint_force(name)
+    if joint.kind is not None and joint.kind.contact is not None:
+        total = total + np.concatenate([_pushed_apart(run, s, name) for s in run.segments])
+    toothed = joint.kind is not None and joint.kind.contact is not None
+    at = np.concatenate([_pitch_points(run, x, name) for x in run.segments]) if toothed else None
+    force, moment, point = joint_wrench(parts, joint, total, run.q, at)
+    if axes != "world":
+        seen = _axes(run, parts, joint.a if axes == "joint" else joint.b, own=axes == "joint")
+        force, moment = (np.einsum("tji,tj->ti", seen, x) for x in (force, moment))
+    return Reaction(name, force, moment, point, run)
+
+
+def _pushed_apart(run: Run, segment: Any, name: str) -> FloatArray:
+    """Generalized force by which teeth push apart, over a stretch of a run."""
+    here = slice(segment.first, segment.last)
+    lam = run.multipliers(name)[here]
+    state = run.q[here], run.v[here], run.t[here]
+    p = segment.system.parameter_vector(segment.parameters)
+    return segment.system.tooth_force(name, *state, lam, p)
+
+
+def _pitch_points(run: Run, segment: Any, name: str) -> FloatArray:
+    """Where teeth meet over a stretch of a run; of all joints, those that do not act too."""
+    here = slice(segment.first, segment.last)
+    system = mechanism_of(run)
+    p = system.parameter_vector(segment.parameters)
+    return system.pitch_point(name, run.q[here], run.t[here], p)
+
+
+def _axes(run: Run, parts: Any, marker: Marker, *, own: bool) -> FloatArray:
+    """Axes, as columns, of a marker or of its body, shape (nt, 3, 3)."""
+    R = (
+        np.broadcast_to(np.eye(3), (len(run.t), 3, 3))
+        if marker.body < 0
+        else poses(run, parts.bodies[marker.body])[1]
+    )
+    return R @ marker.axes if own else R
+
+
+def _determinate(run: Run) -> list[dict[str, bool]]:
+    """For each saved time which joints' reactions are determinate, found once for all joints."""
+    kept: dict[str, list[dict[str, bool]]] = run.__dict__
+    if "_determinate" not in kept:
+        kept["_determinate"] = [
+            s.system.determinate(  # type: ignore[attr-defined] - of a mechanism, as it has joints
+                run.q[i], run.v[i], float(run.t[i]), s.parameters
+            )
+            for s in run.segments
+            for i in range(s.first, s.last)
+        ]
+    return kept["_determinate"]

@@ -1,0 +1,708 @@
+"""The result of a simulation: named arrays, what follows from them, and an honest account."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from operator import add
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zwang.caching import computed_once
+from zwang.errors import InputError, UnknownNameError, shown
+from zwang.integrators.settings import Settings
+from zwang.keywords import known_keywords, no_longer
+from zwang.linalg.products import dot, transpose_matvec
+from zwang.results.sparse_run import ByElements
+from zwang.solvers.solution import Solution
+from zwang.state import Residuals, State
+from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from zwang.results.certificate import RunCertificate
+    from zwang.results.energy_ledger import Work
+    from zwang.results.export import ErrorEstimate
+    from zwang.results.mechanism_run import BodyMotion, Reaction
+    from zwang.system import System
+    from zwang.tracing.event import Event, Watched
+    from zwang.view.page import View
+
+__all__ = ["Beginning", "Counts", "EventRecord", "RankChange", "Run", "Segment"]
+
+
+#: Old names of counts.
+_RENAMED = {"factorisations": "factorizations"}
+
+
+@dataclass(frozen=True)
+class RankChange:
+    """A moment at which constraint rows are dependent, become so, or are so no more.
+
+    Attributes
+    ----------
+    t : when [s].
+    dependent_rows : how many position rows depend on others then.
+    lasting : whether they do from then on; otherwise the motion passes a singular position.
+    find : finds the names of the constraints involved, when they are first asked for.
+    """
+
+    t: float
+    dependent_rows: int
+    lasting: bool = True
+    find: Callable[[], tuple[str, ...]] = field(default=tuple, repr=False, compare=False)
+
+    @computed_once
+    def names(self) -> tuple[str, ...]:
+        """The constraints with dependent rows, and those they depend on; none where rank returns.
+
+        Told apart at a state on the interpolant, good to a hundredth of the rows' size.
+        """
+        return self.find()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for storage."""
+        return {
+            "t": self.t,
+            "dependent_rows": self.dependent_rows,
+            "lasting": self.lasting,
+            "names": list(self.names),
+        }
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> RankChange:
+        """From plain values; earlier versions stored no names."""
+        names = tuple(plain.get("names", ()))
+        return cls(plain["t"], plain["dependent_rows"], plain.get("lasting", True), lambda: names)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Work done: accepted and rejected steps, evaluations of v̇, projections.
+
+    For implicit integrators also evaluations of the Jacobian and factorizations with it.
+    """
+
+    steps: int = 0
+    rejected: int = 0
+    evaluations: int = 0
+    projections: int = 0
+    jacobians: int = 0
+    factorizations: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return self.plus(vars(other).values())
+
+    def plus(self, more: Iterable[int]) -> Counts:
+        """With so many more of each, in this order."""
+        return Counts(*map(add, vars(self).values(), more))
+
+    @classmethod
+    def of(cls, plain: Mapping[str, int]) -> Counts:
+        """From plain values, by the names they have or had."""
+        return cls(**{_RENAMED.get(name, name): count for name, count in plain.items()})
+
+    def __getattr__(self, name: str) -> Any:
+        no_longer("Counts", name, _RENAMED)
+
+
+@dataclass(frozen=True)
+class EventRecord:
+    """An event that happened.
+
+    Attributes
+    ----------
+    name, t : which, and when.
+    q, v : the state it found.
+    v_after : the velocities it left, other than v after an impulse.
+    """
+
+    name: str
+    t: float
+    q: FloatArray
+    v: FloatArray
+    v_after: FloatArray
+
+
+class Beginning(NamedTuple):
+    """Where a stretch began.
+
+    Attributes
+    ----------
+    t : when [s].
+    left : the state (nq + nv,) that it began with, after impulses and on the constraints.
+    found : the state that the event before it found.
+    """
+
+    t: float
+    left: FloatArray
+    found: FloatArray
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A stretch of a run without change of constraints or parameters.
+
+    Attributes
+    ----------
+    first, last : saved states first ≤ i < last belong to it.
+    system : the system with the constraints that act.
+    parameters : values of all parameters.
+    began : where it began, which need not be among the saved states; None where that is the first
+        saved one, or not known.
+    """
+
+    first: int
+    last: int
+    system: System = field(repr=False)
+    parameters: Mapping[str, Any]
+    began: Beginning | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Run:
+    """States of a system along its motion, and what follows from them.
+
+    Attributes
+    ----------
+    system : the system, with all its constraints.
+    t : saved times, shape (nt,).
+    q, v : states, shapes (nt, nq) and (nt, nv).
+    status : how the simulation ended, a sentence.
+    finished : whether it reached its end or an event that stops it.
+    settings : all choices that decide the numbers.
+    segments : stretches with their constraints and parameters.
+    counts : work done.
+    between : gives the states at times between the saved ones, for `at`.
+    events : what happened, in order.
+    ranks : changes of rank, in order.
+    notes : sentences on anything approximated or doubtful.
+    scales : size of each coordinate and velocity below which its error is absolute, (nq + nv,).
+    again : makes the run once more with another tolerance and other times, for `error_estimate`.
+    certificate : grounds to trust accelerations and forces, if ``simulate(certify=…)`` asked.
+    companions : gives the files that are saved along with the run, name → content: its model file.
+    watched : the events that were looked for; of a loaded run those given to `zwang.load`.
+    times : the times at which states were to be saved; None for every step.
+    """
+
+    system: System = field(repr=False)
+    t: FloatArray
+    q: FloatArray
+    v: FloatArray
+    status: str
+    finished: bool
+    settings: Settings
+    segments: tuple[Segment, ...]
+    counts: Counts
+    between: Callable[[Run, FloatArray], tuple[FloatArray, FloatArray]] = field(repr=False)
+    events: tuple[EventRecord, ...] = ()
+    ranks: tuple[RankChange, ...] = ()
+    notes: tuple[str, ...] = ()
+    scales: FloatArray | None = field(default=None, repr=False)
+    again: Callable[[float, FloatArray], Run] | None = field(default=None, repr=False)
+    certificate: RunCertificate | None = None
+    companions: Callable[[], Mapping[str, bytes]] | None = field(default=None, repr=False)
+    watched: Mapping[str, Event] = field(default_factory=dict, repr=False)
+    times: FloatArray | None = field(default=None, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickle and copy: all that it was made of, in memory; what was compiled is not."""
+        values = {f.name: getattr(self, f.name) for f in fields(Run) if f.init}
+        way = getattr(getattr(self.again, "func", self.again), "__qualname__", "")
+        if "<locals>" in way:  # of an ensemble, all of which would have to go along
+            values["again"] = None
+        return _remade, (values,)
+
+    # --- keeping ----------------------------------------------------------------------------------
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the run to a new folder, which xarray opens and `zwang.load` reads.
+
+        A run made from a model file takes the file with it: `zwang.read_model` reads it from there.
+        """
+        from zwang.results.records import save
+
+        save(self, path)
+
+    def to_xarray(self) -> Any:
+        """The states as an ``xarray.Dataset``, one variable a channel (extra `data`)."""
+        from zwang.results.export import to_xarray
+
+        return to_xarray(self)
+
+    # --- seeing -----------------------------------------------------------------------------------
+
+    def plot(self, *names: str, against: str | None = None) -> Any:
+        """Channels over time as a Matplotlib figure (extra `plot`); all coordinates by default.
+
+        Parameters
+        ----------
+        names : of `names`, ``"energy"``, ``"kinetic_energy"``, ``"potential_energy"``, or of
+            reactions: ``"pin.force"``, ``"pin.moment"`` and their parts as ``"pin.force.x"``.
+        against : another of these names for a phase plot; of vectors the size is taken.
+        """
+        from zwang.view.plots import plot
+
+        return plot(self, names, against)
+
+    @known_keywords()
+    def draw(
+        self,
+        t: float | None = None,
+        *,
+        axes: Any = None,
+        traces: Sequence[str] | Mapping[str, Any] | None = None,
+        forces: bool = False,
+        azimuth: float | None = None,
+        elevation: float | None = None,
+    ) -> Any:
+        """A still of a mechanism at a time, as a Matplotlib figure.
+
+        Parameters
+        ----------
+        t : when [s]; the start by default.
+        axes : of a figure to draw into.
+        traces : bodies whose center of mass leaves a trace, or body → point of it.
+        forces : whether reactions and applied forces are drawn as arrows.
+        azimuth, elevation : of the eye [rad].
+        """
+        from zwang.view.plots import draw
+
+        return draw(
+            self,
+            t,
+            axes=axes,
+            traces=traces,
+            forces=forces,
+            azimuth=azimuth,
+            elevation=elevation,
+        )
+
+    @known_keywords()
+    def animate(
+        self,
+        path: str | PathLike[str],
+        *,
+        fps: int = 30,
+        speed: float = 1.0,
+        size: tuple[int, int] = (720, 720),
+        traces: Sequence[str] | Mapping[str, Any] | None = None,
+        forces: bool = True,
+        azimuth: float | None = None,
+        elevation: float | None = None,
+    ) -> Path:
+        """Write a video, ``.mp4`` or ``.gif`` (extra `plot`), and return its path.
+
+        Parameters
+        ----------
+        path : of the video.
+        fps : pictures a second.
+        speed : seconds of the motion in one of the video.
+        size : width and height in pixels.
+        traces, forces, azimuth, elevation : as for `draw`.
+        """
+        from zwang.view.plots import animate
+
+        return animate(
+            self,
+            path,
+            fps=fps,
+            speed=speed,
+            size=size,
+            traces=traces,
+            forces=forces,
+            azimuth=azimuth,
+            elevation=elevation,
+        )
+
+    @known_keywords()
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        title: str | None = None,
+        overwrite: bool = False,
+        frames: int | None = None,
+        start: float | None = None,
+        end: float | None = None,
+        traces: Sequence[str] | Mapping[str, Any] | None = None,
+        forces: bool = True,
+    ) -> Path:
+        """Write one HTML file with the motion to play and the account of the run; gives its path.
+
+        It needs no extra and no network: it opens from disk.
+
+        Parameters
+        ----------
+        path : an earlier report there is replaced; anything else with ``overwrite=True`` alone.
+        title : heading; the mechanism's size by default.
+        overwrite : whether anything but a report may be replaced.
+        frames : how many pictures the animation has.
+        start, end : of the animation [s], those of the run by default.
+        traces : as for `draw`; the body that gets about most by default.
+        forces : whether the animation has reactions and applied forces.
+        """
+        from zwang.view.report import report
+
+        return report(
+            self,
+            path,
+            title=title,
+            overwrite=overwrite,
+            frames=frames,
+            start=start,
+            end=end,
+            traces=traces,
+            forces=forces,
+        )
+
+    @known_keywords()
+    def view(
+        self,
+        *others: Run,
+        host: str = "127.0.0.1",
+        port: int = 8080,
+        live: bool | Mapping[str, tuple[float, float]] = False,
+        events: Mapping[str, Watched] | None = None,
+        follow: str | None = None,
+        plot: str | Sequence[str] = (),
+        frames: int | None = None,
+        start: float | None = None,
+        end: float | None = None,
+        traces: Sequence[str] | Mapping[str, Any] | None = None,
+        forces: bool = True,
+    ) -> View:
+        """Serve a page in three dimensions (extra `view`) and return it; `.address` tells where.
+
+        Parameters
+        ----------
+        others : runs laid over this one, for comparison.
+        host, port : where to listen, this machine alone by default; the next free port if it is
+            taken.
+        live : True to go on simulating while looking, ``{"L": (0.5, 2.0)}`` with sliders for these
+            parameters.
+        events : of a live motion, as in `simulate`.
+        follow : a body that the camera goes along with.
+        plot : channels drawn from the start.
+        frames : how many pictures there are.
+        start, end : of what is shown [s], those of the run by default.
+        traces : as for `draw`; the last body by default.
+        forces : whether reactions and applied forces are shown.
+
+        Examples
+        --------
+        In a script ``run.view().wait()`` serves until Ctrl-C; in a notebook ``run.view()`` shows
+        the page.
+        """
+        from zwang.view.page import view
+
+        return view(
+            self,
+            *others,
+            host=host,
+            port=port,
+            live=live,
+            events=events,
+            follow=follow,
+            plot=plot,
+            frames=frames,
+            start=start,
+            end=end,
+            traces=traces,
+            forces=forces,
+        )
+
+    # --- trust ------------------------------------------------------------------------------------
+
+    def certify(self, interval: float | None = None) -> RunCertificate:
+        """Solve saved states by every formulation, and return the worst that was found.
+
+        Parameters
+        ----------
+        interval : seconds between the states that are taken; a sample of 200 if not given.
+        """
+        from zwang.results.certificate import certify_run, interval_of
+
+        return certify_run(self, interval_of(True if interval is None else interval) or 0.0)
+
+    def error_estimate(self) -> ErrorEstimate:
+        """Estimate of the global error at the saved states.
+
+        The difference to a second run at a hundredth of the tolerance, in the coordinates of the
+        system whatever the first was carried in, which costs about twice what the run did; at a
+        tenth, or for the least tolerances at ten times as much, where rounding would decide.
+        """
+        from zwang.results.export import error_estimate
+
+        return error_estimate(self)
+
+    # --- names ------------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What ``run[name]`` knows: coordinates, velocities, coordinates of joints."""
+        return (*self.system.coordinates, *self.system.velocities, *self.system.channels)
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Values of the parameters at the start."""
+        return self.segments[0].parameters
+
+    @overload
+    def __getitem__(self, name: str) -> FloatArray: ...
+    @overload
+    def __getitem__(self, name: int | slice | np.ndarray | Sequence[int]) -> State: ...
+    def __getitem__(self, name: Any) -> FloatArray | State:
+        """A coordinate or velocity over time, shape (nt,), by name; saved states by number.
+
+        ``run[-1]`` is the last saved state, ``run[10:20]`` and ``run[run.t > 1.0]`` are several.
+        """
+        if not isinstance(name, str):
+            return self._saved(name)
+        if name in self.system.coordinates:
+            return self.q[:, self.system.coordinates.index(name)]
+        if name in self.system.velocities:
+            return self.v[:, self.system.velocities.index(name)]
+        if name in self.system.channels:
+            from zwang.results.mechanism_run import channel
+
+            return channel(self, name)
+        raise UnknownNameError("channel", name, self.names)
+
+    def _saved(self, which: Any) -> State:
+        """Saved states by number, slice or mask."""
+        try:
+            return State(self.q[which], self.v[which], self.t[which])
+        except IndexError:
+            if isinstance(which, int):
+                raise IndexError(f"state {which} of a run with {len(self)} saved states") from None
+        except TypeError:
+            pass
+        raise InputError(
+            "run[…]",
+            found=repr(which),
+            expected="a name, or numbers of saved states: an integer, a slice or a mask",
+            advice="run.at(t) gives states at times.",
+        )
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __str__(self) -> str:
+        return "\n".join([self.status, *(f"note: {note}" for note in self.notes)])
+
+    # --- states -----------------------------------------------------------------------------------
+
+    def at(self, t: ArrayLike) -> State:
+        """The state at one time or several, to the accuracy of the run.
+
+        Integrated from the last saved state before, or from the event after that, so that nothing
+        is lost between saved times. At the instant of an event it is the state that the event left.
+        """
+        from zwang.results.event_rows import with_instants
+
+        whole, _ = with_instants(self)
+        if not len(whole):
+            raise InputError("run", found="no saved state", expected="one to begin from")
+        first, last = whole.t[0], whole.t[-1]
+        try:
+            wanted = np.asarray(t, dtype=float)
+        except (TypeError, ValueError):
+            wanted = np.array(np.nan)
+        if not np.all((wanted >= first) & (wanted <= last)):
+            raise InputError(
+                "time",
+                found=shown(t),
+                expected=f"times from {first:g} to {last:g}, between saved states",
+            )
+        q, v = self.between(whole, wanted.ravel())
+        shape = wanted.shape
+        return State(
+            q.reshape(*shape, q.shape[1]),
+            v.reshape(*shape, v.shape[1]),
+            wanted if shape else float(wanted),
+        )
+
+    def _each(self, method: str) -> list[Any]:
+        """A method of the system at the saved states of each stretch, with what acted then."""
+        return [
+            getattr(s.system, method)(
+                self.q[s.first : s.last],
+                self.v[s.first : s.last],
+                self.t[s.first : s.last],
+                parameters=s.parameters,
+            )
+            for s in self._occupied()
+        ]
+
+    def _occupied(self) -> list[Segment]:
+        """Stretches with saved states."""
+        if not len(self):
+            raise InputError(
+                "run",
+                found="no saved state",
+                expected="at least one",
+                advice="Ask for other times with save=…; events and the status are there.",
+            )
+        return [s for s in self.segments if s.last > s.first]
+
+    # --- forces -----------------------------------------------------------------------------------
+
+    @computed_once
+    def solutions(self) -> tuple[Solution, ...]:
+        """Acceleration, constraint force, multipliers and ranks, for each segment."""
+        return tuple(self._each("solve"))
+
+    @computed_once
+    def _by_blocks(self) -> tuple[FloatArray, FloatArray] | None:
+        """Accelerations and multipliers of a large mechanism from its block program, else None."""
+        system = self.system
+        if not isinstance(system, ByElements) or len(self.segments) > 1:
+            return None
+        start = np.concatenate([self.q[0], self.v[0]])
+        p = self.system.parameter_vector(self.parameters)
+        program = self.system.own_program(start, float(self.t[0]), p, self.settings, 1)
+        left_out = () if program is None else program.left_out
+        return system.fast_forces(self.q, self.v, self.t, self.parameters, left_out)
+
+    @computed_once
+    def acceleration(self) -> FloatArray:
+        """v̇ at the saved states, shape (nt, nv)."""
+        if self._by_blocks is not None:
+            return self._by_blocks[0]
+        return np.concatenate([s.acceleration for s in self.solutions])
+
+    def multipliers(self, name: str | None = None) -> FloatArray:
+        """λ of one constraint, or of all rows, shape (nt, rows); zero while it does not act."""
+        groups = self.system.groups
+        names = list(groups) if name is None else [self._known(name)]
+        return np.concatenate([self._multipliers_of(n, len(groups[n])) for n in names], axis=1)
+
+    def _multipliers_of(self, name: str, count: int) -> FloatArray:
+        if self._by_blocks is not None:
+            return self._by_blocks[1][:, self.system.groups[name]]
+        parts = []
+        for segment, solution in self._solved():
+            rows = segment.system.groups.get(name)
+            size = segment.last - segment.first
+            parts.append(np.zeros((size, count)) if rows is None else solution.multipliers[:, rows])
+        return np.concatenate(parts)
+
+    def constraint_force(self, name: str | None = None) -> FloatArray:
+        """Generalized force of one constraint, A_gᵀ λ_g, or Q_c of all, shape (nt, nv)."""
+        if name is None:
+            return np.concatenate([s.constraint_force for s in self.solutions])
+        self._known(name)
+        if self._by_blocks is not None and isinstance(self.system, ByElements):
+            return self.system.group_force(
+                name, self.q, self.v, self.t, self.multipliers(name), self.parameters
+            )
+        parts = []
+        for segment, solution in self._solved():
+            rows = segment.system.groups.get(name)
+            if rows is None:
+                parts.append(np.zeros((segment.last - segment.first, self.v.shape[1])))
+            else:
+                A = solution.terms.constraint_matrix[:, rows]
+                parts.append(transpose_matvec(A, solution.multipliers[:, rows]))
+        return np.concatenate(parts)
+
+    def _solved(self) -> list[tuple[Segment, Solution]]:
+        return list(zip(self._occupied(), self.solutions, strict=True))
+
+    def _known(self, name: str) -> str:
+        groups = self.system.groups
+        if name not in groups:
+            raise UnknownNameError("constraint", name, groups)
+        return name
+
+    # --- mechanisms -------------------------------------------------------------------------------
+
+    def body(self, name: str) -> BodyMotion:
+        """Motion of a body of a mechanism: position, rotation, velocities over time."""
+        from zwang.results.mechanism_run import body_motion
+
+        return body_motion(self, name)
+
+    def reaction(self, joint: str, axes: str = "world") -> Reaction:
+        """Force and moment that a joint exerts on its second body, at the joint's point.
+
+        Parameters
+        ----------
+        axes : ``"world"``, ``"body"`` (of the second body) or ``"joint"`` (of the joint's marker on
+            the first body, z along its axis).
+        """
+        from zwang.results.mechanism_run import reaction
+
+        return reaction(self, joint, axes)
+
+    # --- account ----------------------------------------------------------------------------------
+
+    @computed_once
+    def residuals(self) -> tuple[Residuals, ...]:
+        """φ, φ̇ and ψ at the saved states, for each segment."""
+        return tuple(self._each("residuals"))
+
+    @property
+    def worst_residual(self) -> float:
+        """Largest |φ|, |φ̇| or |ψ| at any saved state."""
+        values = [
+            np.abs(x).max(initial=0.0) for r in self.residuals for x in (r.position, r.velocity)
+        ]
+        return float(max(values, default=0.0))
+
+    @computed_once
+    def _energies(self) -> tuple[FloatArray, FloatArray | None]:
+        parts = self._each("energy")
+        potential = [V for _, V in parts if V is not None]
+        return (
+            np.concatenate([T for T, _ in parts]),
+            np.concatenate(potential) if len(potential) == len(parts) else None,
+        )
+
+    @property
+    def kinetic_energy(self) -> FloatArray:
+        """½ vᵀ M v, shape (nt,)."""
+        return self._energies[0]
+
+    @property
+    def potential_energy(self) -> FloatArray | None:
+        """V, shape (nt,), or None when the system has no potential."""
+        return self._energies[1]
+
+    @property
+    def energy(self) -> FloatArray:
+        """Kinetic plus potential energy; kinetic alone when the system has no potential."""
+        V = self.potential_energy
+        return self.kinetic_energy if V is None else self.kinetic_energy + V
+
+    @computed_once
+    def work(self) -> Work:
+        """Work of each kind of force from the start on, and how well it balances the energy."""
+        from zwang.results.energy_ledger import work_of
+
+        return work_of(self)
+
+    @computed_once
+    def power(self) -> dict[str, FloatArray]:
+        """Power of applied, constraint and non-ideal forces at the saved states, each (nt,)."""
+        applied, nonideal, ideal = [], [], []
+        for segment, s in self._solved():
+            v = self.v[segment.first : segment.last]
+            applied.append(dot(s.terms.applied_force, v))
+            nonideal.append(dot(s.terms.nonideal_force, v))
+            ideal.append(dot(s.constraint_force - s.terms.nonideal_force, v))
+        return {
+            "applied": np.concatenate(applied),
+            "constraint": np.concatenate(ideal),
+            "nonideal": np.concatenate(nonideal),
+        }
+
+
+def _remade(values: dict[str, Any]) -> Run:
+    """A run from its fields, in another process or as a copy."""
+    return Run(**values)

@@ -1,0 +1,103 @@
+"""How a simulation ended, as a sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zwang.errors import ZwangError
+from zwang.integrators import memory as sh
+from zwang.integrators.settings import Settings
+from zwang.results.run import Counts, RankChange
+
+__all__ = [
+    "status_of",
+    "stopped_at_singular",
+    "stopped_by_collapse",
+    "stopped_by_guard",
+    "stopped_by_memory",
+    "stopped_by_user",
+]
+
+
+def status_of(
+    counts: Counts,
+    t: float,
+    code: int,
+    settings: Settings,
+    failure: ZwangError | None = None,
+    *,
+    held_back: bool = False,
+) -> str:
+    """How a simulation ended, as a sentence.
+
+    Parameters
+    ----------
+    failure : why the last acceleration could not be computed, if that is known.
+    held_back : whether stability and not accuracy decided the length of the steps.
+    """
+    if failure is not None and code in (sh.NOT_FINITE, sh.TOO_SMALL):
+        return f"stopped at t = {t:.6g} s: {failure}"
+    done = f"{counts.steps} steps, {counts.rejected} rejected, {counts.evaluations} evaluations"
+    if held_back:
+        done += '; stiff, the steps are as short as stability asks: integrator="radau5" needs fewer'
+    if code == sh.DONE:
+        return f"reached t = {t:.6g} s: {done}"
+    if code == sh.NOT_FINITE:
+        return (
+            f"stopped at t = {t:.6g} s: the acceleration is not finite beyond it, a division by "
+            f"zero, an overflow, or a non-ideal law without solution ({done})"
+        )
+    if code == sh.NO_ROOT:
+        return (
+            f"stopped at t = {t:.6g} s: the equations of a step of {settings.step:g} s have no "
+            f"solution near the step before; take a smaller one, or smooth a force that jumps "
+            f"({done})"
+        )
+    if code == sh.OFF_CONSTRAINTS:
+        return (
+            f"stopped at t = {t:.6g} s: a step of {settings.step:g} s ends so far from the "
+            f"constraints that no correction leads back to them; take a smaller one ({done})"
+        )
+    return (
+        f"stopped at t = {t:.6g} s: no step is small enough for tolerance "
+        f"{settings.tolerance:g}; the motion may be singular there, or stiff ({done})"
+    )
+
+
+def stopped_at_singular(change: RankChange) -> str:
+    """How a simulation ended that was to stop where constraints lose rank."""
+    return (
+        f"stopped at t = {change.t:.6g} s, a singular position: constraints "
+        f"{', '.join(change.names)} are dependent there (on_singular='stop')"
+    )
+
+
+def stopped_by_user(t: float, path: str | None = None) -> str:
+    """How a simulation ended that the user stopped, and how to go on with it."""
+    how = "simulate(run.at(run.t[-1]), until=…) goes on from the last saved state"
+    if path is not None:
+        how = f"zw.resume({path!r}, system) goes on"
+    return f"stopped by the user at t = {t:.6g} s; {how}"
+
+
+def stopped_by_collapse(t: float, step: float, until: float) -> str:
+    """How a simulation ended whose steps became too short ever to reach its end."""
+    return (
+        f"stopped at t = {t:.6g} s: steps have become as short as {step:.1e} s and stay so, of "
+        f"which {(until - t) / max(step, 1e-300):.0e} would be left; constraints may ask for what "
+        "no motion can do there, or the system is stiff (integrator='radau5')"
+    )
+
+
+def stopped_by_memory(t: float, rows: int, size: float) -> str:
+    """How a simulation ended whose saved states take too much memory."""
+    return (
+        f"stopped at t = {t:.6g} s: the {rows} states saved so far take {size / 1e9:.1f} GB of "
+        "memory; save=… at fewer times, or store=… on disk"
+    )
+
+
+def stopped_by_guard(found: object, carrier: Any) -> str:
+    """How a simulation ended whose program does what the full terms of the system do not say."""
+    how = "" if carrier is None else "; coordinates='absolute' does without those it was carried in"
+    return f"stopped, for the program and the full terms of the system disagree: {found}{how}"

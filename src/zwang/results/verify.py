@@ -1,0 +1,517 @@
+"""Checks of a stored run: that it is what was written, and that it is a motion of its system.
+
+Two questions, asked separately. Hashes tell whether the file is what was written; whoever edits a
+file can also write new hashes, so the mechanics is asked too:
+
+*   every saved state satisfies its constraints to the limit of the integrator;
+*   from every saved state the motion, integrated anew, leads to the next one;
+*   kinetic energy changes by the work of the forces;
+*   the acceleration is the one of Gauss's principle, at a sample of states.
+
+A file that fails the first question is damaged. One whose records contradict each other was
+tampered with. One that is no motion, or not as accurate as it was asked to be, is said to be that,
+with what was missed and by how much: nobody is accused of what an integrator may have done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from zwang.errors import NotUniqueError, TooManyStepsError, ZwangError
+from zwang.formulations.gauss import certificate
+from zwang.integrators.settings import Drift
+from zwang.linalg.rank import RowGeometry
+from zwang.results.energy_ledger import powers
+from zwang.results.run import Run, Segment
+from zwang.results.sparse_run import ByElements
+from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    from zwang.tracing.traced_model import Model
+
+__all__ = ["Propagate", "Verdict", "Verification", "Ways", "check_motion"]
+
+#: A saved state may differ from the motion through the one before it by this many tolerances. The
+#: integrator keeps its local error below one, in the mean over the entries of the state; honest
+#: runs reach 3.7, at steps and between them. So edits above ten are found.
+STEP_LIMIT = 8.0
+#: The same within some steps of a singular position, where only the error that stays afterwards
+#: counts for the integrator: honest runs reach 71, for a four-bar that lies flat.
+SINGULAR_LIMIT, SINGULAR_STEPS = 1000.0, 5
+
+#: Over more steps than these errors add up. There a state may be off by so many times the error
+#: that the same integrator makes on the way, if that is more.
+#: So it is with friction, however few the steps: its smoothed sign and the pressure it depends on
+#: bend sharply within a step, and the error estimate of an honest one may be short by 26.
+SEVERAL, SEVERAL_LIMIT = 20, 10.0
+
+#: A state of a fixed-step method may differ from the one its method leads to from the state before
+#: by so many times what half the step changes there, for steps taken anew do not know what the
+#: method remembered: honest runs reach 17, by Radau. Between steps states are interpolated, and
+#: steps taken anew lie elsewhere: 600. And by rounding, of some thousand steps.
+FIXED_LIMIT, BETWEEN_LIMIT, FIXED_ROUNDING = 100.0, 3000.0, 1e-11
+
+#: Where a state is further off than that, so many times the error that the same integrator makes
+#: there in steps of its own length is allowed for: forces that jump, or bend within a step, make
+#: the estimate of an honest one too small. It is begun so many mean steps before, to find its pace.
+OWN_LIMIT, LEAD = 10.0, 4.0
+
+#: Misses of less than so many limits may be errors of an integrator.
+GROSS = 100.0
+
+#: Residuals of saved states, relative; the integrator aims at a tenth of this.
+RESIDUAL_LIMIT = 1e-12
+
+#: Gradient of Gauss's function at the acceleration, relative. Rounding makes 1e-15, more where the
+#: constraints are nearly dependent.
+GAUSS_LIMIT = 1e-9
+
+#: Energy may fail to agree with the work done between two states by this many tolerances, relative
+#: to the energies and the work there.
+ENERGY_LIMIT = 100.0
+
+#: Intervals no longer than this, relative, are a saved time next to an event: rounding decides.
+INSTANT = 1e-12
+
+#: The work over more steps than these is not summed up: its own error would be what is compared.
+MANY = 300
+TOO_LONG = f"the energy is not checked over more than {MANY} steps from one saved state to the next"
+
+#: In stiff systems power may die out within a tiny part of an interval, where a quadrature over all
+#: of it does not look. An interval that fails is taken in so many pieces, the first a millionth.
+HALVINGS = 20
+#: Where it still fails, in so many equal ones: saved states may lie far apart in a quick motion.
+PIECES = 64
+
+
+#: What is said where a direction has neither mass nor constraint, and nothing else notices.
+UNCHECKED = "accelerations are not unique, so energy and Gauss's principle are not checked"
+
+
+class Verdict(StrEnum):
+    """What a stored run turned out to be."""
+
+    HONEST = "honest"
+    DAMAGED = "damaged"
+    TAMPERED = "tampered with"
+    OTHER_MODEL = "another model"
+    NO_MOTION = "no motion of its system"
+    INACCURATE = "less accurate than asked"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Outcome of `zwang.verify`.
+
+    Attributes
+    ----------
+    verdict : honest; damaged (not what was written); tampered with (its records contradict each
+        other); made by another model; no motion of its system; or less accurate than asked.
+    findings : what is wrong, sentences; empty when nothing is.
+    figures : the largest value of each check in units of its limit; above one is a finding.
+    checked : how many states and intervals were looked at.
+    notes : what could not be checked.
+    """
+
+    verdict: Verdict
+    findings: tuple[str, ...]
+    figures: dict[str, float] = field(default_factory=dict)
+    checked: dict[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return self.verdict is Verdict.HONEST
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        looked = ", ".join(f"{count} {what}" for what, count in self.checked.items())
+        lines = [f"{self.verdict.value}: {looked} checked"]
+        lines += [f"  {finding}" for finding in self.findings]
+        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+
+
+#: (segment, t, y, times) → states at the times, integrated from y at t.
+Propagate = Callable[[Segment, float, FloatArray, FloatArray], FloatArray]
+
+
+class Ways(NamedTuple):
+    """Ways to integrate from a saved state to the next.
+
+    Attributes
+    ----------
+    tightly : much more accurately than the run, by a method with error control.
+    alike : as the run itself did.
+    carried : the same in the coordinates of the system: what errors its integrator makes.
+    halved : the same with half its fixed step.
+    """
+
+    tightly: Propagate
+    alike: Propagate
+    carried: Propagate
+    halved: Propagate
+
+
+@dataclass
+class _Check:
+    """Findings as they come up."""
+
+    run: Run
+    records: list[str] = field(default_factory=list)
+    findings: list[str] = field(default_factory=list)
+    figures: dict[str, float] = field(default_factory=dict)
+    checked: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def value(self, name: str, value: float, sentence: str) -> None:
+        """Remember the largest value of a check, in units of its limit."""
+        if not value <= 1.0:
+            self.findings.append(sentence)
+        self.figures[name] = max(self.figures.get(name, 0.0), value)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What all of it comes to."""
+        if self.records:
+            return Verdict.TAMPERED
+        if not self.findings:
+            return Verdict.HONEST
+        worst = max(self.figures.values(), default=np.inf)
+        return Verdict.INACCURATE if 1.0 < worst <= GROSS else Verdict.NO_MOTION
+
+    def count(self, name: str, count: int) -> None:
+        self.checked[name] = self.checked.get(name, 0) + count
+
+
+def check_motion(
+    run: Run,
+    ways: Ways,
+    claims: Sequence[str],
+    doubts: Sequence[str] = (),
+    *,
+    intervals: int | None,
+    sample: int,
+) -> Verification:
+    """Ask the mechanics whether a run is a motion of its system.
+
+    Parameters
+    ----------
+    run : with the instants of its events among its rows.
+    claims : what is wrong already with what the run says of itself.
+    doubts : what the program of the run does that the full terms do not say.
+    intervals : how many intervals between saved states to integrate anew, evenly spread; all if
+        None.
+    sample : how many states and intervals to take for Gauss's principle and the energy.
+    """
+    check = _Check(run, list(claims))
+    for doubt in doubts:
+        check.value("program", np.inf, doubt)
+    try:
+        if not all(np.isfinite(x).all() for x in (run.t, run.q, run.v)):
+            check.records.append("there are states that are not finite")
+        elif np.any(np.diff(run.t) < 0.0):
+            check.records.append("time runs backwards")
+        else:
+            for segment in run.segments:
+                if segment.last > segment.first:
+                    _residuals(check, segment)
+                    _steps(check, segment, ways, intervals)
+                    try:
+                        _energy(check, segment, ways.tightly, sample)
+                        _gauss(check, segment, sample)
+                    except NotUniqueError:  # as of thin rods that spin about themselves
+                        check.notes.append(UNCHECKED)
+            _joints(check)
+    except ZwangError as error:
+        check.value("step", np.inf, f"no motion goes through the states: {error}")
+    if len(run.segments) > 1:
+        check.notes.append("impulses at events are not checked, the motion between them is")
+    findings = (*check.records, *check.findings)
+    return Verification(check.verdict, findings, check.figures, check.checked, tuple(check.notes))
+
+
+def _rows(segment: Segment) -> slice:
+    return slice(segment.first, segment.last)
+
+
+def _ratios(model: Model) -> dict[str, Any]:
+    """φᵢ / max(1, |φ_q,ᵢ| |q|) and ψᵢ / max(1, |ψ_v,ᵢ| |v|), as the integrator limits them."""
+    import casadi as ca
+
+    parts = [ca.SX(0, 1)]
+    s = model.state
+    for values, symbols in ((model.position_values, s.q), (model.rates, s.v)):
+        if values.numel():
+            J = ca.jacobian(values, symbols)
+            lengths = ca.sqrt(ca.sum2(J * J))
+            parts.append(ca.densify(values / ca.fmax(1.0, lengths * ca.norm_2(symbols))))
+    return {"ratios": ca.vertcat(*parts)}
+
+
+def _residuals(check: _Check, segment: Segment) -> None:
+    run, rows = check.run, _rows(segment)
+    if run.settings.drift is not Drift.PROJECTION:
+        check.notes.append(f"drift = {run.settings.drift.value!r} sets no limit to residuals")
+        return
+    system, state = segment.system, (run.q[rows], run.v[rows], run.t[rows], segment.parameters)
+    if isinstance(system, ByElements):
+        values = np.abs(system.residual_ratios(*state))
+    else:
+        arguments = system.arguments(*state)
+        values = np.abs(system.evaluator("residual_ratios", _ratios, *arguments)[0])
+    check.count("states", len(values))
+    if values.size:
+        worst = np.unravel_index(np.argmax(values), values.shape)
+        ratio = float(values[worst]) / RESIDUAL_LIMIT
+        t = run.t[segment.first + worst[0]]
+        check.value(
+            "residual",
+            ratio,
+            f"at t = {t:.6g} s constraints are violated by {values[worst]:.1e}, relative",
+        )
+
+
+def _steps(check: _Check, segment: Segment, ways: Ways, intervals: int | None) -> None:
+    """From every saved state the motion leads to the next one.
+
+    With error control, within some tolerances. A fixed step keeps none: there the next state is
+    reached by the same method, and how far it may be off is told by what half the step changes.
+    """
+    run = check.run
+    fixed, at_steps = run.settings.step > 0.0, _at_steps(run, segment)
+    count = segment.last - segment.first - 1
+    share = count if intervals is None else min(count, max(intervals, 1))
+    scales = np.ones(run.q.shape[1] + run.v.shape[1]) if run.scales is None else run.scales
+    passing, steps = _passing(run), _steps_between(run)
+    suspects: list[_Suspect] = []
+    for i in segment.first + np.unique(np.linspace(0, count - 1, share).astype(int)):
+        y, after = (np.concatenate([run.q[k], run.v[k]]) for k in (i, i + 1))
+        if run.t[i + 1] == run.t[i]:
+            continue
+        way = segment, float(run.t[i]), y, run.t[i + 1 : i + 2]
+        size = scales + np.maximum(np.abs(y), np.abs(after))
+        try:
+            again = (ways.alike if fixed else ways.tightly)(*way)[0]
+        except TooManyStepsError as error:
+            check.notes.append(f"not integrated anew from t = {run.t[i]:.6g} s on: {error}")
+            continue
+        miss = float(np.max(np.abs(again - after) / size))
+        if fixed:
+            # Over a whole step at least: states within one are interpolated over it.
+            reach = np.maximum(way[3], way[1] + run.settings.step)
+            over, halved = (go(*way[:3], reach)[0] for go in (ways.alike, ways.halved))
+            change = float(np.max(np.abs(halved - over) / size))
+            factor = FIXED_LIMIT if at_steps[i] and at_steps[i + 1] else BETWEEN_LIMIT
+            limit, unit = factor * change + FIXED_ROUNDING, "relative"
+        else:
+            unit, miss = "tolerances", miss / run.settings.tolerance
+            limit = SINGULAR_LIMIT if passing[i] else STEP_LIMIT
+            rubs = segment.system.reaction_dependent
+            if miss > limit and (steps[i] > SEVERAL or rubs):
+                off = float(np.max(np.abs(ways.carried(*way)[0] - again) / size))
+                limit += SEVERAL_LIMIT * off / run.settings.tolerance
+            if miss > limit:
+                off = _own_error(run, segment, ways, int(i), size)
+                limit = max(limit, OWN_LIMIT * off / run.settings.tolerance)
+            if limit < miss <= GROSS * limit:
+                suspects.append(_Suspect(int(i), miss, limit, size))
+                continue
+        check.value("step", miss / limit, _misled(run, int(i), miss, unit))
+    _ask_again(check, segment, ways, suspects)
+    check.count("intervals", int(share))
+
+
+class _Suspect(NamedTuple):
+    """A row from which the motion misses the next one, by how much, the limit, and sizes."""
+
+    row: int
+    miss: float
+    limit: float
+    size: FloatArray
+
+
+def _misled(run: Run, i: int, miss: float, unit: str) -> str:
+    return (
+        f"from t = {run.t[i]:.6g} s the motion does not lead to the state saved at "
+        f"{run.t[i + 1]:.6g} s: they differ by {miss:.3g} {unit}"
+    )
+
+
+def _ask_again(check: _Check, segment: Segment, ways: Ways, suspects: list[_Suspect]) -> None:
+    """Let the stretch be made again from its start where states are further off than asked for.
+
+    What its integrator gives again, to the same states, is what it gave: less accurate than asked,
+    which a note tells. What it does not give is a finding.
+    """
+    if not suspects:
+        return
+    run = check.run
+    rows = np.arange(segment.first + 1, segment.last)
+    rows = rows[run.t[rows] > run.t[segment.first]]
+    y = np.concatenate([run.q[segment.first], run.v[segment.first]])
+    again = {segment.first: y}
+    try:
+        times, back = np.unique(run.t[rows], return_inverse=True)
+        states = ways.alike(segment, float(run.t[segment.first]), y, times)
+        again.update(zip(rows.tolist(), states[back], strict=True))
+    except ZwangError:
+        pass  # nothing is explained, then
+    worst = None
+    for suspect in suspects:
+        i, miss, limit, size = suspect
+        pairs = [(again.get(k), np.concatenate([run.q[k], run.v[k]])) for k in (i, i + 1)]
+        off = [np.inf if x is None else np.max(np.abs(x - y) / size) for x, y in pairs]
+        if max(off) <= STEP_LIMIT * run.settings.tolerance:
+            worst = suspect if worst is None or miss > worst.miss else worst
+        else:
+            check.value("step", miss / limit, _misled(run, i, miss, "tolerances"))
+    if worst is not None:
+        check.notes.append(
+            f"less accurate than asked, as its integrator gives it again: the state saved at "
+            f"t = {run.t[worst.row + 1]:.6g} s is off by {worst.miss:.3g} tolerances"
+        )
+
+
+def _own_error(run: Run, segment: Segment, ways: Ways, i: int, size: FloatArray) -> float:
+    """The error, relative, that the run's integrator makes about the interval after row i."""
+    span = LEAD * (run.t[-1] - run.t[0]) / max(run.counts.steps, 1)
+    first = max(int(np.searchsorted(run.t, run.t[i] - span)), segment.first)
+    first = min(first, i)
+    ahead = min(float(run.t[segment.last - 1]), float(run.t[i + 1]) + span)
+    times = np.unique([*run.t[i : i + 2], ahead])
+    times = times[times > run.t[first]]
+    y = np.concatenate([run.q[first], run.v[first]])
+    alike, tight = (
+        go(segment, float(run.t[first]), y, times) for go in (ways.carried, ways.tightly)
+    )
+    return float(np.max(np.abs(alike - tight) / size))
+
+
+def _at_steps(run: Run, segment: Segment) -> np.ndarray:
+    """Which saved states are the ends of fixed steps of a stretch, not interpolated."""
+    if run.settings.step == 0.0:
+        return np.zeros(len(run), dtype=bool)
+    steps = (run.t - run.t[segment.first]) / run.settings.step
+    return np.abs(steps - np.round(steps)) < 1e-6
+
+
+def _steps_between(run: Run) -> FloatArray:
+    """How many steps of mean length lie between saved states."""
+    return np.diff(run.t) * run.counts.steps / max(run.t[-1] - run.t[0], 1e-300)
+
+
+def _passing(run: Run) -> np.ndarray:
+    """Which intervals between saved states lie within some steps of a singular position."""
+    near = SINGULAR_STEPS * (run.t[-1] - run.t[0]) / max(run.counts.steps, 1)
+    found = np.zeros(len(run) - 1, dtype=bool)
+    for change in run.ranks:
+        if not change.lasting:
+            found |= (run.t[:-1] < change.t + near) & (run.t[1:] > change.t - near)
+    return found
+
+
+def _joints(check: _Check) -> None:
+    """Where an event changes something the position goes on from where it was."""
+    run = check.run
+    occupied = [s for s in run.segments if s.last > s.first]
+    for a, b in pairwise(occupied):
+        before, after = run.q[a.last - 1], run.q[b.first]
+        if run.t[a.last - 1] == run.t[b.first]:
+            size = STEP_LIMIT * run.settings.tolerance * (1.0 + np.abs(before))
+            check.value(
+                "event",
+                float(np.max(np.abs(after - before) / size, initial=0.0)),
+                f"the position jumps at t = {run.t[b.first]:.6g} s",
+            )
+
+
+def _energy(check: _Check, segment: Segment, propagate: Propagate, sample: int) -> None:
+    run = check.run
+    if run.settings.step > 0.0:
+        return
+    count, left_out = segment.last - segment.first - 1, False
+    passing, steps = _passing(run), _steps_between(run)
+    for i in segment.first + _sample(count, sample):
+        a, b = float(run.t[i]), float(run.t[i + 1])
+        if b - a <= INSTANT * max(1.0, abs(b)):  # no room for a quadrature
+            continue
+        if steps[i] > MANY:
+            left_out = True
+            continue
+        if passing[i]:  # at singular positions accelerations, and with them powers, jump
+            continue
+        y = np.concatenate([run.q[i], run.v[i]])
+        T, _ = segment.system.energy(
+            run.q[i : i + 2], run.v[i : i + 2], run.t[i : i + 2], parameters=segment.parameters
+        )
+        work, ratio = 0.0, np.inf
+        for ends in (_graded(1), _graded(HALVINGS), np.linspace(0.0, 1.0, PIECES + 1)):
+            if ratio > 1.0:
+                try:
+                    work, moved = _work(segment, propagate, y, a + (b - a) * ends)
+                except TooManyStepsError:  # of which a note of `_steps` tells
+                    ratio = 0.0
+                    break
+                size = max(float(np.abs(T).max()) + moved, 1.0)
+                miss = abs(float(T[1] - T[0]) - work)
+                ratio = miss / (ENERGY_LIMIT * run.settings.tolerance * size)
+        check.value(
+            "energy",
+            ratio,
+            f"from t = {a:.6g} s to {b:.6g} s the energy changes by {T[1] - T[0]:.6g}, the forces "
+            f"do the work {work:.6g}",
+        )
+    if left_out and TOO_LONG not in check.notes:
+        check.notes.append(TOO_LONG)
+
+
+def _graded(pieces: int) -> FloatArray:
+    """Ends of pieces of 0…1, each twice as long as the one before it."""
+    return np.concatenate([[0.0], 0.5 ** np.arange(pieces - 1, -1, -1.0)])
+
+
+def _work(
+    segment: Segment, propagate: Propagate, y: FloatArray, ends: FloatArray
+) -> tuple[float, float]:
+    """Work of all forces on the motion from y at the first end to the last, and ∫|power| dt."""
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    halves = 0.5 * np.diff(ends)[:, None]
+    times = (ends[:-1, None] + halves * (1.0 + nodes)).ravel()
+    states = propagate(segment, float(ends[0]), y, times)
+    q, v = np.split(states, [len(segment.system.coordinates)], axis=1)
+    power = np.sum(list(powers(segment.system, q, v, times, segment.parameters).values()), axis=0)
+    dt = (halves * weights).ravel()
+    return float(dt @ power), float(dt @ np.abs(power))
+
+
+def _gauss(check: _Check, segment: Segment, sample: int) -> None:
+    run = check.run
+    rows = segment.first + _sample(segment.last - segment.first, sample)
+    system, state = segment.system, (run.q[rows], run.v[rows], run.t[rows])
+    if isinstance(system, ByElements):
+        balance = system.balance(*state, segment.parameters)
+        worst = float(np.maximum(balance.force, balance.constraint).max(initial=0.0))
+    else:
+        s = system.solve(*state, parameters=segment.parameters)
+        geometry = RowGeometry.of(s.terms.constraint_matrix)
+        found = certificate(s.terms, s.acceleration, geometry)
+        worst = float(np.maximum(found.gradient, found.constraint).max(initial=0.0))
+    check.value(
+        "Gauss", worst / GAUSS_LIMIT, f"the acceleration misses Gauss's principle by {worst:.1e}"
+    )
+    check.count("accelerations", len(rows))
+
+
+def _sample(count: int, sample: int) -> np.ndarray:
+    if count <= 0:
+        return np.zeros(0, dtype=int)
+    return np.unique(np.linspace(0, count - 1, min(count, sample)).astype(int))

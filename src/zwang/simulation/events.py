@@ -1,0 +1,204 @@
+"""Watching for events: their functions compiled, the moments found, impacts worked out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from zwang.errors import InputError
+from zwang.integrators import memory as sh
+from zwang.integrators.contract import Loop
+from zwang.integrators.events import crossing, with_dips
+from zwang.integrators.registry import start_loop
+from zwang.programs.coordinate_change import Carrier
+from zwang.terms import FloatArray
+from zwang.tracing.event import Bounce, Event
+
+if TYPE_CHECKING:
+    from zwang.system import System
+
+__all__ = ["Met", "Watch"]
+
+#: What stands for zero, approached from one side.
+JUST = 1e-300
+#: An impact after which this part of its speed still goes on could not act.
+PASSES = 1e-6
+#: A start misses a floor that it lies on by rounding.
+TOUCHES = 1e-12
+
+
+class Met:
+    """An event found: its name, its time, the state there, and whether its function rises."""
+
+    def __init__(self, name: str, t: float, y: FloatArray, *, rising: bool) -> None:
+        self.name, self.t, self.y, self.rising = name, t, y, rising
+
+
+class Watch:
+    """The event functions of a system, compiled, as a loop in a carrier's coordinates sees them."""
+
+    def __init__(
+        self, system: System, events: Mapping[str, Event], carrier: Carrier | None = None
+    ) -> None:
+        import casadi as ca
+
+        from zwang.tracing.differentiate import rate
+        from zwang.tracing.event_expression import watched
+        from zwang.tracing.mixed_kernel import staged
+
+        self.system, self.events, self.carrier = system, events, carrier
+        s = system.symbols
+        found = [watched(system, name, e) for name, e in events.items()]
+        values = [x.value for x in found]
+        inputs = {"q": s.q, "v": s.v, "t": s.t, "p": s.p}
+        self.kernel = staged("events", inputs, {"values": ca.vertcat(*values)}, s.calls)
+        if carrier is not None:
+            self.kernel = carrier.seen("events", ca.vertcat(*values), (s.q, s.v, s.t, s.p))
+        rates = [rate(g, s) for g in values]
+        normals = [ca.densify(ca.jacobian(r, s.v)).T for r in rates]
+        facing = [ca.SX(1) if x.facing is None else x.facing for x in found]
+        outputs = {
+            "rates": ca.vertcat(*rates),
+            "normals": ca.horzcat(*normals),
+            "facing": ca.densify(ca.vertcat(*facing)),
+        }
+        self.rates = staged("event_rates", inputs, outputs, s.calls)
+
+    def value(self, loop: Loop, t: float, y: FloatArray) -> FloatArray:
+        """All event functions at a state of the loop."""
+        nq = loop.program.nq
+        return self.kernel(y[:nq], y[nq:], [t], loop.parameters[:, 0])[0]
+
+    def crossings(self, loop: Loop, dormant: Callable[[Event], bool]) -> list[Met]:
+        """Events within the last step of a loop, first ones first, dormant ones left out."""
+        step = _Step(loop)
+        ends = step.parts()
+        values = [self.value(loop, t, step.state(t)) for t in ends]
+        values[0] = loop.event_before[:, 0]  # knows on which side an event before was left
+        found = []
+        for k, (name, e) in enumerate(self.events.items()):
+            if dormant(e):
+                continue
+
+            def g(t: float, k: int = k) -> float:
+                return float(self.value(loop, t, step.state(t))[k])
+
+            self._require_number(name, [x[k] for x in values], ends)
+            looks = with_dips(g, ends, [float(x[k]) for x in values])
+            for (a, was), (b, now) in pairwise(looks):
+                if not was * now < 0.0 and not (now == 0.0 and was != 0.0):
+                    continue
+                rising = was < 0.0
+                if e.direction and (e.direction > 0) != rising:
+                    continue
+                t = crossing(g, a, b)
+                y = loop.in_system(step.state(t)[None], np.array([t]))[0]
+                if self._rates(loop, t, y)[2][k] > 0.0:
+                    found.append(Met(name, t, y, rising=rising))
+        return sorted(found, key=lambda met: met.t)
+
+    @staticmethod
+    def _require_number(name: str, values: Sequence[float], times: Sequence[float]) -> None:
+        """Refuse an event function that is no number at one of some times."""
+        for value, t in zip(values, times, strict=True):
+            if np.isnan(value):
+                raise InputError(
+                    f"function of event {name!r}",
+                    found=f"a value that is no number at t = {t:.6g} s",
+                    expected="a number wherever the motion goes",
+                    advice="Look for a root or a logarithm of something negative, or 0/0.",
+                )
+
+    def _rates(self, loop: Loop, t: float, y: FloatArray) -> tuple[FloatArray, ...]:
+        """Rates of all event functions, their gradients in v, and whether zeros are events."""
+        nq, count = len(self.system.coordinates), self.rates.inputs[3].size
+        return tuple(self.rates(y[:nq], y[nq:], [t], loop.parameters[:count, 0]))
+
+    def impact(self, loop: Loop, name: str, y: FloatArray, t: float) -> tuple[float, FloatArray]:
+        """ġ and its gradient in v, at an event."""
+        rates, normals, _ = self._rates(loop, t, y)
+        k = list(self.events).index(name)
+        return float(rates[k]), normals.reshape(len(self.events), -1)[k]
+
+    def after(self, loop: Loop, met: Met) -> None:
+        """Tell the loop on which side of zero the motion leaves the event that just happened.
+
+        An impact leaves it on the side it came from, also without a rate; unless no impulse could
+        act, as where constraints prescribe the quantity.
+        """
+        k, t = list(self.events).index(met.name), float(loop.t[0])
+        rate = float(self._rates(loop, t, loop.present[:, 0])[0][k])
+        side = np.sign(rate)
+        if _is_impact(self.events[met.name]):
+            found, through = float(self._rates(loop, t, met.y)[0][k]), 1.0 if met.rising else -1.0
+            side = through if rate * through > PASSES * abs(found) else -through
+        loop.event_values[k, 0] = side * JUST
+
+    def begin(self, loop: Loop) -> None:
+        """Put a start that touches an impact's zero on the side that the impact leads back to.
+
+        So what lies on a floor, or falls from it, hits it. Other events must leave zero first.
+        """
+        for k, (name, e) in enumerate(self.events.items()):
+            value = loop.event_values[k, 0]
+            self._require_number(name, [value], loop.t[:1].tolist())
+            outside = -float(e.direction)
+            touches = abs(value) <= TOUCHES * max(1.0, abs(e.at))
+            if _is_impact(e) and outside and touches and not value * outside > 0.0:
+                loop.event_values[k, 0] = outside * JUST
+
+
+def _is_impact(event: Event) -> bool:
+    return any(isinstance(action, Bounce) for action in event.actions)
+
+
+class _Step:
+    """The last step of a loop: states within it, in the loop's coordinates.
+
+    Attributes
+    ----------
+    start, end : of the step [s].
+    """
+
+    def __init__(self, loop: Loop) -> None:
+        self.loop = loop
+        self.start, self.end = float(loop.previous[0, 0, 0]), float(loop.t[0])
+        self.first, self.last = loop.previous[1, :, 0].copy(), loop.state[:, 0].copy()
+        self._states: dict[float, FloatArray] = {self.start: self.first, self.end: self.last}
+
+    def _again(self, until: float, times: FloatArray | None) -> tuple[Loop, list[FloatArray]]:
+        """A loop that has gone from the start to a time, and the states that it saved."""
+        loop = self.loop
+        again = start_loop(
+            loop.program,
+            replace(loop.settings, until=until),
+            self.start,
+            self.first[:, None],
+            loop.parameters,
+            times=times,
+            scales=loop.scales,
+            carried=True,
+        )
+        saved, code = [], sh.BUDGET
+        while code in sh.UNDER_WAY:
+            chunk = again.advance()
+            saved += list(chunk.saved_in_own()[1])
+            code = chunk.code
+        return again, saved
+
+    def state(self, t: float) -> FloatArray:
+        """The state at a time, integrated to there."""
+        if t not in self._states:
+            self._states[t] = self._again(t, None)[0].state[:, 0].copy()
+        return self._states[t]
+
+    def parts(self) -> list[float]:
+        """Where the method looked for events; states there are interpolated, enough for signs."""
+        times = self.start + (self.end - self.start) * np.array(self.loop.LOOKS)
+        _, states = self._again(self.end, times)
+        self._states.update(zip(times.tolist(), states, strict=False))
+        return sorted(self._states)  # fewer where the motion could not be repeated

@@ -1,0 +1,139 @@
+"""States between the saved ones of a run, integrated from the last state known before each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from zwang.errors import InputError, TooManyStepsError
+from zwang.integrators import memory as sh
+from zwang.integrators.contract import Loop
+from zwang.integrators.registry import start_loop
+from zwang.integrators.settings import Settings
+from zwang.programs.contract import Program
+from zwang.results.run import Counts, Run, Segment
+from zwang.results.status import status_of
+from zwang.simulation.guard import look, motion_of
+from zwang.simulation.select_program import program_of
+from zwang.terms import FloatArray
+
+__all__ = ["disagreements", "propagate", "states_between"]
+
+
+def disagreements(run: Run, count: int) -> list[str]:
+    """What the programs of a run do that the full terms of its system do not say, sentences.
+
+    Looked for at so many saved states of each stretch, see `zwang.simulation.guard`.
+    """
+    found = []
+    for segment in run.segments:
+        system, p = segment.system, segment.system.parameter_vector(segment.parameters)
+        rows = range(segment.first, segment.last)
+        if not rows or not np.isfinite(run.q[rows]).all():
+            continue
+        program = _program_of(run, segment, run.settings)
+        for i in rows[:: max(len(rows) // count, 1)]:
+            y, t = np.concatenate([run.q[i], run.v[i]]), float(run.t[i])
+            inner = (y, p) if program.carrier is None else program.carrier.entered(y, t, p)
+            motion = motion_of(program, inner[0], t, inner[1])
+            doubt = look(system, motion, t, p, run.settings)
+            found += [] if doubt is None else [f"its program is not right: {doubt}"]
+    return found
+
+
+def _program_of(run: Run, segment: Segment, settings: Settings) -> Program:
+    """The program that a segment began with."""
+    if segment.began is not None:
+        begun, first, _ = segment.began
+    else:
+        begun = float(run.t[segment.first])
+        first = np.concatenate([run.q[segment.first], run.v[segment.first]])
+    p = segment.system.parameter_vector(segment.parameters)
+    return program_of(segment.system, first, begun, p, settings)
+
+
+def states_between(run: Run, times: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """States of a run at any times within it, integrated from the last state known before each."""
+    q, v = np.empty((len(times), run.q.shape[1])), np.empty((len(times), run.v.shape[1]))
+    index = np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(run.t) - 1)
+    exact = times == run.t[index]
+    q[exact], v[exact] = run.q[index[exact]], run.v[index[exact]]
+    begun = [-np.inf if s.began is None else s.began[0] for s in run.segments]
+    segments = np.searchsorted(begun, times, side="right") - 1
+    others = np.flatnonzero(~exact)
+    for start, k in np.unique(np.column_stack([index, segments])[others], axis=0):
+        wanted = others[(index[others] == start) & (segments[others] == k)]
+        unique, back = np.unique(times[wanted], return_inverse=True)
+        states = _from_known(run, int(start), int(k), unique)[back]
+        q[wanted], v[wanted] = states[:, : q.shape[1]], states[:, q.shape[1] :]
+    return q, v
+
+
+def _from_known(run: Run, start: int, k: int, times: FloatArray) -> FloatArray:
+    """States after a saved state and before the next, in segment k, shape (len(times), n).
+
+    From the saved state, or from where the segment began if that was later: an event between saved
+    times has changed the motion.
+    """
+    segment = run.segments[k]
+    if not segment.first <= start < segment.last:
+        if segment.began is not None:
+            return propagate(run, segment, run.settings, *segment.began[:2], times)
+        segment = next(s for s in run.segments if s.first <= start < s.last)
+    y, t = np.concatenate([run.q[start], run.v[start]]), float(run.t[start])
+    return propagate(run, segment, run.settings, t, y, times)
+
+
+def propagate(
+    run: Run,
+    segment: Segment,
+    settings: Settings,
+    t: float,
+    y: FloatArray,
+    times: FloatArray,
+    *,
+    most: float = np.inf,
+) -> FloatArray:
+    """States of a run at times after t, integrated from y, shape (len(times), n).
+
+    By the equations that its segment began with: which redundant rows they leave out is a choice
+    that takes longer than the way to the next state. Where rows that act lose rank on that way, it
+    is made again, as the run did.
+
+    Parameters
+    ----------
+    most : steps that may be tried; a force that jumps back and forth can ask for any number.
+    """
+    system, p = segment.system, segment.system.parameter_vector(segment.parameters)
+    ahead = replace(settings, until=float(times[-1]))
+    scales = np.ones(len(y)) if run.scales is None else run.scales
+
+    def loop_from(program: Program, t: float, y: FloatArray) -> Loop:
+        return start_loop(program, ahead, t, y[:, None], p[:, None], times=times, scales=scales)
+
+    program = _program_of(run, segment, settings)
+    loop, states, tried = loop_from(program, t, y), [], 0
+    while True:
+        chunk = loop.advance()
+        if tried + sum(loop.work_done()[:2]) > most:
+            raise TooManyStepsError(
+                "motion between saved states",
+                found=f"more than {most:.0f} steps up to t = {loop.t[0]:.6g} s",
+                expected="about as many as the run took",
+            )
+        states.append(chunk.saved()[1])
+        if chunk.code == sh.DONE:
+            return np.concatenate(states)
+        if chunk.code not in sh.UNDER_WAY:
+            raise InputError(
+                "state between saved times",
+                found=status_of(Counts(), loop.t[0], chunk.code, ahead, program.failure()),
+                expected="a motion that goes on",
+            )
+        if chunk.code == sh.SINGULAR:
+            t, y = float(loop.t[0]), loop.present[:, 0].copy()
+            other = program_of(system, y, t, p, settings)
+            if other.left_out != program.left_out:
+                tried += sum(loop.work_done()[:2])
+                program, loop = other, loop_from(other, t, y)

@@ -1,0 +1,793 @@
+"""Simulation: the one place where model, engine, integrator and result meet.
+
+    start → consistent → program → loop ⟲ (chunks, events) → run
+
+A simulation is a sequence of stretches between events that change something; within a stretch a
+compiled loop integrates one program, and Python only collects what it saved.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, replace
+from functools import cache, partial
+from os import PathLike
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from zwang.codegen.environment import noted
+from zwang.errors import UnknownNameError, ZwangError
+from zwang.integrators import memory as sh
+from zwang.integrators.chunk_size import Pace
+from zwang.integrators.output import Chunk
+from zwang.integrators.registry import start_loop
+from zwang.integrators.settings import Coordinates, Drift, OnSingular, Settings
+from zwang.results.certificate import RunCertificate, certificate_and_note, interval_of
+from zwang.results.model_digest import describe_events
+from zwang.results.records import (
+    StoredRun,
+    closing_attributes,
+    header_of,
+    require_same_events,
+    require_same_memory,
+    require_same_model,
+    require_same_versions,
+    settings_of,
+)
+from zwang.results.run import Beginning, Counts, EventRecord, RankChange, Run, Segment
+from zwang.results.status import (
+    status_of,
+    stopped_at_singular,
+    stopped_by_collapse,
+    stopped_by_guard,
+    stopped_by_memory,
+    stopped_by_user,
+)
+from zwang.results.store import Store, Stored, lock_store, read_store
+from zwang.results.writer import Keeper
+from zwang.simulation.events import Met, Watch
+from zwang.simulation.guard import Disagreement, Guard, mass_beyond
+from zwang.simulation.impacts import (
+    accumulates,
+    at_once,
+    dormant,
+    effect_of,
+    require_actions,
+)
+from zwang.simulation.interpolate import states_between
+from zwang.simulation.interrupt import postponed_interrupt
+from zwang.simulation.options import (
+    choices_of,
+    require_law,
+    require_pause,
+    require_position,
+    require_single,
+    require_start,
+)
+from zwang.simulation.progress import Progress, Report, reporting
+from zwang.simulation.rank_report import (
+    BROKEN,
+    always_dependent,
+    broken_row,
+    chosen_rows_lost_rank,
+    left_out_note,
+    rank_changes,
+)
+from zwang.simulation.select_program import in_python, program_of
+from zwang.simulation.start import start_time
+from zwang.terms import FloatArray
+from zwang.tracing.event import Event, Watched, events_of
+
+if TYPE_CHECKING:
+    from zwang.programs.coordinate_change import Carrier
+    from zwang.system import System
+
+__all__ = ["rerun_of", "resume", "simulate"]
+
+#: Part of the memory of a machine that saved states may take.
+MOST_MEMORY = 0.25
+
+#: What a run tells once of rows chosen again.
+ACT_AGAIN = "rows that had been left out had to act in place of others"
+
+
+def simulate(
+    system: System,
+    q: Any,
+    v: Any = None,
+    *,
+    until: float,
+    start: float | None = None,
+    tolerance: float = 1e-9,
+    integrator: str = "order8",
+    drift: str = "projection",
+    baumgarte: float = 20.0,
+    step: float = 0.0,
+    largest_step: float = float("inf"),
+    spectral_radius: float = 0.8,
+    formulation: str = "auto",
+    on_singular: str = "continue",
+    coordinates: str = "auto",
+    save: Any = None,
+    scales: Mapping[str, float] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    events: Mapping[str, Watched] | None = None,
+    inactive: Iterable[str] | str | None = (),
+    store: str | PathLike[str] | None = None,
+    store_every: float = 1.0,
+    progress: bool | Report | None = None,
+    certify: bool | float = False,
+    companions: Mapping[str, bytes] | None = None,
+) -> Run:
+    """Integrate a system; `zwang.System.simulate` documents the arguments.
+
+    `companions` are files to go along with the stored run, name → content.
+    """
+    require_pause(store_every)
+    start = start_time(q, start)
+    settings, times, sizes = choices_of(
+        system,
+        until=until,
+        start=start,
+        tolerance=tolerance,
+        integrator=integrator,
+        drift=drift,
+        baumgarte=baumgarte,
+        step=step,
+        largest_step=largest_step,
+        spectral_radius=spectral_radius,
+        formulation=formulation,
+        on_singular=on_singular,
+        coordinates=coordinates,
+        save=save,
+        scales=scales,
+    )
+    notes = tuple(getattr(q, "notes", ())) if v is None else ()
+    q, v, _, p = system.arguments(q, v, start, parameters)
+    require_single(q, v)
+    values = system.parameter_values(parameters)
+    origin = _Origin(
+        system,
+        settings,
+        times,
+        sizes,
+        events_of(events),
+        frozenset([inactive] if isinstance(inactive, str) else inactive or ()),
+        values,
+        p,
+        np.concatenate([q, v]),
+        start,
+        notes,
+    )
+    with reporting(progress=progress) as report:
+        simulation = _Simulation.begun(origin)
+        simulation.certify_every = interval_of(certify)
+        if store is None:
+            simulation = simulation.run_guarded(report)
+        else:
+            with postponed_interrupt():  # half a store would be of no use
+                simulation.keep(store, store_every, companions)
+                try:
+                    simulation.run(report)
+                finally:
+                    simulation.release()
+    return simulation.result()
+
+
+def resume(
+    path: str | PathLike[str],
+    system: System,
+    *,
+    events: Mapping[str, Watched] | None = None,
+    store_every: float = 1.0,
+    progress: bool | Report | None = None,
+    certify: bool | float = False,
+) -> Run:
+    """Go on with a stored run that was interrupted; `zwang.resume` documents it."""
+    require_pause(store_every)
+    watched = events_of(events)
+    with lock_store(path):  # what is read is what is gone on with
+        whole = read_store(path)
+        stored = whole.to_go_on()
+        require_same_model(stored, system)
+        if not stored.commits[-1]["open"]:
+            again = rerun_of(stored, system, watched)
+            run = StoredRun.of(stored, system, states_between, again, watched)
+            if not stored.closed:  # it was killed just before
+                stored.reopen().close(closing_attributes(run))
+            return run
+        require_same_versions(stored)
+        require_same_events(stored, system, watched)
+        simulation = _Simulation.restored(_Origin.of(stored, system, watched), stored, store_every)
+        simulation.certify_every = interval_of(certify)
+        if stored.rows < whole.rows or whole.damage:
+            simulation.notes.append(
+                f"the end of the store was damaged: gone on from chunk {len(stored.commits) - 1}"
+            )
+        with reporting(progress=progress) as report:
+            simulation.run(report)
+    return simulation.result()
+
+
+def rerun_of(
+    stored: Stored, system: System, events: Mapping[str, Event]
+) -> Callable[[float, FloatArray], Run]:
+    """What makes a stored run once more, with another tolerance and other times."""
+    return partial(_again, stored, system, events)
+
+
+def _again(
+    stored: Stored,
+    system: System,
+    events: Mapping[str, Event],
+    tolerance: float,
+    times: FloatArray,
+) -> Run:
+    require_same_events(stored, system, events)
+    return _Origin.of(stored, system, events).again(tolerance, times)
+
+
+class _Origin(NamedTuple):
+    """All that decides a simulation: enough to make it, and to make it once more.
+
+    Attributes
+    ----------
+    inactive : constraints that do not act at the start.
+    parameters, p : the same numbers, by name and as one array.
+    y, t : state and time of the start.
+    notes : what was said when the start was found.
+    """
+
+    system: System
+    settings: Settings
+    times: FloatArray | None
+    scales: FloatArray
+    events: Mapping[str, Event]
+    inactive: frozenset[str]
+    parameters: Mapping[str, Any]
+    p: FloatArray
+    y: FloatArray
+    t: float
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, stored: Stored, system: System, events: Mapping[str, Event]) -> _Origin:
+        """That of a stored run."""
+        header = stored.header
+        start = header["start"]
+        values = {k: np.array(v) for k, v in header["parameters"].items()}
+        return cls(
+            system,
+            settings_of(header),
+            stored.times(),
+            np.array(header["scales"]),
+            dict(events),
+            frozenset(start["inactive"]),
+            values,
+            system.parameter_vector(values),
+            np.array([*start["q"], *start["v"]], dtype=float),
+            start["t"],
+        )
+
+    def again(self, tolerance: float, times: FloatArray) -> Run:
+        """The same simulation with another tolerance, saved at other times.
+
+        In the coordinates of the system itself: an error of others would be made twice.
+        """
+        absolute = Coordinates.ABSOLUTE
+        settings = replace(self.settings, tolerance=tolerance, coordinates=absolute)
+        simulation = _Simulation.begun(self._replace(settings=settings, times=times))
+        return simulation.run_guarded().result()
+
+
+class _DoubtedError(Exception):
+    """A run under way turned out to be led astray by the coordinates it is carried in."""
+
+
+class _Simulation:
+    """A simulation under way."""
+
+    def __init__(self, origin: _Origin) -> None:
+        self.origin, self.system, self.settings = origin, origin.system, origin.settings
+        self.times, self.scales, self.events = origin.times, origin.scales, origin.events
+        # As they are now: events may change them.
+        self.inactive, self.parameters, self.p = origin.inactive, origin.parameters, origin.p
+        for name in self.inactive:
+            if name not in self.system.constraints:
+                known = self.system.constraints
+                raise UnknownNameError("inactive constraint", str(name), known)
+        require_actions(self.system, self.events)
+        self.t: list[FloatArray] = []
+        self.y: list[FloatArray] = []
+        self.saved = 0
+        self.segments: list[Segment] = []
+        self.watches: dict[frozenset[str], Watch] = {}
+        self.ranks: list[RankChange] = []
+        self.records: list[EventRecord] = []
+        self.notes: list[str] = list(origin.notes)
+        self.counts = Counts()
+        self.status, self.finished = "", False
+        self.start_due = False  # whether the start is still to be saved
+        self.open = False  # whether the work of the present stretch is still to be added
+        self.keeper: Keeper | None = None
+        self.certify_every: float | None = None
+        self.certificate: RunCertificate | None = None
+        self.guard = Guard(self.system, self.settings)
+
+    @classmethod
+    def begun(cls, origin: _Origin) -> _Simulation:
+        """A simulation that has begun, in coordinates that are not doubted."""
+        try:
+            simulation = cls(origin)
+            simulation.begin()
+        except _DoubtedError:
+            simulation = cls(origin)
+            simulation.begin()
+        return simulation
+
+    def run_guarded(self, report: Report | None = None) -> _Simulation:
+        """`run`; a simulation that was led astray is made again in coordinates of its own."""
+        try:
+            self.run(report)
+        except _DoubtedError:
+            again = _Simulation.begun(self.origin)
+            again.certify_every = self.certify_every
+            again.run(report)
+            return again
+        return self
+
+    def begin(self) -> None:
+        """Check the start, put it on the constraints and set up the first stretch."""
+        y, t = self.origin.y, self.origin.t
+        require_start(self.system.without(self.inactive), y, t, self.p, self.notes)
+        self.start_due = self.times is None or bool(len(self.times) and self.times[0] == t)
+        self._stretch(y, t)
+        if self.watch is not None:
+            self.watch.begin(self.loop)
+        if self.loop.program.left_out:
+            y, nq = self.loop.present.T, len(self.system.coordinates)
+            if not self.active.agree(y, t, self.p[None], self.loop.accelerations()):
+                self.active.require_agreement(y[0, :nq], y[0, nq:], np.array([t]), self.p)
+            self._save_start()
+        loop = self.loop
+        if self.guard.wanted(1):
+            doubt = self.guard.start(self.active, self.origin.y, loop.present[:, 0], t, self.p)
+            self._look(loop.state[:, :1].T, loop.t[:1], doubt)
+
+    def _save_start(self) -> None:
+        """Save the start, if it is among the times and not yet saved."""
+        if self.start_due:
+            self._save(self.loop.t.copy(), self.loop.present.T.copy())
+            self.start_due = False
+
+    def _stretch(self, y: FloatArray, t: float, found: FloatArray | None = None) -> None:
+        """A new loop from a state on, put on the constraints of now, with the parameters of now.
+
+        `found` is the state before impulses, if there are any.
+        """
+        self.active, self.began_at = self.system.without(self.inactive), (t, y)
+        nq, p = len(self.system.coordinates), self.p
+        require_law(self.active, y[:nq], y[nq:], t, p, self.notes)
+        note = in_python(self.active, self.settings)
+        if note:
+            if note not in self.notes:
+                self.notes.append(note)
+            # Refuses what the formulation does not apply to, and errors of functions, by name.
+            formulation = self.settings.formulation
+            self.active.solve_at(y[:nq], y[nq:], np.asarray(t), p, formulation=formulation)
+        self.active.require_unique(y[:nq], y[nq:], np.asarray(t), p)
+        program = program_of(self.active, y, t, p, self.settings)
+        doubt = self.guard.account.doubt(program)
+        if doubt:
+            assert program.carrier is not None
+            note = f"integrated in absolute coordinates: in {program.carrier.name} ones {doubt}"
+            self.notes += [note] if note not in self.notes else []
+            self.settings = replace(self.settings, coordinates=Coordinates.ABSOLUTE)
+            program = program_of(self.active, y, t, p, self.settings)
+        self.guard.begin(program, p)
+        if program.left_out:
+            note = left_out_note(self.active, program.left_out)
+            self.notes += [note] if note not in self.notes else []
+            self.ranks.append(always_dependent(self.active, program, y, t, self.parameters))
+        if program.carrier is not None:
+            note = f"integrated in {program.carrier.name} coordinates"
+            self.notes += [note] if note not in self.notes else []
+        self.watch = self._watch(program.carrier) if self.events else None
+        self.loop = start_loop(
+            program,
+            self.settings,
+            t,
+            y[:, None],
+            p[:, None],
+            times=self.times,
+            scales=self.scales,
+            events=self.watch.kernel if self.watch else None,
+            project=True,
+        )
+        self._end_segment()
+        began = None
+        if not self.start_due:  # else it is the first saved state
+            began = Beginning(t, self.loop.present[:, 0].copy(), y if found is None else found)
+        self.segments.append(Segment(self.saved, self.saved, self.active, self.parameters, began))
+        self.open = True
+
+    def _watch(self, carrier: Carrier | None) -> Watch:
+        """Event functions of the constraints of now, compiled when these first act."""
+        known = self.watches.get(self.inactive)
+        if known is None or known.carrier is not carrier:
+            known = self.watches[self.inactive] = Watch(self.active, self.events, carrier)
+        return known
+
+    def _save(self, t: FloatArray, y: FloatArray) -> None:
+        """Keep rows; the arrays must be nobody else's."""
+        self.t.append(t)
+        self.y.append(y)
+        self.saved += len(t)
+
+    def _end_segment(self) -> None:
+        """Count what was saved so far to the present stretch."""
+        if self.segments:
+            s = self.segments[-1]
+            self.segments[-1] = Segment(s.first, self.saved, s.system, s.parameters, s.began)
+
+    def run(self, report: Report | None = None) -> None:
+        """Integrate to the end, as far as it goes, or until the user stops it."""
+        if self.status:  # the start does not agree with the full terms
+            self._save_start()
+            return
+        pace, began, begun_at = Pace(self.loop), monotonic(), float(self.loop.t[0])
+
+        def chunk() -> None:
+            if self.keeper is not None:
+                self.keeper.commit_if_due(self)
+            self._take(pace.advance(self.loop))
+            if not self.status:
+                self._stop_if_hopeless(pace)
+            if report is not None:
+                report(self._progress(monotonic() - began, begun_at))
+
+        if pace.brief and report is None and self.keeper is None and self.certify_every is None:
+            self.loop.saves_present, self.start_due = self.start_due, False
+            chunk()  # most runs end here, before anybody could ask them to
+            if self.status:
+                return
+        self._save_start()
+        with postponed_interrupt() as interrupt:
+            while not self.status:
+                if interrupt.asked:
+                    path = None if self.keeper is None else str(self.keeper.store.path)
+                    self.status = stopped_by_user(self.loop.t[0], path)
+                    break
+                chunk()
+            else:
+                self._certify()
+            if self.keeper is not None:
+                self.keeper.close(self)
+
+    def _stop_if_hopeless(self, pace: Pace) -> None:
+        """Stop where steps have collapsed, or saved states fill the memory."""
+        t = float(self.loop.t[0])
+        kept = sum(x.nbytes for x in self.y)
+        if pace.collapsed and self.settings.step == 0.0:
+            self._close()
+            step = float(self.loop.memory[sh.H, 0])
+            self.status = stopped_by_collapse(t, step, self.settings.until)
+        elif kept > MOST_MEMORY * machine_memory():
+            self._close()
+            self.status = stopped_by_memory(t, self.saved, kept)
+
+    def _certify(self) -> None:
+        """Certify the run, all of which is committed first if it has a store."""
+        if self.certify_every is None or not self.saved:
+            return
+        run: Run = self.so_far()
+        if self.keeper is not None:
+            self.keeper.commit(self)
+            run = StoredRun.of(self.keeper.stored(), self.system, states_between)
+        self.certificate, note = certificate_and_note(run, self.certify_every)
+        self.notes.append(note)
+
+    def _look(self, y: FloatArray, t: FloatArray, doubt: Disagreement | None = None) -> bool:
+        """Whether states ŷ (rows, n̂) of the loop at times (rows,) agree with the full terms.
+
+        Where they do not, and other coordinates than the system's own are to blame, the simulation
+        is to begin anew; one in its own coordinates stops. `doubt` is one that there is already.
+        """
+        program, inner = self.loop.program, self.loop.parameters[:, 0]
+        for state in zip(y, t.tolist(), strict=True):
+            if doubt is None:
+                doubt = self.guard.look(self.active, program, state, inner, self.p)
+        if doubt is None:
+            return True
+        contradiction = self._conflict(y[0], t[:1])
+        if contradiction:  # no program could do what the system asks for
+            self._close()
+            self.status = f"stopped at t = {t[0]:.6g} s: {contradiction}"
+            return False
+        if self.guard.doubt(program, doubt) and self.keeper is None:
+            raise _DoubtedError
+        self._close()
+        self.status = stopped_by_guard(doubt, program.carrier)
+        return False
+
+    def _conflict(self, y: FloatArray, t: FloatArray) -> str:
+        """Which constraints contradict each other at a state ŷ, as a sentence; else empty.
+
+        A start is refused for it.
+        """
+        if self.active.by_blocks:
+            return ""
+        nq, here = len(self.system.coordinates), self.loop.in_system(y[None], t)[0]
+        try:
+            self.active.require_agreement(here[:nq], here[nq:], t, self.p)
+        except ZwangError as error:
+            if t[0] == self.origin.t:
+                raise
+            return str(error)
+        return ""
+
+    def _agrees(self, chunk: Chunk) -> bool:
+        """Whether some of the states that a chunk saved agree with the full terms."""
+        rows = self.guard.rows(chunk.filled[0])
+        return not rows or self._look(chunk.y[0, rows], chunk.t[0, rows])
+
+    def _take(self, chunk: Chunk) -> None:
+        """Keep what a chunk saved, and let happen what it met."""
+        failure = self.loop.program.failure()
+        program, logs, (t, y) = self.loop.program, chunk.ranks(), chunk.saved()
+        changes = rank_changes(self.active, program, logs, self.parameters)
+        self.ranks += changes
+        stops = chunk.code == sh.SINGULAR and self.settings.on_singular is OnSingular.STOP
+        if stops and changes and changes[-1].t > self.began_at[0]:
+            before = t <= changes[-1].t
+            self._save(t[before], y[before])
+            self._close()
+            self.status = stopped_at_singular(changes[-1])
+            return
+        try:
+            met = self._met() if self.watch and chunk.code in (sh.EVENT, sh.SINGULAR) else []
+        except ZwangError as error:  # an event function that has no value any more
+            self._save(t, y)
+            self._close()
+            self.status = f"stopped at t = {float(self.loop.t[0]):.6g} s: {error}"
+            return
+        if met:
+            if not self._agrees(chunk):
+                return
+            before = t <= met[0].t
+            self._save(t[before], y[before])
+            self._act(met)
+            return
+        self._save(t, y)
+        broken = self._contradiction(t, y)
+        if broken:
+            self._close()
+            self.status = broken
+        elif not self._agrees(chunk):
+            return
+        elif chunk.code == sh.TOO_SMALL and self._choose_rows_again():
+            pass  # those that acted came to depend on each other, which nothing else does
+        elif chunk.code not in sh.UNDER_WAY:
+            self.finished = chunk.code == sh.DONE
+            self._close()
+            end, stiff = float(self.loop.t[0]), self.loop.held_back()
+            lost = self._lost_mass(chunk.code)
+            if lost:
+                self.status = f"stopped at t = {end:.6g} s: {lost}"
+                return
+            self.status = status_of(
+                self.counts, end, chunk.code, self.settings, failure, held_back=stiff
+            )
+        elif chosen_rows_lost_rank(self.active, program, logs, self.parameters):
+            self._choose_rows_again()
+
+    def _lost_mass(self, code: int) -> str:
+        """Which mass is not positive where the loop could not go on, as a sentence; else empty."""
+        if code not in (sh.NOT_FINITE, sh.TOO_SMALL, sh.NO_ROOT):
+            return ""
+        y, t, a = self.loop.present[:, 0], float(self.loop.t[0]), self.loop.accelerations()[0]
+        return mass_beyond(self.active, y, t, self.p, a, self.settings.step)
+
+    def _choose_rows_again(self) -> bool:
+        """Go on with other rows acting, if others are to be left out from the present state on."""
+        y, t = self.loop.present[:, 0].copy(), float(self.loop.t[0])
+        if not self.loop.program.left_out or self.loop.finished or t == self.began_at[0]:
+            return False
+        program = program_of(self.active, y, t, self.p, self.settings)
+        if program.left_out == self.loop.program.left_out:
+            return False
+        if not any(note.endswith(ACT_AGAIN) for note in self.notes):  # the first time alone
+            self.notes.append(f"at t = {t:.6g} s {ACT_AGAIN}")
+        self._close()
+        self._stretch(y, t)
+        return True
+
+    def _contradiction(self, t: FloatArray, y: FloatArray) -> str:
+        """Which row that was left out is not met after all, and since when; empty if all are."""
+        if not self.loop.program.left_out or self.settings.drift is not Drift.PROJECTION:
+            return ""  # without projection all rows are missed a little more with time
+        if self.loop.met_all_rows():
+            return ""
+        if not len(t) or t[-1] != self.loop.t[0]:
+            t, y = np.append(t, self.loop.t[0]), np.concatenate([y, self.loop.present.T])
+        if self.active.largest_miss(y, t, self.p) <= BROKEN:
+            return ""
+        nq, left_out = len(self.system.coordinates), self.loop.program.left_out
+        return broken_row(self.active, left_out, y[:, :nq], y[:, nq:], t, self.p)
+
+    def _progress(self, seconds: float, begun_at: float) -> Progress:
+        work = self.total()
+        t, until = float(self.loop.t[0]), self.settings.until
+        return Progress(t, self.origin.t, until, work.steps, work.rejected, seconds, begun_at)
+
+    def _close(self) -> None:
+        """Add up the work of the stretch that ends."""
+        self.counts, self.open = self.total(), False
+
+    def total(self) -> Counts:
+        """Work done so far."""
+        if not self.open:
+            return self.counts
+        return self.counts.plus(self.loop.work_done())
+
+    # --- storage ----------------------------------------------------------------------------------
+
+    def keep(
+        self, path: str | PathLike[str], every: float, companions: Mapping[str, bytes] | None
+    ) -> None:
+        """Store the simulation from here on."""
+        (q, v), t = np.split(self.origin.y, [len(self.system.coordinates)]), self.origin.t
+        start = {"t": t, "q": q, "v": v, "inactive": sorted(self.inactive)}
+        described = describe_events(self.system, self.events)
+        header = header_of(
+            self.system, self.settings, self.scales, start, self.parameters, described
+        )
+        self.keeper = Keeper(Store.create(path, header, self.times, companions), every)
+
+    def release(self) -> None:
+        """Let others write the store."""
+        if self.keeper is not None:
+            self.keeper.store.release()
+
+    @classmethod
+    def restored(cls, origin: _Origin, stored: Stored, every: float) -> _Simulation:
+        """A stored simulation as it stood at its last commit."""
+        state, system = stored.state(), origin.system
+        last, simulation = StoredRun.of(stored, system, states_between), cls(origin)
+        segment = last.segments[-1]
+        simulation.inactive = frozenset(system.constraints) - {*segment.system.constraints}
+        simulation.parameters = segment.parameters
+        simulation.p = system.parameter_vector(segment.parameters)
+        simulation._stretch(state["origin"], float(state["origin_time"]))
+        require_same_memory(stored, state, simulation.memory())
+        for name in simulation.loop.REMEMBERED:
+            getattr(simulation.loop, name)[...] = state[name]
+        simulation.saved, simulation.segments = stored.rows, list(last.segments)
+        simulation.ranks, simulation.records = list(last.ranks), list(last.events)
+        simulation.notes = list(last.notes)
+        simulation.counts = Counts(*(int(k) for k in state["closed_counts"]))
+        simulation.keeper = Keeper(stored.reopen(), every)
+        simulation.keeper.remember(simulation)
+        return simulation
+
+    def memory(self) -> dict[str, np.ndarray]:
+        """All that it takes to go on from here with the same bits."""
+        closed = self.counts
+        return {
+            **{name: getattr(self.loop, name) for name in self.loop.REMEMBERED},
+            "origin": self.began_at[1],
+            "origin_time": np.array(self.began_at[0]),
+            "closed_counts": np.array(list(asdict(closed).values())),
+        }
+
+    def result(self) -> Run:
+        """What there is."""
+        if self.keeper is not None and not self.t:
+            stored = self.keeper.stored()
+            again = self.origin.again
+            return StoredRun.of(stored, self.system, states_between, again, self.events)
+        if self.keeper is not None:
+            self.keeper.fetch(self)
+        return self.so_far()
+
+    def so_far(self) -> Run:
+        """What there is in memory."""
+        self._end_segment()
+        nq, n = len(self.system.coordinates), len(self.scales)
+        t, y = _joined(self.t, (0,)), _joined(self.y, (0, n))
+        return Run(
+            self.system,
+            t,
+            y[:, :nq],
+            y[:, nq:],
+            self.status,
+            self.finished,
+            self.settings,
+            tuple(self.segments),
+            self.total(),
+            states_between,
+            tuple(self.records),
+            tuple(self.ranks),
+            noted(self.notes),
+            self.scales,
+            self.origin.again,
+            self.certificate,
+            watched=self.events,
+            times=self.times,
+        )
+
+    # --- events -----------------------------------------------------------------------------------
+
+    def _met(self) -> list[Met]:
+        """The first event within the last step that changes something, and all that come with it.
+
+        Those before it are recorded.
+        """
+        assert self.watch is not None
+        found = self.watch.crossings(self.loop, lambda event: dormant(event, self.inactive))
+        first = next((m for m in found if self.events[m.name].actions != ("record",)), None)
+        together = [] if first is None else at_once(found, first)
+        for met in found[: found.index(together[0])] if together else found:
+            self._record(met.name, met.t, met.y, met.y)
+        return together
+
+    def _record(self, name: str, t: float, found: FloatArray, after: FloatArray) -> None:
+        nq = len(self.system.coordinates)
+        self.records.append(EventRecord(name, t, found[:nq], found[nq:], after[nq:].copy()))
+
+    def _act(self, together: list[Met]) -> None:
+        """Let events happen: impulses, parameters, constraints; then go on from there."""
+        assert self.watch is not None
+        t, found = together[0].t, together[0].y
+        now = self.parameters, self.inactive
+        effect = effect_of(self.events, together, self.watch, self.loop, *now)
+        self.inactive, self.parameters = effect.inactive, effect.parameters
+        self.p = self.active.parameter_vector(self.parameters)
+        self._close()
+        if self.times is None:
+            self._save(np.array([t]), found[None].copy())
+        y, last = effect.y, effect.happened[-1][0]
+        if not effect.stopped_by:
+            try:
+                # A constraint switched on takes away the velocity it forbids, but moves nothing.
+                if self.settings.drift is Drift.PROJECTION:
+                    require_position(self.system.without(self.inactive), y, t, self.p)
+                self._stretch(y, t, found)
+            except ZwangError as error:  # no motion goes on from here: keep what there is
+                self.status = f"stopped at t = {t:.6g} s by event {last!r}: {error}"
+                return
+            y = self.loop.present[:, 0].copy()
+        for name, before, after in effect.happened:
+            self._record(name, t, before, y if after is effect.y else after)
+        if effect.stopped_by:
+            self.finished = True
+            self.status = f"stopped at t = {t:.6g} s by event {effect.stopped_by!r}"
+        elif accumulates(self.records):
+            self.status = (
+                f"stopped at t = {t:.6g} s by events that accumulate, {last!r} the last; where a "
+                "motion comes to rest, zw.switch(on=…) goes on with a constraint"
+            )
+        else:
+            for met in together:
+                self.watch.after(self.loop, met)
+            if self.times is None:
+                self._save(np.array([t]), y[None])
+
+
+@cache
+def machine_memory() -> float:
+    """Bytes of memory of this machine; infinite where it does not tell."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return float("inf")
+
+
+def _joined(parts: list[FloatArray], none: tuple[int, ...]) -> FloatArray:
+    """Rows one after the other; `none` is the shape if there are none."""
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.zeros(none)

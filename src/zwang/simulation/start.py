@@ -1,0 +1,267 @@
+"""The starts of an ensemble: checked all at once, and the program that each of them takes.
+
+Each start meets the same refusals as in a single run. What all of them have in common is computed
+in one call; only a start at which there is something to remark is looked at by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.equations.active_rows import Acting
+from zwang.errors import InputError, ZwangError, shown
+from zwang.integrators.settings import Settings
+from zwang.linalg.rank import own_spectrum
+from zwang.simulation.options import UNREMARKABLE, require_law, require_start
+from zwang.simulation.select_program import Many, acting_of_many, program_of
+from zwang.terms import SYMMETRY_TOLERANCE, FloatArray, asymmetry
+from zwang.tracing.arguments import single_time
+
+if TYPE_CHECKING:
+    from zwang.equations.expression import Equations
+    from zwang.system import System
+
+__all__ = ["LANES", "Starts", "all_regular", "start_time", "terms_at"]
+
+#: Trajectories that run side by side in one thread. With four, a pendulum takes 1.5 times as long
+#: and a Bricard loop 1.2 times; four-bars take 0.85 times, for at singular positions one holds up
+#: the others. One that ends makes way for the next, see `zwang.integrators.lane_queue`.
+LANES = 8
+
+
+class Starts:
+    """Where the trajectories of an ensemble begin, and with which parameters.
+
+    Attributes
+    ----------
+    system : of all.
+    q, v : (N, nq) and (N, nv).
+    t : time of all starts.
+    P : parameters (N, np).
+    refusals : number of a start → why it was refused.
+    notes : number of a start → what there is to remark.
+    """
+
+    def __init__(
+        self, system: System, q: Any, v: Any, t: float, parameters: Mapping[str, Any]
+    ) -> None:
+        self.system, self.t = system, single_time(t)
+        self.q, self.v, values = _broadcast(system, q, v, parameters)
+        # Numbers as such: they are checked faster than arrays.
+        self._values = {k: x.tolist() if x.ndim == 1 else x for k, x in values.items()}
+        self.refusals: dict[int, str] = {}
+        self.notes: dict[int, tuple[str, ...]] = {}
+        if v is None:
+            found = enumerate(_states(q) or [q] * len(self))
+            self.notes = {i: told for i, s in found if (told := tuple(getattr(s, "notes", ())))}
+        self.P = np.tile(system.parameter_vector(), (len(self.q), 1))
+        if values:
+            for i in range(len(self)):
+                try:
+                    self.P[i] = system.parameter_vector(self.given(i))
+                except ZwangError as error:
+                    self.refusals[i] = str(error)
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def given(self, i: int) -> dict[str, Any]:
+        """Values of the parameters that were given for a start."""
+        return {name: values[i] for name, values in self._values.items()}
+
+    def state(self, i: int) -> FloatArray:
+        """Coordinates and velocities of a start as one array."""
+        return np.concatenate([self.q[i], self.v[i]])
+
+    def programs(self, settings: Settings) -> list[tuple[Any, list[int]]]:
+        """The programs that starts take, each with the numbers of those; refused ones take none."""
+        if self.system.by_blocks:
+            self._check(np.arange(len(self)))
+            good = [i for i in range(len(self)) if i not in self.refusals]
+            return _by_program(
+                good,
+                [
+                    program_of(self.system, self.state(i), self.t, self.P[i], settings, LANES)
+                    for i in good
+                ],
+            )
+        Y = np.concatenate([self.q, self.v], axis=1)
+        same = self.system.mass_is_constant and not self._values
+        regular = self._never_singular() if same else all_regular(self._terms(Y)[0])
+        if not regular or self.system.reaction_dependent:
+            self._check(np.arange(len(self)))
+        else:
+            self._check(self._remarkable(Y))
+        good = [i for i in range(len(self)) if i not in self.refusals]
+        if not good:
+            return []
+        terms = partial(self._terms, Y[good], good)
+        many = Many(Y[good], self.t, self.P[good], settings, LANES, terms)
+        own = self.system.own_programs(many)
+        if own[0] is not None:
+            return _by_program(good, own)
+        acting = acting_of_many(self.system, many)
+
+        def program(i: int, acting: Acting) -> Any:
+            known: Any = {"acting": acting, "singular": False if regular else None}
+            return program_of(self.system, Y[i], self.t, self.P[i], settings, LANES, **known)
+
+        if not regular or any(x is not None for x in own):
+            return _by_program(good, [program(*start) for start in zip(good, acting, strict=True)])
+        # Where M is regular at all starts, programs differ in the rows alone that act.
+        kinds: dict[Acting, list[int]] = {}
+        for i, rows in zip(good, acting, strict=True):
+            kinds.setdefault(rows, []).append(i)
+        return [(program(members[0], rows), members) for rows, members in kinds.items()]
+
+    def _terms(self, Y: FloatArray, which: Any = slice(None)) -> tuple[FloatArray, FloatArray]:
+        """M (N, nv, nv) and A (N, m, nv) at states of some starts."""
+        return terms_at(self.system, Y, self.t, self.P[which])
+
+    def _remarkable(self, Y: FloatArray) -> np.ndarray:
+        """The starts that miss their constraints, or have values that are not finite."""
+        t, system = np.full(len(Y), self.t), self.system
+        same = not self._values
+        if same and system.largest_miss(Y, t, self.P[0]) <= UNREMARKABLE:
+            return np.arange(0)
+        rows = range(len(Y))
+        misses = [system.largest_miss(Y[i : i + 1], t[:1], self.P[i]) for i in rows]
+        return np.flatnonzero(np.array(misses) > UNREMARKABLE)
+
+    def _never_singular(self) -> bool:
+        """Whether a mass matrix that is the same at all starts is regular."""
+        first = self.q[0], self.v[0], np.asarray(self.t), self.P[0]
+        return not self.system.mass_is_singular(*first)
+
+    def _check(self, which: np.ndarray) -> None:
+        """Look at some of the starts as a single run would."""
+        for i in which.tolist():
+            if i in self.refusals:
+                continue
+            notes: list[str] = []
+            try:
+                q, v, t, _ = self.system.arguments(self.q[i], self.v[i], self.t, None)
+                require_start(self.system, self.state(i), self.t, self.P[i], notes)
+                require_law(self.system, q, v, self.t, self.P[i], notes)
+                self.system.require_unique(q, v, t, self.P[i])
+            except ZwangError as error:
+                self.refusals[i] = str(error)
+            if notes:
+                self.notes[i] = (*self.notes.get(i, ()), *notes)
+
+
+def _by_program(starts: list[int], programs: list[Any]) -> list[tuple[Any, list[int]]]:
+    """Programs, each once, with the starts that take it."""
+    found: dict[int, tuple[Any, list[int]]] = {}
+    for i, program in zip(starts, programs, strict=True):
+        found.setdefault(id(program), (program, []))[1].append(i)
+    return list(found.values())
+
+
+def terms_at(
+    system: Equations, Y: FloatArray, t: float, P: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """M (N, nv, nv) and A (N, m, nv) at states (N, n) with parameters (N, np)."""
+    import casadi as ca
+
+    from zwang.codegen.kernel import compile as compile_kernel
+    from zwang.programs.residuals import evaluated
+
+    kernels = system.__dict__.setdefault("_mass_and_rows", {})
+    if not kernels:
+        m, s = system.model, system.model.state
+        outputs = [ca.densify(ca.vec(ca.densify(x))) for x in (m.M.T, m.A.T)]
+        kernels[0] = compile_kernel(ca.Function("terms", [s.q, s.v, s.t, s.p], outputs))
+    count, nv = len(Y), len(system.velocities)
+    M, A = evaluated(kernels[0], Y, t, P, len(system.coordinates))
+    return M.reshape(count, nv, nv), A.reshape(count, -1, nv)
+
+
+def all_regular(M: FloatArray) -> bool:
+    """Whether all mass matrices (N, nv, nv) are symmetric, and regular by a wide margin."""
+    if not np.isfinite(M).all() or asymmetry(M).max(initial=0.0) > SYMMETRY_TOLERANCE:
+        return False
+    spectrum = own_spectrum(M)
+    return bool(np.all(spectrum.rank == M.shape[-1]) and spectrum.estimated)
+
+
+def start_time(q: Any, start: float | None) -> float:
+    """When all begin: as their states say or as asked for, which must not differ; else zero."""
+    if start is None and isinstance(getattr(q, "t", None), float):  # one state, as mostly
+        return single_time(q.t)
+    states = _states(q) or ([q] if hasattr(q, "t") else [])
+    known = {single_time(t) for s in states for t in np.ravel(s.t)}
+    if start is not None:
+        known.add(single_time(start))
+    if len(known) > 1:
+        raise InputError(
+            "start",
+            found=f"times {', '.join(f'{t:g}' for t in sorted(known)[:4])} of states and start",
+            expected="one time for all to begin at",
+            advice="Give q and v of the states, and start=….",
+        )
+    return known.pop() if known else 0.0
+
+
+def _states(q: Any) -> list[Any]:
+    """The states in a list of them; none if it is something else."""
+    listed = isinstance(q, Sequence) and len(q) and all(hasattr(s, "q") for s in q)
+    return list(q) if listed else []
+
+
+def _numbers(name: str, given: Any) -> FloatArray:
+    try:
+        return np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(name, found=shown(given), expected="numbers, a row a start") from None
+
+
+def _broadcast(
+    system: System, q: Any, v: Any, parameters: Mapping[str, Any]
+) -> tuple[FloatArray, FloatArray, dict[str, FloatArray]]:
+    """Starts (N, nq) and (N, nv), and parameters (N, …), from what was given."""
+    listed = _states(q)
+    if listed:
+        v = np.array([s.v for s in listed]) if v is None else v
+        q = np.array([s.q for s in listed])
+    elif hasattr(q, "q"):
+        q, v = q.q, q.v if v is None else v
+    if isinstance(q, Mapping):
+        q = system.arguments(q, None, 0.0, None)[0]
+    if isinstance(v, Mapping):
+        v = system.arguments(np.zeros(len(system.coordinates)), v, 0.0, None)[1]
+    q, v = _numbers("q", q), np.zeros(len(system.velocities)) if v is None else _numbers("v", v)
+    shapes = {k: x.shape for k, x in system.definition.parameters.items()}
+    values = {name: _numbers(f"parameter {name!r}", x) for name, x in parameters.items()}
+    sizes = {"q": q.shape[0]} if q.ndim == 2 else {}
+    sizes |= {"v": v.shape[0]} if v.ndim == 2 else {}
+    for name, value in values.items():
+        if name in shapes and value.ndim == len(shapes[name]) + 1:
+            sizes[f"parameter {name!r}"] = len(value)
+    if len(set(sizes.values())) > 1:
+        raise InputError(
+            "ensemble",
+            found=", ".join(f"{count} of {name}" for name, count in sizes.items()),
+            expected="the same number of each, or one for all",
+        )
+    count = next(iter(sizes.values()), 1)
+    system.parameter_vector(  # refuses unknown names and wrong shapes
+        {k: x[0] if f"parameter {k!r}" in sizes and count else x for k, x in values.items()}
+    )
+    spread = {
+        name: value
+        if f"parameter {name!r}" in sizes
+        else np.broadcast_to(value, (count, *value.shape))
+        for name, value in values.items()
+    }
+    q, v = (x if x.ndim == 2 else np.broadcast_to(x, (count, x.size)) for x in (q, v))
+    for name, array, names in (("q", q, system.coordinates), ("v", v, system.velocities)):
+        if array.shape != (count, len(names)):
+            raise InputError(
+                name, found=f"shape {array.shape}", expected=f"shape ({count}, {len(names)})"
+            )
+    return q, v, spread

@@ -1,0 +1,130 @@
+"""What `zwang.solve` returns: motion, forces, and the truth about the system."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from zwang.caching import computed_once
+from zwang.linalg.products import matvec, transpose
+from zwang.linalg.scaling import ScaledSystem
+from zwang.terms import EquationTerms, FloatArray
+
+__all__ = ["Ranks", "Solution"]
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Ranks that decide what can be known, per system of the batch.
+
+    Attributes
+    ----------
+    constraint : rank of A; the freedoms left are n minus this.
+    mass : rank of M.
+    stacked : rank of [M; A]; the acceleration is unique when it is n.
+    """
+
+    constraint: int | np.ndarray
+    mass: int | np.ndarray
+    stacked: int | np.ndarray
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Acceleration, constraint force and multipliers of one system or a batch.
+
+    Attributes
+    ----------
+    terms : the terms that were solved.
+    acceleration : v̇, shape (…, n).
+    constraint_force : Q_c = M v̇ − Q = Aᵀλ + C, shape (…, n).
+    multipliers : λ, shape (…, m); of all that give this force, those of least norm.
+    ranks : ranks of A, M and [M; A].
+    formulation, reason : the formulation used, and why.
+    corrections : relative size of the refinement steps; the first is the error that the
+        formulation had by itself, the last a bound on what is left.
+    family : shape (n, k), only where accelerations are not unique and ``family=True``: every
+        ``acceleration + family @ c`` is one.
+    notes : sentences on anything altered, redundant or doubtful.
+    """
+
+    terms: EquationTerms
+    acceleration: FloatArray
+    constraint_force: FloatArray
+    multipliers: FloatArray
+    ranks: Ranks
+    formulation: str
+    reason: str
+    corrections: tuple[float, ...]
+    family: FloatArray
+    notes: tuple[str, ...] = ()
+    scaled: ScaledSystem | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def degrees_of_freedom(self) -> int | np.ndarray:
+        """n − rank A."""
+        return self.terms.coordinate_count - self.ranks.constraint
+
+    @property
+    def redundancy(self) -> int | np.ndarray:
+        """m − rank A: how many constraint rows say nothing new."""
+        return self.terms.constraint_count - self.ranks.constraint
+
+    @computed_once
+    def free_acceleration(self) -> FloatArray | None:
+        """a with M a = Q, the motion without constraints; None where M is singular."""
+        if np.any(self.ranks.mass != self.terms.coordinate_count):
+            return None
+        M, Q = self.terms.mass_matrix, self.terms.applied_force
+        return np.linalg.solve(M, Q[..., None])[..., 0]
+
+    @property
+    def constraint_residual(self) -> FloatArray:
+        """b − A v̇, shape (…, m)."""
+        return self.terms.constraint_rhs - matvec(self.terms.constraint_matrix, self.acceleration)
+
+    @computed_once
+    def condition(self) -> float | FloatArray | None:
+        """κ: how much a relative change of the scaled terms can change the answer, per system.
+
+        The ratio of the largest to the smallest nonzero eigenvalue of [[M, Aᵀ], [A, 0]] after
+        scaling. None for sparse systems, where it would cost more than the solution.
+        """
+        if self.scaled is None:
+            return None
+        terms = self.scaled.scaled
+        M, A = terms.mass_matrix, terms.constraint_matrix
+        zero = np.zeros((*A.shape[:-1], A.shape[-2]))
+        saddle = np.concatenate(
+            [np.concatenate([M, transpose(A)], -1), np.concatenate([A, zero], -1)], -2
+        )
+        values = np.sort(np.abs(np.linalg.eigvalsh(saddle)), axis=-1)
+        dropped = (
+            self.scaled.constraint_ranks
+            - terms.constraint_count
+            + (terms.coordinate_count - self.scaled.stacked_ranks)
+        )
+        first = np.asarray(-dropped)[..., None]
+        kappa = values[..., -1] / np.take_along_axis(values, first, axis=-1)[..., 0]
+        return kappa.reshape(self.terms.batch_shape) if kappa.ndim else float(kappa)
+
+    def __str__(self) -> str:
+        n, m = self.terms.coordinate_count, self.terms.constraint_count
+        batch = self.terms.batch_shape
+        head = f"{n} coordinates, {m} constraint rows"
+        if batch:
+            head = f"batch {batch}: {head}"
+        else:
+            head += f" of rank {self.ranks.constraint}, {self.degrees_of_freedom} freedoms"
+        lines = [head, f"solved by {self.formulation}: {self.reason}"]
+        if not batch and n <= 20:
+            lines.append(f"{'coordinate':>14} {'acceleration':>16} {'constraint force':>17}")
+            lines += [
+                (
+                    f"{self.terms.coordinate(j):>14} {self.acceleration[j]:16.8g} "
+                    f"{self.constraint_force[j]:17.8g}"
+                )
+                for j in range(n)
+            ]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])

@@ -1,0 +1,146 @@
+"""Checking what a user gives to describe a system: names, parameters, functions."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zwang.errors import InputError, UnknownNameError, shown
+from zwang.terms import FloatArray
+from zwang.tracing.constraint import Constraint, named_constraint
+from zwang.tracing.traced_model import Definition
+
+__all__ = ["check_name", "checked_names", "define", "joined", "parameter_value", "require_distinct"]
+
+
+def define(
+    coordinates: Sequence[str],
+    constraints: Mapping[str, Constraint | Callable[..., Any]] | None,
+    parameters: Mapping[str, Any] | None,
+    nonideal: Mapping[str, Callable[..., Any]] | None,
+    velocities: Sequence[str] | None,
+    kinematics: Any,
+    **functions: Any,
+) -> Definition:
+    """The checked definition of a system; what is wrong is refused by name."""
+    q_names = checked_names("coordinates", coordinates)
+    if (velocities is None) != (kinematics is None):
+        given, absent = (
+            ("velocities", "kinematics") if kinematics is None else ("kinematics", "velocities")
+        )
+        raise InputError(given, found=f"no {absent}", expected="both, or neither for v = q̇")
+    v_names = tuple(f"{name}_dot" for name in q_names)
+    if velocities is not None:
+        v_names = checked_names("velocities", velocities)
+        pair = kinematics if isinstance(kinematics, tuple | list) else (kinematics, None)
+        if len(pair) != 2:
+            raise InputError("kinematics", found=f"{len(pair)} functions", expected="N or (N, n0)")
+        kinematics = tuple(pair)
+    values = {}
+    for name, value in (parameters or {}).items():
+        check_name("parameter", name)
+        values[name] = parameter_value(name, value)
+    named: dict[str, Constraint] = {}
+    for name, given in (constraints or {}).items():
+        check_name("constraint", name)
+        named[name] = named_constraint("constraint", name, given)
+    for name in nonideal or {}:
+        if name not in named:
+            raise UnknownNameError("non-ideal law of constraint", name, named)
+    for name in ("mass", "force"):
+        functions[name] = _function(functions[name])
+    return require_distinct(
+        Definition(
+            coordinates=q_names,
+            velocities=v_names,
+            parameters=values,
+            constraints=named,
+            nonideal=dict(nonideal or {}),
+            kinematics=kinematics,
+            **functions,
+        )
+    )
+
+
+def _function(given: Any) -> Any:
+    """Numbers as the function that gives them; anything else as it is."""
+    if given is None or callable(given):
+        return given
+    try:
+        constant = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        return given  # refused where it is called
+    return lambda: constant
+
+
+def require_distinct(definition: Definition) -> Definition:
+    """The definition, if no name is used twice."""
+    kinds = [
+        ("coordinate", definition.coordinates),
+        ("velocity", definition.velocities),
+        ("parameter", definition.parameters),
+        ("constraint", definition.constraints),
+    ]
+    seen: dict[str, str] = {}
+    for kind, names in kinds:
+        for name in names:
+            if name in seen:
+                raise InputError(
+                    f"{kind} {name!r}",
+                    found=f"a {seen[name]} of the same name",
+                    expected="distinct names",
+                )
+            seen[name] = kind
+    return definition
+
+
+def joined(kind: str, new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
+    """Two sets of named things as one; a name in both is refused."""
+    for name in new:
+        if name in old:
+            raise InputError(
+                f"{kind} {name!r}", found="a constraint of the same name", expected="distinct names"
+            )
+    return {**old, **new}
+
+
+def checked_names(what: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Names as a tuple, refused unless they are distinct words."""
+    if isinstance(names, str):
+        raise InputError(
+            what, found=repr(names), expected="a list of names", advice=f"Write [{names!r}]."
+        )
+    result = tuple(names)
+    if not result:
+        raise InputError(what, found="none", expected="at least one name")
+    for name in result:
+        check_name(what, name)
+    if len(set(result)) != len(result):
+        twice = next(name for name in result if result.count(name) > 1)
+        raise InputError(what, found=f"{twice!r} twice", expected="distinct names")
+    return result
+
+
+def check_name(kind: str, name: Any) -> None:
+    """Refuse a name that is no word."""
+    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
+        raise InputError(
+            f"name of {kind}",
+            found=repr(name),
+            expected="letters, digits and _, not a word of Python",
+        )
+
+
+def parameter_value(name: str, value: ArrayLike) -> FloatArray:
+    """The value of a parameter as an array of finite numbers."""
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"parameter {name!r}", found=shown(value), expected="numbers") from error
+    if not np.isfinite(array).all():
+        raise InputError(f"parameter {name!r}", found=shown(value), expected="finite numbers")
+    return array

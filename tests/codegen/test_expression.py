@@ -1,0 +1,125 @@
+"""Reading CasADi functions: values, equal subexpressions, outputs, errors."""
+
+from __future__ import annotations
+
+import casadi
+import numpy as np
+import pytest
+from builders import random_function, run
+
+from zwang import codegen
+from zwang.codegen.casadi_vm import to_function
+from zwang.codegen.expression import Port, read
+from zwang.errors import InputError
+
+
+def test_equal_subexpressions_are_computed_once():
+    x = casadi.SX.sym("x", 2)
+    product, turned = x[0] * x[1], x[1] * x[0]
+    expression = read(casadi.Function("f", [x], [casadi.sin(product) + casadi.sin(turned)]))
+    assert [i.operation for i in expression.instructions].count("mul") == 1
+    assert [i.operation for i in expression.instructions].count("sin") == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_more_operations_are_left_than_casadis_own_elimination_leaves(seed):
+    function = random_function(800, seed=seed)
+    symbols = function.sx_in()
+    reduced = casadi.Function("reduced", symbols, casadi.cse(function.call(symbols)))
+    assert read(function).operation_count <= read(reduced).operation_count
+
+
+def test_not_a_number_and_infinity_are_constants_like_others():
+    x = casadi.SX.sym("x")
+    nan, inf = casadi.SX(float("nan")), casadi.SX(float("inf"))
+    function = casadi.Function("f", [x], [casadi.vertcat(x + nan, x * nan, x - inf, x + 0.5)])
+    (found,) = codegen.compile(function)(2.0)
+    np.testing.assert_array_equal(found, [np.nan, np.nan, -np.inf, 2.5])
+
+
+def test_neighbouring_constants_are_not_confused():
+    x = casadi.SX.sym("x")
+    near = np.nextafter(1.5, 2)
+    (found,) = codegen.compile(casadi.Function("f", [x], [casadi.vertcat(x * 1.5, x * near)]))(1.0)
+    assert found.tolist() == [1.5, near]
+
+
+def test_the_digest_tells_expressions_apart_and_not_names():
+    def digest(constant: float, name: str) -> str:
+        x = casadi.SX.sym(name, 2)
+        return read(casadi.Function(name, [x], [x[0] * constant], [name], ["out"])).digest
+
+    assert digest(1.5, "a") == digest(1.5, "b")
+    assert digest(1.5, "a") != digest(np.nextafter(1.5, 2), "a")
+
+
+def test_ports_have_names_and_sizes():
+    function = random_function(50, seed=1)
+    expression = read(function)
+    assert expression.inputs == (Port("x", 12), Port("y", 3))
+    assert expression.outputs == (Port("many", 9), Port("last", 1))
+
+
+def test_sparse_inputs_and_outputs_are_their_nonzeros_in_casadis_order():
+    A = casadi.SX.sym("A", casadi.Sparsity.lower(3))
+    x = casadi.SX.sym("x", 3)
+    function = casadi.Function("f", [A, x], [A.T, casadi.mtimes(A, x), casadi.jacobian(x[1], x)])
+    kernel = codegen.compile(function)
+    assert [port.size for port in kernel.outputs] == [6, 3, 1]
+    nonzeros, vector = np.arange(1.0, 7.0), np.array([1.0, -2.0, 0.5])
+    matrix = casadi.DM(casadi.Sparsity.lower(3), nonzeros)
+    for found, expected in zip(kernel(nonzeros, vector), function(matrix, vector), strict=True):
+        np.testing.assert_array_equal(found, np.array(expected.nonzeros()))
+
+
+def test_outputs_may_be_inputs_constants_repeated_or_empty():
+    x = casadi.SX.sym("x", 2)
+    empty, unused = casadi.SX(0, 1), casadi.SX.sym("unused", 0)
+    outputs = [x[1], casadi.SX([0.0, 3.5]), casadi.vertcat(x[0], x[0] + 1, x[0] + 1), empty]
+    kernel = codegen.compile(casadi.Function("f", [x, unused], outputs))
+    found = kernel([7.0, 8.0], np.empty(0))
+    for value, expected in zip(found, ([8.0], [0.0, 3.5], [7.0, 8.0, 8.0], []), strict=True):
+        np.testing.assert_array_equal(value, expected)
+
+
+def test_thousands_of_constant_outputs_compile():
+    x = casadi.SX.sym("x", 100)
+    dense = casadi.densify(casadi.jacobian(casadi.sin(x), x))
+    (found,) = codegen.compile(casadi.Function("f", [x], [dense]))(np.zeros(100))
+    np.testing.assert_array_equal(found.reshape(100, 100), np.eye(100))
+
+
+def test_a_function_of_matrix_symbols_is_expanded():
+    x = casadi.MX.sym("x", 3)
+    function = casadi.Function("f", [x], [casadi.mtimes(x.T, x), casadi.sin(x)])
+    squared, sine = codegen.compile(function)([1.0, 2.0, 3.0])
+    assert squared == 14.0
+    np.testing.assert_allclose(sine, np.sin([1.0, 2.0, 3.0]), rtol=0, atol=2e-16)
+
+
+def test_a_function_that_cannot_be_expanded_is_refused_with_casadis_reason():
+    x = casadi.MX.sym("x", 3)
+    function = casadi.Function("search", [x], [casadi.find(x)])
+    with pytest.raises(InputError, match=r"'search'.*cannot be expanded.*SX symbols.*eval_sx"):
+        codegen.compile(function)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_expression_goes_back_to_casadi_unchanged(seed):
+    function = random_function(400, seed=seed)
+    again = to_function(read(function))
+    rng = np.random.default_rng(seed)
+    inputs = [rng.normal(size=12), rng.normal(size=3)]
+    for found, expected in zip(again(*inputs), function(*inputs), strict=True):
+        np.testing.assert_array_equal(np.array(found), np.array(expected))
+
+
+def test_without_fused_operations_arithmetic_is_casadis_bit_by_bit():
+    x = casadi.SX.sym("x", 6)
+    value = x[0] * x[1] + x[2] * x[3] - x[4] / (1 + x[5] ** 2)
+    for k in range(60):
+        value = casadi.sqrt(value**2 + x[k % 6] ** 2) - x[(k + 1) % 6] / (2 + value * value)
+    function = casadi.Function("f", [x], [value])
+    inputs = np.random.default_rng(0).normal(size=6)
+    (found,) = run(read(function), [inputs[:, None]], lanes=1, fma=False)
+    assert found[0, 0] == float(function(inputs))

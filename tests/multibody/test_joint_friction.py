@@ -1,0 +1,49 @@
+"""Friction in joints, which depends on the reaction, wherever terms are asked for."""
+
+import numpy as np
+import pytest
+
+import zwang as zw
+
+MASS, ARM, RADIUS, COEFFICIENT = 2.0, 0.4, 0.1, 0.3
+RATE = 2.0
+
+
+def pendulum():
+    """A point mass on a massless arm, at rest straight down but for its rate about y."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    bob = m.body(
+        "bob",
+        mass=MASS,
+        position=(0, 0, -ARM),
+        velocity=(-RATE * ARM, 0, 0),
+        inertia=(0.1, 0.1, 0.1),
+        angular_velocity=(0, RATE, 0),
+    )
+    m.revolute("pin", m.ground, bob, at=(0, 0, 0), axis="y")
+    m.friction("pin", coefficient=COEFFICIENT, radius=RADIUS)
+    return m
+
+
+@pytest.mark.parametrize("formulation", ["auto", *zw.FORMULATIONS])
+def test_friction_acts_in_solve_as_in_simulate(formulation):
+    # Straight down gravity does not turn the pendulum. Friction turns it with −μ r N, and what
+    # speeds the bob up along its path presses on the pin: N² = (m (g + L θ̇²))² + (m L θ̈)².
+    inertia = 0.1 + MASS * ARM**2
+    across = MASS * (9.81 + ARM * RATE**2)
+    turning = 0.0
+    for _ in range(60):
+        normal = np.hypot(across, MASS * ARM * turning)
+        turning = -COEFFICIENT * RADIUS * normal / inertia
+    m = pendulum()
+    s = m.solve(formulation=formulation)
+    assert s.acceleration[4] == pytest.approx(turning, rel=1e-10)
+    run = m.simulate(until=1e-4)
+    slope = (run["pin.angle_rate"][-1] - RATE) / 1e-4
+    assert slope == pytest.approx(turning, rel=1e-2)  # by then it has hardly turned
+
+
+def test_a_run_tells_what_is_not_looked_for_in_a_large_mechanism(monkeypatch):
+    assert not any("this large" in note for note in pendulum().simulate(until=1e-4).notes)
+    monkeypatch.setattr("zwang.equations.elements.LARGE", 10)
+    assert any("this large" in note for note in pendulum().simulate(until=1e-4).notes)

@@ -1,0 +1,192 @@
+"""Runs of many kinds: untouched they are verified, edited they are not, and the place is told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zwang as zw
+from zwang import library
+from zwang.model_files.examples import example_names, example_path
+from zwang.simulation import stored_runs
+
+Kind = Callable[[np.random.Generator], tuple[Any, Any]]
+
+
+def particle(force: Callable[..., Any], mass: float = 1.0) -> zw.System:
+    """A pendulum with a further force."""
+    return zw.System(
+        coordinates=["x", "y"],
+        mass=lambda: mass * np.eye(2),
+        force=force,
+        constraints={"rod": zw.position(lambda q: q[0] ** 2 + q[1] ** 2 - 1.0)},
+    )
+
+
+def turned(rng: np.random.Generator) -> dict[str, Any]:
+    """A start of a pendulum at random."""
+    angle, speed = rng.uniform(-3.0, 3.0), rng.uniform(-3.0, 3.0)
+    direction = np.array([np.sin(angle), -np.cos(angle)])
+    return {"q": direction, "v": speed * np.array([-direction[1], direction[0]])}
+
+
+def stiff(rng: np.random.Generator) -> tuple[Any, Any]:
+    damping = 10.0 ** rng.uniform(2, 4)
+    system = particle(lambda q, v: [-damping * v[0], -9.81 - damping * v[1]])
+    name = str(rng.choice(["radau5", "order8"]))
+    return system, system.simulate(
+        **turned(rng), until=0.5, integrator=name, tolerance=10.0 ** rng.uniform(-9, -5), save=0.02
+    )
+
+
+def abrupt(rng: np.random.Generator) -> tuple[Any, Any]:
+    push = rng.uniform(5.0, 50.0)
+    # A jump where the velocity turns would hold it there, in millions of steps.
+    system = particle(lambda q: [zw.where(q[0] < 0.1, push, 0.0), -9.81])
+    return system, system.simulate(
+        **turned(rng),
+        until=2.0,
+        tolerance=10.0 ** rng.uniform(-9, -5),
+        save=rng.choice([0.01, 0.1]),
+    )
+
+
+def rough(rng: np.random.Generator) -> tuple[Any, Any]:
+    mu = rng.uniform(0.05, 0.4)
+
+    def friction(v: Any, reaction: Any) -> Any:
+        return -mu * np.sqrt(reaction @ reaction) * v / np.sqrt(v @ v + 1e-4)
+
+    system = zw.System(
+        coordinates=["x", "y"],
+        mass=lambda: np.eye(2),
+        force=lambda: [0.0, -9.81],
+        constraints={"wire": zw.position(lambda q: q[1] - q[0] ** 2)},
+        nonideal={"wire": friction},
+    )
+    x, u = rng.uniform(0.5, 1.5), rng.uniform(-1.0, 1.0)
+    return system, system.simulate([x, x * x], [u, 2 * x * u], until=1.0, save=0.02)
+
+
+def bouncing(rng: np.random.Generator) -> tuple[Any, Any]:
+    wall = zw.event(lambda q: q[0] - 0.3, zw.bounce(rng.uniform(0.3, 0.9)), direction=1)
+    system = particle(lambda: [0.0, -9.81])
+    return system, system.simulate(
+        [-np.sin(1.0), -np.cos(1.0)], until=3.0, events={"wall": wall}, save=0.05
+    )
+
+
+def by_steps(rng: np.random.Generator) -> tuple[Any, Any]:
+    system = particle(lambda: [0.0, -9.81])
+    names = ["order5", "order8", "gauss", "radau5", "rattle", "generalized_alpha"]
+    return system, system.simulate(
+        **turned(rng),
+        until=1.0,
+        integrator=str(rng.choice(names)),
+        step=float(rng.choice([0.002, 0.01])),
+        save=rng.choice([None, 0.05]),
+    )
+
+
+def linkage(rng: np.random.Generator) -> tuple[Any, Any]:
+    mechanism = library.four_bar(rate=rng.uniform(1.0, 6.0), angle=rng.uniform(0.3, 2.5))
+    return mechanism.system, mechanism.simulate(
+        until=1.0, tolerance=10.0 ** rng.uniform(-11, -6), save=0.02
+    )
+
+
+def example(name: str) -> Kind:
+    def make(rng: np.random.Generator) -> tuple[Any, Any]:
+        model = zw.read_model(example_path(name))
+        return model.system, model.simulate(tolerance=10.0 ** rng.uniform(-10, -7))
+
+    return make
+
+
+KINDS: dict[str, Kind] = {
+    "stiff": stiff,
+    "abrupt": abrupt,
+    "friction": rough,
+    "events": bouncing,
+    "fixed steps": by_steps,
+    "linkage": linkage,
+}
+EXAMPLES = {f"example {name}": example(name) for name in example_names()}
+
+#: An edit is so many tolerances, or parts of the state where steps are fixed.
+EDIT, EDIT_OF_STEPS = 1e4, 1e-2
+
+
+def edited(run: Any, rng: np.random.Generator) -> tuple[Any, float]:
+    """The run with one velocity changed in one row, and the time of that."""
+    row = int(rng.integers(1, len(run) - 1))
+    size = EDIT_OF_STEPS if run.settings.step > 0.0 else min(EDIT * run.settings.tolerance, 1e-2)
+    v = run.v.copy()
+    v[row, int(rng.integers(v.shape[1]))] += size * (1.0 + np.abs(v[row]).max())
+    return replace(run, v=v), float(run.t[row])
+
+
+def told_at(outcome: Any, run: Any, t: float) -> bool:
+    """Whether all findings of motion are about intervals that meet the time of the edit."""
+    times = [
+        (float(a), float(b))
+        for a, b in re.findall(
+            r"from t = (\S+) s .*? (?:at|to) (\S+?) s", "\n".join(outcome.findings)
+        )
+    ]
+    near = 1e-4 * max(abs(t), 1.0) + 1e-5
+    misses = [np.isclose(t, x, atol=near) for x in re.findall(r"^at t = (\S+) s", "") if x]
+    assert not misses
+    return bool(times) and all(a - near <= t <= b + near for a, b in times)
+
+
+def check(kind: Kind, rng: np.random.Generator, folder: Path) -> None:
+    """An untouched run and an edited one."""
+    system, run = kind(rng)
+    assert len(run) > 3, run.status
+    run.save(folder / "run")
+    outcome = zw.verify(folder / "run", system)
+    assert outcome, outcome
+    other, t = edited(run, rng)
+    other.save(folder / "edited")
+    outcome = zw.verify(folder / "edited", system)
+    assert not outcome
+    found = [x for x in outcome.findings if f"{t:.6g}" in x]
+    assert found or told_at(outcome, run, t), (t, outcome.findings[:3])
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_untouched_runs_are_verified_and_edited_ones_are_not(name: str, tmp_path: Path) -> None:
+    check(KINDS[name], np.random.default_rng(3), tmp_path)
+
+
+def test_what_takes_too_many_steps_again_is_noted_and_not_accused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored_runs, "MOST_STEPS", 0)
+    monkeypatch.setattr(stored_runs, "LEAST_STEPS", 0)
+    system, run = abrupt(np.random.default_rng(3))
+    run.save(tmp_path / "run")
+    outcome = zw.verify(tmp_path / "run", system)
+    assert outcome
+    assert any("not integrated anew" in note for note in outcome.notes)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("name", KINDS)
+def test_two_hundred_untouched_and_edited_runs(name: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    for k in range(32):
+        check(KINDS[name], rng, tmp_path / str(k))
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_all_examples_are_verified(name: str, tmp_path: Path) -> None:
+    check(EXAMPLES[name], np.random.default_rng(5), tmp_path)
