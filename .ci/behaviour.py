@@ -8,9 +8,9 @@ Motions by every integrator in every kind of coordinates, as digests of their bi
 and what is refused, in words; signatures; the schema of model files; runs that are stored,
 interrupted and resumed. `take` writes the interrupted ones beside the record: with ``--stores`` of
 an earlier one those are resumed as well. All of it through the public interface, so that modules
-may move. Bits are those of one machine: take both records on the same. Six minutes on one core with
+may move. Bits are those of one machine: take both records on the same. Three minutes of a core with
 compiled code in the cache; ``--quick`` takes order8 and gauss in coordinates of their choice, in
-less than two.
+one.
 
 A record has facts (digests, counts, names) and words (sentences). The numbers in a sentence are
 facts too: ``compare --words`` passes what says the same in other words, and lists it.

@@ -244,6 +244,20 @@ def constant_velocity(s: Sketch) -> None:
     s.turn((112, 66), 6, 18, start=-120, end=140, tilt=33)
 
 
+def oldham(s: Sketch) -> None:
+    """Two hubs out of line and a disk with crossed keys between them."""
+    s.axis((4, 46), (70, 46))
+    s.axis((86, 62), (146, 62))
+    s.bar((10, 46), (48, 46), color=FIRST)
+    s.block(48, 20, 10, 52, FIRST)
+    s.block(63, 24, 14, 60, LINE)
+    s.block(82, 36, 10, 52, SECOND)
+    s.bar((92, 62), (138, 62), color=SECOND)
+    s.turn((28, 46), 6, 17, start=-120, end=140)
+    s.turn((118, 62), 6, 17, start=-120, end=140)
+    s.arrow((106, 20), (106, 36), both=True)
+
+
 def gear(s: Sketch) -> None:
     """Two wheels in mesh."""
     for center, radius, color in (((52, 52), 34.0, FIRST), ((111, 52), 22.0, SECOND)):
@@ -457,6 +471,7 @@ JOINTS: Sequence[Callable[[Sketch], None]] = (
     fixed,
     universal,
     constant_velocity,
+    oldham,
     gear,
     rack_and_pinion,
     spherical_link,

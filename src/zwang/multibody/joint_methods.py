@@ -410,6 +410,33 @@ class JointBuilder(Builder):
         )
 
     @_joint
+    def oldham(
+        self,
+        name: str,
+        a: BodyHandle | str,
+        b: BodyHandle | str,
+        *,
+        at: Place | None = None,
+        axis: Direction | None = None,
+        reference: Direction | None = None,
+    ) -> None:
+        """An Oldham coupling: parallel shafts along `axis` that turn alike, however far apart.
+
+        The disk between them has no mass; it lets the second shaft move across the first.
+
+        Parameters
+        ----------
+        name : what the joint is called.
+        a, b : the bodies or their names, `ground` among them.
+        at : a point of both shafts in the world as placed, or a pair of points or markers, one for
+            each shaft, at the same height along the axis; the origin by default.
+        axis : direction of both shafts, in the world as placed; needed unless `at` has markers with
+            axes.
+        reference : direction of the markers' x axes.
+        """
+        self.joint("oldham", name, a, b, at=at, axis=axis, reference=reference)
+
+    @_joint
     def gear(
         self,
         name: str,

@@ -1,15 +1,17 @@
-"""Universal and constant-velocity joints, and links."""
+"""Universal, constant-velocity and Oldham joints, and links."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from zwang.multibody.joints.kind import JointKind
+from zwang.multibody.joints.lower_pairs import axes_parallel
 from zwang.multibody.joints.primitives import coincident, distance, perpendicular
 from zwang.multibody.pose import Frame
 
 __all__ = [
     "CONSTANT_VELOCITY",
+    "OLDHAM",
     "REVOLUTE_SPHERICAL_LINK",
     "SPHERICAL_LINK",
     "UNIVERSAL",
@@ -38,6 +40,18 @@ UNIVERSAL = JointKind(
 CONSTANT_VELOCITY = JointKind(
     "constant_velocity",
     lambda a, b, _: [*coincident(a.origin, b.origin), a.y @ b.x - a.x @ b.y],
+)
+
+
+#: Two parallel shafts turn alike wherever the disk between them lets their axes move: nothing
+#: turns the second body against the first, and it does not slide along the axis.
+OLDHAM = JointKind(
+    "oldham",
+    lambda a, b, _: [
+        *perpendicular(a.z, b.origin - a.origin),
+        *axes_parallel(a, b),
+        *perpendicular(a.x, b.y),
+    ],
 )
 
 
