@@ -197,3 +197,10 @@ def test_saved_states_by_number_slice_and_mask(run):
     for wrong in (0.5, slice(0.2, 0.4)):
         with pytest.raises(zw.InputError, match=r"run.at\(t\) gives states at times"):
             run[wrong]
+
+
+def test_a_system_without_constraints_has_no_multipliers():
+    free = zw.System(coordinates=["x"], mass=lambda: [[1.0]], force=lambda q: [-q[0]])
+    run = free.simulate([1.0], until=0.2, save=0.1)
+    assert run.multipliers().shape == (3, 0)
+    assert not run.constraint_force().any()

@@ -580,7 +580,8 @@ class Run:
         """λ of one constraint, or of all rows, shape (nt, rows); zero while it does not act."""
         groups = self.system.groups
         names = list(groups) if name is None else [self._known(name)]
-        return np.concatenate([self._multipliers_of(n, len(groups[n])) for n in names], axis=1)
+        parts = [self._multipliers_of(n, len(groups[n])) for n in names]
+        return np.concatenate(parts, axis=1) if parts else np.zeros((len(self), 0))
 
     def _multipliers_of(self, name: str, count: int) -> FloatArray:
         if self._by_blocks is not None:
