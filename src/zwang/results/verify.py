@@ -88,6 +88,9 @@ TOO_LONG = f"the energy is not checked over more than {MANY} steps from one save
 HALVINGS = 20
 #: Where it still fails, in so many equal ones: saved states may lie far apart in a quick motion.
 PIECES = 64
+#: Where it fails again a force may jump on the way: pieces whose halves do not agree with them are
+#: halved, so often that what a jump leaves is rounding.
+BISECTIONS = 32
 
 
 #: What is said where a direction has neither mass nor constraint, and nothing else notices.
@@ -453,7 +456,7 @@ def _energy(check: _Check, segment: Segment, propagate: Propagate, sample: int) 
         T, _ = segment.system.energy(
             run.q[i : i + 2], run.v[i : i + 2], run.t[i : i + 2], parameters=segment.parameters
         )
-        work, ratio = 0.0, np.inf
+        work, ratio, limit = 0.0, np.inf, np.inf
         for ends in (_graded(1), _graded(HALVINGS), np.linspace(0.0, 1.0, PIECES + 1)):
             if ratio > 1.0:
                 try:
@@ -462,8 +465,11 @@ def _energy(check: _Check, segment: Segment, propagate: Propagate, sample: int) 
                     ratio = 0.0
                     break
                 size = max(float(np.abs(T).max()) + moved, 1.0)
-                miss = abs(float(T[1] - T[0]) - work)
-                ratio = miss / (ENERGY_LIMIT * run.settings.tolerance * size)
+                limit = ENERGY_LIMIT * run.settings.tolerance * size
+                ratio = abs(float(T[1] - T[0]) - work) / limit
+        if 1.0 < ratio < np.inf:
+            work = _work_with_jumps(segment, propagate, y, (a, b), limit)
+            ratio = abs(float(T[1] - T[0]) - work) / limit
         check.value(
             "energy",
             ratio,
@@ -491,6 +497,50 @@ def _work(
     power = np.sum(list(powers(segment.system, q, v, times, segment.parameters).values()), axis=0)
     dt = (halves * weights).ravel()
     return float(dt @ power), float(dt @ np.abs(power))
+
+
+def _work_with_jumps(
+    segment: Segment,
+    propagate: Propagate,
+    y: FloatArray,
+    interval: tuple[float, float],
+    limit: float,
+) -> float:
+    """`_work` to a part of a limit, by halving the pieces in which a force jumps.
+
+    Halves may agree with the whole by chance. A piece without a jump is a polynomial of which the
+    fastest terms have died out, and which meets the powers at its ends, where there are no nodes.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    terms = (weights * np.polynomial.legendre.legvander(nodes, 7).T).T * (np.arange(8) + 0.5)
+    to_ends = terms @ np.polynomial.legendre.legvander(np.array([-1.0, 1.0]), 7).T
+    at = np.concatenate([[-1.0 + 1e-9], nodes, [1.0 - 1e-9]])
+    start, end = interval
+    ends = np.linspace(start, end, 9)
+    pieces, work, rest = np.column_stack([ends[:-1], ends[1:]]), 0.0, 0.0
+    for _ in range(BISECTIONS):
+        middles, count = pieces.mean(axis=1), len(pieces)
+        left = np.column_stack([pieces[:, 0], middles])
+        right = np.column_stack([middles, pieces[:, 1]])
+        every = np.concatenate([pieces, left, right])
+        halves = 0.5 * np.diff(every, axis=1)
+        times, places = np.unique(every[:, :1] + halves * (1.0 + at), return_inverse=True)
+        states = propagate(segment, start, y, times)
+        q, v = np.split(states, [len(segment.system.coordinates)], axis=1)
+        found = powers(segment.system, q, v, times, segment.parameters).values()
+        power = np.sum(list(found), axis=0)[places.reshape(-1, len(at))]
+        inside, outside = power[:, 1:-1], power[:, [0, -1]]
+        sums = np.sum(halves * weights * inside, axis=1)
+        finer = sums[count : 2 * count] + sums[2 * count :]
+        rough = np.abs(inside @ terms[:, 6:]).sum(axis=1)
+        rough += 0.05 * np.abs(inside @ to_ends - outside).sum(axis=1)
+        rough = np.max((rough * halves[:, 0]).reshape(3, count), axis=0)
+        jumps = np.maximum(np.abs(sums[:count] - finer), rough) > 0.01 * limit
+        work, rest = work + float(finer[~jumps].sum()), float(finer[jumps].sum())
+        pieces = np.concatenate([left[jumps], right[jumps]])
+        if not len(pieces) or np.min(np.diff(pieces, axis=1)) <= INSTANT * max(1.0, abs(end)):
+            break
+    return work + rest
 
 
 def _gauss(check: _Check, segment: Segment, sample: int) -> None:
