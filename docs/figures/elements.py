@@ -255,7 +255,7 @@ def oldham(s: Sketch) -> None:
     s.bar((92, 62), (138, 62), color=SECOND)
     s.turn((28, 46), 6, 17, start=-120, end=140)
     s.turn((118, 62), 6, 17, start=-120, end=140)
-    s.arrow((106, 20), (106, 36), both=True)
+    s.arrow((106, 4), (106, 36), both=True)
 
 
 def gear(s: Sketch) -> None:
