@@ -290,7 +290,7 @@ def energy_curves() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     curves = {}
     for name, printed in (("as printed", True), ("corrected", False)):
 
-        def motion(_: float, y: Any, printed: bool = printed) -> np.ndarray:  # noqa: FBT001
+        def motion(_: float, y: Any, printed: bool = printed) -> np.ndarray:  # noqa: FBT001 - bound early
             return np.concatenate(
                 [y[3:], np.linalg.solve(*rolling_terms(y[1], y[3:], printed=printed))]
             )

@@ -7,7 +7,7 @@ kernels with `zwang.codegen.call.call`. CasADi and llvmlite load when they are f
 from __future__ import annotations
 
 from zwang.codegen.expression import Port
-from zwang.codegen.kernel import LANES, Kernel, cache_hits, compilations, compile  # noqa: A004
+from zwang.codegen.kernel import LANES, Kernel, cache_hits, compilations, compile  # noqa: A004 - its verb
 from zwang.codegen.operations import UnsupportedOperationError
 
 __all__ = [

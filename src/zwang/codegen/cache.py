@@ -236,7 +236,7 @@ def _read(path: Path) -> bytes | None:
     """The contents of a file of the user's own."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     try:
-        with open(os.open(path, flags | getattr(os, "O_NONBLOCK", 0)), "rb") as file:  # noqa: PTH123
+        with open(os.open(path, flags | getattr(os, "O_NONBLOCK", 0)), "rb") as file:  # noqa: PTH123 - flags
             found = os.fstat(file.fileno())
             wrong = _own(found)
             if wrong:
@@ -315,7 +315,7 @@ def _evict(base: Path, limit: float) -> None:
         if used and total <= aim:
             break
         try:
-            os.unlink(path)  # noqa: PTH108
+            os.unlink(path)  # noqa: PTH108 - as above
         except OSError as error:
             _LOG.debug("%s stays in the cache: %s", path, error)
         total -= size

@@ -54,7 +54,7 @@ class _Ports:
 class _Loaded:
     """Code in memory and what it needs, as a kernel asks for them."""
 
-    def __init__(self, loaded: LoadedCode, work_size: int, compiled: bool) -> None:  # noqa: FBT001
+    def __init__(self, loaded: LoadedCode, work_size: int, compiled: bool) -> None:  # noqa: FBT001 - one caller
         self.loaded, self.work_size, self.compiled = loaded, work_size, compiled
 
 

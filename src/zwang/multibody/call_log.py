@@ -76,7 +76,7 @@ def described(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S,
         self.description.append(Call(method.__name__, arguments))
         return result
 
-    noting.notes_calls = True  # type: ignore[attr-defined]
+    noting.notes_calls = True  # type: ignore[attr-defined] - a mark on a function
     return noting
 
 

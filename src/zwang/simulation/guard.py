@@ -682,12 +682,6 @@ def _called_terms(
     return Terms(terms.mass_matrix, Q, *flat, q_dot, law)
 
 
-def _element_terms(system: Any, q: FloatArray, v: FloatArray, t: float, p: FloatArray) -> Terms:
-    """The terms of a large mechanism, from its elements."""
-    M, Q, A, b, phi, psi, q_dot, law, witness = system.full_terms(q, v, t, p)
-    return Terms(M, Q, A, b, phi, psi, q_dot, law, witness)
-
-
 # --- along a simulation ---------------------------------------------------------------------------
 
 
