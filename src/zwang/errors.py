@@ -1,4 +1,4 @@
-"""Errors that name the thing, what was found, what was expected and what to do.
+"""Exceptions: the named thing, what it must be, what it is instead, and what to do about it.
 
 Every error the library raises on purpose is a `ZwangError`. The message is one sentence a user
 can act on; the attributes carry the same facts for programs.
@@ -42,40 +42,72 @@ def shown(value: object) -> str:
 class ZwangError(Exception):
     """Base of all errors raised by Zwang.
 
+    The message is composed of the facts: "tolerance must be a number from 1e-14 to 0.1, not 5.",
+    "mass matrix M must be symmetric, but M[0, 1] = 2 and M[1, 0] = 3.", "store 'a' cannot be
+    read.", each followed by the advice.
+
     Parameters
     ----------
     what : the named thing that is wrong, for example ``"mass matrix M"``.
-    found : what was found there.
-    expected : what was expected instead.
-    advice : what to do about it.
+    expected : what it must be: a noun phrase, after "must be".
+    must : what it must do or have, in place of `expected`: a verb phrase, after "must".
+    found : what it is instead: a value or a noun phrase, after "not".
+    but : what is the case instead, in place of `found`: a verb phrase or a clause, after "but".
+    advice : what to do about it, a sentence.
+
+    Attributes
+    ----------
+    what, found, expected, advice : the facts as text, None where not given; `found` is what was
+        given as `found` or `but`, `expected` what was given as `expected` or `must`.
     """
 
     def __init__(
         self,
         what: str,
         *,
-        found: str | None = None,
         expected: str | None = None,
+        must: str | None = None,
+        found: str | None = None,
+        but: str | None = None,
         advice: str | None = None,
     ) -> None:
-        self.what, self.found, self.expected, self.advice = what, found, expected, advice
-        message = what
-        if found is not None:
-            message += f": found {found}"
-        if expected is not None:
-            message += f"{'; ' if found is not None else ': '}expected {expected}"
-        if not message.endswith("."):
-            message += "."
-        if advice is not None:
-            message += f" {advice}"
-        super().__init__(message)
+        self.what, self.advice = what, advice
+        self.found = found if but is None else but
+        self.expected = expected if must is None else must
+        self._given = {"expected": expected, "must": must, "found": found, "but": but}
+        super().__init__(" ".join(filter(None, [self._sentence(), advice])))
+
+    def _sentence(self) -> str:
+        """The facts but for the advice, as one sentence."""
+        given = self._given
+        need = self._need()
+        if need and self.found is not None:
+            need += f", but {given['but']}" if given["found"] is None else f", not {given['found']}"
+        elif given["but"] is not None:
+            need = f"{self.what} {given['but']}"
+        elif given["found"] is not None:
+            need = f"{self.what}: {given['found']}"
+        sentence = need or self.what
+        return sentence if sentence.endswith(".") else f"{sentence}."
+
+    def _need(self) -> str:
+        """What the thing must be, as the beginning of a sentence; empty if it is not known."""
+        if self.expected is None:
+            return ""
+        be = "be " if self._given["must"] is None else ""
+        return f"{self.what} must {be}{self.expected}"
+
+    @property
+    def facts(self) -> dict[str, str | None]:
+        """What was found, expected and advised, as it was given: for an error about the same."""
+        return {**self._given, "advice": self.advice}
 
     def located(self, file: str, places: Sequence[tuple[int, str]]) -> Self:
-        """The same error told of the model file it comes from; it gets `file`, `line` and `key`.
+        """The same error with the model file it comes from; it gets `file`, `line` and `key`.
 
         Parameters
         ----------
-        places : line and dotted key of all that it is about, that to begin with first.
+        places : line and dotted key of all that it is about, the first to look at first.
         """
         self.file, (self.line, self.key) = file, places[0]
         where = f"{file}, line {self.line}" + (f", key {self.key}" if self.key else "")
@@ -90,13 +122,8 @@ class InputError(ZwangError):
     """An argument has the wrong shape, type or value."""
 
     def about(self, owner: str) -> InputError:
-        """The same, told of the thing it belongs to."""
-        return InputError(
-            f"{self.what} of {owner}",
-            found=self.found,
-            expected=self.expected,
-            advice=self.advice,
-        )
+        """The same error, with the thing that it belongs to."""
+        return InputError(f"{self.what} of {owner}", **self.facts)
 
 
 #: Known names that a message lists; of more the near ones and the first, and `known` has them all.
@@ -109,19 +136,27 @@ class UnknownNameError(InputError):
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         names = list(known)
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
-        advice = "Use one of these names."
+        advice = None
         if near:
             advice = f"Did you mean {' or '.join(repr(n) for n in near)}?"
-        listed = ", ".join(names) if names else "(there are none)"
+        listed = ", ".join(names)
         if len(names) > LISTED:
             first = [*near, *(n for n in names if n not in near)][:LISTED]
             listed = f"{', '.join(first)} and {len(names) - LISTED} more"
-        super().__init__(what, found=repr(name), expected=f"one of {listed}", advice=advice)
+        if names:
+            super().__init__(what, expected=f"one of {listed}", found=repr(name), advice=advice)
+        else:
+            super().__init__(f"{what} {name!r}", but="does not exist, as there are none")
         self.name, self.known = name, names
 
 
 class ModelError(InputError):
-    """A model file says something that cannot be meant; the message begins with the place.
+    """A model file has an entry that cannot be meant; the message begins with the place.
+
+    Parameters
+    ----------
+    about : the thing that is wrong; if not given, the entry itself.
+    facts : as in `ZwangError`.
 
     Attributes
     ----------
@@ -129,20 +164,18 @@ class ModelError(InputError):
     """
 
     def __init__(
-        self,
-        file: str,
-        line: int,
-        key: str,
-        *,
-        about: str = "",
-        found: str | None = None,
-        expected: str | None = None,
-        advice: str | None = None,
+        self, file: str, line: int, key: str, *, about: str = "", **facts: str | None
     ) -> None:
         place = [file, *([f"line {line}"] if line else []), *([f"key {key}"] if key else [])]
-        what = ", ".join(place) + (f": {about}" if about else "")
-        super().__init__(what, found=found, expected=expected, advice=advice)
         self.file, self.line, self.key, self.subject = file, line, key, about
+        super().__init__(", ".join(place) + (f": {about}" if about else ""), **facts)
+
+    def _need(self) -> str:
+        if self.subject or self.expected is None:
+            return super()._need()
+        return (
+            f"{self.what}: {'expected' if self._given['must'] is None else 'must'} {self.expected}"
+        )
 
 
 class TooManyStepsError(ZwangError):
@@ -194,7 +227,7 @@ class AssemblyError(ZwangError):
     ----------
     nearest : the state that comes nearest, with ``.q``, ``.v`` and ``.t``: the constraints' values
         are least there in the sense of least squares.
-    gap : the norm of what the constraints miss there.
+    gap : the norm of the constraints' residual there.
     group : names of an irreducible group of constraints and held values (``"hold x"``) that
         contradict each other.
     """
@@ -281,8 +314,7 @@ class MissingExtraError(ZwangError):
     def __init__(self, feature: str, package: str, extra: str) -> None:
         super().__init__(
             feature,
-            found=f"no package '{package}'",
-            expected="it to be installed",
+            but=f"needs the package '{package}', which is not installed",
             advice=f"Run: python -m pip install 'zwang[{extra}]'",
         )
         self.package, self.extra = package, extra

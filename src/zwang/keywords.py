@@ -86,27 +86,25 @@ def require_keywords(
 
     Any error that is being handled is Python's own about the same, and not told.
     """
-    argument = f"{what}, argument" if what else f"argument of {names.function}"
+    argument = f"argument of {what}" if what else f"argument of {names.function}"
     for name in given:
         if name in names.known:
             continue
         if renamed and name in renamed:
             raise InputError(
                 argument,
-                found=f"{name!r}, the name it had",
                 expected=f"{renamed[name]!r}",
-                advice=f"Write {renamed[name]}= in its place.",
+                found=f"{name!r}, its former name",
+                advice=f"Write {renamed[name]}= instead.",
             ) from None
         if refused and name in refused:
             advice = refused[name]
-            raise InputError(argument, found=repr(name), expected="none", advice=advice) from None
+            raise InputError(argument, but=f"{name!r} is not accepted", advice=advice) from None
         raise UnknownNameError(argument, name, names.all) from None
     for name in names.all:
         if name in names.needed and name not in given:
             number = ", a number" if what else ""
-            raise InputError(
-                what or names.function, found=f"no {name}", expected=f"{name}={number}"
-            ) from None
+            raise InputError(what or names.function, must=f"be given {name}={number}") from None
 
 
 def no_longer(owner: str, name: str, renamed: Mapping[str, str]) -> NoReturn:

@@ -261,7 +261,7 @@ class Mechanism(JointBuilder):
             assert joint.kind is not None
             if quantity not in joint.kind.coordinates:
                 known = [f"{owner}.{c}" for c in joint.kind.coordinates]
-                raise UnknownNameError(f"driver {name!r}, coordinate", what, known)
+                raise UnknownNameError(f"coordinate of driver {name!r}", what, known)
             element = self._element_of(joint)
             law = driver_law(name, joint, element.law.kinds, quantity, given)
             numbers = {k: element.numbers[k] for k in law.shapes}
@@ -280,7 +280,7 @@ class Mechanism(JointBuilder):
                 f"{j.name}.{c}" for j in self._joints.values() if j.kind for c in j.kind.coordinates
             ]
             known += [f"{b}.position" for b in self._bodies]
-            raise UnknownNameError(f"driver {name!r}, coordinate", what, known)
+            raise UnknownNameError(f"coordinate of driver {name!r}", what, known)
         self._accept("driver", name)
 
     @described
@@ -295,7 +295,7 @@ class Mechanism(JointBuilder):
             joint = self._joints.get(owner)
             if joint is None or joint.kind is None or quantity not in joint.kind.coordinates:
                 known = self._joint_coordinates()
-                raise UnknownNameError(f"coupler {name!r}, coordinate", what, known)
+                raise UnknownNameError(f"coordinate of coupler {name!r}", what, known)
             joints.append((joint, self._element_of(joint), quantity))
         law, numbers = coupler_law(name, joints, ratio)
         bodies = joints[0][0].bodies + joints[1][0].bodies
@@ -366,8 +366,7 @@ class Mechanism(JointBuilder):
         if axis is None:
             raise InputError(
                 f"torsion_spring {name!r}",
-                found="no axis",
-                expected="axis=, a direction in the world or 'x', 'y', 'z'",
+                must="have an axis: axis=, a direction in the world or 'x', 'y', 'z'",
             )
         self._between(
             "torsion_spring",
@@ -442,13 +441,13 @@ class Mechanism(JointBuilder):
         if axes not in ("world", "body"):
             raise UnknownNameError(f"axes of {what}", axes, ["world", "body"])
         if force is None and torque is None:
-            raise InputError(what, found="neither force nor torque", expected="one or both")
+            raise InputError(what, must="have a force, a torque or both", but="has neither")
         (own,) = self._bodies_of(what, [body])
         if own.kind is SCALAR:
             raise InputError(
                 what,
-                found=f"the coordinate {own.name!r}",
-                expected="a body",
+                must="act on a body",
+                but=f"{own.name!r} is a coordinate",
                 advice="m.user_force acts on coordinates.",
             )
         local = vector(f"point of {what}", self.in_space(at))
@@ -504,9 +503,7 @@ class Mechanism(JointBuilder):
             raise UnknownNameError("joint with friction", joint, self._joints)
         if f"{joint}_friction" in self._names:
             raise InputError(
-                f"friction in {joint!r}",
-                found="friction that it has already",
-                expected="one law for each joint",
+                f"friction in {joint!r}", must="be given once", but="the joint has friction already"
             )
         numbers = {
             "coefficient": coefficient,
@@ -673,9 +670,8 @@ class Mechanism(JointBuilder):
         if velocity is not None and q is not None:
             raise InputError(
                 "velocity",
-                found="a start beside it",
-                expected="one of them",
-                advice="Give it to assemble, which makes the start.",
+                must="be omitted where an initial state is given",
+                advice="Give it to assemble, which computes the initial state.",
             )
         if q is None:
             at = 0.0 if start is None else start

@@ -120,8 +120,8 @@ class MechanismSystem(System):
         if family:
             raise InputError(
                 "family=True",
-                found=f"formulation {formulation!r}",
-                expected="'auto', for which accelerations need not be unique",
+                must="be used with formulation='auto', for which accelerations need not be unique",
+                but=f"the formulation is {formulation!r}",
             )
         return solve_by(formulation, self, q, v, t, p, shift)
 
@@ -503,7 +503,9 @@ class MechanismSystem(System):
         given = None if hasattr(start, "q") else v
         q, v, _ = state_arrays(start, given, 0.0, self.coordinates, self.velocities)
         if q.ndim > 1:
-            raise InputError("start", found=f"states of shape {q.shape[:-1]}", expected="one state")
+            raise InputError(
+                "start", expected="one state", found=f"an array of states of shape {q.shape[:-1]}"
+            )
         return self.on_unit_length(q), v
 
     def on_unit_length(self, q: FloatArray) -> FloatArray:
@@ -514,8 +516,7 @@ class MechanismSystem(System):
             if not np.all(length > 0.0):
                 raise InputError(
                     listing([self.coordinates[i] for i in index]),
-                    found="zeros",
-                    expected="numbers of which not all are zero: they tell how a body is turned",
+                    must="not all be zero, as they describe the orientation of a body",
                 )
             q[..., index] /= length
         return q

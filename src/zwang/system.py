@@ -796,19 +796,19 @@ class System(Equations):
         if given.mass is None and given.lagrangian is None and given.acceleration_energy is None:
             raise InputError(
                 "program",
-                found="a mechanism, whose equations come from its parts",
-                expected="a system made from functions",
+                must="be given to a system made from functions",
+                but="this is a mechanism, whose equations come from its bodies and joints",
                 advice="Prescribe motions of a mechanism by drive or constraint; their reactions "
-                "are the forces that keep them.",
+                "are the forces that maintain them.",
             )
         named, added = named_program(program), dict(parameters or {})
         for name in added:
             if name in given.parameters:
                 raise InputError(
                     f"parameter {name!r} of the program",
-                    found="a parameter of the system with this name",
-                    expected="a new name",
-                    advice="Parameters of the system are there already.",
+                    must="have a new name",
+                    but="the system has a parameter of this name",
+                    advice="Parameters of the system can be used as they are.",
                 )
         gain_values: dict[str, float] = {}
         if stabilize is not None:

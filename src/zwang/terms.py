@@ -119,8 +119,8 @@ class EquationTerms:
         if M.ndim < 2 or M.shape[-1] != M.shape[-2] or M.shape[-1] == 0:
             raise InputError(
                 "mass matrix M",
-                found=f"shape {M.shape}",
-                expected="a square matrix (…, n, n) with n ≥ 1",
+                must="be square, (…, n, n) with n ≥ 1",
+                but=f"has shape {M.shape}",
                 advice="Give one row and one column for each coordinate.",
             )
         n = M.shape[-1]
@@ -129,8 +129,7 @@ class EquationTerms:
             if b is not None and np.size(np.asarray(b)) > 0:
                 raise InputError(
                     "constraint right side b",
-                    found="values",
-                    expected="none, as no constraint matrix A was given",
+                    must="be omitted, as no constraint matrix A was given",
                     advice="Give A as well, or leave both out.",
                 )
             A, b = np.zeros((0, n)), np.zeros(0)
@@ -138,15 +137,15 @@ class EquationTerms:
         if A.ndim == 1:
             raise InputError(
                 "constraint matrix A",
-                found=f"shape {A.shape}",
-                expected=f"a matrix (…, m, {n})",
+                must=f"have shape (…, m, {n})",
+                but=f"has shape {A.shape}",
                 advice="A single row is written [[…]].",
             )
         if A.ndim < 1 or A.shape[-1] != n:
             raise InputError(
                 "constraint matrix A",
-                found=f"shape {A.shape}",
-                expected=f"(…, m, {n}) since M is {n} by {n}",
+                must=f"have shape (…, m, {n}), as M is {n} by {n}",
+                but=f"has shape {A.shape}",
                 advice="Give one column for each coordinate.",
             )
         m = A.shape[-2]
@@ -154,8 +153,8 @@ class EquationTerms:
             if m:
                 raise InputError(
                     "constraint right side b",
-                    found="nothing",
-                    expected=f"{m} values, one for each row of A",
+                    must=f"have {m} values, one for each row of A",
+                    but="was not given",
                     advice="For constraints with A v̇ = 0 give zeros.",
                 )
             b = np.zeros(0)
@@ -260,8 +259,8 @@ def join(
     if not parts:
         raise InputError(
             "components",
-            found="none",
-            expected="at least one EquationTerms",
+            must="have at least one EquationTerms",
+            but="are empty",
             advice="Make them with EquationTerms.of(M, Q, A, b, C).",
         )
     for k, part in enumerate(parts):
@@ -275,8 +274,8 @@ def join(
         if part.batch_shape:
             raise InputError(
                 f"component {k}",
+                expected="a single system",
                 found=f"a batch of shape {part.batch_shape}",
-                expected="single systems",
                 advice="Join system by system.",
             )
     n = sum(part.coordinate_count for part in parts)
@@ -348,8 +347,8 @@ def checked_array(what: str, value: Any) -> FloatArray:
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise InputError(
             what,
-            found=f"{array[where]} at index {where}",
-            expected="finite numbers",
+            must="be finite",
+            but=f"has {array[where]} at index {where}",
             advice="Look for a division by zero or an overflow where it was computed.",
         )
     return array
@@ -361,17 +360,17 @@ def _plain_array(what: str, value: Any) -> np.ndarray:
     if np.ma.isMaskedArray(value) and np.ma.is_masked(value):
         raise InputError(
             what,
-            found="masked values",
-            expected="a number in every place",
-            advice="Fill them in, or leave out the rows they stand in.",
+            must="have a number in every place",
+            but="has masked values",
+            advice="Fill them in, or omit the rows that contain them.",
         )
     try:
         return np.asarray(value)
     except ValueError as error:
         raise InputError(
             what,
-            found="rows of unequal length",
-            expected="a rectangular array",
+            must="be a rectangular array",
+            but="has rows of unequal length",
             advice="Give every row the same number of entries.",
         ) from error
 
@@ -380,8 +379,8 @@ def _as_float(what: str, array: np.ndarray) -> FloatArray:
     if np.iscomplexobj(array):
         raise InputError(
             what,
-            found="complex numbers",
             expected="real numbers",
+            found="complex numbers",
             advice="Take the real part if the imaginary part is rounding.",
         )
     cause: Exception | None = None
@@ -396,8 +395,8 @@ def _as_float(what: str, array: np.ndarray) -> FloatArray:
             cause = error
     raise InputError(
         what,
-        found="None" if absent else f"values of type {array.dtype}",
         expected="numbers that fit double precision",
+        found="None" if absent else f"values of type {array.dtype}",
         advice="Convert them to an array of floats first.",
     ) from cause
 
@@ -412,8 +411,8 @@ def checked_vector(
             advice = "It looks like a column: give it flat, without the last axis."
         raise InputError(
             what,
-            found=f"shape {array.shape}",
-            expected=f"(…, {size}), {per}",
+            must=f"have shape (…, {size}), {per}",
+            but=f"has shape {array.shape}",
             advice=advice,
         )
     return array
@@ -431,9 +430,9 @@ def _common_batch(
         listed = ", ".join(f"{k} {s}" for k, s in zip("MAQbC", shapes, strict=True))
         raise InputError(
             "leading (batch) axes",
-            found=listed,
-            expected="axes that are equal or can be broadcast",
-            advice="Give all terms the same leading axes, or none where they are all alike.",
+            must="be equal or broadcastable",
+            but=f"are {listed}",
+            advice="Give all terms the same leading axes, or none where they are equal.",
         ) from error
 
 
@@ -466,8 +465,8 @@ def require_symmetric(M: FloatArray, rounding: float = EPSILON) -> float:
         at = f"M[{', '.join(map(str, [*lead, i, j]))}]"
         raise InputError(
             "mass matrix M",
-            found=f"{at} = {M[worst]:g} but {M.mT[worst]:g} across the diagonal",
-            expected="a symmetric matrix",
+            must="be symmetric",
+            but=f"{at} = {M[worst]:g} and {M.mT[worst]:g} across the diagonal",
             advice="Use (M + M.T) / 2 if only the symmetric part is meant.",
         )
     return ratio
@@ -499,17 +498,17 @@ def checked_labels(
     if len(result) != count:
         raise InputError(
             what,
-            found=f"{len(result)} of them",
-            expected=f"{count}, one for each {per}",
+            must=f"be {count}, one for each {per}",
+            but=f"there are {len(result)}",
             advice="Give one name for each, in order.",
         )
     if len(set(result)) != count:
         twice = next(label for label in result if result.count(label) > 1)
         raise InputError(
             what,
-            found=f"{twice!r} more than once",
-            expected="distinct names",
-            advice="Messages name rows and coordinates, so that each needs its own name.",
+            must="be distinct",
+            but=f"{twice!r} occurs more than once",
+            advice="Messages identify rows and coordinates by name.",
         )
     return result
 
@@ -531,8 +530,8 @@ def out_of_range(terms: EquationTerms) -> InputError:
         if 0 not in part.shape:
             found.append(f"|{letter}| up to {abs(part).max():.0e}")
     return InputError(
-        "sizes of the terms",
-        found=", ".join(found),
-        expected="numbers whose products stay within the range of double precision",
-        advice="Choose other units; set to zero what is only rounding left of a zero.",
+        "terms",
+        must="have numbers whose products stay within the range of double precision",
+        but=f"have {', '.join(found)}",
+        advice="Choose other units; replace remainders of rounding by zero.",
     )

@@ -97,7 +97,7 @@ def mapping(what: str, given: Any) -> Mapping[str, Any]:
     """What is wished for, which comes by name."""
     if not isinstance(given, Mapping):
         raise InputError(
-            what, found=shown(given), expected="a dictionary, of what is wished for and its value"
+            what, expected="a dictionary of names and requested values", found=shown(given)
         )
     return given
 
@@ -151,7 +151,7 @@ class AssemblyTable:
         result: dict[str, Any] = {}
         for name, value in mapping(what, given).items():
             if name not in known:
-                raise UnknownNameError(what, name, known)
+                raise UnknownNameError(f"name in {what}", name, known)
             if name in valued:
                 result[name] = number(f"{what} {name!r}", value)
             elif value is True:
@@ -160,8 +160,8 @@ class AssemblyTable:
                 first = next(c for c in system.coordinates if c.startswith(f"{name}."))
                 raise InputError(
                     f"{what} {name!r}",
+                    expected="True, as a body is held where it was placed",
                     found=shown(value),
-                    expected="True: a body is held as it was placed",
                     advice=f"Coordinates such as {first!r} take values.",
                 )
         return result
@@ -293,7 +293,7 @@ class AssemblyTable:
         for key, given in (("hold", held), ("prefer", preferred)):
             for name, value in given.items():
                 if name not in known:
-                    raise UnknownNameError(f"{key} velocity", name, known)
+                    raise UnknownNameError(f"name in {key} velocity", name, known)
                 given[name] = number(f"{key} velocity {name!r}", value)
         if preferred:
             v, _, _ = set_velocities(self._rates(q, {**preferred, **held}), v, self.root(q))
@@ -350,10 +350,10 @@ class AssemblyTable:
             bodies = [self.parts.bodies[i].name for i in self.parts.joints[worst].bodies if i >= 0]
             raise InputError(
                 f"velocities of {listing([f'body {name!r}' for name in bodies])}",
-                found=f"rates that miss {self.parts.described(worst)} by {most:.3g}",
-                expected="velocities that all joints and drivers allow, as velocity='exact' asks",
-                advice="Give velocities that fit, or leave out velocity='exact': an impulse of the "
-                "joints makes them fit then.",
+                must="satisfy all joints and drivers, as velocity='exact' requires",
+                but=f"violate {self.parts.described(worst)} by {most:.3g}",
+                advice="Give velocities that fit, or leave out velocity='exact': an impulse of "
+                "the joints then corrects them.",
             )
 
     def about_velocities(self, q: FloatArray, given: FloatArray, v: FloatArray) -> tuple[str, ...]:
@@ -366,20 +366,20 @@ class AssemblyTable:
         for i, body in enumerate(self.parts.bodies):
             own = slice(starts[i], starts[i + 1])
             if not np.any(given[own]):
-                continue  # nothing was said of it
+                continue  # its velocity was not given
             n = body.kind.nv - {6: 3, 3: 1}.get(body.kind.nv, 0)
             sizes = [float(np.linalg.norm(x)) for x in np.split((v - given)[own], [n])]
             units = ("m/s", "rad/s") if body.kind is not SCALAR else ("", "")
             limit = CLASH * max(1.0, float(np.abs(v).max(initial=0.0)))
-            told = [f"{x:.4g} {u}".strip() for x, u in zip(sizes, units, strict=True) if x > limit]
-            if told:
-                changes.append((max(sizes), f"{body.name} by {' and '.join(told)}"))
+            large = [f"{x:.4g} {u}".strip() for x, u in zip(sizes, units, strict=True) if x > limit]
+            if large:
+                changes.append((max(sizes), f"{body.name} by {' and '.join(large)}"))
         if not changes:
             return ()
         bodies = [text for _, text in sorted(changes, key=lambda change: -change[0])]
         most = max(missed.values())
-        told = f"the velocities given miss {_first(list(missed))} (by {most:.3g}): "
-        return (f"{told}an impulse of the joints changed {_first(bodies)}",)
+        cause = f"the given velocities violate {_first(list(missed))} (by {most:.3g}): "
+        return (f"{cause}an impulse of the joints changed {_first(bodies)}",)
 
     def _rates(
         self, q: FloatArray, held: Mapping[str, float]
@@ -451,23 +451,22 @@ class AssemblyTable:
         unit = ""
         if what == "configuration" and len(joints) == len(group) and is_loop(joints):
             unit = " m"
-            found = f"that the loop of joints {shortened(group)} cannot be closed"
+            found = f"the loop of joints {shortened(group)} cannot be closed"
             advice = "Move a body or a joint's point, or change a length"
         else:
             # What is held comes first, where not all can be named.
-            told = sorted(group, key=lambda name: name in self.parts.joints)
-            told = told if shortened(told) != listing(told) else group
-            found = f"that {shortened([self.parts.described(name) for name in told])} "
+            ordered = sorted(group, key=lambda name: name in self.parts.joints)
+            ordered = ordered if shortened(ordered) != listing(ordered) else group
+            found = f"{shortened([self.parts.described(name) for name in ordered])} "
             found += "contradict each other" if len(group) > 1 else "contradicts the placement"
-            advice = "Let go of one of these, or change its value"
+            advice = "Release one of these, or change its value"
         return AssemblyError(
-            f"assembly, {what}",
+            f"no {what} satisfies all joints and held values",
             nearest=nearest,
             gap=sum(gaps.values()),
             group=group,
             found=f"{found}; at the nearest {what} the gaps add up to {sum(gaps.values()):.3g}"
             f"{unit}, the largest {gaps[worst]:.3g}{unit} in {worst}",
-            expected="placements, held values and drivers that agree",
             advice=f"{advice}; .nearest of this error is the nearest state.",
         )
 

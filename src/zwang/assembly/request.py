@@ -50,15 +50,13 @@ class Wish:
         given = _numbers(f"weight of {kind}", names, weights)
         for j in held:
             if j in preferred:
-                raise InputError(
-                    f"{kind} {names[j]!r}", found="held and preferred", expected="one of the two"
-                )
+                raise InputError(f"{kind} {names[j]!r}", must="be held or preferred", but="is both")
         for j, weight in given.items():
             if j not in preferred:
                 raise InputError(
                     f"weight of {kind} {names[j]!r}",
-                    found="no preferred value",
-                    expected="weights of preferred values only",
+                    must="belong to a preferred value",
+                    but=f"{names[j]!r} has none",
                 )
             if weight <= 0.0:
                 raise InputError(
@@ -104,7 +102,7 @@ def _numbers(
     result: dict[int, float] = {}
     for name, value in (given or {}).items():
         if name not in names:
-            raise UnknownNameError(what, name, names)
+            raise UnknownNameError(f"name in {what} values", name, names)
         try:
             number = float(value)
         except (TypeError, ValueError) as error:
@@ -141,7 +139,9 @@ def start_values(
     if array.shape != values.shape or not np.isfinite(array).all():
         raise InputError(
             f"start of {kind}",
-            found=f"shape {array.shape}" if array.shape != values.shape else "values not finite",
-            expected=f"{len(values)} numbers: {', '.join(names)}",
+            expected=f"{len(values)} finite numbers ({', '.join(names)})",
+            found=f"an array of shape {array.shape}"
+            if array.shape != values.shape
+            else "values that are not finite",
         )
     return array, True

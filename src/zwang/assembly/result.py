@@ -91,14 +91,11 @@ def impossible_error(
     together = " together" if len(group) > 1 else ""
     searched = f"from {starts} starts, " if starts > 1 else ""
     return AssemblyError(
-        f"assembly, {what}",
+        f"no {what} satisfies all constraints and held values",
         nearest=state,
         gap=float(np.linalg.norm(point.value)),
         group=group,
-        found=(
-            f"that {listed} cannot hold{together} ({searched}the nearest {what} leaves "
-            f"{row_names[worst]} at {point.value[worst]:.6g})"
-        ),
-        expected="constraints and held values that agree",
+        found=f"{listed} cannot hold{together} ({searched}the nearest {what} leaves "
+        f"{row_names[worst]} at {point.value[worst]:.6g})",
         advice="Change one of the group; .nearest of this error is the nearest state.",
     )

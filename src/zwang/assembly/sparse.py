@@ -124,27 +124,25 @@ def _gap(parts: Parts, nearest: Assembly, left: Residuals) -> AssemblyError:
         worst = max(gaps, key=lambda name: gaps[name])
         group = tuple(name for name in gaps if gaps[name] > TAKES_PART * gaps[worst])
         return AssemblyError(
-            "assembly, velocity",
+            "no velocity satisfies all joints and drivers",
             nearest=nearest,
             gap=sum(gaps.values()),
             group=group,
-            found=f"no velocities that suit {listing([parts.described(name) for name in group])}; "
-            f"at the nearest, the rate of {worst} is missed by {gaps[worst]:.3g}",
-            expected="drivers and constraints that agree",
-            advice="Let go of one of these, or change its value.",
+            found=f"{listing([parts.described(name) for name in group])} contradict each other; "
+            f"at the nearest velocities {worst} has a residual of {gaps[worst]:.3g}",
+            advice="Release one of these, or change its value.",
         )
     worst = max(gaps, key=lambda name: gaps[name])
     closed = (loop for loop in loops(parts.joints.values()) if worst in loop)
     loop = min(closed, key=len, default=())
     where = f"the loop of joints {listing(loop)}" if loop else parts.described(worst)
     return AssemblyError(
-        "assembly, configuration",
+        "no configuration satisfies all joints",
         nearest=nearest,
         gap=sum(gaps.values()),
         group=loop or (worst,),
-        found=f"no configuration near the placement that closes {where}; the largest gap, "
-        f"{gaps[worst]:.3g} m, is left in {worst}",
-        expected="placements that can be closed",
+        found=f"near the placement, {where} cannot be closed; the largest gap, {gaps[worst]:.3g} "
+        f"m, is in {worst}",
         advice="Move bodies nearer to where they belong; .nearest of this error shows the gap.",
     )
 

@@ -40,16 +40,16 @@ def _write(out: Printer, path: Path, text: str) -> None:
     if path.exists():
         raise InputError(
             f"file '{path}'",
-            found="one that exists",
-            expected="a new one",
-            advice="Choose another name, or remove it.",
+            must="not exist yet",
+            but="does",
+            advice="Choose another name, or remove the file.",
         )
     if not path.parent.is_dir():
         raise InputError(
             f"file '{path}'",
-            found=f"no folder '{path.parent}'",
-            expected="a folder that exists",
-            advice="Make it first.",
+            must="be in a folder that exists",
+            but=f"there is no folder '{path.parent}'",
+            advice="Create it first.",
         )
     path.write_text(text, encoding="utf-8")
     out.result({"file": str(path)})

@@ -84,8 +84,8 @@ def verify(out: Printer, folder: Path, model: Path | None) -> None:
     if not folder.is_dir():
         raise InputError(
             str(folder),
-            found="a file" if folder.exists() else "no such folder",
             expected="the folder of a run",
+            found="a file" if folder.exists() else "a path that does not exist",
             advice="'zwang run MODEL.toml' makes one.",
         )
     found = verify_run(folder, read_model(folder if model is None else model).system)

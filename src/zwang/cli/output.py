@@ -96,10 +96,10 @@ def guarded(out: Printer) -> Iterator[None]:
         kind = f"{type(error).__name__}: {error}"
         out.error(
             ZwangError(
-                "zwang itself",
+                "an internal error occurred",
                 found=kind,
-                expected="no such error: this is a mistake in the program",
-                advice="Please report it; ZWANG_TRACEBACK=1 shows where it happens.",
+                advice="This is a mistake in Zwang. Please report it; ZWANG_TRACEBACK=1 shows "
+                "where it happens.",
             )
         )
         raise typer.Exit(FAILURE) from None

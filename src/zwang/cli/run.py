@@ -43,8 +43,8 @@ def simulate(
             if until is not None or tolerance is not None:
                 raise InputError(
                     "--resume",
-                    found="--until or --tolerance beside it",
-                    expected="the choices that the run was begun with",
+                    must="be given alone, as a run is resumed with its own settings",
+                    but="--until or --tolerance was given too",
                 )
             run = model.resume(folder, progress=pace)
         else:

@@ -64,5 +64,5 @@ def _limits(text: str) -> tuple[str, tuple[float, float]]:
         return name, (float(low), float(high))
     except ValueError:
         raise InputError(
-            "--slider", found=repr(text), expected="a parameter and its limits, as L=0.5:2"
+            "--slider", expected="a parameter and its limits, such as L=0.5:2", found=repr(text)
         ) from None

@@ -86,7 +86,9 @@ class ClosedForm:
     def __getitem__(self, name: str) -> sp.ImmutableDenseMatrix:
         if name in MOTION and name not in self._motion:
             raise NotApplicableError(
-                name, found="terms that were not solved", advice="Leave solve=False out of derive."
+                name,
+                but="is not available, as the terms were not solved",
+                advice="Omit solve=False in derive.",
             )
         if name not in self.quantities:
             raise UnknownNameError("quantity", name, self.quantities)
@@ -192,7 +194,9 @@ def _evaluated(matrix: Any, values: Mapping[str, Any]) -> FloatArray:
     missing = [s.name for s in symbols if s.name not in values]
     if missing:
         raise InputError(
-            "closed form", found=f"no value for {', '.join(missing)}", expected="numbers for all"
+            "closed form",
+            must="have a number for every symbol",
+            but=f"has no value for {', '.join(missing)}",
         )
     function = sp.lambdify(symbols, matrix.flat(), ["scipy", "numpy"], cse=True)
     entries = function(*(values[s.name] for s in symbols))
@@ -260,7 +264,7 @@ def _check(name: str, matrix: Any, values: Mapping[str, FloatArray], expected: F
     if not difference <= CHECK_TOLERANCE:
         raise NotApplicableError(
             f"closed form of the {name.replace('_', ' ')}",
-            found=f"a relative difference of {difference:.1e} from the numbers at a sampled state",
-            expected="agreement to rounding",
+            must="agree with the numerical terms to rounding",
+            but=f"differs by {difference:.1e}, relative, at a sampled state",
             advice="Use derive(solve=False) for the terms alone, and please report the system.",
         )

@@ -75,8 +75,7 @@ def to_sympy(
 def _refuse(operation: str) -> None:
     raise InputError(
         "closed form",
-        found=f"the operation '{operation}'",
-        expected="operations with a readable form",
+        but=f"cannot be written, as the operation '{operation}' has no symbolic form",
         advice="The numerical functions of the system are not affected.",
     )
 
@@ -89,7 +88,7 @@ def number(value: float) -> Any:
     import sympy as sp
 
     if not math.isfinite(value):
-        raise InputError("closed form", found=f"the constant {value}", expected="finite numbers")
+        raise InputError("closed form", must="have finite constants", but=f"contains {value}")
     decimal = repr(value)
     if len(decimal.partition("e")[0].strip("-0.").replace(".", "")) <= TYPED_DIGITS:
         return sp.Rational(decimal)

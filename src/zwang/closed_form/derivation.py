@@ -90,8 +90,8 @@ class Derivation:
         if not self._linear:
             raise NotApplicableError(
                 "closed form of the acceleration",
-                found="a non-ideal law that is not linear in its own reaction",
-                expected="a force C(q, v, t, p), or one linear in the multipliers",
+                must="have a force C(q, v, t, p), or one linear in the multipliers",
+                but="does not exist for a non-ideal law that is nonlinear in its own reaction",
                 advice="Use derive(solve=False) for the terms, with the multipliers as symbols.",
             )
         rows, e = self._rows, self._elements
@@ -137,7 +137,7 @@ def _require_closed_form(model: TracedModel, traced: dict[str, casadi.SX]) -> No
         if ca.depends_on(everything, ca.veccat(call.values, call.jacobian, call.hessian)):
             raise InputError(
                 f"opaque function {call.name!r}",
-                found="no expression, since it is called numerically",
-                expected="functions that can be traced",
+                must="be traceable for a closed form",
+                but="is called numerically and has no expression",
                 advice="Write it with NumPy functions to derive closed forms.",
             )

@@ -86,8 +86,8 @@ def _pivot(
     if not found:
         raise NotApplicableError(
             "closed form of the acceleration",
-            found="a singular system of equations at a sampled state",
-            expected="rank [M; A] = n",
+            must="have rank [M; A] = n",
+            but="the system is singular at a sampled state",
         )
     return min(found)[2:]
 
@@ -116,8 +116,8 @@ def check_length(terms: int, limit: int) -> None:
     if terms > limit:
         raise NotApplicableError(
             "closed form of the acceleration",
-            found=f"an expression of about {terms} terms on the way",
-            expected=f"at most {limit}",
+            must=f"have at most {limit} terms",
+            but=f"an intermediate expression has about {terms}",
             advice="Use derive(solve=False) for the terms alone, put numbers in for parameters "
             "with derive(parameters=…), or raise derive(limit=…).",
         )

@@ -105,8 +105,8 @@ def solve(
     if redundant and any(x for row in terms.C_lam for x in row):
         raise NotApplicableError(
             "closed form of the acceleration",
-            found="a force that depends on reactions which are not unique",
-            expected="independent constraints, or ideal ones",
+            must="have constraints that are independent or ideal",
+            but="has a force that depends on reactions which are not unique",
             advice="Use derive(solve=False) for the terms alone.",
         )
     A, r = [terms.A[i] for i in rows], len(rows)

@@ -136,8 +136,8 @@ def _replacement(name: str, value: Any, shape: tuple[int, ...]) -> Any:
     if entries.shape != shape:
         raise InputError(
             f"parameter {name!r}",
-            found=f"shape {entries.shape}",
-            expected=f"shape {shape}, as in the model",
+            must=f"have shape {shape}, as in the model",
+            but=f"has shape {entries.shape}",
         )
     for index, entry in np.ndenumerate(entries):
         if isinstance(entry, sp.Expr):

@@ -85,8 +85,8 @@ def size_limit() -> float:
     if not megabytes >= 0.0:
         raise InputError(
             "environment variable ZWANG_CACHE_SIZE",
+            expected="a number of megabytes (0: no cache)",
             found=repr(given),
-            expected="a number of megabytes, 0 for no cache",
         )
     return megabytes * 1e6
 

@@ -34,8 +34,11 @@ def uses_llvm(part: str) -> bool:
     """Whether LLVM compiles a part, ``kernels`` or ``loops``."""
     chosen = os.environ.get(LLVM, "").strip().lower() or "on"
     if chosen not in _USES:
-        expected = ", ".join(_USES)
-        raise InputError(f"environment variable {LLVM}", found=repr(chosen), expected=expected)
+        raise InputError(
+            f"environment variable {LLVM}",
+            expected=f"one of {', '.join(_USES)}",
+            found=repr(chosen),
+        )
     return part in _USES[chosen]
 
 

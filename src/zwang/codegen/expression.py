@@ -160,9 +160,9 @@ def _as_scalar_function(function: casadi.Function) -> casadi.Function:
     except RuntimeError as error:
         raise InputError(
             f"function '{function.name()}'",
-            found=f"a CasADi function of type {function.class_name()} that cannot be expanded",
-            expected="a function of SX symbols",
-            advice=f"CasADi says: {str(error).strip().splitlines()[-1]}",
+            must="be a function of SX symbols, or expand to one",
+            but=f"is a CasADi function of type {function.class_name()} that cannot be expanded",
+            advice=f"CasADi reports: {str(error).strip().splitlines()[-1]}",
         ) from error
 
 

@@ -167,8 +167,8 @@ class Kernel:
             names = ", ".join(port.name for port in self.inputs)
             raise InputError(
                 f"kernel '{self.name}'",
-                found=f"{len(inputs)} arguments",
-                expected=f"{len(self.inputs)} ({names})",
+                must=f"have {len(self.inputs)} arguments ({names})",
+                but=f"was given {len(inputs)}",
             )
         arrays: list[NDArray[np.float64]] = []
         for k, (given, shape) in enumerate(zip(inputs, self._shapes[0], strict=True)):
@@ -176,8 +176,8 @@ class Kernel:
             if array.shape != shape:
                 raise InputError(
                     f"kernel '{self.name}', input '{self.inputs[k].name}'",
-                    found=f"shape {array.shape}",
-                    expected=f"shape {shape}",
+                    must=f"have shape {shape}",
+                    but=f"has shape {array.shape}",
                 )
             arrays.append(array)
         return arrays

@@ -61,7 +61,7 @@ class UnsupportedOperationError(ZwangError):
     def __init__(self, function: str, operation: str, detail: str = "") -> None:
         super().__init__(
             f"function '{function}'",
-            found=f"operation {operation}{detail}, which has no compiled form",
+            but=f"contains operation {operation}{detail}, which has no compiled form",
             advice=_ADVICE.get(operation, _MATRIX_ADVICE),
         )
         self.operation = operation

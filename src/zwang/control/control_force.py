@@ -163,11 +163,11 @@ class Task:
             against = f"physical constraint {_listed(others)}" if others else "itself"
             raise InconsistentConstraintsError(
                 f"program {_listed(mine)}",
-                found=f"a contradiction with {against}",
-                expected="a program that a motion of the system can follow",
-                advice="Take one of these out, or program a motion that physics allows.",
                 rows=error.rows,
                 names=error.names,
+                must="be a motion that the system can follow",
+                but=f"contradicts {against}",
+                advice="Remove one of these, or prescribe a motion that is physically possible.",
             ) from error
 
     def _weight(self) -> FloatArray | None:
@@ -180,24 +180,21 @@ class Task:
             smallest = np.linalg.eigvalsh(symmetric / unit / unit[:, None])[0]
             if np.max(np.abs(W - W.T)) > 1e-10 * np.max(np.abs(W)) or not smallest > 1e-14:
                 raise InputError(
-                    "weight of the control",
-                    found="a matrix that is not symmetric and positive definite",
-                    expected="one that is, so that every control costs something",
+                    "weight of the control", expected="a symmetric positive definite matrix"
                 )
             return symmetric if self.B is not None else symmetric / self.scale / self.scale[:, None]
         if self.B is None:
             if not self.own.unique:
                 raise InputError(
                     "weight of the control",
-                    found="none, with directions that only the program gives mass or constraint",
-                    expected="a weight, as M⁻¹ does not exist there",
+                    must="be given where only the program supplies mass or constraint, as M⁻¹ "
+                    "does not exist there",
                 )
             return None
         if not self.whole.positive_definite:
             raise InputError(
                 "weight of the actuators",
-                found="none, with a singular mass matrix",
-                expected="a weight, as M⁻¹ does not exist",
+                must="be given where the mass matrix is singular, as M⁻¹ does not exist",
             )
         return self.B.T @ np.linalg.solve(self.M, self.B)
 
@@ -264,10 +261,10 @@ class Task:
         ]
         return UnreachableError(
             f"program {_listed(names)}",
-            found=f"no actuator that works along the displacement it needs ({', '.join(moving)})",
-            expected="actuators that can push along every programmed displacement",
             names=names,
             direction=direction,
+            must="be within reach of the actuators",
+            but=f"no actuator does work along the displacement it requires ({', '.join(moving)})",
         )
 
     def _motion(

@@ -37,7 +37,9 @@ def named_program(program: Any) -> dict[str, Constraint]:
         program = {f"program{k}": given for k, given in enumerate(program)}
     if not isinstance(program, Mapping) or not program:
         raise InputError(
-            "program", found=shown(program), expected="constraints by name, at least one"
+            "program",
+            expected="a dictionary of constraints by name, with at least one",
+            found=shown(program),
         )
     return {name: named_constraint("program", name, given) for name, given in program.items()}
 
@@ -59,8 +61,8 @@ def gains(stabilize: Any) -> tuple[float, float]:
         return values[0], values[1]
     raise InputError(
         "stabilize",
+        expected="a positive time constant, or two numbers (k1, k2) that are not negative",
         found=repr(stabilize),
-        expected="two numbers (k1, k2) that are not negative, or a positive time constant",
     )
 
 
@@ -125,8 +127,7 @@ def _controlled(
     if not system.program:
         raise InputError(
             "program",
-            found="none",
-            expected="constraints to follow, or a system made by with_program",
+            must="name the constraints to follow, unless the system was made by with_program",
         )
     values = {**system.parameters, **parameters}
     own_gains = (float(values.get(GAINS[0], 0.0)), float(values.get(GAINS[1], 0.0)))
@@ -209,9 +210,9 @@ def _matrix(what: str, value: Any, rows: int, columns: int | None) -> FloatArray
         array = array[:, None] if columns is None else np.diag(array)
     if array.ndim != 2 or array.shape[0] != rows or columns not in (None, array.shape[1]):
         wanted = f"({rows}, {'k' if columns is None else columns})"
-        raise InputError(what, found=f"shape {array.shape}", expected=f"shape {wanted}")
+        raise InputError(what, must=f"have shape {wanted}", but=f"has shape {array.shape}")
     if not np.isfinite(array).all():
-        raise InputError(what, found="a value that is not finite", expected="finite numbers")
+        raise InputError(what, must="be finite", but="has a value that is not finite")
     return array
 
 

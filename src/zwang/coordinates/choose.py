@@ -54,9 +54,9 @@ def carried_program(
     if isinstance(found, str) and settings.coordinates is Coordinates.PLANAR and not planar:
         raise InputError(
             "coordinates='planar'",
-            found=found,
-            expected="a mechanism whose joints hold all bodies to a plane",
-            advice="coordinates='auto' takes what there is.",
+            must="be used for a mechanism whose joints hold all bodies to a plane",
+            but=f"this one has {found}",
+            advice="coordinates='auto' chooses the coordinates that apply.",
         )
     if not isinstance(found, str):
         return _outer(system, found, found.program_at(y, t, p, settings, lanes), y, t, p)
@@ -67,9 +67,9 @@ def carried_program(
         if settings.coordinates is Coordinates.JOINT:
             raise InputError(
                 "coordinates='joint'",
-                found=jointed,
-                expected="a mechanism that its joints' coordinates can carry",
-                advice="coordinates='auto' takes what there is.",
+                must="be used for a mechanism that has joint coordinates",
+                but=f"this one has {jointed}",
+                advice="coordinates='auto' chooses the coordinates that apply.",
             )
     if against or system.by_blocks:
         return None

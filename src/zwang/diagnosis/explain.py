@@ -207,12 +207,12 @@ def _coordinate_names(terms: EquationTerms) -> tuple[str, ...]:
 
 
 def require_single(terms: EquationTerms) -> None:
-    """Diagnosis is told in words, one system at a time."""
+    """Diagnosis describes one system at a time."""
     if terms.batch_shape:
         raise InputError(
             "diagnosis",
-            found=f"a batch of shape {terms.batch_shape}",
-            expected="a single system",
+            must="be of a single system",
+            but=f"this is a batch of shape {terms.batch_shape}",
             advice="Pick one: terms.system(0).",
         )
 
@@ -225,16 +225,14 @@ def not_unique_error(scaled_one: ScaledTerms) -> NotUniqueError:
     names = _coordinate_names(scaled_one.terms)
     directions = undetermined(scaled_one)
     said = [motion(direction, names) for direction in directions.T]
-    many = f"{len(said)} directions" if len(said) > 1 else "a direction"
+    many = f"there are {len(said)} directions" if len(said) > 1 else "there is a direction"
     return NotUniqueError(
         "acceleration",
         directions=directions,
-        found=f"{many} with neither mass nor constraint ({'; '.join(said)})",
-        expected=f"rank [M; A] = {len(names)}",
-        advice=(
-            f"Give {listing(_moved(directions, names), 'or')} mass or a constraint, "
-            "or ask for all solutions with family=True."
-        ),
+        must=f"be determined by mass or constraints (rank [M; A] = {len(names)})",
+        but=f"{many} with neither ({'; '.join(said)})",
+        advice=f"Give {listing(_moved(directions, names), 'or')} mass or a constraint, "
+        "or ask for all solutions with family=True.",
     )
 
 
@@ -244,17 +242,18 @@ def inconsistent_error(scaled_one: ScaledTerms) -> InconsistentConstraintsError:
     found = conflicts(scaled_one, at_least_one=True)
     if not found:  # the disagreement is below what a group of rows can be blamed for
         return InconsistentConstraintsError(
-            "constraints", found="right sides b that disagree", expected="A A⁺ b = b"
+            "constraints", but="contradict each other: A A⁺ b differs from b"
         )
     part, conflict = found[0]
     rows, names, c = _in_given_rows(scaled_one, conflict.circuit)
     gap = float(c @ terms.constraint_rhs[list(rows)])
     if len(rows) == 1:
-        what, reason = f"constraint {names[0]}", f"0 = {number(gap)}, as its row of A is zero"
+        what = f"constraint {names[0]}"
+        reason = f"requires 0 = {number(gap)}, as its row of A is zero"
     else:
         what = f"constraints {listing(names)}"
         reason = (
-            f"a contradiction, since {combination(c, names)} is zero on the left "
+            f"contradict each other: {combination(c, names)} is zero on the left "
             f"and {number(gap)} on the right"
         )
     b, _ = miss_and_limits(scaled_one, motion_to_judge_by(scaled_one))
@@ -266,15 +265,8 @@ def inconsistent_error(scaled_one: ScaledTerms) -> InconsistentConstraintsError:
         advice = f"Drop {which}; or give {terms.name(enough[-1])} the right side {number(value)}."
     else:
         drop = listing([terms.name(i) for i in rows_to_drop(part, b)])
-        advice = f"There are more; all are gone without {drop}. zwang.explain lists them."
-    return InconsistentConstraintsError(
-        what,
-        rows=rows,
-        names=names,
-        found=reason,
-        expected="right sides that agree where rows depend on each other",
-        advice=advice,
-    )
+        advice = f"There are more conflicts; dropping {drop} removes all. zwang.explain lists them."
+    return InconsistentConstraintsError(what, rows=rows, names=names, but=reason, advice=advice)
 
 
 def indefinite_error(scaled_one: ScaledTerms) -> InputError:
@@ -290,8 +282,8 @@ def indefinite_error(scaled_one: ScaledTerms) -> InputError:
     speeds = [f"{name} = {number(x)}" for name, x in zip(names, v, strict=True) if x]
     return InputError(
         "mass matrix M",
-        found=f"a negative kinetic energy, {number(energy)}, for the velocity {listing(speeds)}",
-        expected="a positive semi-definite matrix",
+        must="be positive semi-definite",
+        but=f"gives the kinetic energy {number(energy)} for the velocity {listing(speeds)}",
         advice=f"Look at the rows of M for {listing(moving)}.",
     )
 

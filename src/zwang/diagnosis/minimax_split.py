@@ -54,7 +54,9 @@ def _signs_at_maximum(start: FloatArray, W: FloatArray) -> FloatArray:
         method="highs",
     )
     if not result.success:
-        raise ZwangError("smallest maximum", found=f"no optimum ({result.message})")
+        raise ZwangError(
+            "smallest maximum", but=f"was not reached by the linear program ({result.message})"
+        )
     upper, lower = np.split(-result.ineqlin.marginals, 2)
     return np.where(upper > BINDING, 1.0, 0.0) - np.where(lower > BINDING, 1.0, 0.0)
 

@@ -119,8 +119,8 @@ class Passport:
         if c.shape != self.basis.shape[1:]:
             raise InputError(
                 "redistribution c",
-                found=f"shape {c.shape}",
-                expected=f"{self.basis.shape[1:]}, one number for each column of `basis`",
+                must=f"have shape {self.basis.shape[1:]}, one number for each column of `basis`",
+                but=f"has shape {c.shape}",
             )
         return self.multipliers + self.basis @ c
 
@@ -320,7 +320,7 @@ def require_groups(
 ) -> Mapping[str, Iterable[int | str] | str]:
     """Groups as they were given, if they are named."""
     if not isinstance(groups, Mapping):
-        expected = "a dictionary, of names and the rows they mean"
+        expected = "a dictionary of names and their rows"
         raise InputError("groups", found=shown(groups), expected=expected)
     return groups
 
@@ -336,7 +336,7 @@ def chosen_groups(
         for member in [members] if isinstance(members, str) else members:
             rows += _rows_of(terms, known, group, member)
         if not rows:
-            raise InputError(f"group {group!r}", found="no rows", expected="at least one row")
+            raise InputError(f"group {group!r}", must="have at least one row", but="has none")
         chosen[group] = list(dict.fromkeys(rows))
     return chosen
 

@@ -231,8 +231,10 @@ def _weighting(what: str, value: ArrayLike, m: int, *, definite: bool = False) -
     if W.shape not in {(m,), (m, m)} or not np.isfinite(W).all():
         raise InputError(
             what,
-            found=f"shape {W.shape}" if np.isfinite(W).all() else "values that are not finite",
             expected=f"{m} {kind} numbers, one for each row, or a matrix ({m}, {m})",
+            found=f"an array of shape {W.shape}"
+            if np.isfinite(W).all()
+            else "values that are not finite",
         )
     if W.ndim == 1:
         bad = np.flatnonzero(W <= 0.0 if definite else W < 0.0)
@@ -247,9 +249,7 @@ def _weighting(what: str, value: ArrayLike, m: int, *, definite: bool = False) -
     if not symmetric or (values < (floor if definite else -floor)).any():
         raise InputError(
             what,
-            found="a matrix that is not symmetric"
-            if not symmetric
-            else f"eigenvalue {values[0]:g}",
             expected=f"a symmetric positive {'definite' if definite else 'semi-definite'} matrix",
+            found="an asymmetric one" if not symmetric else f"one with eigenvalue {values[0]:g}",
         )
     return np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T

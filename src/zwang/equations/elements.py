@@ -204,11 +204,11 @@ class LargeMechanismSystem(MechanismSystem):
             names = [self.parts.constraints[x.constraint].name for x in self.parts.frictions]
             raise PainleveError(
                 f"friction in {listing(names)}",
-                found="no reaction that agrees with it at this state",
-                expected="exactly one",
-                advice="In a Painlevé situation rigid bodies with such friction have no unique "
-                "motion: let the coefficient or the radius be smaller.",
                 names=names,
+                must="allow exactly one reaction at this state",
+                but="allows none",
+                advice="In a Painlevé situation rigid bodies with such friction have no unique "
+                "motion: reduce the coefficient or the radius.",
             )
         return np.array([lam for _, lam in pairs]).reshape(len(q), self.parts.row_starts[-1])
 

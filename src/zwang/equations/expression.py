@@ -196,8 +196,8 @@ class Equations:
                 output = list(outputs(self.model))[k]
                 raise InputError(
                     culprit(self.model, output, value, arguments[0].ndim - 1),
-                    found="a value that is not finite at this state",
-                    expected="finite numbers",
+                    must="be finite",
+                    but="has a value that is not finite at this state",
                     advice="Look for a division by zero, a root or a logarithm of the coordinates.",
                 )
         return values

@@ -106,15 +106,15 @@ class Formulation(ABC):
     def _not_unique(self) -> NotUniqueError:
         return NotUniqueError(
             "accelerations",
-            found="a direction with neither mass nor constraint (V₂ᵀMV₂ is singular)",
-            expected="rank [M; A] = n",
+            must="be determined by mass or constraints (rank [M; A] = n)",
+            but="there is a direction with neither (V₂ᵀMV₂ is singular)",
             advice="zwang.explain names the direction; family=True returns all solutions.",
         )
 
     def _not_definite(self, factor: str) -> NotApplicableError:
         return NotApplicableError(
             self.name,
-            found=f"a singular {factor}",
-            expected="a positive definite one",
+            must=f"be given a positive definite {factor}",
+            but="it is singular",
             advice="Use 'udwadia_schutte', 'udwadia_mogharabin' or formulation='auto'.",
         )

@@ -71,8 +71,8 @@ class Projection(Formulation):
         if Dt.shape[-2:] != (n, k):
             raise InputError(
                 "tangent basis",
-                found=f"shape {Dt.shape}",
-                expected=f"(…, {n}, {k}): one column for each of the {k} freedoms",
+                must=f"have shape (…, {n}, {k}), one column for each of the {k} degrees of freedom",
+                but=f"has shape {Dt.shape}",
                 advice="Columns are partial velocities; give D transposed if it has them as rows.",
             )
         product = self.terms.constraint_matrix @ Dt
@@ -81,13 +81,15 @@ class Projection(Formulation):
             row, column = np.unravel_index(np.argmax(np.abs(product)), product.shape)[-2:]
             raise InputError(
                 "tangent basis",
-                found=f"column {column}, along which {self.terms.name(int(row))!r} changes",
-                expected="A Dᵀ = 0",
+                must="satisfy A Dᵀ = 0",
+                but=f"column {column} changes {self.terms.name(int(row))!r}",
                 advice="Every column must be a motion the constraints allow.",
             )
         values = np.linalg.svd(Dt / np.linalg.norm(Dt, axis=-2, keepdims=True), compute_uv=False)
         if k and np.any(values[..., -1] <= DEFAULT_TOLERANCES.rank * values[..., 0]):
-            raise InputError("tangent basis", found="dependent columns", expected=f"rank {k}")
+            raise InputError(
+                "tangent basis", must=f"have rank {k}", but="its columns are linearly dependent"
+            )
         return Dt
 
     def respond(self, force: FloatArray, rhs: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -168,9 +168,9 @@ class UdwadiaMogharabin(Formulation):
         left = np.linalg.norm(matvec(stack, q) - rhs, axis=-1)
         if np.any(left > 1e-8 * np.maximum(np.linalg.norm(rhs, axis=-1), 1e-300)):
             raise InputError(
-                "accelerations",
-                found="a force along a direction with neither mass nor constraint",
-                expected="wᵀ(Q + C) = 0 wherever M w = 0 and A w = 0",
+                "force",
+                must="satisfy wᵀ(Q + C) = 0 wherever M w = 0 and A w = 0",
+                but="acts along a direction with neither mass nor constraint",
                 advice="Give that direction mass or a constraint, or remove the force.",
             )
         return q + gamma - matvec(inverse, matvec(stack, gamma))

@@ -76,8 +76,8 @@ class AuxiliarySystem:
         if L is None:
             raise NotUniqueError(
                 "auxiliary mass matrix M + α²A⁺A",
-                found="a singular matrix",
-                expected="a positive definite one, that is rank [M; A] = n (Lemma 1)",
+                must="be positive definite, that is rank [M; A] = n (Lemma 1)",
+                but="is singular",
                 advice="zwang.explain names the direction with neither mass nor constraint.",
             )
         return np.linalg.inv(L)

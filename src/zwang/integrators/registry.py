@@ -40,8 +40,8 @@ def chosen(settings: Settings, *, at_nodes: bool, finest: float = 0.0) -> Settin
     if settings.integrator == "gauss" and not at_nodes:
         raise InputError(
             "integrator='gauss'",
-            found="equations that are evaluated in Python, state by state",
-            expected="compiled equations",
-            advice="integrator='auto' takes what there is.",
+            must="be used with compiled equations",
+            but="these are evaluated in Python, state by state",
+            advice="integrator='auto' chooses one that applies.",
         )
     return settings.at_nodes if at_nodes and settings.tolerance >= finest else settings.by_states

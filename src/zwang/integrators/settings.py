@@ -111,15 +111,14 @@ class Settings:
                 raise InputError(name, found=repr(getattr(self, name)), expected="zero or positive")
         if self.method.fixed_step and self.step == 0.0:
             raise InputError(
-                "step",
-                found="none",
-                expected=f"a step in seconds, for {self.integrator!r} has no error control",
+                "step", must=f"be given in seconds, as {self.integrator!r} has no error control"
             )
         if self.method.fixed_step and self.drift is Drift.BAUMGARTE:
             raise InputError(
                 "drift",
+                expected=f"'projection' or 'none' with integrator={self.integrator!r}, which "
+                "solves for positions",
                 found="'baumgarte'",
-                expected=f"'projection' or 'none', for {self.integrator!r} solves for positions",
             )
         if not 0.0 <= self.spectral_radius <= 1.0:
             raise InputError(
@@ -134,8 +133,9 @@ class Settings:
             if 0.0 < getattr(self, name) < smallest:
                 raise InputError(
                     name,
+                    expected=f"{smallest:.1e} s or more, the resolution of time at t = "
+                    f"{self.until:g}",
                     found=repr(getattr(self, name)),
-                    expected=f"{smallest:.1e} or more, for at t = {self.until:g} less is no time",
                 )
 
     @property

@@ -303,7 +303,9 @@ def n_four_bar(n: int = 2, *, m: float = 1.0, L: float = 1.0, g: float = 9.81) -
     ('crank0', 'crank1', 'crank2', 'coupler1', 'coupler2')
     """
     if not n >= 1:
-        raise InputError("n of n_four_bar", found=repr(n), expected="at least one linkage")
+        raise InputError(
+            "n of n_four_bar", expected="at least 1, the number of linkages", found=repr(n)
+        )
 
     def mass(p: Any) -> Any:
         rods = np.zeros((n + 1, n + 1)) + np.eye(n + 1) / 3  # cranks

@@ -25,7 +25,9 @@ ARC = 400
 def swept_sector(run: Run, start: float, end: float) -> FloatArray:
     """Corners of the sector that the radius sweeps: the focus, then the arc, shape (k, 2)."""
     if not start < end:
-        raise InputError("sector", found=f"from {start:g} to {end:g}", expected="a later end")
+        raise InputError(
+            "sector", must="end after it starts", but=f"goes from {start:g} to {end:g}"
+        )
     arc = run.at(np.linspace(start, end, ARC + 1)).q[:, :2]
     return np.concatenate([np.zeros((1, 2)), arc])
 

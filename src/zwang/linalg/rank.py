@@ -328,9 +328,9 @@ class RowGeometry:
             if np.any(ranks != rank):
                 raise InputError(
                     "constraint matrices of the batch",
-                    found=f"ranks from {int(np.min(ranks))} to {rank}",
-                    expected="one rank",
-                    advice="zwang.solve handles mixed ranks; here give systems of equal rank.",
+                    must="have the same rank",
+                    but=f"have ranks from {int(np.min(ranks))} to {rank}",
+                    advice="zwang.solve handles mixed ranks; give systems of equal rank here.",
                 )
         return cls(A, rank, U, s, Vt)
 

@@ -126,32 +126,31 @@ class Item:
         advice: str | None = None,
         *,
         about: str = "",
+        must: str | None = None,
+        but: str | None = None,
     ) -> ModelError:
-        """What is wrong here; the value itself is what was found unless told otherwise."""
-        return ModelError(
-            self.document.file,
-            self.line,
-            self.dotted,
-            about=about,
-            found=shown(self.value) if found is None else found,
-            expected=expected,
-            advice=advice,
-        )
+        """What is wrong here; unless `found` or `but` is given, it is the value itself."""
+        if found is None and but is None:
+            found = shown(self.value)
+        facts = {"expected": expected, "must": must, "found": found, "but": but, "advice": advice}
+        return ModelError(self.document.file, self.line, self.dotted, about=about, **facts)
 
     def unknown(self, name: str, known: Iterable[str], what: str) -> ModelError:
         """A name that is not among the known ones, with the near ones."""
         names = list(known)
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
         advice = f"Did you mean {' or '.join(repr(n) for n in near)}?" if near else None
-        listed = ", ".join(names) if names else "(there are none)"
-        return self.error(repr(name), f"{what}: {listed}", advice)
+        listed = f"{what} ({', '.join(names)})" if names else f"no {what}, as there are none"
+        return self.error(repr(name), listed, advice)
 
     def blamed(self, error: InputError) -> ModelError:
         """An error of the library told of this table, or of the key in it that it is about."""
         if isinstance(error, ModelError):
             return error
         item = self._culprit(error) if isinstance(self.value, dict) else self
-        return item.error(error.found or "an error", error.expected, error.advice, about=error.what)
+        return ModelError(
+            item.document.file, item.line, item.dotted, about=error.what, **error.facts
+        )
 
     def _culprit(self, error: InputError) -> Item:
         """The key of this table that an error is about, as far as its words tell."""
@@ -187,7 +186,7 @@ def parse(text: str, file: str) -> Document:
 
     if len(text) > LONGEST_FILE:
         raise ModelError(
-            file, 0, "", found=f"{len(text)} characters", expected=f"at most {LONGEST_FILE}"
+            file, 0, "", expected=f"at most {LONGEST_FILE} characters", found=f"{len(text)}"
         )
     try:
         values = tomllib.loads(text)
@@ -195,7 +194,7 @@ def parse(text: str, file: str) -> Document:
         raise _syntax_error(file, text, str(error)) from None
     except RecursionError:
         raise ModelError(
-            file, 0, "", found="lists in lists without end", expected="a few levels"
+            file, 0, "", expected="a few levels of nested lists", found="hundreds"
         ) from None
     except ValueError as error:  # a number of thousands of digits
         raise ModelError(file, 0, "", found=shown(str(error)), expected="valid TOML") from None
@@ -232,7 +231,7 @@ def read_text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ModelError(
-            str(path), 0, "", found="bytes that are no text", expected="a text file in UTF-8"
+            str(path), 0, "", expected="a text file in UTF-8", found="bytes that are not text"
         ) from error
     except OSError as error:
         near = [p.name for p in path.parent.glob("*.toml")] if path.parent.is_dir() else []
@@ -241,8 +240,8 @@ def read_text(path: Path) -> str:
             str(path),
             0,
             "",
-            found=(error.strerror or str(error)).lower(),
             expected="a model file that can be read",
+            but=(error.strerror or str(error)).lower(),
             advice=f"Did you mean {close[0]!r}?" if close else None,
         ) from error
 

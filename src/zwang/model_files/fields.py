@@ -50,7 +50,7 @@ def expression_error(item: Item, error: ExpressionError, expected: str | None = 
     """An error of an expression or a unit, told of its place."""
     if error.near is not None:
         name, known = error.near
-        near = item.unknown(name, list(known), "one of")
+        near = item.unknown(name, list(known), "a known name")
         return item.error(error.found, expected or error.expected, near.advice)
     return item.error(error.found, expected or error.expected, error.advice)
 
@@ -325,7 +325,7 @@ class Choice(FieldKind):
         if not isinstance(item.value, str):
             raise item.error(expected=f"one of {', '.join(self.options)}, in quotation marks")
         if item.value not in self.options:
-            raise item.unknown(item.value, self.options, "one of")
+            raise item.unknown(item.value, self.options, "one of the options")
         return item.value
 
     def schema(self) -> dict[str, Any]:
@@ -460,7 +460,9 @@ class TableField(FieldKind):
                 raise item[key].unknown(key, self.fields, f"a key{where}")
         for name, wanted in self.fields.items():
             if wanted.required and name not in item.value:
-                raise item.error(f"no key '{name}'", f"{name} = …, {wanted.help}")
+                raise item.error(
+                    but=f"there is no key '{name}'", expected=f"{name} = …, {wanted.help}"
+                )
         return {key: self.fields[key].kind.read(item[key], constants) for key in item.value}
 
     def schema(self) -> dict[str, Any]:

@@ -102,7 +102,9 @@ class Entries:
         except ExpressionError as error:
             raise expression_error(self.item, error) from None
         except (ValueNeededError, ArithmeticError, TypeError, ValueError) as error:
-            raise self.item.error(str(error), "an expression that can be computed") from None
+            raise self.item.error(
+                but=str(error), expected="an expression that can be computed"
+            ) from None
 
 
 def _parsed(item: Item) -> Node:
@@ -136,7 +138,7 @@ class Definitions:
         entries: dict[str, Entries] = {}
         for name, item in items.items():
             if name in constants or name in FUNCTIONS or name in CONSTANTS:
-                raise item.error(repr(name), "a name that is not taken")
+                raise item.error(repr(name), "a name that is not in use")
             entry = Entries.of(item)
             for leaf in entry.leaves():
                 for used in names_in(leaf.tree):  # type: ignore[arg-type]

@@ -291,7 +291,9 @@ class _Force(FieldKind):
             raise item.error(expected="a table")
         kind = Field(Choice(tuple(FORCES)), "kind of force", required=True)
         if "type" not in item:
-            raise item.error("no key 'type'", f"type = …, one of {', '.join(FORCES)}")
+            raise item.error(
+                but="there is no key 'type'", expected=f"type = …, one of {', '.join(FORCES)}"
+            )
         name = kind.kind.read(item["type"], constants)
         return TableField({"type": kind, **FORCES[name].fields}).read(item, constants)
 

@@ -87,7 +87,9 @@ def _in_order(root: Item, values: Mapping[str, Any]) -> Iterator[tuple[str, str]
                 done.add(ready[1])
             yield ready[:2]
     for kind, name, _ in waiting:
-        raise root[kind][name].error("parts that wait for each other", "one that comes first")
+        raise root[kind][name].error(
+            but="these refer to each other", expected="parts of which one comes first"
+        )
 
 
 def _mentioned(kind: str, name: str, given: Mapping[str, Any]) -> set[str]:
@@ -150,7 +152,7 @@ class _Building:
         if "shape" in given:
             for key in ("inertia", "center", "drawn"):
                 if key in given:
-                    raise item[key].error(f"'{key}' beside 'shape'", "one of them")
+                    raise item[key].error(but="both are given", expected=f"'{key}' or 'shape'")
             return None, self._shapes(item["shape"], given["shape"], mass)
         if isinstance(given.get("inertia"), dict):
             return None, self._tensor(item, given, 0.0 if mass is None else mass)
@@ -169,7 +171,7 @@ class _Building:
     def _tensor(self, item: Item, given: dict[str, Any], mass: float) -> Inertia:
         """A tensor as a CAD program gives it, about another point or in other axes."""
         if "drawn" in given:
-            raise item["drawn"].error("'drawn' beside a table of inertia", "mesh, or neither")
+            raise item["drawn"].error(but="inertia is given too", expected="a mesh with 'drawn'")
         table = given["inertia"]
         points = {"center": given.get("center"), "about": table.get("about")}
         places = {k: self.m.in_space(v) for k, v in points.items() if v is not None}
@@ -184,7 +186,9 @@ class _Building:
         for where, part in zip(items, given, strict=True):
             own = part.get("mass", mass if len(given) == 1 else None)
             if own is None:
-                raise where.error("no mass", "mass = …, of the body or of each of its shapes")
+                raise where.error(
+                    but="there is none", expected="mass = …, of the body or of each of its shapes"
+                )
             with blaming(where):
                 parts.append(_shape(where, part, own))
         total = shapes.composite(*parts) if len(parts) > 1 else parts[0]
@@ -228,7 +232,9 @@ class _Building:
         a, b = self._pair(item["bodies"], given["bodies"])
         if kind == CURVE:
             if "curve" not in given:
-                raise item.error("no key 'curve'", "curve = …, three expressions of s")
+                raise item.error(
+                    but="there is no key 'curve'", expected="curve = …, three expressions of s"
+                )
             scope = Scope(("s", "t", *self.parameters))
             rest["curve"] = self._formula(rest["curve"], ("s", "t", "p"), scope, _of_time)
         if isinstance(rest.get("pressure_angle"), bool):
@@ -260,10 +266,10 @@ class _Building:
         item = self.root["constraint"][name]
         for key in given:
             if key not in ("bodies", "equations"):
-                raise item[key].error(f"'{key}'", "bodies and equations, in a mechanism")
+                raise item[key].error(f"'{key}'", "the keys bodies and equations, in a mechanism")
         for key in ("bodies", "equations"):
             if key not in given:
-                raise item.error(f"no key '{key}'", f"{key} = …")
+                raise item.error(but="there is no such key", expected=f"{key} = …")
         handles = self._pair(item["bodies"], given["bodies"])
         f = self._of_bodies(given["equations"], given["bodies"])
         self.m.constraint(name, handles, f)
@@ -300,7 +306,9 @@ class _Building:
                 rest[own] = self._formula(rest[own], names, scope, _of_time)
             a, b = self._pair(item["bodies"], given["bodies"])
             if kind != "torsion_spring" and "at" not in rest:
-                raise item.error("no key 'at'", "at = …, a pair of points or markers")
+                raise item.error(
+                    but="there is no key 'at'", expected="at = …, a pair of points or markers"
+                )
             getattr(self.m, kind)(name, a, b, **self._placed(item, rest))
 
     def _pair_of_one(self, item: Item, name: str) -> list[BodyHandle]:
@@ -411,7 +419,7 @@ def _shape(item: Item, given: dict[str, Any], mass: float) -> Inertia:
             raise item[key].unknown(key, [*SHAPES[kind], *common], f"a key of a {kind}")
     for key, entry in SHAPES[kind].items():
         if entry.required and key not in given:
-            raise item.error(f"no key '{key}'", f"{key} = …, {entry.help}")
+            raise item.error(but=f"there is no key '{key}'", expected=f"{key} = …, {entry.help}")
     sizes = {key: given[key] for key in SHAPES[kind] if key in given}
     made = getattr(shapes, kind)(mass, **sizes)
     if "position" in given or "orientation" in given:

@@ -218,8 +218,8 @@ class Model:
                 self.path,
                 0,
                 "simulation.until",
-                found="no end of the simulation",
                 expected="until = … in [simulation], or simulate(until=…)",
+                but="the simulation has no end",
             )
         if parameters is not None:
             choices["parameters"] = parameters
@@ -339,8 +339,8 @@ def read_model(path: str | PathLike[str]) -> Model:
             str(where),
             0,
             "",
-            found="a folder that holds no model",
             expected="a model file, or the folder of a run that was made from one",
+            found="a folder without a model",
             advice="zwang verify and zwang report take the model by --model.",
         )
     return model_of(read_text(file), str(file), where.stem, _kept_meshes(where))
@@ -356,9 +356,7 @@ def _kept_meshes(store: Path) -> dict[str, Path]:
         return {path: companion(store, name) for path, name in names.items()}
     except (OSError, ValueError, AttributeError, TypeError) as error:
         raise DamageError(
-            f"store {str(store)!r}, list of meshes",
-            found=f"what cannot be read ({error})",
-            expected="the files that were written with the model",
+            f"store {str(store)!r}, list of meshes", but=f"cannot be read ({error})"
         ) from None
 
 
@@ -388,8 +386,8 @@ def write_model(
     if where.exists() and not overwrite:
         raise InputError(
             f"file '{where}'",
-            found="one that exists",
-            expected="a new one",
+            must="not exist yet",
+            but="does",
             advice="overwrite=True replaces it.",
         )
     where.write_text(text, encoding="utf-8")

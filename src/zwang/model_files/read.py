@@ -83,16 +83,18 @@ def _require_one_kind(root: Item, values: Mapping[str, Any]) -> bool:
     if "system" in values:
         for key in ("mechanism", *MECHANISM_ONLY):
             if key in values:
-                raise root[key].error(f"[{key}] beside [system]", "a mechanism or a system")
+                raise root[key].error(
+                    but=f"[{key}] and [system] are both given", expected="a mechanism or a system"
+                )
         return True
     for key in SYSTEM_ONLY:
         if key in values:
-            raise root[key].error(f"[{key}] without [system]", "a system with constraints")
+            raise root[key].error(but="there is none", expected=f"[system] with [{key}]")
     if not values.get("body") and not values.get("coordinate"):
         raise root.error(
-            "neither bodies nor a system",
-            "[body.NAME] for a mechanism, or [system]",
-            "'zwang new NAME' writes a file to start from.",
+            but="there are neither",
+            expected="[body.NAME] for a mechanism, or [system]",
+            advice="'zwang new NAME' writes a file to start from.",
         )
     return False
 
@@ -107,13 +109,13 @@ def _require_free_names(root: Item, values: Mapping[str, Any]) -> None:
             if kind in ("body", "coordinate") and item.name in FUNCTIONS:
                 continue  # point(point, …) is hard to read, and clear
             if item.name in taken:
-                raise item.error(f"{item.name!r}, {taken[item.name]} too", "a name of its own")
+                raise item.error(f"{item.name!r}, {taken[item.name]} too", "a unique name")
             if not item.name.isidentifier():
                 raise item.error(repr(item.name), "a name of letters, digits and _")
             taken[item.name] = f"one of [{kind}]"
     for entry in root["system"]["coordinates"] if "system" in values else ():
         if entry.value in taken:
-            raise entry.error(f"{entry.value!r}, {taken[entry.value]} too", "a name of its own")
+            raise entry.error(f"{entry.value!r}, {taken[entry.value]} too", "a unique name")
 
 
 def _names(mechanism: Any, system: Any) -> StateNames:
@@ -159,13 +161,20 @@ def _start(root: Item, given: Mapping[str, Any], *, is_system: bool) -> Start:
     for key in refused:
         if key in given:
             kind = "system" if is_system else "mechanism"
-            raise item[key].error(f"'{key}' in the start of a {kind}", "hold, prefer, velocity")
+            raise item[key].error(
+                f"'{key}'", f"hold, prefer or velocity in the initial state of a {kind}"
+            )
     if "q" in given or "v" in given:
         for key in given:
             if key not in ("q", "v", "t"):
-                raise item[key].error(f"'{key}' beside 'q' or 'v'", "a state, or wishes")
+                raise item[key].error(
+                    but=f"'{key}' is given with 'q' or 'v'",
+                    expected="a state, or a request for one",
+                )
         if "q" not in given:
-            raise item["v"].error("'v' without 'q'", "both, or velocity.hold")
+            raise item["v"].error(
+                but="'q' is missing", expected="both 'q' and 'v', or velocity.hold"
+            )
         return Start(q=given["q"], v=given.get("v"), t=given.get("t", 0.0))
     wishes = {k: given[k] for k in ("hold", "prefer", "weights", "velocity") if k in given}
     if "near" in given:

@@ -117,14 +117,14 @@ def system_of(root: Item, values: Mapping[str, Any], definitions: Definitions) -
 
 def _require_one_form(table: Item, given: Mapping[str, Any], *, by_energy: bool) -> None:
     if not by_energy and "mass" not in given:
-        raise table.error("neither 'mass' nor 'kinetic_energy'", "one of them")
+        raise table.error(but="there is neither", expected="'mass' or 'kinetic_energy'")
     with_energy, without = ("dissipation",), ("mass", "velocities", "kinematics", "drift")
     for key in without if by_energy else with_energy:
         if key in given:
             beside = "beside 'kinetic_energy'" if by_energy else "without 'kinetic_energy'"
             raise table[key].error(f"'{key}' {beside}", "mass or kinetic_energy, not a mixture")
     if "drift" in given and "kinematics" not in given:
-        raise table["drift"].error("'drift' without 'kinematics'", "both, or neither")
+        raise table["drift"].error(but="'kinematics' is missing", expected="both, or neither")
 
 
 def _constraint(item: Item, given: Mapping[str, Any], formula: Any) -> Constraint:

@@ -305,8 +305,8 @@ class _FileWriter:
             if known.setdefault(name, value) != value:
                 raise InputError(
                     f"definition {name!r} of {what}",
-                    found="another meaning elsewhere in the model",
-                    expected="one meaning of a name in a file",
+                    must="have one meaning in a file",
+                    but="has another meaning elsewhere in the model",
                 )
 
 
@@ -319,16 +319,16 @@ def _require_described(m: Mechanism, told: set[str]) -> None:
         if name not in told and name.removesuffix("_s") not in told:  # s of a point on a curve
             raise InputError(
                 f"part {name!r}",
-                found="no call that describes it",
-                expected="parts made by the methods of Mechanism",
+                must="be made by a method of Mechanism to be written to a file",
+                but="has no such call",
             )
 
 
 def _no_expression(what: str) -> InputError:
     return InputError(
         what,
-        found="a Python function",
-        expected="an expression, which a file can hold",
+        must="be an expression to be written to a file",
+        but="is a Python function",
         advice="Write it as an expression in the file that is read with zw.read_model.",
     )
 

@@ -108,8 +108,8 @@ class MechanismBuilder:
         if name in self._names:
             raise InputError(
                 f"{kind} {name!r}",
-                found=f"a {self._names[name]} of the same name",
-                expected="distinct names",
+                must="have a name of its own",
+                but=f"a {self._names[name]} has the same name",
                 advice="Give it another name.",
             )
 
@@ -140,9 +140,9 @@ class MechanismBuilder:
             if abs(given - inertia.mass) > 1e-12 * abs(inertia.mass):
                 raise InputError(
                     "mass",
-                    found=f"{given:g}, and {inertia.mass:g} in its inertia",
-                    expected="the same mass",
-                    advice="Leave out mass=; the inertia knows it.",
+                    must="be the same as in the inertia",
+                    but=f"is {given:g} here and {inertia.mass:g} there",
+                    advice="Omit mass=; the inertia contains it.",
                 )
             return inertia
         m = 0.0 if mass is None else mass
@@ -161,9 +161,9 @@ class MechanismBuilder:
         plane = self._kind.plane
         if orientation is not None or plane is None:
             raise InputError(
-                "angle",
-                found="an angle " + ("in space" if plane is None else "and an orientation"),
-                expected="an orientation in space, an angle in a planar mechanism",
+                "orientation",
+                must="be given by orientation= in space and by angle= in a planar mechanism",
+                but="angle= was given " + ("in space" if plane is None else "beside orientation="),
             )
         from zwang.rotation.quaternion import from_axis_angle
 
@@ -185,17 +185,17 @@ class MechanismBuilder:
         axis[k] -= 1.0
         omega[k] = 0.0
         parts = {
-            "a velocity of {:g} across it": float(place.velocity[k]),
-            "axes turned out of it by {:g}": max(map(abs, axis)),
-            "an angular velocity of {:g} in it": max(map(abs, omega)),
+            "has a velocity of {:g} perpendicular to it": float(place.velocity[k]),
+            "has axes rotated out of it by {:g}": max(map(abs, axis)),
+            "has an angular velocity of {:g} in it": max(map(abs, omega)),
         }
         for found, off in parts.items():
             if abs(off) > IN_PLANE:
                 raise InputError(
                     what,
-                    found=found.format(off),
-                    expected=f"a body that moves in the plane {body.kind.name}",
-                    advice="Leave plane= out for motion in space.",
+                    must=f"move in the plane {body.kind.name}",
+                    but=found.format(off),
+                    advice="Omit plane= for motion in space.",
                 )
 
     def _body_of(self, what: str, handle: Any) -> Body | None:
@@ -205,7 +205,7 @@ class MechanismBuilder:
                 return None
             if handle in self._bodies:
                 return self._bodies[handle]
-            raise UnknownNameError(f"{what}, body", handle, ["ground", *self._bodies])
+            raise UnknownNameError(f"body of {what}", handle, ["ground", *self._bodies])
         if not isinstance(handle, BodyHandle):
             raise InputError(
                 what, found=shown(handle), expected="a body of the mechanism, or its name"
@@ -213,8 +213,8 @@ class MechanismBuilder:
         if handle.owner is not self:
             raise InputError(
                 what,
-                found=f"body {handle.name!r} of another mechanism",
-                expected="bodies of this one",
+                must="refer to a body of this mechanism",
+                but=f"body {handle.name!r} belongs to another",
             )
         return None if handle.name == "ground" else self._bodies[handle.name]
 
@@ -227,8 +227,8 @@ class MechanismBuilder:
         if not bodies or any(b is None for b in bodies):
             raise InputError(
                 what,
-                found="the ground among its bodies" if bodies else "no bodies",
-                expected="bodies that move; the ground does not",
+                must="have bodies that move",
+                but="the ground is among them" if bodies else "has none",
             )
         return [b for b in bodies if b is not None]
 
@@ -236,14 +236,16 @@ class MechanismBuilder:
         first, second = self._body_of(what, a), self._body_of(what, b)
         if first is second:
             name = "the ground" if first is None else repr(first.name)
-            raise InputError(what, found=f"{name} on both sides", expected="two different bodies")
+            raise InputError(
+                what, must="connect two different bodies", but=f"{name} is on both sides"
+            )
         for body in (first, second):
             if body is not None and body.kind is SCALAR:
                 raise InputError(
                     what,
-                    found=f"the coordinate {body.name!r}",
-                    expected="a body",
-                    advice="Tie coordinates by m.constraint.",
+                    must="connect bodies",
+                    but=f"the coordinate {body.name!r} is no body",
+                    advice="Use m.constraint to constrain coordinates.",
                 )
 
     def _require_planar(self, what: str, kind: JointKind, markers: Sequence[Marker]) -> None:
@@ -254,9 +256,9 @@ class MechanismBuilder:
         if kind.plane == "never":
             raise InputError(
                 what,
-                found=f"a planar mechanism, in {self._kind.name}",
-                expected="a mechanism in space",
-                advice="Leave plane= out, or take a joint that exists in a plane.",
+                must="be in a mechanism in space",
+                but=f"the mechanism is planar, in {self._kind.name}",
+                advice="Omit plane=, or use a joint that exists in a plane.",
             )
         normal = [abs(abs(marker.axes[plane[2], 2]) - 1.0) < IN_PLANE for marker in markers]
         if all(normal) if kind.plane == "normal" else not any(normal):
@@ -264,10 +266,12 @@ class MechanismBuilder:
         letter = "xyz"[plane[2]]
         raise InputError(
             f"axis of {what}",
+            expected=f"the normal of the plane, {letter}"
+            if kind.plane == "normal"
+            else f"a direction in the plane {self._kind.name}",
             found=f"a direction in the plane {self._kind.name}"
             if kind.plane == "normal"
-            else f"{letter}, the normal of the plane {self._kind.name}",
-            expected=f"its normal, {letter}" if kind.plane == "normal" else "a direction in it",
+            else f"{letter}, the normal of the plane",
         )
 
     def _require_within(self, what: str, given: FloatArray) -> None:
@@ -276,15 +280,18 @@ class MechanismBuilder:
         if plane is not None and abs(given[plane[2]]) > IN_PLANE:
             raise InputError(
                 what,
-                found=f"{given[plane[2]]:g} along {'xyz'[plane[2]]}, across the plane",
-                expected=f"a vector in the plane {self._kind.name}",
-                advice="Leave plane= out to see what joints carry across it.",
+                must=f"lie in the plane {self._kind.name}",
+                but=f"has {given[plane[2]]:g} along {'xyz'[plane[2]]}, perpendicular to it",
+                advice="Omit plane= to compute what joints carry perpendicular to the plane.",
             )
 
     def _require_connected(self) -> None:
         if not self._bodies:
             raise InputError(
-                "mechanism", found="no bodies", expected="at least one", advice="Add one by m.body."
+                "mechanism",
+                must="have at least one body",
+                but="has none",
+                advice="Add one with m.body.",
             )
         touched = {i for j in self._joints.values() for i in j.bodies}
         touched |= {i for e in self._forces for i in e.bodies}
@@ -292,9 +299,9 @@ class MechanismBuilder:
             if body.index not in touched and body.name not in self._free:
                 raise InputError(
                     f"body {body.name!r}",
-                    found="no joint or force on it",
-                    expected="a connection to the rest of the mechanism",
-                    advice="free=True says that it is meant to move by itself.",
+                    must="be connected to the rest of the mechanism",
+                    but="has no joint or force",
+                    advice="free=True declares that it moves freely.",
                 )
 
     def _placement_of(self, body: Body | None) -> Placement:
@@ -326,7 +333,7 @@ class MechanismBuilder:
         given = [isinstance(x, MarkerHandle) and x.axes is not None for x in points]
         if kind is not None and kind.axis and z is None and not all(given):
             raise InputError(
-                what, found="no axis", expected="axis=, a direction in the world or 'x', 'y', 'z'"
+                what, must="have an axis: axis=, a direction in the world or 'x', 'y', 'z'"
             )
         x = None
         if reference is not None:
@@ -338,8 +345,8 @@ class MechanismBuilder:
         if len(set(layout.normal)) > 1 and not (kind and kind.crossed):
             raise InputError(
                 f"axes of {what}",
-                found="one in the plane and one across it",
-                expected="both alike in a planar mechanism",
+                must="be both normal to the plane or both in it",
+                but="one is in the plane and one is normal to it",
             )
         markers = []
         try:
@@ -402,8 +409,8 @@ class MechanismBuilder:
         if length == 0.0:
             raise InputError(
                 f"points of {what}",
-                found=f"both at {tuple(P.tolist())}",
-                expected="two points apart, since the line between them is its direction",
+                must="be apart, as the line between them is its direction",
+                but=f"are both at {tuple(P.tolist())}",
                 advice="Give at= a pair of points, one for each body.",
             )
         return length
@@ -468,8 +475,8 @@ class MechanismBuilder:
             if not 0.0 <= angle < 0.5 * np.pi:
                 raise InputError(
                     f"pressure_angle of {what}",
+                    expected="in radians from 0 to less than π/2, or None to couple the rates only",
                     found=f"{angle:g}",
-                    expected="radians from 0 to less than π/2, or None for rates alone",
                 )
         if at is None:
             return Toothed(angle, None, None, given)
@@ -634,17 +641,19 @@ def checked_numbers(
     """The numbers a kind of joint is described by, all of them and no others."""
     for name in given:
         if name not in names:
-            raise UnknownNameError(f"{what}, argument", name, [*names, *WHERE])
+            raise UnknownNameError(f"argument of {what}", name, [*names, *WHERE])
     result = {}
     for name in names:
         if name not in given:
-            raise InputError(what, found=f"no {name}", expected=f"{name}=, a number")
+            raise InputError(what, must=f"be given {name}=, a number")
         value = number(f"{name} of {what}", given[name])
         if name in ("length", "radius") and not value > 0.0:
             raise InputError(f"{name} of {what}", found=f"{value:g}", expected="a positive number")
         if name in ("radius_a", "radius_b") and value == 0.0:
             raise InputError(
-                f"{name} of {what}", found="0", expected="a radius, negative for a ring gear"
+                f"{name} of {what}",
+                expected="a nonzero radius, negative for a ring gear",
+                found="0",
             )
         result[name] = np.asarray(value)
     return result

@@ -9,7 +9,6 @@ import numpy as np
 from zwang.errors import InputError, shown
 from zwang.rotation.quaternion import rotation_matrix
 from zwang.tracing.symbol import Symbol, SymbolArray
-from zwang.tracing.trace import counted
 
 __all__ = ["moment", "rotation", "single", "three"]
 
@@ -18,7 +17,7 @@ def single(what: str, value: Any) -> Any:
     """One symbol or number."""
     entries = _entries(what, value, "one value")
     if entries.size != 1:
-        raise InputError(what, found=counted(entries.size), expected="one")
+        raise InputError(what, must="give one value", but=f"gives {entries.size}")
     return entries[0]
 
 
@@ -28,7 +27,7 @@ def three(what: str, value: Any, pair: tuple[int, int] | None = None) -> Any:
     if pair is not None and entries.size == 2:
         entries = _placed(entries, pair)
     if entries.size != 3:
-        raise InputError(what, found=counted(entries.size), expected="three")
+        raise InputError(what, must="give three values", but=f"gives {entries.size}")
     return entries.view(SymbolArray)
 
 
@@ -47,7 +46,7 @@ def rotation(what: str, value: Any) -> Any:
     if array.shape == (4,):
         array = np.asarray(rotation_matrix(array.view(SymbolArray)), dtype=object)
     if array.shape != (3, 3):
-        raise InputError(what, found=f"a value of shape {array.shape}", expected=expected)
+        raise InputError(what, must=f"give {expected}", but=f"gives shape {array.shape}")
     _entries(what, array, expected)
     return array.view(SymbolArray)
 
@@ -56,8 +55,8 @@ def _entries(what: str, value: Any, expected: str) -> np.ndarray:
     if value is None:
         raise InputError(
             what,
-            found="a function that returns None",
-            expected=expected,
+            must=f"give {expected}",
+            but="returns None",
             advice="Is a 'return' missing?",
         )
     listed = value if isinstance(value, np.ndarray | list | tuple) else [value]
@@ -66,9 +65,9 @@ def _entries(what: str, value: Any, expected: str) -> np.ndarray:
     for entry in entries:
         number = isinstance(entry, int | float | np.number)
         if not number and not isinstance(entry, Symbol):
-            raise InputError(what, found=shown(entry), expected=expected)
+            raise InputError(what, must=f"give {expected}", but=f"gives {shown(entry)}")
         if number and not np.isfinite(entry):
-            raise InputError(what, found=shown(entry), expected="finite numbers")
+            raise InputError(what, must="give finite numbers", but=f"gives {shown(entry)}")
     return entries
 
 

@@ -194,8 +194,8 @@ def trace_constraint(law: ElementLaw, name: str, parameters: Mapping[str, np.nda
     if not kept:
         raise InputError(
             f"{law.what} {name!r}",
-            found="equations that no motion of its bodies changes",
-            expected="at least one that restricts them",
+            must="restrict the motion of its bodies",
+            but="no motion of its bodies changes its equations",
         )
     b = -symbols.rate(psi, law.kinds)
     phi = e if level == "position" else ca.SX(0, 1)

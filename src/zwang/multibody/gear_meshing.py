@@ -67,11 +67,11 @@ class GearMesh:
     normal: tuple[float, float] = (1.0, 0.0)
 
 
-def _refusal(what: str, found: str, expected: str) -> InputError:
+def _refusal(what: str, must: str, but: str) -> InputError:
     return InputError(
         what,
-        found=found,
-        expected=expected,
+        must=must,
+        but=but,
         advice="Give at= the pitch point, or the pair of the wheels' centres; "
         "pressure_angle=None ties the rates alone.",
     )
@@ -93,9 +93,11 @@ def spur(
     ra, rb = radii
     both, z = ra + rb, a.axis
     if abs(both) <= FITS * abs(ra):
-        raise _refusal(f"radii of {what}", f"{ra:g} and {rb:g}", "a ring larger than its pinion")
+        raise _refusal(
+            f"radii of {what}", "have a ring larger than its pinion", f"are {ra:g} and {rb:g}"
+        )
     if z @ b.axis < 0.0:
-        raise _refusal(f"axes of {what}", "opposite directions", "the same direction of both")
+        raise _refusal(f"axes of {what}", "have the same direction", "are opposite")
     level = a.middle if not a.ground else b.middle
     level = level if pitch is None else pitch
     nearest = np.inf
@@ -111,9 +113,9 @@ def spur(
             if gap <= FITS * max(abs(ra), abs(rb)):
                 return GearMesh(SPUR_TEETH, A, B)
             nearest = min(nearest, gap)
-    apart = f"axes of {a.name!r} and {b.name!r} that miss this by {nearest:.3g} m or more"
+    apart = f"those of {a.name!r} and {b.name!r} are off by {nearest:.3g} m or more"
     where = "" if pitch is None else ", and meet at the point given"
-    raise _refusal(what, apart, f"axes {abs(both):g} m apart, as the radii say{where}")
+    raise _refusal(what, f"have axes {abs(both):g} m apart, as the radii require{where}", apart)
 
 
 def bevel(
@@ -138,12 +140,12 @@ def bevel(
             if mesh is not None and (best is None or miss < best[0]):
                 best = miss, mesh
     if best is None:
-        raise _refusal(what, "axes that neither are parallel nor meet", "wheels that can mesh")
+        raise _refusal(what, "have axes that are parallel or meet", "these do neither")
     if pitch is not None and best[0] > FITS * size:
         raise _refusal(
             f"pitch point of {what}",
-            f"a point {best[0]:.3g} m from where wheels of these radii meet",
-            "the point at these distances from both axes",
+            "be at the distance of the radii from both axes",
+            f"is {best[0]:.3g} m from where wheels of these radii meet",
         )
     return best[1]
 
@@ -179,7 +181,11 @@ def rack(what: str, pinion: Wheel, bar: Wheel, radius: float, pitch: FloatArray 
     """Teeth of a pinion and a rack, or an error that says what does not fit."""
     z, d = pinion.axis, bar.axis
     if abs(z @ d) > PARALLEL:
-        raise _refusal(f"axes of {what}", "a rack not across the pinion's axis", "a right angle")
+        raise _refusal(
+            f"axes of {what}",
+            "be at right angles",
+            "the rack is not perpendicular to the pinion's axis",
+        )
     e = np.cross(d, z)
     level = pinion.middle if not pinion.ground else bar.middle
     nearest = np.inf
@@ -192,8 +198,9 @@ def rack(what: str, pinion: Wheel, bar: Wheel, radius: float, pitch: FloatArray 
         nearest = min(nearest, gap)
     raise _refusal(
         what,
-        f"a pitch point {nearest:.3g} m off the line where the pinion's teeth are",
-        f"one {radius:g} m from the pinion's axis, on the side that moves along axis_b",
+        f"have its pitch point {radius:g} m from the pinion's axis, on the side that moves along "
+        "axis_b",
+        f"it is {nearest:.3g} m off the line where the pinion's teeth are",
     )
 
 

@@ -190,7 +190,7 @@ def tensor(
 def composite(*parts: Inertia) -> Inertia:
     """Several parts as one rigid body."""
     if not parts:
-        raise InputError("composite inertia", found="no parts", expected="at least one")
+        raise InputError("composite inertia", must="have at least one part", but="has none")
     for part in parts:
         if not isinstance(part, Inertia):
             raise InputError(
@@ -228,10 +228,7 @@ def direction(what: str, value: Any) -> FloatArray:
     length = length_of(result)
     if length == 0.0:
         raise InputError(
-            what,
-            found="the zero vector",
-            expected="a direction",
-            advice="Give 'x', 'y', 'z' or three numbers.",
+            what, expected="a nonzero direction", advice="Give 'x', 'y', 'z' or three numbers."
         )
     return result / length
 
@@ -245,8 +242,8 @@ def rotation(value: Any) -> FloatArray:
     except (TypeError, ValueError):
         raise InputError(
             "orientation",
+            expected="a rotation matrix or a quaternion (w, x, y, z)",
             found=shown(value),
-            expected="numbers: a rotation matrix or a quaternion (w, x, y, z)",
         ) from None
     if given.shape == (4,) and np.isfinite(given).all() and np.linalg.norm(given) > 0.0:
         return rotation_matrix(given / np.linalg.norm(given))
@@ -257,7 +254,7 @@ def rotation(value: Any) -> FloatArray:
     raise InputError(
         "orientation",
         found=shown(value),
-        expected="a rotation matrix or a quaternion (w, x, y, z) that is not zero",
+        expected="a rotation matrix or a nonzero quaternion (w, x, y, z)",
     )
 
 
@@ -267,7 +264,7 @@ def axes_along(z: FloatArray, x: FloatArray | None = None) -> FloatArray:
     first = wanted - (wanted @ z) * z
     length = length_of(first)
     if length < 1e-9:
-        raise InputError("reference direction", found="one along the axis", expected="one across")
+        raise InputError("reference direction", must="not be parallel to the axis")
     first = first / length
     return as_columns(first, cross(z, first), z)
 
@@ -358,20 +355,22 @@ def _checked_tensor(value: Any) -> FloatArray:
             i, j = np.unravel_index(int(np.argmax(np.abs(J - J.T))), J.shape)
             raise InputError(
                 "inertia",
-                found=f"a tensor that is not symmetric, {J[i, j]:g} against {J[j, i]:g}",
-                expected="J = Jᵀ",
+                must="be symmetric",
+                but=f"has {J[i, j]:g} and {J[j, i]:g} across the diagonal",
             )
         J = 0.5 * (J + J.T)
         a, b, c = np.linalg.eigvalsh(J)
     if a < -1e-12 * size:
         raise InputError(
-            "inertia", found=f"a principal moment of {a:g}", expected="none below zero"
+            "inertia",
+            must="have principal moments of zero or more",
+            but=f"has a principal moment of {a:g}",
         )
     if c > (a + b) * (1.0 + TRIANGLE) + 1e-300:
         raise InputError(
             "inertia",
-            found=f"principal moments {a:g}, {b:g} and {c:g}",
-            expected="that the largest is at most the sum of the others (no mass distribution has "
-            "other moments)",
+            must="have principal moments of which none exceeds the sum of the other two, as every "
+            "mass distribution has",
+            but=f"they are {a:g}, {b:g} and {c:g}",
         )
     return J

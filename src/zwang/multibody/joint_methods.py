@@ -140,8 +140,8 @@ class JointBuilder(MechanismBuilder):
         if any(axis is not None for axis in axes):
             raise InputError(
                 what,
-                found="an axis or a reference beside a length that is driven",
-                expected="a pair of points, at=, alone",
+                must="be given at=, a pair of points, alone when its length is driven",
+                but="axis or reference was given too",
             )
         self._length(what, a, b, at)
         first, second, layout = self._markers(what, a, b, at)
@@ -742,8 +742,8 @@ class JointBuilder(MechanismBuilder):
         if axis_b is None:
             raise InputError(
                 f"rolling_disk joint {name!r}",
-                found="no axis_b",
-                expected="axis_b=, the axis of the disk, besides axis=, the normal of the plane",
+                must="have axis_b=, the axis of the disk, in addition to axis=, the normal of the "
+                "plane",
             )
         self.joint(
             "rolling_disk",
@@ -785,8 +785,7 @@ class JointBuilder(MechanismBuilder):
         if reference is None and not _has_markers(at):
             raise InputError(
                 f"knife_edge joint {name!r}",
-                found="no reference",
-                expected="reference=, the direction of its blade, besides axis=",
+                must="have reference=, the direction of its blade, in addition to axis=",
             )
         self.joint("knife_edge", name, a, b, at=at, axis=axis, axis_b=axis_b, reference=reference)
 

@@ -102,8 +102,8 @@ def mesh(
     if reader is None:
         raise InputError(
             what,
-            found=f"a name that ends in {path.suffix!r}" if path.suffix else "a name without end",
-            expected=f"one that ends in {' or '.join(READERS)}",
+            must=f"have a name that ends in {' or '.join(READERS)}",
+            but=f"ends in {path.suffix!r}" if path.suffix else "has no file name extension",
             advice="Programs for CAD and meshes export both.",
         )
     try:
@@ -121,19 +121,21 @@ def _content(what: str, path: Path) -> bytes:
     try:
         if not path.is_file():
             found = "a folder or a device" if path.exists() else "no such file"
-            raise InputError(what, found=found, expected="a file with a mesh", advice=_near(path))
+            raise InputError(
+                what, expected="a file that contains a mesh", found=found, advice=_near(path)
+            )
         size = path.stat().st_size
         if size > LARGEST_FILE:
             raise InputError(
                 what,
-                found=f"a file of {size / 1e6:.0f} MB",
-                expected=f"at most {LARGEST_FILE / 1e6:.0f} MB",
+                expected=f"a file of at most {LARGEST_FILE / 1e6:.0f} MB",
+                found=f"of {size / 1e6:.0f} MB",
                 advice="Export it with fewer triangles.",
             )
         return path.read_bytes()
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise InputError(what, found=reason, expected="a file with a mesh") from None
+        raise InputError(what, but=f"cannot be read: {reason}") from None
 
 
 def _near(path: Path) -> str | None:
@@ -146,9 +148,11 @@ def _near(path: Path) -> str | None:
 def _sound(what: str, points: FloatArray, triangles: np.ndarray) -> tuple[FloatArray, np.ndarray]:
     """Each corner once, no triangle without area, outsides outwards."""
     if not len(triangles):
-        raise InputError(what, found="no triangles", expected="a surface")
+        raise InputError(what, must="have triangles", but="has none")
     if not np.isfinite(points).all():
-        raise InputError(what, found="a corner at infinity or nowhere", expected="finite numbers")
+        raise InputError(
+            what, must="have finite corners", but="a corner is infinite or not a number"
+        )
     rows = np.ascontiguousarray(points + 0.0)  # −0 is 0
     _, first, number = np.unique(
         rows.view(np.dtype((np.void, rows.itemsize * 3))), return_index=True, return_inverse=True
@@ -157,7 +161,7 @@ def _sound(what: str, points: FloatArray, triangles: np.ndarray) -> tuple[FloatA
     a, b, c = triangles.T
     triangles = triangles[(a != b) & (b != c) & (c != a)]
     if not len(triangles):
-        raise InputError(what, found="triangles without area alone", expected="a surface")
+        raise InputError(what, must="have a surface", but="all its triangles have zero area")
     corners = (points - points.mean(axis=0))[triangles]
     volume = np.einsum("ni,ni->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2]))
     return points, triangles[:, ::-1] if volume < 0.0 else triangles
@@ -177,12 +181,12 @@ def _stl(what: str, content: bytes) -> tuple[FloatArray, np.ndarray]:
         corners = _numbers(what, _CORNER.findall(content))
         if len(corners) % 3:
             raise InputError(
-                what, found=f"{len(corners)} corners", expected="three for each triangle"
+                what, must="have three corners for each triangle", but=f"has {len(corners)} corners"
             )
     else:
         promised = f", {count} triangles promised" if len(content) >= HEADER and rest < 0 else ""
         raise InputError(
-            what, found=f"{len(content)} bytes{promised}", expected="the whole of an STL file"
+            what, expected="a complete STL file", found=f"{len(content)} bytes{promised}"
         )
     return corners, np.arange(len(corners)).reshape(-1, 3)
 
@@ -196,7 +200,7 @@ def _numbers(what: str, rows: Sequence[Sequence[bytes]]) -> FloatArray:
         return np.array(rows, dtype="S64").astype(float).reshape(-1, 3)
     except ValueError:
         raise InputError(
-            what, found="a corner that is no number", expected="three numbers for each corner"
+            what, must="have three numbers for each corner", but="a corner is not a number"
         ) from None
 
 
@@ -235,7 +239,7 @@ def _corner(word: bytes, known: int) -> int:
 
 def _in_line(what: str, number: int, line: bytes, expected: str) -> InputError:
     text = shown(line.decode("utf-8", "replace").strip())
-    return InputError(what, found=f"{text} in line {number}", expected=expected)
+    return InputError(what, must=f"have {expected} in line {number}", but=f"has {text}")
 
 
 #: Name ending → what reads such a file.

@@ -55,8 +55,8 @@ def undetermined_error(parts: Parts, q: FloatArray, directions: FloatArray) -> N
     return NotUniqueError(
         f"{kind} {names}",
         directions=directions,
-        found=f"a motion with neither mass nor constraint ({'; '.join(said)})",
-        expected="that mass, inertia or a joint determines every motion",
+        must="have every motion determined by mass, inertia or a joint",
+        but=f"there is a motion with none of these ({'; '.join(said)})",
         advice=f"Give {listing([b.name for b in bodies], 'or')} mass and inertia, or a joint that "
         "holds it.",
     )

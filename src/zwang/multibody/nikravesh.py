@@ -134,8 +134,10 @@ class Bodies:
                 expected = ", ".join(["b", *map(str, own)])
                 raise InputError(
                     f"{name} of the bodies",
-                    found=f"shape {found}",
-                    expected=f"({expected},) with b = {count[0]}" if count[0] >= 0 else "(b,)",
+                    must=f"have shape ({expected},) with b = {count[0]}"
+                    if count[0] >= 0
+                    else "have shape (b,)",
+                    but=f"has shape {found}",
                 )
 
     @property
@@ -457,8 +459,8 @@ def _rows(B: Any, gamma: Any, columns: int) -> tuple[FloatArray, FloatArray]:
     if B.ndim < 2 or B.shape[-1] != columns or gamma.shape[-1:] != B.shape[-2:-1]:
         raise InputError(
             "constraint rows",
-            found=f"B of shape {B.shape} and gamma of shape {gamma.shape}",
-            expected=f"(…, m, {columns}) and (…, m), seven columns a body",
+            must=f"have shapes (…, m, {columns}) and (…, m), with seven columns for each body",
+            but=f"B has shape {B.shape} and gamma {gamma.shape}",
         )
     return B, gamma
 

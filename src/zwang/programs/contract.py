@@ -110,8 +110,8 @@ class Program(ABC):
         """The stages of a fixed-step method, compiled when they are first asked for."""
         raise NotApplicableError(
             f"integrator {method!r}",
-            found="equations that are evaluated element by element",
-            expected="equations of one expression",
+            must="be used with equations of one expression",
+            but="these are evaluated element by element",
         )
 
     @property

@@ -233,23 +233,23 @@ def rattle(e: ProgramExpressions) -> list[StageExpressions]:
     if e.law is not None:
         raise NotApplicableError(
             "integrator 'rattle'",
-            found="a non-ideal law that depends on its reaction",
-            expected="non-ideal forces of q, v and t",
+            must="be used with non-ideal forces of q, v and t",
+            but="a non-ideal law depends on its reaction",
             advice="Use integrator='generalized_alpha'.",
         )
     if "acceleration" in e.levels:
         raise NotApplicableError(
             "integrator 'rattle'",
-            found="a constraint at the level of acceleration",
-            expected="constraints of position and velocity",
+            must="be used with constraints on position and velocity",
+            but="a constraint is stated at acceleration level",
             advice="State it with zw.velocity, or use integrator='generalized_alpha'.",
         )
     eq = _TermsAt(e)
     if e.singular_mass and not eq.constant_mass:
         raise NotApplicableError(
             "integrator 'rattle'",
-            found="a singular mass matrix that depends on the position",
-            expected="one that is regular, or constant",
+            must="be used with a mass matrix that is regular or constant",
+            but="it is singular and depends on the position",
             advice="Use integrator='generalized_alpha'.",
         )
     return [_first_half(e, eq), _second_half(e, eq)]

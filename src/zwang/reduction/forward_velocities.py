@@ -81,7 +81,7 @@ def forward_velocities(
     arguments = system.arguments(q, v, t, parameters)
     terms = system.terms_at(*arguments)
     if terms.batch_shape:
-        raise InputError("q, v, t", found="many states", expected="one state")
+        raise InputError("q, v, t", expected="one state", found="several states")
     A, b = terms.constraint_matrix, terms.constraint_rhs
     n, rank = A.shape[1], RowGeometry.of(A).rank
 
@@ -100,16 +100,16 @@ def forward_velocities(
     if len(u) != n - rank:
         raise InputError(
             "definition of u",
-            found=f"{len(u)} values",
-            expected=f"{n - rank}: {n} velocities less {rank} independent constraints",
+            must=f"have {n - rank} values: {n} velocities less {rank} independent constraints",
+            but=f"has {len(u)}",
         )
     whole = np.concatenate([A, slope])
     if (found := RowGeometry.of(_unit_rows(whole)).rank) < n:
         raise InputError(
             "definition of u",
-            found=f"rank [φ_v; γ_v] = {found} at this state",
-            expected=f"{n}",
-            advice="u must tell apart all motions that the constraints allow.",
+            must=f"have rank [φ_v; γ_v] = {n}",
+            but=f"it is {found} at this state",
+            advice="u must distinguish all motions that the constraints allow.",
         )
     inverse = np.linalg.pinv(whole)
     Dt, bias = inverse[:, len(A) :], inverse @ np.concatenate([b, -along])

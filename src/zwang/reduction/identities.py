@@ -106,8 +106,8 @@ class Identities:
         if not self.values:
             raise InputError(
                 "map",
-                found=f"no finite value at {len(samples.q)} random states",
-                expected="a map defined there",
+                must="be defined at random states",
+                but=f"has no finite value at {len(samples.q)} of them",
                 advice="Give a state where it is defined: at=….",
             )
         self.residuals = [relative_residuals(x) for x in self.values]
@@ -140,9 +140,9 @@ class Identities:
         }[check]
         return InputError(
             f"constraint {self.model.row_names[row]!r}",
-            found=f"a map that violates it: {said} = ({where})",
-            expected="an identity in the independent variables",
-            advice=f"Correct the map; or let it stay a constraint with keep=[{name!r}].",
+            must="be satisfied identically by the map",
+            but=f"is violated: {said} = ({where})",
+            advice=f"Correct the map, or retain the constraint with keep=[{name!r}].",
         )
 
     def require_independent(self, velocities: Sequence[str], gone: np.ndarray) -> None:
@@ -153,8 +153,8 @@ class Identities:
         if rank < k:
             raise InputError(
                 listed,
-                found=f"a map in which only {rank} of the {k} are independent",
-                expected=f"rank ∂v/∂u = {k}",
+                must=f"be independent (rank ∂v/∂u = {k})",
+                but=f"in this map only {rank} of the {k} are",
             )
         if not gone.any():
             return  # the map alone states the constraints
@@ -162,9 +162,10 @@ class Identities:
         if k != n - removed:
             raise InputError(
                 listed,
-                found=f"{k}",
-                expected=f"{n - removed}: {n} velocities less {removed} constraints that are met",
-                advice="A motion that the constraints allow may not be left out of the map.",
+                must=f"be {n - removed}: {n} velocities less {removed} constraints that are "
+                "satisfied",
+                but=f"there are {k}",
+                advice="The map must cover every motion that the constraints allow.",
             )
 
 

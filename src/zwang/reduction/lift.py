@@ -115,7 +115,7 @@ def coordinate_lift(
         x_dot = u if kinematics is None else _kinematics(kinematics, arguments, x, u)
     if g.numel() != nq:
         names = ", ".join(model.definition.coordinates)
-        raise InputError("map", found=f"{g.numel()} values", expected=f"{nq}: {names}")
+        raise InputError("map", must=f"return {nq} values ({names})", but=f"returns {g.numel()}")
     state = Symbols(x, u, s.t, s.p, x_dot, calls)
     g_dot = rate(g, state)
     no_velocity = ca.SX.zeros(s.v.shape)  # kinematics do not depend on v
@@ -140,7 +140,7 @@ def _kinematics(
     if kinematics[1] is not None:
         a0 = vector(what, call(what, kinematics[1], arguments))
         if a0.numel() != x.numel():
-            raise InputError(what, found=f"{a0.numel()} values", expected=f"{x.numel()}")
+            raise InputError(what, must=f"return {x.numel()} values", but=f"returns {a0.numel()}")
     return ca.mtimes(A, u) + a0
 
 
@@ -155,8 +155,8 @@ def _velocity(
     if ca.depends_on(model.N, model.state.v):
         raise NotApplicableError(
             "independent coordinates",
-            found="a system whose q̇ is not linear in its velocities",
-            expected="q̇ = N v + n₀",
+            must="have a system with q̇ = N v + n₀",
+            but="here q̇ is not linear in the velocities",
             advice="Introduce the coordinates first, then the nonlinear velocities.",
         )
     N, n0 = _substituted(model, q, no_velocity, [model.N, model.n0])
@@ -178,7 +178,7 @@ def velocity_lift(model: TracedModel, count: int, function: Callable[..., Any]) 
     nv = len(model.definition.velocities)
     if v.numel() != nv:
         names = ", ".join(model.definition.velocities)
-        raise InputError("map", found=f"{v.numel()} values", expected=f"{nv}: {names}")
+        raise InputError("map", must=f"return {nv} values ({names})", but=f"returns {v.numel()}")
     return velocity_lift_of(model, u, v, calls)
 
 

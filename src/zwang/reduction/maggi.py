@@ -77,8 +77,8 @@ def maggi_terms(
     if lift.coordinates or not linear:
         raise NotApplicableError(
             "Maggi's equations",
-            found="a system reduced by coordinates, or by a map that is not linear in u",
-            expected="velocities v = Dᵀ u + v_u",
+            must="have velocities v = Dᵀ u + v_u",
+            but="the system is reduced by coordinates, or by a map that is not linear in u",
         )
     names = model.row_names
     rows = [names.index(name) for name in way_back.reduction.eliminated]
@@ -112,8 +112,8 @@ def maggi_terms(
     if np.abs(D @ M @ offset).max(initial=0.0) > 1e-9 * np.abs(M).max() * np.abs(D).max():
         raise NotApplicableError(
             "Maggi's equations",
-            found="velocities v_u that are not orthogonal to the tangent basis",
-            expected="a system reduced by a basis, (5.2)",
+            must="have a system reduced by a basis, (5.2)",
+            but="the velocities v_u are not orthogonal to the tangent basis",
         )
     M_d = D @ M @ D.T
     weighted = np.linalg.solve(M, C.T)

@@ -77,8 +77,8 @@ class Partition:
             if len(independent) != k:
                 raise InputError(
                     f"independent velocities {', '.join(chosen)}",
-                    found=f"{len(independent)}",
-                    expected=f"{k}, as many as the constraints leave free",
+                    must=f"be {k}, as many as there are degrees of freedom",
+                    but=f"there are {len(independent)}",
                 )
         dependent = [j for j in range(len(names)) if j not in independent]
         partition = cls(
@@ -90,9 +90,9 @@ class Partition:
             listed = ", ".join(names[j] for j in independent)
             raise InputError(
                 f"independent velocities {listed}",
-                found="a motion at this state that leaves them all at rest",
-                expected="velocities that determine all others",
-                advice="Leave the choice open, or give another state: at=….",
+                must="determine all others",
+                but="at this state there is a motion that leaves them all at rest",
+                advice="Omit the choice, or give another state: at=….",
             )
         return partition
 

@@ -149,6 +149,6 @@ def solve_map(
     left = "no finite value" if best is None else f"a difference of {np.abs(best.value).max():.3g}"
     raise InputError(
         what,
-        found=f"no independent values that give it; the nearest leave {left}",
-        expected="a state that satisfies the constraints",
+        must="satisfy the constraints",
+        but=f"no independent values give it; the nearest leave {left}",
     )

@@ -76,7 +76,9 @@ class CheckPoints:
         array = named_vector("at", q, tuple(names))
         if array.shape != (len(names),):
             raise InputError(
-                "at", found=f"shape {array.shape}", expected=f"{len(names)}: {', '.join(names)}"
+                "at",
+                must=f"have {len(names)} values ({', '.join(names)})",
+                but=f"has shape {array.shape}",
             )
         return array
 
@@ -156,32 +158,27 @@ class ReductionRequest:
     ) -> ReductionRequest:
         """Check which arguments go together."""
         if coordinates is not None and map_ is None:
-            raise InputError(
-                "independent coordinates", found="no map", expected="map=lambda s, t, p: […q…]"
-            )
+            raise InputError("independent coordinates", must="come with map=lambda s, t, p: […q…]")
         if map_ is not None and basis is not None:
-            raise InputError("reduce", found="a map and a basis", expected="one of the two")
+            raise InputError("reduce", must="be given a map or a basis", but="both were given")
         if (map_ is not None or basis is not None) and coordinates is None and velocities is None:
             raise InputError(
                 "reduce",
-                found="a map without names",
-                expected="names of the independent coordinates or velocities",
+                must="be given the names of the independent coordinates or velocities with a map",
             )
         if coordinates is not None and (velocities is None) != (kinematics is None):
             raise InputError(
                 "independent coordinates",
-                found="velocities without kinematics, or the reverse",
-                expected="both, or neither for u = ṡ",
+                must="come with velocities and kinematics, or with neither for u = ṡ",
+                but="one of them is missing",
             )
         if kinematics is not None:
             if coordinates is None:
-                raise InputError(
-                    "kinematics", found="no new coordinates", expected="coordinates and a map"
-                )
+                raise InputError("kinematics", must="come with new coordinates and a map")
             pair = kinematics if isinstance(kinematics, tuple | list) else (kinematics, None)
             if len(pair) != 2:
                 raise InputError(
-                    "kinematics", found=f"{len(pair)} functions", expected="Ã or (Ã, ã₀)"
+                    "kinematics", expected="Ã or (Ã, ã₀)", found=f"{len(pair)} functions"
                 )
             kinematics = tuple(pair)
         function = map_ if basis is None else basis

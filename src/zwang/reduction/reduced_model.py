@@ -169,8 +169,8 @@ def _kept_block(name: str, lift: Lift, numbers: list[int]) -> TracedConstraint:
     if not all(depends_on(e[i], on, s) for i in range(e.numel())):
         raise InputError(
             f"constraint {name!r}",
-            found="a map for which it is a fixed number other than zero",
-            expected="a constraint that is satisfied, or restricts the independent variables",
+            must="be satisfied by the map, or restrict the independent variables",
+            but="the map makes it a constant other than zero",
         )
     return rows(block.level, e, s)
 
@@ -204,8 +204,8 @@ def _nonideal(
             if gone and depends_on(C, unknown[gone], s):
                 raise NotApplicableError(
                     what,
-                    found="a law that depends on a reaction which the map removes",
-                    expected="laws of the state, or of reactions that stay",
+                    must="depend on the state, or on reactions that remain",
+                    but="depends on a reaction which the map removes",
                     advice="Solve the system with all its coordinates.",
                 )
             if left:
@@ -272,14 +272,14 @@ def _put(e: casadi.SX, lift: Lift, q: Any, v: Any, t: Any, p: Any) -> casadi.SX:
     if s.calls:
         raise NotApplicableError(
             "reduced system",
-            found="functions called numerically",
-            expected="functions that can be traced",
+            must="have functions that can be traced",
+            but="some are called numerically",
         )
     if v is None and depends_on(e, s.v, s):
         raise NotApplicableError(
             "reduced system",
-            found="velocities that are not linear in the independent ones",
-            expected="a mass matrix and kinematics of the coordinates alone",
+            must="have a mass matrix and kinematics of the coordinates alone",
+            but="the velocities are not linear in the independent ones",
             advice="Use its model as it is.",
         )
     values = [x for name in lift.model.definition.parameters for x in np.ravel(p[name])]

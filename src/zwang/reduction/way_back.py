@@ -118,8 +118,8 @@ class WayBack:
         if not all(np.isfinite(x).all() for x in (full_q, full_v, D, bias)):
             raise InputError(
                 "map of the reduced system",
-                found="a value that is not finite at this state",
-                expected="finite numbers",
+                must="be finite",
+                but="has a value that is not finite at this state",
                 advice="Choose other independent variables; see switched().",
             )
         return Lifted(full_q, full_v, t, D, bias)
@@ -142,7 +142,9 @@ class WayBack:
         """
         q, v, t = _state(self.origin, q, v, t)
         if q.ndim != 1:
-            raise InputError("state", found=f"a batch of shape {q.shape[:-1]}", expected="one")
+            raise InputError(
+                "state", expected="one state", found=f"a batch of shape {q.shape[:-1]}"
+            )
         p, k = self.system.parameter_vector(parameters), len(self.system.velocities)
         lift = self.reduction.lift
         at_rest = np.zeros(k)
@@ -212,8 +214,8 @@ class WayBack:
         if self.partition is None:
             raise NotApplicableError(
                 "quality of the independent velocities",
-                found="a system that was reduced by a map",
-                expected="one whose velocities were chosen among those of the origin",
+                must="be asked of velocities chosen among those of the original system",
+                but="this system was reduced by a map",
             )
         q, v, t = _state(self.system, q, v, t)
         # M and A of the linear rows do not depend on velocities.
@@ -262,7 +264,9 @@ def _array(letter: str, value: Any, names: Sequence[str]) -> FloatArray:
     if array.ndim == 0 or array.shape[-1] != len(names) or not np.isfinite(array).all():
         raise InputError(
             letter,
-            found=f"shape {array.shape}" if np.isfinite(array).all() else "values not finite",
-            expected=f"{len(names)} numbers: {', '.join(names)}",
+            expected=f"{len(names)} finite numbers ({', '.join(names)})",
+            found=f"an array of shape {array.shape}"
+            if np.isfinite(array).all()
+            else "values that are not finite",
         )
     return array

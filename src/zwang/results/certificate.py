@@ -117,7 +117,7 @@ def interval_of(certify: Any) -> float | None:
 def certify_run(run: Run, interval: float = 0.0) -> RunCertificate:
     """Certify saved states of a run, `interval` seconds apart, or a sample of them if it is 0."""
     if not len(run):
-        raise InputError("run", found="no saved state", expected="at least one, to be certified")
+        raise InputError("run", must="have at least one saved state to certify", but="has none")
     chosen = _chosen(run, interval)
     names = list(_QUANTITIES)
     worst = dict.fromkeys(names, Worst())

@@ -86,9 +86,9 @@ def work_of(run: Run) -> Work:
     occupied = [s for s in run.segments if s.last > s.first]
     if any(run.t[a.last - 1] != run.t[b.first] for a, b in pairwise(occupied)):
         raise InputError(
-            "work",
-            found="a run of an earlier version, with events whose instants were not saved",
-            expected="one that knows them",
+            "work of a run",
+            must="have the instants of its events",
+            but="this run of an earlier version did not save them",
             advice="Simulate it again.",
         )
     names = ("applied", "constraint", "nonideal", "inertia")

@@ -47,14 +47,13 @@ def error_estimate(run: Run) -> ErrorEstimate:
     if run.again is None:
         raise InputError(
             "error estimate",
-            found="a run that cannot be made once more",
-            expected="a run of simulate, or zw.load(path, system)",
+            must="have a run that can be repeated, of simulate or zw.load(path, system)",
         )
     if run.settings.step > 0.0:
         raise InputError(
             "error estimate",
-            found="a run with a fixed step",
-            expected="a run with error control",
+            must="have a run with error control",
+            but="this run has a fixed step",
             advice="Compare with a run of half the step.",
         )
     # Two rows at one time are the two sides of an event, whose own time has an error: no place to
@@ -65,8 +64,8 @@ def error_estimate(run: Run) -> ErrorEstimate:
     if len(second) < np.count_nonzero(plain):
         raise InputError(
             "error estimate",
-            found=f"a second run that {second.status}",
-            expected="one that gets as far as the first",
+            must="have a second run that goes as far as the first",
+            but=f"the second run {second.status}",
         )
     rows = first[plain]
     at = np.clip(np.searchsorted(rows, np.arange(len(run.t)), side="right") - 1, 0, None)

@@ -55,7 +55,7 @@ class WriteLock:
             if error.errno in _READ_ONLY:
                 return
             raise StoreError(
-                f"store {str(path)!r}", found=f"its lock cannot be opened: {error.strerror}"
+                f"store {str(path)!r}", but=f"cannot be locked: {error.strerror}"
             ) from error
         try:
             _lock(file)
@@ -67,9 +67,9 @@ class WriteLock:
                 return
             raise StoreError(
                 f"store {str(path)!r}",
-                found=f"{holder} is writing it",
-                expected="one at a time",
-                advice="Wait until it has ended, or stop it; then zw.resume goes on.",
+                must="have one writer at a time",
+                but=f"{holder} is writing it",
+                advice="Wait until it has ended, or stop it; then continue with zw.resume.",
             ) from error
         self._file = file
         with contextlib.suppress(OSError):  # it only says who

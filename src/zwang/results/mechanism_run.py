@@ -87,7 +87,7 @@ def mechanism_of(run: Run) -> Any:
     """The mechanism's system behind a run."""
     if not hasattr(run.system, "parts"):
         raise InputError(
-            "run", found="a system of functions", expected="a mechanism of bodies and joints"
+            "run", must="be of a mechanism of bodies and joints", but="is of a system of functions"
         )
     return run.system
 
@@ -163,8 +163,8 @@ def reaction(run: Run, name: str, axes: str = "world") -> Reaction:
     if joint.a is None or joint.b is None:
         raise InputError(
             f"reaction of {name!r}",
-            found="a constraint of your own, which acts at no point",
-            expected="a joint",
+            must="be that of a joint",
+            but="this is a user constraint, which acts at no point",
             advice="run.constraint_force gives its generalized force.",
         )
     total = run.constraint_force(name)

@@ -128,10 +128,9 @@ class StoredRun(Run):
         try:
             return cls._of(stored, system, between, again, watched)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            raise DamageError(  # what earlier versions wrote has no hash of its last commit
+            raise DamageError(
                 f"store {str(stored.path)!r}",
-                found=f"a record that cannot be understood ({type(error).__name__}: {error})",
-                expected="what was written",
+                but=f"has a record that cannot be read ({type(error).__name__}: {error})",
             ) from error
 
     @classmethod
@@ -218,8 +217,8 @@ class _AbsentSystem:
             raise AttributeError(name)
         raise StoreError(
             f"run {str(self.path)!r}",
-            found="states and names alone, for it was loaded without its system",
-            expected=f"the system, which {name!r} needs",
+            must=f"have its system for {name!r}",
+            but="was loaded without it",
             advice="Load it as zw.load(path, system).",
         )
 
@@ -233,8 +232,8 @@ def require_same_model(stored: Stored, system: System) -> None:
     differing = [k for k in parts if was.get(k) != is_now[k]] or ["expressions"]
     raise InputError(
         f"system for the run {str(stored.path)!r}",
-        found=f"a model that differs in its {' and '.join(differing)}",
-        expected="the system that made the run",
+        must="be the one that made the run",
+        but=f"differs in its {' and '.join(differing)}",
         advice="Values of parameters may differ; functions and names may not.",
     )
 
@@ -246,8 +245,8 @@ def require_same_events(stored: Stored, system: System, events: Mapping[str, Eve
     if differing:
         raise InputError(
             f"events for the run {str(stored.path)!r}",
-            found=f"others than it was made with: {', '.join(differing)}",
-            expected=f"the same events ({', '.join(was) or 'none'})",
+            must=f"be the same as when it was made ({', '.join(was) or 'none'})",
+            but=f"differ in {', '.join(differing)}",
             advice="Give them as events={…}, as in simulate.",
         )
 
@@ -260,9 +259,9 @@ def require_same_versions(stored: Stored) -> None:
         listed = "; ".join(f"{k} {was.get(k)}, now {is_now[k]}" for k in differing)
         raise StoreError(
             f"resuming {str(stored.path)!r}",
-            found=f"other versions than it was made with ({listed})",
-            expected="the same, for the same bits",
-            advice="zw.load(path, system).at(t) gives a state to start a new run from.",
+            must="use the same versions, to give the same bits",
+            but=f"others are installed ({listed})",
+            advice="zw.load(path, system).at(t) gives a state from which to start a new run.",
         )
 
 
@@ -279,16 +278,16 @@ def require_same_memory(
     if other:
         raise StoreError(
             f"resuming {str(stored.path)!r}",
-            found=f"the memory of another version of the time loop ({', '.join(other)})",
-            expected="that of this version",
-            advice="zw.load(path, system).at(t) gives a state to start a new run from.",
+            must="use the same version of the time loop",
+            but=f"its stored state is of another ({', '.join(other)})",
+            advice="zw.load(path, system).at(t) gives a state from which to start a new run.",
         )
 
 
 def save(run: Run, path: Any) -> None:
     """Write a run as a whole; it can be read and verified, and there is nothing to resume."""
     if not len(run):
-        raise InputError("run", found="no saved state", expected="at least one, to be stored")
+        raise InputError("run", must="have at least one saved state to be stored", but="has none")
     inactive = set(run.system.constraints) - set(run.segments[0].system.constraints)
     began, nq = run.segments[0].began, run.q.shape[1]
     t, y = (run.t[0], np.append(run.q[0], run.v[0])) if began is None else began[:2]

@@ -484,8 +484,8 @@ class Run:
             pass
         raise InputError(
             "run[…]",
+            expected="a name, or indices of saved states (an integer, a slice or a mask)",
             found=repr(which),
-            expected="a name, or numbers of saved states: an integer, a slice or a mask",
             advice="run.at(t) gives states at times.",
         )
 
@@ -507,7 +507,7 @@ class Run:
 
         whole, _ = with_instants(self)
         if not len(whole):
-            raise InputError("run", found="no saved state", expected="one to begin from")
+            raise InputError("run", must="have a saved state to start from", but="has none")
         first, last = whole.t[0], whole.t[-1]
         try:
             wanted = np.asarray(t, dtype=float)
@@ -544,9 +544,9 @@ class Run:
         if not len(self):
             raise InputError(
                 "run",
-                found="no saved state",
-                expected="at least one",
-                advice="Ask for other times with save=…; events and the status are there.",
+                must="have at least one saved state",
+                but="has none",
+                advice="Request other times with save=…; events and the status are available.",
             )
         return [s for s in self.segments if s.last > s.first]
 

@@ -75,9 +75,9 @@ def _writing(path: Path) -> Iterator[None]:
     except OSError as error:
         raise StoreError(
             f"store {str(path)!r}",
-            found=f"it cannot be written: {error.strerror or error}",
-            expected="a folder with room and permission to write",
-            advice="Chunks committed before are intact; zw.resume goes on from the last one.",
+            but=f"cannot be written: {error.strerror or error}",
+            advice="It needs a folder with room and permission to write. Chunks committed before "
+            "are intact; zw.resume continues from the last one.",
         ) from error
 
 
@@ -168,9 +168,9 @@ class Store:
             path / _RECORD,
             InputError(
                 f"store {str(path)!r}",
-                found="something there already",
-                expected="a path that is free",
-                advice="Take another path, remove what is there, or go on with zw.resume.",
+                must="not exist yet",
+                but="does",
+                advice="Choose another path, remove what is there, or continue with zw.resume.",
             ),
         )
         with _writing(path):
@@ -402,8 +402,8 @@ class Stored:
         except OSError as error:
             raise DamageError(
                 f"store {str(self.path)!r}",
-                found=f"files beside the run that cannot be read: {error.strerror}",
                 sound_rows=self.rows,
+                but=f"has files beside the run that cannot be read: {error.strerror}",
             ) from error
         known = self.header.get("companions")  # not in earlier versions
         return found if known is None else {k: v for k, v in found.items() if k in known}
@@ -423,8 +423,7 @@ class Stored:
         except Exception as error:
             raise DamageError(
                 f"store {str(self.path)!r}, {what}",
-                found=f"it cannot be read: {str(error) or type(error).__name__}",
-                expected="the numbers that were written",
+                but=f"cannot be read: {str(error) or type(error).__name__}",
             ) from error
 
     def lesser_damage(self) -> list[str]:
@@ -538,10 +537,10 @@ class Stored:
         self.require_sound()
         raise DamageError(
             f"store {str(self.path)!r}",
-            found=wrong,
-            expected="the memory of the time loop",
-            advice="zw.load(path, system).at(t) gives a state to start a new run from.",
             sound_rows=self.rows,
+            found=wrong,
+            advice="The run cannot be resumed; zw.load(path, system).at(t) gives a state from "
+            "which to start a new run.",
         )
 
     def times(self) -> FloatArray | None:
@@ -558,8 +557,8 @@ class Stored:
         if not sound:
             raise DamageError(
                 f"store {str(self.path)!r}",
-                found="other save times than were written",
                 sound_rows=self.rows,
+                but="has save times that differ from those that were written",
             )
         return times
 
@@ -569,18 +568,13 @@ class Stored:
         if entry is None:
             raise StoreError(
                 f"store {str(self.path)!r}",
-                found="a run without the memory of its time loop",
-                expected="a run stored while it was made",
+                must="contain the state of its time loop to be resumed",
+                but="does not",
                 advice="Give simulate(…, store=path) to make a run that can be resumed.",
             )
         wrong = self._wrong_state(self.commits[-1])
         if wrong:
-            raise DamageError(
-                f"store {str(self.path)!r}",
-                found=wrong,
-                expected="the memory of the time loop",
-                sound_rows=self.rows,
-            )
+            raise DamageError(f"store {str(self.path)!r}", sound_rows=self.rows, found=wrong)
         with np.load(self.path / _RECORD / entry["file"], allow_pickle=False) as arrays:
             return dict(arrays)
 
@@ -624,11 +618,10 @@ class Stored:
         if self.damage:
             raise DamageError(
                 f"store {str(self.path)!r}",
-                found=self.damage[0],
-                expected="what was written",
-                advice=f"The first {self.rows} saved states are sound: "
-                "zw.load(path, sound_part=True) gives them.",
                 sound_rows=self.rows,
+                found=self.damage[0],
+                advice=f"The first {self.rows} saved states are intact: zw.load(path, "
+                "sound_part=True) loads them.",
             )
 
 
@@ -652,8 +645,8 @@ def read_store(path: str | os.PathLike[str]) -> Stored:
     except OSError as error:
         raise StoreError(
             f"store {str(path)!r}",
-            found=f"no record of a run ({error.strerror})",
-            expected="a folder written by run.save or simulate(…, store=…)",
+            must="be a folder written by run.save or simulate(…, store=…)",
+            but=f"has no record of a run ({error.strerror})",
         ) from error
     try:
         header = json.loads(content)
@@ -662,15 +655,13 @@ def read_store(path: str | os.PathLike[str]) -> Stored:
             _ = [*names]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DamageError(
-            f"store {str(path)!r}, header",
-            found=f"what cannot be read ({error})",
-            expected="a description of the run",
+            f"store {str(path)!r}, header", but=f"cannot be read ({error})"
         ) from error
     if version != FORMAT:
         raise StoreError(
             f"store {str(path)!r}",
-            found=f"format {version}",
-            expected=f"format {FORMAT}",
+            must=f"have format {FORMAT}",
+            but=f"has format {version}",
             advice="It was written by another version of Zwang.",
         )
     stored = Stored(path, header, (), ())

@@ -89,7 +89,7 @@ def from_axis_angle(axis: Any, angle: Any) -> FloatArray:
     axis, half = array(axis), array(angle) / 2
     length = np.sqrt(dot(axis, axis))
     if not np.all(length > 0):
-        raise InputError("rotation axis", found="length 0", expected="a non-zero vector")
+        raise InputError("rotation axis", expected="a nonzero vector")
     e = axis / length[..., None]
     parts = [np.cos(half)[..., None], e * np.sin(half)[..., None]]
     batch = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
@@ -130,7 +130,10 @@ def require_unit(u: Any, what: str = "quaternion") -> FloatArray:
     if not np.all(off <= UNIT_TOLERANCE):
         length = np.sqrt(np.ravel(square_norm(u))[np.argmax(off)])
         raise InputError(
-            what, found=f"length {length:.9g}", expected="1", advice="Divide it by its length."
+            what,
+            must="have length 1",
+            but=f"has length {length:.9g}",
+            advice="Divide it by its length.",
         )
     return u
 

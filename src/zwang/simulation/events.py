@@ -108,8 +108,8 @@ class Watch:
             if np.isnan(value):
                 raise InputError(
                     f"function of event {name!r}",
-                    found=f"a value that is no number at t = {t:.6g} s",
-                    expected="a number wherever the motion goes",
+                    must="be a number along the whole motion",
+                    but=f"is not a number at t = {t:.6g} s",
                     advice="Look for a root or a logarithm of something negative, or 0/0.",
                 )
 

@@ -119,8 +119,8 @@ def propagate(
         if tried + sum(loop.work_done()[:2]) > most:
             raise TooManyStepsError(
                 "motion between saved states",
-                found=f"more than {most:.0f} steps up to t = {loop.t[0]:.6g} s",
-                expected="about as many as the run took",
+                must="take about as many steps as the run",
+                but=f"took more than {most:.0f} up to t = {loop.t[0]:.6g} s",
             )
         states.append(chunk.saved()[1])
         if chunk.code == sh.DONE:
@@ -128,8 +128,8 @@ def propagate(
         if chunk.code not in sh.UNDER_WAY:
             raise InputError(
                 "state between saved times",
-                found=status_of(Counts(), loop.t[0], chunk.code, ahead, program.failure()),
-                expected="a motion that goes on",
+                but="cannot be computed: the motion "
+                f"{status_of(Counts(), loop.t[0], chunk.code, ahead, program.failure())}",
             )
         if chunk.code == sh.SINGULAR:
             t, y = float(loop.t[0]), loop.present[:, 0].copy()

@@ -85,7 +85,9 @@ def choices_of(
         raise UnknownNameError("formulation", settings.formulation, ["auto", *system.formulations])
     if not start <= settings.until < float("inf"):
         raise InputError(
-            "until", found=repr(until), expected=f"a finite time not before the start, {start:g}"
+            "until",
+            expected=f"a finite time not before the initial time, {start:g}",
+            found=repr(until),
         )
     return settings, _save_times(save, start, settings.until), _scales(system, scales)
 
@@ -126,7 +128,9 @@ def _number(name: str, value: Any) -> float:
 def require_pause(store_every: Any) -> None:
     """Refuse what is no time between commits."""
     if not _number("store_every", store_every) >= 0.0:
-        raise InputError("store_every", found=repr(store_every), expected="seconds, not negative")
+        raise InputError(
+            "store_every", expected="a number of seconds, zero or positive", found=repr(store_every)
+        )
 
 
 def _chosen(what: str, name: str, known: type[Choice]) -> Choice:
@@ -157,16 +161,16 @@ def _save_times(save: Any, start: float, until: float) -> FloatArray | None:
         count = int(np.floor((until - start) / float(times) * (1.0 + 1e-12)))
         if count > MOST_TIMES:
             raise InputError(
-                "save", found=f"an interval for {count:.1e} times", expected="fewer times than 1e9"
+                "save", must="ask for fewer than 1e9 times", but=f"asks for {count:.1e}"
             )
         times = start + float(times) * np.arange(count + 1)
     if times.ndim != 1 or not _increase(times):
-        raise InputError("save", found="times that do not increase", expected="increasing times")
+        raise InputError("save", must="be increasing times")
     if times.size and (times.item(0) < start or times.item(-1) > until + 1e-12 * abs(until)):
         raise InputError(
             "save",
-            found=f"times from {times[0]:g} to {times[-1]:g}",
             expected=f"times from {start:g} to {until:g}",
+            found=f"from {times[0]:g} to {times[-1]:g}",
         )
     return np.minimum(times, until)
 
@@ -185,7 +189,9 @@ def _scales(system: System, scales: Mapping[str, float] | None) -> FloatArray:
     if scales is None:
         return result
     if not isinstance(scales, Mapping):
-        raise InputError("scales", found=shown(scales), expected="a dictionary of names and sizes")
+        raise InputError(
+            "scales", expected="a dictionary of names and magnitudes", found=shown(scales)
+        )
     names = system.coordinates + system.velocities
     for name, value in scales.items():
         if name not in names:
@@ -202,9 +208,9 @@ def require_single(q: FloatArray, v: FloatArray) -> None:
     if q.ndim != 1 or v.ndim != 1:
         raise InputError(
             "start",
-            found=f"states of shapes {q.shape} and {v.shape}",
             expected="one state",
-            advice="simulate_many takes many.",
+            found=f"states of shapes {q.shape} and {v.shape}",
+            advice="simulate_many takes several.",
         )
 
 
@@ -223,10 +229,10 @@ def require_start(system: System, y: FloatArray, t: float, p: FloatArray, notes:
         for value, name in zip(values, names, strict=True):
             if abs(value) > limit:
                 raise InputError(
-                    f"start, constraint {name!r} at the level of {level}",
-                    found=f"a violation of {value:.3g}",
-                    expected="a start that satisfies all constraints",
-                    advice="system.assemble(prefer=…) finds one near by.",
+                    f"constraint {name!r} at {level} level",
+                    must="be satisfied by the initial state",
+                    but=f"is violated by {value:.3g}",
+                    advice="system.assemble(prefer=…) computes a consistent state nearby.",
                 )
             if abs(value) > UNREMARKABLE:
                 note = f"the start missed {name!r} by {value:.1e} at the level of {level}"
@@ -244,9 +250,9 @@ def require_position(system: System, y: FloatArray, t: float, p: FloatArray) -> 
         if abs(value) > limit:
             raise InputError(
                 f"constraint {name!r}",
-                found=f"a position that violates it by {value:.3g}",
-                expected="one that satisfies it when it begins to act, or as its parameters change",
-                advice="Let the event be where the constraint is met.",
+                must="be satisfied when it becomes active or its parameters change",
+                but=f"is violated by {value:.3g}",
+                advice="Place the event where the constraint is satisfied.",
             )
 
 

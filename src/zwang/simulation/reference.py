@@ -125,8 +125,8 @@ class ReferenceProgram(WholeProgram):
 def _needs_expressions(what: str) -> InputError:
     return InputError(
         "integrator",
+        expected="'order8' or 'order5', as accelerations are computed in Python",
         found=f"one that needs {what!r} as an expression",
-        expected="'order8' or 'order5', for accelerations are computed in Python",
     )
 
 

@@ -198,10 +198,11 @@ def start_time(q: Any, start: float | None) -> float:
     if start is not None:
         known.add(single_time(start))
     if len(known) > 1:
+        listed = ", ".join(f"{t:g}" for t in sorted(known)[:4])
         raise InputError(
             "start",
-            found=f"times {', '.join(f'{t:g}' for t in sorted(known)[:4])} of states and start",
-            expected="one time for all to begin at",
+            must="be one time for all",
+            but=f"the states and start= have times {listed}",
             advice="Give q and v of the states, and start=….",
         )
     return known.pop() if known else 0.0
@@ -217,7 +218,9 @@ def _numbers(name: str, given: Any) -> FloatArray:
     try:
         return np.asarray(given, dtype=float)
     except (TypeError, ValueError):
-        raise InputError(name, found=shown(given), expected="numbers, a row a start") from None
+        raise InputError(
+            name, expected="numbers, one row for each initial state", found=shown(given)
+        ) from None
 
 
 def _broadcast(
@@ -245,8 +248,8 @@ def _broadcast(
     if len(set(sizes.values())) > 1:
         raise InputError(
             "ensemble",
-            found=", ".join(f"{count} of {name}" for name, count in sizes.items()),
-            expected="the same number of each, or one for all",
+            must="have the same number of each, or one for all",
+            but=f"has {', '.join(f'{count} of {name}' for name, count in sizes.items())}",
         )
     count = next(iter(sizes.values()), 1)
     system.parameter_vector(  # refuses unknown names and wrong shapes
@@ -262,6 +265,6 @@ def _broadcast(
     for name, array, names in (("q", q, system.coordinates), ("v", v, system.velocities)):
         if array.shape != (count, len(names)):
             raise InputError(
-                name, found=f"shape {array.shape}", expected=f"shape ({count}, {len(names)})"
+                name, must=f"have shape ({count}, {len(names)})", but=f"has shape {array.shape}"
             )
     return q, v, spread

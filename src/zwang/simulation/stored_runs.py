@@ -101,8 +101,8 @@ def _system_of(model: Any) -> System:
 def _needs_system(_: Run, times: FloatArray) -> tuple[FloatArray, FloatArray]:
     raise InputError(
         f"state at t = {times[0]:g}",
-        found="a run that was loaded without its system",
-        expected="the system, to integrate from the saved state before",
+        must="be integrated from the saved state before, which takes the system",
+        but="the run was loaded without it",
         advice="Load it as zw.load(path, system).",
     )
 

@@ -145,9 +145,9 @@ def solve_terms(
     if terms.batch_shape and 0 in terms.batch_shape:
         raise InputError(
             "batch",
-            found=f"shape {terms.batch_shape}",
-            expected="at least one system",
-            advice="Leave out empty batches before solving.",
+            must="have at least one system",
+            but=f"has shape {terms.batch_shape}",
+            advice="Omit empty batches before solving.",
         )
     with np.errstate(all="ignore"):  # what leaves the range of doubles is refused, not warned of
         try:
@@ -365,8 +365,8 @@ def _require_options(formulation: str, tolerances: Tolerances) -> None:
     if not isinstance(tolerances, Tolerances):
         raise InputError(
             "tolerances",
-            found=repr(tolerances),
             expected="a Tolerances object",
+            found=repr(tolerances),
             advice="Write tolerances=zwang.Tolerances(rank=1e-11), with the names of those to set.",
         )
 
@@ -392,10 +392,10 @@ def _require_constraints(
         return
     raise NotApplicableError(
         f"formulation {kind.name!r}",
-        found=f"an answer that misses the constraints by {np.max(miss / size):.0e}, relative",
-        expected=f"at most {most:.0e}",
-        advice="The terms are too badly conditioned for it: use formulation='auto', or units in "
-        "which masses, forces and constraints are of similar size.",
+        must=f"satisfy the constraints to {most:.0e}, relative",
+        but=f"leaves a residual of {np.max(miss / size):.0e}",
+        advice="The terms are too ill-conditioned for it: use formulation='auto', or units in "
+        "which masses, forces and constraints have similar magnitudes.",
     )
 
 
@@ -422,11 +422,11 @@ def _miss_as_given(system: ScaledTerms, acceleration: FloatArray) -> list[str]:
 def _masses_too_different() -> InputError:
     return InputError(
         "masses",
-        found="some so much smaller than others that constraints look dependent by their scale "
-        "that are not",
-        expected="masses of similar size where constraints act",
-        advice="If one is zero but for the state or for rounding, give its direction mass in which "
-        "the constraints prescribe the motion: M + α²AᵀA and Q + α²Aᵀb have the same answer.",
+        must="be of similar magnitude where constraints act",
+        but="some are so much smaller than others that independent constraints appear dependent",
+        advice="If a mass is zero except for the state or for rounding, give its direction mass "
+        "along which the constraints prescribe the motion: M + α²AᵀA and Q + α²Aᵀb have the same "
+        "solution.",
     )
 
 
@@ -506,8 +506,8 @@ def _undetermined(system: ScaledTerms) -> FloatArray:
     if system.terms.batch_shape:
         raise InputError(
             "family=True",
-            found=f"a batch of shape {system.terms.batch_shape}",
-            expected="a single system",
+            must="be used with a single system",
+            but=f"this is a batch of shape {system.terms.batch_shape}",
             advice="Families of different sizes do not fit one array; solve system by system.",
         )
     loose = system.undetermined() / system.velocity_scale[:, None]
@@ -518,9 +518,8 @@ def _undetermined(system: ScaledTerms) -> FloatArray:
         raise NotUniqueError(
             "no acceleration exists",
             directions=error.directions,
-            found=f"a force acting in {error.found}",
-            expected="Q + C = 0 there",
-            advice="Give such a direction mass or a constraint, or take the force away.",
+            found=f"a force acts where acceleration is not determined, as {error.found}",
+            advice="Give such a direction mass or a constraint, or remove the force.",
         )
     return loose
 

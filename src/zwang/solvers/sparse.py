@@ -107,9 +107,9 @@ def _solve_checked(terms: EquationTerms, tolerances: Tolerances) -> Solution:
         if largest > most * size:
             raise NotApplicableError(
                 "sparse terms",
-                found=f"an answer that misses the constraints by {largest / size:.0e}, relative",
-                expected=f"at most {most:.0e}",
-                advice="They are too badly conditioned for it: give dense M and A.",
+                must=f"give a solution that satisfies the constraints to {most:.0e}, relative",
+                but=f"the residual is {largest / size:.0e}",
+                advice="They are too ill-conditioned: give dense M and A.",
             )
         notes.append(
             f"refinement stopped at a relative correction of {corrections[-1]:.1e}: the terms are "
@@ -166,16 +166,16 @@ def sparse_terms(
     if M.shape != (n, n) or A.shape[1] != n:
         raise InputError(
             "sparse M and A",
-            found=f"shapes {M.shape} and {A.shape}",
-            expected="(n, n) and (m, n)",
+            must="have shapes (n, n) and (m, n)",
+            but=f"have shapes {M.shape} and {A.shape}",
             advice="Give both one column for each coordinate.",
         )
     M, notes = _symmetric(M, precision.mass)
     if b is None and m:
         raise InputError(
             "constraint right side b",
-            found="nothing",
-            expected=f"{m} values, one for each row of A",
+            must=f"have {m} values, one for each row of A",
+            but="was not given",
             advice="For constraints with A v̇ = 0 give zeros.",
         )
     vectors = {
@@ -188,8 +188,8 @@ def sparse_terms(
         if vector.ndim > 1:
             raise InputError(
                 what,
-                found=f"a batch of shape {vector.shape[:-1]}",
-                expected="a single system, since M or A is sparse and large",
+                must="be of a single system, as M or A is sparse and large",
+                but=f"is a batch of shape {vector.shape[:-1]}",
                 advice="Solve system by system.",
             )
     return EquationTerms(
@@ -212,8 +212,8 @@ def _checked_matrix(what: str, matrix: Any) -> Any:
     if len(matrix.shape) != 2:
         raise InputError(
             what,
-            found=f"shape {matrix.shape}",
-            expected="two axes, since M or A is sparse and large",
+            must="have two axes, as M or A is sparse and large",
+            but=f"has shape {matrix.shape}",
             advice="Solve a batch system by system.",
         )
     matrix = sparse.csr_array(matrix)
@@ -239,8 +239,8 @@ def _symmetric(M: Any, rounding: float) -> tuple[Any, tuple[str, ...]]:
     if ratio > max(SYMMETRY_TOLERANCE, SYMMETRY_ROUNDINGS * rounding):
         raise InputError(
             "mass matrix M",
-            found=f"M[{i}, {j}] = {M[i, j]:g} but {M[j, i]:g} across the diagonal",
-            expected="a symmetric matrix",
+            must="be symmetric",
+            but=f"M[{i}, {j}] = {M[i, j]:g} and M[{j}, {i}] = {M[j, i]:g}",
             advice="Use (M + M.T) / 2 if only the symmetric part is meant.",
         )
     note = f"M was not exactly symmetric (by {ratio:.1e}, relative); its symmetric part is used"
@@ -428,8 +428,8 @@ def _require_semidefinite(terms: EquationTerms, scaled: _Scaled, tolerances: Tol
             raise indefinite_error(_part(terms, columns, np.zeros(0, dtype=int), tolerances))
     raise InputError(
         "mass matrix M",
-        found="a negative pivot in elimination",
-        expected="a positive semi-definite matrix",
+        must="be positive semi-definite",
+        but="has a negative pivot in elimination",
         advice="Look for a velocity with negative kinetic energy vᵀMv.",
     )
 

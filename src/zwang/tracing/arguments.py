@@ -46,8 +46,8 @@ def state_arrays(
     except ValueError as error:
         raise InputError(
             "q, v, t",
-            found=f"batches of shapes {shapes[0]}, {shapes[1]} and {shapes[2]}",
-            expected="shapes that are equal or fit each other",
+            must="be equal in shape or broadcastable",
+            but=f"are batches of shapes {shapes[0]}, {shapes[1]} and {shapes[2]}",
         ) from error
     q = np.broadcast_to(q, (*batch, q.shape[-1]))
     v = np.broadcast_to(v, (*batch, v.shape[-1]))
@@ -64,9 +64,9 @@ def named_vector(letter: str, value: Any, names: tuple[str, ...]) -> FloatArray:
         if missing:
             raise InputError(
                 letter,
-                found=f"no value for {', '.join(missing)}",
-                expected="a value for each name",
-                advice="system.assemble finds the values that constraints determine.",
+                must="have a value for each name",
+                but=f"has no value for {', '.join(missing)}",
+                advice="system.assemble computes the values that constraints determine.",
             )
         value = [value[name] for name in names]
     try:
@@ -75,7 +75,9 @@ def named_vector(letter: str, value: Any, names: tuple[str, ...]) -> FloatArray:
         raise InputError(letter, found=shown(value), expected="numbers") from error
     if array.ndim == 0 or array.shape[-1] != len(names):
         found = f"shape {array.shape}" if array.ndim != 1 else counted(array.size)
-        raise InputError(letter, found=found, expected=f"{len(names)}: {', '.join(names)}")
+        raise InputError(
+            letter, must=f"have {len(names)} values ({', '.join(names)})", but=f"has {found}"
+        )
     if not finite(array):
         where = tuple(np.argwhere(~np.isfinite(array))[0])
         raise InputError(

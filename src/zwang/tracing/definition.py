@@ -32,7 +32,11 @@ def define(
         given, absent = (
             ("velocities", "kinematics") if kinematics is None else ("kinematics", "velocities")
         )
-        raise InputError(given, found=f"no {absent}", expected="both, or neither for v = q̇")
+        raise InputError(
+            given,
+            must="come with its counterpart, or both be omitted for v = q̇",
+            but=f"there is no {absent}",
+        )
     v_names = tuple(f"{name}_dot" for name in q_names)
     if velocities is not None:
         v_names = checked_names("velocities", velocities)
@@ -91,8 +95,8 @@ def require_distinct(definition: Definition) -> Definition:
             if name in seen:
                 raise InputError(
                     f"{kind} {name!r}",
-                    found=f"a {seen[name]} of the same name",
-                    expected="distinct names",
+                    must="have a name of its own",
+                    but=f"a {seen[name]} has the same name",
                 )
             seen[name] = kind
     return definition
@@ -103,7 +107,9 @@ def joined(kind: str, new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[st
     for name in new:
         if name in old:
             raise InputError(
-                f"{kind} {name!r}", found="a constraint of the same name", expected="distinct names"
+                f"{kind} {name!r}",
+                must="have a name of its own",
+                but="a constraint has the same name",
             )
     return {**old, **new}
 
@@ -116,12 +122,12 @@ def checked_names(what: str, names: Sequence[str]) -> tuple[str, ...]:
         )
     result = tuple(names)
     if not result:
-        raise InputError(what, found="none", expected="at least one name")
+        raise InputError(what, must="have at least one name", but="has none")
     for name in result:
         check_name(what, name)
     if len(set(result)) != len(result):
         twice = next(name for name in result if result.count(name) > 1)
-        raise InputError(what, found=f"{twice!r} twice", expected="distinct names")
+        raise InputError(what, must="be distinct", but=f"{twice!r} occurs twice")
     return result
 
 
@@ -130,8 +136,8 @@ def check_name(kind: str, name: Any) -> None:
     if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
         raise InputError(
             f"name of {kind}",
+            expected="letters, digits and _, and no Python keyword",
             found=repr(name),
-            expected="letters, digits and _, not a word of Python",
         )
 
 

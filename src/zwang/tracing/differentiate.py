@@ -131,8 +131,8 @@ def _through_calls(
         if ca.depends_on(e, ca.vec(call.hessian)):
             raise InputError(
                 f"opaque function {call.name!r}",
-                found="a place where its third derivatives are needed",
-                expected="uses that need two at most",
+                must="be used where at most two derivatives are needed",
+                but="its third derivatives are needed here",
                 advice="State the constraint at velocity level, or write the function traceably.",
             )
         if not ca.depends_on(e, ca.veccat(call.values, call.jacobian)):

@@ -48,7 +48,7 @@ def watched(system: System, name: str, event: Event) -> Watched:
         return Watched(state.v[system.velocities.index(function)] - at)
     if function not in system.channels:
         known = [*system.coordinates, *system.velocities, *system.channels]
-        raise UnknownNameError(f"event {name!r}, quantity", function, known)
+        raise UnknownNameError(f"quantity of event {name!r}", function, known)
     expression, rate = system.channel(function)
     if rate:
         return Watched(expression[-1] - at)

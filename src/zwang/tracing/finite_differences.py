@@ -90,8 +90,9 @@ def differentiate(
         if method == "complex step":
             raise InputError(
                 f"opaque function {name!r}",
-                found="a function that is not differentiable in complex arguments here",
-                expected="one that is, as derivatives='complex step' was asked for",
+                must="be differentiable in complex arguments, as derivatives='complex step' "
+                "requires",
+                but="is not, at this point",
             )
     return _by_differences(f, w, value, columns, pairs, name)
 
@@ -219,8 +220,8 @@ def extrapolated(quotient: Quotient, scale: float, name: str) -> tuple[FloatArra
     if np.any(error == LOST):
         raise InputError(
             f"opaque function {name!r}",
-            found="no finite values beside this point",
-            expected="a function that can be differentiated here",
+            must="be differentiable here",
+            but="has no finite values beside this point",
         )
     return best, error
 

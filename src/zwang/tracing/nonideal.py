@@ -154,18 +154,18 @@ class Reactions:
         if not np.isfinite(self.mismatch):
             raise InputError(
                 what,
-                found="values that are not finite for all reactions that were tried",
-                expected="finite numbers at this state",
+                must="be finite at this state",
+                but="has no finite value for any reaction that was tried",
             )
         advice = "In a Painlevé situation rigid bodies with such friction have no unique motion: "
         if not self.solutions:
             raise PainleveError(
                 what,
-                found=f"no reaction that agrees with it at this state ({self.starts} starts; the "
-                f"nearest misses by {self.mismatch:.1g} of its terms)",
-                expected="exactly one",
-                advice=advice + "let the law depend on velocity or reaction more gently.",
                 names=names,
+                must="allow exactly one reaction at this state",
+                but=f"allows none (the search from {self.starts} starting points leaves a "
+                f"relative residual of {self.mismatch:.1g})",
+                advice=advice + "let the law depend on velocity or reaction more smoothly.",
             )
         seen = law.seen
         values = "; ".join(
@@ -174,12 +174,11 @@ class Reactions:
         more = ", …" if len(self.solutions) > 4 else ""
         raise PainleveError(
             what,
-            found=f"{len(self.solutions)} reactions that agree with it at this state "
-            f"(λ = {values}{more})",
-            expected="exactly one",
-            advice=advice + "system.reaction_solutions lists the possible ones.",
             names=names,
             solutions=self.solutions,
+            must="allow exactly one reaction at this state",
+            but=f"allows {len(self.solutions)} (λ = {values}{more})",
+            advice=advice + "system.reaction_solutions lists the possible ones.",
         )
 
 

@@ -139,8 +139,8 @@ class Opaque:
         if calls is None:
             raise InputError(
                 f"opaque function {self.name or 'lambda'!r}",
-                found="symbols outside of a system's functions",
-                expected="a call with numbers, or inside a function of a zwang.System",
+                must="be called with numbers, or inside a function of a zwang.System",
+                but="was called with symbols outside of one",
             )
         return self._record(calls, arguments, options, symbolic)
 
@@ -296,15 +296,17 @@ class OpaqueCall:
         if result.dtype == object or not np.issubdtype(result.dtype, np.number):
             raise InputError(
                 f"opaque function {self.name!r}",
-                found=f"a result of type {result.dtype}",
-                expected="numbers",
+                must="return numbers",
+                but=f"returned values of type {result.dtype}",
             )
         if result.shape != self.function.shape and result.size != self.values.numel():
             raise InputError(
                 f"opaque function {self.name!r}",
-                found=f"a result of shape {result.shape}",
-                expected=f"shape {self.function.shape}" if self.function.shape else "one number",
-                advice="Say what it returns: zw.opaque(f, outputs=…).",
+                must=f"return an array of shape {self.function.shape}"
+                if self.function.shape
+                else "return one number",
+                but=f"returned shape {result.shape}",
+                advice="State what it returns: zw.opaque(f, outputs=…).",
             )
         return result.reshape(-1)
 
@@ -318,13 +320,19 @@ class OpaqueCall:
             raise
         except Exception as error:
             raise InputError(
-                what, found=f"{type(error).__name__}: {error}, at ({at})", expected="a value"
+                what,
+                must="return a value",
+                but=f"raised {type(error).__name__}: {error}, at ({at})",
             ) from error
         if np.iscomplexobj(result):
-            raise InputError(what, found=f"a complex number at ({at})", expected="a real number")
+            raise InputError(
+                what, must="return a real number", but=f"returned a complex one at ({at})"
+            )
         if not np.isfinite(result).all():
             raise InputError(
-                what, found=f"a value that is not finite at ({at})", expected="finite numbers"
+                what,
+                must="return finite numbers",
+                but=f"returned a value that is not finite at ({at})",
             )
         return result.astype(float)
 

@@ -64,8 +64,8 @@ class Parameters:
             if array.shape != shape:
                 raise InputError(
                     f"parameter {name!r}",
-                    found=f"shape {array.shape}",
-                    expected=f"shape {shape}, as in the model",
+                    must=f"have shape {shape}, as in the model",
+                    but=f"has shape {array.shape}",
                 )
             result[start:end] = array.ravel()
         return result

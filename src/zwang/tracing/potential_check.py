@@ -64,8 +64,8 @@ def require_stated(
     if missing:
         raise InputError(
             "force",
-            found=f"none of the force of the potential, which acts along {', '.join(missing)}",
-            expected="all forces, that of the potential among them",
-            advice="Add it to force. Without a force the potential acts by itself; "
+            must="include all forces, also that of the potential",
+            but=f"lacks that of the potential along {', '.join(missing)}",
+            advice="Add it to force. Without a force the force of the potential is added; "
             "System.from_lagrangian adds its forces to those of V.",
         )

@@ -33,8 +33,8 @@ def velocity_from_rate(
     ):
         raise NotApplicableError(
             "velocities from rates",
-            found="a system whose q̇ is not linear in its velocities",
-            expected="q̇ = N v + n₀",
+            must="have a system with q̇ = N v + n₀",
+            but="here q̇ is not linear in the velocities",
         )
     q, v, t, p = system.arguments(q, None, t, parameters)
     rate = named_vector("position_rate", position_rate, system.coordinates)
@@ -53,8 +53,9 @@ def velocity_from_rate(
     if missed > GIVEN_BY_A_VELOCITY * max(np.abs(rate).max(), np.abs(n0).max(initial=0.0)):
         raise InputError(
             "position_rate",
-            found=f"rates that no velocities give; the nearest miss by {missed:.3g}",
-            expected="q̇ = N v + n₀ for some v",
-            advice="More coordinates than velocities: rates must keep what N keeps, as pᵀṗ = 0.",
+            must="satisfy q̇ = N v + n₀ for some v",
+            but=f"no velocities give it; the nearest leave a residual of {missed:.3g}",
+            advice="There are more coordinates than velocities: rates must preserve what N "
+            "preserves, such as pᵀṗ = 0.",
         )
     return found

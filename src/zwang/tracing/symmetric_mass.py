@@ -55,7 +55,7 @@ def require_symmetric_mass(definition: Definition, M: casadi.SX, s: Symbols) -> 
             at = f" at {', '.join(where)}" if where else ""
             raise InputError(
                 "mass",
-                found=f"M[{i}, {j}] = {found[i, j]:g} but M[{j}, {i}] = {found[j, i]:g}{at}",
-                expected="a symmetric matrix",
+                must="be symmetric",
+                but=f"M[{i}, {j}] = {found[i, j]:g} and M[{j}, {i}] = {found[j, i]:g}{at}",
                 advice="Use (M + M.T) / 2 if only the symmetric part is meant.",
             )

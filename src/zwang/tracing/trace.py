@@ -75,18 +75,18 @@ def call(what: str, function: Callable[..., Any], arguments: Mapping[str, Any]) 
                 *(_fresh(x) for x in positional), **{k: _fresh(x) for k, x in keyword.items()}
             )
     except ValueNeededError as error:
-        raise _failure(what, error, str(error), error.advice) from error
+        raise _failure(what, error, f"contains {error}", error.advice) from error
     except _UnknownParameterError as error:
         where = _place(error.__traceback__)
         raise UnknownNameError(
-            f"{what}{_at(where)}, {error.what}", error.name, error.known
+            f"{error.what} in {what}{_at(where)}", error.name, error.known
         ) from error
     except ZwangError:
         raise
     except Exception as error:
         # A TypeError is what functions for plain numbers raise; the others are plain mistakes.
         advice = WAY_OUT if isinstance(error, TypeError) else None
-        raise _failure(what, error, f"{type(error).__name__}: {error}", advice) from error
+        raise _failure(what, error, f"raises {type(error).__name__}: {error}", advice) from error
 
 
 def _fresh(value: Any) -> Any:
@@ -130,16 +130,16 @@ def vector(what: str, result: Any, length: int | None = None) -> casadi.SX:
     entries = _entries(what, result)
     if entries.ndim > 1 and max(entries.shape, default=0) != entries.size:
         raise InputError(
-            what,
-            found=f"a result of shape {entries.shape}",
-            expected="one value or a list of values",
+            what, must="return one value or a list of values", but=f"returned shape {entries.shape}"
         )
     flat = entries.ravel()
     if length is not None and flat.size != length:
         raise InputError(
             what,
-            found=counted(flat.size),
-            expected="one value" if length == 1 else f"{length}, one for each velocity",
+            must="return one value"
+            if length == 1
+            else f"return {length} values, one for each velocity",
+            but=f"returned {counted(flat.size)}",
         )
     return ca.vertcat(*(_checked(what, entry) for entry in flat)) if flat.size else ca.SX(0, 1)
 
@@ -162,7 +162,9 @@ def matrix(what: str, result: Any, shape: tuple[int | None, int]) -> casadi.SX:
     good = entries.ndim == 2 and entries.shape[1] == columns and rows in (None, entries.shape[0])
     if not good:
         wanted = f"({'m' if rows is None else rows}, {columns})"
-        raise InputError(what, found=f"a result of shape {entries.shape}", expected=wanted)
+        raise InputError(
+            what, must=f"return a matrix of shape {wanted}", but=f"returned shape {entries.shape}"
+        )
     out = ca.SX(*entries.shape)
     for index, entry in np.ndenumerate(entries):
         value = _checked(what, entry)
@@ -177,10 +179,7 @@ def _entries(what: str, result: Any) -> np.ndarray:
 
     if result is None:
         raise InputError(
-            what,
-            found="a function that returns None",
-            expected="a value",
-            advice="Is a 'return' missing?",
+            what, must="return a value", but="returned None", advice="Is a 'return' missing?"
         )
     if isinstance(result, Symbol):
         box = np.empty((), dtype=object)
@@ -205,17 +204,19 @@ def _entries(what: str, result: Any) -> np.ndarray:
         return np.asarray(result, dtype=object)
     raise InputError(
         what,
-        found=f"a result of type {type(result).__name__}",
-        expected="numbers, lists or arrays of what was computed from the arguments",
+        must="return numbers, lists or arrays computed from the arguments",
+        but=f"returned a {type(result).__name__}",
     )
 
 
 def _listed_entries(what: str, result: list[Any] | tuple[Any, ...]) -> np.ndarray:
     if any(entry is None for entry in result):
-        raise InputError(what, found="None among the results", expected="numbers")
+        raise InputError(what, must="return numbers", but="returned None among them")
     parts = [_entries(what, entry) for entry in result]
     if len({part.shape for part in parts}) > 1:
-        raise InputError(what, found="rows of unequal length", expected="a rectangular result")
+        raise InputError(
+            what, must="return a rectangular array", but="returned rows of unequal length"
+        )
     out = np.empty((len(parts), *(parts[0].shape if parts else ())), dtype=object)
     for k, part in enumerate(parts):
         out[k] = part if part.ndim else part.item()
@@ -224,14 +225,16 @@ def _listed_entries(what: str, result: list[Any] | tuple[Any, ...]) -> np.ndarra
 
 def _checked(what: str, entry: Any) -> casadi.SX:
     if isinstance(entry, complex | np.complexfloating):
-        raise InputError(what, found="a complex number", expected="real numbers")
+        raise InputError(what, must="return real numbers", but="returned a complex one")
     if not isinstance(entry, Symbol | int | float | np.number):
-        raise InputError(what, found=f"an entry of type {type(entry).__name__}", expected="numbers")
+        raise InputError(
+            what, must="return numbers", but=f"returned an entry of type {type(entry).__name__}"
+        )
     if isinstance(entry, int | float | np.number) and not np.isfinite(entry):
-        raise InputError(what, found=f"the value {entry}", expected="finite numbers")
+        raise InputError(what, must="return finite numbers", but=f"returned {entry}")
     value = expression(entry)
     if value.is_constant() and not np.isfinite(float(value)):
-        raise InputError(what, found=f"the value {float(value)}", expected="finite numbers")
+        raise InputError(what, must="return finite numbers", but=f"returned {float(value)}")
     return value
 
 
@@ -276,7 +279,7 @@ def _failure(what: str, error: BaseException, found: str, advice: str | None) ->
         filename=place.filename if place else "",
         lineno=(place.lineno or 0) if place else 0,
         line=(place.line or "") if place else "",
-        found=found,
-        expected="arithmetic and NumPy functions on the arguments",
+        must="consist of arithmetic and NumPy functions of the arguments",
+        but=found,
         advice=advice,
     )

@@ -215,8 +215,8 @@ class TracedModel:
             if ca.depends_on(ca.veccat(*expressions), ca.veccat(hidden.values, hidden.jacobian)):
                 raise InputError(
                     f"opaque function {hidden.name!r}",
-                    found=f"a place ({name}) where an expression in closed form is needed",
-                    expected="functions that can be traced",
+                    must="be traceable where a closed form is needed",
+                    but=f"is used in {name}",
                 )
         return ca.Function(
             name, [s.q, s.v, s.t, s.p], expressions, ["q", "v", "t", "p"], list(outputs)
@@ -273,7 +273,7 @@ def _kinematics(
         return N, ca.SX.zeros(nq, 1)
     n0 = vector("kinematics n0", call("kinematics n0", n0_function, arguments))
     if n0.numel() != nq:
-        raise InputError("kinematics n0", found=counted(n0.numel()), expected=f"{nq}")
+        raise InputError("kinematics n0", must=f"have {nq} values", but=f"has {n0.numel()}")
     return N, n0
 
 
@@ -331,12 +331,10 @@ def _gibbs_appell(
     slope = gradient(S, a, s)
     M = jacobian(slope, a, s)
     if depends_on(M, a, s):
-        raise InputError(
-            what, found="a function that is not quadratic in a", expected="½ aᵀ M a + aᵀ s + …"
-        )
+        raise InputError(what, must="be quadratic in a: ½ aᵀ M a + aᵀ s + …", but="is not")
     if depends_on(M, s.v, s):
         raise InputError(
-            what, found="a mass matrix ∂²S/∂a² that depends on v", expected="one of q, t and p"
+            what, must="have a mass matrix ∂²S/∂a² of q, t and p", but="it depends on v"
         )
     return M, ca.substitute(slope, a, ca.SX.zeros(a.shape))
 
@@ -351,7 +349,9 @@ def _block(
         A = matrix(f"{what}, A", call(f"{what}, A", constraint.functions[0], moving), (None, nv))
         b = vector(f"{what}, b", call(f"{what}, b", constraint.functions[1], moving))
         if b.numel() != A.shape[0]:
-            raise InputError(f"{what}, b", found=counted(b.numel()), expected=f"{A.shape[0]}")
+            raise InputError(
+                f"{what}, b", must=f"have {counted(A.shape[0])}", but=f"has {b.numel()}"
+            )
         return TracedConstraint("acceleration", None, None, A, b)
     function = constraint.functions[0]
     if constraint.level == "detect":
@@ -378,13 +378,11 @@ def _acceleration_rows(what: str, e: casadi.SX, a: casadi.SX) -> TracedConstrain
     if not ca.depends_on(e, a):
         raise InputError(
             what,
-            found="an opaque function of the accelerations",
-            expected="an expression that is linear in them",
+            must="be an expression linear in the accelerations",
+            but="calls an opaque function of them",
         )
     if ca.depends_on(A, a):
-        raise InputError(
-            what, found="a nonlinear function of the accelerations", expected="a linear one"
-        )
+        raise InputError(what, must="be linear in the accelerations", but="is not")
     b = -ca.substitute(e, a, ca.SX.zeros(a.shape))
     return TracedConstraint("acceleration", None, None, A, b)
 
@@ -393,7 +391,7 @@ def _require_dependence(what: str, level: str, e: casadi.SX, s: Symbols) -> None
     on, letter = (s.q, "q") if level == "position" else (s.v, "v")
     entries = [e[i] for i in range(e.numel())]
     if not entries:
-        raise InputError(what, found="no values", expected="at least one equation")
+        raise InputError(what, must="have at least one equation", but="has none")
     for k, entry in enumerate(entries):
         if not depends_on(entry, on, s):
             which = f", equation {k}" if len(entries) > 1 else ""
@@ -402,8 +400,8 @@ def _require_dependence(what: str, level: str, e: casadi.SX, s: Symbols) -> None
                 hint = "It restricts positions: state it with zw.position."
             raise InputError(
                 f"{what}{which}",
-                found=f"a {level} constraint that does not depend on {letter}",
-                expected=f"a function of {letter}",
+                must=f"be a function of {letter}",
+                but=f"is a {level} constraint that does not depend on {letter}",
                 advice=hint,
             )
 
@@ -434,7 +432,7 @@ def _nonideal(
 
 def _scalar(what: str, e: casadi.SX) -> casadi.SX:
     if e.numel() != 1:
-        raise InputError(what, found=counted(e.numel()), expected="one number")
+        raise InputError(what, must="be one number", but=f"has {counted(e.numel())}")
     return e
 
 

@@ -102,7 +102,7 @@ class Live:
             **self._choices,
         )
         if not run.finished or run.t[-1] < state.t + (1.0 - 1e-9) * span:  # an event may stop it
-            raise InputError("the motion", found=run.status, expected="one that goes on")
+            raise InputError("the motion", must="continue", but=run.status)
         self.parameters = dict(run.segments[-1].parameters)  # events may have changed some
         self._last = run
         return self._scene(run, {"frames": SPAN_FRAMES})

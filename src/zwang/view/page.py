@@ -208,8 +208,8 @@ class View:
         if self._live is None:
             raise InputError(
                 "set_parameters",
-                found="a page of a run that is over",
-                expected="a live one",
+                must="be called on a live page",
+                but="this page shows a finished run",
                 advice="run.view(live=True) makes one.",
             )
         with self._work:

@@ -164,7 +164,7 @@ def animate(
             raise InputError(what, found=shown(value), expected="a positive number")
     _figure_module("run.animate")
     if not len(run):
-        raise InputError("run", found="no saved state", expected="at least one, to be drawn")
+        raise InputError("run", must="have at least one saved state to draw", but="has none")
     duration = float(run.t[-1] - run.t[0])
     frames = max(round(duration / speed * fps) + 1, 1)
     scene = scene_of(run, frames=frames, traces=traces, forces=forces)

@@ -79,8 +79,8 @@ def report(
     if target.exists() and not overwrite and not _is_report(target):
         raise InputError(
             f"report {str(target)!r}",
-            found="something else there already",
-            expected="a new file, or an earlier report",
+            must="be a new file, or an earlier report",
+            but="something else exists there",
             advice="Choose another name; overwrite=True (--force at the command line) replaces it.",
         )
     text = report_html(

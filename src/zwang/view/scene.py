@@ -198,7 +198,7 @@ def sampled(run: Run, times: FloatArray) -> Run:
 def frame_times(run: Run, frames: int | None, start: float | None, end: float | None) -> FloatArray:
     """Evenly spaced times within a run."""
     if not len(run):
-        raise InputError("run", found="no saved state", expected="at least one, to be drawn")
+        raise InputError("run", must="have at least one saved state to draw", but="has none")
     count = FRAMES if frames is None else frames
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
         raise InputError("frames", found=shown(frames), expected="a positive whole number")
@@ -207,8 +207,8 @@ def frame_times(run: Run, frames: int | None, start: float | None, end: float | 
     if not run.t[0] <= first <= last <= run.t[-1]:
         raise InputError(
             "times to draw",
-            found=f"{first:g} to {last:g} s",
-            expected=f"times from {run.t[0]:g} to {run.t[-1]:g}, as simulated",
+            expected=f"from {run.t[0]:g} to {run.t[-1]:g} s, as simulated",
+            found=f"from {first:g} to {last:g} s",
         )
     return np.linspace(first, last, count if last > first else 1)
 
@@ -381,7 +381,7 @@ def _traces(
     found = []
     for name, local in chosen.items():
         if name not in bodies:
-            raise UnknownNameError("trace, body", name, bodies)
+            raise UnknownNameError("body to trace", name, bodies)
         body = bodies[name]
         point = body.inertia.center if local is None else np.asarray(local, dtype=float)
         if point.shape != (3,) or not np.isfinite(point).all():

@@ -132,8 +132,8 @@ def _require_guard(guard: _AccessRules) -> None:
     if not guard.used:
         raise ZwangError(
             "view",
-            found="a version of viser that starts its server in another way",
-            expected="one whose connections can be checked",
+            must="run with viser 1.0 or 1.1",
+            but="another version is installed, whose connections cannot be checked",
             advice="Install viser 1.0 or 1.1.",
         )
 
@@ -147,9 +147,7 @@ def _close_tunnel(server: Any) -> None:
         connection.unregister_handler(message)
 
     def refuse(*_: Any, **__: Any) -> None:
-        raise ZwangError(
-            "view", found="a request for a public address", expected="a page of this machine"
-        )
+        raise ZwangError("view", must="stay on this machine", but="a public address was requested")
 
     server.request_share_url = refuse
 
@@ -166,5 +164,5 @@ def _require_address(host: str, port: int) -> None:
             trial.bind(address)
     except OSError as error:
         raise InputError(
-            "host", found=repr(host), expected="an address of this machine, as '127.0.0.1'"
+            "host", expected="an address of this machine, such as '127.0.0.1'", found=repr(host)
         ) from error

@@ -67,8 +67,8 @@ def meeting(a: PlanePoint, ra: float, b: PlanePoint, rb: float, side: int) -> Pl
     if not abs(ra - rb) <= distance <= ra + rb:
         raise InputError(
             "lengths",
-            found=f"two points {distance:g} apart to be joined by lengths of {ra:g} and {rb:g}",
-            expected="lengths that reach",
+            must="reach from one point to the other",
+            but=f"lengths of {ra:g} and {rb:g} cannot join points {distance:g} apart",
         )
     along = (distance**2 + ra**2 - rb**2) / (2.0 * distance)
     height = np.sqrt(max(ra**2 - along**2, 0.0))

@@ -60,8 +60,10 @@ def user_law(name: str, bodies: Sequence[Body], f: Callable[..., Any]) -> Elemen
         if not _listed(given, len(bodies)):
             raise InputError(
                 what,
-                found=f"{len(given)} results" if isinstance(given, list | tuple) else shown(given),
-                expected=f"a list of {len(bodies)}, one for each body",
+                expected=f"a list of {len(bodies)} results, one for each body",
+                found=f"a list of {len(given)}"
+                if isinstance(given, list | tuple)
+                else shown(given),
             )
         efforts = []
         for body, pose, effort in zip(bodies, poses, given, strict=True):

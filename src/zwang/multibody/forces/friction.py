@@ -47,7 +47,9 @@ def friction_element(joint: Joint, element: Element, given: Mapping[str, Any]) -
     what = f"friction in {joint.name!r}"
     if joint.kind is None or joint.kind.name not in WITH_FRICTION:
         found = "a constraint of your own" if joint.kind is None else f"a {joint.kind.name} joint"
-        raise InputError(what, found=found, expected="a revolute, prismatic or cylindrical joint")
+        raise InputError(
+            what, must="be in a revolute, prismatic or cylindrical joint", but=f"this is {found}"
+        )
     numbers: dict[str, Any] = {}
     for name in NUMBERS:
         if name == "radius" and given[name] is None:
@@ -62,8 +64,8 @@ def friction_element(joint: Joint, element: Element, given: Mapping[str, Any]) -
         if joint.kind.name != "prismatic" and numbers["coefficient"] > 0.0:
             raise InputError(
                 what,
-                found="a coefficient and no radius",
-                expected="radius=, that of the bearing, on which friction makes a moment",
+                must="have a radius=, that of the bearing, where a coefficient is given and the "
+                "joint rotates",
             )
         numbers["radius"] = np.asarray(1.0)  # of a slide, or of a bearing without pressure: idle
     if not numbers["velocity"] > 0.0:
