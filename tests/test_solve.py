@@ -326,7 +326,7 @@ def test_a_batch_of_one_keeps_its_axis():
         pytest.param(
             {"M": (6, np.diag([1.0, -2.0, 1.0]))},
             InputError,
-            r"system 6 of the batch: mass matrix M: found a negative kinetic energy",
+            r"matrix M must be positive semi-definite.*but gives the kinetic energy −1 for the",
             id="indefinite",
         ),
     ],
@@ -365,7 +365,8 @@ def test_contradicting_constraints_are_named():
 
 def test_a_zero_row_with_a_right_side_is_a_contradiction():
     with pytest.raises(
-        InconsistentConstraintsError, match="constraint locked: found 0 = 2"
+        InconsistentConstraintsError,
+        match="constraint locked requires 0 = 2, as its row of A is zero",
     ) as caught:
         zw.solve(np.eye(2), [0, 0], [[1, 0], [0, 0]], [0, 2], names=["rail", "locked"])
     assert caught.value.rows == (1,)
@@ -469,7 +470,10 @@ def test_family_of_a_random_ill_posed_system(seed):
 @pytest.mark.inventory("UM-07")
 def test_family_is_refused_where_a_force_acts_on_nothing():
     # The errata's counterexample: no acceleration exists.
-    with pytest.raises(NotUniqueError, match="exists: found a force acting in 2 directions"):
+    with pytest.raises(
+        NotUniqueError,
+        match=r"no acceleration exists: a force acts where.*not determined, as there are 2",
+    ):
         zw.solve(np.diag([1.0, 0, 0]), [0, 1, 0], [[1, 0, 0]], [2], family=True)
 
 
@@ -481,7 +485,10 @@ def test_family_of_a_well_posed_system_is_empty():
 
 
 def test_families_of_a_batch_are_refused():
-    with pytest.raises(InputError, match=r"family=True: found a batch of shape \(3,\)"):
+    with pytest.raises(
+        InputError,
+        match=r"family=True must be used with a single system.*but this is a batch of shape \(3,\)",
+    ):
         zw.solve(np.eye(2), np.zeros((3, 2)), family=True)
 
 
@@ -510,7 +517,7 @@ def test_an_answer_that_misses_the_constraints_is_refused(monkeypatch):
     monkeypatch.setattr(UdwadiaKalaba, "respond", wrong)
     with pytest.raises(NotApplicableError) as caught:
         zw.solve(given.M, given.Q, given.A, given.b, formulation="udwadia_kalaba")
-    assert "'udwadia_kalaba': found an answer that misses the constraints by" in str(caught.value)
+    assert "'udwadia_kalaba' must satisfy the constraints to" in str(caught.value)
 
 
 # --- sparse input ---------------------------------------------------------------------------------
@@ -615,7 +622,10 @@ def test_a_loose_direction_of_a_large_sparse_system_is_named():
             A[[row], :] = 0.0
     A[100, 200], A[100, 201] = 1.0, -1.0
     b = A.tocsr() @ np.zeros(600)
-    with pytest.raises(NotUniqueError, match=r"neither mass nor constraint") as caught:
+    with pytest.raises(
+        NotUniqueError,
+        match=r"must be determined by mass or.*but there are 2 directions with neither",
+    ) as caught:
         zw.solve(M.tocsr(), np.zeros(600), A.tocsr(), b)
     assert "q202 moves alone" in str(caught.value)
     assert "q200 and q201 move together, q201 = q200" in str(caught.value)
@@ -629,7 +639,10 @@ def test_an_indefinite_large_sparse_mass_matrix_is_refused():
     M, Q, A, b, _ = ladder(600)
     M = M.tolil()
     M[321, 321] = -1.0
-    with pytest.raises(InputError, match=r"negative kinetic energy.*q321"):
+    with pytest.raises(
+        InputError,
+        match=r"matrix M must be positive semi-definite.*but gives the kinetic energy −0\.518958",
+    ):
         zw.solve(M.tocsr(), Q, A, b)
 
 
@@ -659,7 +672,10 @@ def test_a_mass_next_to_nothing_does_not_hide_constraints():
     M = 0.5 * (M + M.T)
     A = np.array([p, [1.0, 0.5, 0.2, 0.1], [2.0, -0.3, 0.7, 0.4]])
     Q, b = np.array([0.1, 1.0, -2.0, 0.5]), np.array([-0.3, 0.8, 0.2])
-    with pytest.raises(zw.InputError, match="masses: found some so much smaller"):
+    with pytest.raises(
+        zw.InputError,
+        match=r"masses must be of similar magnitude.*but some are so much smaller than",
+    ):
         zw.solve(M, Q, A, b)
     # With the mass of the constraints' own directions added, as the error advises:
     s = zw.solve(M + A.T @ A, Q + A.T @ b, A, b)
@@ -671,5 +687,7 @@ def test_a_mass_next_to_nothing_does_not_hide_constraints():
 @pytest.mark.parametrize("size", [3, SPARSE_SIZE + 1])
 def test_a_sparse_row_without_a_second_axis_is_refused_in_a_sentence(size):
     row = sparse.coo_array(np.ones(size))
-    with pytest.raises(zw.InputError, match=rf"constraint matrix A: found shape \({size},\)"):
+    with pytest.raises(
+        zw.InputError, match=rf"constraint matrix A must have .*but has shape \({size},\)"
+    ):
         zw.solve(np.eye(size), np.ones(size), row, [0.0])

@@ -1,4 +1,4 @@
-"""Arguments by name: what a call does not know, or knows by another name, is told in a sentence.
+"""Keyword arguments: a call with an unknown or renamed argument is refused with a sentence.
 
 Public calls write out all that they take, so that ``help`` and editors show it; Python's own
 `TypeError` for a slip of the pen gives way to an error that lists the names, and gives the new one
@@ -53,7 +53,7 @@ def known_keywords(
 
     Parameters
     ----------
-    about : tells what a call is about, where the function's name does not.
+    about : what a call is about, where the function's name does not show it.
     renamed : old name → new name.
     refused : name that one might expect → what to do in its place.
     """
@@ -84,7 +84,7 @@ def require_keywords(
 ) -> None:
     """Refuse what is not among the names of a function's arguments, or is missing there.
 
-    Any error that is being handled is Python's own about the same, and not told.
+    Any error that is being handled is Python's own about the same, and not shown.
     """
     argument = f"argument of {what}" if what else f"argument of {names.function}"
     for name in given:
@@ -108,7 +108,7 @@ def require_keywords(
 
 
 def no_longer(owner: str, name: str, renamed: Mapping[str, str]) -> NoReturn:
-    """Refuse an attribute that there is none of; for ``__getattr__`` of what has changed names."""
+    """Refuse an attribute that does not exist; for ``__getattr__`` of what has changed names."""
     if name in renamed:
         message = f"{owner} has no {name!r}: it is called {renamed[name]!r} now"
     else:

@@ -39,7 +39,7 @@ EPSILON = float(np.finfo(float).eps)
 #: such as Rᵀ J R computed in double precision stay below 1e-14; a wrong entry is far above.
 SYMMETRY_TOLERANCE = 1e-10
 
-#: Roundings of a coarser type by which M may miss symmetry.
+#: Roundings of a coarser type by which M may be asymmetric.
 SYMMETRY_ROUNDINGS = 64.0
 
 
@@ -74,7 +74,8 @@ class EquationTerms:
     nonideal_force : C, shape (…, n); zero for ideal constraints.
     names : one name for each row of A.
     coordinates : one name for each velocity (column of A).
-    notes : what was altered on the way in, as sentences (for example an averaged asymmetry of M).
+    notes : what was altered in the given terms, as sentences (for example an averaged asymmetry of
+        M).
     rhs_rounding : how far rounding may put b off, shape (…, m), where that is known.
     precision : the rounding of the numbers as they were handed in.
     at_state : whether they were computed at a state, which keeps its constraints to some digits
@@ -242,7 +243,7 @@ def join(
     """Join components whose equations are known into the equations of the whole.
 
     M, Q and C are stacked block by block, each component keeps its own constraint rows, and the
-    rows ``A v̇ = b`` on the stacked coordinates say how the components are connected. The joined
+    rows ``A v̇ = b`` on the stacked coordinates connect the components. The joined
     coordinates are redundant, and M may be singular: that is the point (Udwadia & Mogharabin
     2022, introduction).
 
@@ -323,7 +324,7 @@ def finite(array: FloatArray) -> bool:
 def rounding_of(value: Any) -> float:
     """The relative rounding of the type in which numbers were handed in, at least that of doubles.
 
-    Whole numbers, and all that no type tells of, count as doubles.
+    Whole numbers, and all that have no such type, count as doubles.
     """
     while isinstance(value, list | tuple) and value:
         value = value[0]
@@ -336,7 +337,7 @@ def rounding_of(value: Any) -> float:
 
 
 def checked_array(what: str, value: Any) -> FloatArray:
-    """A finite float64 array, or an error that says what is wrong with it."""
+    """A finite float64 array, or an error that states what is wrong with it."""
     if type(value) is np.ndarray:
         array = value
     else:
@@ -453,7 +454,7 @@ def asymmetry(M: FloatArray) -> FloatArray:
 def require_symmetric(M: FloatArray, rounding: float = EPSILON) -> float:
     """How far M (…, n, n) is from symmetric, relative; refused above `SYMMETRY_TOLERANCE`.
 
-    Numbers that were handed in with a coarser `rounding` may miss it by so much more.
+    Numbers given with a coarser `rounding` may violate it by so much more.
     """
     if (M.mT == M).all():
         return 0.0

@@ -55,13 +55,20 @@ def test_what_is_compiled_is_counted_and_what_is_cached_is_too():
 def test_arguments_are_checked_and_the_culprit_is_named():
     kernel = codegen.compile(pendulum(), name="swing")
     good = [np.zeros(3), np.zeros(3), np.ones(2)]
-    with pytest.raises(InputError, match=r"'swing'.*2 arguments.*3 \(q, v, p\)"):
+    with pytest.raises(
+        InputError, match=r"kernel 'swing' must have 3 arguments \(q, v, p\), but was given 2"
+    ):
         kernel(*good[:2])
-    with pytest.raises(InputError, match=r"'swing', input 'v'.*\(4,\).*\(3,\)"):
+    with pytest.raises(
+        InputError, match=r"kernel 'swing', input 'v' must have shape \(3,\), but has shape \(4,\)"
+    ):
         kernel(good[0], np.zeros(4), good[2])
-    with pytest.raises(InputError, match=r"input 'q'.*\(3,\).*\(3, 4\)"):
+    with pytest.raises(
+        InputError,
+        match=r"kernel 'pendulum', input 'q' must have shape \(3, 4\), but has shape \(3,\)",
+    ):
         codegen.compile(pendulum(), lanes=4)(*good)
-    with pytest.raises(InputError, match=r"lanes: found 3; expected one of"):
+    with pytest.raises(InputError, match=r"lanes must be one of \(1, 2, 4, 8\), not 3"):
         codegen.compile(pendulum(), lanes=3)
 
 

@@ -53,7 +53,10 @@ def test_directions_without_mass_or_constraint_are_named(seed):
     found = explain(M, A, coordinates=coordinates)
     assert not found.unique
     assert not found.well_posed
-    with pytest.raises(NotUniqueError, match="neither mass nor constraint"):
+    with pytest.raises(
+        NotUniqueError,
+        match=r"acceleration must be determined by mass or constraints \(rank \[M; A\] =",
+    ):
         solve_terms(terms)
 
 
@@ -82,8 +85,8 @@ def test_the_direction_of_negative_energy_is_named(seed):
         ScaledTerms.of(EquationTerms.of(M, np.zeros(n), coordinates=list("abcde")))
     )
     assert isinstance(error, InputError)
-    assert f"for the velocity {'abcde'[bad]} = 1;" in str(error)
-    assert "kinetic energy, −1," in str(error)
+    assert f"for the velocity {'abcde'[bad]} = 1." in str(error)
+    assert "kinetic energy −1 for" in str(error)
     assert not explain(M).semidefinite
 
 

@@ -244,13 +244,18 @@ def test_the_smallest_maximum_is_exact_to_rounding():
 
 def test_bad_weights_are_refused_by_name():
     system = beam_on_springs()
-    with pytest.raises(InputError, match="weights: found 0 for row 1"):
+    with pytest.raises(InputError, match="weights must be positive numbers, not 0 for row 1"):
         splits(**system, weights=[1.0, 0.0, 1.0])
-    with pytest.raises(InputError, match="compliance: found -1 for row 2"):
+    with pytest.raises(
+        InputError, match="compliance must be non-negative numbers, not -1 for row 2"
+    ):
         splits(**system, compliance=[1.0, 0.0, -1.0])
     with pytest.raises(InputError, match=r"shape \(2,\)"):
         splits(**system, weights=[1.0, 1.0])
-    with pytest.raises(InputError, match="not symmetric"):
+    with pytest.raises(
+        InputError,
+        match="weights must be a symmetric positive definite matrix, not an asymmetric one",
+    ):
         splits(**system, weights=np.triu(np.ones((3, 3))))
     with pytest.raises(InputError, match="eigenvalue"):
         splits(**system, weights=np.ones((3, 3)))

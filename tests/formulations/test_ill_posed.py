@@ -47,7 +47,10 @@ def test_a_direction_with_neither_mass_nor_constraint_has_no_acceleration(kind, 
 
 def test_a_singular_mass_matrix_is_refused_with_the_formulations_that_apply():
     uk = UdwadiaKalaba(sample("singular mass").terms)
-    with pytest.raises(NotApplicableError, match=r"singular mass matrix M.*'udwadia_schutte'"):
+    with pytest.raises(
+        NotApplicableError,
+        match=r"udwadia_kalaba must be given a positive.*but it is singular.*'udwadia_schutte'",
+    ):
         _ = uk.acceleration
 
 
@@ -60,11 +63,16 @@ def test_an_ill_posed_auxiliary_system_is_refused():
 def test_quantities_that_need_the_inverse_of_M_are_refused_for_singular_M():
     p = Projection(sample("singular mass").terms)
     assert_close(p.acceleration, motion(sample("singular mass")))
-    with pytest.raises(NotApplicableError, match="projection: found a singular mass matrix M"):
+    with pytest.raises(
+        NotApplicableError, match=r"projection must be given a positive.*but it is singular"
+    ):
         _ = p.orthogonal_multipliers
 
 
 def test_acceleration_is_refused_where_it_is_not_unique():
     terms = EquationTerms.of(np.diag([2.0, 2.0, 0.0]), [0, 0, 0], [[0.0, 1.0, 0.0]], [3.0])
-    with pytest.raises(NotUniqueError, match=r"neither mass nor constraint.*family=True"):
+    with pytest.raises(
+        NotUniqueError,
+        match=r"must be determined by mass or.*but there is a direction with neither.*family=True",
+    ):
         _ = UdwadiaMogharabin(terms).acceleration

@@ -56,5 +56,7 @@ def test_the_picture_shows_ellipse_focus_and_sectors(run):
 
 
 def test_a_sector_needs_a_later_end(run):
-    with pytest.raises(zw.InputError, match="sector: found from 2 to 1"):
+    with pytest.raises(
+        zw.InputError, match="sector must end after it starts, but goes from 2 to 1"
+    ):
         swept_area(run, 2.0, 1.0)

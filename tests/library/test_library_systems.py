@@ -511,7 +511,9 @@ def test_starts_are_the_published_ones_and_consistent():
     assert np.abs(first[2:]).max() < 1e-8
     with pytest.raises(UnknownNameError, match="andrews_squeezer"):
         library.start("knife_edge")
-    with pytest.raises(InputError, match="at least one linkage"):
+    with pytest.raises(
+        InputError, match="n of n_four_bar must be at least 1, the number of linkages, not 0"
+    ):
         library.n_four_bar(0)
 
 

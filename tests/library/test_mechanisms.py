@@ -259,7 +259,11 @@ def test_counts_must_be_whole_and_large_enough():
         (library.net, {"m": 1}, "m of net"),
         (library.parallelogram, {"cranks": 1}, "cranks of parallelogram"),
         (library.door, {"hinges": "three"}, "hinges of door"),
-        (library.four_bar, {"coupler": 0.1}, "lengths that reach"),
+        (
+            library.four_bar,
+            {"coupler": 0.1},
+            r"lengths must reach from one point to the.*but lengths of 0\.1 and 1\.2 cannot join",
+        ),
     ):
         with pytest.raises(InputError, match=names):
             build(**given)

@@ -94,7 +94,10 @@ def test_entries_of_entries_without_end_are_refused(force):
 
 def test_an_empty_list_of_shapes_is_refused():
     text = "[mechanism]\n[body.rod]\nmass = 1\nshape = []\n"
-    with pytest.raises(zw.ModelError, match="empty list; expected one shape or several"):
+    with pytest.raises(
+        zw.ModelError,
+        match=r"a\.toml, line 4, key body\.rod\.shape: expected one.*not an empty list",
+    ):
         model_of(text, "a.toml")
 
 
@@ -117,7 +120,7 @@ def test_what_is_no_path_is_refused(what, path):
     }
     if what == "store" and path is None:
         return  # no store
-    with pytest.raises(zw.InputError, match="expected the path of a"):
+    with pytest.raises(zw.InputError, match="model file must be the path of a"):
         calls[what]()
 
 
@@ -129,5 +132,8 @@ def zw_example():
 
 def test_a_mesh_with_an_empty_byte_in_its_name_is_refused():
     text = '[mechanism]\n[body.rod]\nmass = 1\nmesh = "a\\u0000b.stl"\n'
-    with pytest.raises(zw.ModelError, match="expected the path of a file"):
+    with pytest.raises(
+        zw.ModelError,
+        match=r"body\.rod\.mesh: mesh must be the path of a file.*not PosixPath\('a\\x00b\.stl'\)",
+    ):
         model_of(text, "a.toml")

@@ -277,7 +277,10 @@ def test_a_curve_and_what_stands_before_its_parts():
         at=car.marker((0, 0, -0.1)),
         start=0.4,
     )
-    with pytest.raises(zw.InputError, match="'rail': found a Python function"):
+    with pytest.raises(
+        zw.InputError,
+        match=r"point on curve 'rail' must be an expression to be.*but is a Python function",
+    ):
         text_of(m)
     q = model.mechanism.parts.start[0]
     rows = model.system.terms(q).constraint_matrix[model.system.groups["rail"]]
@@ -417,24 +420,31 @@ def test_a_python_function_is_refused_by_name_and_nothing_is_written(tmp_path):
     m = zw.Mechanism()
     rod = m.body("rod", 1.0, (1.0, 1.0, 1.0))
     m.constraint("mine", [rod], lambda bodies: bodies[0].position[2])
-    with pytest.raises(zw.InputError, match=r"constraint 'mine': found a Python function"):
+    with pytest.raises(
+        zw.InputError,
+        match=r"constraint 'mine' must be an expression to be.*but is a Python function",
+    ):
         zw.write_model(m, tmp_path / "m.toml")
     assert not list(tmp_path.iterdir())
-    with pytest.raises(zw.InputError, match="mass: found a Python function"):
+    with pytest.raises(
+        zw.InputError, match=r"mass must be an expression to be.*but is a Python function"
+    ):
         zw.write_model(library.spherical_pendulum(), tmp_path / "m.toml")
 
 
 def test_a_part_that_is_not_described_is_not_lost_in_silence():
     m = library.four_bar()
     m.description.pop()
-    with pytest.raises(zw.InputError, match="part 'D': found no call"):
+    with pytest.raises(
+        zw.InputError, match=r"part 'D' must be made by a method of.*but has no such call"
+    ):
         text_of(m)
 
 
 def test_a_file_is_replaced_only_when_told_so(tmp_path):
     path = tmp_path / "chain.toml"
     zw.write_model(library.chain(2), path)
-    with pytest.raises(zw.InputError, match="exists"):
+    with pytest.raises(zw.InputError, match=r"must not exist yet.*but does"):
         zw.write_model(library.chain(3), path)
     zw.write_model(library.chain(3), path, overwrite=True)
     assert len(zw.read_model(path).mechanism.parts.bodies) == 3
@@ -694,5 +704,8 @@ def test_a_run_of_something_else_is_left_alone(tmp_path):
         blade.simulate(store=tmp_path / "run")
     with pytest.raises(zw.InputError):
         blade.resume(tmp_path / "run")
-    with pytest.raises(zw.ModelError, match="holds no model"):
+    with pytest.raises(
+        zw.ModelError,
+        match=r"expected a model file, or the folder of a.*not a folder without a model\. zwang",
+    ):
         zw.read_model(tmp_path / "run")

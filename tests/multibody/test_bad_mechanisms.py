@@ -837,13 +837,22 @@ def test_a_refused_part_leaves_its_name_free():
 
 def test_results_are_asked_for_by_names_that_exist():
     run = pendulum()[0].simulate(until=0.01)
-    with pytest.raises(UnknownNameError, match=r"joint: found 'pinn'.*Did you mean 'pin'"):
+    with pytest.raises(
+        UnknownNameError, match=r"joint must be one of pin, not 'pinn'.*Did you mean 'pin'"
+    ):
         run.reaction("pinn")
-    with pytest.raises(UnknownNameError, match=r"body: found 'rood'.*Did you mean 'rod'"):
+    with pytest.raises(
+        UnknownNameError, match=r"body must be one of rod, not 'rood'.*Did you mean 'rod'"
+    ):
         run.body("rood")
-    with pytest.raises(UnknownNameError, match=r"found 'pin.angel'.*Did you mean 'pin.angle'"):
+    with pytest.raises(
+        UnknownNameError,
+        match=r"channel must be one of rod\.x, rod\.y,.*not 'pin\.angel'.*Did you mean 'pin.angle'",
+    ):
         run["pin.angel"]
-    with pytest.raises(ZwangError, match=r"point of body 'rod': found \(1, 2\); expected three"):
+    with pytest.raises(
+        ZwangError, match=r"point of body 'rod' must be three finite numbers, not \(1, 2\)"
+    ):
         run.body("rod").point((1, 2))
 
 
@@ -879,8 +888,16 @@ def test_an_open_loop_is_named_with_its_gap_in_metres():
     ("first", "second", "words"),
     [
         (lambda t: 0.0 * t, lambda t: 0.5 + 0.0 * t, "driver d1 and driver d2 contradict"),
-        (lambda t: t, lambda t: 2.0 * t, "assembly, velocity: .* driver d1 and driver d2"),
-        (lambda t: t**2, lambda t: 2.0 * t**2, "constraints d1 and d2: found a contradiction"),
+        (
+            lambda t: t,
+            lambda t: 2.0 * t,
+            "no velocity satisfies all joints and held values: that driver d1 and",
+        ),
+        (
+            lambda t: t**2,
+            lambda t: 2.0 * t**2,
+            "constraints d1 and d2 contradict each other: d1 − d2 is zero on the",
+        ),
     ],
     ids=["position", "velocity", "acceleration"],
 )
@@ -940,7 +957,9 @@ def test_a_massless_body_that_nothing_determines_is_refused_by_name(count, use):
     with pytest.raises(NotUniqueError) as caught:
         m.solve() if use == "solve" else m.simulate(until=1.0)
     message = str(caught.value)
-    assert message.startswith("body 'ghost': found a motion with neither mass nor constraint")
+    assert message.startswith(
+        "body 'ghost' must have every motion determined by mass, inertia or a joint"
+    )
     assert f"ghost turns about y through ({count}, 0, 0)" in message
     assert "Give ghost mass and inertia, or a joint" in message
     assert caught.value.directions.shape == (6 * count + 6, 3)
@@ -959,5 +978,8 @@ def test_a_point_mass_on_a_ball_spins_about_the_line_to_it():
 def test_a_massless_coordinate_is_refused_by_name():
     m, _ = pendulum()
     m.coordinate("x")
-    with pytest.raises(NotUniqueError, match=r"coordinate 'x': found .* \(x changes\)"):
+    with pytest.raises(
+        NotUniqueError,
+        match=r"coordinate 'x' must have every motion.*but there is a motion with none of",
+    ):
         m.solve()

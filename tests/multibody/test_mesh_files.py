@@ -98,17 +98,37 @@ def test_polygons_become_triangles(tmp_path):
         ("a.stl", b"", "0 bytes"),
         ("a.stl", b"not a mesh at all", "17 bytes"),
         ("a.stl", binary_stl()[:-20], "4 triangles promised"),
-        ("a.stl", text_stl().replace(b"vertex 2", b"vertex two"), "no number"),
+        (
+            "a.stl",
+            text_stl().replace(b"vertex 2", b"vertex two"),
+            r"must have three numbers for each corner.*but a corner is not a number",
+        ),
         ("a.stl", text_stl().replace(b"vertex 2", b"verteks 2", 1), "11 corners"),
-        ("a.stl", b"solid\nfacet\nendsolid", "no triangles"),
-        ("a.stl", binary_stl([(0, 0, 1)]), "without area"),
-        ("a.stl", text_stl().replace(b"2.000000e+00", b"nan"), "at infinity or nowhere"),
-        ("a.obj", b"v 0 0 0\nf 1 2 3\n", r"'f 1 2 3' in line 2"),
-        ("a.obj", b"v 0 0\n", "'v 0 0' in line 1"),
-        ("a.obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\n", "no triangles"),
-        ("a.obj", b"v 0 0 x\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "no number"),
+        ("a.stl", b"solid\nfacet\nendsolid", r"must have triangles.*but has none"),
+        (
+            "a.stl",
+            binary_stl([(0, 0, 1)]),
+            r"must have a surface.*but all its triangles have zero area",
+        ),
+        (
+            "a.stl",
+            text_stl().replace(b"2.000000e+00", b"nan"),
+            r"must have finite corners.*but a corner is infinite or not a number",
+        ),
+        (
+            "a.obj",
+            b"v 0 0 0\nf 1 2 3\n",
+            r"must have f and numbers of corners, 1 to 1 in.*but has 'f 1 2 3'",
+        ),
+        ("a.obj", b"v 0 0\n", r"must have v and three numbers in line 1.*but has 'v 0 0'"),
+        ("a.obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\n", r"must have triangles.*but has none"),
+        (
+            "a.obj",
+            b"v 0 0 x\nv 1 0 0\nv 0 1 0\nf 1 2 3\n",
+            r"must have three numbers for each corner.*but a corner is not a number",
+        ),
         ("a.step", b"", "ends in '.step'"),
-        ("a", b"", "a name without end"),
+        ("a", b"", r"must have a name that ends in \.stl or \.obj.*but has no file name extension"),
     ],
 )
 def test_what_is_no_mesh_is_told_in_a_sentence(name, content, found, tmp_path):
@@ -122,7 +142,7 @@ def test_what_is_no_mesh_is_told_in_a_sentence(name, content, found, tmp_path):
     [
         ("missing.stl", {}, "no such file"),
         ("aa.stl", {}, r"Did you mean 'a\.stl'"),
-        (".", {}, "a name without end"),
+        (".", {}, r"must have a name that ends in \.stl or \.obj.*but has no file name extension"),
         ("folder.stl", {}, "a folder or a device"),
         ("nul\0.stl", {}, "the path of a file"),
         ("x" * 400 + ".stl", {}, "name too long"),
@@ -181,5 +201,8 @@ def test_a_body_has_its_mesh_and_the_same_equations(tmp_path):
     with_mesh = made(mesh=path)
     assert with_mesh.parts.bodies[0].mesh.file == path.resolve()
     assert np.array_equal(with_mesh.solve().acceleration, made().solve().acceleration)
-    with pytest.raises(zw.InputError, match=r"mesh 'b.stl' of body 'rod': found no such file"):
+    with pytest.raises(
+        zw.InputError,
+        match=r"mesh 'b\.stl' of body 'rod' must be a file that contains a.*not no such file",
+    ):
         made(mesh="b.stl")

@@ -328,5 +328,8 @@ def test_wrong_shapes_are_refused_by_name(wrong, named):
 @pytest.mark.parametrize("formulation", FORMULATIONS, ids=["I", "II", "III"])
 def test_rows_that_do_not_fit_are_refused(formulation):
     for rows, gamma in ((B[..., :12], GAMMA), (B, GAMMA[..., :3]), (B, None)):
-        with pytest.raises(InputError, match="seven columns a body"):
+        with pytest.raises(
+            InputError,
+            match=r"constraint rows must have shapes \(…, m, 14\) and \(…, m\), with seven",
+        ):
             formulation(GIVEN, rows, gamma)

@@ -90,7 +90,9 @@ def test_numbers_that_do_not_fit_are_told():
         with pytest.raises(zw.InputError, match="one path for many runs"):
             SYSTEM.simulate_many(Q, V, until=1.0, **files)
     for threads in (0, -1, 1.5, "two"):
-        with pytest.raises(zw.InputError, match=f"threads: found {threads!r}; expected a positive"):
+        with pytest.raises(
+            zw.InputError, match=f"threads must be a positive whole number, not {threads!r}"
+        ):
             SYSTEM.simulate_many(Q, V, until=1.0, threads=threads)
     with pytest.raises(zw.ZwangError, match="'M'"):
         driven().simulate_many(Q, V, until=1.0, parameters={"M": 1.0})

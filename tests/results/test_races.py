@@ -94,7 +94,7 @@ def test_a_run_that_is_being_written_is_not_resumed(tmp_path):
                 errors.append(str(error))
 
     run = SYSTEM.simulate(*START, until=100.0, store=path, store_every=0.0, progress=resume)
-    assert "is writing it; expected one at a time" in errors[0]
+    assert "is writing it" in errors[0]
     assert run.finished
     assert zw.resume(path, SYSTEM).finished
     assert zw.verify(path, SYSTEM)

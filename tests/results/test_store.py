@@ -75,9 +75,15 @@ def test_without_its_system_a_run_has_states_and_names_alone(run, tmp_path):
     run.save(tmp_path / "run")
     back = zw.load(tmp_path / "run")
     assert back["x_dot"].tobytes() == run["x_dot"].tobytes()
-    with pytest.raises(StoreError, match=r"loaded without its system.*zw.load\(path, system\)"):
+    with pytest.raises(
+        StoreError,
+        match=r"have its system for 'groups'.*but was loaded without it.*zw.load\(path, system\)",
+    ):
         back.constraint_force("rod")
-    with pytest.raises(zw.InputError, match="loaded without its system"):
+    with pytest.raises(
+        zw.InputError,
+        match=r"state at t = 1 must be integrated from the.*but the run was loaded without it",
+    ):
         back.at(1.0)
 
 
@@ -90,7 +96,7 @@ def test_another_system_is_refused(run, tmp_path):
 def test_a_path_in_use_is_refused(system, run, tmp_path):
     (tmp_path / "thesis.txt").write_text("all of it")
     for path in (tmp_path, tmp_path / "thesis.txt"):
-        with pytest.raises(zw.InputError, match="something there already"):
+        with pytest.raises(zw.InputError, match=r"must not exist yet.*but does"):
             run.save(path)
     assert (tmp_path / "thesis.txt").read_text() == "all of it"
 
@@ -319,7 +325,10 @@ def test_other_versions_are_refused_with_their_names(system, tmp_path, monkeypat
         with pytest.raises(KeyboardInterrupt):
             stored_in_chunks(system, path)
     monkeypatch.setattr("importlib.metadata.version", lambda name: "0.0.1")
-    with pytest.raises(StoreError, match=r"other versions.*numpy .* now 0\.0\.1"):
+    with pytest.raises(
+        StoreError,
+        match=r"same versions, to give the same bits.*but others are installed \(numpy",
+    ):
         zw.resume(path, system)
     zw.load(path, system)  # reading is not tied to versions
 

@@ -221,8 +221,8 @@ def test_a_rate_may_be_watched(spinner):
     [
         (lambda: zw.event("pin.angel"), "Did you mean 'pin.angle'"),
         (lambda: zw.event(3.0), "a function of (q, v, t, p), or the name"),
-        (lambda: zw.event("pin.angle", at="left"), "expected a number"),
-        (lambda: zw.event("pin.angle", at=np.inf), "expected a number"),
+        (lambda: zw.event("pin.angle", at="left"), "must be a number"),
+        (lambda: zw.event("pin.angle", at=np.inf), "must be a number"),
     ],
 )
 def test_what_cannot_be_watched_is_refused(spinner, make, sentence):
@@ -260,9 +260,11 @@ def test_what_events_are_given_as():
     ]
     assert [run.events[0].t for run in runs] == [runs[0].events[0].t] * 3
     for wrong in ([zw.event("x")], zw.event("x"), "x"):
-        with pytest.raises(zw.InputError, match=r"events: .* a dictionary of names and zw\.event"):
+        with pytest.raises(
+            zw.InputError, match=r"events must be a dictionary of names and zw\.event\(…\), not"
+        ):
             fall.simulate([1.0], events=wrong, **choices)
-    with pytest.raises(zw.InputError, match="event: found 3; expected a function"):
+    with pytest.raises(zw.InputError, match=r"event must be a function of \(q, v, t,.*not 3"):
         fall.simulate([1.0], events={"floor": 3}, **choices)
 
 

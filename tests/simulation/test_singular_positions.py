@@ -218,5 +218,7 @@ def test_passages_survive_storage_and_resumption(linkage, tmp_path):
 
 def test_unknown_choices_are_refused(linkage):
     system, start = linkage
-    with pytest.raises(UnknownNameError, match=r"on_singular: found 'halt'.*continue, stop"):
+    with pytest.raises(
+        UnknownNameError, match="on_singular must be one of continue, stop, not 'halt'"
+    ):
         system.simulate(start, until=1.0, on_singular="halt")

@@ -562,18 +562,39 @@ def test_velocities_that_contradict_are_named():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"hold": {"X": 1.0}}, "held coordinate: found 'X'"),
-        ({"prefer": {"w": 1.0}}, "preferred coordinate: found 'w'"),
-        ({"velocity": {"hold": {"x": 1.0}}}, "held velocity: found 'x'; expected one of x_dot"),
-        ({"velocity": {"held": {}}}, "velocity: found 'held'.*Did you mean 'hold'"),
-        ({"hold": {"x": 1.0}, "prefer": {"x": 1.0}}, "coordinate 'x': found held and preferred"),
-        ({"weights": {"x": 1.0}}, "weight of coordinate 'x': found no preferred value"),
-        ({"prefer": {"x": 1.0}, "weights": {"x": -1.0}}, "found -1; expected a positive"),
-        ({"hold": {"x": float("nan")}}, "held coordinate 'x': found nan"),
-        ({"hold": {"x": "one"}}, "held coordinate 'x': found 'one'"),
-        ({"hold": ["x"]}, "held coordinate values: found"),
-        ({"start": [1.0]}, "start of coordinate: found shape"),
-        ({"t": [0.0, 1.0]}, "time t: found"),
+        ({"hold": {"X": 1.0}}, "held coordinate must be one of x, y, z, not 'X'"),
+        ({"prefer": {"w": 1.0}}, "preferred coordinate must be one of x, y, z, not 'w'"),
+        (
+            {"velocity": {"hold": {"x": 1.0}}},
+            "held velocity must be one of x_dot, y_dot, z_dot, not 'x'",
+        ),
+        (
+            {"velocity": {"held": {}}},
+            r"velocity must be one of hold, prefer, weights, not 'held'.*Did you mean 'hold'",
+        ),
+        (
+            {"hold": {"x": 1.0}, "prefer": {"x": 1.0}},
+            "coordinate 'x' must be held or preferred, but is both",
+        ),
+        (
+            {"weights": {"x": 1.0}},
+            "weight of coordinate 'x' must belong to a preferred value, but 'x' has none",
+        ),
+        (
+            {"prefer": {"x": 1.0}, "weights": {"x": -1.0}},
+            "weight of coordinate 'x' must be a positive number, not -1",
+        ),
+        ({"hold": {"x": float("nan")}}, "held coordinate 'x' must be a finite number, not nan"),
+        ({"hold": {"x": "one"}}, "held coordinate 'x' must be a number, not 'one'"),
+        (
+            {"hold": ["x"]},
+            r"held coordinate values must be a mapping such as \{'x': 1\.0\}, not \['x'\]",
+        ),
+        (
+            {"start": [1.0]},
+            r"start of coordinate must be 3 finite numbers \(x, y,.*not an array of shape \(1,\)",
+        ),
+        ({"t": [0.0, 1.0]}, r"time t must be a finite number, not \[0\.0, 1\.0\]"),
     ],
 )
 def test_bad_wishes_are_named(arguments, message):

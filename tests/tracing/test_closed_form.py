@@ -424,7 +424,10 @@ def test_law_linear_in_its_reaction_is_solved():
 
 def test_law_not_linear_in_its_reaction_gives_its_terms_only():
     system = ramp(lambda v, p, reaction: [-p.mu * abs(reaction.multipliers[0]) * np.sign(v[0]), 0])
-    with pytest.raises(NotApplicableError, match="not linear in its own reaction"):
+    with pytest.raises(
+        NotApplicableError,
+        match=r"must have a force C\(q, v, t, p\),.*but does not exist for a non-ideal law",
+    ):
         system.derive()
     form = system.derive(solve=False)
     mu, lam, x_dot = symbols("mu lambda_floor x_dot")
@@ -505,7 +508,9 @@ def test_names_of_arrays_rows_and_time():
 
 def test_unsolved_forms_say_so():
     form = pendulum({"rod": zw.position(rod)}).derive(solve=False)
-    with pytest.raises(NotApplicableError, match="acceleration: found terms that were not solved"):
+    with pytest.raises(
+        NotApplicableError, match="acceleration is not available, as the terms were not solved"
+    ):
         _ = form.acceleration
     with pytest.raises(UnknownNameError, match="quantity"):
         form.latex("W")
@@ -542,7 +547,10 @@ def test_systems_too_large_are_refused_with_the_way_out():
 def test_opaque_functions_have_no_closed_form():
     table = zw.opaque(lambda x: float(np.interp(x, [0, 1], [0, 1])), name="table")
     system = zw.System(coordinates=["x"], mass=lambda: [[1.0]], force=lambda q: [table(q[0])])
-    with pytest.raises(InputError, match="'table': found no expression"):
+    with pytest.raises(
+        InputError,
+        match=r"'table' must be traceable for a closed.*but is called numerically and has no",
+    ):
         system.derive()
 
 
@@ -561,5 +569,8 @@ def test_a_closed_form_that_disagrees_is_not_handed_out(monkeypatch):
 
     right = motion.product
     monkeypatch.setattr(motion, "product", wrong)
-    with pytest.raises(NotApplicableError, match="relative difference"):
+    with pytest.raises(
+        NotApplicableError,
+        match=r"must agree with the numerical.*but differs by 1\.0e\+00, relative, at a",
+    ):
         pendulum({"rod": zw.position(rod)}).derive()

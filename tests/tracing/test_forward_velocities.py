@@ -45,7 +45,10 @@ def test_with_more_coordinates_than_velocities_rates_must_be_possible():
         mass=np.eye(1),
     )
     assert body.velocity_from_rate([0.6, 0.8], [-1.6, 1.2]) == pytest.approx([2.0])
-    with pytest.raises(zw.InputError, match="rates that no velocities give"):
+    with pytest.raises(
+        zw.InputError,
+        match=r"must satisfy q̇ = N v \+ n₀ for.*but no velocities give it; the nearest",
+    ):
         body.velocity_from_rate([0.6, 0.8], [1.0, 1.0])
     with pytest.raises(zw.InputError, match="position_rate"):
         body.velocity_from_rate([0.6, 0.8], [1.0])
@@ -192,9 +195,14 @@ def test_forward_and_back_are_the_same_where_both_have_a_closed_form():
 @pytest.mark.inventory("BL-58")
 def test_definitions_of_too_low_rank_or_the_wrong_number_are_refused():
     system, q, v = appell_hamel(), [0.3, -0.2, 0.5], [0.6, 0.8, 1.25]
-    with pytest.raises(zw.InputError, match=r"rank \[φ_v; γ_v\] = 2 at this state; expected 3"):
+    with pytest.raises(
+        zw.InputError,
+        match=r"of u must have rank \[φ_v; γ_v\] = 3.*but it is 2 at this state\. u must",
+    ):
         system.forward_velocities(lambda v: [v[0] ** 2 + v[1] ** 2 - 0.64 * v[2] ** 2, v[1]], q, v)
-    with pytest.raises(zw.InputError, match="found 1 values; expected 2: 3 velocities less 1"):
+    with pytest.raises(
+        zw.InputError, match=r"definition of u must have 2 values: 3 velocities.*but has 1"
+    ):
         system.forward_velocities(lambda v: [v[0]], q, v)
-    with pytest.raises(zw.InputError, match="many states"):
+    with pytest.raises(zw.InputError, match="q, v, t must be one state, not several states"):
         system.forward_velocities(chosen, [q, q], [v, v])

@@ -124,15 +124,22 @@ def test_constraints_programs_and_reduction_work_as_for_any_system():
 
 
 def test_what_is_no_acceleration_energy_is_refused():
-    with pytest.raises(zw.InputError, match="not quadratic in a"):
+    with pytest.raises(
+        zw.InputError, match=r"acceleration energy S must be quadratic in a: ½ aᵀ M a.*but is not"
+    ):
         zw.System.from_acceleration_energy(["x"], S=lambda a: a[0] ** 4)
     with pytest.raises(zw.InputError, match="depends on v"):
         zw.System.from_acceleration_energy(["x"], S=lambda v, a: v[0] * a[0] ** 2)
-    with pytest.raises(zw.InputError, match="expected one number"):
+    with pytest.raises(
+        zw.InputError, match="acceleration energy S must be one number, but has 2 values"
+    ):
         zw.System.from_acceleration_energy(["x", "y"], S=lambda a: a)
 
 
 def test_no_model_file_can_hold_an_acceleration_energy(tmp_path):
     bead = zw.System.from_acceleration_energy(["x"], S=lambda a: a[0] ** 2)
-    with pytest.raises(zw.InputError, match="acceleration energy: found a Python function"):
+    with pytest.raises(
+        zw.InputError,
+        match=r"acceleration energy must be an expression to be.*but is a Python function",
+    ):
         zw.write_model(bead, tmp_path / "bead.toml")

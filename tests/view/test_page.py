@@ -206,7 +206,10 @@ def test_sliders_are_chosen_where_nobody_says_which():
 
 
 def test_parameters_of_a_run_that_is_over_stay(page):
-    with pytest.raises(zw.ZwangError, match="a live one"):
+    with pytest.raises(
+        zw.ZwangError,
+        match=r"set_parameters must be called on a live page.*but this page shows a finished run",
+    ):
         page.set_parameters({"rod.mass": 2.0})
 
 

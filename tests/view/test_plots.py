@@ -79,10 +79,10 @@ def test_a_video_has_the_frames_of_the_run_and_moves(run, tmp_path, name, codec)
 
 def test_other_endings_are_refused(run, tmp_path):
     with pytest.raises(
-        zw.InputError, match=r"'run\.avi'; expected a name ending in \.mp4 or \.gif"
+        zw.InputError, match=r"video must be a name ending in \.mp4 or \.gif, not 'run\.avi'"
     ):
         run.animate(tmp_path / "run.avi")
-    with pytest.raises(zw.InputError, match="speed: found 0"):
+    with pytest.raises(zw.InputError, match="speed must be a positive number, not 0"):
         run.animate(tmp_path / "run.mp4", speed=0)
 
 

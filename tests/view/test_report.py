@@ -110,7 +110,7 @@ def test_reactions_that_cannot_be_computed_are_a_note_and_no_failure(monkeypatch
 
     run = pendulum_run(0.1)
     monkeypatch.setattr(Run, "reaction", refuse)
-    assert "reactions are not drawn: reactions: found none" in report_html(run, frames=2)
+    assert "reactions are not drawn: reactions must be some, not none" in report_html(run, frames=2)
 
 
 @pytest.mark.parametrize(

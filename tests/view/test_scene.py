@@ -115,7 +115,7 @@ def test_a_planar_mechanism_is_seen_along_its_normal():
 @pytest.mark.parametrize(
     ("choices", "message"),
     [
-        ({"frames": 0}, "frames: found 0"),
+        ({"frames": 0}, "frames must be a positive whole number, not 0"),
         ({"end": 9.0}, "times to draw"),
         ({"traces": ["rood"]}, "Did you mean 'rod'"),
         ({"traces": {"rod": (1, 2)}}, "three numbers"),
@@ -129,7 +129,10 @@ def test_wrong_choices_are_told(run, choices, message):
 def test_systems_of_functions_have_no_bodies_to_draw():
     system = zw.library.spherical_pendulum()
     run = system.simulate(system.assemble(hold={"x": 0.3}), until=0.1)
-    with pytest.raises(zw.InputError, match="expected a mechanism"):
+    with pytest.raises(
+        zw.InputError,
+        match=r"run must be of a mechanism of bodies.*but is of a system of functions",
+    ):
         scene_of(run)
 
 

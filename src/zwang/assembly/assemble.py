@@ -34,7 +34,7 @@ class AssemblyRequest:
     Attributes
     ----------
     coordinates, velocities : what is held, preferred and free.
-    started : whether the user said where to search.
+    started : whether the user gave a point to search from.
     """
 
     coordinates: Wish

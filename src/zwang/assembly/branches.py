@@ -24,7 +24,7 @@ def spread(turn: int, count: int) -> FloatArray:
 
 
 class Periods:
-    """Which entries of x are angles: a full turn of one changes none of the conditions.
+    """Which entries of x are angles: adding 2π to one changes none of the conditions.
 
     Parameters
     ----------
@@ -43,12 +43,12 @@ class Periods:
             )
 
     def nearest_turn(self, x: FloatArray, target: FloatArray) -> FloatArray | None:
-        """X with its angles turned to within half a turn of the target; None if they are."""
+        """X with its angles shifted to within π of the target; None if they are."""
         turns = np.where(self.angle, np.round((x - target) / (2.0 * np.pi)), 0.0)
         return x - 2.0 * np.pi * turns if turns.any() else None
 
     def apart(self, x: FloatArray, y: FloatArray) -> float:
-        """Largest difference of two points, full turns of angles not counted."""
+        """Largest difference of two points, angles modulo 2π."""
         gap = x - y
         gap = np.where(self.angle, np.mod(gap + np.pi, 2.0 * np.pi) - np.pi, gap)
         return float(np.max(np.abs(gap), initial=0.0))

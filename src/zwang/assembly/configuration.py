@@ -1,4 +1,4 @@
-"""The search for a configuration: one set of wishes, many starts."""
+"""The search for a configuration that satisfies the constraints: one request, many starts."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ __all__ = ["ConfigurationSearch"]
 #: Other places to start from before the constraints are called impossible to meet …
 ATTEMPTS = 24
 
-#: … and before a configuration that misses its preferred values is called the nearest.
+#: … and before a configuration off its preferred values is called the nearest.
 COMPARISONS = 6
 
 
 class ConfigurationSearch:
-    """Conditions, wishes and measures of one search."""
+    """Conditions, request and measures of one search."""
 
     def __init__(
         self, model: StartConditions, wish: Wish, t: float, p: FloatArray, *, started: bool
@@ -64,7 +64,7 @@ class ConfigurationSearch:
     def from_start(self, start: FloatArray, *, settle: bool = False) -> ConditionPoint | None:
         """The nearest configuration of the neighbourhood, or None.
 
-        What is free may be anywhere, unless the user said where to start, or it is to settle.
+        What is free may be anywhere, unless the user gave a start, or it is to settle.
         """
         anchored = self.started or settle
         arguments = (self.target, self.preferred, self.first, self.second)
@@ -98,7 +98,7 @@ class ConfigurationSearch:
     def best(self) -> ConditionPoint | None:
         """The nearest configuration found, or None.
 
-        Where the wishes are met, or the user said where to search, the first one is taken.
+        Where the requests are met, or the user gave a point to search from, the first is taken.
         """
         best = self.from_start(self.target)
         met = 1e-12 * (1.0 + float(np.max(np.abs(self.target), initial=0.0)))
@@ -142,7 +142,7 @@ class ConfigurationSearch:
     def after_all(self) -> ConditionPoint | None:
         """A configuration found by descending from where searches ended, or None.
 
-        The points reached are kept in order of what they miss.
+        The points reached are kept in order of their residual.
         """
         starts = [point.x for point in self.failed] or [self.target]
         ends = [least_squares(self.conditions, x) for x in starts[:ATTEMPTS]]
@@ -171,9 +171,10 @@ class ConfigurationSearch:
 
 
 def _in_scale(conditions: PointConditions, wish: Wish) -> Wish:
-    """The wish with the starts of free coordinates enlarged or reduced to the size of the system.
+    """The request with the starts of free coordinates enlarged or reduced to the size of the
+    system.
 
-    Lengths may be millimetres or kilometres. By how much constraints are missed (value over slope),
+    Lengths may be millimetres or kilometres. The residual of constraints (value over slope),
     compared with the size of the start, is large for starts that are too small and settles for
     large ones; the scale of the system is where it has just settled. Angles stay as they are.
     """

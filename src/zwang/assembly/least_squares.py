@@ -1,4 +1,4 @@
-"""Where conditions that cannot hold are missed least."""
+"""Least squares: the point where conditions that cannot all hold have the least residual."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def least_squares(
 
 
 def _without_slope(conditions: PointConditions, here: ConditionPoint) -> ConditionPoint:
-    """A last Newton step or two where the sum of squares no longer tells points apart."""
+    """A last Newton step or two where the sum of squares no longer distinguishes points."""
     for _ in range(3):
         gradient = here.jacobian.T @ here.value
         H = here.jacobian.T @ here.jacobian + conditions.curvature(here.x, here.value)

@@ -1,4 +1,4 @@
-"""Putting a mechanism together: joints and wishes as conditions, and what is said if they clash."""
+"""Assembly of a mechanism: joints and requested values as conditions, and the error on conflict."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def moved_by_name(
 
 
 def mapping(what: str, given: Any) -> Mapping[str, Any]:
-    """What is wished for, which comes by name."""
+    """Requested values, which are given by name."""
     if not isinstance(given, Mapping):
         raise InputError(
             what, expected="a dictionary of names and requested values", found=shown(given)
@@ -103,7 +103,7 @@ def mapping(what: str, given: Any) -> Mapping[str, Any]:
 
 
 class AssemblyTable:
-    """Where a mechanism is put together: at a time, with all its parameters."""
+    """The data for assembling a mechanism at a time, with all its parameters."""
 
     massless = MASSLESS
 
@@ -173,7 +173,7 @@ class AssemblyTable:
         return 1 if kind is SCALAR else kind.nv
 
     def conditions(self, wishes: Mapping[str, Any]) -> NewtonConditions:
-        """Constraints and wishes as conditions on q."""
+        """Constraints and requested values as conditions on q."""
         held = [self._held(name, value) for name, value in wishes.items()]
 
         def values(q: FloatArray) -> tuple[FloatArray, Any]:
@@ -281,7 +281,7 @@ class AssemblyTable:
     def velocities(
         self, wishes: Mapping[str, Mapping[str, float]], q: FloatArray, v: FloatArray
     ) -> FloatArray:
-        """Velocities that an impulse of constraints and wishes makes of those given."""
+        """Velocities after an impulse of constraints and requested values on those given."""
         for key in mapping("velocity", wishes):
             if key not in ("hold", "prefer"):
                 raise UnknownNameError("velocity", key, ["hold", "prefer"])
@@ -332,7 +332,7 @@ class AssemblyTable:
         return [M[own, own] for own in places]
 
     def missed(self, q: FloatArray, v: FloatArray) -> dict[str, float]:
-        """Joint or constraint → by how much velocities miss it, largest first."""
+        """Joint or constraint → the residual of velocities, largest first."""
         psi, _ = self.rate_rows(q, v)
         limit = CLASH * max(1.0, float(np.abs(v).max(initial=0.0)))
         found: dict[str, float] = {}

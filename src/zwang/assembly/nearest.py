@@ -38,7 +38,7 @@ LEAST_SLOPE = 1e-3
 #: A Newton step below this fraction of the size of x is in the range of quadratic convergence.
 NEAR = 1e-4
 
-#: Weight of what is free beside what is preferred, times the distance that is missed. Its effect is
+#: Weight of what is free beside what is preferred, times the remaining distance. Its effect is
 #: removed by extrapolation up to the third power, 1e-15; rounding enters free values divided by it,
 #: 1e-11.
 EPSILON = 1e-5
@@ -176,7 +176,7 @@ def minimise(
         if length <= 1e-15 or (convex and length < 1e-9 and length >= 0.3 * previous):
             break
         if convex and length < NEAR and length < 0.5 * previous:
-            # Distances no longer tell points apart; steps that shrink do.
+            # Distances no longer distinguish points; steps that shrink do.
             trial, ok = restore(conditions, here.x + step, metric)
             if not ok:
                 break
@@ -287,7 +287,7 @@ def nearest(
     if met is not None:
         return met, True
     point = minimise(conditions, point, target, Metric.of(first + EPSILON * unit * second))
-    # Free entries are held in place by the curvature of the conditions times what is missed, so the
+    # Free entries are held in place by the curvature of the conditions times the residual, so the
     # factor must be small compared with that.
     step = point.x - target
     missed = float(np.sqrt(step @ first @ step / np.trace(first)))

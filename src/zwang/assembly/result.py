@@ -1,4 +1,4 @@
-"""What assembling returns, and what it says when it cannot."""
+"""The result of an assembly, and its error with the group of constraints that contradict."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Putting a large mechanism together, and what is said if it cannot be closed.
+"""Assembly of a large mechanism with sparse matrices, and the error if it cannot be closed.
 
-Without wishes, by the corrections of its block program; with held or preferred values like other
+Without requests, by the corrections of its block program; with held or preferred values like other
 mechanisms, by conditions whose slopes are sparse.
 """
 
@@ -30,7 +30,7 @@ __all__ = ["LargeTable", "assembled_by_blocks"]
 #: Corrections at most; the residual at which they end, and the one with which they may.
 CORRECTIONS = 60
 CLOSED, ALMOST_CLOSED = 1e-13, 1e-10
-#: Constraints whose rates are missed by less than this share of the largest miss are not to blame.
+#: Constraints with a rate residual below this share of the largest are not part of the conflict.
 TAKES_PART = 1e-3
 
 
@@ -116,7 +116,7 @@ class LargeTable(AssemblyTable):
 
 
 def _gap(parts: Parts, nearest: Assembly, left: Residuals) -> AssemblyError:
-    """What is said of joints that cannot be closed, or of rates that contradict each other."""
+    """The error for joints that cannot be closed, or rates that contradict each other."""
     gaps = _gaps(parts, left.position_names, left.position)
     size = max(1.0, float(np.abs(nearest.q).max()))
     if max(gaps.values(), default=0.0) <= ALMOST_CLOSED * size:
@@ -148,7 +148,7 @@ def _gap(parts: Parts, nearest: Assembly, left: Residuals) -> AssemblyError:
 
 
 def _gaps(parts: Parts, names: Iterable[str], values: FloatArray) -> dict[str, float]:
-    """Joint or constraint → the length of what its rows are missed by."""
+    """Joint or constraint → the norm of the residual of its rows."""
     gaps: dict[str, float] = {}
     for name, value in zip(names, values, strict=True):
         owner = parts.owner(name.split("[")[0])

@@ -58,7 +58,7 @@ def consistent_velocity(
 def in_order_of_importance(
     levels: Sequence[tuple[FloatArray, FloatArray]], x: FloatArray, scale: FloatArray
 ) -> FloatArray:
-    """Least squares B x = c level by level, each in the freedom the former ones leave.
+    """Least squares B x = c level by level, each in the subspace that the former ones leave.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ def run(
 
 @app.command()
 def check(model: ModelFile, *, as_json: AsJson = False) -> None:
-    """Read a model, assemble its start, and say what it consists of."""
+    """Read a model, assemble its initial state, and list what it consists of."""
     from zwang.cli.inspect import check as look
 
     out = Printer(as_json=as_json)
@@ -92,7 +92,7 @@ def check(model: ModelFile, *, as_json: AsJson = False) -> None:
 
 @app.command()
 def explain(model: ModelFile, *, as_json: AsJson = False) -> None:
-    """Freedoms, redundant and contradictory constraints, and which reactions are determinate."""
+    """Degrees of freedom, redundant and contradictory constraints, and determinacy of reactions."""
     from zwang.cli.inspect import explain as look
 
     out = Printer(as_json=as_json)
@@ -134,7 +134,7 @@ def report(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write one HTML file with the motion to play and the account of a run."""
+    """Write one HTML file with the animated motion and the summary of a run."""
     from zwang.cli.report import report as write
 
     out = Printer(as_json=as_json)

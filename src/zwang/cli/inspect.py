@@ -21,7 +21,7 @@ def check(out: Printer, path: Path) -> None:
     state = model.start()
     with model.telling("start"):
         explanation = system.explain(state)
-        system.solve(state)  # tells what leaves the motion open, or contradicts itself
+        system.solve(state)  # raises if the motion is undetermined or constraints contradict
     residuals = system.residuals(state)
     values = [np.abs(x).max(initial=0.0) for x in (residuals.position, residuals.velocity)]
     facts = {
@@ -42,7 +42,7 @@ def check(out: Printer, path: Path) -> None:
     out.result(facts)
     rows = {k.replace("_", " "): _shown(v) for k, v in facts.items() if k != "model"}
     out.table(model.name, rows)
-    out.say(f"{path} is sound.")
+    out.say(f"{path} has no errors.")
 
 
 def _shown(value: object) -> str:
@@ -50,7 +50,7 @@ def _shown(value: object) -> str:
 
 
 def explain(out: Printer, path: Path) -> None:
-    """Freedoms, dependent constraints and determinacy at the start."""
+    """Degrees of freedom, redundancy and determinacy of reactions at the initial state."""
     model = read_model(path)
     state = model.start()
     with model.telling("start"):
@@ -89,7 +89,7 @@ def verify(out: Printer, folder: Path, model: Path | None) -> None:
             advice="'zwang run MODEL.toml' makes one.",
         )
     found = verify_run(folder, read_model(folder if model is None else model).system)
-    out.result({"run": str(folder), "honest": bool(found), "report": str(found).splitlines()})
+    out.result({"run": str(folder), "verified": bool(found), "report": str(found).splitlines()})
     out.say(str(found))
     if not found:
         raise typer.Exit(FAILURE)

@@ -28,7 +28,7 @@ class Printer:
         self.as_json, self.part = as_json, part
 
     def result(self, data: Mapping[str, Any]) -> None:
-        """The JSON object, where one is wanted."""
+        """The JSON object, where one is requested."""
         if self.as_json and not self.part:
             import json
 
@@ -84,7 +84,7 @@ def guarded(out: Printer) -> Iterator[None]:
         typer.echo("Stopped before there was a result.", err=True)
         raise typer.Exit(STOPPED) from None
     except BrokenPipeError:
-        # Whoever read the output has gone; what is still in the buffer has no reader either.
+        # The reader of the output has closed it; what is still in the buffer has no reader either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(FAILURE) from None
     except OSError as error:

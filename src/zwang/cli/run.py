@@ -92,7 +92,7 @@ def _folder(path: Path, output: Path | None, *, resume: bool) -> Path:
 
 
 class _ProgressLine:
-    """Shows the progress, and keeps the last record for the account of time."""
+    """Shows the progress, and keeps the last record for the summary of times."""
 
     show: Report | None = None
     last: Progress | None = None

@@ -30,7 +30,7 @@ def view(
     follow: str | None,
     browser: bool,
 ) -> None:
-    """Serve a page until Ctrl-C, and say where it is."""
+    """Serve a page until Ctrl-C, and print its address."""
     limits = dict(_limits(text) for text in sliders)
     chosen = limits or live
     models = [read_model(source if model is None else model) for source in sources]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["REFUSED", "number", "to_sympy"]
 
-#: Operations without a closed form that anybody would want to read.
+#: Operations without a readable closed form.
 REFUSED = ("remainder", "erfinv")
 
 #: Numbers with no more digits than this are taken to be typed, not computed.

@@ -84,7 +84,7 @@ class Derivation:
     def motion(
         self, samples: SampledValues, limit: int
     ) -> tuple[dict[str, sp.MutableDenseMatrix], tuple[str, ...]]:
-        """Acceleration, constraint force and multipliers, and what must be said about them."""
+        """Acceleration, constraint force and multipliers, and notes about them."""
         import sympy as sp
 
         if not self._linear:

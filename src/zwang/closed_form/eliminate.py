@@ -36,7 +36,7 @@ def inverse(
     ----------
     K : square, elements of the algebra's field.
     samples : the same at some states as numbers, shape (k, n, n), regular.
-    columns : which columns of the inverse are wanted.
+    columns : which columns of the inverse are requested.
     limit : number of terms an entry may grow to.
 
     Raises

@@ -70,7 +70,7 @@ class AlgebraMotion:
 def independent_rows(A: FloatArray) -> list[int]:
     """Numbers of rows that are independent at all samples, A of shape (k, m, n).
 
-    First rows come first: a row is left out where it follows from those before it.
+    First rows come first: a row is omitted where it follows from those before it.
     """
     chosen: list[int] = []
     bases: list[list[FloatArray]] = [[] for _ in A]

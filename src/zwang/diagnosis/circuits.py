@@ -220,13 +220,13 @@ def _all_circuits(part: ConnectedPart, A: FloatArray, limit: int) -> list[Circui
     if part.choices > LISTING_LIMIT:
         return None
     chunks = [np.unique(c != 0.0, axis=0) for c in part.search()]
-    if not chunks:  # rows too much alike to choose as many as a circuit leaves out
+    if not chunks:  # rows too much alike to choose as many as a circuit omits
         return None
     supports = np.unique(np.concatenate(chunks), axis=0)
     if len(supports) > 20 * limit:
         return None
     # Rounding may leave rows too many where the chosen rows were nearly dependent; taken from the
-    # rows themselves, coefficients tell.
+    # rows themselves, coefficients decide.
     exact = {c.rows: c for s in supports if (c := circuit_on(A, part.rows[s])) is not None}
     # At least k circuits span the part; fewer mean that rounding hid some.
     return list(exact.values()) if part.basis.shape[1] <= len(exact) <= limit else None

@@ -102,7 +102,8 @@ def conflict_of(
         rows, c = list(circuit.rows), circuit.coefficients
         if abs(c @ b[rows]) > tolerance * (np.abs(c) @ size[rows]):
             return Conflict(circuit, float(c @ b[rows]), find is _smallest_support)
-    # Rows too much alike to be told apart: the dependency of the whole part with the largest gap.
+    # Rows too much alike to be distinguished: the dependency of the whole part with the largest
+    # gap.
     whole = part.basis @ (part.basis.T @ b[part.rows])
     circuit = Circuit(tuple(int(i) for i in part.rows), whole / np.linalg.norm(whole))
     return Conflict(circuit, float(circuit.coefficients @ b[part.rows]), smallest=False)

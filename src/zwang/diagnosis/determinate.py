@@ -79,7 +79,8 @@ def dependencies(S: Any) -> FloatArray:
     left = repeated(random.standard_normal((m, FIRST_BLOCK)))
     block = FIRST_BLOCK + int(1.2 * np.sum(left**2) / FIRST_BLOCK)
     while True:
-        # Once to leave N(Aᵀ) alone, and once more to tell its vectors, of length 1, from rounding.
+        # Once to leave N(Aᵀ) alone, and once more to distinguish its vectors, of length 1, from
+        # rounding.
         near = np.linalg.qr(repeated(random.standard_normal((m, min(block, m))))).Q
         left, values, _ = np.linalg.svd(repeated(near), full_matrices=False)
         found = left[:, values > SURVIVES]

@@ -56,7 +56,7 @@ def explain(
     coordinates: Sequence[str] | None = None,
     tolerances: Tolerances = DEFAULT_TOLERANCES,
 ) -> Explanation:
-    """The diagnosis of a system: ranks, dependent rows, contradictions, freedoms.
+    """The diagnosis of a system: ranks, dependent rows, contradictions, degrees of freedom.
 
     Parameters
     ----------
@@ -81,12 +81,12 @@ def explain(
     >>> print(explain(np.eye(3), A, [0, 1, 0], names=names, coordinates=["x", "y", "z"]))
     3 coordinates, 3 constraint rows of rank 2: 1 degree of freedom.
     M is positive definite.
-    1 row says nothing new. Dependent are (all minimal groups):
+    1 row is redundant. Dependent are (all minimal groups):
       2·rod − copy = 0
     The constraints contradict each other:
       2·rod − copy is zero on the left but −1 on the right
     Drop any one of rod or copy, or correct its right side.
-    Multipliers are not unique; zwang.passport tells which forces are.
+    Multipliers are not unique; zwang.passport reports which forces are.
     The constraints allow 1 motion:
       x and y move together, y = −x
     """
@@ -240,7 +240,7 @@ def inconsistent_error(scaled_one: ScaledTerms) -> InconsistentConstraintsError:
     """The error for constraints that contradict each other: an irreducible group and its gap."""
     terms = scaled_one.terms
     found = conflicts(scaled_one, at_least_one=True)
-    if not found:  # the disagreement is below what a group of rows can be blamed for
+    if not found:  # the disagreement is too small to name a group of rows
         return InconsistentConstraintsError(
             "constraints", but="contradict each other: A A⁺ b differs from b"
         )

@@ -12,7 +12,7 @@ from zwang.terms import FloatArray
 
 __all__ = ["Contradiction", "DependentGroup", "Explanation"]
 
-#: Dependent groups and freedoms written out in the report; all of them are in the data.
+#: Dependent groups and degrees of freedom written out in the report; all of them are in the data.
 LISTED_IN_REPORT = 12
 
 
@@ -45,7 +45,7 @@ class Contradiction(DependentGroup):
     Attributes
     ----------
     gap : what the right sides add up to.
-    drop : a set of rows of A; without them this and all connected contradictions are gone.
+    drop : a set of rows of A; dropping them resolves this and all connected contradictions.
     drop_any : rows of the group any one of which alone would do; empty if no single one does.
     smallest : whether no smaller contradiction exists among the rows connected with it.
     """
@@ -89,7 +89,7 @@ class Explanation:
         Udwadia & Mogharabin (2022), Remark 6, and Lemma 1 of Udwadia & Schutte (2010).
     exists : whether an acceleration exists. It does when constraints are consistent and no force
         acts along an undetermined direction; None when b or a needed Q was not given.
-    notes : what was altered on the way in.
+    notes : what was altered in the given terms.
     """
 
     coordinates: tuple[str, ...]
@@ -122,7 +122,7 @@ class Explanation:
 
     @property
     def redundancy(self) -> int:
-        """m − rank A: how many rows say nothing new."""
+        """m − rank A: how many rows are redundant."""
         return self.constraint_count - self.ranks["A"]
 
     @property
@@ -153,7 +153,7 @@ class Explanation:
         return self.semidefinite and self.unique and self.consistent is not False
 
     def freedom(self, index: int) -> str:
-        """One of the freedoms in words."""
+        """One of the degrees of freedom in words."""
         return motion(self.freedoms[:, index], self.coordinates)
 
     def to_dict(self) -> dict[str, Any]:
@@ -237,7 +237,7 @@ class Explanation:
             elif self.consistent is not False:
                 lines.append("None exists, as a force acts that way.")
         if self.redundancy:
-            lines.append("Multipliers are not unique; zwang.passport tells which forces are.")
+            lines.append("Multipliers are not unique; zwang.passport reports which forces are.")
         elif self.constraint_count:
             lines.append("The multipliers are unique.")
         return [line for line in lines if line]

@@ -122,7 +122,7 @@ def relative_miss(scaled_one: ScaledTerms, acceleration: FloatArray) -> float:
 
 
 def settled(scaled_one: ScaledTerms, *, force_known: bool = True) -> ScaledTerms:
-    """The system with rows independent that only nearly depend on each other, if b tells so."""
+    """The system with rows independent that only nearly depend on each other, if b requires it."""
     if scaled_one.highest_ranks == scaled_one.constraint_ranks:
         return scaled_one
     if disagree(scaled_one, motion_to_judge_by(scaled_one, force_known=force_known)):
@@ -186,7 +186,7 @@ def accuracy_notes(system: ScaledTerms) -> list[str]:
         share = float(np.max(np.where(near, weakest / s[..., 0], 0.0)))
         notes.append(
             f"rows that depend on each other but for {share:.0e} are taken as dependent; "
-            "Tolerances(rank=…) tells them apart"
+            "Tolerances(rank=…) distinguishes them"
         )
     if (system.hidden_ranks > 0).any():
         notes.append(

@@ -66,7 +66,8 @@ def _on_binding_rows(
 ) -> tuple[FloatArray, FloatArray, float]:
     """Solve signs·(start + W c) = height on the binding rows: least c, null basis, height.
 
-    The programme told which rows; this gives their values to rounding instead of its tolerance.
+    The linear program decides which rows; this gives their values to rounding instead of its
+    tolerance.
     """
     rows = signs != 0.0
     equations = np.column_stack([signs[rows, None] * W[rows], -np.ones(int(rows.sum()))])

@@ -198,7 +198,7 @@ def passport(
 
     Examples
     --------
-    A beam of mass 4 on three supports: nothing says how they share its weight.
+    A beam of mass 4 on three supports: nothing determines how they share its weight.
 
     >>> from zwang.diagnosis.passport import passport
     >>> p = passport([[4, 0], [0, 1]], [-40, 0], [[1, -1], [1, 0], [1, 1]], [0, 0, 0])
@@ -241,7 +241,7 @@ def with_untold(plain: Passport, told: Passport, notes: Iterable[str]) -> Passpo
 
     Parameters
     ----------
-    told : of the same system with rows beside that carry forces which nothing tells.
+    told : of the same system with additional rows that transmit undetermined forces.
     """
     groups = {
         name: replace(
@@ -289,7 +289,7 @@ def _determinate_directions(
 ) -> FloatArray:
     """Directions d in the range of A_gᵀ with dᵀ(A_gᵀ Z_g) = 0, in the given coordinates.
 
-    Forces are D⁻¹ times scaled ones; both subspaces are carried over before they are compared.
+    Forces are D⁻¹ times scaled ones; both subspaces are transformed before they are compared.
     """
     scale = solved.scaled.velocity_scale
     if own == 0:

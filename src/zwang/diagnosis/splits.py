@@ -147,7 +147,7 @@ def splits_terms(
     tolerances: Tolerances = DEFAULT_TOLERANCES,
 ) -> Splits:
     """`splits` for terms that are already checked."""
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # told below, in words
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # reported below, in words
         found = _splits(terms, weights, compliance, tolerances)
     if not all(np.isfinite(split.multipliers).all() for split in found.choices):
         raise out_of_range(terms)

@@ -7,7 +7,7 @@ With ẋ = N v + n₀ (Blajer 1992, (2.1)), a constraint is differentiated as of
     A v̇ = b           as it is
 
 (Blajer (2.5), (2.6); Udwadia & Kalaba (2), (3)). These functions take the derivatives as numbers.
-`integrable` tells true generalized velocities from quasi-velocities.
+`integrable` distinguishes true generalized velocities from quasi-velocities.
 """
 
 from __future__ import annotations

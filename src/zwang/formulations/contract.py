@@ -6,7 +6,7 @@ A formulation turns terms into motion. To add one, subclass `Formulation` and ke
     computes when none is given); the batch shares one rank of A.
 2.  `name` is the word users write in ``zwang.solve(…, formulation=name)``.
 3.  `obstacle(facts)` returns None when the formulation applies to a system with these facts, else
-    a sentence that says why not. It decides from ranks alone, before any work is done.
+    a sentence with the reason. It decides from ranks alone, before any work is done.
 4.  `respond(force, rhs)` returns (acceleration, multipliers) of the same M and A under the total
     force Q + C and the right side b. It is linear in (force, rhs): iterative refinement and the
     error estimate rely on it. The multipliers may be any λ with M v̇ = force + Aᵀ λ.

@@ -159,7 +159,7 @@ class UdwadiaMogharabin(Formulation):
         """All accelerations where they are not unique: M̃⁺[…] + (I − M̃⁺M̃) γ (17).
 
         A solution exists when wᵀ(Q + C) = 0 for every w with M w = 0 and A w = 0 (and b is
-        consistent); otherwise an error says so. `zwang.solve(…, family=True)` scales first.
+        consistent); otherwise it is an error. `zwang.solve(…, family=True)` scales first.
         """
         stack, rhs = self.stacked_matrix, self.stacked_rhs
         inverse = pinv(stack, tolerance)

@@ -1,7 +1,7 @@
 """Rotation of a free rigid body in quaternions, in the forms of Udwadia & Schutte (2010).
 
 All forms have the coordinates q = (u0, u1, u2, u3), the quaternion (w, x, y, z) from body to world
-axes. The equations are those of `zwang.rotation`; here they are put together as systems.
+axes. The equations are those of `zwang.rotation`; here they are assembled into systems.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Coordinates are x_P, y_P, z_P of the lowest point P of the rim, the heading φ, the lean θ (0 is
 upright) and the spin ψ. The frame ξηζ at the centre leans and turns with the disk but does not
 spin: ξ is horizontal in the plane of the disk, η points from P to the centre. The equations are
-those of `zwang.library.disk_equations`; here they are put together as systems.
+those of `zwang.library.disk_equations`; here they are assembled into systems.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def rolling_disk(
         along ξ, η, ζ; (6.2)–(6.13).
         ``"inertial"``: the same with the conditions as first stated, ``roll_x``, ``roll_y`` and
         ``plane``, and λ the force of the ground along x, y, z; (6.1).
-        ``"coordinates"``: z_P left out, five coordinates and their rates; ``roll_x``,
+        ``"coordinates"``: without z_P, five coordinates and their rates; ``roll_x``,
         ``roll_y``, λ the horizontal force of the ground; (6.21)–(6.23).
         ``"velocities"``: three independent quasi-velocities (φ̇, θ̇, ψ̇), no constraint left;
         (6.25)–(6.28).

@@ -1,6 +1,6 @@
 """Kepler's first two laws as a picture: the ellipse, its focus, and areas swept in equal times.
 
-Udwadia & Kalaba (1996), Fig. 1. `swept_area` measures on the run what the second law says.
+Udwadia & Kalaba (1996), Fig. 1. `swept_area` measures Kepler's second law on the run.
 """
 
 from __future__ import annotations

@@ -349,7 +349,7 @@ class RowGeometry:
 
     @computed_once
     def dependencies(self) -> FloatArray:
-        """U2, shape (…, m, m−r): orthonormal basis of N(Aᵀ); its columns say which rows depend."""
+        """U2, shape (…, m, m−r): orthonormal basis of N(Aᵀ); its columns show which rows depend."""
         m = self.matrix.shape[-2]
         if self.U.shape[-1] == m:
             return self.U[..., self.rank :]
@@ -406,7 +406,7 @@ def numerical_rank(singular_values: FloatArray, tolerance: float) -> Any:
 
 @dataclass(frozen=True)
 class MassSpectrum:
-    """What the eigenvalues of a scaled mass matrix say, per system of the batch.
+    """What the eigenvalues of a scaled mass matrix show, per system of the batch.
 
     Attributes
     ----------
@@ -435,7 +435,7 @@ def own_spectrum(M: FloatArray) -> MassSpectrum:
     return mass_spectrum(M * d[..., None] * d[..., None, :])
 
 
-#: Size of M up to which Cholesky pivots tell its rank: 4¹² · 1e-11 is below 1e-3.
+#: Size of M up to which Cholesky pivots determine its rank: 4¹² · 1e-11 is below 1e-3.
 PIVOTS_SUFFICE = 13
 
 

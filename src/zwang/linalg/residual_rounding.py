@@ -47,7 +47,7 @@ class Shares(NamedTuple):
 
 
 def shares(terms: EquationTerms, tolerances: Tolerances) -> Shares:
-    """A few roundings of the numbers as given, or what the tolerances say if that is more."""
+    """A few roundings of the numbers as given, or the tolerances if they are more."""
     few = ROUNDINGS * math.sqrt(terms.coordinate_count)
     least = tolerances.consistency or (AT_A_STATE if terms.at_state else 0.0)
     precision = terms.precision

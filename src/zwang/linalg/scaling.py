@@ -151,7 +151,7 @@ class ScaledTerms:
         """How many rows of A are independent, but not beside such masses, per system.
 
         Velocities are scaled by masses; where these differ by very much, a light coordinate
-        swallows the rows it stands in. By rows and columns of A alone they are told apart.
+        swallows the rows it stands in. By rows and columns of A alone they are distinguished.
         """
         low, high = self.scale_range
         lowest = self.lowest_rank
@@ -178,7 +178,7 @@ class ScaledTerms:
     def mass_conditions(self) -> np.ndarray:
         """The condition number of M, or of M on N(A) where it is singular, per system.
 
-        One where Cholesky pivots have told that it is small.
+        One where Cholesky pivots have shown that it is small.
         """
         ones = np.ones(np.shape(self.constraint_ranks))
         if self.mass.estimated:

@@ -96,9 +96,9 @@ class Item:
         return self
 
     def located(self, error: ZwangError) -> ZwangError:
-        """An error that is no mistake in one key, told of the entries whose names it mentions.
+        """An error that is no mistake in one key, with the places of the entries that it mentions.
 
-        Held values come first, as they are the easiest to let go; then the last entry, which found
+        Held values come first, as they are the easiest to release; then the last entry, which found
         the others in its way.
         """
         names = getattr(error, "group", ()) or getattr(error, "names", ()) or ()
@@ -144,7 +144,7 @@ class Item:
         return self.error(repr(name), listed, advice)
 
     def blamed(self, error: InputError) -> ModelError:
-        """An error of the library told of this table, or of the key in it that it is about."""
+        """An error of the library with the place of this table, or of the key that it is about."""
         if isinstance(error, ModelError):
             return error
         item = self._culprit(error) if isinstance(self.value, dict) else self
@@ -153,7 +153,7 @@ class Item:
         )
 
     def _culprit(self, error: InputError) -> Item:
-        """The key of this table that an error is about, as far as its words tell."""
+        """The key of this table that an error is about, as far as its words show."""
         told = f"{error.found} {error.expected}"
         hints = [key for words, key in _HINTS.items() if words in f"{error.what} {told}"]
         hints += error.what.split()

@@ -288,7 +288,7 @@ class _Parser:
         if not low <= len(arguments) <= high:
             wanted = f"{low}" if low == high else f"{low} to {high}"
             raise ExpressionError(
-                f"{name} of {len(arguments)} arguments", f"{wanted}: {FUNCTIONS[name].usage}"
+                f"{name} of {len(arguments)}", f"{wanted} argument(s), {FUNCTIONS[name].usage}"
             )
         return FunctionCall(name, arguments)
 

@@ -47,7 +47,7 @@ Constants = Mapping[str, float]
 
 
 def expression_error(item: Item, error: ExpressionError, expected: str | None = None) -> ModelError:
-    """An error of an expression or a unit, told of its place."""
+    """An error of an expression or a unit, with its place."""
     if error.near is not None:
         name, known = error.near
         near = item.unknown(name, list(known), "a known name")
@@ -222,15 +222,15 @@ class Direction(FieldKind):
 
 
 class Orientation(FieldKind):
-    """A quaternion (w, x, y, z), a rotation matrix, or a turn by an angle about an axis."""
+    """A quaternion (w, x, y, z), a rotation matrix, or a rotation by an angle about an axis."""
 
     @property
     def turn(self) -> TableField:
-        """A turn about an axis."""
+        """A rotation about an axis."""
         return TableField(
             {
-                "axis": Field(Direction(), "of the turn, world axes", required=True),
-                "angle": Field(NumberField("rad"), "of the turn", required=True),
+                "axis": Field(Direction(), "of the rotation, world axes", required=True),
+                "angle": Field(NumberField("rad"), "of the rotation", required=True),
             }
         )
 
@@ -409,7 +409,7 @@ class OneOf(FieldKind):
     Attributes
     ----------
     first, other : the two kinds.
-    type : Python's type that tells the first; that of tables by default.
+    type : Python's type that distinguishes the first; that of tables by default.
     """
 
     first: FieldKind

@@ -39,7 +39,7 @@ class Scope:
     ----------
     plain : numbers and vectors.
     bodies : names of bodies.
-    coordinates : names of further coordinates of a mechanism.
+    coordinates : names of extra generalized coordinates of a mechanism.
     """
 
     plain: tuple[str, ...]
@@ -257,7 +257,7 @@ class UserForces:
         self.names, self.parts = names, parts
 
     def __call__(self, bodies: Any, t: Any, p: Any) -> list[Any]:
-        """For each body a pair (force, moment), or one number for a further coordinate."""
+        """A pair (force, moment) for each body, or one number for an extra generalized coordinate."""
         results: list[Any] = []
         for name in self.names:
             acting = self.parts.get(name, {})

@@ -185,7 +185,7 @@ _JOINT = TableField(
             "of the teeth of a gear or a rack, 20 deg if not given; false ties rates alone",
         ),
         "length": Field(_LENGTH, "of a link; as placed if not given"),
-        "pitch": Field(_LENGTH, "advance of a screw in a turn"),
+        "pitch": Field(_LENGTH, "advance of a screw per revolution"),
         "curve": Field(Formulas(), "of s, t and parameters: the curve in the first body's frame"),
         "start": Field(NumberField(), "s at the start, about"),
     }
@@ -236,11 +236,13 @@ FORCES: dict[str, TableField] = {
     "torsion_spring": TableField(
         {
             **_BETWEEN,
-            "axis": Field(Direction(), "it turns about"),
+            "axis": Field(Direction(), "of rotation"),
             "stiffness": Field(NumberField("N*m/rad"), "moment for a radian"),
             "damping": Field(NumberField("N*m*s/rad"), "moment for a radian in a second"),
             "angle": Field(_ANGLE, "at rest, from the placement"),
-            "moment": Field(Formulas(0), "further moment against the turn, of twist, rate, t"),
+            "moment": Field(
+                Formulas(0), "additional moment against the rotation, of twist, rate, t"
+            ),
         }
     ),
     "bushing": TableField(
@@ -271,7 +273,7 @@ FORCES: dict[str, TableField] = {
                         {
                             "force": Field(Formulas(), "on the body, world axes"),
                             "moment": Field(Formulas(), "about its centre of mass, world axes"),
-                            "effort": Field(Formulas(0), "on a further coordinate"),
+                            "effort": Field(Formulas(0), "on an extra generalized coordinate"),
                         }
                     )
                 ),
@@ -310,8 +312,10 @@ class _Force(FieldKind):
 
 _FRICTION = TableField(
     {
-        "coefficient": Field(NumberField("", least=0.0), "Coulomb's, of the force across the axis"),
-        "radius": Field(NumberField("m", least=0.0), "of the bearing, where the joint turns"),
+        "coefficient": Field(
+            NumberField("", least=0.0), "Coulomb's, of the force perpendicular to the axis"
+        ),
+        "radius": Field(NumberField("m", least=0.0), "of the bearing, where the joint rotates"),
         "viscous": Field(NumberField(None, least=0.0), "moment per rad/s, or force per m/s"),
         "velocity": Field(NumberField(None, least=0.0), "over which the sign is smoothed"),
     }
@@ -427,7 +431,7 @@ FILE = TableField(
         "define": Field(Map(Formulas(2)), "names for expressions, used in others"),
         "mechanism": Field(_MECHANISM, "a mechanism from bodies and joints"),
         "body": Field(Map(_BODY), "bodies"),
-        "coordinate": Field(Map(_COORDINATE), "further coordinates"),
+        "coordinate": Field(Map(_COORDINATE), "extra generalized coordinates"),
         "joint": Field(Map(_JOINT), "joints"),
         "constraint": Field(Map(_CONSTRAINT), "conditions of your own"),
         "drive": Field(Map(_DRIVE), "prescribed motions"),

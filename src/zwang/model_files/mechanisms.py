@@ -31,7 +31,7 @@ Files = Callable[[str], Path]
 
 @contextmanager
 def blaming(item: Item) -> Iterator[None]:
-    """Tell errors of the library of their place in the file."""
+    """Give errors of the library their place in the file."""
     try:
         yield
     except InputError as error:
@@ -60,7 +60,7 @@ def mechanism_of(
         with blaming(root[kind][name]):
             getattr(build, kind)(name, values[kind][name])
     try:
-        _ = m.parts  # all is there: whether it hangs together can be told
+        _ = m.parts  # all is there: whether it is connected can be checked
     except InputError as error:
         raise root.named_in(error).blamed(error) from None
     return m
@@ -372,7 +372,7 @@ def _of_these(
     parameters: tuple[str, ...],
     given: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Several bodies and further coordinates by name."""
+    """Several bodies and extra generalized coordinates by name."""
     result = _of_time(parameters, given)
     for name, pose in zip(names, given["bodies"], strict=True):
         result[name] = pose

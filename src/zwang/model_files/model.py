@@ -41,12 +41,12 @@ MESHES_IN_A_RUN = "meshes.json"
 
 @dataclass(frozen=True)
 class Start:
-    """Where a motion begins, as the file says.
+    """The initial state that the file specifies.
 
     Attributes
     ----------
-    wishes : arguments of `System.assemble`.
-    q, v : coordinates and velocities by name, in place of wishes.
+    request : arguments of `System.assemble`.
+    q, v : coordinates and velocities by name, in place of a request.
     t : time [s].
     """
 
@@ -58,11 +58,11 @@ class Start:
 
 @dataclass(frozen=True)
 class SimulationRequest:
-    """What to simulate, as the file says.
+    """What to simulate, as the file specifies.
 
     Attributes
     ----------
-    until : end [s], or None where the file does not say.
+    until : end [s], or None where the file does not give it.
     choices : further arguments of `System.simulate`.
     """
 
@@ -165,11 +165,11 @@ class Model:
         progress: bool | Report | None = None,
         certify: bool | float | None = None,
     ) -> Run:
-        """Integrate the motion as the file says; arguments replace what it says.
+        """Integrate the motion as the file specifies; arguments replace its values.
 
-        All are those of `zwang.System.simulate`; what is not given, or None, is as the file says,
-        and as there where it says nothing. A run that is stored or saved takes the file with it, so
-        that ``read_model(folder)`` gives the model again.
+        All are those of `zwang.System.simulate`; what is not given, or None, is as the file
+        specifies, and the default there otherwise. A run that is stored or saved takes the file
+        with it, so that ``read_model(folder)`` gives the model again.
 
         Parameters
         ----------
@@ -185,7 +185,7 @@ class Model:
         events : in place of all those of the file; an empty dictionary for none.
         inactive : constraints that do not act at the start.
         store, store_every : path of a new folder to write the run to, and seconds between commits.
-        progress, certify : what is told on the way, and whether accelerations are certified.
+        progress, certify : what is reported meanwhile, and whether accelerations are certified.
         """
         from zwang.simulation.simulation import simulate
 
@@ -264,7 +264,7 @@ class Model:
 
     @contextmanager
     def telling(self, table: str, given: Iterable[str] = ()) -> Iterator[None]:
-        """Tell errors of the library, while this is entered, of their place in the file.
+        """Give errors of the library, raised in this context, their place in the file.
 
         Parameters
         ----------
@@ -278,7 +278,7 @@ class Model:
                 raise
             raise _narrowed(self._root.under(table), error).blamed(error) from None
         except StoreError:
-            raise  # about a folder, and nothing that the file says
+            raise  # about a folder, and nothing in the file
         except ZwangError as error:
             raise self._root.located(error) from None
 

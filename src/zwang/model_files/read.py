@@ -28,7 +28,7 @@ def model_of(
     Parameters
     ----------
     file : its name for messages; paths in the text begin in its folder.
-    name : of the model, where the text does not say.
+    name : of the model, where the text does not give it.
     kept : path in the text → where that file is kept.
     """
     root = parse(text, file).root

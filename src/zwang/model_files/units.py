@@ -64,7 +64,7 @@ def _common() -> tuple[str, ...]:
 
 @cache
 def _factor(name: str, unit: str | None) -> float | str:
-    """By what to multiply to get SI; or what the unit is of, if that is not what is wanted."""
+    """By what to multiply to get SI; or what the unit is of, if that is another one."""
     import pint
 
     registry = _registry()

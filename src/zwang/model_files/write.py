@@ -130,7 +130,7 @@ class _FileWriter:
         return entries if look is None else entries | {"mesh": self._mesh(look)}
 
     def _mesh(self, look: MeshFile) -> Any:
-        """A path from the folder of the model file, with what there is to say beside it."""
+        """A path from the folder of the model file, with what belongs to it."""
         path = look.file
         if self.folder is not None and path.anchor == self.folder.resolve().anchor:
             path = Path(os.path.relpath(path, self.folder.resolve()))
@@ -311,7 +311,7 @@ class _FileWriter:
 
 
 def _require_described(m: Mechanism, told: set[str]) -> None:
-    """Refuse a mechanism with parts that no call of its description accounts for."""
+    """Refuse a mechanism with parts that no call of its description covers."""
     parts = m.parts
     names = [body.name for body in parts.bodies] + [*parts.joints]
     names += [force.name for force in parts.forces]

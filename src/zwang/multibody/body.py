@@ -54,7 +54,7 @@ class Placement:
 
 @dataclass(frozen=True)
 class Body:
-    """One body, or a further coordinate.
+    """One body, or an extra generalized coordinate.
 
     Attributes
     ----------

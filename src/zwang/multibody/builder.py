@@ -34,7 +34,7 @@ from zwang.tracing.definition import check_name, parameter_value
 
 __all__ = ["MechanismBuilder", "checked_numbers"]
 
-#: Arguments that say where a joint is.
+#: Arguments that locate a joint.
 WHERE = ("at", "axis", "axis_b", "reference")
 #: Kinds of joints with teeth, and those whose axis may be that of a wheel.
 TOOTHED = ("gear", "rack_and_pinion")
@@ -161,9 +161,9 @@ class MechanismBuilder:
         plane = self._kind.plane
         if orientation is not None or plane is None:
             raise InputError(
-                "orientation",
-                must="be given by orientation= in space and by angle= in a planar mechanism",
-                but="angle= was given " + ("in space" if plane is None else "beside orientation="),
+                "angle",
+                must="be given in a planar mechanism, in place of orientation=",
+                but="this one is in space" if plane is None else "both were given",
             )
         from zwang.rotation.quaternion import from_axis_angle
 
@@ -275,7 +275,7 @@ class MechanismBuilder:
         )
 
     def _require_within(self, what: str, given: FloatArray) -> None:
-        """Refuse a constant force across the plane, which nothing would show."""
+        """Refuse a constant force normal to the plane, which would have no effect."""
         plane = self._kind.plane
         if plane is not None and abs(given[plane[2]]) > IN_PLANE:
             raise InputError(
@@ -469,7 +469,7 @@ class MechanismBuilder:
     def _toothed_pair(
         self, what: str, a: Any, b: Any, at: Any, angle: Any, *, given: bool
     ) -> Toothed:
-        """What was said of teeth, checked."""
+        """The given data of teeth, checked."""
         if angle is not None:
             angle = number(f"pressure_angle of {what}", angle)
             if not 0.0 <= angle < 0.5 * np.pi:
@@ -511,7 +511,7 @@ class MechanismBuilder:
         return tuple(constraints.values()), joints, tuple(teeth)
 
     def _mesh(self, joint: Joint, toothed: Toothed) -> GearMesh:
-        """Where the teeth of a joint meet, or an error that says why they do not."""
+        """Where the teeth of a joint meet, or an error with the reason why not."""
         assert joint.kind is not None
         what = f"{joint.kind.name} joint {joint.name!r}"
         a, b = self._wheel(joint, joint.a), self._wheel(joint, joint.b)

@@ -25,7 +25,7 @@ class BuilderCall:
     Attributes
     ----------
     method : its name.
-    arguments : what was given, by name; defaults are left out.
+    arguments : what was given, by name; defaults are omitted.
     """
 
     method: str

@@ -1,8 +1,10 @@
-"""The diagnosis of a mechanism told by its joints: loops, redundant equations, motions, conflicts.
+"""The diagnosis of a mechanism in terms of its joints: loops, redundant equations, motions,
+conflicts.
 
 Ranks are those of `zwang.explain`. For a set of joints alone, with A_s their rows at the velocities
 of the bodies they join, equations beyond rank A_s are redundant among them, and n_s − rank A_s
-freedoms are left, less those of the whole set as one body where the ground is not part of it.
+degrees of freedom remain, less those of the whole set as one body where the ground is not part of
+it.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ class JointSet:
     Attributes
     ----------
     joints : names.
-    freedoms : motions that they leave their bodies against each other.
+    freedoms : degrees of freedom that they leave their bodies relative to each other.
     redundancy : how many of their equations follow from the others.
     loop : whether they follow each other round.
     """
@@ -68,7 +70,7 @@ class MechanismExplanation(Explanation):
     joints : names of joints, with drivers and constraints of the user's.
     loops : a basis of the loops of joints.
     dependent_joints : joints and constraints whose equations depend on each other.
-    motions : the freedoms in words of joints, or of bodies.
+    motions : the degrees of freedom in words of joints, or of bodies.
     undetermined_motions : motions with neither mass nor constraint, in words.
     conflicts : groups of joints, drivers and constraints that contradict each other.
     """
@@ -90,7 +92,7 @@ class MechanismExplanation(Explanation):
         )
 
     def freedom(self, index: int) -> str:
-        """One of the freedoms in words."""
+        """One of the degrees of freedom in words."""
         return self.motions[index]
 
     def _about_rows(self) -> list[str]:
@@ -118,7 +120,7 @@ class MechanismExplanation(Explanation):
             said = "; ".join(self.undetermined_motions)
             lines.append(f"The acceleration is not unique. Neither mass nor constraint: {said}.")
         if self.redundancy:
-            lines.append("Not all reactions are determinate; passport() tells which are.")
+            lines.append("Not all reactions are determinate; passport() reports which are.")
         return lines
 
 
@@ -174,7 +176,7 @@ class _Sets:
             self.rows.setdefault(name.split("[")[0], []).append(i)
 
     def of(self, joints: tuple[str, ...], *, loop: bool) -> JointSet:
-        """Freedoms and redundant equations of some joints."""
+        """Degrees of freedom and redundant equations of some joints."""
         members = [self.parts.joints[name] for name in joints]
         rows = [i for j in members for i in self.rows.get(j.name, ())]
         bodies = sorted({b for j in members for b in j.bodies})
@@ -189,7 +191,7 @@ class _Sets:
 
 
 def motions(parts: Parts, q: FloatArray, freedoms: FloatArray) -> tuple[FloatArray, list[str]]:
-    """The freedoms, each led by one joint where joints tell them apart, and in words."""
+    """The freedoms, each led by one joint where joints distinguish them, and in words."""
     joints = joint_rates(parts, q)
     rates = joints.times(freedoms)
     if rates.size:

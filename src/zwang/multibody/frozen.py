@@ -64,7 +64,7 @@ class Parts:
                 k = body.kind.plane[2]
                 values[f"{body.name}.inertia"] = np.array(body.inertia.tensor[k, k])
             elif body.kind is not SCALAR:
-                # A diagonal tensor stays one: its zeros are not carried along.
+                # A diagonal tensor stays one: its zeros are not stored.
                 J = body.inertia.tensor
                 diagonal = np.diag(J)
                 values[f"{body.name}.inertia"] = (
@@ -181,7 +181,7 @@ class Parts:
 
     @cached_property
     def coordinates(self) -> tuple[str, ...]:
-        """Names of q: ``crank.x``, or the name of a further coordinate alone."""
+        """Names of q: ``crank.x``, or the name alone of an extra generalized coordinate."""
         return tuple(_joined(b.name, end) for b in self.bodies for end in b.kind.q)
 
     @cached_property

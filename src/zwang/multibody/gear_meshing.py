@@ -1,7 +1,7 @@
 """Where the teeth of two wheels meet, found from the axes that bearings and bodies give.
 
-A wheel turns about an axis of given direction; which line that is say its bearings, its origin or
-its centre of mass, whichever fits radii and pitch point, or the centres that were given.
+A wheel turns about an axis of given direction; which line that is follows from its bearings, its
+origin or its centre of mass, whichever fits radii and pitch point, or the centres that were given.
 
     parallel axes   distance of centres = r_a + r_b, the pitch point divides it (outside for a ring)
     axes that meet  pitch point at r_a from one axis and r_b from the other, in their plane
@@ -89,7 +89,7 @@ def _length(x: FloatArray) -> float:
 def spur(
     what: str, a: Wheel, b: Wheel, radii: tuple[float, float], pitch: FloatArray | None
 ) -> GearMesh:
-    """Teeth of wheels with parallel axes, or an error that says what does not fit."""
+    """Teeth of wheels with parallel axes, or an error that states what does not fit."""
     ra, rb = radii
     both, z = ra + rb, a.axis
     if abs(both) <= FITS * abs(ra):
@@ -121,7 +121,7 @@ def spur(
 def bevel(
     what: str, a: Wheel, b: Wheel, radii: tuple[float, float], pitch: FloatArray | None
 ) -> GearMesh:
-    """Teeth of wheels whose axes meet, or an error that says what does not fit."""
+    """Teeth of wheels whose axes meet, or an error that states what does not fit."""
     ra, rb = radii
     size = max(abs(ra), abs(rb))
     square = np.cross(a.axis, b.axis)
@@ -162,7 +162,7 @@ def _on_cones(
 def _bevel_at(
     apex: FloatArray, P: FloatArray, a: Wheel, b: Wheel, ra: float, rb: float
 ) -> GearMesh | None:
-    """The teeth at a point, if wheels there turn as the signs of their radii say."""
+    """The teeth at a point, if wheels there turn as the signs of their radii require."""
     A, B = _foot(P, apex, a.axis), _foot(P, apex, b.axis)
     e, f = (P - A) / ra, (P - B) / rb
     if np.cross(a.axis, e) @ np.cross(b.axis, f) > 0.0:
@@ -178,7 +178,7 @@ def _bevel_at(
 
 
 def rack(what: str, pinion: Wheel, bar: Wheel, radius: float, pitch: FloatArray | None) -> GearMesh:
-    """Teeth of a pinion and a rack, or an error that says what does not fit."""
+    """Teeth of a pinion and a rack, or an error that states what does not fit."""
     z, d = pinion.axis, bar.axis
     if abs(z @ d) > PARALLEL:
         raise _refusal(

@@ -1,7 +1,7 @@
 """Mass, centre and inertia tensor of rigid bodies, from shapes or from numbers.
 
 An `Inertia` is given in the axes of its body: its centre of mass and the tensor about it. Parts add
-up (`+`, `composite`), move and turn. The shape it came from stays with it, for drawings.
+up (`+`, `composite`), move and rotate. The shape it came from stays with it, for drawings.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
     "tube",
 ]
 
-#: A body may miss the triangle inequality of its principal moments by this, relative: data are
+#: A body may violate the triangle inequality of its principal moments by this, relative: data are
 #: often rounded to a few digits, and a flat plate meets it with equality.
 TRIANGLE = 1e-6
 
@@ -81,7 +81,7 @@ class Inertia:
         object.__setattr__(self, "tensor", _checked_tensor(self.tensor))
 
     def at(self, position: Any, orientation: Any = None) -> Inertia:
-        """The same part placed elsewhere in the body: moved to `position`, turned before."""
+        """The same part placed elsewhere in the body: moved to `position` after rotation."""
         R = np.eye(3) if orientation is None else rotation(orientation)
         where = vector("position", position)
         shapes = tuple(

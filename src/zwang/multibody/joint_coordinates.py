@@ -2,7 +2,7 @@
 
 A coordinate is a function of the joint's element: of the configurations and velocities of its two
 bodies and of the element's numbers. It gives (value, rate), or (sin, cos, rate) of an angle, which
-may then be followed over full turns.
+may then be followed beyond ±π.
 """
 
 from __future__ import annotations
@@ -111,13 +111,13 @@ class Channels:
         return self._functions[channel.key]
 
     def is_angle(self, name: str) -> bool:
-        """Whether a channel is an angle, which is followed over full turns."""
+        """Whether a channel is an angle, which is followed beyond ±π."""
         channel = self[name]
         return not channel.rate and self.function(channel).size1_out(0) == 3
 
 
 def value_and_rate(state: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """A coordinate and its rate from (value, rate) or (sin, cos, rate); angles within half a turn.
+    """A coordinate and its rate from (value, rate) or (sin, cos, rate); angles in (−π, π].
 
     The last axis of `state` holds these.
     """

@@ -28,7 +28,7 @@ Direction: TypeAlias = ArrayLike
 #: Numbers that some kinds of joints take.
 NUMBERS = ("length", "pitch", "radius", "radius_a", "radius_b", "pressure_angle")
 
-#: The pressure angle where nobody says: 20° if the wheels mesh, and rates alone if not.
+#: The default pressure angle: 20° if the wheels mesh, and rates alone if not.
 AUTO = "auto"
 
 P = ParamSpec("P")
@@ -84,7 +84,7 @@ class JointBuilder(MechanismBuilder):
         axis_b : the axis in the second body where it differs, in the world.
         reference : direction of the markers' x axes, from which angles count.
         length : of a link [m].
-        pitch : of a screw, its advance in a turn [m].
+        pitch : of a screw, its advance per revolution [m].
         radius : of a pinion, a ball or a disk [m].
         radius_a, radius_b : of the wheels of a gear [m], negative for a ring gear.
         pressure_angle : of teeth [rad], see `gear`.
@@ -254,7 +254,7 @@ class JointBuilder(MechanismBuilder):
         reference: Direction | None = None,
         pitch: float,
     ) -> None:
-        """A nut on a screw: it advances by `pitch` in a turn about `axis`.
+        """A nut on a screw: it advances by `pitch` per revolution about `axis`.
 
         Parameters
         ----------
@@ -265,7 +265,7 @@ class JointBuilder(MechanismBuilder):
         axis : of the screw, in the world as placed; needed unless `at` has markers with axes.
         axis_b : the axis in the second body where it differs, in the world.
         reference : direction of the markers' x axes, from which angles count.
-        pitch : advance in a turn [m].
+        pitch : advance per revolution [m].
         """
         self.joint(
             "screw", name, a, b, at=at, axis=axis, axis_b=axis_b, reference=reference, pitch=pitch
@@ -364,7 +364,7 @@ class JointBuilder(MechanismBuilder):
     ) -> None:
         """Hooke's joint at `at`; the shafts are `axis` and `axis_b`.
 
-        Its cross turns by ``angle_a`` about the fork of the first body, and the second body by
+        Its cross rotates by ``angle_a`` about the fork of the first body, and the second body by
         ``angle_b`` about the other arm.
 
         Parameters
@@ -392,7 +392,7 @@ class JointBuilder(MechanismBuilder):
         axis_b: Direction | None = None,
         reference: Direction | None = None,
     ) -> None:
-        """Shafts `axis` and `axis_b` that turn alike however they are bent at `at`.
+        """Shafts `axis` and `axis_b` that rotate alike however they are bent at `at`.
 
         Parameters
         ----------
@@ -420,7 +420,7 @@ class JointBuilder(MechanismBuilder):
         axis: Direction | None = None,
         reference: Direction | None = None,
     ) -> None:
-        """An Oldham coupling: parallel shafts along `axis` that turn alike, however far apart.
+        """An Oldham coupling: parallel shafts along `axis` that rotate alike, however far apart.
 
         The disk between them has no mass; it lets the second shaft move across the first.
 
@@ -462,7 +462,7 @@ class JointBuilder(MechanismBuilder):
         name : what the joint is called.
         a, b : the bodies or their names, `ground` among them.
         at : the pitch point in the world as placed, or the pair of the wheels' centers; it may be
-            left out where bearings or origins of the wheels tell their axes.
+            omitted where bearings or origins of the wheels determine their axes.
         axis : of the first wheel, in the world as placed; in a planar mechanism its normal by
             default.
         axis_b : of the second wheel where it differs, in the world.
@@ -508,7 +508,7 @@ class JointBuilder(MechanismBuilder):
         name : what the joint is called.
         a, b : the bodies or their names, `ground` among them.
         at : the pitch point in the world as placed, or a pair, a point of the pinion's axis and the
-            pitch point; it may be left out where bearings or origins tell the axis.
+            pitch point; it may be omitted where bearings or origins determine the axis.
         axis : of the pinion, in the world as placed; in a planar mechanism its normal by default.
         axis_b : along which the rack moves, in the world.
         reference : direction of the markers' x axes, from which angles count.

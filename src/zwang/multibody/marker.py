@@ -20,7 +20,7 @@ from zwang.terms import FloatArray
 
 __all__ = ["FrameLayout", "Joint", "Marker", "layout_of"]
 
-#: A direction counts as along or across the plane's normal to this.
+#: A direction counts as parallel or perpendicular to the plane's normal to this.
 IN_PLANE = 1e-9
 
 

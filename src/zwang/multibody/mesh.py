@@ -1,6 +1,6 @@
 """The surface of a body from a file: STL, binary or as text, and OBJ.
 
-Neither format knows units: `scale` says what one unit of the file is in metres. A mesh is for
+Neither format knows units: `scale` is what one unit of the file is in metres. A mesh is for
 pictures alone; mass and inertia are given by numbers or by the shapes of `zwang.inertia`.
 """
 
@@ -120,10 +120,8 @@ def _content(what: str, path: Path) -> bytes:
     """The bytes of a file that is one: no pipe, which might never end."""
     try:
         if not path.is_file():
-            found = "a folder or a device" if path.exists() else "no such file"
-            raise InputError(
-                what, expected="a file that contains a mesh", found=found, advice=_near(path)
-            )
+            is_not = "is a folder or a device" if path.exists() else "there is no such file"
+            raise InputError(what, must="be a file with a mesh", but=is_not, advice=_near(path))
         size = path.stat().st_size
         if size > LARGEST_FILE:
             raise InputError(
@@ -171,7 +169,7 @@ def _sound(what: str, points: FloatArray, triangles: np.ndarray) -> tuple[FloatA
 
 
 def _stl(what: str, content: bytes) -> tuple[FloatArray, np.ndarray]:
-    """Corners three by three, binary or as text; headers of binary files may say ``solid`` too."""
+    """Corners three by three, binary or as text; binary headers may begin with ``solid`` too."""
     count = int.from_bytes(content[HEADER - 4 : HEADER], "little")
     rest = len(content) - HEADER - count * RECORD.itemsize
     if len(content) >= HEADER and count and (rest == 0 or (rest > 0 and not _is_text(content))):

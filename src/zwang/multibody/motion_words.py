@@ -1,4 +1,4 @@
-"""Motions of bodies in words: about which axis one turns, along which line it moves."""
+"""Motions of bodies in words: the axis of rotation, the line of translation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOISE = 1e-9
 #: Entries of undetermined motions, of unit length together, above this are more than what
 #: corrections left of others.
 TELLING = 1e-4
-#: Motions told in an error before the rest is only counted.
+#: Motions listed in an error before the rest is only counted.
 TOLD = 4
 
 
@@ -63,7 +63,8 @@ def undetermined_error(parts: Parts, q: FloatArray, directions: FloatArray) -> N
 
 
 def one_by_one(parts: Parts, basis: FloatArray) -> FloatArray:
-    """A basis of the same motions, each with one turn, or else one shift, that the others lack.
+    """A basis of the same motions, each with a rotation, or else a translation, that the others
+    lack.
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ def one_by_one(parts: Parts, basis: FloatArray) -> FloatArray:
 
 
 def spins_in_place(parts: Parts, v: FloatArray) -> bool:
-    """Whether all that moves is bodies with mass that turn about their own centres of mass."""
+    """Whether all that moves is bodies with mass that rotate about their own centres of mass."""
     _, starts = parts.places
     limit = NOISE * float(np.abs(v).max(initial=0.0))
     for body in moving_bodies(parts, v):
@@ -115,7 +116,7 @@ def moving_bodies(parts: Parts, v: FloatArray) -> list[Body]:
 def body_motion(parts: Parts, body: Body, q: FloatArray, v: FloatArray) -> str:
     """``rod turns about y through (1, 0, 0)``, ``slider moves along x``.
 
-    The motion of a rigid body with velocity u of its centre r and angular velocity ω is a turn
+    The motion of a rigid body with velocity u of its centre r and angular velocity ω is a rotation
     about the line through r + ω × u/ω² along ω, and a slide ω·u/ω² along it for each radian.
     """
     if body.kind is SCALAR:
@@ -161,7 +162,7 @@ def joint_rates(parts: Parts, q: FloatArray) -> RateRows:
     entries: list[float] = []
 
     def add(marker: Marker, shift: FloatArray, turn: FloatArray) -> None:
-        """shift·u + turn·ω, of the velocity u of a body's centre and its angular velocity."""
+        """shift·u + rotation·ω, of the velocity u of a body's centre and its angular velocity."""
         if marker.body < 0:
             return
         body, start = parts.bodies[marker.body], parts.places[1][marker.body]

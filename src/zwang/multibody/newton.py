@@ -37,7 +37,7 @@ MET = 1e-12
 #: Directions that are this much weaker than the strongest are not used.
 WEAK = 1e-9
 #: The same for sparse G, relative to rows of unit length, as a regularisation of G W⁻¹ Gᵀ: what is
-#: stronger than its root is met in one step or few, and gaps that cannot be closed are shared out
+#: stronger than its root is met in one step or few, and gaps that cannot be closed are distributed
 #: to four digits in spite of multipliers of 1/δ.
 DELTA = 1e-12
 #: Share of the mean mass, or moment of inertia, that counts for what has none. What that takes from
@@ -55,7 +55,7 @@ class NewtonConditions:
     values : q → (g, G): values and their derivatives by increments, shapes (m,) and (m, nv); G may
         be sparse.
     move : (q, δ) → q ⊕ δ.
-    weights : of the increments, shape (nv,); large where little change is wanted.
+    weights : of the increments, shape (nv,); large where little change is desired.
     size : of the mechanism [m].
     """
 
@@ -88,7 +88,7 @@ def place(c: NewtonConditions, q: FloatArray) -> NewtonResult:
                 break
             polish -= 1
         step = least_change(G, -g, c.weights)
-        # A turn of more than half a radian is no small change.
+        # A rotation of more than half a radian is no small change.
         largest = float(np.abs(step).max(initial=0.0)) / max(c.size, 1e-300)
         step = step / max(1.0, 2.0 * largest)
         for _ in range(HALVINGS):

@@ -142,7 +142,7 @@ class Pose:
 
 @dataclass(frozen=True)
 class Scalar:
-    """A further coordinate of a mechanism: its value and rate."""
+    """An extra generalized coordinate of a mechanism: its value and rate."""
 
     value: Any
     rate: Any

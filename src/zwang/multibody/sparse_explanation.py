@@ -37,7 +37,7 @@ __all__ = ["SparseDiagnosis"]
 NO_PART = 1e-8
 #: Dependent rows of which groups and contradictions are looked for, densely.
 DEPENDENT_ROWS = 600
-#: Freedoms up to which all are found, and motions told of more.
+#: Degrees of freedom up to which all are computed, and motions listed of more.
 FREEDOMS = 150
 TOLD = 12
 #: A dependency of the whole lies in some rows when its part outside has less than this length.
@@ -103,7 +103,7 @@ class SparseDiagnosis:
     # --- explain ----------------------------------------------------------------------------------
 
     def explanation(self, undetermined: FloatArray) -> MechanismExplanation:
-        """The diagnosis; of many freedoms the first alone are in it.
+        """The diagnosis; of many degrees of freedom only the first are in it.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class SparseDiagnosis:
         return rows
 
     def _set(self, joints: tuple[str, ...], *, loop: bool) -> JointSet:
-        """Freedoms and redundant equations of some joints by themselves."""
+        """Degrees of freedom and redundant equations of some joints by themselves."""
         members = [self.parts.joints[name] for name in joints]
         rows = [i for j in members for i in self._rows_of_joints.get(j.name, ())]
         bodies = {b for j in members for b in j.bodies}
@@ -167,7 +167,7 @@ class SparseDiagnosis:
     def _dependent(
         self,
     ) -> tuple[tuple[DependentGroup, ...], tuple[Contradiction, ...] | None, bool]:
-        """Dependent groups, contradictions (None if not looked for), and whether all are told."""
+        """Dependent groups, contradictions (None if not looked for), and whether all are listed."""
         Z, terms = self.dependencies, self.terms
         if not Z.shape[1]:
             return (), (), True
@@ -206,7 +206,7 @@ class SparseDiagnosis:
         return groups, contradictions, found.groups_complete
 
     def _motions(self, count: int) -> tuple[FloatArray, list[str]]:
-        """Freedoms and words for them: all, or of more than `FREEDOMS` the first."""
+        """Degrees of freedom and words for them: all, or of more than `FREEDOMS` the first."""
         n = self.terms.coordinate_count
         if not count:
             return np.zeros((n, 0)), []
@@ -224,7 +224,7 @@ class SparseDiagnosis:
         return csr_array((rates.entries, (rates.rows, rates.columns)), shape=shape)
 
     def _led_by_joints(self, rates: Any) -> FloatArray | None:
-        """The motion of each of the first joints while all others rest, if joints tell all."""
+        """The motion of each of the first joints with all others at rest, if joints distinguish all."""
         from scipy.sparse import vstack
 
         J = self._rate_matrix(rates)
@@ -232,7 +232,7 @@ class SparseDiagnosis:
         wanted = np.zeros((B.shape[0], TOLD))
         wanted[self.terms.constraint_count + np.arange(TOLD), np.arange(TOLD)] = 1.0
         V = np.zeros((B.shape[1], TOLD))
-        for _ in range(3):  # each correction takes away all but about 1e-8 of what is missed
+        for _ in range(3):  # each correction removes all but about 1e-8 of the residual
             V = V + least_change(B, wanted - B @ V, np.ones(B.shape[1]))
         return V if np.abs(B @ V - wanted).max() < LED else None
 
@@ -310,7 +310,7 @@ class SparseDiagnosis:
             status = Status.PARTLY if undecided < rank else Status.INDETERMINATE
             basis[columns] = own.T @ circuits[rows]
             basis[known] = 0.0
-        # Scaled forces are D times the given ones; both subspaces are carried over.
+        # Scaled forces are D times the given ones; both subspaces are transformed.
         mass = self.terms.mass_matrix.diagonal()[columns]
         root = np.sqrt(np.where(mass > 0.0, mass, 1.0))[:, None]
         sure = np.linalg.qr(acting[0][:, :rank] * root).Q

@@ -2,8 +2,8 @@
 
 Teeth act on both wheels with some force and moment, of which such a joint knows one component. The
 others load whatever holds the wheels: any part of the relative motion w of the two bodies that the
-constraints rule out, w = K v with K in the row space of A, may carry a force that nothing tells.
-With K beside A, reactions that it changes are those that are not determinate.
+constraints rule out, w = K v with K in the row space of A, may transmit a force that nothing
+determines. With K beside A, reactions that it changes are those that are not determinate.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from zwang.terms import FloatArray
 
 __all__ = ["UNTOLD", "untold_joints", "untold_rows"]
 
-#: What is to be said of such a joint.
+#: The note about such a joint.
 UNTOLD = "ties rates alone: what its teeth exert on bearings is not known"
 
 #: Kinds of joints that tie rates as teeth do.

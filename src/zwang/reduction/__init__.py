@@ -1,1 +1,1 @@
-"""Systems in independent variables, and the way back to all of them."""
+"""Reduction to independent coordinates or velocities, and recovery of all variables."""

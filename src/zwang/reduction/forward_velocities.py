@@ -75,7 +75,7 @@ def forward_velocities(
 
     Parameters
     ----------
-    function : γ of (q, v, t, p), as many values as the constraints leave freedoms.
+    function : γ of (q, v, t, p), as many values as there are degrees of freedom.
     q, v, t : one state that satisfies the constraints.
     """
     arguments = system.arguments(q, v, t, parameters)

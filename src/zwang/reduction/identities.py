@@ -146,7 +146,7 @@ class Identities:
         )
 
     def require_independent(self, velocities: Sequence[str], gone: np.ndarray) -> None:
-        """Rank Dᵀ = k, and k + rank A = nv for the rows that are gone ((3.1), (5.8))."""
+        """Rank Dᵀ = k, and k + rank A = nv for the eliminated rows ((3.1), (5.8))."""
         k, n = len(velocities), len(self.model.definition.velocities)
         listed = f"independent velocities {', '.join(velocities)}"
         rank = max(RowGeometry.of(x["D"].T).rank for x in self.values)

@@ -6,7 +6,7 @@ combinations of the vector fields
     X = E (w, τ),   E = [[N, n₀], [0, 1]],   A w + η τ = 0
 
 since q̇ = N v + n₀ and ṫ = 1. By Frobenius' theorem the smallest set of fields that contains them
-and all their brackets [X, Y] = Y_x X − X_x Y tells what can be reached: a constraint, or a
+and all their brackets [X, Y] = Y_x X − X_x Y determines what can be reached: a constraint, or a
 combination of several, that vanishes on all of it can be integrated to f(q, t) = const. Position
 constraints take part with their rates, so that what is integrable only along them is found too.
 

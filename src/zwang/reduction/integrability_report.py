@@ -22,7 +22,7 @@ class RowVerdict:
     name : of the row.
     kind : ``"holonomic"`` by itself, ``"holonomic with others"``, ``"nonholonomic"``, or
         ``"nonlinear"`` in v, which the test does not cover.
-    others : the constraints that make it holonomic; none can be left out.
+    others : the constraints that make it holonomic; none can be omitted.
     """
 
     name: str

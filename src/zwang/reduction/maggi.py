@@ -37,7 +37,7 @@ __all__ = ["MaggiTerms", "maggi_terms"]
 
 @dataclass(frozen=True)
 class MaggiTerms:
-    """The terms at one state; the table above says what they are."""
+    """The terms at one state; the table above defines them."""
 
     partial_velocities: FloatArray
     offset: FloatArray

@@ -3,7 +3,7 @@
 At a state, the velocities that the linear constraints A v + η = 0 allow form the space N(A), of
 dimension k. With an orthonormal basis Z of it (velocities measured by their masses), the k
 velocities u = v_i are independent when the rows Z_i are; how well, the smallest singular value of
-Z_i tells: 1 if the allowed motions are motions of v_i alone, 0 if some allowed motion leaves all
+Z_i decides: 1 if the allowed motions are motions of v_i alone, 0 if some allowed motion leaves all
 v_i at rest. The others follow from as many independent rows,
 
     v_d = −A_d⁻¹ (A_i u + η)

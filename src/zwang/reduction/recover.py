@@ -59,8 +59,8 @@ class Recovered:
     acceleration : v̇, shape (…, nv).
     constraint_force : Q_c = M v̇ − Q, shape (…, nv).
     multipliers : λ of all its constraint rows, of least norm, shape (…, m).
-    implied_force : the part of Q_c that none of its constraints accounts for; zero unless the map
-        restricts the motion by more than the constraints say. Shape (…, nv).
+    implied_force : the part of Q_c that none of its constraints explains; zero unless the map
+        restricts the motion by more than the constraints do. Shape (…, nv).
     terms : of that system at that state.
     groups : constraint → its row numbers.
     """

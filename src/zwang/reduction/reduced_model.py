@@ -42,9 +42,9 @@ class Reduction:
 
     Attributes
     ----------
-    lift : the way back to all variables.
+    lift : the map to all variables.
     model : the reduced model.
-    eliminated : rows of the model that are gone, by name.
+    eliminated : eliminated rows of the model, by name.
     invariants : position constraints among them that were met at velocity level only: they hold
         along a motion that starts on them.
     linear : whether v is linear in u.
@@ -178,7 +178,7 @@ def _kept_block(name: str, lift: Lift, numbers: list[int]) -> TracedConstraint:
 def _nonideal(
     lift: Lift, kept_rows: Mapping[str, list[int]], multipliers: casadi.SX
 ) -> tuple[dict[str, casadi.SX], casadi.SX]:
-    """D C of each constraint that is left, and C of those that are gone."""
+    """D C of each remaining constraint, and C of the eliminated ones."""
     import casadi as ca
 
     model, s = lift.model, lift.state

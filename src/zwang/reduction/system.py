@@ -1,4 +1,4 @@
-"""A system in independent variables, and the way back to all; `System.reduce` makes it."""
+"""The system reduced to independent coordinates or velocities, as `System.reduce` returns it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["ReducedSystem"]
 
 
 class ReducedSystem(System):
-    """A system in independent variables that knows the way back; `System.reduce` makes it.
+    """A system in independent variables that recovers all others; `System.reduce` makes it.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The way back: all variables and reactions from the independent ones, and the way in.
+"""Recovery of all variables and reactions from the independent ones, and the inverse.
 
     q = g(s, t),   v = v(s, u, t),   v̇ = Dᵀ u̇ + a_u,   Aᵀλ = M v̇ − Q − C
 
@@ -138,7 +138,7 @@ class WayBack:
         Parameters
         ----------
         start : where the search for independent coordinates begins; it chooses between several
-            values that give the same configuration, such as turns of an angle.
+            values that give the same configuration, such as revolutions of an angle.
         """
         q, v, t = _state(self.origin, q, v, t)
         if q.ndim != 1:

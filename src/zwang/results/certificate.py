@@ -27,14 +27,12 @@ __all__ = [
 SAMPLE = 200
 #: States that are solved at once.
 BATCH = 256
-#: States of each stretch that the motion is followed from, and for how long [s]: errors of the
+#: States of each segment that the motion is followed from, and for how long [s]: errors of the
 #: differences are of its square, and of the tolerance divided by it.
 FOLLOWED, AFTER = 6, 1e-3
 #: Beyond this the motion is another one.
 ASTRAY = 0.1
-ANOTHER_MOTION = (
-    "the motion does not follow these accelerations: it misses them by {:.1g}, relative"
-)
+ANOTHER_MOTION = "the motion does not follow these accelerations: the residual is {:.1g}, relative"
 
 
 @dataclass(frozen=True)
@@ -148,7 +146,7 @@ def _miss_of_motion(run: Run) -> float:
     """How far the motion is from the accelerations of the full terms, relative, in the median.
 
     Formulations may agree on accelerations that the program of the run never had. States shortly
-    after saved ones, as `Run.between` integrates them, tell those that it has.
+    after saved ones, as `Run.between` integrates them, reveal those that it has.
     """
     if run.settings.step > 0.0 or len(run) < 2:
         return 0.0

@@ -1,4 +1,4 @@
-"""What a stored run says of itself: that its rows are all it says it saved, and to the end."""
+"""Consistency of a stored run's records: its states are all that were saved, up to the end."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["claims"]
 
 
 def claims(run: StoredRun) -> list[str]:
-    """What a run says of itself that is not so, sentences.
+    """Contradictions between the records of a run and its states, as sentences.
 
     Rows may have been taken away without touching a single number: at the end, at the beginning, in
-    the middle. What is left is a motion; but not the one that settings, counts and status tell of.
+    the middle. What is left is a motion; but not the one that settings, counts and status describe.
     """
     return [*_description(run), *_rows(run), *_status(run)]
 
 
 def _description(run: StoredRun) -> list[str]:
-    """What is said in more than one place is said alike."""
+    """What is recorded in more than one place agrees."""
     header = run.stored.header
     parameters = {k: np.asarray(v, dtype=float).tolist() for k, v in run.parameters.items()}
     if parameters != header["parameters"]:
@@ -45,7 +45,9 @@ def _rows(run: StoredRun) -> list[str]:
     if run.t[0] != start:
         found.append(f"the first state is of t = {run.t[0]:.6g} s, the start was at {start:.6g} s")
     if run.finished and last != end:
-        found.append(f"the last state is of t = {last:.6g} s, the run says it reached {end:.6g} s")
+        found.append(
+            f"the last state is of t = {last:.6g} s, the run records that it reached {end:.6g} s"
+        )
     steps = run.counts.steps
     if run.finished and len(run.segments) == 1 and not stopped and len(run) != steps + 1:
         found.append(f"there are {len(run)} states, and after {steps} steps {steps + 1} were saved")
@@ -53,10 +55,10 @@ def _rows(run: StoredRun) -> list[str]:
 
 
 def _status(run: StoredRun) -> list[str]:
-    """The status tells of the same end and the same work."""
+    """The status records the same end and the same counts."""
     work = run.counts
     done = f"{work.steps} steps, {work.rejected} rejected, {work.evaluations} evaluations"
     reached = f"reached t = {run.settings.until:.6g} s: {done}"
     if run.finished and "by event" not in run.status and not run.status.startswith(reached):
-        return [f"the status says {run.status!r}; settings and counts say {reached!r}"]
+        return [f"the status is {run.status!r}; settings and counts give {reached!r}"]
     return []

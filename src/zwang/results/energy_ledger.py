@@ -1,4 +1,4 @@
-"""The ledger of work: where the energy of a run came from and went to."""
+"""Energy balance of a run: the work of forces, drivers, friction and impacts."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _inertia(model: TracedModel) -> dict[str, Any]:
 
 
 def work_of(run: Run) -> Work:
-    """The ledger of a run, by quadrature of the powers between saved states."""
+    """The energy balance of a run, by quadrature of the powers between saved states."""
     run, rows = with_instants(run)
     occupied = [s for s in run.segments if s.last > s.first]
     if any(run.t[a.last - 1] != run.t[b.first] for a, b in pairwise(occupied)):

@@ -2,7 +2,7 @@
 
 Saved times may lie on either side of an event. What follows the motion between saved states must
 not integrate across it, so both sides are put in: the state that the event found, as the end of one
-stretch, and the one it left, as the beginning of the next.
+segment, and the one it left, as the beginning of the next.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def with_instants(run: Run) -> tuple[Run, np.ndarray]:
 
 
 def _missing(run: Run, k: int) -> bool:
-    """Whether the beginning of a stretch, and the end of the one before, are not both rows."""
+    """Whether the beginning of a segment, and the end of the one before, are not both rows."""
     s = run.segments[k]
     if s.began is None:
         return False

@@ -25,7 +25,7 @@ LOCK = "lock"
 _LOG = logging.getLogger("zwang.results")
 #: Where Windows is to lock a byte: beyond what is in the file, which then can be read.
 _BEYOND = 1 << 30
-#: What the system says where it does not know locks, as on some network drives.
+#: Errors of systems that do not know locks, as on some network drives.
 _UNKNOWN = {errno.ENOLCK, errno.ENOSYS, errno.EINVAL, getattr(errno, "ENOTSUP", errno.EINVAL)}
 _READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
 
@@ -72,7 +72,7 @@ class WriteLock:
                 advice="Wait until it has ended, or stop it; then continue with zw.resume.",
             ) from error
         self._file = file
-        with contextlib.suppress(OSError):  # it only says who
+        with contextlib.suppress(OSError):  # it only records who
             os.ftruncate(file, 0)
             os.write(file, f"process {os.getpid()} on {platform.node()}".encode())
 
@@ -109,7 +109,7 @@ def _lock(file: int) -> None:
 
 
 def _holder(file: int) -> str:
-    """Who holds the lock, as far as the file says."""
+    """Who holds the lock, as far as the file records it."""
     try:
         os.lseek(file, 0, os.SEEK_SET)
         text = os.read(file, 200).decode(errors="replace").strip()

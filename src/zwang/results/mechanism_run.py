@@ -118,7 +118,7 @@ def poses(run: Run, body: Body) -> tuple[FloatArray, FloatArray, FloatArray, Flo
 
 
 def channel(run: Run, name: str) -> FloatArray:
-    """A joint's coordinate or rate over time; angles go on beyond full turns."""
+    """A joint's coordinate or rate over time; angles continue beyond ±π."""
     system = mechanism_of(run)
     parts = [
         s.system.joint_states(  # type: ignore[attr-defined]
@@ -180,7 +180,7 @@ def reaction(run: Run, name: str, axes: str = "world") -> Reaction:
 
 
 def _pushed_apart(run: Run, segment: Any, name: str) -> FloatArray:
-    """Generalized force by which teeth push apart, over a stretch of a run."""
+    """Generalized force by which teeth push apart, over a segment of a run."""
     here = slice(segment.first, segment.last)
     lam = run.multipliers(name)[here]
     state = run.q[here], run.v[here], run.t[here]
@@ -189,7 +189,7 @@ def _pushed_apart(run: Run, segment: Any, name: str) -> FloatArray:
 
 
 def _pitch_points(run: Run, segment: Any, name: str) -> FloatArray:
-    """Where teeth meet over a stretch of a run; of all joints, those that do not act too."""
+    """Where teeth meet over a segment of a run; of all joints, also inactive ones."""
     here = slice(segment.first, segment.last)
     system = mechanism_of(run)
     p = system.parameter_vector(segment.parameters)

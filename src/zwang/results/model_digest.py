@@ -38,7 +38,7 @@ def _digest(system: System) -> str:
     m, s = system.model, system.model.state
     energies = [m.T] if m.V is None else [m.T, m.V]
     outputs = [m.M, m.Q, m.A, m.b, m.C, m.N, m.n0, m.position_values, m.rates, *energies]
-    # What an opaque function computes cannot be told, but where it stands and what it is given.
+    # What an opaque function computes cannot be known, but where it stands and what it is given.
     hidden = [x for call in s.calls for x in (call.values, call.jacobian, call.hessian)]
     outputs += [call.arguments for call in s.calls]
     function = ca.Function(

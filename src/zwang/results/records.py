@@ -43,7 +43,7 @@ def header_of(
     parameters: Mapping[str, Any],
     events: Mapping[str, str],
 ) -> dict[str, Any]:
-    """What is known of a run when it begins; `events` as `describe_events` tells them."""
+    """What is known of a run when it begins; `events` as `describe_events` returns them."""
     plain = settings.to_dict()
     return {
         "model": describe_model(system),
@@ -224,7 +224,7 @@ class _AbsentSystem:
 
 
 def require_same_model(stored: Stored, system: System) -> None:
-    """Refuse a system that is not the one of a stored run, telling in what they differ."""
+    """Refuse a system that is not the one of a stored run, naming what differs."""
     was, is_now = stored.header["model"], describe_model(system)
     if was == is_now:
         return

@@ -1,4 +1,4 @@
-"""The result of a simulation: named arrays, what follows from them, and an honest account."""
+"""The result of a simulation: states by name, energies, forces, events and a summary."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class RankChange:
     def names(self) -> tuple[str, ...]:
         """The constraints with dependent rows, and those they depend on; none where rank returns.
 
-        Told apart at a state on the interpolant, good to a hundredth of the rows' size.
+        Distinguished at a state on the interpolant, good to a hundredth of the rows' size.
         """
         return self.find()
 
@@ -129,7 +129,7 @@ class EventRecord:
 
 
 class Beginning(NamedTuple):
-    """Where a stretch began.
+    """Where a segment began.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class Beginning(NamedTuple):
 
 @dataclass(frozen=True)
 class Segment:
-    """A stretch of a run without change of constraints or parameters.
+    """A segment of a run without change of constraints or parameters.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ class Run:
     status : how the simulation ended, a sentence.
     finished : whether it reached its end or an event that stops it.
     settings : all choices that decide the numbers.
-    segments : stretches with their constraints and parameters.
+    segments : parts of the run, each with its constraints and parameters.
     counts : work done.
     between : gives the states at times between the saved ones, for `at`.
     events : what happened, in order.
@@ -332,7 +332,8 @@ class Run:
         traces: Sequence[str] | Mapping[str, Any] | None = None,
         forces: bool = True,
     ) -> Path:
-        """Write one HTML file with the motion to play and the account of the run; gives its path.
+        """Write one HTML file with the animated motion and the summary of the run; returns its
+        path.
 
         It needs no extra and no network: it opens from disk.
 
@@ -376,7 +377,7 @@ class Run:
         traces: Sequence[str] | Mapping[str, Any] | None = None,
         forces: bool = True,
     ) -> View:
-        """Serve a page in three dimensions (extra `view`) and return it; `.address` tells where.
+        """Serve a page in three dimensions (extra `view`) and return it; `.address` is its address.
 
         Parameters
         ----------
@@ -433,8 +434,9 @@ class Run:
         """Estimate of the global error at the saved states.
 
         The difference to a second run at a hundredth of the tolerance, in the coordinates of the
-        system whatever the first was carried in, which costs about twice what the run did; at a
-        tenth, or for the least tolerances at ten times as much, where rounding would decide.
+        system whatever coordinates the first was integrated in, which costs about twice what the
+        run did; at a tenth, or for the least tolerances at ten times as much, where rounding would
+        decide.
         """
         from zwang.results.export import error_estimate
 
@@ -528,7 +530,7 @@ class Run:
         )
 
     def _each(self, method: str) -> list[Any]:
-        """A method of the system at the saved states of each stretch, with what acted then."""
+        """A method of the system at the saved states of each segment, with the rows active then."""
         return [
             getattr(s.system, method)(
                 self.q[s.first : s.last],
@@ -540,7 +542,7 @@ class Run:
         ]
 
     def _occupied(self) -> list[Segment]:
-        """Stretches with saved states."""
+        """Segments with saved states."""
         if not len(self):
             raise InputError(
                 "run",
@@ -641,7 +643,7 @@ class Run:
 
         return reaction(self, joint, axes)
 
-    # --- account ----------------------------------------------------------------------------------
+    # --- summary ----------------------------------------------------------------------------------
 
     @computed_once
     def residuals(self) -> tuple[Residuals, ...]:

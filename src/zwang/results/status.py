@@ -98,6 +98,10 @@ def stopped_by_memory(t: float, rows: int, size: float) -> str:
 
 
 def stopped_by_guard(found: object, carrier: Any) -> str:
-    """How a simulation ended whose program does what the full terms of the system do not say."""
-    how = "" if carrier is None else "; coordinates='absolute' does without those it was carried in"
+    """How a simulation ended whose program disagrees with the full terms of the system."""
+    how = (
+        ""
+        if carrier is None
+        else "; coordinates='absolute' does not use those it was integrated in"
+    )
     return f"stopped, for the program and the full terms of the system disagree: {found}{how}"

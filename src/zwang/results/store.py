@@ -17,8 +17,8 @@ because Zarr complains of files it does not know within groups:
 A chunk counts when its commit has got its name: arrays first, then the state, then the commit is
 written under another name, brought to the disk and renamed. A process may be killed anywhere; rows
 after the last commit are as if never written. Each commit holds the hash of the one before, and its
-own. When a run has ended, the attributes that other tools read say how, and how many commits there
-are.
+own. When a run has ended, the attributes that other tools read record how, and how many commits
+there are.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _path(path: Any) -> Path:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """Turn what the system says about a failed write into a sentence."""
+    """Report a failed write as a sentence."""
     try:
         yield
     except OSError as error:
@@ -329,7 +329,7 @@ def _attributes(header: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _closing(commits: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The attributes that say how a run ended, as its commits tell it."""
+    """The attributes that describe how a run ended, according to its commits."""
     last = commits[-1]
     return {
         **{name: last[name] for name in ("status", "finished", "counts", "notes")},
@@ -339,7 +339,7 @@ def _closing(commits: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-#: What of an array's description says how its numbers are to be read.
+#: What of an array's description defines how its numbers are to be read.
 _LAYOUT = ("zarr_format", "node_type", "data_type", "fill_value", "codecs", "dimension_names")
 _LAYOUT += ("chunk_grid", "chunk_key_encoding")
 
@@ -374,7 +374,7 @@ def _state_file(number: int) -> str:
 
 @dataclass(frozen=True)
 class Stored:
-    """A stored run, as far as it is committed and sound.
+    """A stored run, as far as it is committed and intact.
 
     Attributes
     ----------
@@ -417,7 +417,7 @@ class Stored:
 
     @contextmanager
     def _reading(self, what: str) -> Iterator[None]:
-        """Turn whatever Zarr and its codecs make of damaged files into a sentence."""
+        """Report whatever Zarr and its codecs raise for damaged files as a sentence."""
         try:
             yield
         except Exception as error:
@@ -451,7 +451,7 @@ class Stored:
     def _wrong_description(self, *, in_progress: bool = False) -> Iterator[str]:
         """What other tools read of the run and is not so in the record.
 
-        What is said of its end does not matter if that is to be written anew.
+        The record of its end does not matter if that is to be written again.
         """
         try:
             group = _described(self.path)
@@ -580,7 +580,7 @@ class Stored:
 
     @property
     def closed(self) -> bool:
-        """Whether other tools are told how the run ended."""
+        """Whether the attributes for other tools describe how the run ended."""
         try:
             return _closing(self.commits).keys() <= _described(self.path)["attributes"].keys()
         except (OSError, ValueError, KeyError, TypeError):
@@ -604,7 +604,7 @@ class Stored:
             return Store(self.path, group, self.rows, count, digest(last.read_bytes()))
 
     def _reopen_description(self) -> None:
-        """Take back what was said of the end."""
+        """Remove the record of the end."""
         found = _described(self.path).get("attributes")
         own = {} if not isinstance(found, dict) else dict(found)
         for name in _closing(self.commits):
@@ -614,7 +614,7 @@ class Stored:
         _write(self.path / "zarr.json", text.encode())
 
     def require_sound(self) -> None:
-        """Refuse a damaged store, telling what of it is sound."""
+        """Refuse a damaged store, naming what of it is intact."""
         if self.damage:
             raise DamageError(
                 f"store {str(self.path)!r}",
@@ -637,7 +637,7 @@ def companion(path: str | os.PathLike[str], name: str) -> Path:
 
 
 def read_store(path: str | os.PathLike[str]) -> Stored:
-    """Open a stored run and check its hashes; what follows the first damage is left out."""
+    """Open a stored run and check its hashes; what follows the first damage is omitted."""
     path = _path(path)
     record = path / _RECORD
     try:
@@ -689,7 +689,7 @@ def read_store(path: str | os.PathLike[str]) -> Stored:
 
 
 def _missing(path: Path, commits: Sequence[Mapping[str, Any]]) -> str:
-    """Whether other tools are told of an end that the commits do not reach."""
+    """Whether the attributes for other tools describe an end that the commits do not reach."""
     try:
         told = _described(path)["attributes"]
         count, finished = int(told.get("commits", 0)), bool(told.get("finished", False))

@@ -1,9 +1,9 @@
-"""Angles over full turns.
+"""Unwrapping of angles beyond ±π over the times of a run.
 
-A state knows an angle θ up to full turns only. From one saved time to the next it is taken to have
-turned by what is nearest to the mean of both rates times the time between, Δt (ω₀ + ω₁)/2. Where
-saved times are far apart and the rate changes in between, the mean may be off by half a turn and
-more. Such stretches are known by what they leave: a guess that misses the angle, or rates that
+A state gives an angle θ modulo 2π only. From one saved time to the next it is taken to have
+changed by what is nearest to the mean of both rates times the time between, Δt (ω₀ + ω₁)/2. Where
+saved times are far apart and the rate changes in between, the mean may be off by π and
+more. Such segments are recognized by a guess that differs from the angle, or rates that
 differ. States in between are asked for there, and each piece is judged in the same way.
 """
 
@@ -18,12 +18,12 @@ from zwang.terms import FloatArray
 __all__ = ["followed"]
 
 FULL_TURN = 2.0 * np.pi
-#: A stretch is trusted when its guess misses the angle, but for full turns, by less than this [rad]
+#: A segment is trusted when its guess differs from the angle, modulo 2π, by less than this [rad]
 #: and its rates differ by less than `EVEN` [rad] over it. The guess errs by Δt²(ω̇₁ − ω̇₀)/12 to
-#: first order, a twelfth of what `EVEN` allows, where half a turn would be needed to mislead it.
+#: first order, a twelfth of what `EVEN` allows, where π would be needed to mislead it.
 MISSED = 0.1
 EVEN = 1.0
-#: Pieces that a doubtful stretch is cut into, and how often: 16⁴ is beyond what a run resolves.
+#: Pieces that a doubtful segment is cut into, and how often: 16⁴ is beyond what a run resolves.
 PIECES = 16
 DEPTH = 4
 
@@ -32,7 +32,7 @@ States = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 
 def followed(t: FloatArray, angle: FloatArray, rate: FloatArray, between: States) -> FloatArray:
-    """Angles without jumps, shape (nt,), from those within a turn and their rates.
+    """Angles without jumps, shape (nt,), from those modulo 2π and their rates.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def followed(t: FloatArray, angle: FloatArray, rate: FloatArray, between: States
 def _turned(
     t: FloatArray, angle: FloatArray, rate: FloatArray, between: States, depth: int
 ) -> FloatArray:
-    """What the angle turns by from each time to the next, shape (nt − 1,)."""
+    """The change of the angle from each time to the next, shape (nt − 1,)."""
     time, step = np.diff(t), np.diff(angle)
     guess = 0.5 * (rate[1:] + rate[:-1]) * time
     turned = step + FULL_TURN * np.round((guess - step) / FULL_TURN)

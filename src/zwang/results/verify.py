@@ -1,6 +1,6 @@
 """Checks of a stored run: that it is what was written, and that it is a motion of its system.
 
-Two questions, asked separately. Hashes tell whether the file is what was written; whoever edits a
+Two questions, asked separately. Hashes decide whether the file is what was written; whoever edits a
 file can also write new hashes, so the mechanics is asked too:
 
 *   every saved state satisfies its constraints to the limit of the integrator;
@@ -9,8 +9,8 @@ file can also write new hashes, so the mechanics is asked too:
 *   the acceleration is the one of Gauss's principle, at a sample of states.
 
 A file that fails the first question is damaged. One whose records contradict each other was
-tampered with. One that is no motion, or not as accurate as it was asked to be, is said to be that,
-with what was missed and by how much: nobody is accused of what an integrator may have done.
+inconsistent. One that is no motion, or not as accurate as requested, is reported as that,
+with the residual: nobody is accused of what an integrator may have done.
 """
 
 from __future__ import annotations
@@ -38,31 +38,31 @@ if TYPE_CHECKING:
 __all__ = ["Propagate", "Verdict", "Verification", "Ways", "check_motion"]
 
 #: A saved state may differ from the motion through the one before it by this many tolerances. The
-#: integrator keeps its local error below one, in the mean over the entries of the state; honest
+#: integrator keeps its local error below one, in the mean over the entries of the state; correct
 #: runs reach 3.7, at steps and between them. So edits above ten are found.
 STEP_LIMIT = 8.0
 #: The same within some steps of a singular position, where only the error that stays afterwards
-#: counts for the integrator: honest runs reach 71, for a four-bar that lies flat.
+#: counts for the integrator: correct runs reach 71, for a four-bar that lies flat.
 SINGULAR_LIMIT, SINGULAR_STEPS = 1000.0, 5
 
 #: Over more steps than these errors add up. There a state may be off by so many times the error
 #: that the same integrator makes on the way, if that is more.
 #: So it is with friction, however few the steps: its smoothed sign and the pressure it depends on
-#: bend sharply within a step, and the error estimate of an honest one may be short by 26.
+#: bend sharply within a step, and the error estimate of a correct one may be short by 26.
 SEVERAL, SEVERAL_LIMIT = 20, 10.0
 
 #: A state of a fixed-step method may differ from the one its method leads to from the state before
 #: by so many times what half the step changes there, for steps taken anew do not know what the
-#: method remembered: honest runs reach 17, by Radau. Between steps states are interpolated, and
+#: method remembered: correct runs reach 17, by Radau. Between steps states are interpolated, and
 #: steps taken anew lie elsewhere: 600. And by rounding, of some thousand steps.
 FIXED_LIMIT, BETWEEN_LIMIT, FIXED_ROUNDING = 100.0, 3000.0, 1e-11
 
 #: Where a state is further off than that, so many times the error that the same integrator makes
 #: there in steps of its own length is allowed for: forces that jump, or bend within a step, make
-#: the estimate of an honest one too small. It is begun so many mean steps before, to find its pace.
+#: the estimate of a correct one too small. It is begun so many mean steps before, to find its pace.
 OWN_LIMIT, LEAD = 10.0, 4.0
 
-#: Misses of less than so many limits may be errors of an integrator.
+#: Differences of less than so many limits may be errors of an integrator.
 GROSS = 100.0
 
 #: Residuals of saved states, relative; the integrator aims at a tenth of this.
@@ -93,14 +93,14 @@ PIECES = 64
 BISECTIONS = 32
 
 
-#: What is said where a direction has neither mass nor constraint, and nothing else notices.
+#: The note where a direction has neither mass nor constraint, and nothing else notices.
 UNCHECKED = "accelerations are not unique, so energy and Gauss's principle are not checked"
 
 
 class Verdict(StrEnum):
     """What a stored run turned out to be."""
 
-    HONEST = "honest"
+    HONEST = "verified"
     DAMAGED = "damaged"
     TAMPERED = "tampered with"
     OTHER_MODEL = "another model"
@@ -114,7 +114,7 @@ class Verification:
 
     Attributes
     ----------
-    verdict : honest; damaged (not what was written); tampered with (its records contradict each
+    verdict : verified; damaged (not what was written); tampered with (its records contradict each
         other); made by another model; no motion of its system; or less accurate than asked.
     findings : what is wrong, sentences; empty when nothing is.
     figures : the largest value of each check in units of its limit; above one is a finding.
@@ -154,7 +154,7 @@ class Ways(NamedTuple):
     ----------
     tightly : much more accurately than the run, by a method with error control.
     alike : as the run itself did.
-    carried : the same in the coordinates of the system: what errors its integrator makes.
+    as_run : the same in the coordinates of the run: what errors its integrator makes.
     halved : the same with half its fixed step.
     """
 
@@ -209,8 +209,8 @@ def check_motion(
     Parameters
     ----------
     run : with the instants of its events among its rows.
-    claims : what is wrong already with what the run says of itself.
-    doubts : what the program of the run does that the full terms do not say.
+    claims : contradictions that were seen in the records of the run.
+    doubts : where the program of the run disagrees with the full terms.
     intervals : how many intervals between saved states to integrate anew, evenly spread; all if
         None.
     sample : how many states and intervals to take for Gauss's principle and the energy.
@@ -287,7 +287,8 @@ def _steps(check: _Check, segment: Segment, ways: Ways, intervals: int | None) -
     """From every saved state the motion leads to the next one.
 
     With error control, within some tolerances. A fixed step keeps none: there the next state is
-    reached by the same method, and how far it may be off is told by what half the step changes.
+    reached by the same method, and how far it may be off is estimated from what half the step
+    changes.
     """
     run = check.run
     fixed, at_steps = run.settings.step > 0.0, _at_steps(run, segment)
@@ -334,7 +335,7 @@ def _steps(check: _Check, segment: Segment, ways: Ways, intervals: int | None) -
 
 
 class _Suspect(NamedTuple):
-    """A row from which the motion misses the next one, by how much, the limit, and sizes."""
+    """A row from which the motion does not reach the next: difference, limit, and sizes."""
 
     row: int
     miss: float
@@ -350,10 +351,10 @@ def _misled(run: Run, i: int, miss: float, unit: str) -> str:
 
 
 def _ask_again(check: _Check, segment: Segment, ways: Ways, suspects: list[_Suspect]) -> None:
-    """Let the stretch be made again from its start where states are further off than asked for.
+    """Let the segment be integrated again where states are further off than requested.
 
     What its integrator gives again, to the same states, is what it gave: less accurate than asked,
-    which a note tells. What it does not give is a finding.
+    which a note reports. What it does not give is a finding.
     """
     if not suspects:
         return
@@ -400,7 +401,7 @@ def _own_error(run: Run, segment: Segment, ways: Ways, i: int, size: FloatArray)
 
 
 def _at_steps(run: Run, segment: Segment) -> np.ndarray:
-    """Which saved states are the ends of fixed steps of a stretch, not interpolated."""
+    """Which saved states are the ends of fixed steps of a segment, not interpolated."""
     if run.settings.step == 0.0:
         return np.zeros(len(run), dtype=bool)
     steps = (run.t - run.t[segment.first]) / run.settings.step
@@ -461,7 +462,7 @@ def _energy(check: _Check, segment: Segment, propagate: Propagate, sample: int) 
             if ratio > 1.0:
                 try:
                     work, moved = _work(segment, propagate, y, a + (b - a) * ends)
-                except TooManyStepsError:  # of which a note of `_steps` tells
+                except TooManyStepsError:  # which a note of `_steps` reports
                     ratio = 0.0
                     break
                 size = max(float(np.abs(T).max()) + moved, 1.0)
@@ -556,7 +557,7 @@ def _gauss(check: _Check, segment: Segment, sample: int) -> None:
         found = certificate(s.terms, s.acceleration, geometry)
         worst = float(np.maximum(found.gradient, found.constraint).max(initial=0.0))
     check.value(
-        "Gauss", worst / GAUSS_LIMIT, f"the acceleration misses Gauss's principle by {worst:.1e}"
+        "Gauss", worst / GAUSS_LIMIT, f"the acceleration violates Gauss's principle by {worst:.1e}"
     )
     check.count("accelerations", len(rows))
 

@@ -61,7 +61,7 @@ class RunWriter:
             self.commit(simulation)
 
     def commit(self, simulation: RunContents) -> None:
-        """Write what is new; where that fails, the error carries the run."""
+        """Write what is new; where that fails, the run is an attribute of the error."""
         run = simulation.so_far()
         news = {**news_of(run, self.known), "open": simulation.open}
         memory = simulation.memory() if simulation.open else None

@@ -124,7 +124,7 @@ def square_norm(u: Any) -> FloatArray:
 
 
 def require_unit(u: Any, what: str = "quaternion") -> FloatArray:
-    """The quaternion itself if N(u) = 1, (78), else an error that tells its length."""
+    """The quaternion itself if N(u) = 1, (78), else an error with its length."""
     u = array(u)
     off = np.abs(square_norm(u) - 1.0)
     if not np.all(off <= UNIT_TOLERANCE):

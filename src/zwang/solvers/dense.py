@@ -1,7 +1,7 @@
 """Terms in, motion and forces out: joins formulations and diagnosis.
 
 `solve` scales the terms, decides the ranks, refuses what has no answer with a sentence that names
-the culprit, chooses a formulation, and refines its answer with residuals in doubled precision.
+what is at fault, chooses a formulation, and refines its answer with residuals in doubled precision.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ FORMULATIONS: dict[str, type[Formulation]] = {
 }
 
 #: Above this condition number of M, M⁻¹ costs half of the digits, and the form that inverts M only
-#: on the freedoms is taken instead.
+#: on the degrees of freedom is taken instead.
 WELL_CONDITIONED_MASS = 1e8
 
 #: Velocity scales within these bounds (masses within 1e±200), and scaled forces and right sides
@@ -61,7 +61,7 @@ SMALLEST_SCALE, LARGEST_SCALE, LARGEST = 1e-100, 1e100, 1e140
 #: A last correction below this means six digits or more; above, the answer is looked at again.
 REFINED = 1e-6
 
-#: Constraints missed by more than this, relative, are no motion, whatever the condition.
+#: Constraint residuals above this, relative, are no motion, whatever the condition.
 MISSED = 1e-9
 
 NOT_MISSED = np.zeros((), dtype=bool)
@@ -104,7 +104,7 @@ def solve(
     InputError : a shape or value is wrong, or M is indefinite.
     NotUniqueError : a direction has neither mass nor constraint (and `family` is not set).
     InconsistentConstraintsError : constraints contradict; the error names an irreducible group.
-    NotApplicableError : the named formulation does not apply; the error says which do.
+    NotApplicableError : the named formulation does not apply; the error names those that do.
 
     Examples
     --------
@@ -226,7 +226,8 @@ def _solve_terms(
 def _settled(
     system: ScaledTerms, formulation: str, loose: FloatArray, *, refined: bool
 ) -> tuple[ScaledTerms, type[Formulation], str, _ScaledAnswer, np.ndarray]:
-    """The answer, with the ranks that right sides ask for, and the systems that miss constraints.
+    """The answer, with the ranks that right sides ask for, and the systems that violate
+    constraints.
 
     Constraints that contradict each other are refused.
     """
@@ -282,7 +283,7 @@ def choose(system: ScaledTerms) -> tuple[type[Formulation], str]:
             UdwadiaKalaba,
             f"M is positive definite and the constraints are few (rank {rank} of {n})",
         )
-    return UdwadiaMogharabin, f"the freedoms are few ({n - rank} of {n})"
+    return UdwadiaMogharabin, f"the degrees of freedom are few ({n - rank} of {n})"
 
 
 def _kind(name: str, system: ScaledTerms, *, family: bool) -> tuple[type[Formulation], str]:
@@ -400,7 +401,7 @@ def _require_constraints(
 
 
 def _miss_as_given(system: ScaledTerms, acceleration: FloatArray) -> list[str]:
-    """How far constraints are missed in the given units where a mass is next to nothing.
+    """Residuals of constraints in the given units where a mass is next to nothing.
 
     A velocity is scaled by its mass. Where that is only what a zero happens to be at some state, a
     diagonal entry of 4LᵀJL for one, its column swallows the rows it stands in, and these look
@@ -416,7 +417,7 @@ def _miss_as_given(system: ScaledTerms, acceleration: FloatArray) -> list[str]:
     if (beyond.any(axis=-1) & (system.hidden_ranks > 0)).any():
         raise _masses_too_different()
     worst = np.max(np.divide(miss, size, out=np.zeros_like(miss), where=beyond))
-    return [f"constraints are missed by up to {worst:.0e} of their size beside such small masses"]
+    return [f"constraints have residuals of up to {worst:.0e}, relative, with such small masses"]
 
 
 def _masses_too_different() -> InputError:
@@ -440,7 +441,7 @@ def _require_semidefinite(system: ScaledTerms) -> None:
 
 
 def _missed(system: ScaledTerms, acceleration: FloatArray) -> np.ndarray:
-    """Which systems miss a constraint by more than rounding in its own row can explain."""
+    """Which systems violate a constraint by more than rounding in its own row can explain."""
     terms = system.scaled
     miss = np.abs(terms.constraint_rhs - matvec(terms.constraint_matrix, acceleration))
     if miss.ndim == 1 and miss.max(initial=0.0) <= EPSILON * np.abs(acceleration).max():
@@ -452,7 +453,7 @@ def _missed(system: ScaledTerms, acceleration: FloatArray) -> np.ndarray:
 def _ranks_that_agree(
     system: ScaledTerms, missed: np.ndarray, acceleration: FloatArray
 ) -> np.ndarray | None:
-    """Higher ranks of A where rows were called dependent that only nearly are, and b tells so."""
+    """Higher ranks of A where rows called dependent are only nearly so, and b requires it."""
     higher = missed & (system.highest_ranks > system.constraint_ranks)
     if not higher.any():
         return None
@@ -463,7 +464,7 @@ def _ranks_that_agree(
 
 
 def _contradicting(system: ScaledTerms, which: np.ndarray, acceleration: FloatArray) -> np.ndarray:
-    """Which of some systems have right sides that disagree, as `zwang.explain` tells it."""
+    """Which of some systems have right sides that disagree, as `zwang.explain` decides it."""
     found = np.zeros_like(which)
     for index in np.argwhere(which):
         i = tuple(int(k) for k in index)
@@ -473,7 +474,7 @@ def _contradicting(system: ScaledTerms, which: np.ndarray, acceleration: FloatAr
 
 
 def _miss_notes(system: ScaledTerms, missed: np.ndarray, acceleration: FloatArray) -> list[str]:
-    """How far constraints are missed that do not contradict each other."""
+    """Residuals of constraints that do not contradict each other."""
     worst = 0.0
     for index in np.argwhere(missed):
         i = tuple(int(k) for k in index)
@@ -481,14 +482,14 @@ def _miss_notes(system: ScaledTerms, missed: np.ndarray, acceleration: FloatArra
     if not worst:
         return []
     note = (
-        f"constraints are missed by up to {worst:.0e} of their size, more than rounding of the "
+        f"constraints have residuals of up to {worst:.0e}, relative, more than rounding of the "
         "given numbers explains"
     )
     return [note]
 
 
 def _in_batch(system: ScaledTerms, bad: np.ndarray, describe: Any) -> ZwangError:
-    """The error for the first bad system, told which of the batch it is."""
+    """The error for the first bad system, with its index in the batch."""
     if not system.terms.batch_shape:
         return describe(system)
     flat = int(np.flatnonzero(bad)[0])

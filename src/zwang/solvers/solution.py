@@ -20,7 +20,7 @@ class Ranks:
 
     Attributes
     ----------
-    constraint : rank of A; the freedoms left are n minus this.
+    constraint : rank of A; the degrees of freedom are n minus this.
     mass : rank of M.
     stacked : rank of [M; A]; the acceleration is unique when it is n.
     """
@@ -68,7 +68,7 @@ class Solution:
 
     @property
     def redundancy(self) -> int | np.ndarray:
-        """m − rank A: how many constraint rows say nothing new."""
+        """m − rank A: how many constraint rows are redundant."""
         return self.terms.constraint_count - self.ranks.constraint
 
     @computed_once
@@ -116,7 +116,8 @@ class Solution:
         if batch:
             head = f"batch {batch}: {head}"
         else:
-            head += f" of rank {self.ranks.constraint}, {self.degrees_of_freedom} freedoms"
+            head += f" of rank {self.ranks.constraint}, {self.degrees_of_freedom} degrees of "
+            "freedom"
         lines = [head, f"solved by {self.formulation}: {self.reason}"]
         if not batch and n <= 20:
             lines.append(f"{'coordinate':>14} {'acceleration':>16} {'constraint force':>17}")

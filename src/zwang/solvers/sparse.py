@@ -47,7 +47,7 @@ from zwang.terms import (
 
 __all__ = ["SPARSE_SIZE", "solve_sparse", "sparse_terms"]
 
-#: Systems with at most this many coordinates are solved densely: faster, and more can be told.
+#: Systems with at most this many coordinates are solved densely: faster, and with more to report.
 SPARSE_SIZE = 300
 
 #: Regularisation relative to the scaled terms. Large enough for the factorisation to be stable,
@@ -206,7 +206,7 @@ def sparse_terms(
 
 
 def _checked_matrix(what: str, matrix: Any) -> Any:
-    """A finite csr array of doubles, or an error that says what is wrong with it."""
+    """A finite csr array of doubles, or an error that states what is wrong with it."""
     if not sparse.issparse(matrix):
         matrix = checked_array(what, matrix)
     if len(matrix.shape) != 2:

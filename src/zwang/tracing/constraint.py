@@ -4,7 +4,7 @@
     velocity      ψ(q, v, t, p) = 0             once; linear in v or not
     acceleration  A(q, v, t, p) v̇ = b(q, v, t, p)
 
-A function may return one value or several. It names the arguments it wants among those of its
+A function may return one value or several. It names the arguments it uses among those of its
 level, in any order: ``lambda q: …`` is as good as ``lambda q, t, p: …``.
 """
 

@@ -92,7 +92,7 @@ def event(
     Parameters
     ----------
     function : what crosses a value at the event: g(q, v, t, p), or a name that a run knows, such
-        as ``"x"``, ``"crank.omega"`` or a joint's ``"pin.angle"``; angles count without full turns.
+        as ``"x"``, ``"crank.omega"`` or a joint's ``"pin.angle"``; angles count modulo 2π.
     then : ``"record"``, ``"stop"``, `bounce`, `set_parameters`, `switch`, or several in order.
     at : the value.
     direction : 1 only from below, −1 only from above, 0 both.

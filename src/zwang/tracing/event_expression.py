@@ -27,7 +27,7 @@ class Watched:
     ----------
     value : g.
     facing : positive where a zero of g is the event; None if every zero is. The sine of an angle
-        is zero half a turn away too.
+        is zero at an offset of π too.
     """
 
     value: casadi.SX

@@ -7,7 +7,7 @@
 
 Extrapolation is Richardson's on steps h, h/2, h/4, …; of the whole table that entry is taken whose
 neighbours differ least, and this difference is the error that is reported (after Ridders 1982). A
-point where f fails is left out, so that f may be used near the edge of its domain.
+point where f fails is omitted, so that f may be used near the edge of its domain.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def extrapolated(quotient: Quotient, scale: float, name: str) -> tuple[FloatArra
 
 
 def _confirmed(quotient: Quotient, start: float, best: FloatArray, error: FloatArray) -> np.ndarray:
-    """Whether a much smaller step agrees: long steps may miss the waves of f altogether."""
+    """Whether a much smaller step agrees: long steps may skip the waves of f altogether."""
     entry, noise = quotient(start * 2.0 ** (-LEVELS - 2))
     size = np.maximum(np.abs(entry), np.abs(best))
     return np.abs(entry - best) <= 1e-3 * size + 10.0 * noise + error

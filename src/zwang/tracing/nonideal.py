@@ -4,7 +4,7 @@ A law gives C(q, v, t, p, λ), but C changes the reaction: λ is linear in the f
 
     λ = λ₀ + L C,       λ₀ the reaction of the ideal system, L = ∂λ/∂(Q + C)
 
-so that λ is wanted with
+so that λ is sought with
 
     g(λ) = λ − λ₀ − L C(λ) = 0.
 
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 #: |g| against the sum of its terms. Rounding leaves 1e-15; a solution that is ten times worse
-#: conditioned than that is still told from none.
+#: conditioned than that is still distinguished from none.
 AGREEMENT = 1e-12
 
 #: Two solutions that differ by less than this fraction are one.
@@ -145,7 +145,7 @@ class Reactions:
     mismatch: float
 
     def only(self, law: NonidealLaw) -> FloatArray:
-        """C of the one solution, or an error that says what was found instead."""
+        """C of the one solution, or an error with the number of solutions."""
         if len(self.solutions) == 1:
             return self.forces[0]
         names = law.constraints

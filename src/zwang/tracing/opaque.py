@@ -71,8 +71,8 @@ def opaque(
     `zwang.System`. It must depend on its arguments alone. Derivatives are taken by complex step
     where f accepts complex numbers and is differentiable in them (this is checked against a
     difference quotient at every point), else by central differences with Richardson's
-    extrapolation; the notes of a solution say which, and how good they are. It is slower: some
-    dozens of calls of f for each evaluation of a constraint.
+    extrapolation; the notes of a solution report which, and how accurate they are. It is slower:
+    some dozens of calls of f for each evaluation of a constraint.
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ class OpaqueCall:
         return result.reshape(-1)
 
     def value(self, w: np.ndarray) -> np.ndarray:
-        """f at real numbers w, finite, or an error that says where it failed."""
+        """f at real numbers w, finite, or an error with the point where it failed."""
         what = f"opaque function {self.name!r}"
         at = ", ".join(f"{x:g}" for x in w)
         try:

@@ -1,7 +1,7 @@
 """Whether a force that is given beside a potential holds the force of that potential.
 
-`force` is all of Q. A potential beside it adds nothing to the motion, it only tells the energy; so
-a force that leaves out −Nᵀ ∂V/∂q is a mistake which no equation shows, the energy alone does.
+`force` is all of Q. A potential beside it adds nothing to the motion, it only gives the energy; so
+a force that lacks −Nᵀ ∂V/∂q is a mistake which no equation shows, the energy alone does.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """How far rounding may put expressions, and the right sides of constraints, off.
 
-A sum that cancels leaves rounding of what was summed, whatever is left of it; so its terms tell how
+A sum that cancels leaves rounding of what was summed, whatever is left of it; so its terms show how
 large that may be, and `summed_sizes` follows them through an expression.
 
 b = −(ψ_q q̇ + ψ_t) sums products of velocities that may cancel: where a body spins about the axis
-of its own hinge nothing is left of them but rounding, and nothing else at the state tells how large
+of its own hinge nothing is left of them but rounding, and nothing else at the state shows how large
 that may be. The terms show when the velocities are shifted: a shift by a share of their size
 changes b by about that share of its terms.
 """

@@ -35,7 +35,7 @@ WAY_OUT = (
 
 
 class ValueNeededError(Exception):
-    """A traced function does what symbols cannot; the argument says what, `advice` the way out."""
+    """A traced function does what symbols cannot; the argument is what, `advice` an alternative."""
 
     def __init__(self, found: str, advice: str | None = WAY_OUT) -> None:
         super().__init__(found)
@@ -199,7 +199,7 @@ class Symbol(_SymbolDispatch):
         raise ValueNeededError("a decision by the value of a symbol (if, and, or, max, min, …)")
 
     def __float__(self) -> float:
-        raise ValueNeededError("a symbol turned into a plain number (float(), the math module, …)")
+        raise ValueNeededError("a symbol converted to a plain number (float(), the math module, …)")
 
     __int__ = __index__ = __complex__ = __round__ = __float__
 

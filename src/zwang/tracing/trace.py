@@ -1,4 +1,4 @@
-"""Calling a user's function with symbols, and telling clearly when that fails."""
+"""Tracing: a user's function called with symbols, and clear errors where that fails."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ParameterSymbols:
 
 
 class _UnknownParameterError(UnknownNameError):
-    """A parameter that is not there, not yet told of the function that asked for it."""
+    """A parameter that does not exist, as yet without the function that asked for it."""
 
 
 def call(what: str, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:

@@ -64,7 +64,7 @@ def camera_of(scene: Scene, azimuth: float | None = None, elevation: float | Non
     """
     if scene.normal is not None and azimuth is None and elevation is None:
         towards, upwards = scene.normal, scene.up
-        if abs(upwards @ towards) > 0.5:  # gravity acts across the plane
+        if abs(upwards @ towards) > 0.5:  # gravity is normal to the plane
             upwards = np.eye(3)[_second_axis(scene)]
         rows = np.array([np.cross(upwards, towards), upwards, towards])
         return _fitted(scene, rows, perspective=False)
@@ -87,7 +87,7 @@ def _fitted(scene: Scene, axes: FloatArray, *, perspective: bool) -> Camera:
 
 
 def _second_axis(scene: Scene) -> int:
-    """The axis of a plane that is drawn upwards where gravity does not tell."""
+    """The axis of a plane that is drawn upwards where gravity does not decide it."""
     assert scene.normal is not None
     return {0: 2, 1: 2, 2: 1}[int(np.argmax(np.abs(scene.normal)))]
 
@@ -145,7 +145,7 @@ class Faces:
 
 
 def faces_of(scene: Scene) -> Faces:
-    """The faces of a scene, put together on first use."""
+    """The faces of a scene, assembled on first use."""
     kept = scene.__dict__.get("_faces")
     if kept is not None:
         return kept

@@ -118,7 +118,7 @@ def _path(x: FloatArray, y: FloatArray) -> str:
 
 
 def _number(value: float, span: float) -> str:
-    """A tick in as many digits as tell it from its neighbours."""
+    """A tick in as many digits as distinguish it from its neighbours."""
     if abs(value) < 1e-9 * span:
         return "0"
     digits = int(np.ceil(np.log10(max(abs(value) / span, 1e-300)))) + 3

@@ -15,7 +15,7 @@ __all__ = ["joint_solids"]
 #: size of the mechanism and the joint's own numbers.
 Look = Callable[[float, float, Mapping[str, float]], tuple[Mesh | None, Mesh | None]]
 
-#: Turns that lay z along x, and along y.
+#: Rotations that bring z to x, and to y.
 ALONG_X = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 ALONG_Y = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
 

@@ -28,7 +28,7 @@ __all__ = ["Live", "cut", "joined", "slider_limits"]
 SPAN_FRAMES, MOST_FRAMES = 12, 6000
 #: What of a scene consists of arrays over frames.
 MOVING = ("tracks", "lines", "arrows", "traces")
-#: Sliders where nobody says which: more would fill the page.
+#: Sliders by default: more would fill the page.
 MOST_SLIDERS = 8
 
 Limits = Mapping[str, tuple[float, float]]
@@ -115,7 +115,7 @@ class Live:
 def joined(first: Scene, second: Scene) -> Scene:
     """Two scenes of the same things; the second begins with the last frame of the first.
 
-    What does not change with time is that of the second. The oldest frames are let go.
+    What does not change with time is that of the second. The oldest frames are dropped.
     """
     offset = len(first.times) - 1
     moved = [replace(s, first=s.first + offset, last=s.last + offset) for s in second.run.segments]

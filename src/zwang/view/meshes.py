@@ -1,7 +1,7 @@
 """Solids of polygons: what bodies and joints are drawn with, on every kind of output.
 
 Faces are listed counter-clockwise seen from outside. Pictures are painted from back to front, face
-by face, so long faces are cut into pieces that can be told apart by depth.
+by face, so long faces are cut into pieces that can be sorted by depth.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Mesh:
     faces: tuple[tuple[int, ...], ...]
 
     def placed(self, position: FloatArray, axes: FloatArray) -> Mesh:
-        """Turned by the axes, which are columns, then moved."""
+        """Rotated by the axes, which are columns, then translated."""
         return Mesh(self.vertices @ axes.T + position, self.faces)
 
     @property

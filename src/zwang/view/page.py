@@ -1,4 +1,4 @@
-"""The page in three dimensions: a mechanism to turn, play and scrub, in any browser."""
+"""The page in three dimensions: a mechanism to rotate, play and scrub, in any browser."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def view(
     Parameters
     ----------
     host, port : where to listen; this machine alone by default. If the port is taken the next free
-        one is used: `View.address` tells.
+        one is used: see `View.address`.
     live : whether the motion goes on beyond the end of the run, computed while it is shown. Names
         with limits, name → (least, largest), get sliders; True chooses them.
     events : of a live motion, as the run was made with.
@@ -72,7 +72,7 @@ def view(
     """
     names = (plot,) if isinstance(plot, str) else tuple(plot)
     for name in names:
-        single(run, name)  # tells an unknown name before a server starts
+        single(run, name)  # refuses an unknown name before a server starts
     sliders = slider_limits(run, wanted=live)
     drawing: dict[str, Any] = {"frames": frames, "start": start, "end": end, "forces": forces}
 
@@ -309,7 +309,7 @@ class View:
         slider.on_update(moved)
 
     def _try(self, action: Callable[[], None]) -> None:
-        """Do what may be impossible, and say so on the page then."""
+        """Do what may be impossible, and report that on the page."""
         try:
             action()
             self._told.content = ""

@@ -1,4 +1,4 @@
-"""One HTML file on a run: the mechanism moving, its account, its reactions and their standing.
+"""One HTML file on a run: the animated mechanism, the summary, the reactions and their determinacy.
 
 The file holds everything and asks for nothing: it opens from disk, without a network.
 """
@@ -44,10 +44,10 @@ __all__ = ["report", "report_html"]
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 #: By which a report is known again.
 MARK = '<meta name="generator" content="Zwang">'
-#: Lines of one chart, and charts of channels: beyond it nothing can be told apart.
+#: Lines of one chart, and charts of channels: beyond it nothing can be distinguished.
 MOST_LINES, MOST_CHARTS = 8, 12
-#: Saved states × (velocities + constraint rows)² up to which the ledger is made: it solves dense
-#: equations eight times a state, some ten seconds at this limit.
+#: Saved states × (velocities + constraint rows)² up to which the energy balance is made: it solves
+#: dense equations eight times a state, some ten seconds at this limit.
 LEDGER_WORK = 1.5e6
 #: Points of a chart.
 MOST_POINTS = 1200
@@ -131,8 +131,8 @@ def report_html(
 {page.notes()}
 <h2>Over time</h2><div class="charts">{page.charts()}</div>
 {page.reactions()}
-<h2>Freedoms and redundancy</h2>{page.explanation()}
-<h2>Energy ledger</h2>{page.ledger()}
+<h2>Degrees of freedom and redundancy</h2>{page.explanation()}
+<h2>Energy balance</h2>{page.ledger()}
 <h2>Rank and events</h2>{page.history()}
 <h2>Made with</h2>{page.parameters()}{page.versions()}
 <script type="application/json" id="scene">{page.data()}</script>
@@ -162,7 +162,7 @@ class _Page:
 
     Attributes
     ----------
-    run : as simulated; account and counts are of its saved states.
+    run : as simulated; summary and counts are of its saved states.
     even : the same at even times, for pictures and charts.
     scene : of a mechanism, else None.
     """
@@ -233,7 +233,7 @@ class _Page:
         )
         return json.dumps(plain, separators=(",", ":")).replace("</", "<\\/")
 
-    # --- account ----------------------------------------------------------------------------------
+    # --- summary ----------------------------------------------------------------------------------
 
     def summary(self) -> str:
         """The figures that matter, in one table."""
@@ -290,7 +290,7 @@ class _Page:
         return f"<pre>{escape(str(told))}</pre>"
 
     def reactions(self) -> str:
-        """Largest forces and moments of the joints, with their passport."""
+        """Largest forces and moments of the joints, with their determinacy."""
         joints = reacting_joints(self.run) if self.scene is not None else ()
         if not joints:
             return ""
@@ -319,7 +319,7 @@ class _Page:
         except ZwangError as error:
             return f"<h2>Reactions</h2><p>{escape(str(error))}</p>"
         heads = ["joint", "kind", "between", "largest force [N]", "at t [s]"]
-        table = _table([*heads, "largest moment [N m]", "passport"], rows, (3, 4, 5), "full")
+        table = _table([*heads, "largest moment [N m]", "determinacy"], rows, (3, 4, 5), "full")
         return f'<h2>Reactions</h2><div class="wide">{table}</div>{_meaning(known.values())}'
 
     def ledger(self) -> str:
@@ -327,7 +327,7 @@ class _Page:
         system = self.run.system
         rows = sum(len(r) for r in system.groups.values())
         if len(self.run) * (len(system.velocities) + rows) ** 2 > LEDGER_WORK:
-            return "<p>Left out, as it would take long for so many states; run.work gives it.</p>"
+            return "<p>Omitted, as it would take long for so many states; run.work computes it.</p>"
         try:
             work = self.run.work
         except ZwangError as error:
@@ -473,7 +473,7 @@ def _tag(status: Status | None) -> str:
 def _meaning(known: Iterable[Status | None]) -> str:
     every = set(known)
     if None in every:
-        return '<p class="soft">The mechanism is too large for a passport here.</p>'
+        return '<p class="soft">The mechanism is too large for determinacy of reactions here.</p>'
     if every <= {Status.DETERMINATE}:
         return '<p class="soft">The motion determines all reactions.</p>'
     return (

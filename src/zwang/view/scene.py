@@ -51,7 +51,8 @@ FRAMES = 241
 #: The largest arrow against the size of the mechanism, and which force that is: a share of the
 #: forces may stick out, so that a blow does not make all others vanish.
 ARROW, ARROW_SHARE = 0.3, 0.95
-#: Constraint rows beyond which the passport, which decomposes dense matrices, is not asked for.
+#: Constraint rows beyond which determinacy of reactions, which takes dense decompositions, is not
+#: computed.
 PASSPORT_ROWS = 400
 
 REACTION_COLOR, OPEN_COLOR, APPLIED_COLOR = "#b5303c", "#c77800", "#3d8f4d"
@@ -345,8 +346,9 @@ def _reactions(
 def statuses(run: Run) -> dict[str, Status | None]:
     """Joint → how much of its reaction the motion determines, at its worst.
 
-    Asked at the begin of each stretch between events and in the middle of the run: rank, and with
-    it determinacy, changes at singular configurations alone. None where the mechanism is too large.
+    Asked at the beginning of each segment between events and in the middle of the run: rank, and
+    with it determinacy, changes at singular configurations alone. None where the mechanism is too
+    large.
     """
     joints: Mapping[str, Joint] = mechanism_of(run).parts.joints
     rows = sum(len(rows) for rows in run.system.groups.values())

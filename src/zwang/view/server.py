@@ -1,7 +1,7 @@
 """A server for pages that keeps to itself: one address, its own pages, no way out.
 
 viser listens on every interface, takes a websocket from any page of the world, and opens a public
-tunnel when a page asks for one. Here it listens on this machine unless told otherwise, answers no
+tunnel when a page asks for one. Here it listens on this machine unless set otherwise, answers no
 page but its own, and has no tunnel.
 """
 
@@ -20,7 +20,7 @@ from zwang.errors import InputError, MissingExtraError, ZwangError, shown
 
 __all__ = ["PageServer"]
 
-#: Only one server starts at a time: while it does, the way in is being put under guard.
+#: Only one server starts at a time: while it does, its entry is being put under guard.
 _STARTING = threading.Lock()
 
 
@@ -68,7 +68,7 @@ class PageServer:
 class _AccessRules:
     """Decides who may talk to the server.
 
-    A browser tells in ``Origin`` which page opens a websocket, and in ``Host`` what name it was
+    A browser states in ``Origin`` which page opens a websocket, and in ``Host`` what name it was
     sent to. A foreign page has another origin. A name of the attacker's that he lets point to this
     machine (DNS rebinding) has the right origin and the wrong host.
     """

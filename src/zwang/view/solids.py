@@ -20,17 +20,17 @@ __all__ = ["COLORS", "Solid", "box_around", "doubtful_scales", "in_body", "size_
 
 #: Thickness of thin things against the size of the mechanism, and at most of its bodies.
 THIN, THIN_BODY = 0.014, 0.04
-#: A mesh that is so many times larger or smaller than the mechanism is in other units than told.
+#: A mesh that is so many times larger or smaller than the mechanism is in other units than given.
 MOST_RATIO = 50.0
 
-#: Colours of bodies in turn, told apart by all eyes (after Okabe and Ito).
+#: Colours of bodies in sequence, distinguishable by all eyes (after Okabe and Ito).
 COLORS = ("#3b7dbd", "#e08a2c", "#2f9e83", "#b8579b", "#7a6bb8", "#8c8f3a", "#c2524a", "#4aa3c7")
 JOINT_COLOR, GROUND_COLOR = "#3c4650", "#8b95a1"
 
 
 @dataclass(frozen=True)
 class Solid:
-    """Something rigid: a mesh in the axes of the track that carries it.
+    """Something rigid: a mesh in the axes of the track that moves it.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ def size_of(parts: Parts) -> float:
 
 
 def doubtful_scales(parts: Parts) -> tuple[str, ...]:
-    """Sentences on meshes that cannot be in the units that their scale says."""
+    """Sentences on meshes that cannot be in the units that their scale implies."""
     plain = replace(parts, bodies=tuple(replace(body, mesh=None) for body in parts.bodies))
     size, told = size_of(plain), []
     for body in parts.bodies:

@@ -1,4 +1,4 @@
-"""Points and bars that the linkages of the library are put together from."""
+"""Points and bars that the linkages of the library are made of."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def spinning_top(
     Parameters
     ----------
     mass : [kg].
-    moments : of inertia about the centre of mass, across the axis and about it [kg·m²].
+    moments : of inertia about the centre of mass, perpendicular to the axis and about it [kg·m²].
     height : of the centre of mass above the tip, along the axis [m].
     tilt : of the axis against the vertical, towards x [rad].
     spin : about the axis, relative to the frame that precesses [rad/s].

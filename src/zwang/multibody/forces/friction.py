@@ -1,9 +1,9 @@
 """Friction in joints: forces that depend on the reaction, C in the equations of motion.
 
-For a joint with reaction λ the force it exerts on its second body is f = A_bᵀλ. Across the axis z
+For a joint with reaction λ the force on its second body is f = A_bᵀλ. Perpendicular to its axis z
 it presses with N = |f − (f·z) z|, and what slides is held back by
 
-    moment  −(μ r N σ(θ̇) + c θ̇) z     where the joint turns
+    moment  −(μ r N σ(θ̇) + c θ̇) z     where the joint rotates
     force   −(μ N σ(ṡ) + c ṡ) z        where it slides
 
 with σ(u) = tanh(u/u₀), a smooth sign.
@@ -43,7 +43,7 @@ NUMBERS = ("coefficient", "radius", "viscous", "velocity")
 
 
 def friction_element(joint: Joint, element: Element, given: Mapping[str, Any]) -> Element:
-    """The numbers of friction in a joint, checked; the radius may be None where nothing turns."""
+    """The numbers of friction in a joint, checked; the radius may be None where nothing rotates."""
     what = f"friction in {joint.name!r}"
     if joint.kind is None or joint.kind.name not in WITH_FRICTION:
         found = "a constraint of your own" if joint.kind is None else f"a {joint.kind.name} joint"

@@ -1,7 +1,7 @@
 """Force elements as functions of frames: springs, dampers, bushings, forces and torques.
 
 A law returns the potential and, for each body, the world force and the world moment about its
-centre of mass, turned into generalized forces by `wrench`.
+centre of mass, converted to generalized forces by `wrench`.
 """
 
 from __future__ import annotations
@@ -55,12 +55,13 @@ def spring_damper(what: str, own: Callable[..., Any] | None) -> Applied:
 
 
 def torsion_spring(what: str, own: Callable[..., Any] | None) -> Applied:
-    """Moment −k (θ − θ₀) − c θ̇ − own(θ, θ̇, t, p) about the common axis z, θ within half a turn."""
+    """Moment −k (θ − θ₀) − c θ̇ − own(θ, θ̇, t, p) about the common axis z, θ in (−π, π]."""
 
     def law(a: Frame, b: Frame, data: Any) -> tuple[Any, Any, Any]:
         sine, cosine = a.y @ b.x - a.x @ b.y, a.x @ b.x + a.y @ b.y
         rate = a.z @ (b.angular_velocity - a.angular_velocity)
-        # The angle against the rest angle, so that half a turn to each side of it is free of jumps.
+        # The angle against the rest angle, so that half a revolution to each side of it is free of
+        # jumps.
         s = sine * np.cos(data.angle) - cosine * np.sin(data.angle)
         c = cosine * np.cos(data.angle) + sine * np.sin(data.angle)
         twist = np.arctan2(s, c)
@@ -78,10 +79,10 @@ def _own(what: str, law: Callable[..., Any], data: Any, **motion: Any) -> Any:
 
 
 def bushing(a: Frame, b: Frame, data: Any) -> tuple[Any, Any, Any]:
-    """Elastic bed: forces −k d − c ḋ in the axes of a, and moments for small turns alike.
+    """Elastic bed: forces −k d − c ḋ in the axes of a, and moments for small rotations alike.
 
     The potential Σ κᵢ (1 − aᵢᵀbᵢ) of the axes of both gives the moment −Σ κᵢ aᵢ × bᵢ, whatever the
-    turn. A small turn about axis i meets the stiffness κⱼ + κₖ, so κᵢ = ½(kⱼ + kₖ − kᵢ).
+    rotation. A small rotation about axis i meets the stiffness κⱼ + κₖ, so κᵢ = ½(kⱼ + kₖ − kᵢ).
     """
     d = b.origin - a.origin
     slip = b.velocity - a.velocity - cross(a.angular_velocity, d)

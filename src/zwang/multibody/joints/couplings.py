@@ -19,32 +19,32 @@ __all__ = [
 
 
 def _bend_of_cross(a: Frame, b: Frame, _: Any) -> list[Any]:
-    """Sine, cosine and rate of the turn of the cross against the first body, about x of a."""
+    """Sine, cosine and rate of rotation of the cross relative to the first body, about x of a."""
     return [a.z @ b.y, a.y @ b.y, a.x @ (b.angular_velocity - a.angular_velocity)]
 
 
 def _bend_on_cross(a: Frame, b: Frame, _: Any) -> list[Any]:
-    """Sine, cosine and rate of the turn of the second body against the cross, about y of b."""
+    """Sine, cosine and rate of rotation of the second body relative to the cross, about y of b."""
     return [a.x @ b.z, a.x @ b.x, b.y @ (b.angular_velocity - a.angular_velocity)]
 
 
 #: The cross of a universal joint: its arms are x of the first marker and y of the second, about
-#: which the bodies turn against it; the relative angular velocity is α̇ x_a + β̇ y_b.
+#: which the bodies rotate relative to it; the relative angular velocity is α̇ x_a + β̇ y_b.
 UNIVERSAL = JointKind(
     "universal",
     lambda a, b, _: [*coincident(a.origin, b.origin), *perpendicular(a.x, b.y)],
     coordinates={"angle_a": _bend_of_cross, "angle_b": _bend_on_cross},
 )
 
-#: Both shafts turn alike however the joint is bent: y_a·x_b = x_a·y_b.
+#: Both shafts rotate alike however the joint is bent: y_a·x_b = x_a·y_b.
 CONSTANT_VELOCITY = JointKind(
     "constant_velocity",
     lambda a, b, _: [*coincident(a.origin, b.origin), a.y @ b.x - a.x @ b.y],
 )
 
 
-#: Two parallel shafts turn alike wherever the disk between them lets their axes move: nothing
-#: turns the second body against the first, and it does not slide along the axis.
+#: Two parallel shafts rotate alike wherever the disk between them lets their axes move: nothing
+#: rotates the second body relative to the first, and it does not slide along the axis.
 OLDHAM = JointKind(
     "oldham",
     lambda a, b, _: [

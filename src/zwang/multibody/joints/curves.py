@@ -1,7 +1,7 @@
 """A point of one body on a curve of another.
 
-Where on the curve the point is, is an unknown of its own: a further coordinate s without mass.
-Nothing pushes along it, so that the reaction stands across the curve:
+Where on the curve the point is, is an unknown of its own: an extra generalized coordinate s without
+mass. Nothing pushes along it, so that the reaction stands across the curve:
 
     P_b − P_a(curve(s)) = 0,   λ · d curve/ds = 0
 """

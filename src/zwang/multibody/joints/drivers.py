@@ -28,7 +28,7 @@ def driver_law(
 ) -> ElementLaw:
     """The equation that a coordinate has a given value.
 
-    An angle θ is held at f(t) by sin(θ − f) = 0, which knows no full turns and is regular.
+    An angle θ is held at f(t) by sin(θ − f) = 0, which is 2π-periodic and regular.
     """
     what = f"driver {name!r}"
 

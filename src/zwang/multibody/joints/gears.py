@@ -10,7 +10,7 @@ r_a ω_a + r_b ω_b = 0, and on a carrier it is Willis's. Flanks lean by the pre
 also push apart, with |F| tan α along the normal n, whichever way they are driven.
 
 Without a pressure angle rates alone are tied, against the world: no tooth force is known then.
-The level is that of velocities: positions would have to count turns.
+The level is that of velocities: positions would have to count revolutions.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ GEAR = JointKind("gear", None, velocity=_gear, numbers=("radius_a", "radius_b"),
 
 
 def _rack(a: Frame, b: Frame, data: Any) -> list[Any]:
-    """Rates alone: the rack b moves along its z axis as the pinion a turns, ż = r ω."""
+    """Rates alone: the rack b moves along its z axis as the pinion a rotates, ż = r ω."""
     return [b.z @ b.velocity - data.radius * (a.z @ a.angular_velocity)]
 
 
@@ -67,7 +67,7 @@ RACK_AND_PINION = JointKind(
 
 
 def _across(a: Frame, b: Frame) -> Any:
-    """From the centre of a to that of b, across the axis of a."""
+    """From the centre of a to that of b, perpendicular to the axis of a."""
     line = b.origin - a.origin
     return line - (line @ a.z) * a.z
 

@@ -24,7 +24,7 @@ class JointKind:
     position : equations of positions, or None.
     velocity : equations of velocities, or None.
     coordinates : name → (value, rate) of the joint's own coordinates; an angle comes as the pair
-        (sin, cos), so that it can be followed over full turns.
+        (sin, cos), so that it can be followed beyond ±π.
     numbers : names of further numbers the joint is described by, each a parameter.
     axis : whether the joint has an axis, the z axes of its markers.
     crossed : whether in a plane one axis may be its normal and the other lie in it.

@@ -74,8 +74,8 @@ PRISMATIC = JointKind(
     plane="within",
 )
 
-#: The advance is tied to the turn at the level of velocities: a position equation would have to
-#: count full turns.
+#: The advance is coupled to the rotation at velocity level: a position equation would have to
+#: count revolutions.
 SCREW = JointKind(
     "screw",
     lambda a, b, _: [*on_axis(a, b), *axes_parallel(a, b)],
