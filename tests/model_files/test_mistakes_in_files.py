@@ -788,7 +788,7 @@ CASES = {
         "[body.a]\nmass = 1\n[start]",
         12,
         "body",
-        r"\[body\]  and",
+        r"\[body\] and",
         "a mechanism or a system",
     ),
     "a mesh that is not there": (

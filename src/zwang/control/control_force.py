@@ -244,7 +244,7 @@ class Task:
         return tau * unit, float(tau @ R @ tau)
 
     def _unreachable(self, missed: FloatArray) -> UnreachableError:
-        """Bᵀw = 0 for w = P · residual: no actuator does work along it, yet the program needs it."""
+        """Bᵀw = 0 for w = P · missed: no actuator does work along it, yet the program needs it."""
         w = self.P @ missed
         moved = np.abs(self.whole.scaled.constraint_matrix[self.program] @ w)
         names = [

@@ -257,7 +257,7 @@ class UserForces:
         self.names, self.parts = names, parts
 
     def __call__(self, bodies: Any, t: Any, p: Any) -> list[Any]:
-        """A pair (force, moment) for each body, or one number for an extra generalized coordinate."""
+        """A pair (force, moment) for each body, or one number for an extra coordinate."""
         results: list[Any] = []
         for name in self.names:
             acting = self.parts.get(name, {})

@@ -224,7 +224,7 @@ class SparseDiagnosis:
         return csr_array((rates.entries, (rates.rows, rates.columns)), shape=shape)
 
     def _led_by_joints(self, rates: Any) -> FloatArray | None:
-        """The motion of each of the first joints with all others at rest, if joints distinguish all."""
+        """The motion of each of the first joints, all others at rest, if joints distinguish all."""
         from scipy.sparse import vstack
 
         J = self._rate_matrix(rates)
