@@ -38,7 +38,7 @@ from zwang.system import ONE_STORE
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
-    from zwang.analysis.kinematics import Kinematics
+    from zwang.analysis.kinematics_result import Kinematics
     from zwang.assembly.result import Assembly
     from zwang.diagnosis.passport import Passport
     from zwang.diagnosis.splits import Splits

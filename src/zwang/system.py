@@ -33,7 +33,7 @@ from zwang.tracing.definition import (
 from zwang.tracing.traced_model import Definition, Lagrangian, Model, trace
 
 if TYPE_CHECKING:
-    from zwang.analysis.kinematics import Kinematics
+    from zwang.analysis.kinematics_result import Kinematics
     from zwang.assembly.assemble import Assembly, StartConditions
     from zwang.closed_form.closed_form import ClosedForm
     from zwang.control.control_force import ControlForce

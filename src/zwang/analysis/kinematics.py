@@ -205,7 +205,5 @@ def _inaccurate(found: Samples, s: FloatArray, variable: str, *, bridged: bool) 
         return []
     where = float(s[np.argmin(np.where(poor, found.spread, np.inf))])
     digits = max(0.0, 16.0 + float(np.log10(found.spread.min())))
-    return [
-        f"{int(poor.sum())} of {len(s)} states are next to a singular position, at {variable} = "
-        f"{where:.6g}; velocities have about {digits:.0f} digits there"
-    ]
+    place = f"{variable} = {where:.6g}; velocities have about {digits:.0f} digits there"
+    return [f"{int(poor.sum())} of {len(s)} states are next to a singular position, at {place}"]

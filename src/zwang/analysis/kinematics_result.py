@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zwang.analysis.columns import expanded, write_csv
 from zwang.analysis.dead_points import DeadPoint, Reach, reach
 from zwang.analysis.path_equations import PathEquations, driven_coordinate
 from zwang.analysis.path_following import Follower, Path, root
@@ -121,6 +123,19 @@ class Kinematics:
     @property
     def _p(self) -> FloatArray:
         return self.system.parameter_vector(self.parameters)
+
+    def to_csv(self, path: str | PathLike[str], channels: Sequence[str] | None = None) -> None:
+        """Write quantities over the path to a file, one column each and the variable first.
+
+        Parameters
+        ----------
+        path : of the file; one that is there is replaced.
+        channels : names that ``k[name]`` knows; coordinates and velocities if not given. Vectors
+            have three columns.
+        """
+        names = (*self.system.coordinates, *self.system.velocities)
+        columns = expanded(self.__getitem__, names if channels is None else channels)
+        write_csv(path, {self.variable: self.t, **columns})
 
     def at(self, values: ArrayLike) -> Kinematics:
         """The same motion at other times, or other values of the driver, within those reached."""
