@@ -21,7 +21,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.system import System
 
-__all__ = ["DeadPoint", "Reach", "free_motions", "moving_names", "named", "reach"]
+__all__ = ["DeadPoint", "DriverRange", "free_motions", "moving_names", "named", "reach"]
 
 #: How far, in units of a displacement, ends of a driver's range are looked for.
 FAR = 200.0
@@ -65,7 +65,7 @@ class DeadPoint:
 
 
 @dataclass(frozen=True)
-class Reach:
+class DriverRange:
     """How far a driver can go from a configuration without taking the mechanism apart.
 
     Attributes
@@ -131,7 +131,7 @@ def moving_names(system: System, v: FloatArray) -> tuple[str, ...]:
     )
 
 
-def reach(equations: PathEquations, x: FloatArray, *, turns: bool) -> Reach:
+def reach(equations: PathEquations, x: FloatArray, *, turns: bool) -> DriverRange:
     """The range of a driver's coordinate about a configuration."""
     ends, found = [], []
     for direction in (-1.0, 1.0):
@@ -145,4 +145,4 @@ def reach(equations: PathEquations, x: FloatArray, *, turns: bool) -> Reach:
         else:
             ends.append(direction * np.inf)
     full = turns and not found
-    return Reach(equations.variable, ends[0], ends[1], full, tuple(found))
+    return DriverRange(equations.variable, ends[0], ends[1], full, tuple(found))

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from zwang.analysis.path_following import DEAD, Follower, Node, Path
+from zwang.analysis.path_following import DEAD, Follower, Path, PathNode
 from zwang.terms import FloatArray
 
 __all__ = ["integrated_path"]
@@ -22,7 +22,7 @@ TOLERANCE, LONGEST = 1e-13, 0.2
 FAR = 5_000.0
 
 
-def integrated_path(follower: Follower, node: Node, until: float) -> Path:
+def integrated_path(follower: Follower, node: PathNode, until: float) -> Path:
     """Nodes from one on, until s has passed a value or turns back."""
     from scipy.integrate import DOP853, OdeSolution
 

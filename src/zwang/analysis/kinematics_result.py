@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zwang.analysis.columns import expanded, write_csv
-from zwang.analysis.dead_points import DeadPoint, Reach, reach
+from zwang.analysis.dead_points import DeadPoint, DriverRange, reach
 from zwang.analysis.path_equations import PathEquations, driven_coordinate
 from zwang.analysis.path_following import Follower, Path, root
 from zwang.analysis.path_samples import sampled
 from zwang.analysis.quantities import (
-    Derivatives,
     Quantity,
+    QuantityDerivatives,
     derivatives,
     parts_of,
     quantity,
@@ -111,7 +111,7 @@ class Kinematics:
         assert found.value is not None
         return found.value[:, 0], found.rate[:, 0]
 
-    def _derivatives(self, of: Quantity) -> Derivatives:
+    def _derivatives(self, of: Quantity) -> QuantityDerivatives:
         return derivatives(self.system, of, self.q, self.v, self._times, self._p)
 
     @property
@@ -164,7 +164,7 @@ class Kinematics:
         what = quantity(self.system, output, "output")
         rates = np.einsum("nij,nj->ni", self._derivatives(what).jacobian, self._unit_motion(of))
         return values_of(
-            replace(what, order=1), Derivatives(None, rates, rates[..., None], rates), rates
+            replace(what, order=1), QuantityDerivatives(None, rates, rates[..., None], rates), rates
         )
 
     def mechanical_advantage(self, output: str, of: str | None = None) -> FloatArray:
@@ -280,7 +280,7 @@ class Kinematics:
             found.append(root(rate, *ends))
         return np.array(sorted(found))
 
-    def reachable(self, driver: str | None = None) -> Reach:
+    def reachable(self, driver: str | None = None) -> DriverRange:
         """How far a driver can go, both ways from the first state, with other drivers at rest."""
         coordinate = self._driver(driver)
         t = float(self._times[0])

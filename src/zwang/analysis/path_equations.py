@@ -19,21 +19,21 @@ import numpy as np
 from zwang.analysis.quantities import parts_of
 from zwang.errors import InputError, UnknownNameError
 from zwang.terms import FloatArray
-from zwang.tracing.differentiate import Rows, State, depends_on, jacobian, rows
+from zwang.tracing.differentiate import Symbols, TracedConstraint, depends_on, jacobian, rows
 from zwang.tracing.evaluator import Evaluator
-from zwang.tracing.traced_model import Model
+from zwang.tracing.traced_model import TracedModel
 
 if TYPE_CHECKING:
     import casadi
 
     from zwang.system import System
 
-__all__ = ["Geometry", "PathEquations", "driven_coordinate"]
+__all__ = ["PathEquations", "PathRows", "driven_coordinate"]
 
 
 @dataclass(frozen=True)
-class Geometry:
-    """Rows at one place of a path, or at many.
+class PathRows:
+    """TracedConstraint at one place of a path, or at many.
 
     Attributes
     ----------
@@ -82,12 +82,12 @@ class PathEquations:
         )
         self.nq, self.nv = len(system.coordinates), len(system.velocities)
 
-    def geometry(self, x: FloatArray) -> Geometry:
+    def geometry(self, x: FloatArray) -> PathRows:
         """φ and Â at x = (q, s), shape (…, nq + 1)."""
         phi, A = self._evaluate("geometry", _geometry, x, np.zeros((*x.shape[:-1], self.nv + 1)))
         full = np.zeros((*x.shape[:-1], len(self.valued)))
         full[..., self.valued] = phi
-        return Geometry(full, A.reshape(*x.shape[:-1], -1, self.nv + 1))
+        return PathRows(full, A.reshape(*x.shape[:-1], -1, self.nv + 1))
 
     def bias(self, x: FloatArray, w: FloatArray) -> FloatArray:
         """b̂ of Â w′ = b̂ for velocities w along the path, shape (…, m)."""
@@ -129,18 +129,18 @@ def driven_coordinate(system: System, along: str) -> tuple[str, str | None]:
     raise UnknownNameError("driver to go along", str(along), [*drives, *known, *coordinates])
 
 
-def _geometry(model: Model) -> dict[str, casadi.SX]:
+def _geometry(model: TracedModel) -> dict[str, casadi.SX]:
     return {"phi": model.position_values, "A": model.A}
 
 
-def _over_time(model: Model) -> Model:
-    """Rows with time as the last coordinate."""
+def _over_time(model: TracedModel) -> TracedModel:
+    """TracedConstraint with time as the last coordinate."""
     import casadi as ca
 
     s = model.state
     rate, idle = ca.SX.sym("path_rate"), ca.SX.sym("idle")
     N, n0 = model.N, model.n0
-    state = State(
+    state = Symbols(
         ca.vertcat(s.q, s.t),
         ca.vertcat(s.v, rate),
         idle,
@@ -154,8 +154,8 @@ def _over_time(model: Model) -> Model:
     return _extended(model, state, blocks)
 
 
-def _over_coordinate(system: System, coordinate: str, driver: str | None) -> Model:
-    """Rows with the value of a coordinate as the last one, and time standing still."""
+def _over_coordinate(system: System, coordinate: str, driver: str | None) -> TracedModel:
+    """TracedConstraint with the value of a coordinate as the last one, and time standing still."""
     import casadi as ca
 
     model = system.model
@@ -163,7 +163,7 @@ def _over_coordinate(system: System, coordinate: str, driver: str | None) -> Mod
     value, rate, idle = ca.SX.sym("path"), ca.SX.sym("path_rate"), ca.SX.sym("idle")
     q, v = ca.vertcat(s.q, value), ca.vertcat(s.v, rate)
     x_dot = ca.vertcat(ca.mtimes(model.N, s.v), rate)
-    moving = State(q, v, idle, s.p, x_dot, s.calls)
+    moving = Symbols(q, v, idle, s.p, x_dot, s.calls)
     blocks = {
         name: _row(name, block, s, moving, rate, timed=False)
         for name, block in model.blocks.items()
@@ -177,10 +177,12 @@ def _over_coordinate(system: System, coordinate: str, driver: str | None) -> Mod
         if state.numel() == 3:
             held = state[0] * ca.cos(value) - state[1] * ca.sin(value)
     blocks[driver or coordinate] = rows("position", held, moving)
-    return _extended(model, State(q, v, s.t, s.p, x_dot, s.calls), blocks)
+    return _extended(model, Symbols(q, v, s.t, s.p, x_dot, s.calls), blocks)
 
 
-def _row(name: str, block: Rows, s: State, path: State, rate: casadi.SX, *, timed: bool) -> Rows:
+def _row(
+    name: str, block: TracedConstraint, s: Symbols, path: Symbols, rate: casadi.SX, *, timed: bool
+) -> TracedConstraint:
     """One constraint along a path."""
     import casadi as ca
 
@@ -202,7 +204,9 @@ def _row(name: str, block: Rows, s: State, path: State, rate: casadi.SX, *, time
     )
 
 
-def _extended(model: Model, state: State, blocks: dict[str, Rows]) -> Model:
+def _extended(
+    model: TracedModel, state: Symbols, blocks: dict[str, TracedConstraint]
+) -> TracedModel:
     """A model of these rows alone, for its names and kernels."""
     given = model.definition
     definition = replace(

@@ -26,8 +26,8 @@ __all__ = [
     "DEAD",
     "Decomposition",
     "Follower",
-    "Node",
     "Path",
+    "PathNode",
     "Singular",
     "cubic",
     "root",
@@ -61,7 +61,7 @@ class Decomposition(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Node:
+class PathNode:
     """A configuration on the path.
 
     Attributes
@@ -117,7 +117,7 @@ class Path:
     dense : x (k, nq + 1) at arc lengths (k,), where rows of velocities were integrated.
     """
 
-    nodes: list[Node]
+    nodes: list[PathNode]
     singular: list[Singular]
     reached: bool = False
     reason: str = ""
@@ -186,7 +186,7 @@ class Follower:
             last = size
         return None
 
-    def node(self, x: FloatArray, towards: FloatArray, before: Node | None) -> Node:
+    def node(self, x: FloatArray, towards: FloatArray, before: PathNode | None) -> PathNode:
         """The place x with the tangent that goes on in a direction."""
         of = self.decomposed(x)
         free = of.Vt[self.rank :]
@@ -202,22 +202,22 @@ class Follower:
                 sign = -sign
         slope = self.equations.rate(x, self.D * tangent)
         length = 0.0 if before is None else before.length
-        return Node(x, tangent, slope, length, sign * float(of.values[self.rank - 1]), vectors)
+        return PathNode(x, tangent, slope, length, sign * float(of.values[self.rank - 1]), vectors)
 
-    def curvature(self, node: Node) -> FloatArray:
+    def curvature(self, node: PathNode) -> FloatArray:
         """T′ in scaled velocities."""
         b = self.equations.bias(node.x, self.D * node.tangent)
         return self.solved(self.decomposed(node.x), b)
 
     # --- along the path ---------------------------------------------------------------------------
 
-    def start(self, x: FloatArray, direction: float) -> Node:
+    def start(self, x: FloatArray, direction: float) -> PathNode:
         """The first node, in the direction of growing or falling s."""
         towards = np.zeros(len(self.D))
         towards[-1] = np.sign(direction)
         return self.node(x, towards, None)
 
-    def follow(self, node: Node, until: float, most: int = STEPS) -> Path:
+    def follow(self, node: PathNode, until: float, most: int = STEPS) -> Path:
         """Nodes from one on, until s has passed a value or turns back.
 
         Parameters
@@ -249,7 +249,7 @@ class Follower:
         path.reason = f"more than {most} steps"
         return path
 
-    def _step(self, path: Path, h: float) -> tuple[Node, float] | None:
+    def _step(self, path: Path, h: float) -> tuple[PathNode, float] | None:
         """The next node, and the step to try after it."""
         last = path.nodes[-1]
         curvature = self.curvature(last)
@@ -265,7 +265,9 @@ class Follower:
                 if float(node.tangent @ ahead) >= STRAIGHT * float(np.linalg.norm(ahead)):
                     larger = (CORRECTED / max(first, 1e-12)) ** (1.0 / 3.0)
                     length = last.length + h
-                    node = Node(node.x, node.tangent, node.slope, length, node.signed, node.vectors)
+                    node = PathNode(
+                        node.x, node.tangent, node.slope, length, node.signed, node.vectors
+                    )
                     return node, h * float(np.clip(larger, 0.3, 2.0))
             h *= 0.5
         return None
@@ -298,7 +300,7 @@ class Follower:
         ):
             path.singular.append(Singular(DEAD, *self._turned(path, before, last), k))
 
-    def _turned(self, path: Path, before: Node, last: Node) -> tuple[FloatArray, float]:
+    def _turned(self, path: Path, before: PathNode, last: PathNode) -> tuple[FloatArray, float]:
         """Where s turns back between two nodes, to rounding."""
         H = last.length - before.length
 
@@ -309,8 +311,8 @@ class Follower:
         return self._between(path, before, last, share).x, before.length + share * H
 
     def _between(
-        self, path: Path, before: Node, last: Node, share: float, *, corrected: bool = True
-    ) -> Node:
+        self, path: Path, before: PathNode, last: PathNode, share: float, *, corrected: bool = True
+    ) -> PathNode:
         """The node on the path at a share of the way between two others."""
         if share in (0.0, 1.0):
             return last if share else before
@@ -322,7 +324,9 @@ class Follower:
         towards = (1.0 - share) * before.tangent + share * last.tangent
         return self.node(x, towards, near)
 
-    def _crossed(self, path: Path, before: Node, last: Node) -> tuple[FloatArray, float] | None:
+    def _crossed(
+        self, path: Path, before: PathNode, last: PathNode
+    ) -> tuple[FloatArray, float] | None:
         """Where rows lose rank between two nodes; None if they do not."""
         H = last.length - before.length
         a, b, fa, fb = 0.0, 1.0, before.signed, last.signed
@@ -350,7 +354,7 @@ def root(f: Callable[[float], float], a: float, b: float) -> float:
     return float(brentq(f, a, b, xtol=1e-15, rtol=np.float64(1e-14)))  # type: ignore[arg-type]
 
 
-def interpolated(path: Path, before: Node, last: Node, share: float) -> FloatArray:
+def interpolated(path: Path, before: PathNode, last: PathNode, share: float) -> FloatArray:
     """x at a share of the arc between two nodes, not yet corrected, shape (nq + 1,)."""
     H = last.length - before.length
     if path.dense is not None:

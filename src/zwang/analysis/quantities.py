@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from zwang.multibody.body import Body
     from zwang.multibody.frozen import Parts
     from zwang.system import System
-    from zwang.tracing.traced_model import Model
+    from zwang.tracing.traced_model import TracedModel
 
 __all__ = [
-    "Derivatives",
     "Quantity",
+    "QuantityDerivatives",
     "derivatives",
     "parts_of",
     "quantity",
@@ -73,7 +73,7 @@ class Quantity:
     angle: bool = False
 
 
-class Derivatives(NamedTuple):
+class QuantityDerivatives(NamedTuple):
     """A quantity at states (n, …): value (n, k) or None, rate (n, k), J (n, k, nv), c̈₀ (n, k)."""
 
     value: FloatArray | None
@@ -159,10 +159,10 @@ def _of_body(system: System, name: str, of: str) -> tuple[casadi.SX | None, casa
 
 def derivatives(
     system: System, of: Quantity, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
-) -> Derivatives:
+) -> QuantityDerivatives:
     """Value, rate, J and c̈₀ of a quantity at states (n, …)."""
 
-    def outputs(model: Model) -> dict[str, casadi.SX]:
+    def outputs(model: TracedModel) -> dict[str, casadi.SX]:
         s = model.state
         parts = {} if of.value is None else {"value": of.value}
         return {**parts, "rate": of.rate, "J": jacobian(of.rate, s.v, s), "bias": rate(of.rate, s)}
@@ -174,10 +174,10 @@ def derivatives(
     k = own_rate.shape[-1]
     if value is not None and of.angle:
         value = np.arctan2(value[..., :1], value[..., 1:])
-    return Derivatives(value, own_rate, J.reshape(*q.shape[:-1], k, v.shape[-1]), bias)
+    return QuantityDerivatives(value, own_rate, J.reshape(*q.shape[:-1], k, v.shape[-1]), bias)
 
 
-def values_of(of: Quantity, found: Derivatives, acceleration: FloatArray) -> FloatArray:
+def values_of(of: Quantity, found: QuantityDerivatives, acceleration: FloatArray) -> FloatArray:
     """What the name means at the states, shape (n,) or (n, 3); angles within half a turn."""
     if of.order == 2:
         values = np.einsum("...ij,...j->...i", found.jacobian, acceleration) + found.bias

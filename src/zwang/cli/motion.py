@@ -7,13 +7,13 @@ from pathlib import Path
 import typer
 
 from zwang.analysis.columns import expanded
-from zwang.cli.output import FAILURE, Output
+from zwang.cli.output import FAILURE, Printer
 from zwang.model_files.model import read_model
 
 __all__ = ["kinematics"]
 
 
-def kinematics(out: Output, path: Path, csv: Path | None, outputs: list[str]) -> None:
+def kinematics(out: Printer, path: Path, csv: Path | None, outputs: list[str]) -> None:
     """Follow a mechanism over the range of the file, and print what comes of it."""
     model = read_model(path)
     k = model.kinematics()
