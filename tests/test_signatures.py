@@ -252,7 +252,7 @@ def rod():
         ),
         (
             lambda: rod()[0].revolute("pin", "ground", "rod", axes="y"),
-            r"joint 'pin', argument must be one of at, axis, axis_b,.*not 'axes'.*'axis'",
+            r"joint 'pin' must be one of at, axis, axis_b,.*not 'axes'.*'axis'",
         ),
         (
             lambda: rod()[0].screw("nut", "ground", "rod", axis="z"),
@@ -260,11 +260,11 @@ def rod():
         ),
         (
             lambda: rod()[0].joint("revolute", "pin", "ground", "rod", axis="y", radius=1.0),
-            r"joint 'pin', argument must be one of at, axis, axis_b,.*not 'radius'",
+            r"joint 'pin' must be one of at, axis, axis_b,.*not 'radius'",
         ),
         (
             lambda: rod()[0].joint("revolute", "pin", "ground", "rod", pressure_angle=None),
-            r"joint 'pin', argument must be one of at, axis, axis_b,.*not 'pressure_angle'",
+            r"joint 'pin' must be one of at, axis, axis_b,.*not 'pressure_angle'",
         ),
         (
             lambda: rod()[0].spherical_link(

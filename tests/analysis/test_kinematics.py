@@ -317,14 +317,14 @@ def _pendulum() -> zw.Mechanism:
 
 
 MISTAKES = {
-    "neither": (slider_crank, {}, "neither times nor along"),
-    "both": (slider_crank, {"times": [0, 1], "along": ("main.angle", [0])}, "times and along"),
+    "neither": (slider_crank, {}, "but neither was given"),
+    "both": (slider_crank, {"times": [0, 1], "along": ("main.angle", [0])}, "but both were given"),
     "unknown driver": (slider_crank, {"along": ("mian.angle", [0])}, "Did you mean 'main.angle'"),
     "no pair": (slider_crank, {"along": "main.angle"}, "a pair"),
     "times fall": (slider_crank, {"times": [1.0, 0.0]}, "numbers that grow"),
     "there and back": (slider_crank, {"along": ("main.angle", [0, 1, 0])}, "grow, or fall"),
     "not finite": (slider_crank, {"times": [0.0, np.nan]}, "finite"),
-    "no driver": (_pendulum, {"times": [0, 1]}, "no driver determines, of rod"),
+    "no driver": (_pendulum, {"times": [0, 1]}, "no driver determines 1 motion, of rod"),
     "out of reach": (
         slider_crank,
         {"along": ("guide.displacement", [3.0])},

@@ -60,7 +60,7 @@ def test_run_keeps_what_a_script_would_compute(here):
         script.counts.evaluations,
     )
     verdict = called_json("verify", "swing")
-    assert verdict["honest"]
+    assert verdict["verified"]
 
 
 def test_run_without_a_folder_takes_a_free_name(here):
@@ -155,7 +155,7 @@ def test_verify_finds_an_edit(here):
     data = bytearray(chunk.read_bytes())
     data[len(data) // 2] ^= 1
     chunk.write_bytes(bytes(data))
-    assert not called_json("verify", "swing", code=1)["honest"]
+    assert not called_json("verify", "swing", code=1)["verified"]
     assert "the folder of a run" in call("verify", "no_such_run", code=1).output
 
 

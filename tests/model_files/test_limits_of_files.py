@@ -120,7 +120,7 @@ def test_what_is_no_path_is_refused(what, path):
     }
     if what == "store" and path is None:
         return  # no store
-    with pytest.raises(zw.InputError, match="model file must be the path of a"):
+    with pytest.raises(zw.InputError, match="must be the path of a"):
         calls[what]()
 
 

@@ -117,7 +117,7 @@ def inertia_not_symmetric():
 
 
 @planted(
-    "inertia of body 'b' must have principal moments of zero or more, but has a",
+    "inertia of body 'b' must have principal moments of zero or more",
     "but has a principal moment of -1.",
 )
 def inertia_negative():
@@ -132,9 +132,8 @@ def inertia_in_words():
 
 
 @planted(
-    "inertia of body 'b' must be a zwang.inertia shape, three moments or a (3, 3)",
+    "inertia of body 'b' must be a zwang.inertia shape, three moments or a (3, 3) tensor",
     "not [[1, 2], [3]].",
-    "a (3, 3) tensor",
 )
 def inertia_ragged():
     body(inertia=[[1, 2], [3]])
@@ -169,23 +168,22 @@ def orientation_zero():
 
 
 @planted(
-    "orientation of body 'b' must be a rotation matrix or a quaternion (w, x, y, z), not",
-    "not 'up'.",
+    "orientation of body 'b' must be a rotation matrix or a quaternion (w, x, y, z)", "not 'up'."
 )
 def orientation_in_words():
     body(orientation="up")
 
 
 @planted(
-    "orientation of body 'b' must be given by orientation= in space and by angle= in a",
-    "but angle= was given in space.",
+    "angle of body 'b' must be given in a planar mechanism, in place of orientation=",
+    "but this one is in space.",
 )
 def angle_in_space():
     body(angle=1.0)
 
 
 @planted(
-    "relative_to of body 'x' must refer to a body of this mechanism, but body 'rod'",
+    "relative_to of body 'x' must refer to a body of this mechanism",
     "but body 'rod' belongs to another.",
 )
 def relative_to_another_mechanism():
@@ -220,7 +218,7 @@ def parameter_not_a_number():
 
 
 @planted(
-    "body 'ghost' must be connected to the rest of the mechanism, but has no joint or",
+    "body 'ghost' must be connected to the rest of the mechanism",
     "but has no joint or force.",
     "free=True",
 )
@@ -262,18 +260,14 @@ def reference_along_the_axis():
     m.revolute("hinge", rod, bar, axis="x", reference="x")
 
 
-@planted(
-    "spherical joint 'loop' must connect two different bodies, but 'rod' is on both",
-    "but 'rod' is on both sides.",
-)
+@planted("spherical joint 'loop' must connect two different bodies", "but 'rod' is on both sides.")
 def joint_of_a_body_with_itself():
     m, rod = pendulum()
     m.spherical("loop", rod, rod)
 
 
 @planted(
-    "spherical joint 'loop' must connect two different bodies, but the ground is on both",
-    "but the ground is on both sides.",
+    "spherical joint 'loop' must connect two different bodies", "but the ground is on both sides."
 )
 def joint_of_the_ground_with_itself():
     m, _ = pendulum()
@@ -281,7 +275,7 @@ def joint_of_the_ground_with_itself():
 
 
 @planted(
-    "spherical joint 'ball' must refer to a body of this mechanism, but body 'rod'",
+    "spherical joint 'ball' must refer to a body of this mechanism",
     "but body 'rod' belongs to another.",
 )
 def body_of_another_mechanism():
@@ -307,9 +301,7 @@ def point_of_four_numbers():
     ball(at=(1, 2, 3, 4))
 
 
-@planted(
-    "point of spherical joint 'ball' must be a point, a marker or a pair of these, not", "not 1.0."
-)
+@planted("point of spherical joint 'ball' must be a point, a marker or a pair of these", "not 1.0.")
 def point_a_number():
     ball(at=1.0)
 
@@ -379,8 +371,7 @@ def disk_without_its_axis():
 
 
 @planted(
-    "constraint 'wheel[0]' must be finite, but has a value that is not finite at this",
-    "but has a value that is not finite at this state.",
+    "constraint 'wheel[0]' must be finite", "but has a value that is not finite at this state."
 )
 def disk_that_lies_flat():
     m, rod = pendulum()
@@ -417,8 +408,7 @@ def orientation_out_of_the_plane():
 
 
 @planted(
-    "planar joint 'glide' must be in a mechanism in space, but the mechanism is planar,",
-    "but the mechanism is planar, in xz.",
+    "planar joint 'glide' must be in a mechanism in space", "but the mechanism is planar, in xz."
 )
 def planar_joint_in_its_own_plane():
     m, rod = plane()
@@ -426,7 +416,7 @@ def planar_joint_in_its_own_plane():
 
 
 @planted(
-    "axis of revolute joint 'hinge' must be the normal of the plane, y, not a direction",
+    "axis of revolute joint 'hinge' must be the normal of the plane, y",
     "not a direction in the plane xz.",
 )
 def hinge_in_the_plane():
@@ -435,7 +425,7 @@ def hinge_in_the_plane():
 
 
 @planted(
-    "axis of prismatic joint 'slide' must be a direction in the plane xz, not y, the",
+    "axis of prismatic joint 'slide' must be a direction in the plane xz",
     "not y, the normal of the plane.",
 )
 def slide_across_the_plane():
@@ -455,8 +445,7 @@ def force_across_the_plane():
 
 
 @planted(
-    "body 'alone' must be connected to the rest of the mechanism, but has no joint or",
-    "but has no joint or force.",
+    "body 'alone' must be connected to the rest of the mechanism", "but has no joint or force."
 )
 def only_body_held_by_nothing():
     m = zw.Mechanism()
@@ -487,7 +476,7 @@ def hold_of_one_number():
 
 
 @planted(
-    "axes of universal joint 'cross' must be both normal to the plane or both in it, but",
+    "axes of universal joint 'cross' must be both normal to the plane or both in it",
     "but one is in the plane and one is normal to it.",
 )
 def axes_in_and_across_the_plane():
@@ -520,7 +509,7 @@ def driver_of_a_position_with_two_values():
 
 
 @planted(
-    "driver 'motor' must give a rotation matrix or a quaternion (w, x, y, z), but gives",
+    "driver 'motor' must give a rotation matrix or a quaternion (w, x, y, z)",
     "but gives shape (3,).",
 )
 def driver_of_an_orientation_with_three_values():
@@ -533,7 +522,7 @@ def driver_that_returns_nothing():
 
 
 @planted(
-    "driver 'motor' must be a function of (t, p), or of some of these by name, not a",
+    "driver 'motor' must be a function of (t, p), or of some of these by name",
     "not a function of (x).",
 )
 def driver_of_something_else():
@@ -552,7 +541,7 @@ def constraint_that_returns_nothing():
 
 
 @planted(
-    "constraint 'own' must restrict the motion of its bodies, but no motion of its",
+    "constraint 'own' must restrict the motion of its bodies",
     "but no motion of its bodies changes its equations.",
 )
 def constraint_that_is_constant():
@@ -619,7 +608,7 @@ def force_of_two_components():
 
 
 @planted(
-    "force 'wind' on 'rod' must be a pair (force, moment about the centre of mass), not",
+    "force 'wind' on 'rod' must be a pair (force, moment about the centre of mass)",
     "not (1, 2, 3).",
 )
 def force_without_its_moment():
@@ -639,7 +628,7 @@ def force_on_a_coordinate():
 
 
 @planted(
-    "friction in 'ball' must be in a revolute, prismatic or cylindrical joint, but this",
+    "friction in 'ball' must be in a revolute, prismatic or cylindrical joint",
     "but this is a spherical joint.",
 )
 def friction_in_a_ball():
@@ -735,7 +724,7 @@ def hold_velocities_that_contradict():
 
 
 @planted(
-    "q must have 7 values (rod.x, rod.y, rod.z, rod.e0, rod.e1, rod.e2, rod.e3), but has",
+    "q must have 7 values (rod.x, rod.y, rod.z, rod.e0, rod.e1, rod.e2, rod.e3)",
     "but has 3 values.",
 )
 def start_of_the_wrong_length():
@@ -743,7 +732,7 @@ def start_of_the_wrong_length():
 
 
 @planted(
-    "constraint 'pin[0]' at position level must be satisfied by the initial state, but",
+    "constraint 'pin[0]' at position level must be satisfied by the initial state",
     "but is violated by -0.48.",
 )
 def start_off_the_constraints():
@@ -771,7 +760,7 @@ def unknown_inactive_constraint():
 
 
 @planted(
-    "program must be given to a system made from functions, but this is a mechanism,",
+    "program must be given to a system made from functions",
     "but this is a mechanism, whose equations come from its bodies and joints.",
     "drive or constr",
 )
@@ -891,7 +880,7 @@ def test_an_open_loop_is_named_with_its_gap_in_metres():
         (
             lambda t: t,
             lambda t: 2.0 * t,
-            "no velocity satisfies all joints and held values: that driver d1 and",
+            "no velocity satisfies all joints and held values: driver d1 and",
         ),
         (
             lambda t: t**2,

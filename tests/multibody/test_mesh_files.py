@@ -203,6 +203,6 @@ def test_a_body_has_its_mesh_and_the_same_equations(tmp_path):
     assert np.array_equal(with_mesh.solve().acceleration, made().solve().acceleration)
     with pytest.raises(
         zw.InputError,
-        match=r"mesh 'b\.stl' of body 'rod' must be a file that contains a.*not no such file",
+        match=r"mesh 'b\.stl' of body 'rod' must be a file with a mesh, but there is no such file",
     ):
         made(mesh="b.stl")

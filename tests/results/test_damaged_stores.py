@@ -258,10 +258,10 @@ def check(seed, cases, folder):
             assert len(t) == len(run.q) == len(run.v) == len(run), where
     ours(zw.read_model, path)
     outcome = ours(zw.verify, path, case.system)
-    honest = not isinstance(outcome, Exception) and outcome.verdict is Verdict.HONEST
+    honest = not isinstance(outcome, Exception) and outcome.verdict is Verdict.VERIFIED
     assert intact or not honest, where
     if not isinstance(outcome, Exception):
-        assert outcome.verdict is not Verdict.TAMPERED, (where, outcome)
+        assert outcome.verdict is not Verdict.MISMATCH, (where, outcome)
     resumed = ours(zw.resume, path, case.system, events=case.events)
     if not isinstance(resumed, Exception):
         assert ended(resumed) == case.end, where  # made good, or not of importance

@@ -144,5 +144,5 @@ def test_of_several_that_make_a_store_at_one_path_one_does(tmp_path):
     for thread in threads:
         thread.join()
     assert outcomes.count("saved") == 1
-    assert sum("something there already" in x for x in outcomes) == 3
+    assert sum("must not exist yet, but does" in x for x in outcomes) == 3
     assert zw.verify(path, SYSTEM)

@@ -116,7 +116,7 @@ def test_states_between_the_steps_of_a_stiff_spring_are_honest(tmp_path):
     start = m.assemble(hold={"pin.angle": 0.35})
     m.simulate(start, until=10.0, tolerance=1e-8, save=0.02).save(tmp_path / "run")
     outcome = zw.verify(tmp_path / "run", m.system)
-    assert outcome.verdict is Verdict.HONEST, outcome
+    assert outcome.verdict is Verdict.VERIFIED, outcome
 
 
 @pytest.mark.parametrize("tolerance", [1e-6, 1e-9])
@@ -127,7 +127,7 @@ def test_a_run_through_singular_positions_is_honest(tolerance, tmp_path):
     assert len(run.ranks) > 1
     run.save(tmp_path / "run")
     outcome = zw.verify(tmp_path / "run", m.system)
-    assert outcome.verdict is Verdict.HONEST, outcome
+    assert outcome.verdict is Verdict.VERIFIED, outcome
 
 
 @pytest.fixture(scope="module")
@@ -138,12 +138,12 @@ def run():
 def test_an_honest_file_says_what_was_checked(run, tmp_path):
     run.save(tmp_path / "run")
     outcome = zw.verify(tmp_path / "run", SYSTEMS["pendulum"])
-    assert outcome.verdict is Verdict.HONEST
+    assert outcome.verdict is Verdict.VERIFIED
     assert outcome.checked["states"] == len(run)
     assert outcome.checked["intervals"] == len(run) - 1
     assert set(outcome.figures) == {"residual", "step", "energy", "Gauss"}
     assert max(outcome.figures.values()) < 0.1
-    assert str(outcome).startswith("honest")
+    assert str(outcome).startswith("verified")
 
 
 def test_an_edit_is_told_with_its_time(run, tmp_path):
@@ -191,7 +191,7 @@ def test_states_that_are_no_states(change, words, run, tmp_path):
     run.save(tmp_path / "run")
     edit(tmp_path / "run", change, reseal=True)
     outcome = zw.verify(tmp_path / "run", SYSTEMS["pendulum"])
-    assert outcome.verdict is Verdict.TAMPERED
+    assert outcome.verdict is Verdict.MISMATCH
     assert words in str(outcome)
 
 
@@ -207,7 +207,7 @@ def test_states_saved_seldom_in_a_quick_motion_are_honest(tmp_path):
     system = pendulum()
     run = system.simulate(*START, until=12.0, tolerance=1e-9, save=6.0)
     run.save(tmp_path / "seldom")
-    assert zw.verify(tmp_path / "seldom", system).verdict is Verdict.HONEST
+    assert zw.verify(tmp_path / "seldom", system).verdict is Verdict.VERIFIED
 
 
 def test_states_saved_thousands_of_steps_apart_are_honest(tmp_path):
@@ -239,7 +239,7 @@ def test_rows_that_are_missing_are_missed(rows, save, tmp_path):
     whole = SYSTEMS["pendulum"].simulate(*START, until=2.0, save=save)
     part(whole, rows).save(tmp_path / "run")
     outcome = zw.verify(tmp_path / "run", SYSTEMS["pendulum"])
-    assert outcome.verdict is Verdict.TAMPERED
+    assert outcome.verdict is Verdict.MISMATCH
     assert outcome.figures["step"] < 1.0  # what is left is a motion
 
 

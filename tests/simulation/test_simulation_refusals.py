@@ -17,7 +17,7 @@ import zwang as zw
         ({"integrator": "order9"}, ["order8"]),
         ({"drift": "tape"}, ["projection"]),
         ({"save": "all"}, ["save", "dense", "run.at(t)"]),
-        ({"save": [0.2, 0.1]}, ["increase"]),
+        ({"save": [0.2, 0.1]}, ["increasing"]),
         ({"save": [0.0, 5.0]}, ["save", "0 to 1"]),
         ({"save": -0.1}, ["positive"]),
         ({"save": 1e-12}, ["save", "1.0e+12", "fewer"]),

@@ -44,12 +44,14 @@ def read_csv(path: str | PathLike[str]) -> dict[str, FloatArray]:
     """
     where = path_of(path, "CSV file")
     if not where.is_file():
-        raise InputError(f"CSV file '{where}'", found="no such file", expected="a file to read")
+        raise InputError(f"CSV file '{where}'", must="be a file to read", but="there is none")
     with where.open(newline="", encoding="utf-8-sig") as file:
         lines = [line for line in csv.reader(file) if any(cell.strip() for cell in line)]
     if len(lines) < 2:
         raise InputError(
-            f"CSV file '{where}'", found="no lines of numbers", expected="names, then numbers"
+            f"CSV file '{where}'",
+            must="have a line of names, then lines of numbers",
+            but="has no lines of numbers",
         )
     names = [cell.strip() for cell in lines[0]]
     rows: list[list[float]] = []

@@ -28,8 +28,8 @@ def require_driven(follower: Follower, x: FloatArray) -> list[str]:
     if not follower.equations.row_names:
         raise InputError(
             "kinematics",
-            found="no constraints",
-            expected="joints and drivers that determine the motion",
+            must="have joints and drivers that determine the motion",
+            but="there are no constraints",
         )
     if not follower.idle:
         return []
@@ -43,10 +43,8 @@ def require_driven(follower: Follower, x: FloatArray) -> list[str]:
     raise NotUniqueError(
         "kinematics",
         directions=motions,
-        found=f"{count} motion{'s' if count > 1 else ''} that no driver determines, of "
-        f"{listing(names)}",
-        expected="as many drivers as there are degrees of freedom, and no start in a singular "
-        "position",
+        must="have a driver for each degree of freedom, and no start in a singular position",
+        but=f"no driver determines {count} motion{'s' if count > 1 else ''}, of {listing(names)}",
         advice="Drive a coordinate of these with m.drive, or go along one: along=(coordinate, "
         "values).",
     )

@@ -45,8 +45,8 @@ def kinematics(
     if (times is None) == (along is None):
         raise InputError(
             "kinematics",
-            found="neither times nor along" if times is None else "times and along",
-            expected="times=[…], or along=(driver, values)",
+            must="be given times=[…], or along=(driver, values)",
+            but="neither was given" if times is None else "both were given",
         )
     if along is None:
         s = _increasing("times", times)
@@ -132,9 +132,9 @@ def _not_reached(follower: Follower, path: Path, value: float) -> AssemblyError:
     why = str(dead[0]) if dead else f"{path.reason} at {variable} = {path.nodes[-1].s:.9g}"
     return AssemblyError(
         f"kinematics along {variable}",
-        found=f"no way from the start to {variable} = {value:.9g}: {why}",
-        expected="a first value that the mechanism reaches from where it is placed",
-        advice="k.reachable() tells the range of a driver.",
+        must="begin at a value that the mechanism reaches from its placement",
+        but=f"there is no way from the start to {variable} = {value:.9g}: {why}",
+        advice="k.reachable() gives the range of a driver.",
     )
 
 
@@ -144,10 +144,9 @@ def _followed(follower: Follower, x: FloatArray, s: FloatArray) -> Path:
     if abs(node.tangent[-1]) < 1e-9:
         raise InputError(
             f"kinematics over {follower.equations.variable}",
-            found=f"a start at a dead point, {follower.equations.variable} = {s[0]:.9g}, which the "
-            "driver cannot leave in one way",
-            expected="a start away from dead points",
-            advice="Begin a little off it, on the side of the branch that is meant.",
+            must="start away from dead points",
+            but=f"{follower.equations.variable} = {s[0]:.9g} is one, with several ways to leave it",
+            advice="Begin a little off it, on the side of the intended branch.",
         )
     return follower.follow(node, float(s[-1]))
 

@@ -196,8 +196,8 @@ class Kinematics:
         if len(drivers) != 1:
             raise InputError(
                 "of",
-                found=f"none, with {len(drivers)} drivers of coordinates",
-                expected="the driver whose rate is meant",
+                must="name the driver whose rate is meant",
+                but=f"there are {len(drivers)} drivers of coordinates",
             )
         return drivers[0]
 

@@ -195,11 +195,11 @@ def _row(
         if not depends_on(A, s.v, s):
             own = ca.substitute(block.rate, s.v, ca.SX.zeros(s.v.shape))
             return rows("velocity", ca.mtimes(A, s.v) + (own * rate if timed else 0), path)
-    kind = "that is not linear in velocities" if block.level == "velocity" else "of accelerations"
+    kind = "not linear in velocities" if block.level == "velocity" else "of accelerations"
     raise InputError(
         f"constraint {name!r}",
-        found=f"a constraint {kind}",
-        expected="for kinematics, constraints of positions, or linear in velocities",
+        must="be one of positions, or linear in velocities, for kinematics",
+        but=f"is {kind}",
         advice="simulate follows it.",
     )
 

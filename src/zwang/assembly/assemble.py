@@ -18,8 +18,8 @@ import numpy as np
 
 from zwang.assembly.conditions import StartConditions
 from zwang.assembly.configuration import ConfigurationSearch
-from zwang.assembly.request import Wish, generic_values, start_values
-from zwang.assembly.result import Assembly, Blame
+from zwang.assembly.request import RequestedValues, generic_values, start_values
+from zwang.assembly.result import Assembly, FindConflict
 from zwang.assembly.velocities import consistent_velocity
 from zwang.errors import InputError, UnknownNameError
 from zwang.terms import FloatArray
@@ -37,8 +37,8 @@ class AssemblyRequest:
     started : whether the user gave a point to search from.
     """
 
-    coordinates: Wish
-    velocities: Wish
+    coordinates: RequestedValues
+    velocities: RequestedValues
     started: bool
 
     @classmethod
@@ -70,8 +70,8 @@ class AssemblyRequest:
         near, started = start_values("coordinate", q_names, q0, generic_values(len(q_names)))
         moving, _ = start_values("velocity", v_names, v0, np.zeros(len(v_names)))
         return cls(
-            Wish.of("coordinate", q_names, hold, prefer, weights, near),
-            Wish.of(
+            RequestedValues.of("coordinate", q_names, hold, prefer, weights, near),
+            RequestedValues.of(
                 "velocity",
                 v_names,
                 velocity.get("hold"),
@@ -82,25 +82,27 @@ class AssemblyRequest:
             started,
         )
 
-    def assemble(self, model: StartConditions, t: float, p: FloatArray, blame: Blame) -> Assembly:
+    def assemble(
+        self, model: StartConditions, t: float, p: FloatArray, find_conflict: FindConflict
+    ) -> Assembly:
         """The nearest state."""
         with np.errstate(all="ignore"):  # searches look at far-off places too
             search = ConfigurationSearch(model, self.coordinates, t, p, started=self.started)
             best = search.best() or search.after_all()
             if best is None:
-                raise search.impossible(blame)
-            return self._state(search, best.x, model, t, p, blame)
+                raise search.impossible(find_conflict)
+            return self._state(search, best.x, model, t, p, find_conflict)
 
     def branches(
-        self, model: StartConditions, t: float, p: FloatArray, blame: Blame
+        self, model: StartConditions, t: float, p: FloatArray, find_conflict: FindConflict
     ) -> list[Assembly]:
         """Several states, each the nearest of its neighbourhood, the nearest of all first."""
         with np.errstate(all="ignore"):
             search = ConfigurationSearch(model, self.coordinates, t, p, started=self.started)
             found = search.every() or [point for point in [search.after_all()] if point]
             if not found:
-                raise search.impossible(blame)
-            return [self._state(search, point.x, model, t, p, blame) for point in found]
+                raise search.impossible(find_conflict)
+            return [self._state(search, point.x, model, t, p, find_conflict) for point in found]
 
     def _state(
         self,
@@ -109,10 +111,10 @@ class AssemblyRequest:
         model: StartConditions,
         t: float,
         p: FloatArray,
-        blame: Blame,
+        find_conflict: FindConflict,
     ) -> Assembly:
         q = search.whole(x)
-        v, evaluations = consistent_velocity(model, q, self.velocities, t, p, blame)
+        v, evaluations = consistent_velocity(model, q, self.velocities, t, p, find_conflict)
         return Assembly(
             q,
             v,

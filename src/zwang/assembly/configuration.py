@@ -12,8 +12,8 @@ from zwang.assembly.conditions import StartConditions
 from zwang.assembly.least_squares import least_squares
 from zwang.assembly.nearest import attain, nearest
 from zwang.assembly.points import ConditionPoint, Metric, PointConditions
-from zwang.assembly.request import Wish
-from zwang.assembly.result import Assembly, Blame, conflicting_group, impossible_error
+from zwang.assembly.request import RequestedValues
+from zwang.assembly.result import Assembly, FindConflict, conflicting_group, impossible_error
 from zwang.caching import computed_once
 from zwang.errors import AssemblyError
 from zwang.terms import FloatArray
@@ -31,18 +31,24 @@ class ConfigurationSearch:
     """Conditions, request and measures of one search."""
 
     def __init__(
-        self, model: StartConditions, wish: Wish, t: float, p: FloatArray, *, started: bool
+        self,
+        model: StartConditions,
+        request: RequestedValues,
+        t: float,
+        p: FloatArray,
+        *,
+        started: bool,
     ) -> None:
         self.all_conditions = model.positions(t, p)
         if not started:
-            wish = _in_scale(self.all_conditions, wish)
-        self.model, self.wish, self.t, self.started = model, wish, t, started
-        self.unknown = wish.unknown
-        self.conditions = self.all_conditions.along(self.unknown, wish.values)
-        self.target = wish.values[self.unknown]
-        self.preferred = wish.preferred_unknown
+            request = _in_scale(self.all_conditions, request)
+        self.model, self.request, self.t, self.started = model, request, t, started
+        self.unknown = request.unknown
+        self.conditions = self.all_conditions.along(self.unknown, request.values)
+        self.target = request.values[self.unknown]
+        self.preferred = request.preferred_unknown
         n = len(self.unknown)
-        weights = np.ones(len(self.preferred)) if wish.weights is None else wish.weights
+        weights = np.ones(len(self.preferred)) if request.weights is None else request.weights
         self.first = np.zeros((n, n))
         self.first[self.preferred, self.preferred] = weights
         # Preferred entries take part in the second measure too, to keep it definite.
@@ -52,7 +58,7 @@ class ConfigurationSearch:
 
     def whole(self, x: FloatArray) -> FloatArray:
         """All coordinates, from the unknown ones."""
-        q = self.wish.values.copy()
+        q = self.request.values.copy()
         q[self.unknown] = x
         return q
 
@@ -152,25 +158,25 @@ class ConfigurationSearch:
             return self.from_start(self.ends[0].x)
         return None
 
-    def impossible(self, blame: Blame) -> AssemblyError:
+    def impossible(self, find_conflict: FindConflict) -> AssemblyError:
         """The error for constraints that no configuration satisfies; after `after_all`."""
         end = self.ends[0]
         q = self.whole(end.x)
         full = self.all_conditions(q)
         names = self.model.position_rows
-        group = conflicting_group(full, self.wish, names, blame)
+        group = conflicting_group(full, self.request, names, find_conflict)
         state = Assembly(
             q,
             np.zeros(len(self.model.model.definition.velocities)),
             self.t,
-            self.wish.moved(q),
+            self.request.moved(q),
             self.distance(end.x),
             self.conditions.evaluations,
         )
         return impossible_error("configuration", full, names, state, group, len(self.ends))
 
 
-def _in_scale(conditions: PointConditions, wish: Wish) -> Wish:
+def _in_scale(conditions: PointConditions, request: RequestedValues) -> RequestedValues:
     """The request with the starts of free coordinates enlarged or reduced to the size of the
     system.
 
@@ -178,16 +184,16 @@ def _in_scale(conditions: PointConditions, wish: Wish) -> Wish:
     compared with the size of the start, is large for starts that are too small and settles for
     large ones; the scale of the system is where it has just settled. Angles stay as they are.
     """
-    free = np.setdiff1d(wish.unknown, wish.preferred)
-    angles = Periods(conditions.along(free, wish.values), wish.values[free]).angle
+    free = np.setdiff1d(request.unknown, request.preferred)
+    angles = Periods(conditions.along(free, request.values), request.values[free]).angle
     lengths = free[~angles]
 
     def scaled(factor: float) -> FloatArray:
-        values = wish.values.copy()
+        values = request.values.copy()
         values[lengths] *= factor
         return values
 
-    def missed(factor: float) -> float:
+    def residual(factor: float) -> float:
         point = conditions(scaled(factor))
         slope = np.linalg.norm(point.jacobian[:, lengths], axis=1)
         own = slope > 0.0
@@ -196,9 +202,9 @@ def _in_scale(conditions: PointConditions, wish: Wish) -> Wish:
         return float(np.median(np.abs(point.value[own]) / slope[own]) / factor)
 
     if len(lengths) == 0:
-        return wish
+        return request
     factors = 10.0 ** np.arange(-6.0, 9.0)
-    misses = np.array([missed(factor) for factor in factors])
-    scale = factors[np.argmax(misses <= 2.0 * misses[-1])]
-    in_scale = not np.isfinite(misses).all() or 0.1 <= scale <= 10.0
-    return wish if in_scale else replace(wish, values=scaled(scale))
+    residuals = np.array([residual(factor) for factor in factors])
+    scale = factors[np.argmax(residuals <= 2.0 * residuals[-1])]
+    in_scale = not np.isfinite(residuals).all() or 0.1 <= scale <= 10.0
+    return request if in_scale else replace(request, values=scaled(scale))

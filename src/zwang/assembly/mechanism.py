@@ -63,9 +63,9 @@ def assembled(
         expected = "'exact', or a dictionary with 'hold' and 'prefer'"
         raise InputError("velocity", found=shown(velocity), expected=expected)
     system, t = table.system, table.t
-    held = table.wishes("hold", hold)
+    held = table.requests("hold", hold)
     if prefer:
-        q = place(table.conditions({**table.wishes("prefer", prefer), **held}), q).q
+        q = place(table.conditions({**table.requests("prefer", prefer), **held}), q).q
     found = place(table.conditions(held), q)
     if not found.met:
         names = [
@@ -142,7 +142,7 @@ class AssemblyTable:
 
     # --- positions --------------------------------------------------------------------------------
 
-    def wishes(self, what: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    def requests(self, what: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """Checked values for joint coordinates, coordinates and bodies."""
         system = self.system
         positions = [name for name in system.channels if not name.endswith(RATE)]
@@ -172,9 +172,9 @@ class AssemblyTable:
         kind = kinds.get(name, SCALAR)
         return 1 if kind is SCALAR else kind.nv
 
-    def conditions(self, wishes: Mapping[str, Any]) -> NewtonConditions:
+    def conditions(self, requests: Mapping[str, Any]) -> NewtonConditions:
         """Constraints and requested values as conditions on q."""
-        held = [self._held(name, value) for name, value in wishes.items()]
+        held = [self._held(name, value) for name, value in requests.items()]
 
         def values(q: FloatArray) -> tuple[FloatArray, Any]:
             parts = [self.position_rows(q), *(h(q) for h in held)]
@@ -279,16 +279,16 @@ class AssemblyTable:
     # --- velocities -------------------------------------------------------------------------------
 
     def velocities(
-        self, wishes: Mapping[str, Mapping[str, float]], q: FloatArray, v: FloatArray
+        self, requests: Mapping[str, Mapping[str, float]], q: FloatArray, v: FloatArray
     ) -> FloatArray:
         """Velocities after an impulse of constraints and requested values on those given."""
-        for key in mapping("velocity", wishes):
+        for key in mapping("velocity", requests):
             if key not in ("hold", "prefer"):
                 raise UnknownNameError("velocity", key, ["hold", "prefer"])
         rates = [name for name in self.system.channels if name.endswith(RATE)]
         known = [*rates, *self.system.velocities]
         held, preferred = (
-            dict(mapping(f"{key} velocity", wishes.get(key, {}))) for key in ("hold", "prefer")
+            dict(mapping(f"{key} velocity", requests.get(key, {}))) for key in ("hold", "prefer")
         )
         for key, given in (("hold", held), ("prefer", preferred)):
             for name, value in given.items():
@@ -331,7 +331,7 @@ class AssemblyTable:
         places = [slice(*starts[i : i + 2]) for i in range(len(self.parts.bodies))]
         return [M[own, own] for own in places]
 
-    def missed(self, q: FloatArray, v: FloatArray) -> dict[str, float]:
+    def residuals(self, q: FloatArray, v: FloatArray) -> dict[str, float]:
         """Joint or constraint → the residual of velocities, largest first."""
         psi, _ = self.rate_rows(q, v)
         limit = CLASH * max(1.0, float(np.abs(v).max(initial=0.0)))
@@ -344,9 +344,9 @@ class AssemblyTable:
 
     def require_velocities(self, q: FloatArray, v: FloatArray) -> None:
         """Refuse velocities that a joint does not allow, by its name."""
-        missed = self.missed(q, v)
-        if missed:
-            worst, most = next(iter(missed.items()))
+        residuals = self.residuals(q, v)
+        if residuals:
+            worst, most = next(iter(residuals.items()))
             bodies = [self.parts.bodies[i].name for i in self.parts.joints[worst].bodies if i >= 0]
             raise InputError(
                 f"velocities of {listing([f'body {name!r}' for name in bodies])}",
@@ -358,8 +358,8 @@ class AssemblyTable:
 
     def about_velocities(self, q: FloatArray, given: FloatArray, v: FloatArray) -> tuple[str, ...]:
         """What became of velocities that were given and that joints do not allow, in words."""
-        missed = self.missed(q, given) if np.any(given) else {}
-        if not missed:
+        residuals = self.residuals(q, given) if np.any(given) else {}
+        if not residuals:
             return ()
         _, starts = self.parts.places
         changes = []
@@ -377,8 +377,8 @@ class AssemblyTable:
         if not changes:
             return ()
         bodies = [text for _, text in sorted(changes, key=lambda change: -change[0])]
-        most = max(missed.values())
-        cause = f"the given velocities violate {_first(list(missed))} (by {most:.3g}): "
+        most = max(residuals.values())
+        cause = f"the given velocities violate {_first(list(residuals))} (by {most:.3g}): "
         return (f"{cause}an impulse of the joints changed {_first(bodies)}",)
 
     def _rates(

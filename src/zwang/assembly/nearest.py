@@ -290,8 +290,8 @@ def nearest(
     # Free entries are held in place by the curvature of the conditions times the residual, so the
     # factor must be small compared with that.
     step = point.x - target
-    missed = float(np.sqrt(step @ first @ step / np.trace(first)))
-    epsilon = EPSILON * unit * min(1.0, max(missed, 1e-6))
+    residual = float(np.sqrt(step @ first @ step / np.trace(first)))
+    epsilon = EPSILON * unit * min(1.0, max(residual, 1e-6))
     found = []
     for factor in (4.0, 2.0, 1.0):
         metric = Metric.of(first + factor * epsilon * second)

@@ -11,11 +11,11 @@ import numpy as np
 from zwang.errors import InputError, UnknownNameError
 from zwang.terms import FloatArray
 
-__all__ = ["Wish", "generic_values", "start_values"]
+__all__ = ["RequestedValues", "generic_values", "start_values"]
 
 
 @dataclass(frozen=True)
-class Wish:
+class RequestedValues:
     """Held, preferred and free entries of one vector, by number; independent of any order given.
 
     Attributes
@@ -43,7 +43,7 @@ class Wish:
         prefer: Mapping[str, Any] | None,
         weights: Mapping[str, Any] | None,
         start: FloatArray,
-    ) -> Wish:
+    ) -> RequestedValues:
         """Check names and numbers; `start` gives the values of the free entries."""
         held = _numbers(f"held {kind}", names, hold)
         preferred = _numbers(f"preferred {kind}", names, prefer)
@@ -102,7 +102,7 @@ def _numbers(
     result: dict[int, float] = {}
     for name, value in (given or {}).items():
         if name not in names:
-            raise UnknownNameError(f"name in {what} values", name, names)
+            raise UnknownNameError(what, name, names)
         try:
             number = float(value)
         except (TypeError, ValueError) as error:

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from zwang.assembly.points import ConditionPoint
-from zwang.assembly.request import Wish
+from zwang.assembly.request import RequestedValues
 from zwang.errors import AssemblyError
 from zwang.terms import FloatArray
 
-__all__ = ["Assembly", "Blame", "conflicting_group", "impossible_error"]
+__all__ = ["Assembly", "FindConflict", "conflicting_group", "impossible_error"]
 
 #: (rows A, right sides b) → numbers of an irreducible conflicting group, or None.
-Blame = Callable[[FloatArray, FloatArray], Sequence[int] | None]
+FindConflict = Callable[[FloatArray, FloatArray], Sequence[int] | None]
 
 
 @dataclass(frozen=True)
@@ -44,26 +44,29 @@ class Assembly:
 
 
 def conflicting_group(
-    point: ConditionPoint, wish: Wish, row_names: Sequence[str], blame: Blame
+    point: ConditionPoint,
+    request: RequestedValues,
+    row_names: Sequence[str],
+    find_conflict: FindConflict,
 ) -> tuple[str, ...]:
     """An irreducible group of constraints and held values that contradict, at a stationary point.
 
     There Σ cᵢ ∇cᵢ vanishes along the unknown entries: with a row for each held value, the rows of
     the linearised conditions depend on each other while their right sides do not agree.
     """
-    n = len(wish.names)
-    holds = np.eye(n)[wish.held]
+    n = len(request.names)
+    holds = np.eye(n)[request.held]
     slope = np.linalg.norm(point.jacobian, axis=1)
     # A slope that is rounding beside the others' is none.
     flat = slope <= 1e-7 * max(1.0, float(slope.max(initial=0.0)))
     scale = np.where(flat, 1.0, 1.0 / np.where(flat, 1.0, slope))
     A = np.concatenate([np.where(flat[:, None], 0.0, point.jacobian * scale[:, None]), holds])
     b = np.concatenate([-point.value * scale, np.zeros(len(holds))])
-    names = [*row_names, *(f"hold {wish.names[j]}" for j in wish.held)]
-    rows = blame(A, b)
+    names = [*row_names, *(f"hold {request.names[j]}" for j in request.held)]
+    rows = find_conflict(A, b)
     if rows is None:
         # The dependency at hand, c itself, which may not be the smallest.
-        pull = np.abs(point.jacobian[:, wish.held].T @ point.value)
+        pull = np.abs(point.jacobian[:, request.held].T @ point.value)
         share = np.concatenate([np.abs(point.value) * slope, pull])
         rows = [int(i) for i in np.flatnonzero(share > 1e-6 * share.max(initial=0.0))]
         rows = rows or [int(np.argmax(np.abs(point.value)))]

@@ -21,8 +21,8 @@ from zwang.assembly.conditions import StartConditions
 from zwang.assembly.least_squares import least_squares
 from zwang.assembly.nearest import nearest
 from zwang.assembly.points import ConditionPoint, PointConditions
-from zwang.assembly.request import Wish, generic_values
-from zwang.assembly.result import Assembly, Blame, conflicting_group, impossible_error
+from zwang.assembly.request import RequestedValues, generic_values
+from zwang.assembly.result import Assembly, FindConflict, conflicting_group, impossible_error
 from zwang.linalg.rank import AT_A_STATE, DEFAULT_TOLERANCES, equilibrate, svd
 from zwang.terms import FloatArray
 
@@ -33,7 +33,12 @@ ATTEMPTS = 16
 
 
 def consistent_velocity(
-    model: StartConditions, q: FloatArray, wish: Wish, t: float, p: FloatArray, blame: Blame
+    model: StartConditions,
+    q: FloatArray,
+    request: RequestedValues,
+    t: float,
+    p: FloatArray,
+    find_conflict: FindConflict,
 ) -> tuple[FloatArray, int]:
     """The nearest velocity that satisfies the constraints, and the number of evaluations.
 
@@ -42,15 +47,15 @@ def consistent_velocity(
     AssemblyError : none exists.
     """
     conditions = model.rates(q, t, p)
-    M = model.mass(q, wish.values, t, p)
+    M = model.mass(q, request.values, t, p)
     find = _linear if model.linear else _nonlinear
-    v = find(conditions, M, wish)
+    v = find(conditions, M, request)
     here = conditions(v)
     size = np.abs(here.value - here.jacobian @ v) + np.abs(here.jacobian) @ np.abs(v)
     if np.any(np.abs(here.value) > AT_A_STATE * np.maximum(size, here.limit)):
-        state = Assembly(q, v, t, wish.moved(v), iterations=conditions.evaluations)
+        state = Assembly(q, v, t, request.moved(v), iterations=conditions.evaluations)
         names = model.rate_rows
-        group = conflicting_group(here, wish, names, blame)
+        group = conflicting_group(here, request, names, find_conflict)
         raise impossible_error("velocity", here, names, state, group)
     return v, conditions.evaluations
 
@@ -78,15 +83,15 @@ def in_order_of_importance(
     return x
 
 
-def _linear(conditions: PointConditions, M: FloatArray, wish: Wish) -> FloatArray:
-    unknown = wish.unknown
-    v = wish.values.copy()
+def _linear(conditions: PointConditions, M: FloatArray, request: RequestedValues) -> FloatArray:
+    unknown = request.unknown
+    v = request.values.copy()
     here = conditions(v)
     d, e = equilibrate(M, here.jacobian)
     A, d = e[:, None] * here.jacobian[:, unknown], d[unknown]
     # A u = A u₀ − r(u₀), as r is linear
     constraints = (A, A @ v[unknown] - e * here.value)
-    levels = [constraints, *_measures(M, wish, d)]
+    levels = [constraints, *_measures(M, request, d)]
     v[unknown] = in_order_of_importance(levels, v[unknown], d)
     # What rounding left of the constraints, taken back by the shortest way.
     here = conditions(v)
@@ -95,15 +100,17 @@ def _linear(conditions: PointConditions, M: FloatArray, wish: Wish) -> FloatArra
     return v
 
 
-def _measures(M: FloatArray, wish: Wish, d: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
-    unknown, preferred = wish.unknown, wish.preferred_unknown
-    reference = wish.values[unknown]
+def _measures(
+    M: FloatArray, request: RequestedValues, d: FloatArray
+) -> list[tuple[FloatArray, FloatArray]]:
+    unknown, preferred = request.unknown, request.preferred_unknown
+    reference = request.values[unknown]
     n = len(unknown)
     first = np.zeros((len(preferred), n))
-    if wish.weights is None:
-        first[:, preferred] = _root(M[np.ix_(wish.preferred, wish.preferred)])
+    if request.weights is None:
+        first[:, preferred] = _root(M[np.ix_(request.preferred, request.preferred)])
     else:
-        first[:, preferred] = np.diag(np.sqrt(wish.weights))
+        first[:, preferred] = np.diag(np.sqrt(request.weights))
     plain = np.eye(n)[preferred]
     mass = _root(M[np.ix_(unknown, unknown)])
     size = np.diag(1.0 / d)
@@ -116,16 +123,16 @@ def _root(M: FloatArray) -> FloatArray:
     return np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
 
 
-def _nonlinear(conditions: PointConditions, M: FloatArray, wish: Wish) -> FloatArray:
-    unknown, preferred = wish.unknown, wish.preferred_unknown
-    inner = conditions.along(unknown, wish.values)
-    target = wish.values[unknown]
+def _nonlinear(conditions: PointConditions, M: FloatArray, request: RequestedValues) -> FloatArray:
+    unknown, preferred = request.unknown, request.preferred_unknown
+    inner = conditions.along(unknown, request.values)
+    target = request.values[unknown]
     n = len(unknown)
     own = M[np.ix_(unknown, unknown)]
     d, _ = equilibrate(own, inner(target + 0.1 * generic_values(n)).jacobian)
     first = np.zeros((n, n))
     first[np.ix_(preferred, preferred)] = (
-        own[np.ix_(preferred, preferred)] if wish.weights is None else np.diag(wish.weights)
+        own[np.ix_(preferred, preferred)] if request.weights is None else np.diag(request.weights)
     )
     second = own
     if np.linalg.eigvalsh(own * d * d[:, None])[0] < 1e-9:  # no measure without mass
@@ -147,6 +154,6 @@ def _nonlinear(conditions: PointConditions, M: FloatArray, wish: Wish) -> FloatA
         ends = [least_squares(inner, f.x) for f in failed] or [inner(target)]
         point = min(ends, key=lambda end: float(np.linalg.norm(end.value)))
     conditions.evaluations += inner.evaluations
-    v = wish.values.copy()
+    v = request.values.copy()
     v[unknown] = point.x
     return v

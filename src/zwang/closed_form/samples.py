@@ -107,9 +107,11 @@ def _state(
         t = float(rng.uniform())
         try:
             if definition.constraints and attempt < 7:
-                wish = dict(zip(definition.coordinates, q, strict=True))
+                preferred = dict(zip(definition.coordinates, q, strict=True))
                 speed = {"prefer": dict(zip(definition.velocities, v, strict=True))}
-                state = system.assemble(prefer=wish, velocity=speed, t=t, parameters=parameters)
+                state = system.assemble(
+                    prefer=preferred, velocity=speed, t=t, parameters=parameters
+                )
                 q, v = state.q, state.v
             system.solve(q, v, t, parameters=parameters)
         except (AssemblyError, InputError) as error:  # no such state, or no number there

@@ -52,7 +52,7 @@ class Start:
     t : time [s].
     """
 
-    wishes: Mapping[str, Any] = field(default_factory=dict)
+    request: Mapping[str, Any] = field(default_factory=dict)
     q: Mapping[str, float] | None = None
     v: Mapping[str, float] | None = None
     t: float = 0.0
@@ -136,7 +136,7 @@ class Model:
         wanted, system = self.start_conditions, self.system
         with self.telling("start"):
             if wanted.q is None:
-                return system.assemble(**wanted.wishes, t=wanted.t, parameters=values)
+                return system.assemble(**wanted.request, t=wanted.t, parameters=values)
             v = {**dict.fromkeys(system.velocities, 0.0), **(wanted.v or {})}
             q, velocities, _, _ = system.arguments(wanted.q, v, wanted.t, values)
         return State(np.array(q), np.array(velocities), wanted.t)
@@ -286,7 +286,7 @@ class Model:
         if times is None and along is None:
             times, along = self._path()
         given = self.start_conditions
-        if start is None and (given.wishes or given.q is not None):
+        if start is None and (given.request or given.q is not None):
             start = self.start(parameters)
         with self.telling("kinematics"):
             return self.system.kinematics(times, along, start, parameters=values)

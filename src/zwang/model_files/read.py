@@ -177,11 +177,11 @@ def _start(root: Item, given: Mapping[str, Any], *, is_system: bool) -> Start:
                 but="'q' is missing", expected="both 'q' and 'v', or velocity.hold"
             )
         return Start(q=given["q"], v=given.get("v"), t=given.get("t", 0.0))
-    wishes = {k: given[k] for k in ("hold", "prefer", "weights", "velocity") if k in given}
+    request = {k: given[k] for k in ("hold", "prefer", "weights", "velocity") if k in given}
     if "near" in given:
-        wishes["start"] = given["near"]
+        request["start"] = given["near"]
     if "bodies" in given:
-        wishes["hold"] = {**wishes.get("hold", {}), **dict.fromkeys(given["bodies"], True)}
-    if not is_system and "weights" in wishes.get("velocity", {}):
+        request["hold"] = {**request.get("hold", {}), **dict.fromkeys(given["bodies"], True)}
+    if not is_system and "weights" in request.get("velocity", {}):
         raise item["velocity"]["weights"].error("'weights'", "hold and prefer, in a mechanism")
-    return Start(wishes, t=given.get("t", 0.0))
+    return Start(request, t=given.get("t", 0.0))

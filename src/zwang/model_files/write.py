@@ -247,18 +247,18 @@ class _FileWriter:
     def motion(self, model: Model) -> Tables:
         """Start, events and simulation of a model."""
         start, tables = model.start_conditions, {}
-        wishes = dict(start.wishes)
+        request = dict(start.request)
         entries: Tables = {} if not start.t else {"t": start.t}
         if start.q is not None:
             entries |= {"q": dict(start.q)} | ({} if start.v is None else {"v": dict(start.v)})
-        if "start" in wishes:
-            entries["near"] = wishes.pop("start")
-        held = dict(wishes.pop("hold", {}))
+        if "start" in request:
+            entries["near"] = request.pop("start")
+        held = dict(request.pop("hold", {}))
         bodies = [name for name, value in held.items() if value is True]
         if bodies:
             entries["bodies"] = bodies
         held = {name: value for name, value in held.items() if value is not True}
-        entries |= ({"hold": held} if held else {}) | wishes
+        entries |= ({"hold": held} if held else {}) | request
         if entries:
             tables["start"] = entries
         if model.events:

@@ -100,9 +100,9 @@ UNCHECKED = "accelerations are not unique, so energy and Gauss's principle are n
 class Verdict(StrEnum):
     """What a stored run turned out to be."""
 
-    HONEST = "verified"
+    VERIFIED = "verified"
     DAMAGED = "damaged"
-    TAMPERED = "tampered with"
+    MISMATCH = "does not match"
     OTHER_MODEL = "another model"
     NO_MOTION = "no motion of its system"
     INACCURATE = "less accurate than asked"
@@ -114,8 +114,8 @@ class Verification:
 
     Attributes
     ----------
-    verdict : verified; damaged (not what was written); tampered with (its records contradict each
-        other); made by another model; no motion of its system; or less accurate than asked.
+    verdict : verified; damaged (not what was written); does not match (its records contradict
+        each other); made by another model; no motion of its system; or less accurate than asked.
     findings : what is wrong, sentences; empty when nothing is.
     figures : the largest value of each check in units of its limit; above one is a finding.
     checked : how many states and intervals were looked at.
@@ -131,7 +131,7 @@ class Verification:
     @property
     def ok(self) -> bool:
         """Whether nothing is wrong."""
-        return self.verdict is Verdict.HONEST
+        return self.verdict is Verdict.VERIFIED
 
     def __bool__(self) -> bool:
         return self.ok
@@ -154,13 +154,13 @@ class Ways(NamedTuple):
     ----------
     tightly : much more accurately than the run, by a method with error control.
     alike : as the run itself did.
-    as_run : the same in the coordinates of the run: what errors its integrator makes.
+    in_given : the same in the coordinates that were given: what errors its integrator makes.
     halved : the same with half its fixed step.
     """
 
     tightly: Propagate
     alike: Propagate
-    carried: Propagate
+    in_given: Propagate
     halved: Propagate
 
 
@@ -185,9 +185,9 @@ class _Check:
     def verdict(self) -> Verdict:
         """What all of it comes to."""
         if self.records:
-            return Verdict.TAMPERED
+            return Verdict.MISMATCH
         if not self.findings:
-            return Verdict.HONEST
+            return Verdict.VERIFIED
         worst = max(self.figures.values(), default=np.inf)
         return Verdict.INACCURATE if 1.0 < worst <= GROSS else Verdict.NO_MOTION
 
@@ -321,7 +321,7 @@ def _steps(check: _Check, segment: Segment, ways: Ways, intervals: int | None) -
             limit = SINGULAR_LIMIT if passing[i] else STEP_LIMIT
             rubs = segment.system.reaction_dependent
             if miss > limit and (steps[i] > SEVERAL or rubs):
-                off = float(np.max(np.abs(ways.carried(*way)[0] - again) / size))
+                off = float(np.max(np.abs(ways.in_given(*way)[0] - again) / size))
                 limit += SEVERAL_LIMIT * off / run.settings.tolerance
             if miss > limit:
                 off = _own_error(run, segment, ways, int(i), size)
@@ -395,7 +395,7 @@ def _own_error(run: Run, segment: Segment, ways: Ways, i: int, size: FloatArray)
     times = times[times > run.t[first]]
     y = np.concatenate([run.q[first], run.v[first]])
     alike, tight = (
-        go(segment, float(run.t[first]), y, times) for go in (ways.carried, ways.tightly)
+        go(segment, float(run.t[first]), y, times) for go in (ways.in_given, ways.tightly)
     )
     return float(np.max(np.abs(alike - tight) / size))
 

@@ -176,7 +176,7 @@ def verify(
     Returns
     -------
     Verification
-        True in a condition if the run is honest; printed, it says what was found.
+        True in a condition if the run is verified; printed, it lists the findings.
     """
     from zwang.simulation.interpolate import disagreements, propagate
 

@@ -46,7 +46,7 @@ def state_arrays(
     except ValueError as error:
         raise InputError(
             "q, v, t",
-            must="be equal in shape or broadcastable",
+            must="have shapes that are equal or fit each other",
             but=f"are batches of shapes {shapes[0]}, {shapes[1]} and {shapes[2]}",
         ) from error
     q = np.broadcast_to(q, (*batch, q.shape[-1]))
