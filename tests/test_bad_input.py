@@ -221,13 +221,6 @@ def test_names_given_by_the_user_are_used_in_messages():
         zw.solve(np.eye(2), [0, 0], [[1, 0], [1, 0]], [0, 1], names=["rod", "bar"])
 
 
-def require_facts(error):
-    """What it is about, what is wrong, and what to do unless the names to choose from do."""
-    assert error.what
-    assert error.found or error.expected, error
-    assert error.advice or isinstance(error, UnknownNameError), error
-
-
 @pytest.mark.parametrize(("change", "error", "words"), CASES)
 def test_certify_refuses_the_same(change, error, words):
     if {"formulation"} & set(change):

@@ -126,40 +126,8 @@ class EquationTerms:
             )
         n = M.shape[-1]
         Q = checked_vector("applied force Q", Q, n)
-        if A is None:
-            if b is not None and np.size(np.asarray(b)) > 0:
-                raise InputError(
-                    "constraint right side b",
-                    must="be omitted, as no constraint matrix A was given",
-                    advice="Give A as well, or leave both out.",
-                )
-            A, b = np.zeros((0, n)), np.zeros(0)
-        A = checked_array("constraint matrix A", A)
-        if A.ndim == 1:
-            raise InputError(
-                "constraint matrix A",
-                must=f"have shape (…, m, {n})",
-                but=f"has shape {A.shape}",
-                advice="A single row is written [[…]].",
-            )
-        if A.ndim < 1 or A.shape[-1] != n:
-            raise InputError(
-                "constraint matrix A",
-                must=f"have shape (…, m, {n}), as M is {n} by {n}",
-                but=f"has shape {A.shape}",
-                advice="Give one column for each coordinate.",
-            )
+        A, b = _checked_rows(A, b, n)
         m = A.shape[-2]
-        if b is None:
-            if m:
-                raise InputError(
-                    "constraint right side b",
-                    must=f"have {m} values, one for each row of A",
-                    but="was not given",
-                    advice="For constraints with A v̇ = 0 give zeros.",
-                )
-            b = np.zeros(0)
-        b = checked_vector("constraint right side b", b, m, "one for each row of A")
         C = np.zeros(n) if C is None else checked_vector("non-ideal force C", C, n)
 
         batch = _common_batch(M, Q, A, b, C)
@@ -417,6 +385,44 @@ def checked_vector(
             advice=advice,
         )
     return array
+
+
+def _checked_rows(A: Any, b: Any, n: int) -> tuple[FloatArray, FloatArray]:
+    """A and b of constraints on n velocities, with as many rows; both None: no rows."""
+    if A is None:
+        if b is not None and np.size(np.asarray(b)) > 0:
+            raise InputError(
+                "constraint right side b",
+                must="be omitted, as no constraint matrix A was given",
+                advice="Give A as well, or leave both out.",
+            )
+        A, b = np.zeros((0, n)), np.zeros(0)
+    A = checked_array("constraint matrix A", A)
+    if A.ndim == 1:
+        raise InputError(
+            "constraint matrix A",
+            must=f"have shape (…, m, {n})",
+            but=f"has shape {A.shape}",
+            advice="A single row is written [[…]].",
+        )
+    if A.ndim < 1 or A.shape[-1] != n:
+        raise InputError(
+            "constraint matrix A",
+            must=f"have shape (…, m, {n}), as M is {n} by {n}",
+            but=f"has shape {A.shape}",
+            advice="Give one column for each coordinate.",
+        )
+    m = A.shape[-2]
+    if b is None:
+        if m:
+            raise InputError(
+                "constraint right side b",
+                must=f"have {m} values, one for each row of A",
+                but="was not given",
+                advice="For constraints with A v̇ = 0 give zeros.",
+            )
+        b = np.zeros(0)
+    return A, checked_vector("constraint right side b", b, m, "one for each row of A")
 
 
 def _common_batch(

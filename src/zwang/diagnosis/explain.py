@@ -121,7 +121,7 @@ def _explain(
     A, Z = system.scaled.constraint_matrix, system.geometry.dependencies
     found, complete = circuits(A, Z, float(system.geometry.condition))
     semidefinite = not indefinite(system)
-    loose = undetermined_scaled(system)
+    free = undetermined_scaled(system)
     contradictions = _contradictions(system, found, force_known=force_known) if rhs_known else None
     tests = UdwadiaMogharabin(system.scaled, system.geometry).uniqueness_tests
     tests["M + A⁺A is positive definite"] = is_well_posed(system.scaled)
@@ -131,7 +131,7 @@ def _explain(
         ranks={
             "A": int(system.constraint_ranks),
             "M": int(system.mass.rank),
-            "[M; A]": terms.coordinate_count - loose.shape[1],
+            "[M; A]": terms.coordinate_count - free.shape[1],
         },
         dependent_groups=tuple(DependentGroup(*_in_given_rows(system, c)) for c in found),
         groups_complete=complete,
@@ -140,14 +140,14 @@ def _explain(
         undetermined=undetermined(system),
         semidefinite=semidefinite,
         uniqueness_tests=tests,
-        exists=_exists(system, loose, contradictions, force_known=force_known),
+        exists=_exists(system, free, contradictions, force_known=force_known),
         notes=(*terms.notes, *accuracy_notes(system)),
     )
 
 
 def _exists(
     system: ScaledTerms,
-    loose: FloatArray,
+    free: FloatArray,
     contradictions: tuple[Contradiction, ...] | None,
     *,
     force_known: bool,
@@ -156,9 +156,9 @@ def _exists(
     if contradictions:
         return False
     force = system.scaled.total_force
-    if loose.shape[1] and not force_known:
+    if free.shape[1] and not force_known:
         return None
-    pull = np.max(np.abs(loose.T @ force), initial=0.0)
+    pull = np.max(np.abs(free.T @ force), initial=0.0)
     if pull > PULL * np.linalg.norm(force):
         return False
     return None if contradictions is None else True

@@ -14,6 +14,18 @@ from zwang.tracing.constraint import Constraint, position
 __all__ = ["flyball_governor", "flyball_governor_start", "flyball_governor_states"]
 
 
+def _rod_energy(q: Any, v: Any, p: Any) -> Any:
+    """Kinetic energy of one rod with its ball, q = (r, z, a); ψ̇ is the last of v."""
+    (r, _, a), (r_dot, z_dot, a_dot, omega) = q, v
+    cos, sin, half = np.cos(a), np.sin(a), p.length / 2
+    ball = (r_dot - half * sin * a_dot) ** 2 + (z_dot - half * cos * a_dot) ** 2
+    ball = ball + ((r + half * cos) * omega) ** 2
+    centre = r_dot**2 + z_dot**2 + (r * omega) ** 2
+    across = a_dot**2 + (omega * cos) ** 2
+    spin = p.transverse * across + p.axial * (omega * sin) ** 2
+    return (p.ball * ball + p.rod * centre + spin) / 2
+
+
 def flyball_governor(
     *,
     slider: float = 3.0,
@@ -60,19 +72,8 @@ def flyball_governor(
     array([0.5  , 0.743])
     """
 
-    def turning(q: Any, v: Any, p: Any) -> Any:
-        """Kinetic energy of one rod with its ball, q = (r, z, a); ψ̇ is the last of v."""
-        (r, _, a), (r_dot, z_dot, a_dot, omega) = q, v
-        cos, sin, half = np.cos(a), np.sin(a), p.length / 2
-        ball = (r_dot - half * sin * a_dot) ** 2 + (z_dot - half * cos * a_dot) ** 2
-        ball = ball + ((r + half * cos) * omega) ** 2
-        centre = r_dot**2 + z_dot**2 + (r * omega) ** 2
-        across = a_dot**2 + (omega * cos) ** 2
-        spin = p.transverse * across + p.axial * (omega * sin) ** 2
-        return (p.ball * ball + p.rod * centre + spin) / 2
-
     def kinetic(q: Any, v: Any, p: Any) -> Any:
-        rods = sum(turning(q[k : k + 3], [*v[k : k + 3], v[0]], p) for k in (2, 5))
+        rods = sum(_rod_energy(q[k : k + 3], [*v[k : k + 3], v[0]], p) for k in (2, 5))
         return rods + (p.inertia * v[0] ** 2 + p.slider * v[1] ** 2) / 2
 
     def springs(q: Any, p: Any) -> list[Any]:

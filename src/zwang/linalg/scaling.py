@@ -203,7 +203,7 @@ class ScaledTerms:
             return
         for rank in np.unique(self.constraint_ranks):
             index = np.flatnonzero(self.constraint_ranks == rank)
-            part = self.scaled.system(index)  # type: ignore[arg-type]
+            part = self.scaled.system(index)  # type: ignore[arg-type] - an array picks a group
             U, s, Vt = (array[index] for array in self.decomposition)
             yield RankGroup(index, part, RowGeometry(part.constraint_matrix, int(rank), U, s, Vt))
 
@@ -243,8 +243,8 @@ class ScaledTerms:
         """Directions w with M w = 0 and A w = 0 in given coordinates, shape (n, k), one system."""
         (group,) = self.groups()
         values, vectors = self._reduced(group)
-        loose = vectors[:, values <= self.tolerances.definite]
-        return self.velocity_scale[:, None] * (group.geometry.null_space @ loose)
+        undetermined = vectors[:, values <= self.tolerances.definite]
+        return self.velocity_scale[:, None] * (group.geometry.null_space @ undetermined)
 
     @computed_once
     def positive_definite(self) -> bool:

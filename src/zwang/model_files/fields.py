@@ -320,7 +320,7 @@ class Choice(FieldKind):
 
     options: tuple[str, ...]
 
-    def read(self, item: Item, constants: Constants) -> str:  # noqa: ARG002
+    def read(self, item: Item, constants: Constants) -> str:  # noqa: ARG002 - the contract of all kinds
         """The value, checked."""
         if not isinstance(item.value, str):
             raise item.error(expected=f"one of {', '.join(self.options)}, in quotation marks")
@@ -337,7 +337,7 @@ class Choice(FieldKind):
 class Flag(FieldKind):
     """true or false."""
 
-    def read(self, item: Item, constants: Constants) -> bool:  # noqa: ARG002
+    def read(self, item: Item, constants: Constants) -> bool:  # noqa: ARG002 - the contract of all kinds
         """The value, checked."""
         if not isinstance(item.value, bool):
             raise item.error(expected="true or false")
@@ -380,7 +380,7 @@ class Formulas(FieldKind):
 
     depth: int = 1
 
-    def read(self, item: Item, constants: Constants) -> Item:  # noqa: ARG002
+    def read(self, item: Item, constants: Constants) -> Item:  # noqa: ARG002 - the contract of all kinds
         """The value, checked."""
         self._check(item, self.depth)
         return item

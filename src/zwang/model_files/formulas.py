@@ -141,7 +141,7 @@ class Definitions:
                 raise item.error(repr(name), "a name that is not in use")
             entry = Entries.of(item)
             for leaf in entry.leaves():
-                for used in names_in(leaf.tree):  # type: ignore[arg-type]
+                for used in names_in(leaf.tree):  # type: ignore[arg-type] - leaves have trees
                     if used.text in items and used.text not in entries:
                         raise leaf.item.error(
                             f"the definition {used.text!r}",
@@ -156,7 +156,7 @@ class Definitions:
         waiting = [(leaf, leaf.item, "") for leaf in entry.leaves()]
         while waiting:
             leaf, item, way = waiting.pop()
-            for name in names_in(leaf.tree):  # type: ignore[arg-type]
+            for name in names_in(leaf.tree):  # type: ignore[arg-type] - leaves have trees
                 text = name.text
                 if text in self.entries:
                     if text not in found:

@@ -33,14 +33,14 @@ class SystemLike(Protocol):
     evaluator: Any  # an Evaluator, made on first use
 
     @property
-    def coordinates(self) -> tuple[str, ...]: ...  # noqa: D102
+    def coordinates(self) -> tuple[str, ...]: ...  # noqa: D102 - a protocol of System
     @property
-    def velocities(self) -> tuple[str, ...]: ...  # noqa: D102
-    def parameter_vector(self, parameters: Mapping[str, Any] | None = None) -> FloatArray: ...  # noqa: D102
-    def terms(  # noqa: D102
+    def velocities(self) -> tuple[str, ...]: ...  # noqa: D102 - a protocol of System
+    def parameter_vector(self, parameters: Mapping[str, Any] | None = None) -> FloatArray: ...  # noqa: D102 - a protocol of System
+    def terms(  # noqa: D102 - a protocol of System
         self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
     ) -> EquationTerms: ...
-    def solve(  # noqa: D102
+    def solve(  # noqa: D102 - a protocol of System
         self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
     ) -> Any: ...
 

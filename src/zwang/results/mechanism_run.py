@@ -121,7 +121,7 @@ def channel(run: Run, name: str) -> FloatArray:
     """A joint's coordinate or rate over time; angles continue beyond ±π."""
     system = mechanism_of(run)
     parts = [
-        s.system.joint_states(  # type: ignore[attr-defined]
+        s.system.joint_states(  # type: ignore[attr-defined] - of a mechanism
             name,
             run.q[s.first : s.last],
             run.v[s.first : s.last],

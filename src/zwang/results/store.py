@@ -161,8 +161,6 @@ class Store:
         Files that go along with the run are there from the beginning: a run that is killed has
         them too.
         """
-        import zarr
-
         path = _path(path)
         record, taken = (
             path / _RECORD,
@@ -184,35 +182,9 @@ class Store:
         header["companions"] = {k: digest(content) for k, content in (companions or {}).items()}
         if times is not None:
             header["times"] = digest(times)
-        names = {"q": header["model"]["coordinates"], "v": header["model"]["velocities"]}
         lock = WriteLock(path, record)
         with _writing(path), _released_on_failure(lock):
-            group = zarr.create_group(path, attributes=_attributes(header))
-            group.create_array(
-                "time",
-                shape=(0,),
-                chunks=(ROWS_PER_FILE,),
-                dtype="float64",
-                dimension_names=["time"],
-                attributes={"description": "time [s]"},
-            )
-            for name, kind in (("q", "coordinate"), ("v", "velocity")):
-                count = len(names[name])
-                group.create_array(
-                    name,
-                    shape=(0, count),
-                    chunks=(ROWS_PER_FILE, max(count, 1)),
-                    dtype="float64",
-                    dimension_names=["time", kind],
-                )
-                labels = group.create_array(
-                    kind,
-                    shape=(count,),
-                    chunks=(max(count, 1),),
-                    dtype=str,
-                    dimension_names=[kind],
-                )
-                labels[:] = np.array(names[name], dtype=object)
+            group = _new_group(path, header)
             header["layout"] = {name: _layout(path, name) for name in (*ARRAYS, *LABELS)}
             header["labels"] = {name: digest(_labels_file(path, name)) for name in LABELS}
             if times is not None:
@@ -320,6 +292,40 @@ def lock_store(path: str | os.PathLike[str]) -> WriteLock:
     """The right to write a store that is there; a StoreError if somebody has it."""
     path = _path(path)
     return WriteLock(path, path / _RECORD)
+
+
+def _new_group(path: Path, header: Mapping[str, Any]) -> Any:
+    """The Zarr group of a new store: empty arrays of time, coordinates and velocities, named."""
+    import zarr
+
+    group = zarr.create_group(path, attributes=_attributes(header))
+    group.create_array(
+        "time",
+        shape=(0,),
+        chunks=(ROWS_PER_FILE,),
+        dtype="float64",
+        dimension_names=["time"],
+        attributes={"description": "time [s]"},
+    )
+    names = {"q": header["model"]["coordinates"], "v": header["model"]["velocities"]}
+    for name, kind in (("q", "coordinate"), ("v", "velocity")):
+        count = len(names[name])
+        group.create_array(
+            name,
+            shape=(0, count),
+            chunks=(ROWS_PER_FILE, max(count, 1)),
+            dtype="float64",
+            dimension_names=["time", kind],
+        )
+        labels = group.create_array(
+            kind,
+            shape=(count,),
+            chunks=(max(count, 1),),
+            dtype=str,
+            dimension_names=[kind],
+        )
+        labels[:] = np.array(names[name], dtype=object)
+    return group
 
 
 def _attributes(header: Mapping[str, Any]) -> dict[str, Any]:

@@ -63,6 +63,11 @@ REFINED = 1e-6
 
 #: Constraint residuals above this, relative, are no motion, whatever the condition.
 MISSED = 1e-9
+#: The note of a solution that is one of a family.
+NOT_UNIQUE = (
+    "the acceleration is not unique: {} direction(s) have neither mass nor constraint; the one of "
+    "least norm is given, and `family` spans the rest"
+)
 
 NOT_MISSED = np.zeros((), dtype=bool)
 
@@ -164,12 +169,14 @@ def _solve_terms(
     _require_semidefinite(system)
     doubts = _doubtful_masses(system)
     notes = [*terms.notes, *doubts]
-    loose = _undetermined(system) if family else np.zeros((terms.coordinate_count, 0))
-    if not loose.shape[-1] and not system.unique:
+    undetermined = _undetermined(system) if family else np.zeros((terms.coordinate_count, 0))
+    if not undetermined.shape[-1] and not system.unique:
         raise _in_batch(system, system.stacked_ranks < terms.coordinate_count, not_unique_error)
 
     n, m = terms.coordinate_count, terms.constraint_count
-    system, kind, reason, answer, missed = _settled(system, formulation, loose, refined=refined)
+    system, kind, reason, answer, missed = _settled(
+        system, formulation, undetermined, refined=refined
+    )
     corrections = answer.corrections
     if refined and not corrections[-1] < REFINED:
         _require_constraints(system, kind, answer.acceleration)
@@ -188,20 +195,16 @@ def _solve_terms(
             f"{'up to ' if terms.batch_shape else ''}{redundant} of {m} constraint rows are "
             "redundant; the multipliers are those of least norm, see zwang.passport"
         )
-    basis = loose * d[:, None] if loose.shape[-1] else loose
+    basis = undetermined * d[:, None] if undetermined.shape[-1] else undetermined
     if basis.shape[-1]:
         acceleration = acceleration - basis @ np.linalg.lstsq(basis, acceleration)[0]
-        notes.append(
-            f"the acceleration is not unique: {basis.shape[-1]} direction(s) have neither mass "
-            "nor constraint; the one of least norm is given, and `family` spans the rest"
-        )
-    multipliers = answer.multipliers
+        notes.append(NOT_UNIQUE.format(basis.shape[-1]))
+    multipliers, batch = answer.multipliers, terms.batch_shape
     if not (finite(multipliers) and finite(acceleration)):
         raise out_of_range(terms)
     if doubts:
         notes += _miss_as_given(system, answer.acceleration)
     ranks = (system.constraint_ranks, system.mass.rank, system.stacked_ranks)
-    batch = terms.batch_shape
     if not batch:
         ranks = tuple(int(rank) for rank in ranks)
     elif len(batch) > 1:  # the work was done on one flat axis
@@ -224,21 +227,21 @@ def _solve_terms(
 
 
 def _settled(
-    system: ScaledTerms, formulation: str, loose: FloatArray, *, refined: bool
+    system: ScaledTerms, formulation: str, undetermined: FloatArray, *, refined: bool
 ) -> tuple[ScaledTerms, type[Formulation], str, _ScaledAnswer, np.ndarray]:
     """The answer, with the ranks that right sides ask for, and the systems that violate
     constraints.
 
     Constraints that contradict each other are refused.
     """
-    kind, reason, answer = _answered(system, formulation, loose, refined=refined)
+    kind, reason, answer = _answered(system, formulation, undetermined, refined=refined)
     missed = _missed(system, answer.checked)
     if not missed.any():
         return system, kind, reason, answer, missed
     ranks = _ranks_that_agree(system, missed, answer.checked)
     if ranks is not None:
         system = system.with_ranks(ranks)
-        kind, reason, answer = _answered(system, formulation, loose, refined=refined)
+        kind, reason, answer = _answered(system, formulation, undetermined, refined=refined)
         missed = _missed(system, answer.checked)
     contradicting = _contradicting(system, missed, answer.checked)
     if contradicting.any():
@@ -249,13 +252,13 @@ def _settled(
 
 
 def _answered(
-    system: ScaledTerms, formulation: str, loose: FloatArray, *, refined: bool
+    system: ScaledTerms, formulation: str, undetermined: FloatArray, *, refined: bool
 ) -> tuple[type[Formulation], str, _ScaledAnswer]:
     """The formulation, why it was taken, and its answer for scaled terms."""
-    kind, reason = _kind(formulation, system, family=bool(loose.shape[-1]))
+    kind, reason = _kind(formulation, system, family=bool(undetermined.shape[-1]))
     groups = list(system.groups())
-    if loose.shape[-1]:
-        groups = [_with_mass_along(group, loose) for group in groups]
+    if undetermined.shape[-1]:
+        groups = [_with_mass_along(group, undetermined) for group in groups]
     answers = [_solve_group(kind, system, group, refined=refined) for group in groups]
     return kind, reason, _joined(groups, answers)
 
@@ -344,7 +347,7 @@ def _joined(groups: list[RankGroup], answers: list[_ScaledAnswer]) -> _ScaledAns
     """The answers in the order of the batch."""
     if len(answers) == 1:
         return answers[0]
-    order = np.argsort(np.concatenate([group.index for group in groups]))  # type: ignore[misc]
+    order = np.argsort(np.concatenate([group.index for group in groups]))  # type: ignore[misc] - index is never None here
     acceleration, ideal_force, multipliers, corrections, checked = zip(*answers, strict=True)
     return _ScaledAnswer(
         np.concatenate(acceleration)[order],
@@ -511,10 +514,10 @@ def _undetermined(system: ScaledTerms) -> FloatArray:
             but=f"this is a batch of shape {system.terms.batch_shape}",
             advice="Families of different sizes do not fit one array; solve system by system.",
         )
-    loose = system.undetermined() / system.velocity_scale[:, None]
+    undetermined = system.undetermined() / system.velocity_scale[:, None]
     force = system.scaled.total_force
-    pull = transpose_matvec(loose, force)
-    if loose.shape[-1] and np.max(np.abs(pull)) > PULL * np.linalg.norm(force):
+    pull = transpose_matvec(undetermined, force)
+    if undetermined.shape[-1] and np.max(np.abs(pull)) > PULL * np.linalg.norm(force):
         error = not_unique_error(system)
         raise NotUniqueError(
             "no acceleration exists",
@@ -522,12 +525,12 @@ def _undetermined(system: ScaledTerms) -> FloatArray:
             found=f"a force acts where acceleration is not determined, as {error.found}",
             advice="Give such a direction mass or a constraint, or remove the force.",
         )
-    return loose
+    return undetermined
 
 
-def _with_mass_along(group: RankGroup, loose: FloatArray) -> RankGroup:
+def _with_mass_along(group: RankGroup, undetermined: FloatArray) -> RankGroup:
     # M + W Wᵀ with W in N(M) ∩ N(A): the acceleration with no part along W, all else the same.
-    M = group.terms.mass_matrix + loose @ loose.T
+    M = group.terms.mass_matrix + undetermined @ undetermined.T
     terms = EquationTerms(
         M,
         group.terms.applied_force,

@@ -25,7 +25,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh, splu
 
 from zwang.diagnosis.explain import inconsistent_error, indefinite_error, not_unique_error
-from zwang.errors import InputError, NotApplicableError
+from zwang.errors import InputError, NotApplicableError, NotUniqueError
 from zwang.linalg.rank import AT_A_STATE, Tolerances, inverse_power_of_two
 from zwang.linalg.refinement import correction_size, leading_part, two_sum
 from zwang.linalg.residual_rounding import shares
@@ -77,22 +77,16 @@ def _solve_checked(terms: EquationTerms, tolerances: Tolerances) -> Solution:
         raise out_of_range(terms)
     _require_semidefinite(terms, scaled, tolerances)
     correct = _factorise(scaled)
-    loose, dependent = _null_space(scaled, correct)
-    if loose.shape[1]:
-        columns = _columns_of(loose)
-        error = not_unique_error(_part(terms, columns, None, tolerances))
-        found: Any = error.directions
-        directions = np.zeros((loose.shape[0], found.shape[1]))
-        directions[columns] = found
-        error.directions = directions
-        raise error
+    undetermined, dependent = _null_space(scaled, correct)
+    if undetermined.shape[1]:
+        raise _not_unique(terms, undetermined, tolerances)
     acceleration, multipliers, corrections = _iterate(scaled, correct)
 
     if not (np.isfinite(acceleration).all() and np.isfinite(multipliers).all()):
         raise out_of_range(terms)
-    miss = scaled.rhs - scaled.A @ acceleration
+    residual = scaled.rhs - scaled.A @ acceleration
     limits = _limits(scaled, acceleration, terms, tolerances)
-    onto = np.abs(dependent @ (dependent.T @ miss))
+    onto = np.abs(dependent @ (dependent.T @ residual))
     if (onto > np.abs(dependent) @ (np.abs(dependent).T @ limits)).any():
         rows = _columns_of(dependent)
         error = inconsistent_error(_part(terms, None, rows, tolerances))
@@ -101,16 +95,9 @@ def _solve_checked(terms: EquationTerms, tolerances: Tolerances) -> Solution:
 
     notes = list(terms.notes)
     if not corrections[-1] < REFINED:
-        most = tolerances.consistency or AT_A_STATE
-        size = np.max(np.abs(scaled.rhs), initial=0.0) + np.linalg.norm(acceleration)
-        largest = float(np.max(np.abs(miss), initial=0.0))
-        if largest > most * size:
-            raise NotApplicableError(
-                "sparse terms",
-                must=f"give a solution that satisfies the constraints to {most:.0e}, relative",
-                but=f"the residual is {largest / size:.0e}",
-                advice="They are too ill-conditioned: give dense M and A.",
-            )
+        size = float(np.max(np.abs(scaled.rhs), initial=0.0) + np.linalg.norm(acceleration))
+        largest = float(np.max(np.abs(residual), initial=0.0))
+        _require_small(largest, size, tolerances.consistency or AT_A_STATE)
         notes.append(
             f"refinement stopped at a relative correction of {corrections[-1]:.1e}: the terms are "
             "badly conditioned, and the result may have few correct digits"
@@ -145,6 +132,30 @@ def _solve_checked(terms: EquationTerms, tolerances: Tolerances) -> Solution:
         tuple(notes),
         None,
     )
+
+
+def _not_unique(
+    terms: EquationTerms, undetermined: FloatArray, tolerances: Tolerances
+) -> NotUniqueError:
+    """The error for directions with neither mass nor constraint, of all coordinates."""
+    columns = _columns_of(undetermined)
+    error = not_unique_error(_part(terms, columns, None, tolerances))
+    found: Any = error.directions
+    directions = np.zeros((undetermined.shape[0], found.shape[1]))
+    directions[columns] = found
+    error.directions = directions
+    return error
+
+
+def _require_small(residual: float, size: float, most: float) -> None:
+    """Refuse a solution whose constraints have more than this residual, relative to their size."""
+    if residual > most * size:
+        raise NotApplicableError(
+            "sparse terms",
+            must=f"give a solution that satisfies the constraints to {most:.0e}, relative",
+            but=f"the residual is {residual / size:.0e}",
+            advice="They are too ill-conditioned: give dense M and A.",
+        )
 
 
 def sparse_terms(
@@ -438,7 +449,7 @@ def _lightest(M: Any) -> np.ndarray:
     """The coordinates of a large block that move most in its velocity of least kinetic energy."""
     start = np.random.default_rng(0).standard_normal(M.shape[0])
     try:
-        _, vectors = eigsh(M, k=1, which="SA", v0=start, tol=1e-3)  # type: ignore[arg-type]
+        _, vectors = eigsh(M, k=1, which="SA", v0=start, tol=1e-3)  # type: ignore[arg-type] - stubs want int tol
     except ArpackNoConvergence:
         return np.arange(SPARSE_SIZE)
     return np.sort(np.argsort(-np.abs(vectors[:, 0]))[:SPARSE_SIZE])

@@ -362,8 +362,10 @@ def _indeterminate(
     size = np.abs(slope) @ np.abs(open_directions)
     if np.all(np.abs(slope @ open_directions) <= INDIFFERENT * np.max(size, initial=0.0)):
         return ()
-    loose = np.max(np.abs(open_directions), axis=1) > INDIFFERENT * np.max(np.abs(open_directions))
-    names = law.names([row for row in law.seen if loose[row]])
+    undetermined = np.max(np.abs(open_directions), axis=1) > INDIFFERENT * np.max(
+        np.abs(open_directions)
+    )
+    names = law.names([row for row in law.seen if undetermined[row]])
     listed = " and ".join(repr(name) for name in names)
     note = (
         f"the non-ideal law of {listed} uses a reaction that is not determinate, as constraints "

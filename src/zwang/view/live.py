@@ -171,7 +171,7 @@ def slider_limits(run: Run, *, wanted: bool | Limits) -> dict[str, tuple[float, 
     """
     numbers = {k: float(v) for k, v in run.parameters.items() if np.ndim(v) == 0}
     if not isinstance(wanted, Mapping):
-        own = run.system.parts.parameters  # type: ignore[attr-defined]
+        own = run.system.parts.parameters  # type: ignore[attr-defined] - of a mechanism
         names = [k for k in numbers if k in own] or [k for k in numbers if k.endswith(".mass")]
         names = names[:MOST_SLIDERS] if wanted else []
         return {name: _around(numbers[name]) for name in names}

@@ -89,7 +89,7 @@ def view(
 
 
 def _last_body(run: Run) -> list[str]:
-    bodies = [b.name for b in run.system.parts.bodies if b.kind.nv > 1]  # type: ignore[attr-defined]
+    bodies = [b.name for b in run.system.parts.bodies if b.kind.nv > 1]  # type: ignore[attr-defined] - a mechanism
     return bodies[-1:]
 
 

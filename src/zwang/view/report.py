@@ -147,7 +147,7 @@ def _asset(name: str) -> str:
 
 def _farthest(run: Run) -> list[str]:
     """The body that gets about most leaves a trace."""
-    parts = run.system.parts  # type: ignore[attr-defined]
+    parts = run.system.parts  # type: ignore[attr-defined] - of a mechanism
     moved = {
         b.name: float(np.ptp(run.body(b.name).center, axis=0).max())
         for b in parts.bodies
@@ -178,7 +178,7 @@ class _Page:
         system = self.run.system
         if self.scene is None:
             return f"Run of a system in {_counted(len(system.coordinates), 'coordinate')}"
-        parts = system.parts  # type: ignore[attr-defined]
+        parts = system.parts  # type: ignore[attr-defined] - of a mechanism
         bodies = sum(b.kind.nv > 1 for b in parts.bodies)
         return (
             f"Run of a mechanism of {_counted(bodies, 'body', 'bodies')} and "
@@ -243,7 +243,7 @@ class _Page:
         energy = run.energy
         facts: list[tuple[str, str]] = []
         if self.scene is not None:
-            parts = system.parts  # type: ignore[attr-defined]
+            parts = system.parts  # type: ignore[attr-defined] - of a mechanism
             plane = "in space" if parts.kind.plane is None else f"in the plane {parts.kind.name}"
             facts += [("bodies", f"{sum(b.kind.nv > 1 for b in parts.bodies)}, {plane}")]
             facts += [("joints", _kinds(parts))]
@@ -294,7 +294,7 @@ class _Page:
         joints = reacting_joints(self.run) if self.scene is not None else ()
         if not joints:
             return ""
-        known, parts = statuses(self.even), self.run.system.parts  # type: ignore[attr-defined]
+        known, parts = statuses(self.even), self.run.system.parts  # type: ignore[attr-defined] - of a mechanism
         rows = []
         try:
             for name in joints:
