@@ -98,6 +98,14 @@ class EquationsOf:
         """Bodies and joints of a mechanism, or None of a system of functions."""
         return getattr(self.system, "parts", None)
 
+    @property
+    def turns(self) -> list[int]:
+        """Where the angular velocities of bodies in space begin among the velocities."""
+        if self.parts is None:
+            return []
+        starts = self.parts.places[1]
+        return [starts[b.index] + 3 for b in self.parts.bodies if b.kind.nv == 6]
+
     # --- numbers ----------------------------------------------------------------------------------
 
     def values(

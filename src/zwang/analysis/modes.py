@@ -52,13 +52,19 @@ class Mode:
         return abs(self.eigenvalue.imag) > REAL * abs(self.eigenvalue)
 
     def __str__(self) -> str:
-        leading = max(self.shape, key=lambda name: abs(self.shape[name]), default="")
+        moving = {n: x for n, x in self.shape.items() if not n.endswith(("_rate", "_dot"))}
+        moving = moving if any(moving.values()) else self.shape
+        leading = max(moving, key=lambda name: abs(moving[name]), default="")
         s = self.eigenvalue
         if self.oscillates:
             return (
-                f"{self.hertz:.6g} Hz, damping ratio {self.damping:.3g}, mostly {leading}"
+                f"{self.hertz:.6g} Hz, damping ratio {_shown(self.damping)}, mostly {leading}"
             )
         return f"s = {s.real:.6g} 1/s, no oscillation, mostly {leading}"
+
+
+def _shown(ratio: float) -> str:
+    return f"{ratio:.3g}" if abs(ratio) > REAL else "0"
 
 
 def modes_of(

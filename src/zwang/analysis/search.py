@@ -140,7 +140,7 @@ def search(equations: EquationsOf, q: FloatArray, held: Held | None = None) -> F
         return polished(equations, at, held, "the start is at rest", 0)
     tried: list[str] = []
     methods: list[tuple[str, Callable[..., tuple[Point, int]]]] = []
-    if is_symmetric(K):
+    if has_potential(equations, at, held) or _is_gradient(equations, at):
         methods.append(("descent", _descent))
     methods += [
         ("Newton", _newton),
@@ -197,6 +197,26 @@ def reduced(equations: EquationsOf, at: Point, held: Held | None) -> FloatArray:
     """K of a point."""
     D = at.spaces.basis
     return D.T @ stiffness(equations, at, held) @ D
+
+
+def has_potential(equations: EquationsOf, at: Point, held: Held | None) -> bool:
+    """Whether forces are those of a potential, as far as K at a point tells.
+
+    Turns about the axes of a body do not commute: off equilibrium an unbalanced moment e makes K
+    skew by ½ ẽ, whatever the forces, and is taken out.
+    """
+    E_pi, D = stiffness(equations, at, held), at.spaces.basis
+    left = at.force + _stacked(equations, at, held).T @ at.lam
+    for start in equations.turns:
+        e = left[start : start + 3]
+        E_pi[start : start + 3, start : start + 3] += 0.5 * np.cross(np.eye(3), e)
+    return is_symmetric(D.T @ E_pi @ D)
+
+
+def _stacked(equations: EquationsOf, at: Point, held: Held | None) -> FloatArray:
+    """All rows, held ones last."""
+    del equations
+    return at.values.A if held is None else np.vstack([at.values.A, held.at(at.q)[1]])
 
 
 def is_symmetric(K: FloatArray) -> bool:
