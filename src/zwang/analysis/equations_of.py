@@ -156,9 +156,7 @@ class EquationsOf:
             q[own] /= np.linalg.norm(q[own])
         return q
 
-    def corrected(
-        self, q: FloatArray, held: Held | None = None
-    ) -> tuple[FloatArray, bool]:
+    def corrected(self, q: FloatArray, held: Held | None = None) -> tuple[FloatArray, bool]:
         """The configuration nearest to q that satisfies the position constraints, and whether."""
         best = np.inf
         for _ in range(CORRECTIONS):
@@ -194,10 +192,9 @@ class EquationsOf:
         if name not in system.channels:
             raise UnknownNameError("channel", name, self.known_channels)
         x = self.expressions
-        expression, rate = system.channel(name)
 
         def outputs() -> dict[str, casadi.SX]:
-            s = x.state
+            s, (expression, _) = x.state, system.channel(name)
             return {
                 "value": expression,
                 "by_q": x.jacobian(expression, s.q),
@@ -207,7 +204,7 @@ class EquationsOf:
 
         found = x.evaluate(f"channel{_label(name)}", outputs, {}, q, v, [self.t], self.p)
         value, by_pi, by_v = found["value"][:, 0], found["by_q"] @ found["N"], found["by_v"]
-        if rate:
+        if name.endswith("_rate"):
             return ChannelRow(float(value[-1]), by_pi[-1], by_v[-1])
         if len(value) == 3:  # sin, cos, rate
             sine, cosine = value[:2]
@@ -308,7 +305,7 @@ class Spaces:
 
     def multipliers(self, force: FloatArray) -> FloatArray:
         """The least-norm λ with Aᵀλ = force, for a force that rows can exert, (m,) or (m, k)."""
-        scaled = self.d[:, None] * force.reshape(len(self.d), -1)
+        scaled = self.d[:, None] * force.reshape(len(self.d), _columns(force))
         lam = self.e[:, None] * (self._geometry.pinv.T @ scaled)
         if self.idle.shape[1]:  # least norm in the rows as they are given
             lam = lam - self.idle @ np.linalg.lstsq(self.idle, lam, rcond=None)[0]
@@ -316,9 +313,13 @@ class Spaces:
 
     def particular(self, rhs: FloatArray) -> FloatArray:
         """Some x with A x = rhs, in the sense of least squares, (n,) or (n, k)."""
-        scaled = self.e[:, None] * rhs.reshape(len(self.e), -1)
+        scaled = self.e[:, None] * rhs.reshape(len(self.e), _columns(rhs))
         x = self.d[:, None] * (self._geometry.pinv @ scaled)
         return x.reshape((len(self.d), *rhs.shape[1:]))
+
+
+def _columns(x: FloatArray) -> int:
+    return 1 if x.ndim == 1 else x.shape[1]
 
 
 def spaces_of(M: FloatArray, A: FloatArray) -> Spaces:
@@ -326,7 +327,9 @@ def spaces_of(M: FloatArray, A: FloatArray) -> Spaces:
     d, e = equilibrate(M, A)
     e = np.where(np.isfinite(e), e, 0.0)
     geometry = RowGeometry.of(e[:, None] * A * d)
-    return Spaces(d[:, None] * geometry.null_space, e[:, None] * geometry.dependencies, d, e, geometry)
+    return Spaces(
+        d[:, None] * geometry.null_space, e[:, None] * geometry.dependencies, d, e, geometry
+    )
 
 
 def held_channels(equations: EquationsOf, hold: Mapping[str, Any] | None) -> list[str]:

@@ -24,10 +24,10 @@ from zwang.errors import NotUniqueError
 from zwang.linalg.rank import DEFAULT_TOLERANCES
 from zwang.terms import FloatArray
 
-__all__ = ["Frame", "Response", "SmallMotions", "Tangents"]
+__all__ = ["MovingFrame", "Response", "SmallMotions", "Tangents"]
 
 
-class Frame(NamedTuple):
+class MovingFrame(NamedTuple):
     """Derivatives of the symmetry along which a state moves: w by π, y by π and v, (n, n) each."""
 
     w_pi: FloatArray
@@ -75,7 +75,7 @@ class SmallMotions:
 
     equations: EquationsOf
     slopes: Slopes
-    frame: Frame | None
+    frame: MovingFrame | None
     free: np.ndarray
 
     @property
@@ -98,7 +98,11 @@ class SmallMotions:
         return Tangents(pi, np.hstack([P, moving.basis]), fq)
 
     def response(
-        self, pi: FloatArray, v: FloatArray, force: FloatArray | None = None, right: FloatArray | None = None
+        self,
+        pi: FloatArray,
+        v: FloatArray,
+        force: FloatArray | None = None,
+        right: FloatArray | None = None,
     ) -> Response:
         """What follows from displacements, velocities, forces f and right sides h, in columns."""
         x = self.slopes

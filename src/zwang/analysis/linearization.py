@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from zwang.analysis.equations_of import EquationsOf
-from zwang.analysis.flow import Frame, SmallMotions, Tangents
+from zwang.analysis.flow import MovingFrame, SmallMotions, Tangents
 from zwang.analysis.independent import chosen, named
 from zwang.analysis.massless import Condensed, condensed
 from zwang.analysis.modes import Mode, modes_of
@@ -36,6 +36,9 @@ STEADY = 1e-7
 SMALL = 1e-9
 #: Eigenvalues below this share of the largest count as zero: a double zero is known to √ε.
 ZERO = 1e-6
+#: Eigenvalues along symmetries below this share of the largest entry of A are zero: symmetries that
+#: commute have no others, those that do not turn at the rate of the motion.
+ORBIT = 1e-4
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,7 @@ class Linearization:
     infinite : number of infinite eigenvalues, of freedoms without mass.
     notes : how many eigenvalues are zero or infinite and why, as sentences.
     displacements, velocities : columns of δπ and δv for a unit of each state, shape (n, f).
+    positions : how many states, the first, are displacements.
     """
 
     A: FloatArray
@@ -65,15 +69,15 @@ class Linearization:
     notes: tuple[str, ...]
     displacements: FloatArray = field(repr=False)
     velocities: FloatArray = field(repr=False)
-    _positions: int = field(repr=False)
+    positions: int = field(repr=False)
     _mass: FloatArray = field(repr=False)
     _N: FloatArray = field(repr=False)
+    _orbit: FloatArray = field(repr=False)
 
     @computed_once
     def eigenvalues(self) -> FloatArray:
         """Of A, sorted by real and imaginary part, complex, shape (f,)."""
-        values = np.linalg.eigvals(self.A) if self.A.size else np.zeros(0)
-        values = values.astype(complex)
+        values = _eigenvalues(self.A, self._orbit).astype(complex)
         return values[np.lexsort((values.imag, values.real.round(12)))]
 
     @property
@@ -97,7 +101,7 @@ class Linearization:
     @computed_once
     def _second_order(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """M, B, K of M z̈ + B ż + K z = 0, z the first displacements."""
-        fq, fv = self._positions, len(self.states) - self._positions
+        fq, fv = self.positions, len(self.states) - self.positions
         A_qq, A_qv = self.A[:fv, :fq], self.A[:fv, fq:]
         limit = SMALL * max(1.0, float(np.abs(self.A).max(initial=0.0)))
         rate = np.abs(A_qq).max(initial=0.0) <= limit and fq >= fv
@@ -146,7 +150,7 @@ class Linearization:
     def to_control(self) -> Any:
         """The same as a ``control.StateSpace`` of python-control; needs the extra ``control``."""
         try:
-            import control
+            import control  # type: ignore[import-not-found] - an extra
         except ImportError:
             raise MissingExtraError("to_control", "control", "control") from None
         self._require_ports()
@@ -193,17 +197,34 @@ class Linearization:
 
     def __str__(self) -> str:
         lines = [f"Linearization with {len(self.states)} states: {', '.join(self.states)}."]
-        for mode in self.modes():
-            lines.append(f"  {mode}")
+        lines += [f"  {mode}" for mode in self.modes()]
         return "\n".join([*lines, *self.notes])
 
     def __repr__(self) -> str:
-        return f"<Linearization: {len(self.states)} states ({', '.join(self.states[:4])}{'…' if len(self.states) > 4 else ''})>"
+        first = ", ".join(self.states[:4]) + (" …" if len(self.states) > 4 else "")
+        return f"<Linearization: {len(self.states)} states ({first})>"
 
     def _repr_html_(self) -> str:
         from html import escape
 
         return f"<pre>{escape(str(self))}</pre>"
+
+
+def _eigenvalues(A: FloatArray, orbit: FloatArray) -> Any:
+    """Eigenvalues of A, those along an invariant subspace apart from the others.
+
+    The zeros of symmetries form blocks in which rounding makes them ε^(1/3) and others inaccurate.
+    """
+    if not A.size:
+        return np.zeros(0)
+    U, s, _ = np.linalg.svd(orbit) if orbit.size else (np.eye(len(A)), np.zeros(0), None)
+    rank = int(np.count_nonzero(s > 1e-9 * s.max(initial=0.0)))
+    along, across = U[:, :rank], U[:, rank:]
+    own: Any = np.linalg.eigvals(along.T @ A @ along) if rank else np.zeros(0)
+    size = float(np.abs(A).max())
+    own = np.where(np.abs(own) < ORBIT * size, 0.0, own)
+    rest: Any = np.linalg.eigvals(across.T @ A @ across) if rank < len(A) else np.zeros(0)
+    return np.concatenate([own, rest])
 
 
 def _plain(name: str) -> str:
@@ -239,10 +260,19 @@ def linearize(
 
 
 class Steady(NamedTuple):
-    """A symmetry along which a state moves: accelerations, and derivatives of its fields."""
+    """A symmetry along which a state moves.
+
+    Attributes
+    ----------
+    acceleration : v̇ there.
+    frame : derivatives of its fields.
+    orbit : displacements and velocities along all symmetries, one below the other, shape (2n, k):
+        small motions that lead to the same motion elsewhere.
+    """
 
     acceleration: FloatArray
-    frame: Frame
+    frame: MovingFrame
+    orbit: FloatArray
 
 
 def linearized(
@@ -294,6 +324,7 @@ def linearized(
         fq,
         T_v.T @ slopes.M @ T_v,
         equations.values(q).N,
+        np.zeros((len(S), 0)) if steady is None else S @ steady.orbit,
     )
     return _explained(found, equations, light)
 
@@ -447,7 +478,7 @@ def _explained(
     """The same with sentences on zero and infinite eigenvalues."""
     from dataclasses import replace
 
-    notes, fq = [], found._positions  # noqa: SLF001 - made here
+    notes, fq = [], found.positions
     fv = len(found.states) - fq
     if light is not None:
         how = "two" if not light.damped else "one"
@@ -473,5 +504,3 @@ def _explained(
         notes.append(f"{text}.")
     del equations
     return replace(found, notes=tuple(notes))
-
-

@@ -1,18 +1,19 @@
 """Load stepping: equilibria while a parameter changes, past turning points, to buckling loads.
 
-With μ the parameter, equilibria satisfy φ(q, μ) = 0 and Dᵀ E(q, λ, μ) = 0. The path through them has
-at each point the tangent (δπ, δμ) with
+With μ the parameter, equilibria satisfy φ(q, μ) = 0 and Dᵀ E(q, λ, μ) = 0. The path through them
+has at each point the tangent (δπ, δμ) with
 
     φ_π δπ + φ_μ δμ = 0,     Dᵀ(E_π δπ + E_μ δμ) = 0
 
-where Dᵀ takes away what the reactions would change. It is followed by its arc length (Riks, Keller):
-a step along the tangent, corrected across it, goes on where the load has a maximum or a minimum, a
-turning point (δμ = 0). Where K loses rank and the path does not turn, another path branches off: a
-buckling load.
+where Dᵀ takes away what the reactions would change. It is followed by its arc length (Riks,
+Keller): a step along the tangent, corrected across it, goes on where the load has a maximum or a
+minimum, a turning point (δμ = 0). Where K loses rank and the path does not turn, another path
+branches off: a buckling load.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -95,8 +96,10 @@ class LoadPath:
 
     def __str__(self) -> str:
         lines = [
-            f"Load path over {self.parameter}: {len(self.values)} points, "
-            f"{self.values.min():.6g} to {self.values.max():.6g}."
+            (
+                f"Load path over {self.parameter}: {len(self.values)} points, "
+                f"{self.values.min():.6g} to {self.values.max():.6g}."
+            )
         ]
         lines += [f"  {c.kind} at {c.value:.9g}: {c.motion}" for c in self.critical]
         return "\n".join([*lines, *self.notes])
@@ -186,13 +189,13 @@ class _Follower:
             at, J, left, spaces, _ = self._matrices(q, value)
             if not (np.isfinite(J).all() and np.isfinite(left).all()):
                 return None
-            change = np.linalg.lstsq(
-                np.vstack([J, across]), np.append(left, 0.0), rcond=1e-11
-            )[0]
+            change = np.linalg.lstsq(np.vstack([J, across]), np.append(left, 0.0), rcond=1e-11)[0]
             size = float(np.linalg.norm(change))
             q = at.moved(q, spaces.d * change[:-1])
             value += change[-1] * self.load
-            if size <= CORRECTED * (1.0 + abs(value / self.load)) or (size < 1e-9 and size > 0.3 * last):
+            if size <= CORRECTED * (1.0 + abs(value / self.load)) or (
+                size < 1e-9 and size > 0.3 * last
+            ):
                 return q, value
             if size > 4.0 * last or size > 4.0 * abs(length):
                 return None
@@ -264,9 +267,7 @@ def _checked(parameter: Any, values: Any) -> FloatArray:
     return found
 
 
-def _given(
-    equations: EquationsOf, parameter: str, place: int, value: float
-) -> dict[str, Any]:
+def _given(equations: EquationsOf, parameter: str, place: int, value: float) -> dict[str, Any]:
     """Parameters with one number replaced."""
     given = dict(equations.parameters or {})
     names = equations.system.definition.parameters
@@ -322,9 +323,7 @@ def _advanced(follower: _Follower, here: _Here, length: float) -> _Here | None:
     return new if abs(new.negative - here.negative) <= 1 or length < 1e-6 else None
 
 
-def _critical(
-    follower: _Follower, here: _Here, new: _Here, length: float
-) -> list[CriticalPoint]:
+def _critical(follower: _Follower, here: _Here, new: _Here, length: float) -> list[CriticalPoint]:
     """Turning points and branches between two points, located along the arc."""
     turns = here.rate * new.rate < 0.0
     branches = not turns and here.negative != new.negative
@@ -347,7 +346,8 @@ def _critical(
     values = measure(0.0), measure(length)
     if values[0] * values[1] > 0.0:
         return []
-    s = float(brentq(measure, 0.0, length, xtol=1e-15, rtol=1e-14, maxiter=200))
+    root: Any = brentq(measure, 0.0, length, xtol=1e-15, maxiter=200)
+    s = float(root)
     point = at(s)
     words = follower.equations.motion_in_words(point.q, point.soft)
     kind = "turning point" if turns else "buckling"
@@ -369,7 +369,7 @@ def _at_values(
     found: list[Equilibrium | None] = []
     for value in wanted:
         found.append(None)
-        for a, b in zip(points[:-1], points[1:], strict=True):
+        for a, b in itertools.pairwise(points):
             if (a.value - value) * (b.value - value) > 0.0:
                 continue
             share = (value - a.value) / (b.value - a.value) if b.value != a.value else 0.0

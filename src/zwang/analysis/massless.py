@@ -46,7 +46,11 @@ class Condensed(NamedTuple):
     damped: bool
 
     def response(
-        self, pi: FloatArray, v: FloatArray, force: FloatArray | None = None, right: FloatArray | None = None
+        self,
+        pi: FloatArray,
+        v: FloatArray,
+        force: FloatArray | None = None,
+        right: FloatArray | None = None,
     ) -> Response:
         """As `SmallMotions.response`, for states that satisfy the massless equations."""
         del right
@@ -55,7 +59,7 @@ class Condensed(NamedTuple):
         f = -(x.E_pi @ pi + x.E_v @ v) + (0.0 if force is None else force)
         M11 = U1.T @ D.T @ x.M @ D @ U1
         if not self.damped:
-            T = D @ self._carried(x)
+            T = D @ self.carried()
             a = T @ np.linalg.solve(M11, T.T @ f)
             return Response(v, a, self.motions.spaces.multipliers(x.M @ a - f))
         z1 = np.linalg.solve(M11, (D @ U1).T @ f)
@@ -66,11 +70,10 @@ class Condensed(NamedTuple):
         a = D @ (U1 @ z1 + U2 @ z2)
         return Response(v, a, self.motions.spaces.multipliers(x.M @ a - f))
 
-    def _carried(self, x: object) -> FloatArray:
+    def carried(self) -> FloatArray:
         """U₁ − U₂ K₂₂⁻¹ K₂₁: massive displacements with what follows them."""
         K = self.basis.T @ self.motions.slopes.E_pi @ self.basis
         U1, U2 = self.massive, self.follow
-        del x
         return U1 - U2 @ np.linalg.solve(U2.T @ K @ U2, U2.T @ K @ U1)
 
 
@@ -99,7 +102,7 @@ def condensed(motions: SmallMotions, q: FloatArray) -> Condensed | None:
         K22 = U2.T @ K @ U2
         _require_regular(K22, D @ U2, words, "spring")
         found = Condensed(motions, tangents, 2 * U2.shape[1], words, D, U1, U2, damped=False)
-        T = D @ found._carried(x)  # noqa: SLF001 - its own
+        T = D @ found.carried()
         zero = np.zeros_like(T)
         states = Tangents(np.hstack([T, zero]), np.hstack([zero, T]), T.shape[1])
         return found._replace(tangents=states)
@@ -121,9 +124,7 @@ def _require_regular(
         raise _refused(directions, words, f"no {what} that resists each of them")
 
 
-def _refused(
-    directions: FloatArray, words: tuple[str, ...], found: str
-) -> NotUniqueError:
+def _refused(directions: FloatArray, words: tuple[str, ...], found: str) -> NotUniqueError:
     return NotUniqueError(
         f"linearization, motions without mass ({'; '.join(words[:3])})",
         directions=directions,

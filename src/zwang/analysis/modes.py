@@ -57,9 +57,7 @@ class Mode:
         leading = max(moving, key=lambda name: abs(moving[name]), default="")
         s = self.eigenvalue
         if self.oscillates:
-            return (
-                f"{self.hertz:.6g} Hz, damping ratio {_shown(self.damping)}, mostly {leading}"
-            )
+            return f"{self.hertz:.6g} Hz, damping ratio {_shown(self.damping)}, mostly {leading}"
         return f"s = {s.real:.6g} 1/s, no oscillation, mostly {leading}"
 
 
@@ -67,9 +65,7 @@ def _shown(ratio: float) -> str:
     return f"{ratio:.3g}" if abs(ratio) > REAL else "0"
 
 
-def modes_of(
-    A: FloatArray, states: Sequence[str], displacements: FloatArray
-) -> list[Mode]:
+def modes_of(A: FloatArray, states: Sequence[str], displacements: FloatArray) -> list[Mode]:
     """Modes of ż = A z by rising frequency.
 
     Parameters
@@ -87,9 +83,7 @@ def modes_of(
     return sorted(found, key=lambda mode: (mode.frequency, mode.eigenvalue.real))
 
 
-def mode_of(
-    s: complex, z: FloatArray, states: Sequence[str], displacements: FloatArray
-) -> Mode:
+def mode_of(s: complex, z: FloatArray, states: Sequence[str], displacements: FloatArray) -> Mode:
     """One mode, scaled such that its largest displacement, or else its largest state, is 1."""
     moved = displacements @ z
     lead = moved if np.abs(moved).max(initial=0.0) > 1e-8 * np.abs(z).max() else z

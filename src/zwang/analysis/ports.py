@@ -122,7 +122,9 @@ def input_of(
     return Input(-found["E"], right)
 
 
-def output_of(equations: EquationsOf, name: str, q: FloatArray, v: FloatArray, lam: FloatArray) -> Output:
+def output_of(
+    equations: EquationsOf, name: str, q: FloatArray, v: FloatArray, lam: FloatArray
+) -> Output:
     """One output at a state."""
     system, none = equations.system, np.zeros(equations.rows)
     if name in system.velocities or name in system.coordinates or name in system.channels:
@@ -136,7 +138,9 @@ def output_of(equations: EquationsOf, name: str, q: FloatArray, v: FloatArray, l
     if found is not None:
         return found
     joints = [] if equations.parts is None else list(equations.parts.joints)
-    further = [f"{j}.{what}.{axis}" for j in joints for what in ("force", "moment") for axis in "xyz"]
+    further = [
+        f"{j}.{what}.{axis}" for j in joints for what in ("force", "moment") for axis in "xyz"
+    ]
     raise UnknownNameError("output", name, [*equations.known_channels, *system.row_names, *further])
 
 
@@ -161,9 +165,7 @@ def _wrench(
 
     label = f"wrench_{list(parts.joints).index(owner)}_{what}_{axis}"
     found = x.evaluate(label, outputs, {"lambda": x.lam}, q, v, [equations.t], equations.p, lam)
-    return Output(
-        (found["by_q"] @ found["N"])[0], np.zeros(equations.nv), found["by_lam"][0]
-    )
+    return Output((found["by_q"] @ found["N"])[0], np.zeros(equations.nv), found["by_lam"][0])
 
 
 def _wrench_expression(equations: EquationsOf, joint: Any, x: Any) -> tuple[Any, Any]:

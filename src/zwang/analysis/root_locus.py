@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["RootLocus", "root_locus"]
 
+#: Eigenvalues below this share of the largest are zero: double ones are known to √ε.
+ZERO = 1e-6
+
 
 @dataclass(frozen=True)
 class RootLocus:
@@ -135,10 +138,18 @@ def _replaced(
 
 
 def _followed(found: FloatArray) -> FloatArray:
-    """Eigenvalues in the order that changes least from one value to the next."""
-    result = found.astype(complex)
+    """Eigenvalues in the order that changes least from one value to the next.
+
+    Those that are zero at all values come last: one that passes zero does not change place with
+    them.
+    """
+    sizes = np.abs(found)
+    always = int((sizes <= ZERO * sizes.max(initial=0.0)).sum(axis=1).min())
+    order = np.argsort(-sizes, axis=1, kind="stable")
+    every = np.take_along_axis(found.astype(complex), order, axis=1)
+    result, last = every[:, : found.shape[1] - always], every[:, found.shape[1] - always :]
     for k in range(1, len(result)):
         before = result[k - 1] if k < 2 else 2.0 * result[k - 1] - result[k - 2]
         cost = np.abs(before[:, None] - result[k][None, :])
         result[k] = result[k][linear_sum_assignment(cost)[1]]
-    return result
+    return np.hstack([result, last])

@@ -1,7 +1,7 @@
 """Searching for rest: descent on the constraint manifold, Newton, continuation, relaxation.
 
-At a configuration q on its constraints, with a basis D of the displacements that all rows allow, the
-unbalanced force is g = Dᵀ(Q + C). Its slope against these displacements is the reduced stiffness
+At a configuration q on its constraints, with a basis D of the displacements that all rows allow,
+the unbalanced force is g = Dᵀ(Q + C). Its slope against them is the reduced stiffness
 
     K = Dᵀ E_π D,    E = −Q − C − Aᵀλ,    λ = −(Aᵀ)⁺(Q + C)
 
@@ -232,9 +232,7 @@ def _displacement(a: Point, b: Point) -> float:
     return float(np.abs(a.q - b.q).max(initial=0.0))
 
 
-def _trial(
-    equations: EquationsOf, at: Point, step: FloatArray, held: Held | None
-) -> Point | None:
+def _trial(equations: EquationsOf, at: Point, step: FloatArray, held: Held | None) -> Point | None:
     """The point after a step, put back on the constraints; None where that fails."""
     q, met = equations.corrected(equations.moved(at.q, step, at.values.N), held)
     if not met or not np.isfinite(q).all():
@@ -297,10 +295,12 @@ def _is_lower(
         rounding = 1e-14 * (abs(V) + abs(there)) + 1e-15 * reach * float(np.abs(at.force).sum())
         if there <= V + 1e-4 * slope:
             return True
-        return there <= V + rounding and np.linalg.norm(new.g) < 0.9 * np.linalg.norm(at.g)
+        return bool(there <= V + rounding) and bool(
+            np.linalg.norm(new.g) < 0.9 * np.linalg.norm(at.g)
+        )
     D, d = new.spaces.basis, new.spaces.d
     along = D @ (D.T @ (step / d**2))
-    return -float(new.force @ along) <= 0.5 * abs(slope)
+    return bool(-float(new.force @ along) <= 0.5 * abs(slope))
 
 
 def _is_gradient(equations: EquationsOf, at: Point) -> bool:

@@ -94,8 +94,7 @@ class Expressions:
         kernel, places = self._kernels[name]
         results = kernel(*values)
         return {
-            key: _filled(x, *place)
-            for x, (key, place) in zip(results, places.items(), strict=True)
+            key: _filled(x, *place) for x, (key, place) in zip(results, places.items(), strict=True)
         }
 
     def values(
@@ -165,7 +164,7 @@ class Expressions:
 
     def parameter_slopes(
         self,
-        place: int,
+        place: int | None,
         q: FloatArray,
         v: FloatArray,
         t: float,
@@ -173,10 +172,10 @@ class Expressions:
         a: FloatArray,
         lam: FloatArray,
     ) -> dict[str, FloatArray]:
-        """Derivatives of E, φ and ψ by one entry of the parameters, as vectors."""
+        """Derivatives of E, H, φ and ψ by one entry of the parameters, or by time, as vectors."""
 
         def outputs() -> dict[str, casadi.SX]:
-            one = self.state.p[place]
+            one = self.state.t if place is None else self.state.p[place]
             return {
                 "E": self.jacobian(self.E, one),
                 "phi": self.jacobian(self.model.position_values, one),
@@ -205,7 +204,7 @@ def _entries(e: casadi.SX) -> casadi.SX:
     """Structural nonzeros as a column."""
     import casadi as ca
 
-    entries = e.nonzeros()
+    entries: Any = e.nonzeros()
     return ca.vertcat(*entries) if entries else ca.SX.zeros(0, 1)
 
 

@@ -149,9 +149,7 @@ class Equilibrium:
         at = self.q, self.v, np.asarray(self.t), self._equations.p
         return self.system.terms_at(*at).nonideal_force
 
-    def passport(
-        self, groups: Mapping[str, Iterable[int | str] | str] | None = None
-    ) -> Passport:
+    def passport(self, groups: Mapping[str, Iterable[int | str] | str] | None = None) -> Passport:
         """Which reactions are determinate, with their least-norm values; see `zwang.passport`."""
         chosen = self._groups if groups is None else groups
         return passport_terms(self.terms, groups=chosen)
@@ -205,7 +203,7 @@ class Equilibrium:
         multipliers, rows = self.multipliers(name, lam), self._rows(name)
         generalized = self._point.values.A[rows].T @ multipliers
         known = self._passport.groups[name].status is Status.DETERMINATE
-        parts = self._equations.parts
+        parts: Any = self._equations.parts
         joint = None if parts is None else parts.joints.get(name)
         if joint is None or joint.a is None or joint.b is None:
             return StaticReaction(name, generalized, known)
@@ -217,6 +215,7 @@ class Equilibrium:
             t, p = np.array([self.t]), self._equations.p
             total = total + system.tooth_force(name, q, self.v[None], t, multipliers[None], p)
             point = system.pitch_point(name, q, t, p)
+        assert parts is not None
         found = joint_wrench(parts, joint, total, q, point)
         return StaticReaction(
             name, generalized, known, found.force[0], found.moment[0], found.point[0]
@@ -377,8 +376,10 @@ def _bodies(equations: EquationsOf, direction: FloatArray) -> str:
 def _equilibrium(equations: EquationsOf, found: Found, held: Held | None) -> Equilibrium:
     at = found.point
     variation = second_variation(equations, at, held)
-    left = at.force + _rows(at, equations, held).T @ at.lam
-    size = max(float(np.abs(at.force).max(initial=0.0)), float(np.abs(at.values.Q).max(initial=0.0)))
+    left = at.force + _rows(at, held).T @ at.lam
+    size = max(
+        float(np.abs(at.force).max(initial=0.0)), float(np.abs(at.values.Q).max(initial=0.0))
+    )
     notes = list(_notes(equations, at, found, held))
     stability = _stability(equations, at, variation, held)
     if depends_on_sharing(equations, at):
@@ -387,8 +388,10 @@ def _equilibrium(equations: EquationsOf, found: Found, held: Held | None) -> Equ
         )
         stability = "undecided" if stability != "unstable" or variation.symmetric else stability
     neutral = _one_by_one(equations, variation.neutral)
-    holding = {} if held is None else dict(
-        zip(held.names, (float(x) for x in at.lam[equations.rows :]), strict=True)
+    holding = (
+        {}
+        if held is None
+        else dict(zip(held.names, (float(x) for x in at.lam[equations.rows :]), strict=True))
     )
     return Equilibrium(
         at.q,
@@ -407,7 +410,7 @@ def _equilibrium(equations: EquationsOf, found: Found, held: Held | None) -> Equ
     )
 
 
-def _rows(at: Point, equations: EquationsOf, held: Held | None) -> FloatArray:
+def _rows(at: Point, held: Held | None) -> FloatArray:
     return at.values.A if held is None else np.vstack([at.values.A, held.at(at.q)[1]])
 
 
@@ -422,14 +425,13 @@ def _one_by_one(equations: EquationsOf, neutral: FloatArray) -> FloatArray:
         return one_by_one(equations.parts, orthonormal)
     from scipy.linalg import qr
 
-    _, _, order = qr(orthonormal.T, pivoting=True)
+    found: Any = qr(orthonormal.T, pivoting=True)
+    order = found[2]
     chosen = order[: neutral.shape[1]]
     return np.linalg.solve(orthonormal[chosen].T, orthonormal.T).T
 
 
-def _stability(
-    equations: EquationsOf, at: Point, variation: Variation, held: Held | None
-) -> str:
+def _stability(equations: EquationsOf, at: Point, variation: Variation, held: Held | None) -> str:
     found = verdict(variation, None)
     if found != "undecided" or held is not None:
         return found
@@ -443,9 +445,7 @@ def _stability(
     return verdict(variation, lin.eigenvalues)
 
 
-def _notes(
-    equations: EquationsOf, at: Point, found: Found, held: Held | None
-) -> Iterable[str]:
+def _notes(equations: EquationsOf, at: Point, found: Found, held: Held | None) -> Iterable[str]:
     if len(found.tried) > 1:
         yield f"Tried in turn: {', '.join(found.tried)}."
     if at.spaces.idle.shape[1]:
@@ -516,9 +516,7 @@ def _drawn(
     return q
 
 
-def _from(
-    equations: EquationsOf, q: FloatArray, held: Held | None
-) -> Iterable[Equilibrium]:
+def _from(equations: EquationsOf, q: FloatArray, held: Held | None) -> Iterable[Equilibrium]:
     """Equilibria that descent and Newton find from one start: the second finds unstable ones."""
     for method in (search, newton_only):
         try:
@@ -538,5 +536,3 @@ def _same(equations: EquationsOf, a: FloatArray, b: FloatArray) -> bool:
             a[own] = -a[own]
     size = max(1.0, float(np.abs(b).max(initial=0.0)))
     return bool(np.abs(a - b).max(initial=0.0) <= SAME * size)
-
-

@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.analysis.equations_of import EquationsOf, Held, held_channels, spaces_of
-from zwang.analysis.flow import Frame
+from zwang.analysis.flow import MovingFrame
 from zwang.analysis.linearization import Linearization, Steady, linearized
 from zwang.analysis.symmetries import Candidates, candidates_of, symmetries
 from zwang.caching import computed_once
 from zwang.errors import InputError, NoEquilibriumError, UnknownNameError, shown
+from zwang.linalg.rank import nullspace
 from zwang.state import State
 from zwang.terms import FloatArray
 
@@ -33,6 +34,8 @@ __all__ = ["SteadyMotion", "steady_motion"]
 
 #: Steps of Newton's method, and what they must leave, relative to the sizes of the equations.
 STEPS, FOUND = 200, 1e-11
+#: Where no further step is taken.
+ROUNDING = 1e-15
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,8 @@ class SteadyMotion:
     acceleration: FloatArray = field(repr=False)
     residual: float
     _equations: EquationsOf = field(repr=False)
-    _frame: Frame = field(repr=False)
+    _frame: MovingFrame = field(repr=False)
+    _orbit: FloatArray = field(repr=False)
 
     @property
     def system(self) -> System:
@@ -89,7 +93,7 @@ class SteadyMotion:
         independent: Sequence[str] | None = None,
     ) -> Linearization:
         """The same with inputs, outputs or states of your choice; see `zwang.System.linearize`."""
-        steady = Steady(self.acceleration, self._frame)
+        steady = Steady(self.acceleration, self._frame, self._orbit)
         at = self.q, self.v, steady, inputs, outputs, independent
         return linearized(self._equations, *at)
 
@@ -139,7 +143,8 @@ def steady_motion(
     q, v = np.array(found.q, dtype=float), np.array(found.v, dtype=float)
     candidates = candidates_of(equations)
     Z = symmetries(candidates, q)
-    if not Z.shape[1]:
+    moving = [k for k, name in enumerate(candidates.names) if name != "time"]
+    if not Z[moving].any() or not Z[-1].any():
         raise NoEquilibriumError(
             "steady motion",
             found="no symmetry: no shift, turn or coordinate leaves the equations as they are",
@@ -162,7 +167,9 @@ def _conditions(
     equations: EquationsOf, candidates: Candidates, Z: FloatArray, rates: Mapping[str, float]
 ) -> list[_Condition]:
     """What the given rates mean."""
-    system, result = equations.system, list[_Condition]()
+    system = equations.system
+    passing = np.array([float(name == "time") for name in candidates.names])
+    result = [_Condition("time", 1.0, passing)]
     for name, value in rates.items():
         try:
             wanted = float(value)
@@ -214,9 +221,7 @@ def _yaw(equations: EquationsOf, candidates: Candidates) -> FloatArray:
     return row
 
 
-def _spin(
-    equations: EquationsOf, candidates: Candidates, Z: FloatArray, body: str
-) -> FloatArray:
+def _spin(equations: EquationsOf, candidates: Candidates, Z: FloatArray, body: str) -> FloatArray:
     """Coefficients of the turn of a body about the one axis about which it is round."""
     places = [k for k, n in enumerate(candidates.names) if n.startswith(f"{body}.turn")]
     if not places:
@@ -260,10 +265,13 @@ class _Problem:
         left, J, sizes = self._system(q, rho)
         for _ in range(STEPS):
             total = float(np.linalg.norm(left))
+            if total <= ROUNDING:
+                break
             step = np.linalg.lstsq(J, -left, rcond=1e-10)[0]
             longest = float(np.abs(step[: self.equations.nv]).max(initial=0.0))
             share = min(1.0, 0.3 * max(1.0, float(np.abs(q).max())) / max(longest, 1e-300))
-            for _ in range(30):
+            # Once nothing but rounding is left, two tries are enough.
+            for _ in range(2 if total < FOUND else 30):
                 q_new = self.equations.moved(q, share * step[: self.equations.nv])
                 rho_new = rho + share * step[self.equations.nv :]
                 new = self._system(q_new, rho_new)
@@ -277,9 +285,7 @@ class _Problem:
             raise self._none(q, rho)
         return self._motion(q, rho)
 
-    def _system(
-        self, q: FloatArray, rho: FloatArray
-    ) -> tuple[FloatArray, FloatArray, float]:
+    def _system(self, q: FloatArray, rho: FloatArray) -> tuple[FloatArray, FloatArray, float]:
         """What is left of all equations, their derivatives by (π, ρ), and the size of forces."""
         equations, Z = self.equations, self.Z
         c = Z @ rho
@@ -293,7 +299,9 @@ class _Problem:
         x = equations.slopes(q, w, a, lam)
         w_rho = W @ Z
         a_rho = Y @ w_rho + np.array([self.candidates.lift(z) @ w for z in Z.T]).T
-        scale = 1.0 / max(float(np.linalg.norm(d * (np.abs(values.Q) + np.abs(values.M @ a)))), 1e-3)
+        scale = 1.0 / max(
+            float(np.linalg.norm(d * (np.abs(values.Q) + np.abs(values.M @ a)))), 1e-3
+        )
         at_position, rated = equations.is_position, equations.is_rated
         e = spaces.e
         rows = [
@@ -355,12 +363,19 @@ class _Problem:
             q,
             w,
             equations.t,
-            {name: float(x) for name, x in zip(self.candidates.names, c, strict=True) if x},
+            {n: float(x) for n, x in zip(self.candidates.names, c, strict=True) if n != "time"},
             Y @ w,
             left / size if size > 0.0 else 0.0,
             equations,
-            Frame(w_pi, np.zeros((n, n)), Y),
+            MovingFrame(w_pi, np.zeros((n, n)), Y),
+            self._orbit(W, w),
         )
+
+    def _orbit(self, W: FloatArray, w: FloatArray) -> FloatArray:
+        """Displacements and velocities along symmetries in which time stands still, (2n, k)."""
+        own = self.Z @ nullspace(self.Z[-1:])
+        lifted = [self.candidates.lift(z) @ w for z in own.T]
+        return np.vstack([W @ own, np.array(lifted).T.reshape(len(w), own.shape[1])])
 
     def _none(self, q: FloatArray, rho: FloatArray) -> NoEquilibriumError:
         c = self.Z @ rho

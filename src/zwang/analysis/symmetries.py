@@ -2,8 +2,8 @@
 
 A symmetry is a field on states, q̇ = N w(q), v̇ = Y v, that commutes with the motion. Candidates are
 shifts and turns of a whole mechanism, turns of each body about axes of its own, and shifts of each
-coordinate of a system of functions. A combination w = Σ w_k c_k is a symmetry if, at states on the
-constraints,
+coordinate of a system of functions; and the passing of time, for what is driven at a constant rate.
+A combination w = Σ w_k c_k is a symmetry if, at states on the constraints,
 
     φ_π w = 0,    ψ_π w + A Y v = 0,    δa[w, Y v] = Y a
 
@@ -14,7 +14,7 @@ found from a few states at random.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class Candidates:
 
     Attributes
     ----------
-    names : ``shift x``, ``turn z``, ``coin.turn2``, or of coordinates ``shift phi``.
+    names : ``shift x``, ``turn z``, ``coin.turn2``, or of coordinates ``shift phi``; ``time`` last.
     lifts : Y of each, shape (n, n).
     """
 
@@ -59,9 +59,7 @@ class Candidates:
 
         rates = ca.SX.sym("c", k)
         v, equations = np.zeros(self.equations.nv), self.equations
-        found = x.evaluate(
-            "symmetries", outputs, {"c": rates}, q, v, [equations.t], equations.p, c
-        )
+        found = x.evaluate("symmetries", outputs, {"c": rates}, q, v, [equations.t], equations.p, c)
         return found["W"], found["slope"] @ found["N"]
 
     def lift(self, c: FloatArray) -> FloatArray:
@@ -79,7 +77,7 @@ def candidates_of(equations: EquationsOf) -> Candidates:
         if equations.nq == equations.nv:
             names = [f"shift {c}" for c in equations.system.coordinates]
             lifts = [np.zeros((n, n)) for _ in names]
-        return Candidates(equations, tuple(names), tuple(lifts))
+        return Candidates(equations, (*names, "time"), (*lifts, np.zeros((n, n))))
     starts = parts.places[1]
     whole = [b for b in parts.bodies if b.kind.nv > 1]
     plane = next((b.kind.plane for b in whole), None)
@@ -101,7 +99,7 @@ def candidates_of(equations: EquationsOf) -> Candidates:
         if body.kind.nv == 1:
             names.append(f"shift {body.name}")
             lifts.append(np.zeros((n, n)))
-    return Candidates(equations, tuple(names), tuple(lifts))
+    return Candidates(equations, (*names, "time"), (*lifts, np.zeros((n, n))))
 
 
 def _cross(a: FloatArray) -> FloatArray:
@@ -128,8 +126,10 @@ def _expressions(equations: EquationsOf) -> casadi.SX:
     import casadi as ca
 
     x, parts = equations.expressions, equations.parts
+    still = ca.SX.zeros(equations.nv, 1)
     if parts is None:
-        return ca.inv(x.model.N)
+        square = equations.nq == equations.nv
+        return ca.horzcat(ca.inv(x.model.N), still) if square else still
     from zwang.multibody.pose import config_of
 
     columns = []
@@ -168,14 +168,12 @@ def _expressions(equations: EquationsOf) -> casadi.SX:
             w = ca.SX.zeros(equations.nv, 1)
             w[at + k] = 1
             columns.append(w)
-    return ca.horzcat(*columns) if columns else ca.SX(equations.nv, 0)
+    return ca.horzcat(*columns, still)
 
 
 def symmetries(candidates: Candidates, q: FloatArray, seed: int = 0) -> FloatArray:
     """Combinations c that are symmetries near a configuration, as columns, shape (k, s)."""
     equations, k = candidates.equations, len(candidates.names)
-    if not k:
-        return np.zeros((0, 0))
     rng = np.random.default_rng(seed)
     rows = [_defects(candidates, *_drawn(equations, q, rng)) for _ in range(TRIED)]
     _, s, Vt = np.linalg.svd(np.vstack(rows))
@@ -221,10 +219,15 @@ def _defects(candidates: Candidates, q: FloatArray, v: FloatArray) -> FloatArray
     W, _ = candidates.fields(q, np.zeros(k))
     y = np.array([Y @ v for Y in candidates.lifts]).T.reshape(-1, k)
     x = motions.slopes
-    changed = motions.response(W, y).v_dot
+    by_time = equations.expressions.parameter_slopes(None, q, v, equations.t, equations.p, a, lam)
+    force_t, right_t = np.zeros_like(W), np.zeros((equations.rows, k))
+    force_t[:, -1], right_t[:, -1] = -by_time["E"], -by_time["H"]
+    changed = motions.response(W, y, force_t, right_t).v_dot
     turned = np.array([Y @ a for Y in candidates.lifts]).T.reshape(-1, k)
     at_position = x.A[equations.is_position] @ W
     rates = x.psi_pi @ W + x.A[equations.is_rated] @ y
+    at_position[:, -1] += by_time["phi"]
+    rates[:, -1] += by_time["rate"]
     size = 1.0 + float(np.abs(a).max(initial=0.0)) + float(np.abs(changed).max(initial=0.0))
     return np.vstack([at_position, rates, (changed - turned) / size])
 
@@ -235,8 +238,8 @@ def _sparse_columns(Z: FloatArray) -> FloatArray:
 
     if not Z.shape[1]:
         return Z
-    _, _, order = qr(Z.T, pivoting=True)
+    decomposed: Any = qr(Z.T, pivoting=True)
+    order = decomposed[2]
     chosen = np.sort(order[: Z.shape[1]])
     found = np.linalg.solve(Z[chosen].T, Z.T).T
     return np.where(np.abs(found) < 1e-12, 0.0, found)
-
