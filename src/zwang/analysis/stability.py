@@ -119,7 +119,9 @@ def depends_on_sharing(equations: EquationsOf, at: Point) -> bool:
     none = equations.slopes(at.q, rest, rest, np.zeros(equations.rows)).E_pi
     for Z in idle.T:
         turned = equations.slopes(at.q, rest, rest, Z).E_pi - none
-        size = float(np.abs(d[:, None] * turned * d).max(initial=0.0))
+        # Rows given twice cancel to rounding: beside what they would do with one sign.
+        alike = equations.slopes(at.q, rest, rest, np.abs(Z)).E_pi - none
+        size = max(float(np.abs(d[:, None] * x * d).max(initial=0.0)) for x in (turned, alike))
         if np.abs(D.T @ turned @ D).max(initial=0.0) > INDEPENDENT * size:
             return True
     return False

@@ -174,7 +174,7 @@ class Equilibrium:
 
         Parameters
         ----------
-        lam : other multipliers of all rows, such as ``equilibrium.splits().compliant``.
+        lam : other multipliers of all rows, such as ``splits(…)["compliance-weighted"].multipliers``.
         """
         rows = self._rows(name)
         every = self._passport.multipliers if lam is None else np.asarray(lam, dtype=float)
