@@ -149,12 +149,12 @@ class Linearization:
 
     def to_control(self) -> Any:
         """The same as a ``control.StateSpace`` of python-control; needs the extra ``control``."""
+        self._require_ports()
         try:
-            import control  # type: ignore[import-not-found] - an extra
+            from control import ss  # type: ignore[import-not-found] - an extra
         except ImportError:
             raise MissingExtraError("to_control", "control", "control") from None
-        self._require_ports()
-        return control.ss(
+        return ss(
             self.A,
             self.B,
             self.C,
