@@ -115,8 +115,11 @@ def test_beam_on_many_elastic_supports():
     for k, at in enumerate(x):
         m.point_on_line(f"support{k}", m.ground, beam, at=(at, 0.0), axis="x")
     m.coordinate("anchor", mass=1.0)
-    m.constraint("stop", ["beam", "anchor"], lambda bodies: bodies[0].point((0.0, 0.0))[0] - 1.8
-                 + bodies[1].value)
+    m.constraint(
+        "stop",
+        ["beam", "anchor"],
+        lambda bodies: bodies[0].point((0.0, 0.0))[0] - 1.8 + bodies[1].value,
+    )
     m.constraint("hold", ["anchor"], lambda bodies: bodies[0].value)
     rest = m.equilibrium()
     names = rest.passport().names
@@ -176,9 +179,13 @@ def prism(cables):
     for name, point in nodes.items():
         bodies[name] = m.body(name, mass=1.0, inertia=(1e-3, 1e-3, 1e-3), position=tuple(point))
         m.constraint(
-            f"{name}_upright", [name], lambda bodies: [bodies[0].rotation[1, 0],
-                                                       bodies[0].rotation[2, 0],
-                                                       bodies[0].rotation[2, 1]]
+            f"{name}_upright",
+            [name],
+            lambda bodies: [
+                bodies[0].rotation[1, 0],
+                bodies[0].rotation[2, 0],
+                bodies[0].rotation[2, 1],
+            ],
         )
     for k in range(3):
         m.spherical_link(f"bar{k}", f"b{k}", f"t{k}", at=(tuple(bottom[k]), tuple(top[k])))

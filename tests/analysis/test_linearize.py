@@ -109,11 +109,13 @@ def loop_frequency():
         return mpmath.atan2(B[1] - A[1], B[0] - A[0]), mpmath.atan2(B[1] - D[1], B[0] - D[0])
 
     def inertia(theta):
-        A_rate = mpmath.diff(lambda x: points(x)[0][0], theta), mpmath.diff(
-            lambda x: points(x)[0][1], theta
+        A_rate = (
+            mpmath.diff(lambda x: points(x)[0][0], theta),
+            mpmath.diff(lambda x: points(x)[0][1], theta),
         )
-        B_rate = mpmath.diff(lambda x: points(x)[1][0], theta), mpmath.diff(
-            lambda x: points(x)[1][1], theta
+        B_rate = (
+            mpmath.diff(lambda x: points(x)[1][0], theta),
+            mpmath.diff(lambda x: points(x)[1][1], theta),
         )
         turn = mpmath.diff(lambda x: angles(x)[0], theta)
         rocker = mpmath.diff(lambda x: angles(x)[1], theta)
@@ -172,7 +174,10 @@ def test_parallelogram_of_three_cranks_with_a_redundant_row():
     for k in range(3):
         foot = np.array([float(k), 0.0])
         crank = m.body(
-            f"crank{k}", mass=mk, inertia=mk * r**2 / 12, position=tuple(foot + tip / 2),
+            f"crank{k}",
+            mass=mk,
+            inertia=mk * r**2 / 12,
+            position=tuple(foot + tip / 2),
             angle=-np.arctan2(tip[1], tip[0]),
         )
         m.revolute(f"foot{k}", m.ground, crank, at=tuple(foot))
@@ -279,9 +284,9 @@ def test_inputs_are_forces_efforts_and_parameters():
     # Angles about y are positive from z to x: a turn by θ moves the bob, below, to −x.
     expected = np.array([[1.0, 0.0, 1.0, 1.0], [0.0, 1.0, -1.0, 0.0]])
     assert np.abs(M @ B - expected).max() < 1e-12
-    assert M == pytest.approx(np.array([[2.5, -0.5], [-0.5, 0.5]]), rel=1e-12)
+    assert pytest.approx(np.array([[2.5, -0.5], [-0.5, 0.5]]), rel=1e-12) == M
     assert np.abs(lin.B[:2]).max() == 0.0
-    assert lin.C == pytest.approx(np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]]), abs=1e-13)
+    assert pytest.approx(np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]]), abs=1e-13) == lin.C
 
 
 def test_motion_of_a_driver_is_an_input_by_its_acceleration():

@@ -56,8 +56,10 @@ def test_two_hinged_column_has_both_buckling_loads():
         mass=np.eye(2),
         parameters={"P": 0.0},
         # Bars from (0, 0) over heights a, b to (3 − shortening, 0), small bends at two hinges.
-        potential=lambda q, p: 0.5 * 2.0 * (_bend(0, q[0], q[1]) ** 2 + _bend(q[0], q[1], 0) ** 2)
-        + p.P * (_run(q[0]) + _run(q[1] - q[0]) + _run(q[1])),
+        potential=lambda q, p: (
+            0.5 * 2.0 * (_bend(0, q[0], q[1]) ** 2 + _bend(q[0], q[1], 0) ** 2)
+            + p.P * (_run(q[0]) + _run(q[1] - q[0]) + _run(q[1]))
+        ),
     )
     path = system.load_path("P", [0.0, 8.0], start=[0.0, 0.0])
     assert [c.value for c in path.buckling] == pytest.approx([2.0, 6.0], rel=1e-10)

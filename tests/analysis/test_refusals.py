@@ -34,9 +34,7 @@ def conveyor():
 
 
 def massless():
-    return zw.System(
-        ["x", "y"], mass=np.diag([1.0, 0.0]), force=lambda q: [-q[0], 0.0 * q[1]]
-    )
+    return zw.System(["x", "y"], mass=np.diag([1.0, 0.0]), force=lambda q: [-q[0], 0.0 * q[1]])
 
 
 def welded_twice():

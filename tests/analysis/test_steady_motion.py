@@ -9,9 +9,7 @@ from scipy.optimize import brentq
 
 import zwang as zw
 
-BENCHMARK = json.loads(
-    (Path(__file__).parent / "whipple_bicycle.json").read_text(encoding="utf-8")
-)
+BENCHMARK = json.loads((Path(__file__).parent / "whipple_bicycle.json").read_text(encoding="utf-8"))
 #: Published matrices have 14 digits; those of the mechanism are solved with a condition of 1e3.
 MATRICES = 1e-11
 #: Eigenvalues lose what the condition of a mode takes, a factor of ten.
@@ -64,8 +62,10 @@ def small_motions(bicycle, speed):
 
 def significant(lin):
     """The four eigenvalues of lean and steer: those of the first two states, and their rates."""
-    places = [lin.states.index(n) for n in
-              ("frame.turn1", "head.angle", "frame.omega1", "head.angle_rate")]
+    places = [
+        lin.states.index(n)
+        for n in ("frame.turn1", "head.angle", "frame.omega1", "head.angle_rate")
+    ]
     return np.sort_complex(np.linalg.eigvals(lin.A[np.ix_(places, places)]))
 
 
@@ -201,16 +201,11 @@ def test_disk_in_a_turn_leans_and_wobbles_as_derived_apart():
     roll = brentq(balance, -40.0, 40.0, xtol=1e-14)
     x = np.array([lean, 0.0, turn, roll])
     J = np.array(
-        [
-            disk_equations(x + 1e-30j * e, mass, r, across, about).imag / 1e-30
-            for e in np.eye(4)
-        ]
+        [disk_equations(x + 1e-30j * e, mass, r, across, about).imag / 1e-30 for e in np.eye(4)]
     ).T
     expected = np.linalg.eigvals(J)
     coin = disk("disk", lean=-lean)
-    motion = coin.steady_motion(
-        {"yaw": turn}, hold={"disk.e0": float(coin.assemble().q[3])}
-    )
+    motion = coin.steady_motion({"yaw": turn}, hold={"disk.e0": float(coin.assemble().q[3])})
     omega = motion.v[3:]
     assert abs(abs(omega[1]) - abs(roll)) < 1e-10 * abs(roll)
     values = motion.linearization.eigenvalues
@@ -242,9 +237,7 @@ def test_sleeping_top_is_stable_above_the_critical_spin():
 def test_fast_top_precesses_at_both_rates_of_the_textbook(which):
     mass, (J, C), h, tilt, omega3 = 0.1, (2.0e-4, 1.0e-4), 0.05, 0.4, 300.0
     A = J + mass * h**2
-    slow_and_fast = np.sort(
-        np.roots([A * np.cos(tilt), -C * omega3, mass * GRAVITY * h]).real
-    )
+    slow_and_fast = np.sort(np.roots([A * np.cos(tilt), -C * omega3, mass * GRAVITY * h]).real)
     rate = slow_and_fast[which]
     top = zw.library.spinning_top(tilt=tilt, spin=omega3 - rate * np.cos(tilt), precession=rate)
     start = top.assemble()
@@ -286,9 +279,7 @@ def test_satellite_spins_stably_about_the_largest_and_smallest_moment_only():
         I, w = np.array([1.0, 2.0, 2.5]), 3.0
         spin = [0.0, 0.0, 0.0]
         spin[axis] = w
-        motion = m.steady_motion(
-            {f"satellite.omega{k + 1}": s for k, s in enumerate(spin)}
-        )
+        motion = m.steady_motion({f"satellite.omega{k + 1}": s for k, s in enumerate(spin)})
         assert motion.stability == verdict
         j, k = (axis + 1) % 3, (axis + 2) % 3
         square = w**2 * (I[axis] - I[k]) * (I[j] - I[axis]) / (I[j] * I[k])
@@ -302,8 +293,9 @@ def test_cyclic_coordinate_of_a_system_of_functions():
     system = zw.System.from_lagrangian(
         ["theta", "phi"],
         parameters={"g": GRAVITY},
-        T=lambda q, v: 0.5 * mass * R**2 * (v[0] ** 2 + (np.sin(q[0]) * v[1]) ** 2)
-        + 0.5 * J * v[1] ** 2,
+        T=lambda q, v: (
+            0.5 * mass * R**2 * (v[0] ** 2 + (np.sin(q[0]) * v[1]) ** 2) + 0.5 * J * v[1] ** 2
+        ),
         V=lambda q, p: -mass * p.g * R * np.cos(q[0]),
     )
     motion = system.steady_motion({"phi": omega}, start=[0.9, 0.0])

@@ -359,7 +359,10 @@ def _reactions(
                 expected="a state of rest on its constraints"
                 if what == "constraints"
                 else "constraints that allow rest; a driver moves there",
-                advice="system.equilibrium(start=…) finds one.",
+                advice="system.equilibrium(start=…) finds one."
+                if what == "constraints"
+                else "Take a time at which it stands still; about motions that stay the same: "
+                "steady_motion(rates=…).",
             )
     left = spaces.basis.T @ force
     size = float(np.linalg.norm(spaces.d * force)) + float(np.linalg.norm(spaces.d * values.Q))

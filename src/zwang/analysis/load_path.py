@@ -122,7 +122,7 @@ class _Here(NamedTuple):
     soft: FloatArray
 
 
-class _Follower:
+class _LoadFollower:
     """Points and tangents of one path."""
 
     def __init__(self, equations: EquationsOf, place: int, size: float) -> None:
@@ -221,7 +221,7 @@ def load_path(
     first = equilibrium(
         system, start, None, None, t, _given(equations, parameter, place, float(wanted[0]))
     )
-    follower = _Follower(equations, place, size)
+    follower = _LoadFollower(equations, place, size)
     reach = max(1.0, float(np.abs(first.q).max(initial=0.0)))
     longest = 0.1 if largest_step is None else float(largest_step) / reach
     points, critical, why = _followed(follower, first.q, wanted, longest, limit)
@@ -281,7 +281,7 @@ def _given(equations: EquationsOf, parameter: str, place: int, value: float) -> 
 
 
 def _followed(
-    follower: _Follower, q: FloatArray, wanted: FloatArray, longest: float, limit: int
+    follower: _LoadFollower, q: FloatArray, wanted: FloatArray, longest: float, limit: int
 ) -> tuple[list[_Here], list[CriticalPoint], tuple[str, ...]]:
     """Points until the last value is reached."""
     end, upward = float(wanted[-1]), float(wanted[-1]) > float(wanted[0])
@@ -310,7 +310,7 @@ def _followed(
     return points, critical, (f"The path has more than {limit} points.",)
 
 
-def _advanced(follower: _Follower, here: _Here, length: float) -> _Here | None:
+def _advanced(follower: _LoadFollower, here: _Here, length: float) -> _Here | None:
     """The next point, whose tangent must not turn by much."""
     found = follower.step(here, length)
     if found is None:
@@ -323,7 +323,9 @@ def _advanced(follower: _Follower, here: _Here, length: float) -> _Here | None:
     return new if abs(new.negative - here.negative) <= 1 or length < 1e-6 else None
 
 
-def _critical(follower: _Follower, here: _Here, new: _Here, length: float) -> list[CriticalPoint]:
+def _critical(
+    follower: _LoadFollower, here: _Here, new: _Here, length: float
+) -> list[CriticalPoint]:
     """Turning points and branches between two points, located along the arc."""
     turns = here.rate * new.rate < 0.0
     branches = not turns and here.negative != new.negative
@@ -363,7 +365,7 @@ def _crossing(point: _Here, here: _Here, new: _Here) -> float:
 
 
 def _at_values(
-    follower: _Follower, points: list[_Here], wanted: FloatArray
+    follower: _LoadFollower, points: list[_Here], wanted: FloatArray
 ) -> tuple[Equilibrium | None, ...]:
     """Equilibria at the values asked for, where the path first meets each."""
     found: list[Equilibrium | None] = []

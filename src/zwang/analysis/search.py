@@ -21,6 +21,7 @@ from zwang.analysis.equations_of import EquationsOf, Held, Spaces, Values, space
 from zwang.terms import FloatArray
 
 __all__ = [
+    "AT_ONCE",
     "Found",
     "Point",
     "is_symmetric",
@@ -31,6 +32,8 @@ __all__ = [
     "tolerance",
 ]
 
+#: How a start is told that is an equilibrium itself.
+AT_ONCE = "the start is at rest"
 #: Rounding of the unbalanced force, relative to forces and to stiffness times coordinates.
 AT_REST = 1e-12
 #: Share of K that may be skew for forces to count as having a potential.
@@ -137,7 +140,7 @@ def search(equations: EquationsOf, q: FloatArray, held: Held | None = None) -> F
     at = point_at(equations, q, held)
     K = reduced(equations, at, held)
     if np.linalg.norm(at.g) <= tolerance(at, K):
-        return polished(equations, at, held, "the start is at rest", 0)
+        return polished(equations, at, held, AT_ONCE, 0)
     tried: list[str] = []
     methods: list[tuple[str, Callable[..., tuple[Point, int]]]] = []
     if has_potential(equations, at, held) or _is_gradient(equations, at):

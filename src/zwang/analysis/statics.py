@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zwang.analysis.equations_of import EquationsOf, Held, held_channels
-from zwang.analysis.search import Found, Point, newton_only, point_at, search
+from zwang.analysis.search import AT_ONCE, Found, Point, newton_only, point_at, search
 from zwang.analysis.stability import Variation, depends_on_sharing, second_variation, verdict
 from zwang.caching import computed_once
 from zwang.diagnosis.passport import Passport, Status, passport_terms
@@ -174,7 +174,7 @@ class Equilibrium:
 
         Parameters
         ----------
-        lam : other multipliers of all rows, such as ``splits(…)["compliance-weighted"].multipliers``.
+        lam : other multipliers of all rows, such as those of a choice of `splits`.
         """
         rows = self._rows(name)
         every = self._passport.multipliers if lam is None else np.asarray(lam, dtype=float)
@@ -226,6 +226,15 @@ class Equilibrium:
     @computed_once
     def linearization(self) -> Linearization:
         """The linearized motion about this equilibrium; see `zwang.System.linearize`."""
+        return self.linearize()
+
+    def linearize(
+        self,
+        inputs: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        independent: Sequence[str] | None = None,
+    ) -> Linearization:
+        """The same with inputs, outputs or states of your choice; see `zwang.System.linearize`."""
         if self.holding:
             raise InputError(
                 "linearization of an equilibrium",
@@ -233,7 +242,9 @@ class Equilibrium:
                 expected="one that is at rest by itself",
                 advice="Hold them by drivers or constraints, which the linearization keeps.",
             )
-        return self.system.linearize(self.state, parameters=self.parameters)
+        return self.system.linearize(
+            self.state, inputs, outputs, independent, parameters=self.parameters
+        )
 
     def __str__(self) -> str:
         lines = [f"Equilibrium, {self.stability}, found by {_how(self.method, self.steps)}."]
@@ -253,8 +264,8 @@ class Equilibrium:
 
 
 def _how(method: str, steps: int) -> str:
-    if method.startswith("the start"):
-        return "looking: the start is at rest"
+    if method == AT_ONCE:
+        return f"looking: {AT_ONCE}"
     return f"{method} in {steps} step{'s' if steps != 1 else ''}"
 
 
@@ -382,6 +393,8 @@ def _equilibrium(equations: EquationsOf, found: Found, held: Held | None) -> Equ
     )
     notes = list(_notes(equations, at, found, held))
     stability = _stability(equations, at, variation, held)
+    if stability == "unstable" and found.method == AT_ONCE:
+        notes.append("Start a little off it to find a stable one.")
     if depends_on_sharing(equations, at):
         notes.append(
             "Reactions are indeterminate, and stability depends on how they are shared (prestress)."
