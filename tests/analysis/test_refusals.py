@@ -74,7 +74,7 @@ MISTAKES = {
         ["motor", "not satisfied"],
     ),
     "unknown input": (lambda: pendulum().linearize(inputs=["pin.angel"]), ["input", "pin.angle"]),
-    "unknown output": (lambda: pendulum().linearize(outputs=["pin.froce.x"]), ["pin.force.x"]),
+    "unknown output": (lambda: pendulum().linearize(outputs=["pin.fource.x"]), ["pin.force.x"]),
     "unknown independent": (
         lambda: pendulum().linearize(independent=["rod.turn1"]),
         ["independent coordinate", "rod.turn"],
