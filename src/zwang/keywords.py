@@ -13,7 +13,7 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 
 from zwang.errors import InputError, UnknownNameError
 
-__all__ = ["Names", "known_keywords", "no_longer", "require_keywords"]
+__all__ = ["ArgumentNames", "known_keywords", "no_longer", "require_keywords"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -22,7 +22,7 @@ R = TypeVar("R")
 Subject = Callable[[tuple[Any, ...], Mapping[str, Any]], str]
 
 
-class Names:
+class ArgumentNames:
     """Names of a function's arguments.
 
     Attributes
@@ -59,7 +59,7 @@ def known_keywords(
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        names = Names(function)
+        names = ArgumentNames(function)
 
         @wraps(function)
         def calling(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -76,7 +76,7 @@ def known_keywords(
 
 
 def require_keywords(
-    names: Names,
+    names: ArgumentNames,
     given: Iterable[str],
     what: str = "",
     renamed: Mapping[str, str] | None = None,

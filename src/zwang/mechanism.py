@@ -22,7 +22,7 @@ from zwang.keywords import known_keywords
 from zwang.mechanism_system import MechanismSystem
 from zwang.multibody.body import Body, Placement
 from zwang.multibody.call_log import described
-from zwang.multibody.element import Element, Law
+from zwang.multibody.element import Element, ElementLaw
 from zwang.multibody.forces.laws import bushing, spring_damper, torsion_spring
 from zwang.multibody.frozen import Parts
 from zwang.multibody.handles import BodyHandle, MarkerHandle
@@ -218,7 +218,7 @@ class Mechanism(JointBuilder):
         self._new_name("constraint", name)
         what = f"constraint {name!r}"
         own = self._bodies_of(what, bodies)
-        law = Law(
+        law = ElementLaw(
             ("own", name),
             "constraint",
             tuple(b.kind for b in own),

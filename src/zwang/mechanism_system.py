@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.assembly.mechanism import Table, assembled
+from zwang.assembly.mechanism import AssemblyTable, assembled
 from zwang.assembly.result import Assembly
 from zwang.caching import computed_once
 from zwang.coordinates.choose import carried_program, carried_programs
@@ -28,9 +28,9 @@ from zwang.errors import InputError, NotUniqueError, UnknownNameError
 from zwang.multibody.element_batches import Bulk
 from zwang.multibody.explanation import MechanismExplanation, explained
 from zwang.multibody.frozen import Parts, require_inertia
-from zwang.multibody.joint_coordinates import Channel, Channels, value_and_rate
+from zwang.multibody.joint_coordinates import Channels, JointChannel, value_and_rate
 from zwang.multibody.motion_words import spins_in_place, undetermined_error
-from zwang.multibody.terms import Symbols, model_of, unit_groups
+from zwang.multibody.terms import MechanismSymbols, model_of, unit_groups
 from zwang.multibody.unknown_tooth_forces import UNTOLD, untold_joints, untold_rows
 from zwang.multibody.wrench import joint_wrench
 from zwang.solvers.dense import solve_terms
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import casadi
 
     from zwang.integrators.settings import Settings
-    from zwang.simulation.select_program import Many
+    from zwang.simulation.select_program import EnsembleStarts
     from zwang.terms import EquationTerms
 
 __all__ = ["MechanismSystem", "about_untold"]
@@ -193,7 +193,7 @@ class MechanismSystem(System):
         """The program in other coordinates than those of bodies, where that is faster, or None."""
         return carried_program(self, y, t, p, settings, lanes)
 
-    def own_programs(self, many: Many) -> list[Any]:
+    def own_programs(self, many: EnsembleStarts) -> list[Any]:
         """`own_program` of each of many starts."""
         return carried_programs(self, many)
 
@@ -403,16 +403,16 @@ class MechanismSystem(System):
         """Whether a channel is an angle, which is followed over full turns."""
         return self.joint_channels.is_angle(name)
 
-    def joint_expression(self, channel: Channel) -> casadi.SX:
+    def joint_expression(self, channel: JointChannel) -> casadi.SX:
         """(value, rate), or (sin, cos, rate), of a joint coordinate in the symbols of the model."""
         symbols = self.element_symbols
         return self.joint_channels.function(channel)(*symbols.columns(channel.element))
 
     @computed_once
-    def element_symbols(self) -> Symbols:
+    def element_symbols(self) -> MechanismSymbols:
         """The symbols of the model as elements are placed on them."""
         state = self.model.state
-        return Symbols(self.parts, state.q, state.v, state.t, state.p)
+        return MechanismSymbols(self.parts, state.q, state.v, state.t, state.p)
 
     def joint_coordinate(
         self,
@@ -444,7 +444,7 @@ class MechanismSystem(System):
         return value_and_rate(self.joint_states_at(channel, *arguments))
 
     def joint_states_at(
-        self, channel: Channel, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
+        self, channel: JointChannel, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
     ) -> FloatArray:
         """(value, rate), or (sin, cos, rate), for what `arguments` returns; last axis."""
         (state,) = self.evaluated(
@@ -493,7 +493,7 @@ class MechanismSystem(System):
         self, q: FloatArray, v: FloatArray, t: float, p: FloatArray, *wishes: Any
     ) -> Assembly:
         """`assemble` from a state, with what is held, preferred, and wished of velocities."""
-        return assembled(Table(self, t, p), q, v, *wishes)
+        return assembled(AssemblyTable(self, t, p), q, v, *wishes)
 
     def _search_start(self, start: Any) -> tuple[FloatArray, FloatArray]:
         """Where a search for a consistent state begins: a state, coordinates, or the placement."""

@@ -30,7 +30,7 @@ from zwang.tracing.definition import (
     joined,
     require_distinct,
 )
-from zwang.tracing.traced_model import Definition, Lagrangian, Model, trace
+from zwang.tracing.traced_model import Definition, Lagrangian, TracedModel, trace
 
 if TYPE_CHECKING:
     from zwang.assembly.assemble import Assembly, StartConditions
@@ -114,7 +114,7 @@ class System(Equations):
             potential=potential,
             lagrangian=None,
         )
-        self.model: Model = trace(self.definition)
+        self.model: TracedModel = trace(self.definition)
 
     @classmethod
     def of(cls, definition: Definition) -> System:
@@ -304,12 +304,12 @@ class System(Equations):
             raise InputError(
                 "q, v, t", found=f"a batch of shape {terms.batch_shape}", expected="one state"
             )
-        from zwang.tracing.nonideal import Law, agreeing_reactions, reaction_response
+        from zwang.tracing.nonideal import NonidealLaw, agreeing_reactions, reaction_response
 
         ideal = solve_terms(terms)
         assert ideal.scaled is not None
         reactions = agreeing_reactions(
-            Law(self.evaluator, q, v, float(time), p),
+            NonidealLaw(self.evaluator, q, v, float(time), p),
             ideal.multipliers,
             reaction_response(ideal.scaled),
             thorough=True,
@@ -382,7 +382,7 @@ class System(Equations):
         """Kinetic and potential energy (None when no potential was given), shape (…)."""
         q, v, t, p = self.arguments(q, v, t, parameters)
 
-        def energies(m: Model) -> dict[str, Any]:
+        def energies(m: TracedModel) -> dict[str, Any]:
             return {"T": m.T} if m.V is None else {"T": m.T, "V": m.V}
 
         values = [x[..., 0] for x in self.evaluated("energy", energies, q, v, t, p)]
@@ -548,10 +548,10 @@ class System(Equations):
         >>> q, v
         (array([3., 4.]), array([ 4., -3.]))
         """
-        from zwang.assembly.assemble import Request
+        from zwang.assembly.assemble import AssemblyRequest
 
         model = self._start_conditions
-        request = Request.of(model, hold, prefer, weights, velocity, start)
+        request = AssemblyRequest.of(model, hold, prefer, weights, velocity, start)
         find = request.branches if branches else request.assemble
         return find(model, single_time(t), self.parameter_vector(parameters), conflicting_rows)
 
@@ -964,17 +964,17 @@ class System(Equations):
         >>> full.reaction("rod").round(12) + 0.0
         array([-9.,  0.])
         """
-        from zwang.reduction.reduce import Places, Request, reduce
+        from zwang.reduction.reduce import CheckPoints, ReductionRequest, reduce
         from zwang.reduction.system import ReducedSystem
 
-        request = Request.of(
+        request = ReductionRequest.of(
             None if coordinates is None else checked_names("independent coordinates", coordinates),
             None if velocities is None else checked_names("independent velocities", velocities),
             map,
             basis,
             kinematics,
         )
-        reduction, partition = reduce(request, Places(self, at, parameters), tuple(keep))
+        reduction, partition = reduce(request, CheckPoints(self, at, parameters), tuple(keep))
         require_distinct(reduction.model.definition)
         reduced = ReducedSystem.of_reduction(self, reduction, partition)
         asked = {"map": map, "basis": basis, "kinematics": kinematics, "keep": tuple(keep)}
@@ -1041,9 +1041,9 @@ class System(Equations):
         Directions of motion in coordinates and time: 3 → 4
         """
         from zwang.reduction.integrability import integrability
-        from zwang.reduction.reduce import Places
+        from zwang.reduction.reduce import CheckPoints
 
-        places = Places(self, at, parameters)
+        places = CheckPoints(self, at, parameters)
         return integrability(self.model, places.anywhere(), places.on_constraints())
 
     def quasi_velocities(
@@ -1054,9 +1054,9 @@ class System(Equations):
         The arguments are those of `integrability`.
         """
         from zwang.reduction.integrability import quasi_velocities
-        from zwang.reduction.reduce import Places
+        from zwang.reduction.reduce import CheckPoints
 
-        return quasi_velocities(self.model, Places(self, at, parameters).anywhere())
+        return quasi_velocities(self.model, CheckPoints(self, at, parameters).anywhere())
 
 
 def _reduced(

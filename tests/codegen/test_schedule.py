@@ -8,7 +8,7 @@ import pytest
 from builders import random_function, random_inputs, run
 
 from zwang import codegen
-from zwang.codegen.expression import Store, read
+from zwang.codegen.expression import StoreOutput, read
 from zwang.codegen.schedule import contract, cut, gather_sines, share_reciprocals
 
 OPERANDS = casadi.SX.sym("x", 4)
@@ -99,8 +99,8 @@ def test_each_step_is_in_one_chunk_and_values_cross_through_their_slots():
     plan = cut(expression, 40)
     assert len(plan.chunks) > 50
     steps = [step for chunk in plan.chunks for step in chunk]
-    assert sorted(s for s in steps if isinstance(s, Store)) == sorted(expression.stores)
-    computed = [s for s in steps if not isinstance(s, Store)]
+    assert sorted(s for s in steps if isinstance(s, StoreOutput)) == sorted(expression.stores)
+    computed = [s for s in steps if not isinstance(s, StoreOutput)]
     assert len(set(computed)) == len(computed) == expression.operation_count
 
     # Run the plan on names instead of numbers: a slot must still hold what a chunk reads from it.
@@ -108,7 +108,7 @@ def test_each_step_is_in_one_chunk_and_values_cross_through_their_slots():
     for chunk in plan.chunks:
         known: set[int] = set()
         for step in chunk:
-            if isinstance(step, Store):
+            if isinstance(step, StoreOutput):
                 used = [step.value]
             elif expression.instructions[step].operation in {"input", "const"}:
                 used = []
@@ -117,7 +117,7 @@ def test_each_step_is_in_one_chunk_and_values_cross_through_their_slots():
             for value in used:
                 if expression.instructions[value].operation not in {"input", "const"}:
                     assert value in known or slots[plan.slots[value]] == value
-            if not isinstance(step, Store):
+            if not isinstance(step, StoreOutput):
                 known.add(step)
                 if step in plan.slots:
                     slots[plan.slots[step]] = step

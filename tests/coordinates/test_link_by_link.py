@@ -7,7 +7,7 @@ from test_joint_coordinates import ROUNDING, SAME, TIGHT, TREES, grown
 import zwang as zw
 from zwang import library
 from zwang.coordinates.joint.link_constants import LinkNumbers
-from zwang.coordinates.joint.programs import _Found
+from zwang.coordinates.joint.programs import JointCoordinateCache
 from zwang.programs.blocks.call_list_program import TapeProgram
 from zwang.simulation.options import choices_of
 from zwang.simulation.select_program import program_of
@@ -20,7 +20,7 @@ def both(m, lanes=1):
     """The program of one expression, the one link by link, and parameters."""
     system = m.system
     p = system.parameter_vector()
-    kept = _Found.of(system).with_values(p)
+    kept = JointCoordinateCache.of(system).with_values(p)
     whole = kept.system
     program = whole.own_program(np.zeros(0), 0.0, p, None, 1)
     hat = np.concatenate([p, kept.vector])

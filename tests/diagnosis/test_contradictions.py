@@ -11,7 +11,7 @@ from zwang.diagnosis.circuits import circuit_on, circuits
 from zwang.diagnosis.conflicts import minimal_conflict
 from zwang.diagnosis.explain import explain, explain_terms, inconsistent_error
 from zwang.errors import InconsistentConstraintsError
-from zwang.linalg.scaling import ScaledSystem
+from zwang.linalg.scaling import ScaledTerms
 from zwang.solvers.dense import solve_terms
 from zwang.terms import EquationTerms
 
@@ -94,7 +94,7 @@ def test_the_error_names_the_group_and_what_to_drop(seed):
     names = [f"c{i}" for i in range(len(A))]
     n = A.shape[1]
     terms = EquationTerms.of(np.eye(n), np.zeros(n), A * units[:, None], b * units, names=names)
-    error = inconsistent_error(ScaledSystem.of(terms))
+    error = inconsistent_error(ScaledTerms.of(terms))
     assert isinstance(error, InconsistentConstraintsError)
     assert error.rows == planted
     assert error.names == tuple(names[i] for i in planted)
@@ -127,7 +127,7 @@ def _loose():
 
 def test_a_row_of_zeros_with_a_right_side_is_named_alone():
     error = inconsistent_error(
-        ScaledSystem.of(
+        ScaledTerms.of(
             EquationTerms.of(np.eye(2), [0, 0], [[1, 1], [0, 0]], [1, 2], names=["a", "b"])
         )
     )
@@ -153,7 +153,7 @@ def test_entangled_mistakes_ask_for_several_rows_to_be_dropped():
     assert len(drop) == 2
     assert f"Drop {drop[0]} and {drop[1]}, or correct their right sides." in str(found)
     error = inconsistent_error(
-        ScaledSystem.of(EquationTerms.of(np.eye(2), [0, 0], [[1, 1]] * 3, [0, 1, 3]))
+        ScaledTerms.of(EquationTerms.of(np.eye(2), [0, 0], [[1, 1]] * 3, [0, 1, 3]))
     )
     assert "all are gone without" in error.advice
 

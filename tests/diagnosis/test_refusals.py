@@ -9,7 +9,7 @@ from zwang.diagnosis.explain import explain, indefinite_error, not_unique_error
 from zwang.diagnosis.passport import passport
 from zwang.diagnosis.splits import splits
 from zwang.errors import InconsistentConstraintsError, InputError, NotUniqueError
-from zwang.linalg.scaling import ScaledSystem
+from zwang.linalg.scaling import ScaledTerms
 from zwang.solvers.dense import solve_terms
 from zwang.terms import EquationTerms
 
@@ -43,7 +43,7 @@ def test_directions_without_mass_or_constraint_are_named(seed):
     n = len(M)
     coordinates = [f"u{j}" for j in range(n)]
     terms = EquationTerms.of(M, np.zeros(n), A, np.zeros(len(A)), coordinates=coordinates)
-    error = not_unique_error(ScaledSystem.of(terms))
+    error = not_unique_error(ScaledTerms.of(terms))
     assert isinstance(error, NotUniqueError)
     assert error.directions.shape == w.shape
     # The same space as the planted one, and its coordinates in words.
@@ -60,7 +60,7 @@ def test_directions_without_mass_or_constraint_are_named(seed):
 def test_the_direction_is_told_in_words():
     M = np.diag([1.0, 0.0, 0.0])
     error = not_unique_error(
-        ScaledSystem.of(EquationTerms.of(M, [0, 0, 0], [[0, 2, 1]], [0], coordinates=list("xyz")))
+        ScaledTerms.of(EquationTerms.of(M, [0, 0, 0], [[0, 2, 1]], [0], coordinates=list("xyz")))
     )
     assert str(error) == (
         "acceleration: found a direction with neither mass nor constraint (y and z move together, "
@@ -79,7 +79,7 @@ def test_the_direction_of_negative_energy_is_named(seed):
     M[bad, :] = M[:, bad] = 0.0
     M[bad, bad] = -2.0
     error = indefinite_error(
-        ScaledSystem.of(EquationTerms.of(M, np.zeros(n), coordinates=list("abcde")))
+        ScaledTerms.of(EquationTerms.of(M, np.zeros(n), coordinates=list("abcde")))
     )
     assert isinstance(error, InputError)
     assert f"for the velocity {'abcde'[bad]} = 1;" in str(error)

@@ -9,7 +9,7 @@ from samples import assert_close, plus, with_any_mass
 from zwang.diagnosis.passport import Status, passport
 from zwang.diagnosis.splits import splits, splits_terms
 from zwang.errors import InputError, UnknownNameError
-from zwang.linalg.scaling import ScaledSystem
+from zwang.linalg.scaling import ScaledTerms
 from zwang.terms import EquationTerms
 
 #: The splits must give one force, to rounding.
@@ -174,7 +174,7 @@ def test_the_mass_weighting_of_a_singular_mass_uses_the_augmented_one():
     M = np.diag([1.0, 0.0, 1.0])
     A = np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.5, -1.0, 0.0]])
     b = np.zeros(3)
-    scaled = ScaledSystem.of(EquationTerms.of(M, b, A, b))
+    scaled = ScaledTerms.of(EquationTerms.of(M, b, A, b))
     assert np.all(scaled.velocity_scale == 1.0)  # so that the formula can be checked as it stands
     assert np.all(scaled.row_scale == 1.0)
     lam = splits(M, [3.0, -10.0, 1.0], A, b)["mass-weighted"].multipliers

@@ -6,13 +6,13 @@ import pytest
 from samples import assert_close, assert_zero, motion, sample, with_any_mass
 from zwang.caching import computed_once
 from zwang.linalg.products import dot, matvec, transpose, transpose_matvec
-from zwang.linalg.scaling import ScaledSystem
+from zwang.linalg.scaling import ScaledTerms
 from zwang.terms import EquationTerms
 
 
 @with_any_mass
 def test_scaled_terms_are_the_given_ones_exactly(given):
-    system = ScaledSystem.of(given.terms)
+    system = ScaledTerms.of(given.terms)
     flat = (-1,) if given.batch else ()
     d = system.velocity_scale.reshape((*given.batch, given.n))
     e = system.row_scale.reshape((*given.batch, given.m))
@@ -29,7 +29,7 @@ def test_scaled_terms_are_the_given_ones_exactly(given):
 
 @with_any_mass
 def test_ranks_of_A_M_and_both(given):
-    system = ScaledSystem.of(given.terms)
+    system = ScaledTerms.of(given.terms)
     count = max(1, int(np.prod(given.batch)))
     assert np.all(system.constraint_ranks == given.rank)
     assert np.size(system.constraint_ranks) == count
@@ -43,7 +43,7 @@ def test_ranks_of_A_M_and_both(given):
 def test_a_direction_with_neither_mass_nor_constraint_lowers_the_stacked_rank():
     M = np.array([[4.0, -4.0, 0.0], [-4.0, 4.0, 0.0], [0.0, 0.0, 1e-6]])
     terms = EquationTerms.of(M, np.zeros(3), [[1e3, -1e3, 0.0]], [0.0])
-    system = ScaledSystem.of(terms)
+    system = ScaledTerms.of(terms)
     assert system.stacked_ranks == 2
     assert not system.unique
     w = system.undetermined()
@@ -56,17 +56,17 @@ def test_a_direction_with_neither_mass_nor_constraint_lowers_the_stacked_rank():
 def test_groups_of_a_mixed_batch_hold_each_system_once():
     A = np.array([[[1.0, 0.0], [2.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]]])
     terms = EquationTerms.of(np.eye(2), np.zeros(2), A, np.zeros((3, 2)))
-    groups = list(ScaledSystem.of(terms).groups())
+    groups = list(ScaledTerms.of(terms).groups())
     assert [g.geometry.rank for g in groups] == [0, 1, 2]
     assert np.concatenate([g.index for g in groups]).tolist() == [2, 0, 1]  # type: ignore[arg-type]
 
 
 def test_one_system_of_a_batch_has_its_own_ranks_and_scales():
     given = sample("batch, singular mass")
-    system = ScaledSystem.of(given.terms)
+    system = ScaledTerms.of(given.terms)
     singles = list(given.systems())
     for flat in range(4):
-        one, alone = system.system(flat), ScaledSystem.of(singles[flat].terms)
+        one, alone = system.system(flat), ScaledTerms.of(singles[flat].terms)
         assert one.constraint_ranks == alone.constraint_ranks
         assert one.mass.rank == alone.mass.rank
         assert np.array_equal(one.velocity_scale, alone.velocity_scale)
@@ -81,7 +81,7 @@ def test_units_and_row_scales_do_not_change_ranks():
         unit, factor = 10.0 ** rng.uniform(-6, 6, given.n), 10.0 ** rng.uniform(-6, 6, given.m)
         M, A = given.M * unit * unit[:, None], given.A * unit * factor[:, None]
         terms = EquationTerms.of(M, given.Q * unit, A, given.b * factor, given.C * unit)
-        system = ScaledSystem.of(terms)
+        system = ScaledTerms.of(terms)
         assert (system.constraint_ranks, system.mass.rank, system.stacked_ranks) == (3, 4, 6)
 
 
@@ -125,6 +125,6 @@ def test_computed_once_runs_once_and_keeps_its_docstring():
 @pytest.mark.parametrize("kind", ["singular mass", "no mass at all"])
 def test_scaled_motion_is_the_motion_in_other_units(kind):
     s = sample(kind)
-    system = ScaledSystem.of(s.terms)
+    system = ScaledTerms.of(s.terms)
     d = system.velocity_scale
     assert_close(system.scaled.constraint_matrix @ (motion(s) / d), system.scaled.constraint_rhs)

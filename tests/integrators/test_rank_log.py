@@ -5,7 +5,7 @@ import pytest
 
 import zwang as zw
 from zwang.integrators import memory as sh
-from zwang.integrators.output import Output
+from zwang.integrators.output import LoopOutput
 from zwang.integrators.registry import start_loop
 from zwang.simulation.options import choices_of
 from zwang.simulation.select_program import program_of
@@ -38,7 +38,7 @@ def test_nothing_is_written_beyond_the_log(integrator):
     whole, loop = loop_of(integrator), loop_of(integrator)
     ranks, code = [], sh.FULL
     while code == sh.FULL:
-        out = Output(4096, *loop.state.shape, 2 * ROWS)
+        out = LoopOutput(4096, *loop.state.shape, 2 * ROWS)
         room, out.ranks = out.ranks, out.ranks[:ROWS]
         room[...] = BEYOND
         code = loop.run(out, 100_000)

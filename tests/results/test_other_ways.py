@@ -11,7 +11,7 @@ import pytest
 import zwang as zw
 from zwang import library
 from zwang.coordinates.planar import equations
-from zwang.programs.factor import Expressions
+from zwang.programs.factor import ProgramExpressions
 from zwang.programs.whole import fuse
 from zwang.results.verify import Verdict
 from zwang.simulation import guard
@@ -25,7 +25,7 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> Any:
     the guard of simulations is asleep.
     """
 
-    def without_force(e: Expressions, **choices: Any) -> Any:
+    def without_force(e: ProgramExpressions, **choices: Any) -> Any:
         wrong = choices.get("carrier") is not None
         return fuse(replace(e, force=0.0 * e.force) if wrong else e, **choices)
 

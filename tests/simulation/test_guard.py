@@ -15,8 +15,8 @@ import zwang as zw
 from zwang import library
 from zwang.coordinates.joint import system as joint_system
 from zwang.coordinates.planar import equations
-from zwang.programs.coordinate_change import WrittenCarrier
-from zwang.programs.factor import Expressions
+from zwang.programs.coordinate_change import CoordinateChangeByExpression
+from zwang.programs.factor import ProgramExpressions
 from zwang.programs.whole import fuse
 from zwang.simulation import guard, select_program
 
@@ -108,7 +108,7 @@ def _entry(x: Any, k: int, change: Callable[[Any], Any]) -> Any:
     return x
 
 
-def _without_row(e: Expressions, k: int) -> Expressions:
+def _without_row(e: ProgramExpressions, k: int) -> ProgramExpressions:
     count = e.A.shape[0]
     if not count:
         return e
@@ -122,7 +122,7 @@ def _without_row(e: Expressions, k: int) -> Expressions:
     return replace(e, levels=levels, **{name: left(getattr(e, name)) for name in names})
 
 
-def _stale(e: Expressions, k: int) -> Expressions:
+def _stale(e: ProgramExpressions, k: int) -> ProgramExpressions:
     """A parameter is not the one that is handed over."""
     count = e.p.numel()
     if not count:
@@ -134,13 +134,13 @@ def _stale(e: Expressions, k: int) -> Expressions:
     return replace(e, **{name: ca.substitute(x, e.p, p) for name, x in given.items()})
 
 
-def _accelerations(e: Expressions, k: int) -> Expressions:
+def _accelerations(e: ProgramExpressions, k: int) -> ProgramExpressions:
     if e.acceleration is None:
         return e
     return replace(e, acceleration=_entry(e.acceleration, k, lambda x: -x))
 
 
-BREAKS: dict[str, Callable[[Expressions, int], Expressions]] = {
+BREAKS: dict[str, Callable[[ProgramExpressions, int], ProgramExpressions]] = {
     "a row dropped": _without_row,
     "a force with the other sign": lambda e, k: replace(e, force=_entry(e.force, k, lambda x: -x)),
     "another mass": lambda e, k: replace(e, M=_entry(e.M, k, lambda x: 1.3 * x)),
@@ -157,7 +157,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, int], None]:
     """Break all programs that are written down from now on."""
 
     def apply(how: str, k: int) -> None:
-        def fused(e: Expressions, **choices: Any) -> Any:
+        def fused(e: ProgramExpressions, **choices: Any) -> Any:
             return fuse(BREAKS[how](e, k), **choices)
 
         for module in (select_program, equations, joint_system):
@@ -293,14 +293,14 @@ def test_coordinates_that_lead_astray_are_given_up(
     system, start = MODELS["four-bar in its plane"]()
     right = simulated(system, {**start, "coordinates": "absolute"})
 
-    def crooked(*arguments: Any) -> WrittenCarrier:
+    def crooked(*arguments: Any) -> CoordinateChangeByExpression:
         *others, q, v = arguments
         changed = {"q": q, "v": v}
         changed[part] = ca.SX(changed[part])
         changed[part][7] = 1.001 * changed[part][7] + 0.001
-        return WrittenCarrier(*others, changed["q"], changed["v"])
+        return CoordinateChangeByExpression(*others, changed["q"], changed["v"])
 
-    monkeypatch.setattr(equations, "WrittenCarrier", crooked)
+    monkeypatch.setattr(equations, "CoordinateChangeByExpression", crooked)
     system, start = MODELS["four-bar in its plane"]()
     run = simulated(system, start)
     assert any(note.startswith(ABSOLUTE + "planar ones") for note in run.notes)
@@ -320,7 +320,7 @@ def test_a_broken_program_of_an_ensemble_is_noticed(broken: Callable[[str, int],
     assert all(run.status.startswith(DISAGREES) for run in runs)
 
 
-def _with_row(e: Expressions, k: int) -> Expressions:
+def _with_row(e: ProgramExpressions, k: int) -> ProgramExpressions:
     """A velocity may not change any more, which no constraint says."""
     row = ca.SX.zeros(1, e.v.numel())
     row[k] = 1.0
@@ -336,7 +336,7 @@ def test_a_freedom_that_is_missing_is_noticed_where_nothing_moves(
 ) -> None:
     """At rest and without forces accelerations are zero, whatever a program rules out."""
 
-    def fused(e: Expressions, **choices: Any) -> Any:
+    def fused(e: ProgramExpressions, **choices: Any) -> Any:
         return fuse(_with_row(e, k), **choices)
 
     system, start = pendulums()
@@ -351,7 +351,7 @@ def test_what_stands_still_though_it_is_free_is_seen_by_the_balance_alone() -> N
     """So a Sarrus linkage hung under gravity: residuals, rows and energy saw nothing."""
     system, start = pendulums()
     y = np.array([*start["q"], 0.0, 0.0, 0.0, 0.0])
-    still = guard.Motion(y, np.zeros(8), np.zeros(8))
+    still = guard.ProgramState(y, np.zeros(8), np.zeros(8))
     settings = zw.integrators.settings.Settings(until=1.0)
     *others, balance = guard.looks(system, still, 0.0, system.parameter_vector(), settings)
     assert all(miss.ratio < 1e-3 for miss in others)

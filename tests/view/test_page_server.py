@@ -8,7 +8,7 @@ import zwang as zw
 
 viser = pytest.importorskip("viser")
 
-from zwang.view.server import PageServer, _Guard  # noqa: E402
+from zwang.view.server import PageServer, _AccessRules  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +120,7 @@ def test_wrong_addresses_are_told_at_once(choices, message):
 
 
 def test_before_it_is_ready_nobody_gets_in():
-    guard = _Guard("127.0.0.1")
+    guard = _AccessRules("127.0.0.1")
     assert guard.refusal({}) == "the server is not ready"
 
 

@@ -17,18 +17,18 @@ from typing import Any
 import numpy as np
 
 from zwang.assembly.conditions import StartConditions
-from zwang.assembly.configuration import Search
+from zwang.assembly.configuration import ConfigurationSearch
 from zwang.assembly.request import Wish, generic_values, start_values
 from zwang.assembly.result import Assembly, Blame
 from zwang.assembly.velocities import consistent_velocity
 from zwang.errors import InputError, UnknownNameError
 from zwang.terms import FloatArray
 
-__all__ = ["Assembly", "Request", "StartConditions"]
+__all__ = ["Assembly", "AssemblyRequest", "StartConditions"]
 
 
 @dataclass(frozen=True)
-class Request:
+class AssemblyRequest:
     """What is asked of a start, checked.
 
     Attributes
@@ -50,7 +50,7 @@ class Request:
         weights: Mapping[str, Any] | None,
         velocity: Mapping[str, Any] | None,
         start: Any,
-    ) -> Request:
+    ) -> AssemblyRequest:
         """Check names and numbers of a call of `System.assemble`."""
         definition = model.model.definition
         q_names, v_names = definition.coordinates, definition.velocities
@@ -85,7 +85,7 @@ class Request:
     def assemble(self, model: StartConditions, t: float, p: FloatArray, blame: Blame) -> Assembly:
         """The nearest state."""
         with np.errstate(all="ignore"):  # searches look at far-off places too
-            search = Search(model, self.coordinates, t, p, started=self.started)
+            search = ConfigurationSearch(model, self.coordinates, t, p, started=self.started)
             best = search.best() or search.after_all()
             if best is None:
                 raise search.impossible(blame)
@@ -96,7 +96,7 @@ class Request:
     ) -> list[Assembly]:
         """Several states, each the nearest of its neighbourhood, the nearest of all first."""
         with np.errstate(all="ignore"):
-            search = Search(model, self.coordinates, t, p, started=self.started)
+            search = ConfigurationSearch(model, self.coordinates, t, p, started=self.started)
             found = search.every() or [point for point in [search.after_all()] if point]
             if not found:
                 raise search.impossible(blame)
@@ -104,7 +104,7 @@ class Request:
 
     def _state(
         self,
-        search: Search,
+        search: ConfigurationSearch,
         x: FloatArray,
         model: StartConditions,
         t: float,

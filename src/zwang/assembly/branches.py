@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.assembly.points import Conditions, Point
+from zwang.assembly.points import ConditionPoint, PointConditions
 from zwang.assembly.request import generic_values
 from zwang.terms import FloatArray
 
@@ -32,7 +32,7 @@ class Periods:
     near : where they have values.
     """
 
-    def __init__(self, conditions: Conditions, near: FloatArray) -> None:
+    def __init__(self, conditions: PointConditions, near: FloatArray) -> None:
         self.angle = np.zeros(len(near), dtype=bool)
         places = [near + 0.3 * generic_values(len(near), turn) for turn in (1, 2)]
         values = [conditions(x) for x in places]
@@ -54,7 +54,7 @@ class Periods:
         return float(np.max(np.abs(gap), initial=0.0))
 
 
-def _same(a: Point, b: Point) -> bool:
+def _same(a: ConditionPoint, b: ConditionPoint) -> bool:
     size = 1.0 + np.linalg.norm(b.jacobian)
     return (
         a.finite
@@ -64,9 +64,9 @@ def _same(a: Point, b: Point) -> bool:
     )
 
 
-def distinct(points: list[Point], periods: Periods) -> list[Point]:
+def distinct(points: list[ConditionPoint], periods: Periods) -> list[ConditionPoint]:
     """The points without repetitions, in the order given."""
-    kept: list[Point] = []
+    kept: list[ConditionPoint] = []
     for point in points:
         limit = SAME * (1.0 + float(np.max(np.abs(point.x), initial=0.0)))
         if all(periods.apart(point.x, other.x) > limit for other in kept):

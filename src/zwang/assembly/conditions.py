@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.assembly.points import Conditions, Point
+from zwang.assembly.points import ConditionPoint, PointConditions
 from zwang.caching import computed_once
 from zwang.terms import FloatArray
 from zwang.tracing.differentiate import depends_on, jacobian
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from zwang.codegen.kernel import Kernel
     from zwang.tracing.evaluator import Evaluator
-    from zwang.tracing.traced_model import Model
+    from zwang.tracing.traced_model import TracedModel
 
 __all__ = ["StartConditions"]
 
@@ -38,22 +38,22 @@ class StartConditions:
 
     # --- coordinates ----------------------------------------------------------------------------
 
-    def positions(self, t: float, p: FloatArray) -> Conditions:
+    def positions(self, t: float, p: FloatArray) -> PointConditions:
         """φ(q, t) = 0 as conditions on q."""
         no_velocity = np.zeros(len(self.model.definition.velocities))
 
-        def outputs(m: Model) -> dict[str, Any]:
+        def outputs(m: TracedModel) -> dict[str, Any]:
             phi = m.position_values
             return {"phi": phi, "phi_q": jacobian(phi, m.state.q, m.state)}
 
-        def at(q: FloatArray) -> Point:
+        def at(q: FloatArray) -> ConditionPoint:
             phi, slope = self.evaluator("assembly", outputs, q, no_velocity, np.asarray(t), p)
             return _point(q, phi, slope.reshape(len(phi), len(q)))
 
         def curvature(q: FloatArray, lam: FloatArray) -> FloatArray:
             return self._curvature(q, no_velocity, [t], p, lam)[0].reshape(len(q), len(q))
 
-        return Conditions(at, curvature)
+        return PointConditions(at, curvature)
 
     @computed_once
     def _curvature(self) -> Kernel:
@@ -82,20 +82,20 @@ class StartConditions:
         s = self.model.state
         return not depends_on(jacobian(self.model.rates, s.v, s), s.v, s)
 
-    def rates(self, q: FloatArray, t: float, p: FloatArray) -> Conditions:
+    def rates(self, q: FloatArray, t: float, p: FloatArray) -> PointConditions:
         """φ̇ = 0 and ψ = 0 as conditions on v."""
 
-        def outputs(m: Model) -> dict[str, Any]:
+        def outputs(m: TracedModel) -> dict[str, Any]:
             return {"rate": m.rates, "rate_v": jacobian(m.rates, m.state.v, m.state)}
 
-        def at(v: FloatArray) -> Point:
+        def at(v: FloatArray) -> ConditionPoint:
             rate, slope = self.evaluator("velocities", outputs, q, v, np.asarray(t), p)
             return _point(v, rate, slope.reshape(len(rate), len(v)))
 
         def curvature(v: FloatArray, lam: FloatArray) -> FloatArray:
             return self._rate_curvature(q, v, [t], p, lam)[0].reshape(len(v), len(v))
 
-        return Conditions(at, curvature)
+        return PointConditions(at, curvature)
 
     def mass(self, q: FloatArray, v: FloatArray, t: float, p: FloatArray) -> FloatArray:
         """M at a state, shape (nv, nv)."""
@@ -103,7 +103,7 @@ class StartConditions:
         return M.reshape(len(v), len(v))
 
 
-def _point(x: FloatArray, value: FloatArray, jacobian: FloatArray) -> Point:
+def _point(x: FloatArray, value: FloatArray, jacobian: FloatArray) -> ConditionPoint:
     slope = np.linalg.norm(jacobian, axis=1)
     limit = RESIDUAL * np.maximum(1.0, slope * np.linalg.norm(x))
-    return Point(x, value, jacobian, limit, slope)
+    return ConditionPoint(x, value, jacobian, limit, slope)

@@ -11,14 +11,14 @@ from zwang.assembly.branches import Periods, distinct, spread
 from zwang.assembly.conditions import StartConditions
 from zwang.assembly.least_squares import least_squares
 from zwang.assembly.nearest import attain, nearest
-from zwang.assembly.points import Conditions, Metric, Point
+from zwang.assembly.points import ConditionPoint, Metric, PointConditions
 from zwang.assembly.request import Wish
 from zwang.assembly.result import Assembly, Blame, conflicting_group, impossible_error
 from zwang.caching import computed_once
 from zwang.errors import AssemblyError
 from zwang.terms import FloatArray
 
-__all__ = ["Search"]
+__all__ = ["ConfigurationSearch"]
 
 #: Other places to start from before the constraints are called impossible to meet …
 ATTEMPTS = 24
@@ -27,7 +27,7 @@ ATTEMPTS = 24
 COMPARISONS = 6
 
 
-class Search:
+class ConfigurationSearch:
     """Conditions, wishes and measures of one search."""
 
     def __init__(
@@ -47,8 +47,8 @@ class Search:
         self.first[self.preferred, self.preferred] = weights
         # Preferred entries take part in the second measure too, to keep it definite.
         self.second = np.eye(n)
-        self.failed: list[Point] = []
-        self.ends: list[Point] = []
+        self.failed: list[ConditionPoint] = []
+        self.ends: list[ConditionPoint] = []
 
     def whole(self, x: FloatArray) -> FloatArray:
         """All coordinates, from the unknown ones."""
@@ -61,7 +61,7 @@ class Search:
         step = x - self.target
         return float(np.sqrt(step @ self.first @ step))
 
-    def from_start(self, start: FloatArray, *, settle: bool = False) -> Point | None:
+    def from_start(self, start: FloatArray, *, settle: bool = False) -> ConditionPoint | None:
         """The nearest configuration of the neighbourhood, or None.
 
         What is free may be anywhere, unless the user said where to start, or it is to settle.
@@ -95,7 +95,7 @@ class Search:
             reach = size * (0.3, 1.0, 1.0, 3.0)[turn % 4]
             yield self.target + reach * spread(turn, n)
 
-    def best(self) -> Point | None:
+    def best(self) -> ConditionPoint | None:
         """The nearest configuration found, or None.
 
         Where the wishes are met, or the user said where to search, the first one is taken.
@@ -124,7 +124,7 @@ class Search:
         free, other = np.linalg.norm(x - self.target), np.linalg.norm(y - self.target)
         return bool(free < (1.0 - 1e-7) * other)
 
-    def every(self) -> list[Point]:
+    def every(self) -> list[ConditionPoint]:
         """All configurations found, the nearest first."""
         n = len(self.unknown)
         count = min(160, 40 + 12 * n)
@@ -134,12 +134,12 @@ class Search:
         points = distinct(points, self.periods)
         return sorted(points, key=self._order)
 
-    def _order(self, point: Point) -> tuple[float, ...]:
+    def _order(self, point: ConditionPoint) -> tuple[float, ...]:
         step = point.x - self.target
         free = float(np.sqrt(step @ step))
         return (round(self.distance(point.x), 9), round(free, 9), *np.round(point.x, 9))
 
-    def after_all(self) -> Point | None:
+    def after_all(self) -> ConditionPoint | None:
         """A configuration found by descending from where searches ended, or None.
 
         The points reached are kept in order of what they miss.
@@ -170,7 +170,7 @@ class Search:
         return impossible_error("configuration", full, names, state, group, len(self.ends))
 
 
-def _in_scale(conditions: Conditions, wish: Wish) -> Wish:
+def _in_scale(conditions: PointConditions, wish: Wish) -> Wish:
     """The wish with the starts of free coordinates enlarged or reduced to the size of the system.
 
     Lengths may be millimetres or kilometres. By how much constraints are missed (value over slope),

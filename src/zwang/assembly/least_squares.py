@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.assembly.points import Conditions, Point
+from zwang.assembly.points import ConditionPoint, PointConditions
 from zwang.terms import FloatArray
 
 __all__ = ["least_squares"]
 
 
-def least_squares(conditions: Conditions, start: FloatArray, *, iterations: int = 200) -> Point:
+def least_squares(
+    conditions: PointConditions, start: FloatArray, *, iterations: int = 200
+) -> ConditionPoint:
     """A point where ½ Σ cᵢ² is least, for conditions that cannot hold.
 
     Newton's method with the full second derivative Jᵀ J + Σ cᵢ ∇²cᵢ, made convex where it is not.
@@ -43,7 +45,7 @@ def least_squares(conditions: Conditions, start: FloatArray, *, iterations: int 
     return _without_slope(conditions, here)
 
 
-def _without_slope(conditions: Conditions, here: Point) -> Point:
+def _without_slope(conditions: PointConditions, here: ConditionPoint) -> ConditionPoint:
     """A last Newton step or two where the sum of squares no longer tells points apart."""
     for _ in range(3):
         gradient = here.jacobian.T @ here.value

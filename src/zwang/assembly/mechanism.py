@@ -13,10 +13,10 @@ from zwang.diagnosis.wording import listing, shortened
 from zwang.errors import AssemblyError, InputError, UnknownNameError, shown
 from zwang.multibody.graph import is_loop
 from zwang.multibody.inertia import number
-from zwang.multibody.joint_coordinates import RATE, Channel, value_and_rate
+from zwang.multibody.joint_coordinates import RATE, JointChannel, value_and_rate
 from zwang.multibody.newton import (
     MASSLESS,
-    Conditions,
+    NewtonConditions,
     impulse_root,
     place,
     set_velocities,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from zwang.mechanism_system import MechanismSystem
 
-__all__ = ["EXACT", "Table", "assembled", "moved_by_name"]
+__all__ = ["EXACT", "AssemblyTable", "assembled", "moved_by_name"]
 
 #: That velocities are taken as they are given, or refused.
 EXACT = "exact"
@@ -51,7 +51,7 @@ Held = Callable[[FloatArray], tuple[Any, FloatArray]]
 
 
 def assembled(
-    table: Table,
+    table: AssemblyTable,
     q: FloatArray,
     v: FloatArray,
     hold: Mapping[str, Any],
@@ -102,7 +102,7 @@ def mapping(what: str, given: Any) -> Mapping[str, Any]:
     return given
 
 
-class Table:
+class AssemblyTable:
     """Where a mechanism is put together: at a time, with all its parameters."""
 
     massless = MASSLESS
@@ -172,7 +172,7 @@ class Table:
         kind = kinds.get(name, SCALAR)
         return 1 if kind is SCALAR else kind.nv
 
-    def conditions(self, wishes: Mapping[str, Any]) -> Conditions:
+    def conditions(self, wishes: Mapping[str, Any]) -> NewtonConditions:
         """Constraints and wishes as conditions on q."""
         held = [self._held(name, value) for name, value in wishes.items()]
 
@@ -182,7 +182,7 @@ class Table:
                 [G for _, G in parts]
             )
 
-        return Conditions(values, self.moved, self.weights, self.size)
+        return NewtonConditions(values, self.moved, self.weights, self.size)
 
     def position_rows(self, q: FloatArray) -> tuple[FloatArray, Any]:
         """φ of all constraints of positions and their rows of A."""
@@ -240,7 +240,7 @@ class Table:
 
         return of_coordinate
 
-    def _held_joint(self, channel: Channel, value: float) -> Held:
+    def _held_joint(self, channel: JointChannel, value: float) -> Held:
         def of_joint(q: FloatArray) -> tuple[Any, FloatArray]:
             state, slope = self.state_and_slope(channel, q)
             off = value_and_rate(state)[0] - value
@@ -262,7 +262,9 @@ class Table:
 
         return of_body
 
-    def state_and_slope(self, channel: Channel, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def state_and_slope(
+        self, channel: JointChannel, q: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
         """A joint's coordinate and rate at rest, and the derivative of its rate by v."""
 
         def outputs(model: Any) -> dict[str, casadi.SX]:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from zwang.assembly.least_squares import least_squares
-from zwang.assembly.points import Conditions, Metric, Point
+from zwang.assembly.points import ConditionPoint, Metric, PointConditions
 from zwang.linalg.rank import svd
 from zwang.terms import FloatArray
 
@@ -45,7 +45,7 @@ EPSILON = 1e-5
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _UnitRows:
     """The rows of J R at unit length, decomposed and cut at their rank."""
 
     scale: FloatArray
@@ -55,7 +55,7 @@ class _Rows:
     V2: FloatArray
 
 
-def _rows(point: Point, root: FloatArray, largest: FloatArray | None = None) -> _Rows:
+def _rows(point: ConditionPoint, root: FloatArray, largest: FloatArray | None = None) -> _UnitRows:
     B = point.jacobian @ root
     length = np.linalg.norm(B, axis=1)
     noise = length <= 1e-14 * point.slope * np.max(np.abs(root), initial=0.0)
@@ -66,12 +66,12 @@ def _rows(point: Point, root: FloatArray, largest: FloatArray | None = None) -> 
     scale = 1.0 / np.where(length > 0.0, length, 1.0)
     U, s, Vt = svd(B * scale[:, None])
     rank = int(np.sum(s > RANK * np.max(s, initial=0.0)))
-    return _Rows(scale, U[:, :rank], s[:rank], Vt[:rank].T, Vt[rank:].T)
+    return _UnitRows(scale, U[:, :rank], s[:rank], Vt[:rank].T, Vt[rank:].T)
 
 
 def restore(
-    conditions: Conditions, x: FloatArray, metric: Metric, *, iterations: int = 40
-) -> tuple[Point, bool]:
+    conditions: PointConditions, x: FloatArray, metric: Metric, *, iterations: int = 40
+) -> tuple[ConditionPoint, bool]:
     """From x to a point where the conditions hold, and whether one was reached.
 
     Gauss–Newton in the metric. A step that would change an entry by much more than its own size is
@@ -112,7 +112,9 @@ def restore(
     return here, here.excess <= 1.0
 
 
-def attain(conditions: Conditions, x: FloatArray, metric: Metric) -> tuple[Point, bool]:
+def attain(
+    conditions: PointConditions, x: FloatArray, metric: Metric
+) -> tuple[ConditionPoint, bool]:
     """Like `restore`, from far away: by descent on the sum of squares where that fails.
 
     Newton's method on the sum, with the second derivatives of the conditions, unfolds what
@@ -138,7 +140,7 @@ def _excess(step: FloatArray, x: FloatArray) -> float:
     return float(np.max(np.abs(step) / (0.5 + 0.5 * np.abs(x)), initial=1e-300))
 
 
-def _at_rounding(here: Point, rows: _Rows, distance: FloatArray) -> bool:
+def _at_rounding(here: ConditionPoint, rows: _UnitRows, distance: FloatArray) -> bool:
     """Whether what is left is the rounding of x itself: a step no number can make smaller."""
     outside = distance - rows.U @ (rows.U.T @ distance)
     size = 1e-14 * (1.0 + float(np.max(np.abs(here.x), initial=0.0)))
@@ -146,7 +148,7 @@ def _at_rounding(here: Point, rows: _Rows, distance: FloatArray) -> bool:
     return bool(np.linalg.norm(step) <= size and np.linalg.norm(outside) <= size)
 
 
-def _polished(conditions: Conditions, here: Point, metric: Metric) -> Point:
+def _polished(conditions: PointConditions, here: ConditionPoint, metric: Metric) -> ConditionPoint:
     """One more Newton step, kept if it helps."""
     if here.excess == 0.0:
         return here
@@ -159,13 +161,13 @@ def _polished(conditions: Conditions, here: Point, metric: Metric) -> Point:
 
 
 def minimise(
-    conditions: Conditions,
-    start: Point,
+    conditions: PointConditions,
+    start: ConditionPoint,
     target: FloatArray,
     metric: Metric,
     *,
     iterations: int = 60,
-) -> Point:
+) -> ConditionPoint:
     """From a point that satisfies the conditions to a nearest one, to rounding."""
     here, previous = start, np.inf
     for _ in range(iterations):
@@ -192,7 +194,7 @@ def _relative(step: FloatArray, x: FloatArray) -> float:
 
 
 def _tangent_step(
-    conditions: Conditions, here: Point, target: FloatArray, metric: Metric
+    conditions: PointConditions, here: ConditionPoint, target: FloatArray, metric: Metric
 ) -> tuple[FloatArray, bool]:
     """Newton's step along the set, and whether the distance is convex there."""
     R = metric.root
@@ -219,8 +221,12 @@ def _tangent_step(
 
 
 def _line_search(
-    conditions: Conditions, here: Point, step: FloatArray, target: FloatArray, metric: Metric
-) -> Point | None:
+    conditions: PointConditions,
+    here: ConditionPoint,
+    step: FloatArray,
+    target: FloatArray,
+    metric: Metric,
+) -> ConditionPoint | None:
     now = metric.half_square(here.x - target)
     slope = float(step @ metric.matrix @ (here.x - target))
     fraction = 1.0
@@ -234,7 +240,7 @@ def _line_search(
 
 
 def nearest(
-    conditions: Conditions,
+    conditions: PointConditions,
     start: FloatArray,
     target: FloatArray,
     preferred: np.ndarray,
@@ -242,7 +248,7 @@ def nearest(
     second: FloatArray,
     *,
     anchored: bool = True,
-) -> tuple[Point, bool]:
+) -> tuple[ConditionPoint, bool]:
     """The nearest point by a first measure and, where that leaves a choice, by a second one.
 
     If the preferred values can be met exactly, they are. Otherwise the second measure takes part
@@ -298,14 +304,14 @@ def nearest(
 
 
 def _with_preferred_met(
-    conditions: Conditions,
+    conditions: PointConditions,
     near: FloatArray,
     target: FloatArray,
     others: np.ndarray,
     second: FloatArray,
     *,
     anchored: bool,
-) -> Point | None:
+) -> ConditionPoint | None:
     """The nearest point with the preferred values exactly, if there is one close by."""
     base = target.copy()
     base[others] = near[others]

@@ -9,11 +9,11 @@ import numpy as np
 
 from zwang.terms import FloatArray
 
-__all__ = ["Conditions", "Metric", "Point"]
+__all__ = ["ConditionPoint", "Metric", "PointConditions"]
 
 
 @dataclass(frozen=True)
-class Point:
+class ConditionPoint:
     """A point and the conditions there.
 
     Attributes
@@ -43,7 +43,7 @@ class Point:
 
 
 @dataclass
-class Conditions:
+class PointConditions:
     """c(x) = 0 with its derivatives.
 
     Attributes
@@ -53,16 +53,16 @@ class Conditions:
     evaluations : how often `at` was asked.
     """
 
-    at: Callable[[FloatArray], Point]
+    at: Callable[[FloatArray], ConditionPoint]
     curvature: Callable[[FloatArray, FloatArray], FloatArray]
     evaluations: int = 0
 
-    def __call__(self, x: FloatArray) -> Point:
+    def __call__(self, x: FloatArray) -> ConditionPoint:
         """The conditions at x."""
         self.evaluations += 1
         return self.at(x)
 
-    def along(self, index: np.ndarray, base: FloatArray) -> Conditions:
+    def along(self, index: np.ndarray, base: FloatArray) -> PointConditions:
         """The same conditions as functions of some entries of x, the others as in `base`."""
 
         def whole(part: FloatArray) -> FloatArray:
@@ -70,24 +70,26 @@ class Conditions:
             x[index] = part
             return x
 
-        def at(part: FloatArray) -> Point:
+        def at(part: FloatArray) -> ConditionPoint:
             point = self.at(whole(part))
             return replace(point, x=part, jacobian=point.jacobian[:, index])
 
         def curvature(part: FloatArray, lam: FloatArray) -> FloatArray:
             return self.curvature(whole(part), lam)[np.ix_(index, index)]
 
-        return Conditions(at, curvature)
+        return PointConditions(at, curvature)
 
-    def weighted(self, scale: FloatArray) -> Conditions:
+    def weighted(self, scale: FloatArray) -> PointConditions:
         """The same conditions, each multiplied by a number."""
 
-        def at(x: FloatArray) -> Point:
+        def at(x: FloatArray) -> ConditionPoint:
             here = self.at(x)
             rows = here.jacobian * scale[:, None]
-            return Point(x, here.value * scale, rows, here.limit * scale, here.slope * scale)
+            return ConditionPoint(
+                x, here.value * scale, rows, here.limit * scale, here.slope * scale
+            )
 
-        return Conditions(at, lambda x, lam: self.curvature(x, lam * scale))
+        return PointConditions(at, lambda x, lam: self.curvature(x, lam * scale))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from zwang.assembly.points import Point
+from zwang.assembly.points import ConditionPoint
 from zwang.assembly.request import Wish
 from zwang.errors import AssemblyError
 from zwang.terms import FloatArray
@@ -44,7 +44,7 @@ class Assembly:
 
 
 def conflicting_group(
-    point: Point, wish: Wish, row_names: Sequence[str], blame: Blame
+    point: ConditionPoint, wish: Wish, row_names: Sequence[str], blame: Blame
 ) -> tuple[str, ...]:
     """An irreducible group of constraints and held values that contradict, at a stationary point.
 
@@ -72,7 +72,7 @@ def conflicting_group(
 
 def impossible_error(
     what: str,
-    point: Point,
+    point: ConditionPoint,
     row_names: Sequence[str],
     state: Assembly,
     group: tuple[str, ...],

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.assembly.mechanism import Table, moved_by_name
+from zwang.assembly.mechanism import AssemblyTable, moved_by_name
 from zwang.assembly.result import Assembly
 from zwang.diagnosis.wording import listing
 from zwang.errors import AssemblyError
 from zwang.multibody.frozen import Parts
 from zwang.multibody.graph import loops
-from zwang.multibody.joint_coordinates import Channel
+from zwang.multibody.joint_coordinates import JointChannel
 from zwang.multibody.newton import MASSLESS_SPARSE
 from zwang.state import Residuals
 from zwang.terms import FloatArray
@@ -59,7 +59,7 @@ def assembled_by_blocks(
     return Assembly(q, v, t, named, float(np.linalg.norm(moved)), steps, notes)
 
 
-class LargeTable(Table):
+class LargeTable(AssemblyTable):
     """Conditions evaluated element by element."""
 
     system: LargeMechanismSystem
@@ -99,7 +99,9 @@ class LargeTable(Table):
         columns = [self.system.bulk.rates(q, v)[q_starts[i] : q_starts[i + 1]] for v in unit]
         return np.array(columns).T
 
-    def state_and_slope(self, channel: Channel, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def state_and_slope(
+        self, channel: JointChannel, q: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
         """A joint's coordinate and rate at rest, and the derivative of its rate by v, (nv,)."""
         _, starts = self.parts.places
         own = [k for i in channel.element.bodies if i >= 0 for k in range(starts[i], starts[i + 1])]

@@ -20,7 +20,7 @@ from zwang.assembly.branches import spread
 from zwang.assembly.conditions import StartConditions
 from zwang.assembly.least_squares import least_squares
 from zwang.assembly.nearest import nearest
-from zwang.assembly.points import Conditions, Point
+from zwang.assembly.points import ConditionPoint, PointConditions
 from zwang.assembly.request import Wish, generic_values
 from zwang.assembly.result import Assembly, Blame, conflicting_group, impossible_error
 from zwang.linalg.rank import AT_A_STATE, DEFAULT_TOLERANCES, equilibrate, svd
@@ -78,7 +78,7 @@ def in_order_of_importance(
     return x
 
 
-def _linear(conditions: Conditions, M: FloatArray, wish: Wish) -> FloatArray:
+def _linear(conditions: PointConditions, M: FloatArray, wish: Wish) -> FloatArray:
     unknown = wish.unknown
     v = wish.values.copy()
     here = conditions(v)
@@ -116,7 +116,7 @@ def _root(M: FloatArray) -> FloatArray:
     return np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
 
 
-def _nonlinear(conditions: Conditions, M: FloatArray, wish: Wish) -> FloatArray:
+def _nonlinear(conditions: PointConditions, M: FloatArray, wish: Wish) -> FloatArray:
     unknown, preferred = wish.unknown, wish.preferred_unknown
     inner = conditions.along(unknown, wish.values)
     target = wish.values[unknown]
@@ -131,7 +131,7 @@ def _nonlinear(conditions: Conditions, M: FloatArray, wish: Wish) -> FloatArray:
     if np.linalg.eigvalsh(own * d * d[:, None])[0] < 1e-9:  # no measure without mass
         second = own + 1e-6 * np.diag(d**-2.0)
         first[preferred, preferred] += 1e-6 * d[preferred] ** -2.0
-    failed: list[Point] = []
+    failed: list[ConditionPoint] = []
     for turn in range(ATTEMPTS):
         # At rest nonlinear constraints often have no slope, so the first start is off it as well.
         reach = 0.1 if turn == 0 else 2.0 ** (turn % 4)

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from zwang.cli.output import Output, guarded
+from zwang.cli.output import Printer, guarded
 
 __all__ = ["app", "main"]
 
@@ -75,7 +75,7 @@ def run(
     """Simulate a model and keep the run in a folder."""
     from zwang.cli.run import simulate
 
-    out = Output(as_json=as_json)
+    out = Printer(as_json=as_json)
     with guarded(out):
         simulate(out, model, output, until=until, tolerance=tolerance, resume=resume)
 
@@ -85,7 +85,7 @@ def check(model: ModelFile, *, as_json: AsJson = False) -> None:
     """Read a model, assemble its start, and say what it consists of."""
     from zwang.cli.inspect import check as look
 
-    out = Output(as_json=as_json)
+    out = Printer(as_json=as_json)
     with guarded(out):
         look(out, model)
 
@@ -95,7 +95,7 @@ def explain(model: ModelFile, *, as_json: AsJson = False) -> None:
     """Freedoms, redundant and contradictory constraints, and which reactions are determinate."""
     from zwang.cli.inspect import explain as look
 
-    out = Output(as_json=as_json)
+    out = Printer(as_json=as_json)
     with guarded(out):
         look(out, model)
 
@@ -112,7 +112,7 @@ def verify(
     """Check that a stored run is what was written, and a motion of its model."""
     from zwang.cli.inspect import verify as look
 
-    out = Output(as_json=as_json)
+    out = Printer(as_json=as_json)
     with guarded(out):
         look(out, folder, model)
 
@@ -137,7 +137,7 @@ def report(
     """Write one HTML file with the motion to play and the account of a run."""
     from zwang.cli.report import report as write
 
-    out = Output(as_json=as_json)
+    out = Printer(as_json=as_json)
     with guarded(out):
         write(out, source, output, model, force=force)
 
@@ -176,7 +176,7 @@ def view(
     """Show runs as a page in three dimensions, until Ctrl-C (needs the extra 'view')."""
     from zwang.cli.view import view as show
 
-    out = Output(as_json=as_json)
+    out = Printer(as_json=as_json)
     with guarded(out):
         show(
             out,
@@ -203,7 +203,7 @@ def derive(
     """Equations of motion in closed form (needs the extra 'symbolic')."""
     from zwang.cli.inspect import derive as look
 
-    out = Output(as_json=as_json)
+    out = Printer(as_json=as_json)
     with guarded(out):
         look(out, model, terms=terms, latex=latex)
 
@@ -220,7 +220,7 @@ def examples(
     """List the example models, or write one to the present folder."""
     from zwang.cli.files import examples as list_or_write
 
-    out = Output(as_json=as_json)
+    out = Printer(as_json=as_json)
     with guarded(out):
         list_or_write(out, name)
 
@@ -237,7 +237,7 @@ def new(
     """Write a commented model to start from."""
     from zwang.cli.files import new as write
 
-    out = Output(as_json=as_json)
+    out = Printer(as_json=as_json)
     with guarded(out):
         write(out, name, system=system)
 
@@ -247,7 +247,7 @@ def info(*, as_json: AsJson = False) -> None:
     """Versions, processor and folders."""
     from zwang.cli.inspect import info as look
 
-    out = Output(as_json=as_json)
+    out = Printer(as_json=as_json)
     with guarded(out):
         look(out)
 

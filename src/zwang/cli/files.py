@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from shlex import quote
 
-from zwang.cli.output import Output
+from zwang.cli.output import Printer
 from zwang.errors import InputError
 from zwang.model_files.examples import example_names, example_path
 from zwang.model_files.starter import starter
@@ -13,7 +13,7 @@ from zwang.model_files.starter import starter
 __all__ = ["examples", "new"]
 
 
-def examples(out: Output, name: str | None) -> None:
+def examples(out: Printer, name: str | None) -> None:
     """List the examples, or write one."""
     if name is not None:
         text = example_path(name).read_text(encoding="utf-8")
@@ -30,13 +30,13 @@ def _first_comment(path: Path) -> str:
         return file.readline().lstrip("# ").strip()
 
 
-def new(out: Output, name: str, *, system: bool) -> None:
+def new(out: Printer, name: str, *, system: bool) -> None:
     """Write a commented model."""
     path = Path(name if name.endswith(".toml") else f"{name}.toml")
     _write(out, path, starter(path.stem, kind="system" if system else "mechanism"))
 
 
-def _write(out: Output, path: Path, text: str) -> None:
+def _write(out: Printer, path: Path, text: str) -> None:
     if path.exists():
         raise InputError(
             f"file '{path}'",

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import typer
 
-from zwang.cli.output import FAILURE, Output
+from zwang.cli.output import FAILURE, Printer
 from zwang.errors import InputError
 from zwang.model_files.model import read_model
 
 __all__ = ["check", "derive", "explain", "info", "verify"]
 
 
-def check(out: Output, path: Path) -> None:
+def check(out: Printer, path: Path) -> None:
     """Read a model and assemble its start."""
     model = read_model(path)
     system = model.system
@@ -49,7 +49,7 @@ def _shown(value: object) -> str:
     return f"{value:.2g}" if isinstance(value, float) else str(value)
 
 
-def explain(out: Output, path: Path) -> None:
+def explain(out: Printer, path: Path) -> None:
     """Freedoms, dependent constraints and determinacy at the start."""
     model = read_model(path)
     state = model.start()
@@ -77,7 +77,7 @@ def explain(out: Output, path: Path) -> None:
     out.say(f"{explanation}\n\n{passport}")
 
 
-def verify(out: Output, folder: Path, model: Path | None) -> None:
+def verify(out: Printer, folder: Path, model: Path | None) -> None:
     """Check a stored run against its model."""
     from zwang.simulation.stored_runs import verify as verify_run
 
@@ -95,7 +95,7 @@ def verify(out: Output, folder: Path, model: Path | None) -> None:
         raise typer.Exit(FAILURE)
 
 
-def derive(out: Output, path: Path, *, terms: bool, latex: bool) -> None:
+def derive(out: Printer, path: Path, *, terms: bool, latex: bool) -> None:
     """Closed forms of a model."""
     model = read_model(path)
     form = model.system.derive(solve=not terms)
@@ -104,7 +104,7 @@ def derive(out: Output, path: Path, *, terms: bool, latex: bool) -> None:
     out.say(text)
 
 
-def info(out: Output) -> None:
+def info(out: Printer) -> None:
     """What is installed."""
     import platform
     from importlib.util import find_spec

@@ -10,12 +10,12 @@ from typing import Any
 
 import typer
 
-__all__ = ["FAILURE", "STOPPED", "Output", "guarded"]
+__all__ = ["FAILURE", "STOPPED", "Printer", "guarded"]
 
 FAILURE, STOPPED = 1, 130
 
 
-class Output:
+class Printer:
     """Prints for people or for machines.
 
     Parameters
@@ -69,7 +69,7 @@ def _plain(value: Any) -> Any:
 
 
 @contextmanager
-def guarded(out: Output) -> Iterator[None]:
+def guarded(out: Printer) -> Iterator[None]:
     """Turn every error into a sentence and an exit code."""
     from zwang.errors import ZwangError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from zwang.cli.inspect import explain
-from zwang.cli.output import Output
+from zwang.cli.output import Printer
 from zwang.cli.run import simulate
 from zwang.model_files.model import read_model
 from zwang.simulation.stored_runs import load
@@ -14,12 +14,12 @@ __all__ = ["report"]
 
 
 def report(
-    out: Output, source: Path, output: Path | None, model: Path | None, *, force: bool
+    out: Printer, source: Path, output: Path | None, model: Path | None, *, force: bool
 ) -> None:
     """Write the report of a run; a model file is simulated and explained on the way."""
     folder = source
     if not source.is_dir():
-        step = Output(as_json=out.as_json, part=True)
+        step = Printer(as_json=out.as_json, part=True)
         explain(step, source)
         folder = simulate(step, source, None, until=None, tolerance=None, resume=False)
     described = read_model(folder if model is None else model)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
-from zwang.cli.output import FAILURE, STOPPED, Output
+from zwang.cli.output import FAILURE, STOPPED, Printer
 from zwang.errors import InputError
 from zwang.model_files.model import Model, read_model
 from zwang.simulation.progress import EnsembleProgress, Progress, Report, reporting
@@ -24,7 +24,7 @@ __all__ = ["simulate", "summary"]
 
 
 def simulate(
-    out: Output,
+    out: Printer,
     path: Path,
     output: Path | None,
     *,
@@ -35,7 +35,7 @@ def simulate(
     """Simulate a model file, print what came of it, and give the folder it is kept in."""
     model = read_model(path)
     folder = _folder(path, output, resume=resume)
-    begun, pace = perf_counter(), _Pace()
+    begun, pace = perf_counter(), _ProgressLine()
     how_to_go_on = f"Go on with: zwang run {quote(str(path))} -o {quote(str(folder))} --resume"
     with reporting(progress=False if out.as_json else None) as show, _telling(folder, how_to_go_on):
         pace.show = show
@@ -91,7 +91,7 @@ def _folder(path: Path, output: Path | None, *, resume: bool) -> Path:
     return folder
 
 
-class _Pace:
+class _ProgressLine:
     """Shows the progress, and keeps the last record for the account of time."""
 
     show: Report | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from zwang.cli.output import Output
+from zwang.cli.output import Printer
 from zwang.errors import InputError
 from zwang.model_files.model import Model, read_model
 from zwang.results.run import Run
@@ -18,7 +18,7 @@ FIRST = 0.1
 
 
 def view(
-    out: Output,
+    out: Printer,
     sources: Sequence[Path],
     model: Path | None,
     *,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.closed_form.names import Names, name_all
+from zwang.closed_form.names import SymbolNames, name_all
 from zwang.errors import InputError, MissingExtraError, NotApplicableError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from zwang.closed_form.samples import Numerical
     from zwang.terms import FloatArray
-    from zwang.tracing.traced_model import Model
+    from zwang.tracing.traced_model import TracedModel
 
 __all__ = ["LIMIT", "ClosedForm", "derive"]
 
@@ -56,7 +56,7 @@ class ClosedForm:
     C: sp.ImmutableDenseMatrix
     N: sp.ImmutableDenseMatrix
     n0: sp.ImmutableDenseMatrix
-    names: Names
+    names: SymbolNames
     parameters: Mapping[str, float]
     notes: tuple[str, ...] = ()
     _motion: Mapping[str, sp.ImmutableDenseMatrix] = field(default_factory=dict, repr=False)
@@ -205,7 +205,7 @@ def _evaluated(matrix: Any, values: Mapping[str, Any]) -> FloatArray:
 
 def derive(
     system: Numerical,
-    model: Model,
+    model: TracedModel,
     *,
     simplify: bool = True,
     solve: bool = True,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from zwang.closed_form.algebra import Algebra
 from zwang.closed_form.convert import to_sympy
-from zwang.closed_form.motion import Terms, solve
+from zwang.closed_form.motion import AlgebraTerms, solve
 from zwang.closed_form.present import Presenter
 from zwang.errors import InputError, NotApplicableError
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import casadi
     import sympy as sp
 
-    from zwang.closed_form.names import Names
-    from zwang.closed_form.samples import Samples
-    from zwang.tracing.traced_model import Model
+    from zwang.closed_form.names import SymbolNames
+    from zwang.closed_form.samples import SampledValues
+    from zwang.tracing.traced_model import TracedModel
 
 __all__ = ["Derivation"]
 
@@ -34,7 +34,7 @@ class Derivation:
     """
 
     def __init__(
-        self, model: Model, names: Names, *, simplify: bool, use_constraints: bool
+        self, model: TracedModel, names: SymbolNames, *, simplify: bool, use_constraints: bool
     ) -> None:
         import casadi as ca
 
@@ -82,7 +82,7 @@ class Derivation:
         }
 
     def motion(
-        self, samples: Samples, limit: int
+        self, samples: SampledValues, limit: int
     ) -> tuple[dict[str, sp.MutableDenseMatrix], tuple[str, ...]]:
         """Acceleration, constraint force and multipliers, and what must be said about them."""
         import sympy as sp
@@ -95,7 +95,7 @@ class Derivation:
                 advice="Use derive(solve=False) for the terms, with the multipliers as symbols.",
             )
         rows, e = self._rows, self._elements
-        terms = Terms(rows("M"), e["Q"], rows("A"), e["b"], e["C_0"], rows("C_lam"))
+        terms = AlgebraTerms(rows("M"), e["Q"], rows("A"), e["b"], e["C_0"], rows("C_lam"))
         found = solve(terms, samples, self._algebra, limit)
         zeros = [x for name in ("position", "rate") for x in e.get(name, ())]
         presenter = Presenter(self._algebra, zeros)
@@ -128,7 +128,7 @@ class Derivation:
         return (f"{what} from the others: {', '.join(left_out)}; {how}",)
 
 
-def _require_closed_form(model: Model, traced: dict[str, casadi.SX]) -> None:
+def _require_closed_form(model: TracedModel, traced: dict[str, casadi.SX]) -> None:
     """Refuse functions that are called numerically, by name."""
     import casadi as ca
 

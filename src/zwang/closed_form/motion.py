@@ -20,10 +20,10 @@ from zwang.errors import NotApplicableError
 
 if TYPE_CHECKING:
     from zwang.closed_form.algebra import Algebra
-    from zwang.closed_form.samples import Samples
+    from zwang.closed_form.samples import SampledValues
     from zwang.terms import FloatArray
 
-__all__ = ["Motion", "Terms", "independent_rows", "solve"]
+__all__ = ["AlgebraMotion", "AlgebraTerms", "independent_rows", "solve"]
 
 #: Smallest part of a row across the rows before it that makes it independent of them.
 ROW_TOLERANCE = 1e-7
@@ -32,7 +32,7 @@ Matrix = list[list[Any]]
 
 
 @dataclass(frozen=True)
-class Terms:
+class AlgebraTerms:
     """Elements of an algebra: matrices as lists of rows, vectors as lists.
 
     Attributes
@@ -50,7 +50,7 @@ class Terms:
 
 
 @dataclass(frozen=True)
-class Motion:
+class AlgebraMotion:
     """Elements of an algebra.
 
     Attributes
@@ -90,7 +90,9 @@ def independent_rows(A: FloatArray) -> list[int]:
     return chosen
 
 
-def solve(terms: Terms, samples: Samples, algebra: Algebra, limit: int) -> Motion:
+def solve(
+    terms: AlgebraTerms, samples: SampledValues, algebra: Algebra, limit: int
+) -> AlgebraMotion:
     """Motion from terms.
 
     Raises
@@ -121,22 +123,22 @@ def solve(terms: Terms, samples: Samples, algebra: Algebra, limit: int) -> Motio
         algebra.lowered(algebra.total([terms.C[i], *_products(across[i], lam)])) for i in range(n)
     ]
     if not redundant:
-        return Motion(acceleration, force, lam, rows, least_norm=True)
+        return AlgebraMotion(acceleration, force, lam, rows, least_norm=True)
     try:
         shared = _least_norm(terms.A, rows, lam, samples.A, algebra, limit)
     except NotApplicableError:
         shared = [zero] * len(terms.A)
         for i, x in zip(rows, lam, strict=True):
             shared[i] = x
-        return Motion(acceleration, force, shared, rows, least_norm=False)
-    return Motion(acceleration, force, shared, rows, least_norm=True)
+        return AlgebraMotion(acceleration, force, shared, rows, least_norm=False)
+    return AlgebraMotion(acceleration, force, shared, rows, least_norm=True)
 
 
 def _products(xs: Sequence[Any], ys: Sequence[Any]) -> list[Any]:
     return [x * y for x, y in zip(xs, ys, strict=True) if x and y]
 
 
-def _bordered(samples: Samples, rows: list[int]) -> FloatArray:
+def _bordered(samples: SampledValues, rows: list[int]) -> FloatArray:
     """The matrix as numbers, where C_λ = 0; it is as regular there as anywhere nearby."""
     A = samples.A[:, rows]
     k, n, r = len(A), samples.M.shape[-1], len(rows)

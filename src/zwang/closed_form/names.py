@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from zwang.tracing.traced_model import Definition
 
-__all__ = ["Names", "name_all"]
+__all__ = ["SymbolNames", "name_all"]
 
 
 @dataclass(frozen=True)
-class Names:
+class SymbolNames:
     """The symbols of a closed form.
 
     Attributes
@@ -64,7 +64,7 @@ class Names:
 
 def name_all(
     definition: Definition, rows: Sequence[str], replaced: Mapping[str, Any] | None = None
-) -> Names:
+) -> SymbolNames:
     """Symbols for a system.
 
     Parameters
@@ -94,7 +94,7 @@ def name_all(
         else:
             a.append(symbol(f"{name}_dot", _dotted(name, r"\dot")))
     multipliers = tuple(symbol("lambda_" + _identifier(row), _multiplier(row)) for row in rows)
-    return Names(
+    return SymbolNames(
         q,
         rate_symbols,
         tuple(v),

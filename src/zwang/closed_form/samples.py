@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from zwang.closed_form.names import Names
+from zwang.closed_form.names import SymbolNames
 from zwang.errors import AssemblyError, InputError
 
 if TYPE_CHECKING:
     from zwang.terms import FloatArray
     from zwang.tracing.traced_model import Definition
 
-__all__ = ["Numerical", "Samples", "sampled"]
+__all__ = ["Numerical", "SampledValues", "sampled"]
 
 #: How many states are sampled. Pivots must differ from zero at all of them.
 COUNT = 3
@@ -36,7 +36,7 @@ class Numerical(Protocol):
 
 
 @dataclass(frozen=True)
-class Samples:
+class SampledValues:
     """Numbers at k states.
 
     Attributes
@@ -54,7 +54,7 @@ class Samples:
     multipliers: FloatArray
 
 
-def sampled(system: Numerical, names: Names) -> Samples:
+def sampled(system: Numerical, names: SymbolNames) -> SampledValues:
     """Random states that satisfy the constraints, and the motion there.
 
     Parameters take their default values, or those of what was put in their place; symbols that
@@ -69,7 +69,7 @@ def sampled(system: Numerical, names: Names) -> Samples:
     values |= {s.name: v[:, k] for k, s in enumerate(names.velocities)}
     values[names.time.name] = t
     values |= {name: np.full(COUNT, x) for name, x in extra.items()}
-    return Samples(
+    return SampledValues(
         values,
         solution.terms.mass_matrix,
         solution.terms.constraint_matrix,
@@ -80,7 +80,7 @@ def sampled(system: Numerical, names: Names) -> Samples:
 
 
 def _parameters(
-    definition: Definition, names: Names, rng: np.random.Generator
+    definition: Definition, names: SymbolNames, rng: np.random.Generator
 ) -> tuple[dict[str, Any], dict[str, float]]:
     """Values of parameters, and of the symbols in them."""
     values = names.defaults(definition)

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from zwang.codegen.expression import Store
+from zwang.codegen.expression import StoreOutput
 from zwang.codegen.schedule import SINES, contract, cut, gather_sines, share_reciprocals
 from zwang.codegen.trigonometry import sine_and_cosine
-from zwang.codegen.writer import Writer
+from zwang.codegen.writer import InstructionWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from zwang.codegen.expression import Expression
 
-__all__ = ["ENTRY_POINT", "Assembly", "assemble"]
+__all__ = ["ENTRY_POINT", "KernelAssembly", "assemble"]
 
 ENTRY_POINT = "zwang_kernel"
 CHUNK = 250  # operations; fewer cost running time (values cross), more cost compile time
@@ -29,7 +29,7 @@ CHUNK = 250  # operations; fewer cost running time (values cross), more cost com
 ANGLES = 4
 
 
-class Assembly(NamedTuple):
+class KernelAssembly(NamedTuple):
     """LLVM assembly of a kernel and the number of doubles its work array must hold."""
 
     text: str
@@ -43,7 +43,7 @@ def assemble(
     fma: bool,
     shared: frozenset[int] = frozenset(),
     chunk: int = CHUNK,
-) -> Assembly:
+) -> KernelAssembly:
     """Write the kernel of an expression.
 
     Parameters
@@ -56,14 +56,17 @@ def assemble(
     expression = share_reciprocals(expression)
     expression = gather_sines(contract(expression) if fma else expression)
     plan = cut(expression, chunk)
-    writer = Writer(lanes=lanes, fma=fma)
+    writer = InstructionWriter(lanes=lanes, fma=fma)
     inputs = [f"%in{i}" for i in range(len(expression.inputs))]
     others = [*(f"%out{i}" for i in range(len(expression.outputs))), "%work"]
     parameters = ", ".join(
         [f"ptr noalias readonly {name}" for name in inputs]
         + [f"ptr noalias {name}" for name in others]
     )
-    bodies = [_Body(writer, expression, plan.slots, shared).write(chunk) for chunk in plan.chunks]
+    bodies = [
+        _InstructionChunk(writer, expression, plan.slots, shared).write(chunk)
+        for chunk in plan.chunks
+    ]
     text: list[str] = []
     if len(bodies) > 1:
         arguments = ", ".join(f"ptr {name}" for name in inputs + others)
@@ -74,15 +77,15 @@ def assemble(
     head = f"define void @{ENTRY_POINT}({parameters}) nounwind {{"
     text.append("\n".join([head, "start:", *bodies[0], "ret void", "}"]))
     text.extend(writer.extras())
-    return Assembly("\n".join(text) + "\n", plan.work_size * lanes)
+    return KernelAssembly("\n".join(text) + "\n", plan.work_size * lanes)
 
 
-class _Body:
+class _InstructionChunk:
     """The instructions of one chunk."""
 
     def __init__(
         self,
-        writer: Writer,
+        writer: InstructionWriter,
         expression: Expression,
         slots: dict[int, int],
         shared: frozenset[int],
@@ -91,12 +94,12 @@ class _Body:
         self._shared = shared
         self._names: dict[int, str] = {}  # value number → name or literal, in this chunk
 
-    def write(self, chunk: tuple[int | Store, ...]) -> list[str]:
+    def write(self, chunk: tuple[int | StoreOutput, ...]) -> list[str]:
         """Lines of the chunk."""
         writer, names = self._writer, self._names
         writer.begin()
         for place, step in enumerate(chunk):
-            if isinstance(step, Store):
+            if isinstance(step, StoreOutput):
                 writer.store(f"%out{step.port}", step.entry, self._name(step.value))
                 continue
             operation, arguments = self._expression.instructions[step]
@@ -127,13 +130,13 @@ class _Body:
             self._names[value] = name
         return name
 
-    def _write_sines(self, steps: tuple[int | Store, ...]) -> None:
+    def _write_sines(self, steps: tuple[int | StoreOutput, ...]) -> None:
         """Write the sines and cosines that these steps begin with, as many as fit a vector."""
         writer, instructions = self._writer, self._expression.instructions
         most = ANGLES if writer.lanes == 1 else 1
         found: dict[int, dict[str, int]] = {}  # angle → which function → its value number
         for step in steps:
-            if isinstance(step, Store):
+            if isinstance(step, StoreOutput):
                 continue
             operation, (angle, *_) = instructions[step]
             nested = bool(found) and instructions[angle].operation in SINES
@@ -154,20 +157,20 @@ class _Body:
             self._names.update({number: result[which] for which, number in values.items()})
 
 
-def _truth(predicate: str) -> Callable[[Writer, str, str], str]:
+def _truth(predicate: str) -> Callable[[InstructionWriter, str, str], str]:
     return lambda w, x, y: w.number(w.compare(predicate, x, y))
 
 
-def _logic(instruction: str) -> Callable[[Writer, str, str], str]:
-    def form(w: Writer, x: str, y: str) -> str:
+def _logic(instruction: str) -> Callable[[InstructionWriter, str, str], str]:
+    def form(w: InstructionWriter, x: str, y: str) -> str:
         zero = w.constant(0.0)
         return w.number(w.logic(instruction, w.compare("une", x, zero), w.compare("une", y, zero)))
 
     return form
 
 
-def _extreme(predicate: str) -> Callable[[Writer, str, str], str]:
-    def form(w: Writer, x: str, y: str) -> str:
+def _extreme(predicate: str) -> Callable[[InstructionWriter, str, str], str]:
+    def form(w: InstructionWriter, x: str, y: str) -> str:
         # A not-a-number loses against a number, as in C.
         first = w.logic("or", w.compare(predicate, x, y), w.compare("uno", y, y))
         return w.select(first, x, y)
@@ -175,13 +178,13 @@ def _extreme(predicate: str) -> Callable[[Writer, str, str], str]:
     return form
 
 
-def _sign(w: Writer, x: str) -> str:
+def _sign(w: InstructionWriter, x: str) -> str:
     # ±1; zeros and not-a-number stay as they are.
     one = w.intrinsic("copysign", w.constant(1.0), x)
     return w.select(w.compare("one", x, w.constant(0.0)), one, x)
 
 
-def _if_else_zero(w: Writer, x: str, y: str) -> str:
+def _if_else_zero(w: InstructionWriter, x: str, y: str) -> str:
     zero = w.constant(0.0)
     return w.select(w.compare("oeq", x, zero), zero, y)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     import casadi
 
-__all__ = ["Builder", "Expression", "Instruction", "Port", "Store", "read"]
+__all__ = ["Expression", "Instruction", "InstructionBuilder", "Port", "StoreOutput", "read"]
 
 
 class Port(NamedTuple):
@@ -46,7 +46,7 @@ class Instruction(NamedTuple):
     arguments: tuple[int, ...]
 
 
-class Store(NamedTuple):
+class StoreOutput(NamedTuple):
     """Output `port`, nonzero `entry`, is `value`."""
 
     port: int
@@ -71,7 +71,7 @@ class Expression:
     outputs: tuple[Port, ...]
     constants: tuple[float, ...]
     instructions: tuple[Instruction, ...]
-    stores: tuple[Store, ...]
+    stores: tuple[StoreOutput, ...]
 
     @property
     def operation_count(self) -> int:
@@ -113,8 +113,8 @@ def read(function: casadi.Function) -> Expression:
     """
     function = _as_scalar_function(function)
     names = _operation_names()
-    builder = Builder()
-    stores: list[Store] = []
+    builder = InstructionBuilder()
+    stores: list[StoreOutput] = []
     slots: dict[int, int] = {}  # CasADi reuses work-vector slots; here: which value is in each
     # Bound methods looked up once: this loop runs once an operation.
     code_of = function.instruction_id
@@ -133,7 +133,7 @@ def read(function: casadi.Function) -> Expression:
             slots[outputs_of(k)[0]] = builder.constant(function.instruction_constant(k))
         elif name == "OP_OUTPUT":
             port, entry = outputs_of(k)
-            stores.append(Store(port, entry, slots[inputs_of(k)[0]]))
+            stores.append(StoreOutput(port, entry, slots[inputs_of(k)[0]]))
         elif name in STRUCTURAL:
             slots[outputs_of(k)[0]] = slots[inputs_of(k)[0]]
         else:
@@ -173,7 +173,7 @@ def _operation_names() -> dict[int, str]:
     return {getattr(casadi, name): name for name in dir(casadi) if name.startswith("OP_")}
 
 
-class Builder:
+class InstructionBuilder:
     """Instructions under construction; equal ones are given the same number."""
 
     def __init__(self) -> None:
@@ -237,4 +237,4 @@ class Builder:
         return add("add", inside, add("if_else_zero", add("eq", x_abs, one), infinite))
 
 
-_SPELLED_OUT: dict[str, Callable[..., int]] = {"erfinv": Builder.inverse_error_function}
+_SPELLED_OUT: dict[str, Callable[..., int]] = {"erfinv": InstructionBuilder.inverse_error_function}

@@ -33,7 +33,7 @@ import numpy as np
 from zwang.codegen import cache as disk
 from zwang.codegen.environment import FAILURES, llvm_failed, uses_llvm
 from zwang.codegen.interpreted_loops import in_python, inside, plain_function
-from zwang.codegen.loops.kinds import BOOL, COMPLEX, FLOAT, INT, Array, Number
+from zwang.codegen.loops.kinds import BOOL, COMPLEX, FLOAT, INT, Array, RuntimeNumber
 
 if TYPE_CHECKING:
     from zwang.codegen.llvm import LoadedCode
@@ -194,4 +194,4 @@ def _form(argument: Any) -> Any:
         return Array(kind, None, (None,) * argument.ndim)
     if type(argument) not in _KINDS:
         raise TypeError(f"loops take numbers, arrays and tuples of them, not {argument!r}")
-    return Number(_KINDS[type(argument)], None)
+    return RuntimeNumber(_KINDS[type(argument)], None)

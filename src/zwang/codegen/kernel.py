@@ -43,7 +43,7 @@ _WORK_ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 _lock = threading.RLock()
 _counts = {"compilations": 0, "cache hits": 0}
 # Code already in this process. It is dropped when the last kernel that uses it is.
-_loaded: WeakValueDictionary[tuple[Any, ...], _Code] = WeakValueDictionary()
+_loaded: WeakValueDictionary[tuple[Any, ...], _KernelCode] = WeakValueDictionary()
 
 
 def compilations() -> int:
@@ -56,7 +56,7 @@ def cache_hits() -> int:
     return _counts["cache hits"]
 
 
-class _Code:
+class _KernelCode:
     """Code in memory and the size of the work array it needs."""
 
     def __init__(self, loaded: LoadedCode, work_size: int, *, compiled: bool) -> None:
@@ -103,7 +103,7 @@ class Kernel:
         name: str,
         expression: Expression,
         lanes: int,
-        code: _Code,
+        code: _KernelCode,
         shared: frozenset[int] = frozenset(),
     ) -> None:
         self.name = name
@@ -238,13 +238,13 @@ def compile_expression(
     return Kernel(name, expression, lanes, code, common)
 
 
-def _interpreted(expression: Expression, lanes: int, shared: frozenset[int]) -> _Code:
+def _interpreted(expression: Expression, lanes: int, shared: frozenset[int]) -> _KernelCode:
     from zwang.codegen.casadi_vm import interpret
 
-    return _Code(interpret(expression, lanes, shared), 0, compiled=False)
+    return _KernelCode(interpret(expression, lanes, shared), 0, compiled=False)
 
 
-def _compiled_code(expression: Expression, lanes: int, shared: frozenset[int]) -> _Code:
+def _compiled_code(expression: Expression, lanes: int, shared: frozenset[int]) -> _KernelCode:
     """Code from the cache or compiled now; on CasADi's machine if this platform cannot."""
     try:
         return _from_cache_or_compiler(expression, lanes, shared)
@@ -253,7 +253,9 @@ def _compiled_code(expression: Expression, lanes: int, shared: frozenset[int]) -
         return _interpreted(expression, lanes, shared)
 
 
-def _from_cache_or_compiler(expression: Expression, lanes: int, shared: frozenset[int]) -> _Code:
+def _from_cache_or_compiler(
+    expression: Expression, lanes: int, shared: frozenset[int]
+) -> _KernelCode:
     from zwang.codegen.emit import assemble
     from zwang.codegen.llvm import host, is_object_code, load, object_code
 
@@ -271,4 +273,4 @@ def _from_cache_or_compiler(expression: Expression, lanes: int, shared: frozense
     else:
         (work_size,), machine_code = header.unpack_from(stored), stored[header.size :]
         _counts["cache hits"] += 1
-    return _Code(load(machine_code), work_size, compiled=True)
+    return _KernelCode(load(machine_code), work_size, compiled=True)

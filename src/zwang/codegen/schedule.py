@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from zwang.codegen.expression import Builder, Expression, Instruction, Store
+from zwang.codegen.expression import Expression, Instruction, InstructionBuilder, StoreOutput
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,7 +41,7 @@ def share_reciprocals(expression: Expression) -> Expression:
     shared = {divisor for divisor, count in divisions.items() if count >= 3}
     if not shared:
         return expression
-    builder = Builder()
+    builder = InstructionBuilder()
     numbers: list[int] = []
     for operation, arguments in expression.instructions:
         if operation == "const":
@@ -57,7 +57,7 @@ def share_reciprocals(expression: Expression) -> Expression:
         expression,
         constants=tuple(builder.constants),
         instructions=tuple(builder.instructions),
-        stores=tuple(Store(port, entry, numbers[v]) for port, entry, v in expression.stores),
+        stores=tuple(StoreOutput(port, entry, numbers[v]) for port, entry, v in expression.stores),
     )
 
 
@@ -151,7 +151,7 @@ def _renumbered(expression: Expression, order: Iterable[int]) -> Expression:
             arguments = tuple([new_number[a] for a in arguments])
         new_number[old] = len(instructions)
         instructions.append(Instruction(operation, arguments))
-    stores = tuple(Store(port, entry, new_number[v]) for port, entry, v in expression.stores)
+    stores = tuple(StoreOutput(port, entry, new_number[v]) for port, entry, v in expression.stores)
     return replace(expression, instructions=tuple(instructions), stores=stores)
 
 
@@ -166,7 +166,7 @@ class Plan:
     work_size : number of places in the work array; a place is reused when its value is done with.
     """
 
-    chunks: tuple[tuple[int | Store, ...], ...]
+    chunks: tuple[tuple[int | StoreOutput, ...], ...]
     slots: dict[int, int]
     work_size: int
 
@@ -183,7 +183,7 @@ def cut(expression: Expression, limit: int) -> Plan:
     last_use: dict[int, int] = {}  # of values used outside their own chunk
     for place, chunk in enumerate(chunks):
         for step in chunk:
-            if isinstance(step, Store):
+            if isinstance(step, StoreOutput):
                 used: tuple[int, ...] = (step.value,)
             else:
                 used = instructions[step].arguments
@@ -198,7 +198,7 @@ def cut(expression: Expression, limit: int) -> Plan:
     size = 0
     for place, chunk in enumerate(chunks):
         for step in chunk:
-            if isinstance(step, Store) or step not in last_use:
+            if isinstance(step, StoreOutput) or step not in last_use:
                 continue
             if free:
                 slots[step] = free.pop()
@@ -211,15 +211,15 @@ def cut(expression: Expression, limit: int) -> Plan:
     return Plan(tuple(chunks), slots, size)
 
 
-def _chunks(expression: Expression, limit: int) -> list[tuple[int | Store, ...]]:
+def _chunks(expression: Expression, limit: int) -> list[tuple[int | StoreOutput, ...]]:
     """Steps of each chunk; a value is written out where it is computed, leaves come last."""
     instructions = expression.instructions
-    stores: dict[int, list[Store]] = {}
+    stores: dict[int, list[StoreOutput]] = {}
     for store in expression.stores:
         stores.setdefault(store.value, []).append(store)
 
     # Groups that stay together: a value with its stores, and sin x with cos x.
-    groups: list[list[int | Store]] = []
+    groups: list[list[int | StoreOutput]] = []
     for number, (operation, arguments) in enumerate(instructions):
         if operation in LEAVES:
             continue
@@ -230,12 +230,12 @@ def _chunks(expression: Expression, limit: int) -> list[tuple[int | Store, ...]]
     groups.extend([store] for left in stores.values() for store in left)
 
     weights = [
-        sum(1 if isinstance(s, Store) else _WEIGHTS.get(instructions[s][0], 1) for s in group)
+        sum(1 if isinstance(s, StoreOutput) else _WEIGHTS.get(instructions[s][0], 1) for s in group)
         for group in groups
     ]
     total = sum(weights)
     count = 1 if total <= 2 * limit else round(total / limit)
-    chunks: list[list[int | Store]] = [[]]
+    chunks: list[list[int | StoreOutput]] = [[]]
     done = 0
     for group, weight in zip(groups, weights, strict=True):
         if done * count >= len(chunks) * total:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from zwang.codegen.writer import Writer
+    from zwang.codegen.writer import InstructionWriter
 
 __all__ = ["COSINE", "LIMIT", "PI_HALF", "SINE", "sine_and_cosine"]
 
@@ -50,7 +50,7 @@ COSINE = (
 )
 
 
-def sine_and_cosine(w: Writer, x: str, wanted: frozenset[str]) -> dict[str, str]:
+def sine_and_cosine(w: InstructionWriter, x: str, wanted: frozenset[str]) -> dict[str, str]:
     """Write code for those of sin x and cos x that are `wanted`; gives the names of the results."""
     # Reduction (Cody and Waite). x − k p₁ and k p₂ are exact; r + e holds what is left.
     p1, p2, p3 = PI_HALF
@@ -88,7 +88,9 @@ def sine_and_cosine(w: Writer, x: str, wanted: frozenset[str]) -> dict[str, str]
     return w.beyond(LIMIT, x, near)
 
 
-def _polynomial(w: Writer, coefficients: tuple[float, ...], z: str, z_squared: str) -> str:
+def _polynomial(
+    w: InstructionWriter, coefficients: tuple[float, ...], z: str, z_squared: str
+) -> str:
     """Estrin's scheme for six coefficients: more work at once than in Horner's."""
     c = [w.constant(value) for value in coefficients]
     low, middle, high = (w.fma(c[k + 1], z, c[k]) for k in (0, 2, 4))

@@ -13,14 +13,14 @@ from contextlib import contextmanager
 
 from zwang.codegen.libm import FUNCTIONS
 
-__all__ = ["LIBRARY_PREFIX", "Writer"]
+__all__ = ["LIBRARY_PREFIX", "InstructionWriter"]
 
 # Functions of the C library go by names of ours: LLVM then knows nothing about them and cannot
 # replace pow(x, 0.5) by a root at one lane width and not at another.
 LIBRARY_PREFIX = "zwang_libm_"
 
 
-class Writer:
+class InstructionWriter:
     """Instructions of one function at a time; methods take and give names of values or literals.
 
     Parameters

@@ -25,10 +25,10 @@ import numpy as np
 
 from zwang.errors import InconsistentConstraintsError, InputError, UnreachableError
 from zwang.linalg.rank import AT_A_STATE, DEFAULT_TOLERANCES, pinv, svd
-from zwang.linalg.scaling import ScaledSystem
+from zwang.linalg.scaling import ScaledTerms
 from zwang.solvers.dense import solve_terms
 from zwang.terms import EquationTerms, FloatArray
-from zwang.tracing.nonideal import Law, agreeing_reactions
+from zwang.tracing.nonideal import NonidealLaw, agreeing_reactions
 
 __all__ = ["Control", "ControlForce", "control_forces"]
 
@@ -80,7 +80,7 @@ def control_forces(
     program: Sequence[int],
     weights: Callable[[int], FloatArray | None],
     actuators: Callable[[int], FloatArray | None],
-    laws: Callable[[int], Law] | None,
+    laws: Callable[[int], NonidealLaw] | None,
 ) -> list[Control]:
     """The controls of all states of a batch, in order.
 
@@ -109,7 +109,7 @@ def control_forces(
 class Task:
     """One state: which controls are possible, and the cheapest.
 
-    In scaled terms (`ScaledSystem`), where forces are D u.
+    In scaled terms (`ScaledTerms`), where forces are D u.
     """
 
     def __init__(
@@ -123,8 +123,8 @@ class Task:
         self.program = list(program)
         self.physical = [i for i in range(terms.constraint_count) if i not in set(program)]
         self._require_possible()
-        self.whole = ScaledSystem.of(terms)
-        self.own = ScaledSystem.of(self._physical_terms(terms.total_force))
+        self.whole = ScaledTerms.of(terms)
+        self.own = ScaledTerms.of(self._physical_terms(terms.total_force))
         d = self.scale = self.whole.velocity_scale
         scaled = self.whole.scaled
         self.A_p = scaled.constraint_matrix[self.physical]
@@ -286,7 +286,7 @@ class Task:
         reaction = (lam @ self.A_p) / self.scale
         return self.scale * scaled, reaction, self.whole.row_scale[self.physical] * lam
 
-    def solve_with(self, law: Law) -> Control:
+    def solve_with(self, law: NonidealLaw) -> Control:
         """The same where C depends on the physical reaction, which depends on the control."""
         # λ is linear in C for the cheapest control too; see `zwang.tracing.nonideal`.
         n, m = self.terms.coordinate_count, self.terms.constraint_count

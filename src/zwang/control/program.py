@@ -13,9 +13,9 @@ from zwang.errors import InputError, UnknownNameError, shown
 from zwang.terms import EquationTerms, FloatArray
 from zwang.tracing.constraint import Constraint, named_constraint
 from zwang.tracing.differentiate import depends_on
-from zwang.tracing.nonideal import Law
+from zwang.tracing.nonideal import NonidealLaw
 from zwang.tracing.trace import ParameterSymbols, call
-from zwang.tracing.traced_model import Model
+from zwang.tracing.traced_model import TracedModel
 
 if TYPE_CHECKING:
     from zwang.system import System
@@ -64,7 +64,7 @@ def gains(stabilize: Any) -> tuple[float, float]:
     )
 
 
-def require_used(model: Model, added: Iterable[str], program: Iterable[str]) -> None:
+def require_used(model: TracedModel, added: Iterable[str], program: Iterable[str]) -> None:
     """Every added parameter occurs in the program: one that does not is a slip of the pen."""
     start, names = 0, set(added)
     blocks = [model.blocks[name] for name in program]
@@ -95,7 +95,7 @@ def control_force(
     follows_reaction = system.model.reaction_dependent
     state = {"q": q, "v": v, "t": t, "parameters": values}
     terms = (system.ideal_terms if follows_reaction else system.terms)(**state)
-    errors = _Errors(system, state)
+    errors = _ServoErrors(system, state)
     terms = errors.stabilised(terms, *(own_gains if stabilize is None else gains(stabilize)))
     given = _Given(system, q, v, t, values)
     found = control_forces(
@@ -103,7 +103,7 @@ def control_force(
         errors.rows,
         lambda i: given.weight(weight, actuators, i),
         lambda i: given.actuators(actuators, i),
-        (lambda i: Law(system.evaluator, *given.state(i), p)) if follows_reaction else None,
+        (lambda i: NonidealLaw(system.evaluator, *given.state(i), p)) if follows_reaction else None,
     )
     return _collected(found, terms, errors, actuated=actuators is not None)
 
@@ -136,7 +136,7 @@ def _controlled(
     return cache[()], parameters, own_gains
 
 
-class _Errors:
+class _ServoErrors:
     """Rows of a program, and how far a state is off it."""
 
     def __init__(self, system: System, state: Mapping[str, Any]) -> None:
@@ -216,7 +216,7 @@ def _matrix(what: str, value: Any, rows: int, columns: int | None) -> FloatArray
 
 
 def _collected(
-    found: list[Control], terms: EquationTerms, errors: _Errors, *, actuated: bool
+    found: list[Control], terms: EquationTerms, errors: _ServoErrors, *, actuated: bool
 ) -> ControlForce:
     batch = terms.batch_shape
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.multibody.frozen import Parts
-from zwang.multibody.pose import Kind, config_of, kinematics
+from zwang.multibody.pose import BodyKind, config_of, kinematics
 from zwang.multibody.terms import body_slots, body_terms
 from zwang.programs.blocks.layout import (
-    Element,
+    BlockElement,
+    BlockFriction,
+    BlockLayout,
     ElementType,
-    Law,
     LawType,
     Node,
     NodeType,
-    Structure,
 )
 from zwang.programs.factor import MASS_SHIFT
 
@@ -30,7 +30,7 @@ __all__ = ["structure_of"]
 
 def structure_of(
     parts: Parts, left_out: frozenset[int] = frozenset(), *, distinct: bool = False
-) -> Structure:
+) -> BlockLayout:
     """The mechanism as nodes and elements; rows that are left out do not act.
 
     Parameters
@@ -51,7 +51,7 @@ def structure_of(
         nodes.append(Node(node_types[key], place))
     element_types: dict[object, ElementType] = {}
 
-    def element(part: Part, row: int, kept: tuple[int, ...] | None) -> Element:
+    def element(part: Part, row: int, kept: tuple[int, ...] | None) -> BlockElement:
         kinds = tuple(None if i < 0 else nodes[i].type for i in part.bodies)
         same = tuple(part.bodies.index(i) for i in part.bodies)
         key = (part.law.key, tuple(id(kind) for kind in kinds), same, kept)
@@ -62,7 +62,7 @@ def structure_of(
             element_types[key] = ElementType(function, rows, found.level == "position", kinds, same)
         numbers = [slots[f"{part.name}.{n}"] for n in part.law.shapes]
         place = (numbers[0][0], numbers[-1][1]) if numbers else (0, 0)
-        return Element(element_types[key], part.bodies, place, row)
+        return BlockElement(element_types[key], part.bodies, place, row)
 
     constraints, row, full_row = [], 0, 0
     for part in parts.constraints:
@@ -74,7 +74,7 @@ def structure_of(
             row += len(kept)
     assert not (left_out and parts.frictions), "friction looks at the multipliers of all rows"
     user = sum(value.size for value in parts.parameters.values())
-    return Structure(
+    return BlockLayout(
         nodes,
         constraints,
         [element(part, 0, None) for part in parts.forces],
@@ -87,7 +87,7 @@ def structure_of(
     )
 
 
-def _laws(parts: Parts, constraints: list[Element]) -> tuple[Law, ...]:
+def _laws(parts: Parts, constraints: list[BlockElement]) -> tuple[BlockFriction, ...]:
     """Friction in the joints."""
     types: dict[tuple[int, int], LawType] = {}
     found = []
@@ -98,11 +98,11 @@ def _laws(parts: Parts, constraints: list[Element]) -> tuple[Law, ...]:
             types[key] = LawType(friction.function, kind)
         name, shapes = friction.element.name, list(friction.element.law.shapes)
         place = parts.slots[f"{name}.{shapes[0]}"][0], parts.slots[f"{name}.{shapes[-1]}"][1]
-        found.append(Law(types[key], friction.constraint, place))
+        found.append(BlockFriction(types[key], friction.constraint, place))
     return tuple(found)
 
 
-def _mass_shifts(parts: Parts) -> dict[Kind, tuple[float, ...]]:
+def _mass_shifts(parts: Parts) -> dict[BodyKind, tuple[float, ...]]:
     """Mass to add to each velocity of bodies that can move without inertia, by kind.
 
     A share of the mean mass and of the mean moment of inertia of those that have some: it only
@@ -127,7 +127,7 @@ def _mass_shifts(parts: Parts) -> dict[Kind, tuple[float, ...]]:
     }
 
 
-def _node_type(kind: Kind, numbers: int, shift: tuple[float, ...]) -> NodeType:
+def _node_type(kind: BodyKind, numbers: int, shift: tuple[float, ...]) -> NodeType:
     import casadi as ca
 
     q, v = ca.SX.sym("q", kind.nq), ca.SX.sym("v", kind.nv)

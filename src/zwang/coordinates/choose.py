@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.caching import Remembered
-from zwang.coordinates.constants import Structure
+from zwang.coordinates.constants import ConstantPattern
 from zwang.coordinates.joint.programs import joint_program, joint_programs
 from zwang.coordinates.planar.equations import KEPT, LARGE, CarriedSystem
 from zwang.coordinates.planar.plane import Plane, find_plane
 from zwang.equations.active_pivots import dependent_on_earlier
-from zwang.equations.active_rows import Acting, redundant_rows_of_many
+from zwang.equations.active_rows import ActiveRows, redundant_rows_of_many
 from zwang.errors import InputError
 from zwang.integrators.settings import Coordinates, Drift, Settings
 from zwang.multibody.frozen import Parts
 from zwang.programs.contract import Program
 from zwang.programs.whole import WholeProgram
-from zwang.simulation.select_program import Many
+from zwang.simulation.select_program import EnsembleStarts
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def carried_program(
     return _folded(system, p).program_at(y, t, p, settings, lanes)
 
 
-def carried_programs(system: MechanismSystem, many: Many) -> list[Any]:
+def carried_programs(system: MechanismSystem, many: EnsembleStarts) -> list[Any]:
     """`carried_program` of each of many starts; told for all at once where parameters are equal."""
     Y, t, P, settings, lanes, _ = many
     planar, coordinates = system.parts.kind.plane is not None, settings.coordinates
@@ -94,12 +94,12 @@ def carried_programs(system: MechanismSystem, many: Many) -> list[Any]:
     return [carried_program(system, y, t, p, settings, lanes) for y, p in pairs]
 
 
-def _folded_programs(system: MechanismSystem, many: Many) -> list[WholeProgram]:
+def _folded_programs(system: MechanismSystem, many: EnsembleStarts) -> list[WholeProgram]:
     """The programs of many starts in the mechanism's own coordinates, with equal parameters."""
     Y, t, P, settings, lanes, terms = many
     found = _folded(system, P[0])
     if system.rows_independent:
-        return [found.program_with(Acting(), P[0], lanes)] * len(Y)
+        return [found.program_with(ActiveRows(), P[0], lanes)] * len(Y)
     M, A = terms()
     rows = A[:, list(found.rows)]
     return [
@@ -113,7 +113,7 @@ def _without_plane(
 ) -> bool:
     """Whether no state of a mechanism with these parameters is carried in a plane."""
     if settings.coordinates is Coordinates.AUTO:
-        found = _Found.of(system)
+        found = CoordinateCache.of(system)
         return isinstance(_in_plane(system, y, p), str) and (
             found.structure.decisive(p) in found.reasons
         )
@@ -131,18 +131,18 @@ def _against(system: MechanismSystem, settings: Settings) -> str:
     return ""
 
 
-class _Found:
+class CoordinateCache:
     """What was found of a mechanism: its planes, and its systems with structure folded in."""
 
     def __init__(self, parts: Parts) -> None:
-        self.structure = Structure(parts)
+        self.structure = ConstantPattern(parts)
         self.planes: dict[bytes, list[Plane]] = {}
         self.reasons: dict[bytes, str] = {}
         self.systems: dict[Any, CarriedSystem] = {}
         self.folded: Remembered[bytes, CarriedSystem] = Remembered(KEPT)  # by all parameters
 
     @classmethod
-    def of(cls, system: MechanismSystem) -> _Found:
+    def of(cls, system: MechanismSystem) -> CoordinateCache:
         """Kept with the mechanism."""
         if "_carried" not in system.__dict__:
             system.__dict__["_carried"] = cls(system.parts)
@@ -151,7 +151,7 @@ class _Found:
 
 def _folded(system: MechanismSystem, p: FloatArray) -> CarriedSystem:
     """The mechanism in its own coordinates."""
-    cache, numbers = _Found.of(system), p.tobytes()
+    cache, numbers = CoordinateCache.of(system), p.tobytes()
     found = cache.folded.get(numbers)
     if found is None:
         key = cache.structure.pattern(p)
@@ -164,7 +164,7 @@ def _folded(system: MechanismSystem, p: FloatArray) -> CarriedSystem:
 
 def _in_plane(system: MechanismSystem, y: FloatArray, p: FloatArray) -> CarriedSystem | str:
     """The mechanism in its plane, or what speaks against one."""
-    parts, nq, cache = system.parts, len(system.coordinates), _Found.of(system)
+    parts, nq, cache = system.parts, len(system.coordinates), CoordinateCache.of(system)
     if len(parts.bodies) > MOST_BODIES:
         return f"{len(parts.bodies)} bodies, which is more than {MOST_BODIES}"
     decisive = cache.structure.decisive(p)

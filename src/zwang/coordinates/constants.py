@@ -21,7 +21,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["NEGLIGIBLE", "Pattern", "Structure", "folded", "sizes_of", "with_equal_masses"]
+__all__ = ["NEGLIGIBLE", "ConstantPattern", "Pattern", "folded", "sizes_of", "with_equal_masses"]
 
 #: Entries of axes and, relative to the largest of their kind, of points and tensors below this are
 #: zero: what a rotation by π/2 leaves in place of it is smaller.
@@ -31,7 +31,7 @@ NEGLIGIBLE = 1e-14
 Pattern = tuple[tuple[int, float], ...]
 
 
-class Structure:
+class ConstantPattern:
     """Where the numbers of a mechanism that may be structure are in its parameters."""
 
     def __init__(self, parts: Parts) -> None:

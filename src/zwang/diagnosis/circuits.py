@@ -25,7 +25,7 @@ from zwang.terms import FloatArray
 
 __all__ = [
     "Circuit",
-    "Part",
+    "ConnectedPart",
     "circuit_on",
     "circuits",
     "parts",
@@ -72,7 +72,7 @@ class Circuit:
 
 
 @dataclass(frozen=True)
-class Part:
+class ConnectedPart:
     """A connected part of the dependencies; parts share no rows.
 
     Attributes
@@ -169,7 +169,7 @@ def reduced_basis(
     return R[order], [pivots[i] for i in order]
 
 
-def parts(Z: FloatArray, condition: float = 1.0) -> list[Part]:
+def parts(Z: FloatArray, condition: float = 1.0) -> list[ConnectedPart]:
     """Split the dependencies Z (m, k) into connected parts, by smallest row number.
 
     Parameters
@@ -190,7 +190,7 @@ def parts(Z: FloatArray, condition: float = 1.0) -> list[Part]:
             remaining = [i for i in remaining if i not in joined]
         rows = np.flatnonzero(support)
         own = fundamental[sorted(members)][:, rows]
-        result.append(Part(rows, np.linalg.qr(own.T).Q, own, tolerance))
+        result.append(ConnectedPart(rows, np.linalg.qr(own.T).Q, own, tolerance))
     return sorted(result, key=lambda part: int(part.rows[0]))
 
 
@@ -215,7 +215,7 @@ def circuits(
     return sorted(found, key=lambda circuit: (len(circuit.rows), circuit.rows)), complete
 
 
-def _all_circuits(part: Part, A: FloatArray, limit: int) -> list[Circuit] | None:
+def _all_circuits(part: ConnectedPart, A: FloatArray, limit: int) -> list[Circuit] | None:
     """All circuits of a part; None when there are too many."""
     if part.choices > LISTING_LIMIT:
         return None

@@ -13,7 +13,7 @@ from math import comb
 
 import numpy as np
 
-from zwang.diagnosis.circuits import Circuit, Part, circuit_on, parts
+from zwang.diagnosis.circuits import Circuit, ConnectedPart, circuit_on, parts
 from zwang.linalg.products import matvec
 from zwang.terms import FloatArray
 
@@ -86,7 +86,7 @@ def minimal_conflict(
 
 
 def conflict_of(
-    part: Part, A: FloatArray, b: FloatArray, size: FloatArray, tolerance: float
+    part: ConnectedPart, A: FloatArray, b: FloatArray, size: FloatArray, tolerance: float
 ) -> Conflict | None:
     """An irreducible contradiction among the rows of a part; None when they agree.
 
@@ -108,7 +108,9 @@ def conflict_of(
     return Conflict(circuit, float(circuit.coefficients @ b[part.rows]), smallest=False)
 
 
-def _smallest_support(part: Part, b: FloatArray, size: FloatArray, tolerance: float) -> np.ndarray:
+def _smallest_support(
+    part: ConnectedPart, b: FloatArray, size: FloatArray, tolerance: float
+) -> np.ndarray:
     best, count, clarity = np.ones(len(b), bool), len(b) + 1, 0.0
     for c in part.search():
         relative = np.abs(c @ b) / np.maximum(np.abs(c) @ size, 1e-300)
@@ -126,7 +128,7 @@ def _smallest_support(part: Part, b: FloatArray, size: FloatArray, tolerance: fl
 
 
 def _support_by_deletion(
-    part: Part, b: FloatArray, size: FloatArray, tolerance: float
+    part: ConnectedPart, b: FloatArray, size: FloatArray, tolerance: float
 ) -> np.ndarray:
     # A row may go when the others still disagree: among the dependencies that are zero on all rows
     # deleted so far (columns of W) there is one that is zero here too and has a gap.
@@ -160,7 +162,7 @@ def _without(W: FloatArray, unit: FloatArray) -> FloatArray:
     return reflected[:, np.arange(k) != pivot]
 
 
-def resolving_rows(part: Part, b: FloatArray) -> list[int]:
+def resolving_rows(part: ConnectedPart, b: FloatArray) -> list[int]:
     """Rows any one of which, dropped alone, leaves the others of the part consistent.
 
     What is left without row i are the dependencies Z y with Zᵢ y = 0; none of them has a gap
@@ -170,7 +172,7 @@ def resolving_rows(part: Part, b: FloatArray) -> list[int]:
     return [int(row) for row in part.rows[_unresolved(part, b, every) <= RESOLVED]]
 
 
-def rows_to_drop(part: Part, b: FloatArray) -> list[int]:
+def rows_to_drop(part: ConnectedPart, b: FloatArray) -> list[int]:
     """A set of rows without which the part is consistent: the smallest one while that is cheap.
 
     Without the rows T there is no gap when g lies in the span of Z_T; as many rows of Z as it has
@@ -196,7 +198,7 @@ def rows_to_drop(part: Part, b: FloatArray) -> list[int]:
     return sorted(int(row) for row in part.rows[chosen])
 
 
-def _unresolved(part: Part, b: FloatArray, sets: np.ndarray) -> FloatArray:
+def _unresolved(part: ConnectedPart, b: FloatArray, sets: np.ndarray) -> FloatArray:
     """The fraction of the gap that is left when the rows of each set (N, s) are dropped."""
     g = part.basis.T @ b[part.rows]
     g = g / np.linalg.norm(g)

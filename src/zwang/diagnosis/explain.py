@@ -33,7 +33,7 @@ from zwang.errors import InconsistentConstraintsError, InputError, NotUniqueErro
 from zwang.formulations.udwadia_mogharabin import UdwadiaMogharabin
 from zwang.formulations.udwadia_schutte import is_well_posed
 from zwang.linalg.rank import DEFAULT_TOLERANCES, Tolerances
-from zwang.linalg.scaling import ScaledSystem
+from zwang.linalg.scaling import ScaledTerms
 from zwang.terms import EquationTerms, FloatArray
 
 __all__ = [
@@ -115,7 +115,7 @@ def _explain(
     terms: EquationTerms, tolerances: Tolerances, *, rhs_known: bool, force_known: bool
 ) -> Explanation:
     require_single(terms)
-    system = ScaledSystem.decided(terms, tolerances)
+    system = ScaledTerms.decided(terms, tolerances)
     if rhs_known:
         system = settled(system, force_known=force_known)
     A, Z = system.scaled.constraint_matrix, system.geometry.dependencies
@@ -146,7 +146,7 @@ def _explain(
 
 
 def _exists(
-    system: ScaledSystem,
+    system: ScaledTerms,
     loose: FloatArray,
     contradictions: tuple[Contradiction, ...] | None,
     *,
@@ -165,7 +165,7 @@ def _exists(
 
 
 def _contradictions(
-    system: ScaledSystem, found: list[Circuit], *, force_known: bool
+    system: ScaledTerms, found: list[Circuit], *, force_known: bool
 ) -> tuple[Contradiction, ...]:
     """Smallest first: those of the complete search, then all other dependent groups with a gap."""
     b, limits = miss_and_limits(system, motion_to_judge_by(system, force_known=force_known))
@@ -195,7 +195,7 @@ def _has_a_gap(circuit: Circuit, b: FloatArray, limits: FloatArray) -> bool:
 
 
 def _in_given_rows(
-    system: ScaledSystem, circuit: Circuit
+    system: ScaledTerms, circuit: Circuit
 ) -> tuple[tuple[int, ...], tuple[str, ...], FloatArray]:
     rows = list(circuit.rows)
     c = tidy(circuit.coefficients * system.row_scale[rows])
@@ -220,7 +220,7 @@ def require_single(terms: EquationTerms) -> None:
 # --- refusals -------------------------------------------------------------------------------------
 
 
-def not_unique_error(scaled_one: ScaledSystem) -> NotUniqueError:
+def not_unique_error(scaled_one: ScaledTerms) -> NotUniqueError:
     """The error for a system with rank [M; A] < n: which coordinates move freely, in words."""
     names = _coordinate_names(scaled_one.terms)
     directions = undetermined(scaled_one)
@@ -238,7 +238,7 @@ def not_unique_error(scaled_one: ScaledSystem) -> NotUniqueError:
     )
 
 
-def inconsistent_error(scaled_one: ScaledSystem) -> InconsistentConstraintsError:
+def inconsistent_error(scaled_one: ScaledTerms) -> InconsistentConstraintsError:
     """The error for constraints that contradict each other: an irreducible group and its gap."""
     terms = scaled_one.terms
     found = conflicts(scaled_one, at_least_one=True)
@@ -277,7 +277,7 @@ def inconsistent_error(scaled_one: ScaledSystem) -> InconsistentConstraintsError
     )
 
 
-def indefinite_error(scaled_one: ScaledSystem) -> InputError:
+def indefinite_error(scaled_one: ScaledTerms) -> InputError:
     """The error for a mass matrix with a negative eigenvalue: which coordinates it concerns."""
     terms = scaled_one.terms
     negative = np.linalg.eigh(scaled_one.scaled.mass_matrix)[1][:, 0]

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
-from zwang.diagnosis.circuits import Part, parts, reduced_basis, support_tolerance
+from zwang.diagnosis.circuits import ConnectedPart, parts, reduced_basis, support_tolerance
 from zwang.diagnosis.conflicts import Conflict, conflict_of
 from zwang.diagnosis.wording import tidy
 from zwang.formulations.udwadia_mogharabin import UdwadiaMogharabin
 from zwang.linalg.refinement import ExactResidual, Refined, refine
 from zwang.linalg.residual_rounding import contradicts, linked_limits, shares
-from zwang.linalg.scaling import ScaledSystem
+from zwang.linalg.scaling import ScaledTerms
 from zwang.terms import FloatArray
 
 __all__ = [
@@ -36,7 +36,7 @@ __all__ = [
 SMALLEST = 1e-300
 
 
-def respond(scaled_one: ScaledSystem) -> Refined:
+def respond(scaled_one: ScaledTerms) -> Refined:
     """Refined acceleration and multipliers in scaled terms, for rank [M; A] = n."""
     terms = scaled_one.scaled
     formulation = UdwadiaMogharabin(terms, scaled_one.geometry)
@@ -46,7 +46,7 @@ def respond(scaled_one: ScaledSystem) -> Refined:
     return refine(formulation.respond, residual, *start, scaled_one.tolerances.refinement)
 
 
-def indefinite(scaled_one: ScaledSystem) -> bool:
+def indefinite(scaled_one: ScaledTerms) -> bool:
     """Whether M has a negative eigenvalue that is not rounding."""
     mass = scaled_one.mass
     limit = scaled_one.tolerances.definite * max(float(mass.largest), 1.0)
@@ -56,24 +56,24 @@ def indefinite(scaled_one: ScaledSystem) -> bool:
 # --- directions -----------------------------------------------------------------------------------
 
 
-def freedoms(scaled_one: ScaledSystem) -> FloatArray:
+def freedoms(scaled_one: ScaledTerms) -> FloatArray:
     """A sparse basis of N(A) in the given coordinates, shape (n, n − rank A)."""
     return _readable(scaled_one, scaled_one.geometry.null_space)
 
 
-def undetermined(scaled_one: ScaledSystem) -> FloatArray:
+def undetermined(scaled_one: ScaledTerms) -> FloatArray:
     """A sparse basis of the directions with M w = 0 and A w = 0, shape (n, k)."""
     return _readable(scaled_one, undetermined_scaled(scaled_one))
 
 
-def undetermined_scaled(scaled_one: ScaledSystem) -> FloatArray:
+def undetermined_scaled(scaled_one: ScaledTerms) -> FloatArray:
     """Orthonormal basis of the same directions in scaled coordinates, shape (n, k)."""
     M, V2 = scaled_one.scaled.mass_matrix, scaled_one.geometry.null_space
     values, vectors = np.linalg.eigh(V2.T @ M @ V2)
     return V2 @ vectors[:, np.abs(values) <= scaled_one.tolerances.definite]
 
 
-def _readable(scaled_one: ScaledSystem, directions: FloatArray) -> FloatArray:
+def _readable(scaled_one: ScaledTerms, directions: FloatArray) -> FloatArray:
     """Scaled directions (n, k) as a sparse basis in the given coordinates, small numbers if any."""
     tolerance = support_tolerance(float(scaled_one.geometry.condition))
     reduced, _ = reduced_basis(directions, tolerance)
@@ -88,7 +88,7 @@ def _readable(scaled_one: ScaledSystem, directions: FloatArray) -> FloatArray:
 PULL = 1e-9
 
 
-def motion_to_judge_by(scaled_one: ScaledSystem, *, force_known: bool = True) -> FloatArray:
+def motion_to_judge_by(scaled_one: ScaledTerms, *, force_known: bool = True) -> FloatArray:
     """The v̇ by which right sides are judged, (n,): the motion where it is known, else A⁺b."""
     if force_known and scaled_one.unique and not indefinite(scaled_one):
         return respond(scaled_one).acceleration
@@ -96,7 +96,7 @@ def motion_to_judge_by(scaled_one: ScaledSystem, *, force_known: bool = True) ->
 
 
 def miss_and_limits(
-    scaled_one: ScaledSystem, acceleration: FloatArray
+    scaled_one: ScaledTerms, acceleration: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """b − A v̇ and what rounding may leave of it, shapes (m,)."""
     terms = scaled_one.scaled
@@ -104,13 +104,13 @@ def miss_and_limits(
     return miss, linked_limits(terms, acceleration, shares(terms, scaled_one.tolerances))
 
 
-def disagree(scaled_one: ScaledSystem, acceleration: FloatArray) -> bool:
+def disagree(scaled_one: ScaledTerms, acceleration: FloatArray) -> bool:
     """Whether right sides contradict each other, judged by the motion of `motion_to_judge_by`."""
     Z = scaled_one.geometry.dependencies
     return Z.shape[1] > 0 and contradicts(Z, *miss_and_limits(scaled_one, acceleration))
 
 
-def relative_miss(scaled_one: ScaledSystem, acceleration: FloatArray) -> float:
+def relative_miss(scaled_one: ScaledTerms, acceleration: FloatArray) -> float:
     """The largest |b − A v̇| relative to the sizes it is compared with; zero within rounding."""
     miss, limits = miss_and_limits(scaled_one, acceleration)
     beyond = np.abs(miss) > limits
@@ -121,7 +121,7 @@ def relative_miss(scaled_one: ScaledSystem, acceleration: FloatArray) -> float:
         return float(share * np.max(np.abs(miss[beyond]) / limits[beyond]))
 
 
-def settled(scaled_one: ScaledSystem, *, force_known: bool = True) -> ScaledSystem:
+def settled(scaled_one: ScaledTerms, *, force_known: bool = True) -> ScaledTerms:
     """The system with rows independent that only nearly depend on each other, if b tells so."""
     if scaled_one.highest_ranks == scaled_one.constraint_ranks:
         return scaled_one
@@ -131,8 +131,8 @@ def settled(scaled_one: ScaledSystem, *, force_known: bool = True) -> ScaledSyst
 
 
 def conflicts(
-    scaled_one: ScaledSystem, *, force_known: bool = True, at_least_one: bool = False
-) -> list[tuple[Part, Conflict]]:
+    scaled_one: ScaledTerms, *, force_known: bool = True, at_least_one: bool = False
+) -> list[tuple[ConnectedPart, Conflict]]:
     """The contradicting parts, each with its smallest irreducible conflict, smallest first.
 
     Parameters
@@ -159,7 +159,7 @@ def conflicts(
 # --- accuracy -------------------------------------------------------------------------------------
 
 
-def accuracy_notes(system: ScaledSystem) -> list[str]:
+def accuracy_notes(system: ScaledTerms) -> list[str]:
     """What to know of the digits of an answer, of one system or the worst of a batch."""
     notes: list[str] = []
     precision, at_state = system.terms.precision, system.terms.at_state

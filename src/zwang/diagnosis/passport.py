@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zwang.diagnosis.solved import SolvedSystem
+from zwang.diagnosis.solved import SolvedTerms
 from zwang.diagnosis.wording import listing, without_noise
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.linalg.rank import DEFAULT_TOLERANCES, Tolerances
@@ -222,7 +222,7 @@ def passport_terms(
 ) -> Passport:
     """`passport` for terms that are already checked."""
     chosen = _default_groups(terms) if groups is None else chosen_groups(terms, groups)
-    solved = SolvedSystem.of(terms, tolerances)
+    solved = SolvedTerms.of(terms, tolerances)
     fixed = ~np.any(solved.dependencies, axis=1)
     return Passport(
         names=tuple(terms.name(i) for i in range(terms.constraint_count)),
@@ -256,7 +256,7 @@ def with_untold(plain: Passport, told: Passport, notes: Iterable[str]) -> Passpo
     return replace(plain, groups=groups, statuses=statuses, notes=(*plain.notes, *notes))
 
 
-def _group(solved: SolvedSystem, name: str, rows: list[int]) -> GroupPassport:
+def _group(solved: SolvedTerms, name: str, rows: list[int]) -> GroupPassport:
     system = solved.scaled
     A, U2 = system.scaled.constraint_matrix[rows], system.geometry.dependencies[rows]
     # Ranks and zeros are decided in scaled terms, where every row and column counts alike.
@@ -285,7 +285,7 @@ def _group(solved: SolvedSystem, name: str, rows: list[int]) -> GroupPassport:
 
 
 def _determinate_directions(
-    solved: SolvedSystem, A: FloatArray, open_forces: FloatArray, own: int
+    solved: SolvedTerms, A: FloatArray, open_forces: FloatArray, own: int
 ) -> FloatArray:
     """Directions d in the range of A_gᵀ with dᵀ(A_gᵀ Z_g) = 0, in the given coordinates.
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zwang.diagnosis.solved import SolvedSystem
+from zwang.diagnosis.solved import SolvedTerms
 from zwang.linalg.rank import DEFAULT_TOLERANCES, RowGeometry, Tolerances
 from zwang.terms import EquationTerms, FloatArray
 
@@ -132,7 +132,7 @@ def portrait(
 
 def portrait_terms(terms: EquationTerms, tolerances: Tolerances = DEFAULT_TOLERANCES) -> Portrait:
     """`portrait` for terms that are already checked."""
-    solved = SolvedSystem.of(terms, tolerances)
+    solved = SolvedTerms.of(terms, tolerances)
     system = solved.scaled
     M, f = terms.mass_matrix, terms.total_force
     # Scaled rows span the same N(A)⊥; the coordinates stay as given, so do lengths and angles.
@@ -214,7 +214,7 @@ def side_by_side(terms: EquationTerms, tolerances: Tolerances = DEFAULT_TOLERANC
     q0                       5               0               5
     q1                      -5             -10               5
     """
-    solved = SolvedSystem.of(terms, tolerances)
+    solved = SolvedTerms.of(terms, tolerances)
     system, n = solved.scaled, terms.coordinate_count
     names = tuple(terms.coordinate(j) for j in range(n))
     if not system.positive_definite:

@@ -16,14 +16,14 @@ from zwang.diagnosis.explain import (
 from zwang.diagnosis.facts import conflicts, indefinite, respond, settled
 from zwang.diagnosis.wording import tidy
 from zwang.linalg.rank import DEFAULT_TOLERANCES, Tolerances
-from zwang.linalg.scaling import ScaledSystem
+from zwang.linalg.scaling import ScaledTerms
 from zwang.terms import EquationTerms, FloatArray
 
-__all__ = ["SolvedSystem"]
+__all__ = ["SolvedTerms"]
 
 
 @dataclass(frozen=True)
-class SolvedSystem:
+class SolvedTerms:
     """The motion of one system, its least multipliers, and all others.
 
     Attributes
@@ -38,7 +38,7 @@ class SolvedSystem:
     """
 
     terms: EquationTerms
-    scaled: ScaledSystem
+    scaled: ScaledTerms
     acceleration: FloatArray
     multipliers: FloatArray
     dependencies: FloatArray
@@ -46,10 +46,10 @@ class SolvedSystem:
     zero: float
 
     @classmethod
-    def of(cls, terms: EquationTerms, tolerances: Tolerances = DEFAULT_TOLERANCES) -> SolvedSystem:
+    def of(cls, terms: EquationTerms, tolerances: Tolerances = DEFAULT_TOLERANCES) -> SolvedTerms:
         """Solve, or refuse by name what has no single answer."""
         require_single(terms)
-        system = ScaledSystem.decided(terms, tolerances)
+        system = ScaledTerms.decided(terms, tolerances)
         if indefinite(system):
             raise indefinite_error(system)
         if not system.unique:
@@ -76,7 +76,7 @@ class SolvedSystem:
         return self.terms.constraint_matrix.T @ self.multipliers
 
 
-def _orthonormal(system: ScaledSystem, tolerance: float) -> FloatArray:
+def _orthonormal(system: ScaledTerms, tolerance: float) -> FloatArray:
     """N(Aᵀ) = E N(A_sᵀ), with rows that occur in no dependency exactly zero."""
     U2 = system.geometry.dependencies
     used = np.linalg.norm(U2, axis=1) > tolerance

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zwang.diagnosis.minimax_split import smallest_maximum
-from zwang.diagnosis.solved import SolvedSystem
+from zwang.diagnosis.solved import SolvedTerms
 from zwang.diagnosis.wording import without_noise
 from zwang.errors import InputError, UnknownNameError
 from zwang.keywords import no_longer
@@ -163,7 +163,7 @@ def _splits(
     m = terms.constraint_count
     user = None if weights is None else _weighting("weights", weights, m, definite=True)
     elastic = None if compliance is None else _weighting("compliance", compliance, m)
-    solved = SolvedSystem.of(terms, tolerances)
+    solved = SolvedTerms.of(terms, tolerances)
     if not np.isfinite(solved.multipliers).all():
         raise out_of_range(terms)
     root_mass = np.diag(_own_inverse_roots(solved))
@@ -189,7 +189,7 @@ def _splits(
     )
 
 
-def _least(solved: SolvedSystem, root: FloatArray) -> FloatArray:
+def _least(solved: SolvedTerms, root: FloatArray) -> FloatArray:
     """The λ with least ‖root λ‖ and the same Aᵀλ; of several, the one of least norm."""
     lam, Z = solved.multipliers, solved.dependencies
     if Z.shape[1] == 0:
@@ -198,7 +198,7 @@ def _least(solved: SolvedSystem, root: FloatArray) -> FloatArray:
     return lam - Z @ np.linalg.lstsq(root @ Z, root @ lam)[0]
 
 
-def _own_inverse_roots(solved: SolvedSystem) -> FloatArray:
+def _own_inverse_roots(solved: SolvedTerms) -> FloatArray:
     """√(aᵢ M⁻¹ aᵢᵀ) of each row, the largest about 1, for only ratios count; shape (m,).
 
     With M + A⁺A, in scaled terms, where M is singular.
@@ -212,7 +212,7 @@ def _own_inverse_roots(solved: SolvedSystem) -> FloatArray:
     return np.sqrt(np.einsum("ij,ji->i", A, np.linalg.solve(M, A.T))) / scale
 
 
-def _force_spread(solved: SolvedSystem, choices: Sequence[Split]) -> float:
+def _force_spread(solved: SolvedTerms, choices: Sequence[Split]) -> float:
     A = solved.terms.constraint_matrix
     scale = solved.scaled.velocity_scale  # forces in scaled terms, free of mixed units
     force = solved.ideal_force * scale

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from zwang.equations.active_rows import Acting
+from zwang.equations.active_rows import ActiveRows
 from zwang.programs.contract import Program
 from zwang.terms import FloatArray
 
@@ -36,7 +36,7 @@ def rows_without_pivot(
     p: FloatArray,
     rows_at: Callable[[FloatArray], FloatArray],
     limit: float = PIVOT,
-) -> Acting:
+) -> ActiveRows:
     """Rows that depend on others at all of some states near by, among those that have pivots.
 
     As `redundant_rows` of `zwang.equations.active_rows`, with one factorisation a state in place of
@@ -60,7 +60,7 @@ def rows_without_pivot(
         found &= small
         fewest = min(fewest, int(small.sum()))
         if not fewest:
-            return Acting()
+            return ActiveRows()
         _, v, _ = project(q, generator.standard_normal(nv), [t], p)
         q_dot, _ = rates(q, v, [t], p)
         q = q + STEP_OF_PIVOTS / max(1e-300, float(np.abs(q_dot).max())) * q_dot
@@ -71,7 +71,7 @@ def rows_without_pivot(
         fewest = min(fewest, len(dependent))
         found &= np.isin(np.arange(rows), dependent)
     gone = tuple(int(i) for i in np.flatnonzero(found))
-    return Acting(gone, len(gone) == fewest)
+    return ActiveRows(gone, len(gone) == fewest)
 
 
 def dependent_on_earlier(A: FloatArray) -> list[int]:

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from zwang.equations.expression import Equations
 
 __all__ = [
-    "Acting",
-    "Verdict",
+    "ActiveRows",
+    "RowsAtStart",
     "deficit",
     "redundant_rows",
     "redundant_rows_of_many",
@@ -76,7 +76,7 @@ DISTINCT = 1e-8
 SHORT = 1e-6
 
 
-class Acting(NamedTuple):
+class ActiveRows(NamedTuple):
     """Which rows of A act.
 
     Attributes
@@ -89,7 +89,7 @@ class Acting(NamedTuple):
     distinct: bool = True
 
 
-class Verdict(NamedTuple):
+class RowsAtStart(NamedTuple):
     """What was found of the rows at a start.
 
     Attributes
@@ -98,17 +98,17 @@ class Verdict(NamedTuple):
     here : whether those are independent at the start itself, which may be singular.
     """
 
-    acting: Acting = Acting()
+    acting: ActiveRows = ActiveRows()
     here: bool = True
 
 
-_ALL = Acting()
-_NOTHING_SPECIAL = Verdict()
+_ALL = ActiveRows()
+_NOTHING_SPECIAL = RowsAtStart()
 
 
 def redundant_rows(
     system: Equations, y: FloatArray, t: float, p: FloatArray, span: float
-) -> Acting:
+) -> ActiveRows:
     """Which rows of A can be left out.
 
     A mechanism is walked through once, from its placement; at a start where the rows found there
@@ -122,7 +122,9 @@ def redundant_rows(
     return verdict_at(system, y, t, p, span).acting
 
 
-def verdict_at(system: Equations, y: FloatArray, t: float, p: FloatArray, span: float) -> Verdict:
+def verdict_at(
+    system: Equations, y: FloatArray, t: float, p: FloatArray, span: float
+) -> RowsAtStart:
     """`redundant_rows`, and whether they are independent at the start; remembered by start.
 
     Rows that are independent in one assembly of a mechanism may depend on each other in another.
@@ -139,8 +141,8 @@ def verdict_at(system: Equations, y: FloatArray, t: float, p: FloatArray, span: 
 
 def _judged(
     system: Equations, known: _Known, y: FloatArray, t: float, p: FloatArray, span: float
-) -> Verdict:
-    nq, view = len(system.coordinates), _View(system, p)
+) -> RowsAtStart:
+    nq, view = len(system.coordinates), _RowsAtState(system, p)
     q, v = y[:nq], y[nq:]
     placed = known.from_placement(p, t, span)
     if (placed == _ALL or system.placement is None) and view.plainly_distinct(q, v, t):
@@ -152,8 +154,8 @@ def _judged(
         rows = _ALL  # of the placement, or of another assembly than that
     elif rows is None or rows == _ALL or not may_go(scaled, rows.gone):
         rows = _walk(view, q, v, t, span)
-    rows = rows or Acting(distinct=False)
-    return Verdict(rows, deficit(np.delete(scaled, rows.gone, axis=0)) == 0)
+    rows = rows or ActiveRows(distinct=False)
+    return RowsAtStart(rows, deficit(np.delete(scaled, rows.gone, axis=0)) == 0)
 
 
 def redundant_rows_of_many(
@@ -164,7 +166,7 @@ def redundant_rows_of_many(
     span: float,
     M: FloatArray,
     A: FloatArray,
-) -> list[Acting]:
+) -> list[ActiveRows]:
     """`redundant_rows` of many starts (N, n); nearly all are told by M and A there, at once."""
     if not A.shape[1]:
         return [_ALL] * len(Y)
@@ -174,7 +176,7 @@ def redundant_rows_of_many(
     known, groups = _Known.of(system), {}
     for i, key in enumerate(known.geometries(P, t, span)):
         groups.setdefault(key, []).append(i)
-    found: list[Acting] = [_ALL] * len(Y)
+    found: list[ActiveRows] = [_ALL] * len(Y)
     for members in groups.values():
         placed = known.from_placement(P[members[0]], t, span)
         fits = np.zeros(len(members), bool)
@@ -210,7 +212,7 @@ KEPT = 1000
 
 
 class _Known(Remembered[Any, Any]):
-    """What was found: by geometry rows, None if the placement tells nothing; by start a `Verdict`.
+    """Rows by geometry, None where the placement decides nothing; a `RowsAtStart` by start.
 
     Parameters
     ----------
@@ -247,17 +249,19 @@ class _Known(Remembered[Any, Any]):
             return [self.geometry(P[0], t, span)] * len(P)
         return [self.geometry(p, t, span) for p in P]
 
-    def from_placement(self, p: FloatArray, t: float, span: float) -> Acting | None:
+    def from_placement(self, p: FloatArray, t: float, span: float) -> ActiveRows | None:
         """Rows that may go by a walk from the placement, with default masses; None if unknown."""
         key, placement = self.geometry(p, t, span), self.system.placement
         if key not in self and placement is not None:
             values = p.copy()  # those of a carrier come after the parameters, and stay
             values[self.unused] = self.defaults[self.unused]
-            self[key] = _walk(_View(self.system, values), *placement, t, span)
+            self[key] = _walk(_RowsAtState(self.system, values), *placement, t, span)
         return self.get(key)
 
 
-def _walk(view: _View, q: FloatArray, v: FloatArray, t: float, span: float) -> Acting | None:
+def _walk(
+    view: _RowsAtState, q: FloatArray, v: FloatArray, t: float, span: float
+) -> ActiveRows | None:
     """Rows that may go at all states of a walk from a state; None if it meets no constraints."""
     found = view.moved(q, t, np.zeros(view.nv))
     if found is None:
@@ -281,7 +285,7 @@ def may_go(rows: FloatArray, numbers: tuple[int, ...]) -> np.ndarray:
     return (off <= NEARLY) & (size <= 1.0 / LEAST_SHARE)
 
 
-class _View:
+class _RowsAtState:
     """Rows, values and kinematics of a system at a state."""
 
     def __init__(self, system: Equations, p: FloatArray) -> None:
@@ -345,7 +349,7 @@ def scaled_rows_at(
 ) -> FloatArray:
     """A at a state, with velocities and rows scaled."""
     if not system.by_blocks:
-        return _View(system, p).scaled(q, v, t)
+        return _RowsAtState(system, p).scaled(q, v, t)
     terms = system.ideal_terms_at(q, v, np.asarray(t), p)
     return scaled_rows(terms.mass_matrix, terms.constraint_matrix)
 
@@ -358,7 +362,7 @@ def deficit(rows: FloatArray) -> int:
 
 
 def _states(
-    view: _View, q: FloatArray, t: float, span: float
+    view: _RowsAtState, q: FloatArray, t: float, span: float
 ) -> list[tuple[FloatArray, FloatArray, float]]:
     """The state and some near by: along free motions, and later in time."""
     generator = np.random.default_rng(0)
@@ -390,12 +394,12 @@ def _states(
     return states
 
 
-def _choose(view: _View, states: list[tuple[FloatArray, FloatArray, float]]) -> Acting:
+def _choose(view: _RowsAtState, states: list[tuple[FloatArray, FloatArray, float]]) -> ActiveRows:
     """Rows that may go at all states alike."""
     try:
         matrices = [view.scaled(*state) for state in states]
     except ZwangError:
-        return Acting(distinct=False)
+        return ActiveRows(distinct=False)
     deficits = [deficit(rows) for rows in matrices]
     wanted = min(deficits)
     bases = []
@@ -411,7 +415,7 @@ def _choose(view: _View, states: list[tuple[FloatArray, FloatArray, float]]) -> 
         gone = _with_shares(bases[:count], wanted, free, least)
         best = gone if len(gone) > len(best) else best
         count, least = count // 2, LEAST_SHARE_NEAR
-    return Acting(tuple(sorted(best)), len(best) == wanted)
+    return ActiveRows(tuple(sorted(best)), len(best) == wanted)
 
 
 def _with_shares(bases: list[FloatArray], wanted: int, free: np.ndarray, least: float) -> list[int]:

@@ -26,7 +26,7 @@ from zwang.diagnosis.determinate import determinate_groups
 from zwang.diagnosis.passport import Passport, chosen_groups, with_untold
 from zwang.diagnosis.wording import listing
 from zwang.equations.active_pivots import PIVOT, PIVOT_OF_MASSLESS, rows_without_pivot
-from zwang.equations.active_rows import Acting
+from zwang.equations.active_rows import ActiveRows
 from zwang.errors import PainleveError
 from zwang.integrators.settings import Drift, Settings
 from zwang.linalg.rank import AT_A_STATE, DEFAULT_TOLERANCES
@@ -35,17 +35,17 @@ from zwang.multibody.element import Element
 from zwang.multibody.element_batches import bulk_rows
 from zwang.multibody.explanation import MechanismExplanation
 from zwang.multibody.frozen import Parts
-from zwang.multibody.joint_coordinates import Channel
+from zwang.multibody.joint_coordinates import JointChannel
 from zwang.multibody.motion_words import one_by_one, spins_in_place, undetermined_error
-from zwang.multibody.sparse_explanation import SparseMechanism
-from zwang.multibody.terms import Symbols, definition_of, model_of
+from zwang.multibody.sparse_explanation import SparseDiagnosis
+from zwang.multibody.terms import MechanismSymbols, definition_of, model_of
 from zwang.programs.blocks.program import BlockProgram, block_program
 from zwang.results.sparse_run import Balance
 from zwang.solvers.solution import Ranks, Solution
 from zwang.state import Residuals
 from zwang.terms import EquationTerms, FloatArray
-from zwang.tracing.differentiate import State
-from zwang.tracing.traced_model import Model
+from zwang.tracing.differentiate import Symbols
+from zwang.tracing.traced_model import TracedModel
 
 if TYPE_CHECKING:
     import casadi
@@ -87,17 +87,17 @@ class LargeMechanismSystem(MechanismSystem):
         return system
 
     @cached_property
-    def model(self) -> Model:  # type: ignore[override] - made when it is asked for
+    def model(self) -> TracedModel:  # type: ignore[override] - made when it is asked for
         """All terms as one expression: slow to make for what is large, and seldom needed."""
         return model_of(self.parts, self.element_symbols)
 
     @computed_once
-    def element_symbols(self) -> Symbols:
+    def element_symbols(self) -> MechanismSymbols:
         """Symbols that elements and further functions are placed on."""
-        return Symbols.of(self.parts)
+        return MechanismSymbols.of(self.parts)
 
     @computed_once
-    def symbols(self) -> State:
+    def symbols(self) -> Symbols:
         """The same as a state without terms: an event looks at few of them."""
         return self.element_symbols.state()
 
@@ -295,7 +295,7 @@ class LargeMechanismSystem(MechanismSystem):
 
     def _sparse(
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, C: FloatArray
-    ) -> SparseMechanism:
+    ) -> SparseDiagnosis:
         """The terms at one state by their entries."""
         flat = _flat(q, v, t)
         M, A = self._sparse_matrices(*flat, p)
@@ -303,11 +303,11 @@ class LargeMechanismSystem(MechanismSystem):
         b = self.bulk.rows(*flat, p).b[0]
         terms = EquationTerms(M, force[0], A, b, C, self.row_names, self.velocities, at_state=True)
         terms = self._with_rounding(terms, q, v, t, p)
-        return SparseMechanism(self.parts, q, terms, self.rows_independent)
+        return SparseDiagnosis(self.parts, q, terms, self.rows_independent)
 
     def _solved(
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
-    ) -> tuple[SparseMechanism, FloatArray, FloatArray] | None:
+    ) -> tuple[SparseDiagnosis, FloatArray, FloatArray] | None:
         """Terms, v̇ and the least λ at one state; None where these do not satisfy the equations."""
         self.require_unique(q, v, t, p)
         a, lam = self.block_program().kernel("forces")(q, v, np.atleast_1d(t), p)
@@ -402,7 +402,7 @@ class LargeMechanismSystem(MechanismSystem):
         if not untold:
             return plain
         beside = self._beside(found.terms, untold, a)
-        told = SparseMechanism(self.parts, found.q, beside, independent=False)
+        told = SparseDiagnosis(self.parts, found.q, beside, independent=False)
         zero = np.zeros(beside.constraint_count)
         wider = self._with_untold(own, found.terms.constraint_count, untold)
         return with_untold(plain, told.passport(a, zero, wider), about_untold(untold))
@@ -653,7 +653,7 @@ class LargeMechanismSystem(MechanismSystem):
     # --- joint coordinates ------------------------------------------------------------------------
 
     def joint_states_at(
-        self, channel: Channel, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
+        self, channel: JointChannel, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
     ) -> FloatArray:
         """(value, rate), or (sin, cos, rate), of a joint's element alone; last axis."""
         function = self.joint_channels.function(channel)
@@ -675,10 +675,10 @@ class LargeMechanismSystem(MechanismSystem):
         acting = self._acting(y[:nq], t, p)
         return self.block_program(acting.gone, lanes, distinct=acting.distinct)
 
-    def _acting(self, q: FloatArray, t: float, p: FloatArray) -> Acting:
+    def _acting(self, q: FloatArray, t: float, p: FloatArray) -> ActiveRows:
         """Which rows act; those that depend on others do not."""
         if self.parts.row_starts[-1] == 0 or self.rows_independent or self.parts.frictions:
-            return Acting(distinct=False)  # friction may look at the multiplier of any row
+            return ActiveRows(distinct=False)  # friction may look at the multiplier of any row
         program = self.block_program()
         limit = PIVOT_OF_MASSLESS if program.structure.singular else PIVOT
         alike = with_equal_masses(self.parts, p)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from zwang.multibody.frozen import Parts
 from zwang.multibody.pose import SPATIAL, rates
 from zwang.tracing.constraint import Constraint
-from zwang.tracing.differentiate import Rows, State, lagrange, rows
-from zwang.tracing.traced_model import Model
+from zwang.tracing.differentiate import Symbols, TracedConstraint, lagrange, rows
+from zwang.tracing.traced_model import TracedModel
 
 if TYPE_CHECKING:
     import casadi
@@ -34,13 +34,13 @@ def velocity_map(parts: Parts, q: casadi.SX) -> casadi.SX:
     return ca.diagcat(*blocks)
 
 
-def in_euler_parameters(parts: Parts, model: Model) -> Model:
+def in_euler_parameters(parts: Parts, model: TracedModel) -> TracedModel:
     """The model of the same mechanism with v = q̇; rows of the norms follow those of the joints."""
     import casadi as ca
 
     given = model.state
     q_dot = ca.SX.sym("q_dot", given.q.numel())
-    state = State(given.q, q_dot, given.t, given.p, q_dot)
+    state = Symbols(given.q, q_dot, given.t, given.p, q_dot)
     W = velocity_map(parts, given.q)
     v = ca.mtimes(W, q_dot)
 
@@ -51,7 +51,7 @@ def in_euler_parameters(parts: Parts, model: Model) -> Model:
     zero = ca.SX(0)
     T = seen(model.T)
     M, Q = lagrange(T, zero, zero, ca.mtimes(W.T, applied), state)
-    blocks: dict[str, Rows] = {}
+    blocks: dict[str, TracedConstraint] = {}
     for name, block in model.blocks.items():
         if block.value is not None:
             blocks[name] = rows("position", block.value, state)
@@ -86,7 +86,7 @@ def in_euler_parameters(parts: Parts, model: Model) -> Model:
     )
 
 
-def with_mass_along_norms(parts: Parts, own: Model, singular: Model) -> Model:
+def with_mass_along_norms(parts: Parts, own: TracedModel, singular: TracedModel) -> TracedModel:
     """The auxiliary system of Udwadia & Schutte, (94): α²ppᵀ added to M, and α²p times −ṗᵀṗ to Q.
 
     Motion along p is prescribed, so that mass there changes neither motion nor forces (Result 5).
@@ -111,7 +111,7 @@ def with_mass_along_norms(parts: Parts, own: Model, singular: Model) -> Model:
     return replace(singular, M=M, Q=Q)
 
 
-def _gyroscopic(parts: Parts, model: Model) -> casadi.SX:
+def _gyroscopic(parts: Parts, model: TracedModel) -> casadi.SX:
     """ω̃′J′ω′ of the bodies in space, which Lagrange's equations bring by themselves."""
     import casadi as ca
 
@@ -125,7 +125,7 @@ def _gyroscopic(parts: Parts, model: Model) -> casadi.SX:
     return result
 
 
-def _norms(parts: Parts, model: Model, state: State) -> dict[str, Rows]:
+def _norms(parts: Parts, model: TracedModel, state: Symbols) -> dict[str, TracedConstraint]:
     """½(pᵀp − 1) = 0 of each body, (11.15)."""
     import casadi as ca
 

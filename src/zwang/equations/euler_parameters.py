@@ -37,7 +37,7 @@ from zwang.terms import EquationTerms, FloatArray
 
 if TYPE_CHECKING:
     from zwang.mechanism_system import MechanismSystem
-    from zwang.tracing.traced_model import Model
+    from zwang.tracing.traced_model import TracedModel
 
 __all__ = ["OF_BODIES", "EulerParameterSystem", "solve_by"]
 
@@ -63,7 +63,7 @@ class EulerParameterSystem(System):
     """
 
     origin: MechanismSystem
-    singular: Model
+    singular: TracedModel
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For pickle and copy: the mechanism it is of."""

@@ -18,7 +18,7 @@ from zwang.caching import computed_once
 from zwang.diagnosis.explain import indefinite_error, not_unique_error
 from zwang.errors import InputError, UnknownNameError
 from zwang.linalg.rank import DEFAULT_TOLERANCES, own_spectrum
-from zwang.linalg.scaling import ScaledSystem
+from zwang.linalg.scaling import ScaledTerms
 from zwang.solvers.dense import FORMULATIONS, solve_terms
 from zwang.solvers.solution import Solution
 from zwang.state import Residuals
@@ -28,15 +28,15 @@ from zwang.tracing.differentiate import depends_on
 from zwang.tracing.non_finite import culprit
 from zwang.tracing.parameters import Parameters
 from zwang.tracing.rhs_rounding import rhs_rounding
-from zwang.tracing.traced_model import Definition, Model
+from zwang.tracing.traced_model import Definition, TracedModel
 
 if TYPE_CHECKING:
     import casadi
 
     from zwang.codegen.kernel import Kernel
     from zwang.integrators.settings import Settings
-    from zwang.simulation.select_program import Many
-    from zwang.tracing.differentiate import State as Symbols
+    from zwang.simulation.select_program import EnsembleStarts
+    from zwang.tracing.differentiate import Symbols
     from zwang.tracing.evaluator import Evaluator
 
 __all__ = ["Equations"]
@@ -55,7 +55,7 @@ class Equations:
     """
 
     definition: Definition
-    model: Model
+    model: TracedModel
 
     # --- names and sizes --------------------------------------------------------------------------
 
@@ -184,7 +184,7 @@ class Equations:
         return Evaluator(self.model)
 
     def evaluated(
-        self, name: str, outputs: Callable[[Model], Mapping[str, Any]], *arguments: FloatArray
+        self, name: str, outputs: Callable[[TracedModel], Mapping[str, Any]], *arguments: FloatArray
     ) -> list[FloatArray]:
         """Outputs of the model for what `arguments` returns, by a kernel that is compiled once.
 
@@ -333,7 +333,7 @@ class Equations:
         try:
             np.linalg.cholesky(terms.mass_matrix)
         except np.linalg.LinAlgError:
-            scaled = ScaledSystem.of(terms, DEFAULT_TOLERANCES)
+            scaled = ScaledTerms.of(terms, DEFAULT_TOLERANCES)
             if scaled.mass.smallest < -DEFAULT_TOLERANCES.definite * max(scaled.mass.largest, 1.0):
                 raise indefinite_error(scaled) from None
             if not scaled.unique:
@@ -426,7 +426,7 @@ class Equations:
         """A program that the system makes itself in place of one compiled as a whole, or None."""
         del y, t, p, settings, lanes
 
-    def own_programs(self, many: Many) -> list[Any]:
+    def own_programs(self, many: EnsembleStarts) -> list[Any]:
         """`own_program` of each of many starts."""
         Y, t, P, settings, lanes, _ = many
         if type(self).own_program is Equations.own_program:
@@ -434,11 +434,11 @@ class Equations:
         return [self.own_program(y, t, p, settings, lanes) for y, p in zip(Y, P, strict=True)]
 
 
-def _terms(model: Model) -> dict[str, Any]:
+def _terms(model: TracedModel) -> dict[str, Any]:
     """What accelerations of the ideal system are computed from."""
     return {"M": model.M, "Q": model.Q, "A": model.A, "b": model.b}
 
 
-def _position_and_rates(model: Model) -> dict[str, Any]:
+def _position_and_rates(model: TracedModel) -> dict[str, Any]:
     """What the residuals of a system are computed from."""
     return {"position": model.position_values, "velocity": model.rates}

@@ -9,10 +9,10 @@ from zwang.integrators import memory as sh
 
 if TYPE_CHECKING:
     from zwang.integrators.contract import Loop
-    from zwang.integrators.lane_queue import Relay
+    from zwang.integrators.lane_queue import LaneQueue
     from zwang.integrators.output import Chunk
 
-__all__ = ["Pace"]
+__all__ = ["ChunkSize"]
 
 #: Seconds between returns: often enough for Ctrl-C and a moving bar, rarely enough to cost nothing.
 TARGET = 0.1
@@ -33,13 +33,13 @@ GROWTH = 8.0
 SMALLEST_ROWS, LARGEST_BUFFER = 4096, 4_000_000
 
 
-class Pace:
+class ChunkSize:
     """Chunks of a loop that take about `TARGET` seconds each.
 
     What the loop computes does not depend on where its chunks end.
     """
 
-    def __init__(self, loop: Loop | Relay) -> None:
+    def __init__(self, loop: Loop | LaneQueue) -> None:
         #: Whether the first chunk takes milliseconds at most.
         self.brief = loop.program.kernel("derivative").compiled
         self.steps = FIRST_STEPS
@@ -69,17 +69,17 @@ class Pace:
             self._adapt(loop, perf_counter() - began)
         return chunk
 
-    def advance_relay(self, relay: Relay) -> int:
+    def advance_relay(self, relay: LaneQueue) -> int:
         """The same for many trajectories; why it returned."""
         began = perf_counter()
         code = relay.advance(self.steps, self._rows(relay))
         self._adapt(relay, perf_counter() - began)
         return code
 
-    def _rows(self, loop: Loop | Relay) -> int:
+    def _rows(self, loop: Loop | LaneQueue) -> int:
         return max(SMALLEST_ROWS, min(self.steps, LARGEST_BUFFER // max(loop.state.size, 1)))
 
-    def _adapt(self, loop: Loop | Relay, seconds: float) -> None:
+    def _adapt(self, loop: Loop | LaneQueue, seconds: float) -> None:
         """Choose steps for the next chunk.
 
         This one may have returned before its steps were used up, at an event or with full buffers.

@@ -6,7 +6,7 @@ To add an integrator: name it in `settings.METHODS`, derive its loop from `Loop`
 1.  names in `REMEMBERED` every array it needs to go on with the same bits;
 2.  names in `KERNELS` what it calls besides derivative, project, residual and events;
 3.  sets up its own arrays in `prepare`, besides those of `Loop`, and in `begin` what it must know
-    at the present state; what is the same in all loops of a program is in its `Frame`;
+    at the present state; what is the same in all loops of a program is in its `LoopSetup`;
 4.  in `run` integrates from `state` at `memory[T]`, fills the output and tells why it returned; its
     compiled loop takes what `handed_over` gives.
 
@@ -25,9 +25,9 @@ from zwang.codegen.call import call
 from zwang.codegen.kernel import Kernel
 from zwang.integrators import memory as sh
 from zwang.integrators.event_detection import PARTS
-from zwang.integrators.output import RANK_ROWS, Chunk, Output, left
+from zwang.integrators.output import RANK_ROWS, Chunk, LoopOutput, left
 from zwang.integrators.settings import Settings
-from zwang.integrators.setup import Frame
+from zwang.integrators.setup import LoopSetup
 from zwang.programs.contract import Program
 from zwang.terms import FloatArray
 
@@ -92,7 +92,7 @@ class Loop(ABC):
         W, n = program.lanes, program.nq + program.nv
         self.program, self.settings, self._events = program, settings, events
         every_step = times is None
-        frame = Frame.of(
+        frame = LoopSetup.of(
             program, settings, scales, events, self.KERNELS, every_step=every_step, carried=carried
         )
         self.scales, self.absolute, self.entry_sizes = (
@@ -138,7 +138,7 @@ class Loop(ABC):
         """Make ready to go on from the present state: its derivative, a first step."""
 
     @abstractmethod
-    def run(self, out: Output, budget: int) -> int:
+    def run(self, out: LoopOutput, budget: int) -> int:
         """Call the compiled loop; why it returned."""
 
     def _look(self, events: Kernel) -> None:
@@ -243,7 +243,7 @@ class Loop(ABC):
             rows = min(rows, ahead + 3)
         rank_rows = RANK_ROWS if projects and self.program.rows[0] else 1
         while True:
-            out = Output(rows, n, W, rank_rows)
+            out = LoopOutput(rows, n, W, rank_rows)
             if self.saves_present:
                 out.t[:, 0], out.y[:, 0], out.filled[:] = self.t, self.state.T, 1
                 self.saves_present = False
@@ -256,7 +256,7 @@ class Loop(ABC):
             return Chunk(code, out.t, out.y, filled, out.ranks, logged, self.parameters, carrier)
 
     def handed_over(
-        self, out: Output, budget: int, own: tuple[Any, ...], space: tuple[Any, ...] = ()
+        self, out: LoopOutput, budget: int, own: tuple[Any, ...], space: tuple[Any, ...] = ()
     ) -> tuple[Any, ...]:
         """What compiled loops are called with, in their order.
 

@@ -28,13 +28,13 @@ from zwang.integrators.memory import (
     projected,
     save,
 )
-from zwang.integrators.output import Output, RankLog, left, rank_logs
+from zwang.integrators.output import LoopOutput, RankLog, left, rank_logs
 
 if TYPE_CHECKING:
     from zwang.integrators.explicit.loop import ExplicitLoop
     from zwang.terms import FloatArray
 
-__all__ = ["Relay"]
+__all__ = ["LaneQueue"]
 
 # What is known of a lane: the trajectory that runs in it, or NOBODY, and the rows of output and of
 # changes of rank from which on they are its own.
@@ -199,7 +199,7 @@ def relay(
     return code
 
 
-class Relay:
+class LaneQueue:
     """Trajectories that run in the lanes of a loop, one after the other.
 
     Parameters
@@ -233,10 +233,10 @@ class Relay:
         self.outcomes = np.zeros(count, dtype=np.int64)
         span = min(loop.settings.until - self.ends[0], loop.settings.largest_step)
         self.span, self.spare = np.full(W, span), (np.zeros(W, dtype=bool), np.empty(W))
-        self.out: Output | None = None
+        self.out: LoopOutput | None = None
         self.roomier = 1
         #: Outputs, and the pieces of trajectories in them.
-        self.noted: list[tuple[Output, np.ndarray]] = []
+        self.noted: list[tuple[LoopOutput, np.ndarray]] = []
         self.tried = 0
 
     @property
@@ -269,7 +269,7 @@ class Relay:
         if self.out is None:
             if not loop.options[1]:  # no more than there are times to save at
                 rows = min(rows, (len(loop.times) + 2) * len(self.starts))
-            self.out, self.places[ROW:] = Output(self.roomier * rows, n, W), 0
+            self.out, self.places[ROW:] = LoopOutput(self.roomier * rows, n, W), 0
         code = self._run(self.out, budget)
         self.tried += int(loop.spent[0])
         if self.queue[NOTED]:
@@ -283,7 +283,7 @@ class Relay:
             self.out = None
         return code
 
-    def _run(self, out: Output, budget: int) -> int:
+    def _run(self, out: LoopOutput, budget: int) -> int:
         """Call the compiled loop."""
         loop = self.loop
         return relay(
@@ -362,7 +362,7 @@ class Relay:
             out.ranks = out.ranks[:logs].copy()
         del self.loop, self.out, self.spare, self.places
 
-    def _legs(self, k: int) -> list[tuple[Output, int, int, int, int, int]]:
+    def _legs(self, k: int) -> list[tuple[LoopOutput, int, int, int, int, int]]:
         """Pieces of a trajectory: output, lane, rows of output and of changes of rank."""
         return [
             (out, *piece)

@@ -7,16 +7,16 @@ from typing import NamedTuple
 import numpy as np
 
 from zwang.integrators import rank_loss as sg
-from zwang.programs.coordinate_change import Carrier
+from zwang.programs.coordinate_change import CoordinateChange
 from zwang.terms import FloatArray
 
-__all__ = ["Chunk", "Output", "RankLog", "left", "rank_logs"]
+__all__ = ["Chunk", "LoopOutput", "RankLog", "left", "rank_logs"]
 
 #: Changes of rank that are remembered until a loop returns.
 RANK_ROWS = 256
 
 
-class Output:
+class LoopOutput:
     """What a compiled loop writes to, for W trajectories of n entries.
 
     Attributes
@@ -62,7 +62,7 @@ class Chunk(NamedTuple):
     logs: FloatArray
     logged: list[int]
     parameters: FloatArray
-    carrier: Carrier | None
+    carrier: CoordinateChange | None
 
     def saved(self, lane: int = 0) -> tuple[FloatArray, FloatArray]:
         """Saved times (rows,) and states (rows, n) of a lane, in the coordinates of the system."""
@@ -80,14 +80,16 @@ class Chunk(NamedTuple):
         return rank_logs(rows, self.carrier, self.parameters[:, lane])
 
 
-def left(y: FloatArray, t: FloatArray, carrier: Carrier | None, p: FloatArray) -> FloatArray:
+def left(
+    y: FloatArray, t: FloatArray, carrier: CoordinateChange | None, p: FloatArray
+) -> FloatArray:
     """States (rows, n̂) of a loop at times (rows,), in the coordinates of the system."""
     if carrier is None or not len(t):
         return y if carrier is None else np.empty((0, sum(carrier.outer)))
     return carrier.leave(y, t, p)
 
 
-def rank_logs(rows: FloatArray, carrier: Carrier | None, p: FloatArray) -> list[RankLog]:
+def rank_logs(rows: FloatArray, carrier: CoordinateChange | None, p: FloatArray) -> list[RankLog]:
     """What a loop wrote of changes of rank in a lane."""
     if not len(rows):
         return []

@@ -12,7 +12,7 @@ from zwang.integrators.settings import Drift, OnSingular, Settings
 from zwang.programs.contract import Program
 from zwang.terms import FloatArray
 
-__all__ = ["Frame"]
+__all__ = ["LoopSetup"]
 
 #: Frames that are kept with a program.
 FRAMES = 32
@@ -21,7 +21,7 @@ LEAST_SCALE = 1e-300
 
 
 @dataclass(frozen=True)
-class Frame:
+class LoopSetup:
     """What loops of one program have in common whose choices are the same: nothing in it changes.
 
     Attributes
@@ -60,7 +60,7 @@ class Frame:
         *,
         every_step: bool,
         carried: bool,
-    ) -> Frame:
+    ) -> LoopSetup:
         """What it is, kept with the program unless there are events."""
         projects = settings.drift is Drift.PROJECTION
         stops = settings.on_singular is OnSingular.STOP
@@ -89,7 +89,7 @@ class Frame:
         kernels: tuple[str, ...],
         *,
         every_step: bool,
-    ) -> Frame:
+    ) -> LoopSetup:
         sizes = np.stack([np.abs(scales), np.where(scales < 0.0, 0.0, 1.0)])
         count, W = 0 if events is None else events.outputs[0].size, program.lanes
         memory, counts = np.zeros((sh.REALS, W)), np.zeros((sh.COUNTS, W), dtype=np.int64)

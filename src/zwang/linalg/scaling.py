@@ -29,14 +29,14 @@ from zwang.linalg.rank import (
 )
 from zwang.terms import DOUBLE, EquationTerms, FloatArray
 
-__all__ = ["Group", "ScaledSystem"]
+__all__ = ["RankGroup", "ScaledTerms"]
 
 #: Roots of masses that differ by less than this leave rows of A as independent as they are.
 SIMILAR_SCALES = 2.0**10
 
 
 @dataclass(frozen=True)
-class Group:
+class RankGroup:
     """The systems of a batch that share one rank of A.
 
     Attributes
@@ -52,7 +52,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class ScaledSystem:
+class ScaledTerms:
     """Terms, their scaled form and their ranks; the batch is flat, or absent for one system.
 
     Attributes
@@ -75,7 +75,7 @@ class ScaledSystem:
     tolerances: Tolerances
 
     @classmethod
-    def of(cls, terms: EquationTerms, tolerances: Tolerances = DEFAULT_TOLERANCES) -> ScaledSystem:
+    def of(cls, terms: EquationTerms, tolerances: Tolerances = DEFAULT_TOLERANCES) -> ScaledTerms:
         """Scale the terms and decide the ranks of A and M."""
         flat = _flat(terms)
         if terms.precision != DOUBLE:
@@ -103,7 +103,7 @@ class ScaledSystem:
     @classmethod
     def decided(
         cls, terms: EquationTerms, tolerances: Tolerances = DEFAULT_TOLERANCES
-    ) -> ScaledSystem:
+    ) -> ScaledTerms:
         """`of`, where a direction without mass or constraint has no more of it than rounding."""
         system = cls.of(terms, tolerances)
         if terms.at_state or system.unique:
@@ -142,7 +142,7 @@ class ScaledSystem:
         ranks = numerical_rank(self.decomposition[1], min(rounding, self.tolerances.rank))
         return np.maximum(ranks, self.constraint_ranks)
 
-    def with_ranks(self, ranks: np.ndarray) -> ScaledSystem:
+    def with_ranks(self, ranks: np.ndarray) -> ScaledTerms:
         """The same with other ranks of A."""
         return replace(self, constraint_ranks=ranks)
 
@@ -194,18 +194,18 @@ class ScaledSystem:
             ones[where] = np.maximum(np.maximum(self.mass.largest[where], 1.0) / least, 1.0)
         return ones
 
-    def groups(self) -> Iterator[Group]:
+    def groups(self) -> Iterator[RankGroup]:
         """The batch in parts of equal rank; the usual single rank costs no copying."""
         rank = self.highest_rank
         if rank == self.lowest_rank:
             geometry = RowGeometry(self.scaled.constraint_matrix, rank, *self.decomposition)
-            yield Group(None, self.scaled, geometry)
+            yield RankGroup(None, self.scaled, geometry)
             return
         for rank in np.unique(self.constraint_ranks):
             index = np.flatnonzero(self.constraint_ranks == rank)
             part = self.scaled.system(index)  # type: ignore[arg-type]
             U, s, Vt = (array[index] for array in self.decomposition)
-            yield Group(index, part, RowGeometry(part.constraint_matrix, int(rank), U, s, Vt))
+            yield RankGroup(index, part, RowGeometry(part.constraint_matrix, int(rank), U, s, Vt))
 
     @computed_once
     def geometry(self) -> RowGeometry:
@@ -230,7 +230,7 @@ class ScaledSystem:
         return ranks
 
     @staticmethod
-    def _reduced(group: Group) -> tuple[FloatArray, FloatArray]:
+    def _reduced(group: RankGroup) -> tuple[FloatArray, FloatArray]:
         """Eigenvalues and vectors of V₂ᵀ M_s V₂."""
         V2 = group.geometry.null_space
         reduced = transpose(V2) @ group.terms.mass_matrix @ V2
@@ -258,7 +258,7 @@ class ScaledSystem:
             return True
         return bool((self.stacked_ranks == self.terms.coordinate_count).all())
 
-    def system(self, index: int) -> ScaledSystem:
+    def system(self, index: int) -> ScaledTerms:
         """One system of a flat batch."""
         mass = MassSpectrum(
             self.mass.rank[index], self.mass.values[index], estimated=self.mass.estimated

@@ -58,7 +58,7 @@ _WORDS = ("and", "or", "not")
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class NumberLiteral:
     """A number."""
 
     value: float
@@ -77,7 +77,7 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FunctionCall:
     """A function of the fixed list, called."""
 
     function: str
@@ -101,7 +101,7 @@ class Prefix:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class VectorEntry:
     """An entry of a vector."""
 
     base: Node
@@ -109,13 +109,13 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class List:
+class ListLiteral:
     """A vector, or rows of a matrix."""
 
     entries: tuple[Node, ...]
 
 
-Node = Number | Name | Call | Chain | Prefix | Entry | List
+Node = NumberLiteral | Name | FunctionCall | Chain | Prefix | VectorEntry | ListLiteral
 
 
 def parse_expression(text: str) -> Node:
@@ -243,14 +243,14 @@ class _Parser:
 
     def _operand(self) -> Node:
         if self.kind == "number":
-            tree: Node = Number(float(self.take()))
+            tree: Node = NumberLiteral(float(self.take()))
         elif self.kind == "name" and self.text not in _WORDS:
             tree = self._name()
         elif self.accept("("):
             tree = self.expression()
             self.expect(")")
         elif self.accept("["):
-            tree = List(self._arguments("]"))
+            tree = ListLiteral(self._arguments("]"))
         else:
             raise self.wrong("a number, a name or a bracket")
         depth = 0
@@ -264,7 +264,7 @@ class _Parser:
             if self.kind != "number" or not self.text.isdigit():
                 raise self.wrong("a whole number, counted from 0")
             place = int(self.take()) if len(self.text) < 8 else 10**7
-            tree = Entry(tree, -place if sign else place)
+            tree = VectorEntry(tree, -place if sign else place)
             self.expect("]")
         if self.text == "." and not isinstance(tree, Name):
             raise self.wrong("an operation", "Only a name may be followed by a dot.")
@@ -290,7 +290,7 @@ class _Parser:
             raise ExpressionError(
                 f"{name} of {len(arguments)} arguments", f"{wanted}: {FUNCTIONS[name].usage}"
             )
-        return Call(name, arguments)
+        return FunctionCall(name, arguments)
 
     def _arguments(self, end: str) -> tuple[Node, ...]:
         entries = []
@@ -320,15 +320,15 @@ def names_in(tree: Node) -> Iterator[Name]:
         yield tree
         return
     parts: tuple[Node, ...] = ()
-    if isinstance(tree, Call):
+    if isinstance(tree, FunctionCall):
         parts = tree.arguments
-    elif isinstance(tree, List):
+    elif isinstance(tree, ListLiteral):
         parts = tree.entries
     elif isinstance(tree, Chain):
         parts = (tree.first, *(node for _, node in tree.rest))
     elif isinstance(tree, Prefix):
         parts = (tree.operand,)
-    elif isinstance(tree, Entry):
+    elif isinstance(tree, VectorEntry):
         parts = (tree.base,)
     for part in parts:
         yield from names_in(part)
@@ -370,19 +370,19 @@ def evaluate(tree: Node, values: Mapping[str, Any], room: Room | None = None) ->
     `room` is what is left to expressions that are evaluated together.
     """
     room = room or Room()
-    if isinstance(tree, Number):
+    if isinstance(tree, NumberLiteral):
         return tree.value
     if isinstance(tree, Name):
         return CONSTANTS[tree.text] if tree.text in CONSTANTS else values[tree.text]
-    if isinstance(tree, Call):
+    if isinstance(tree, FunctionCall):
         arguments = [evaluate(a, values, room) for a in tree.arguments]
         room.take(_work(tree.function, arguments))
         return FUNCTIONS[tree.function].apply(*arguments)
-    if isinstance(tree, List):
+    if isinstance(tree, ListLiteral):
         entries = [evaluate(e, values, room) for e in tree.entries]
         room.take(sum(map(_size, entries)))
         return listed(entries)
-    if isinstance(tree, Entry):
+    if isinstance(tree, VectorEntry):
         return entry(evaluate(tree.base, values, room), tree.place)
     if isinstance(tree, Prefix):
         operand = evaluate(tree.operand, values, room)

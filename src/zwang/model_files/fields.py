@@ -27,17 +27,17 @@ __all__ = [
     "Constants",
     "Direction",
     "Field",
+    "FieldKind",
     "Flag",
     "Formulas",
-    "Kind",
     "Map",
-    "Names",
-    "Number",
-    "Numbers",
+    "NameList",
+    "NumberArrayField",
+    "NumberField",
     "OneOf",
     "Orientation",
-    "Places",
-    "Table",
+    "PlaceField",
+    "TableField",
     "Text",
     "expression_error",
 ]
@@ -55,7 +55,7 @@ def expression_error(item: Item, error: ExpressionError, expected: str | None = 
     return item.error(error.found, expected or error.expected, error.advice)
 
 
-class Kind(ABC):
+class FieldKind(ABC):
     """A kind of value."""
 
     @abstractmethod
@@ -68,7 +68,7 @@ class Kind(ABC):
 
 
 @dataclass(frozen=True)
-class Number(Kind):
+class NumberField(FieldKind):
     """A number, in SI units or as text with a unit, or an expression of the file's constants.
 
     Attributes
@@ -139,7 +139,7 @@ class Number(Kind):
 
 
 @dataclass(frozen=True)
-class Numbers(Kind):
+class NumberArrayField(FieldKind):
     """A vector or matrix of numbers of one unit.
 
     Attributes
@@ -159,7 +159,7 @@ class Numbers(Kind):
 
     def _nested(self, item: Item, constants: Constants, depth: int = 0) -> tuple[Any, Any]:
         if not isinstance(item.value, list):
-            return Number(self.unit).read(item, constants), ()
+            return NumberField(self.unit).read(item, constants), ()
         if depth > 2:
             raise item.error(expected=self.words)
         entries = [self._nested(entry, constants, depth + 1) for entry in item]
@@ -203,7 +203,7 @@ def _fits(shape: tuple[int, ...], allowed: tuple[int, ...]) -> bool:
     )
 
 
-class Direction(Kind):
+class Direction(FieldKind):
     """``"x"``, ``"-z"`` or numbers."""
 
     NAMES = ("x", "y", "z", "-x", "-y", "-z")
@@ -214,23 +214,23 @@ class Direction(Kind):
             return item.value
         if not isinstance(item.value, list):
             raise item.error(expected="'x', 'y', 'z', '-x', '-y', '-z' or three numbers")
-        return Numbers("", ((2,), (3,))).read(item, constants)
+        return NumberArrayField("", ((2,), (3,))).read(item, constants)
 
     def schema(self) -> dict[str, Any]:
         """Its JSON schema."""
-        return {"anyOf": [{"enum": list(self.NAMES)}, Numbers("", ((2,), (3,))).schema()]}
+        return {"anyOf": [{"enum": list(self.NAMES)}, NumberArrayField("", ((2,), (3,))).schema()]}
 
 
-class Orientation(Kind):
+class Orientation(FieldKind):
     """A quaternion (w, x, y, z), a rotation matrix, or a turn by an angle about an axis."""
 
     @property
-    def turn(self) -> Table:
+    def turn(self) -> TableField:
         """A turn about an axis."""
-        return Table(
+        return TableField(
             {
                 "axis": Field(Direction(), "of the turn, world axes", required=True),
-                "angle": Field(Number("rad"), "of the turn", required=True),
+                "angle": Field(NumberField("rad"), "of the turn", required=True),
             }
         )
 
@@ -243,29 +243,31 @@ class Orientation(Kind):
                 expected="a quaternion of four numbers (w, x, y, z), three rows of three numbers, "
                 "or { axis = …, angle = … }"
             )
-        return Numbers("", ((4,), (3, 3))).read(item, constants)
+        return NumberArrayField("", ((4,), (3, 3))).read(item, constants)
 
     def schema(self) -> dict[str, Any]:
         """Its JSON schema."""
-        return {"anyOf": [Numbers("", ((4,), (3, 3))).schema(), self.turn.schema()]}
+        return {"anyOf": [NumberArrayField("", ((4,), (3, 3))).schema(), self.turn.schema()]}
 
 
-class Places(Kind):
+class PlaceField(FieldKind):
     """A point, a marker on a body, or a pair of these."""
 
     def __init__(self, *, pair: bool = True) -> None:
         self.pair = pair
 
     @property
-    def marker(self) -> Table:
+    def marker(self) -> TableField:
         """A point of a body, with axes."""
-        return Table(
+        return TableField(
             {
                 "body": Field(Text(), "the body, or ground", required=True),
                 "at": Field(_POINT, "in the body's frame"),
                 "axis": Field(Direction(), "z axis of the marker, body axes"),
                 "reference": Field(Direction(), "x axis as far as that can be, body axes"),
-                "axes": Field(Numbers("", ((3, 3),)), "x, y, z as columns, in place of these"),
+                "axes": Field(
+                    NumberArrayField("", ((3, 3),)), "x, y, z as columns, in place of these"
+                ),
             }
         )
 
@@ -280,7 +282,7 @@ class Places(Kind):
         if not isinstance(value, list):
             raise item.error(expected=expected)
         if self.pair and len(value) == 2 and all(isinstance(x, list | dict) for x in value):
-            return tuple(Places(pair=False).read(entry, constants) for entry in item)
+            return tuple(PlaceField(pair=False).read(entry, constants) for entry in item)
         if any(isinstance(x, list | dict) for x in value) or len(value) not in (2, 3):
             raise item.error(expected=expected)
         return _POINT.read(item, constants)
@@ -294,11 +296,11 @@ class Places(Kind):
         return {"anyOf": [*one["anyOf"], both]}
 
 
-_POINT = Numbers("m", ((2,), (3,)))
+_POINT = NumberArrayField("m", ((2,), (3,)))
 
 
 @dataclass(frozen=True)
-class Text(Kind):
+class Text(FieldKind):
     """A text that is not empty."""
 
     def read(self, item: Item, constants: Constants) -> str:  # noqa: ARG002 - one signature
@@ -313,7 +315,7 @@ class Text(Kind):
 
 
 @dataclass(frozen=True)
-class Choice(Kind):
+class Choice(FieldKind):
     """One of some words."""
 
     options: tuple[str, ...]
@@ -332,7 +334,7 @@ class Choice(Kind):
 
 
 @dataclass(frozen=True)
-class Flag(Kind):
+class Flag(FieldKind):
     """true or false."""
 
     def read(self, item: Item, constants: Constants) -> bool:  # noqa: ARG002
@@ -347,7 +349,7 @@ class Flag(Kind):
 
 
 @dataclass(frozen=True)
-class Names(Kind):
+class NameList(FieldKind):
     """A list of names, of a given number if that is fixed."""
 
     count: int | None = None
@@ -368,7 +370,7 @@ class Names(Kind):
 
 
 @dataclass(frozen=True)
-class Formulas(Kind):
+class Formulas(FieldKind):
     """An expression, a list of them, or rows of them; read later, when its names are known.
 
     Attributes
@@ -401,7 +403,7 @@ class Formulas(Kind):
 
 
 @dataclass(frozen=True)
-class OneOf(Kind):
+class OneOf(FieldKind):
     """A table, or a value of another kind.
 
     Attributes
@@ -410,8 +412,8 @@ class OneOf(Kind):
     type : Python's type that tells the first; that of tables by default.
     """
 
-    first: Kind
-    other: Kind
+    first: FieldKind
+    other: FieldKind
     type: type = dict
 
     def read(self, item: Item, constants: Constants) -> Any:
@@ -436,13 +438,13 @@ class Field:
     required : whether it must be there.
     """
 
-    kind: Kind
+    kind: FieldKind
     help: str
     required: bool = False
 
 
 @dataclass(frozen=True)
-class Table(Kind):
+class TableField(FieldKind):
     """A table with known keys."""
 
     fields: Mapping[str, Field] = field(default_factory=dict)
@@ -479,10 +481,10 @@ class Table(Kind):
 
 
 @dataclass(frozen=True)
-class Map(Kind):
+class Map(FieldKind):
     """A table whose keys are names of the user's."""
 
-    kind: Kind
+    kind: FieldKind
 
     def read(self, item: Item, constants: Constants) -> dict[str, Any]:
         """The value, checked."""

@@ -14,7 +14,7 @@ from zwang.model_files.document import Item
 from zwang.model_files.expressions import (
     ExpressionError,
     Node,
-    Number,
+    NumberLiteral,
     Room,
     evaluate,
     names_in,
@@ -84,7 +84,7 @@ class Entries:
         number = float(value) if abs(value) < 1e308 else float("inf")
         if number - number != 0.0:
             raise item.error(expected="a finite number")
-        return cls(item, Number(number))
+        return cls(item, NumberLiteral(number))
 
     def leaves(self) -> Iterable[Entries]:
         """All single expressions."""
@@ -111,7 +111,7 @@ def _parsed(item: Item) -> Node:
     except ExpressionError as error:
         if is_quantity(item.value):
             try:
-                return Number(quantity(item.value, None))
+                return NumberLiteral(quantity(item.value, None))
             except ExpressionError:
                 pass  # the first message is the better one
         raise expression_error(item, error) from None
@@ -210,7 +210,7 @@ class Formula:
     def __call__(self, *positional: Any, **named: Any) -> Any:
         """Its value, or nested lists of values, for numbers or symbols."""
         given = {**dict(zip(self._arguments, positional, strict=False)), **named}
-        values = _Values({**self._definitions.constants, **self._values(given)})
+        values = _NamedValues({**self._definitions.constants, **self._values(given)})
         room = Room()
         for name in self.used:
             entries = self._definitions.entries[name]
@@ -224,7 +224,7 @@ class Formula:
         return f"Formula({self.source!r})"
 
 
-class _Values(dict[str, Any]):
+class _NamedValues(dict[str, Any]):
     """Values by name; ``crank.position`` is asked of the body when it is needed."""
 
     def __missing__(self, name: str) -> Any:

@@ -11,17 +11,17 @@ from zwang.model_files.fields import (
     Constants,
     Direction,
     Field,
+    FieldKind,
     Flag,
     Formulas,
-    Kind,
     Map,
-    Names,
-    Number,
-    Numbers,
+    NameList,
+    NumberArrayField,
+    NumberField,
     OneOf,
     Orientation,
-    Places,
-    Table,
+    PlaceField,
+    TableField,
     Text,
 )
 from zwang.multibody.joints import KINDS
@@ -29,9 +29,14 @@ from zwang.multibody.pose import PLANES
 
 __all__ = ["CURVE", "FILE", "FORCES", "MECHANISM_ONLY", "SHAPES", "SYSTEM_ONLY"]
 
-_LENGTH, _ANGLE, _MASS, _PLAIN = Number("m"), Number("rad"), Number("kg", least=0.0), Number("")
-_POINT = Numbers("m", ((2,), (3,)))
-_VELOCITY = Numbers("m/s", ((2,), (3,)))
+_LENGTH, _ANGLE, _MASS, _PLAIN = (
+    NumberField("m"),
+    NumberField("rad"),
+    NumberField("kg", least=0.0),
+    NumberField(""),
+)
+_POINT = NumberArrayField("m", ((2,), (3,)))
+_VELOCITY = NumberArrayField("m/s", ((2,), (3,)))
 
 #: Shape of a body → its sizes.
 SHAPES: dict[str, dict[str, Field]] = {
@@ -39,7 +44,7 @@ SHAPES: dict[str, dict[str, Field]] = {
         "length": Field(_LENGTH, "of the rod", required=True),
         "axis": Field(Direction(), "it lies along, x if not given"),
     },
-    "box": {"size": Field(Numbers("m", ((3,),)), "along x, y, z", required=True)},
+    "box": {"size": Field(NumberArrayField("m", ((3,),)), "along x, y, z", required=True)},
     "cylinder": {
         "radius": Field(_LENGTH, "of the cylinder", required=True),
         "length": Field(_LENGTH, "of the cylinder", required=True),
@@ -53,13 +58,15 @@ SHAPES: dict[str, dict[str, Field]] = {
     },
     "sphere": {"radius": Field(_LENGTH, "of the sphere", required=True)},
     "plate": {
-        "sides": Field(Numbers("m", ((2,),)), "along the other two axes in turn", required=True),
+        "sides": Field(
+            NumberArrayField("m", ((2,),)), "along the other two axes in turn", required=True
+        ),
         "normal": Field(Direction(), "z if not given"),
     },
     "point": {"at": Field(_POINT, "where the mass is, body axes")},
 }
 
-_SHAPE = Table(
+_SHAPE = TableField(
     {
         "type": Field(Choice(tuple(SHAPES)), "what it is", required=True),
         "mass": Field(_MASS, "of this part, where a body has several"),
@@ -73,25 +80,29 @@ _SHAPE = Table(
     }
 )
 
-_DRAWN = Table(
+_DRAWN = TableField(
     {
         "kind": Field(Choice(tuple(k for k in SHAPES if k != "point")), "shape", required=True),
-        "size": Field(Numbers("m", ((0,),)), "its sizes, as zwang.inertia.Shape", required=True),
-        "center": Field(Numbers("m", ((3,),)), "in the body's frame", required=True),
-        "axes": Field(Numbers("", ((3, 3),)), "as columns, body axes", required=True),
+        "size": Field(
+            NumberArrayField("m", ((0,),)), "its sizes, as zwang.inertia.Shape", required=True
+        ),
+        "center": Field(NumberArrayField("m", ((3,),)), "in the body's frame", required=True),
+        "axes": Field(NumberArrayField("", ((3, 3),)), "as columns, body axes", required=True),
     }
 )
 
 
-_TENSOR = Table(
+_TENSOR = TableField(
     {
-        "tensor": Field(Numbers("kg*m^2", ((3, 3),)), "with signs as a matrix", required=True),
+        "tensor": Field(
+            NumberArrayField("kg*m^2", ((3, 3),)), "with signs as a matrix", required=True
+        ),
         "about": Field(_POINT, "point of the body that it refers to; the centre if not given"),
         "axes": Field(Orientation(), "from the axes of the tensor to the body's"),
     }
 )
 
-_MESH = Table(
+_MESH = TableField(
     {
         "file": Field(Text(), "STL or OBJ; a path that begins beside this file", required=True),
         "scale": Field(_LENGTH, "length of one unit of the mesh, as '1 mm'"),
@@ -101,10 +112,10 @@ _MESH = Table(
 )
 
 
-class _List(Kind):
+class _TableList(FieldKind):
     """A table, or a list of tables."""
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: FieldKind) -> None:
         self.kind = kind
 
     def read(self, item: Item, constants: Constants) -> list[Any]:
@@ -117,24 +128,24 @@ class _List(Kind):
         return {"anyOf": [one, {"type": "array", "items": one}]}
 
 
-_BODY = Table(
+_BODY = TableField(
     {
         "mass": Field(_MASS, "mass"),
-        "shape": Field(_List(_SHAPE), "what inertia follows from: one part or several"),
+        "shape": Field(_TableList(_SHAPE), "what inertia follows from: one part or several"),
         "inertia": Field(
-            OneOf(_TENSOR, Numbers("kg*m^2", ((), (3,), (3, 3)))),
+            OneOf(_TENSOR, NumberArrayField("kg*m^2", ((), (3,), (3, 3)))),
             "about the centre of mass, body axes: about the normal of the plane, three principal "
             "moments, or the tensor; or a tensor about another point and in other axes",
         ),
         "center": Field(_POINT, "centre of mass in the body's frame, with inertia"),
-        "drawn": Field(_List(_DRAWN), "what it looks like, with inertia"),
+        "drawn": Field(_TableList(_DRAWN), "what it looks like, with inertia"),
         "position": Field(_POINT, "of the body's origin, in the world or in relative_to"),
         "orientation": Field(Orientation(), "from body axes to those of the world or relative_to"),
         "angle": Field(_ANGLE, "the same in a planar mechanism, about the normal"),
         "velocity": Field(_VELOCITY, "of the origin, world axes"),
-        "angular_velocity": Field(Numbers("rad/s", ((), (3,))), "world axes"),
+        "angular_velocity": Field(NumberArrayField("rad/s", ((), (3,))), "world axes"),
         "relative_to": Field(
-            OneOf(Places(pair=False), Text()), "a body named before, or a marker on it"
+            OneOf(PlaceField(pair=False), Text()), "a body named before, or a marker on it"
         ),
         "free": Field(Flag(), "that it is meant to move without joints or forces"),
         "mesh": Field(
@@ -143,23 +154,23 @@ _BODY = Table(
     }
 )
 
-_COORDINATE = Table(
+_COORDINATE = TableField(
     {
-        "mass": Field(Number(None, least=0.0), "its mass, or inertia"),
-        "value": Field(Number(), "at the start"),
-        "rate": Field(Number(), "at the start"),
+        "mass": Field(NumberField(None, least=0.0), "its mass, or inertia"),
+        "value": Field(NumberField(), "at the start"),
+        "rate": Field(NumberField(), "at the start"),
     }
 )
 
 _BETWEEN = {
-    "bodies": Field(Names(2), "the two bodies, ground among them", required=True),
-    "at": Field(Places(), "point in the world as placed, or one for each body"),
+    "bodies": Field(NameList(2), "the two bodies, ground among them", required=True),
+    "at": Field(PlaceField(), "point in the world as placed, or one for each body"),
 }
 
 #: The joint that is described by a function and not by numbers.
 CURVE = "point_on_curve"
 
-_JOINT = Table(
+_JOINT = TableField(
     {
         "type": Field(Choice((*KINDS, CURVE)), "kind of joint", required=True),
         **_BETWEEN,
@@ -176,13 +187,13 @@ _JOINT = Table(
         "length": Field(_LENGTH, "of a link; as placed if not given"),
         "pitch": Field(_LENGTH, "advance of a screw in a turn"),
         "curve": Field(Formulas(), "of s, t and parameters: the curve in the first body's frame"),
-        "start": Field(Number(), "s at the start, about"),
+        "start": Field(NumberField(), "s at the start, about"),
     }
 )
 
-_CONSTRAINT = Table(
+_CONSTRAINT = TableField(
     {
-        "bodies": Field(Names(), "of a mechanism: the bodies it is about"),
+        "bodies": Field(NameList(), "of a mechanism: the bodies it is about"),
         "equations": Field(Formulas(), "expressions that are zero; the level is found"),
         "position": Field(Formulas(), "of a system: φ(q, t) that is zero"),
         "velocity": Field(Formulas(), "of a system: ψ(q, v, t) that is zero"),
@@ -191,7 +202,7 @@ _CONSTRAINT = Table(
     }
 )
 
-_DRIVE = Table(
+_DRIVE = TableField(
     {
         "of": Field(Text(), "what is driven: pin.angle, crank.position", required=True),
         "value": Field(Formulas(2), "expression of t and parameters", required=True),
@@ -199,48 +210,50 @@ _DRIVE = Table(
     }
 )
 
-_COUPLE = Table(
+_COUPLE = TableField(
     {
         "first": Field(Text(), "joint coordinate", required=True),
         "second": Field(Text(), "joint coordinate", required=True),
-        "ratio": Field(Number(None), "rate of the first for that of the second", required=True),
+        "ratio": Field(
+            NumberField(None), "rate of the first for that of the second", required=True
+        ),
     }
 )
 
-_DOF_STIFFNESS = Numbers("N/m", ((3,),))
+_DOF_STIFFNESS = NumberArrayField("N/m", ((3,),))
 
 #: Type of a force → its keys.
-FORCES: dict[str, Table] = {
-    "spring_damper": Table(
+FORCES: dict[str, TableField] = {
+    "spring_damper": TableField(
         {
             **_BETWEEN,
-            "stiffness": Field(Number("N/m"), "of the linear part"),
-            "damping": Field(Number("N*s/m"), "of the linear part"),
+            "stiffness": Field(NumberField("N/m"), "of the linear part"),
+            "damping": Field(NumberField("N*s/m"), "of the linear part"),
             "length": Field(_LENGTH, "without force; as placed if not given"),
             "force": Field(Formulas(0), "further tension, of length, rate, t and parameters"),
         }
     ),
-    "torsion_spring": Table(
+    "torsion_spring": TableField(
         {
             **_BETWEEN,
             "axis": Field(Direction(), "it turns about"),
-            "stiffness": Field(Number("N*m/rad"), "moment for a radian"),
-            "damping": Field(Number("N*m*s/rad"), "moment for a radian in a second"),
+            "stiffness": Field(NumberField("N*m/rad"), "moment for a radian"),
+            "damping": Field(NumberField("N*m*s/rad"), "moment for a radian in a second"),
             "angle": Field(_ANGLE, "at rest, from the placement"),
             "moment": Field(Formulas(0), "further moment against the turn, of twist, rate, t"),
         }
     ),
-    "bushing": Table(
+    "bushing": TableField(
         {
             **_BETWEEN,
             "axis": Field(Direction(), "z axis of the bed"),
             "stiffness": Field(_DOF_STIFFNESS, "along three axes"),
-            "damping": Field(Numbers("N*s/m", ((3,),)), "along three axes"),
-            "turn_stiffness": Field(Numbers("N*m/rad", ((3,),)), "about three axes"),
-            "turn_damping": Field(Numbers("N*m*s/rad", ((3,),)), "about three axes"),
+            "damping": Field(NumberArrayField("N*s/m", ((3,),)), "along three axes"),
+            "turn_stiffness": Field(NumberArrayField("N*m/rad", ((3,),)), "about three axes"),
+            "turn_damping": Field(NumberArrayField("N*m*s/rad", ((3,),)), "about three axes"),
         }
     ),
-    "force": Table(
+    "force": TableField(
         {
             "body": Field(Text(), "it acts on", required=True),
             "force": Field(Formulas(), "three expressions, or one that is a vector"),
@@ -249,12 +262,12 @@ FORCES: dict[str, Table] = {
             "axes": Field(Choice(("world", "body")), "of the components"),
         }
     ),
-    "user": Table(
+    "user": TableField(
         {
-            "bodies": Field(Names(), "they act on", required=True),
+            "bodies": Field(NameList(), "they act on", required=True),
             "on": Field(
                 Map(
-                    Table(
+                    TableField(
                         {
                             "force": Field(Formulas(), "on the body, world axes"),
                             "moment": Field(Formulas(), "about its centre of mass, world axes"),
@@ -270,7 +283,7 @@ FORCES: dict[str, Table] = {
 }
 
 
-class _Force(Kind):
+class _Force(FieldKind):
     """A force: the keys that its type has."""
 
     def read(self, item: Item, constants: Constants) -> dict[str, Any]:
@@ -280,30 +293,32 @@ class _Force(Kind):
         if "type" not in item:
             raise item.error("no key 'type'", f"type = …, one of {', '.join(FORCES)}")
         name = kind.kind.read(item["type"], constants)
-        return Table({"type": kind, **FORCES[name].fields}).read(item, constants)
+        return TableField({"type": kind, **FORCES[name].fields}).read(item, constants)
 
     def schema(self) -> dict[str, Any]:
         return {
             "anyOf": [
-                Table({"type": Field(Choice((name,)), "kind", required=True), **t.fields}).schema()
+                TableField(
+                    {"type": Field(Choice((name,)), "kind", required=True), **t.fields}
+                ).schema()
                 for name, t in FORCES.items()
             ]
         }
 
 
-_FRICTION = Table(
+_FRICTION = TableField(
     {
-        "coefficient": Field(Number("", least=0.0), "Coulomb's, of the force across the axis"),
-        "radius": Field(Number("m", least=0.0), "of the bearing, where the joint turns"),
-        "viscous": Field(Number(None, least=0.0), "moment per rad/s, or force per m/s"),
-        "velocity": Field(Number(None, least=0.0), "over which the sign is smoothed"),
+        "coefficient": Field(NumberField("", least=0.0), "Coulomb's, of the force across the axis"),
+        "radius": Field(NumberField("m", least=0.0), "of the bearing, where the joint turns"),
+        "viscous": Field(NumberField(None, least=0.0), "moment per rad/s, or force per m/s"),
+        "velocity": Field(NumberField(None, least=0.0), "over which the sign is smoothed"),
     }
 )
 
-_SYSTEM = Table(
+_SYSTEM = TableField(
     {
-        "coordinates": Field(Names(), "names of q", required=True),
-        "velocities": Field(Names(), "names of quasi-velocities v"),
+        "coordinates": Field(NameList(), "names of q", required=True),
+        "velocities": Field(NameList(), "names of quasi-velocities v"),
         "kinematics": Field(Formulas(2), "N of q̇ = N v + n₀"),
         "drift": Field(Formulas(), "n₀ of q̇ = N v + n₀"),
         "mass": Field(Formulas(2), "mass matrix M, or its diagonal"),
@@ -314,18 +329,18 @@ _SYSTEM = Table(
     }
 )
 
-_VALUES = Map(Number())
+_VALUES = Map(NumberField())
 
-_START = Table(
+_START = TableField(
     {
         "hold": Field(_VALUES, "coordinate → value, met"),
         "prefer": Field(_VALUES, "coordinate → value, approached"),
         "weights": Field(_VALUES, "of a system: preferred coordinate → weight"),
         "near": Field(_VALUES, "of a system: coordinates where the search begins"),
-        "bodies": Field(Names(), "of a mechanism: bodies that stay as placed"),
+        "bodies": Field(NameList(), "of a mechanism: bodies that stay as placed"),
         "velocity": Field(
             OneOf(
-                Table(
+                TableField(
                     {
                         "hold": Field(_VALUES, "velocity → value, met"),
                         "prefer": Field(_VALUES, "velocity → value, approached"),
@@ -338,19 +353,19 @@ _START = Table(
         ),
         "q": Field(_VALUES, "all coordinates by name, in place of a search"),
         "v": Field(_VALUES, "velocities by name, with q; zero where not given"),
-        "t": Field(Number("s"), "time of the start"),
+        "t": Field(NumberField("s"), "time of the start"),
     }
 )
 
-_SIMULATION = Table(
+_SIMULATION = TableField(
     {
-        "until": Field(Number("s"), "end of the simulation"),
-        "tolerance": Field(Number("", least=0.0), "local error of a step, 1e-9 if not given"),
+        "until": Field(NumberField("s"), "end of the simulation"),
+        "tolerance": Field(NumberField("", least=0.0), "local error of a step, 1e-9 if not given"),
         "integrator": Field(Choice(tuple(METHODS)), "method"),
         "drift": Field(Choice(tuple(Drift)), "how constraints are kept"),
-        "baumgarte": Field(Number("1/s"), "rate, with drift = 'baumgarte'"),
-        "step": Field(Number("s"), "a fixed step"),
-        "largest_step": Field(Number("s"), "a limit of the step"),
+        "baumgarte": Field(NumberField("1/s"), "rate, with drift = 'baumgarte'"),
+        "step": Field(NumberField("s"), "a fixed step"),
+        "largest_step": Field(NumberField("s"), "a limit of the step"),
         "spectral_radius": Field(_PLAIN, "of generalized_alpha"),
         "formulation": Field(Text(), "auto, or a name in zwang.FORMULATIONS"),
         "on_singular": Field(
@@ -359,49 +374,53 @@ _SIMULATION = Table(
         "coordinates": Field(
             Choice(tuple(Coordinates)), "of a mechanism: what it is integrated in"
         ),
-        "save": Field(Numbers("s", ((), (0,))), "interval between saved states, or their times"),
+        "save": Field(
+            NumberArrayField("s", ((), (0,))), "interval between saved states, or their times"
+        ),
         "scales": Field(_VALUES, "coordinate or velocity → size"),
-        "parameters": Field(Map(Numbers(None, ((), (0,), (0, 0)))), "values in place of defaults"),
-        "inactive": Field(Names(), "constraints that do not act at the start"),
+        "parameters": Field(
+            Map(NumberArrayField(None, ((), (0,), (0, 0)))), "values in place of defaults"
+        ),
+        "inactive": Field(NameList(), "constraints that do not act at the start"),
         "certify": Field(
-            OneOf(Flag(), Number("s"), bool),
+            OneOf(Flag(), NumberField("s"), bool),
             "solve a sample of states by every formulation, or one each so many seconds",
         ),
     }
 )
 
-_EVENT = Table(
+_EVENT = TableField(
     {
         "function": Field(
             Formulas(0), "expression that crosses a value, or a joint coordinate", required=True
         ),
-        "at": Field(Number(), "the value, 0 if not given"),
-        "direction": Field(Number(""), "1 from below, -1 from above, 0 both"),
-        "bounce": Field(Number("", least=0.0), "restitution of an impact"),
-        "set": Field(Map(Numbers(None, ((), (0,), (0, 0)))), "parameter → new value"),
-        "on": Field(Names(), "constraints that begin to act"),
-        "off": Field(Names(), "constraints that cease to act"),
+        "at": Field(NumberField(), "the value, 0 if not given"),
+        "direction": Field(NumberField(""), "1 from below, -1 from above, 0 both"),
+        "bounce": Field(NumberField("", least=0.0), "restitution of an impact"),
+        "set": Field(Map(NumberArrayField(None, ((), (0,), (0, 0)))), "parameter → new value"),
+        "on": Field(NameList(), "constraints that begin to act"),
+        "off": Field(NameList(), "constraints that cease to act"),
         "stop": Field(Flag(), "whether the simulation ends"),
     }
 )
 
-_MECHANISM = Table(
+_MECHANISM = TableField(
     {
-        "gravity": Field(Numbers("m/s^2", ((2,), (3,))), "acceleration, world axes"),
+        "gravity": Field(NumberArrayField("m/s^2", ((2,), (3,))), "acceleration, world axes"),
         "plane": Field(Choice(tuple(PLANES)), "for a planar mechanism"),
     }
 )
 
 #: The whole file.
-FILE = Table(
+FILE = TableField(
     {
         "model": Field(
-            Table({"name": Field(Text(), "name"), "description": Field(Text(), "what it is")}),
+            TableField({"name": Field(Text(), "name"), "description": Field(Text(), "what it is")}),
             "what the file is about",
         ),
-        "constants": Field(Map(Number()), "numbers to be used in numbers and expressions"),
+        "constants": Field(Map(NumberField()), "numbers to be used in numbers and expressions"),
         "parameters": Field(
-            Map(Numbers(None, ((), (0,), (0, 0)))), "numbers that can be changed at a run"
+            Map(NumberArrayField(None, ((), (0,), (0, 0)))), "numbers that can be changed at a run"
         ),
         "define": Field(Map(Formulas(2)), "names for expressions, used in others"),
         "mechanism": Field(_MECHANISM, "a mechanism from bodies and joints"),
@@ -415,7 +434,7 @@ FILE = Table(
         "friction": Field(Map(_FRICTION), "joint → friction in it"),
         "system": Field(_SYSTEM, "a system from functions"),
         "nonideal": Field(
-            Map(Table({"force": Field(Formulas(), "C, of q, v, t, reaction", required=True)})),
+            Map(TableField({"force": Field(Formulas(), "C, of q, v, t, reaction", required=True)})),
             "constraint → force whose work it does",
         ),
         "start": Field(_START, "where the motion begins"),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from zwang.system import System
     from zwang.tracing.event import Event, Watched
 
-__all__ = ["Model", "Simulation", "Start", "read_model", "write_model"]
+__all__ = ["Model", "SimulationRequest", "Start", "read_model", "write_model"]
 
 #: Name of the model within the folder of a run that was made from one.
 IN_A_RUN = "model.toml"
@@ -57,7 +57,7 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Simulation:
+class SimulationRequest:
     """What to simulate, as the file says.
 
     Attributes
@@ -99,7 +99,7 @@ class Model:
     description: str
     mechanism: Mechanism | None
     start_conditions: Start
-    simulation: Simulation
+    simulation: SimulationRequest
     events: Mapping[str, Event]
     text: str = field(repr=False)
     _system: System | None = field(repr=False)

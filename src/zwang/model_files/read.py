@@ -8,11 +8,11 @@ from typing import Any
 
 from zwang.model_files.arithmetic import CONSTANTS, FUNCTIONS
 from zwang.model_files.document import Item, parse
-from zwang.model_files.fields import Number
+from zwang.model_files.fields import NumberField
 from zwang.model_files.formulas import Definitions
 from zwang.model_files.layout import FILE, MECHANISM_ONLY, SYSTEM_ONLY
 from zwang.model_files.mechanisms import blaming, mechanism_of
-from zwang.model_files.model import Model, Simulation, Start
+from zwang.model_files.model import Model, SimulationRequest, Start
 from zwang.model_files.systems import StateNames, state_formula, system_of
 from zwang.multibody.joint_coordinates import Channels
 from zwang.tracing.event import Event, bounce, event, set_parameters, switch
@@ -58,7 +58,7 @@ def model_of(
         about.get("description", ""),
         mechanism,
         _start(root, values.get("start", {}), is_system=is_system),
-        Simulation(until, chosen),
+        SimulationRequest(until, chosen),
         events,
         text,
         system,
@@ -74,7 +74,7 @@ def _constants(root: Item) -> dict[str, float]:
     if not isinstance(root["constants"].value, dict):
         raise root["constants"].error(expected="a table of names and values")
     for item in root["constants"]:
-        constants[item.name] = Number().read(item, constants)
+        constants[item.name] = NumberField().read(item, constants)
     return constants
 
 

@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from zwang.model_files.fields import Number
+from zwang.model_files.fields import NumberField
 from zwang.model_files.layout import FILE
 
 __all__ = ["SCHEMA_FILE", "schema", "schema_text"]
@@ -22,7 +22,7 @@ def schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Zwang model file",
-        "$defs": {"number": Number().schema()},
+        "$defs": {"number": NumberField().schema()},
         **FILE.schema(),
     }
 

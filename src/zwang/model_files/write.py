@@ -21,7 +21,7 @@ from zwang.model_files.formulas import Formula, UserForces
 from zwang.model_files.layout import CURVE
 from zwang.model_files.model import Model
 from zwang.multibody import inertia as shapes
-from zwang.multibody.call_log import Call
+from zwang.multibody.call_log import BuilderCall
 from zwang.multibody.handles import MarkerHandle
 from zwang.multibody.inertia import Inertia, Shape, direction
 from zwang.multibody.joint_methods import NUMBERS
@@ -54,7 +54,7 @@ def text_of(model: Mechanism | System | Model, folder: Path | None = None) -> st
         about = {"name": model.name, "description": model.description}
         tables["model"] = {k: v for k, v in about.items() if v}
         subject = model.mechanism or model.system
-    writer = _Writer(folder)
+    writer = _FileWriter(folder)
     if isinstance(subject, Mechanism):
         tables |= writer.mechanism(subject)
     elif isinstance(subject, System) and type(subject) is System:
@@ -72,7 +72,7 @@ def text_of(model: Mechanism | System | Model, folder: Path | None = None) -> st
     return _HEADER + _emit({**first, **{k: v for k, v in named.items() if v}, **tables})
 
 
-class _Writer:
+class _FileWriter:
     """Tables of a file, and the definitions and constants that its expressions need."""
 
     def __init__(self, folder: Path | None) -> None:
@@ -93,7 +93,7 @@ class _Writer:
         _require_described(m, {name for _, name, _ in tables[""]})
         return {k: v for k, v in tables.items() if v}
 
-    def _entry(self, call: Call) -> tuple[str, str, Tables]:
+    def _entry(self, call: BuilderCall) -> tuple[str, str, Tables]:
         """Table, name and entries of a call."""
         given = dict(call.arguments)
         if call.method == "body" and given.pop("mesh", None) is not None:

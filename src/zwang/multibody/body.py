@@ -9,7 +9,7 @@ import numpy as np
 
 from zwang.multibody.inertia import Inertia, cross
 from zwang.multibody.mesh import MeshFile
-from zwang.multibody.pose import GROUND, SCALAR, Kind
+from zwang.multibody.pose import GROUND, SCALAR, BodyKind
 from zwang.terms import FloatArray
 
 __all__ = ["Body", "Placement"]
@@ -68,7 +68,7 @@ class Body:
 
     name: str
     index: int
-    kind: Kind
+    kind: BodyKind
     inertia: Inertia
     placement: Placement
     mesh: MeshFile | None = None

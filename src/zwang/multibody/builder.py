@@ -10,11 +10,11 @@ import numpy as np
 
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.multibody.body import Body, Placement
-from zwang.multibody.call_log import Call
-from zwang.multibody.element import Element, Law
+from zwang.multibody.call_log import BuilderCall
+from zwang.multibody.element import Element, ElementLaw
 from zwang.multibody.forces.laws import Applied, between
 from zwang.multibody.forces.teeth import teeth_element
-from zwang.multibody.gear_meshing import Mesh, Wheel, gear, rack
+from zwang.multibody.gear_meshing import GearMesh, Wheel, gear, rack
 from zwang.multibody.handles import BodyHandle, MarkerHandle
 from zwang.multibody.inertia import (
     Inertia,
@@ -27,12 +27,12 @@ from zwang.multibody.inertia import (
 )
 from zwang.multibody.inertia import tensor as inertia_tensor
 from zwang.multibody.joints.kind import JointKind
-from zwang.multibody.marker import IN_PLANE, Joint, Layout, Marker, layout_of, marker_axes
+from zwang.multibody.marker import IN_PLANE, FrameLayout, Joint, Marker, layout_of, marker_axes
 from zwang.multibody.pose import GROUND, PLANES, SCALAR, SPATIAL, planar
 from zwang.terms import FloatArray
 from zwang.tracing.definition import check_name, parameter_value
 
-__all__ = ["Builder", "checked_numbers"]
+__all__ = ["MechanismBuilder", "checked_numbers"]
 
 #: Arguments that say where a joint is.
 WHERE = ("at", "axis", "axis_b", "reference")
@@ -61,7 +61,7 @@ class Toothed:
     given: bool
 
 
-class Builder:
+class MechanismBuilder:
     """What has been described so far, and the checks that all descriptions pass.
 
     Attributes
@@ -85,12 +85,12 @@ class Builder:
         self._forces: list[Element] = []
         self._friction: list[Element] = []
         self._joints: dict[str, Joint] = {}
-        self._laws: dict[Any, Law] = {}  # of joints: those of a kind share one
+        self._laws: dict[Any, ElementLaw] = {}  # of joints: those of a kind share one
         self._toothed: dict[str, Toothed] = {}  # joints that may have teeth, by name
         self._names: dict[str, str] = {"ground": "body", "gravity": "parameter"}
         self._free: set[str] = set()
         self._parameters: dict[str, np.ndarray] = {}
-        self.description: list[Call] = []
+        self.description: list[BuilderCall] = []
         self.ground = BodyHandle("ground", self)
         self._gravity = vector("gravity", self.in_space(gravity))
         self._require_within("gravity", self._gravity)
@@ -318,7 +318,7 @@ class Builder:
         axis_b: Any = None,
         reference: Any = None,
         kind: JointKind | None = None,
-    ) -> tuple[Marker, Marker, Layout]:
+    ) -> tuple[Marker, Marker, FrameLayout]:
         """The two markers of a joint, and how their numbers are laid out."""
         bodies = (self._body_of(what, a), self._body_of(what, b))
         points = self._points(what, (a, b), at)
@@ -420,7 +420,7 @@ class Builder:
         kind: JointKind,
         a: Marker,
         b: Marker,
-        layout: Layout,
+        layout: FrameLayout,
         values: Mapping[str, np.ndarray],
     ) -> None:
         joint, elements = self._joint(name, kind, a, b, layout, values)
@@ -434,7 +434,7 @@ class Builder:
         kind: JointKind,
         a: Marker,
         b: Marker,
-        layout: Layout,
+        layout: FrameLayout,
         values: Mapping[str, np.ndarray],
     ) -> tuple[Joint, list[Element]]:
         """A joint, and its equations."""
@@ -452,7 +452,7 @@ class Builder:
             if law is None:
                 shapes = {number: np.shape(value) for number, value in numbers.items()}
                 what, function = f"{kind.name} joint", _of_frames(layout, equations)
-                law = self._laws[key] = Law(key, what, kinds, shapes, level, function)
+                law = self._laws[key] = ElementLaw(key, what, kinds, shapes, level, function)
             elements.append(Element(element, law, bodies, numbers))
         names = tuple(element.name for element in elements)
         return Joint(name, kind, bodies, a, b, layout, names, values), elements
@@ -503,7 +503,7 @@ class Builder:
             teeth.append(teeth_element(joints[name], element, toothed.pressure_angle, mesh.normal))
         return tuple(constraints.values()), joints, tuple(teeth)
 
-    def _mesh(self, joint: Joint, toothed: Toothed) -> Mesh:
+    def _mesh(self, joint: Joint, toothed: Toothed) -> GearMesh:
         """Where the teeth of a joint meet, or an error that says why they do not."""
         assert joint.kind is not None
         what = f"{joint.kind.name} joint {joint.name!r}"
@@ -584,7 +584,10 @@ class Builder:
         shapes = {k: np.shape(x) for k, x in numbers.items()}
         self._forces.append(
             Element(
-                name, Law(key, kind, kinds, shapes, "force", function), (ma.body, mb.body), numbers
+                name,
+                ElementLaw(key, kind, kinds, shapes, "force", function),
+                (ma.body, mb.body),
+                numbers,
             )
         )
         self._accept("force", name)
@@ -608,7 +611,7 @@ def _is_pair(at: Any) -> bool:
     return listed and len(at) == 2 and not all(np.isscalar(x) for x in at)
 
 
-def _of_frames(layout: Layout, equations: Any) -> Callable[..., Any]:
+def _of_frames(layout: FrameLayout, equations: Any) -> Callable[..., Any]:
     def function(poses: Any, data: Any) -> Any:
         a, b = (layout.frame(pose, data, side) for pose, side in zip(poses, "ab", strict=True))
         return equations(a, b, data)

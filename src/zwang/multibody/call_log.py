@@ -13,13 +13,13 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
-from zwang.keywords import Names, require_keywords
+from zwang.keywords import ArgumentNames, require_keywords
 
-__all__ = ["Call", "described"]
+__all__ = ["BuilderCall", "described"]
 
 
 @dataclass(frozen=True)
-class Call:
+class BuilderCall:
     """A call of a builder's method.
 
     Attributes
@@ -35,7 +35,7 @@ class Call:
 class Describing(Protocol):
     """A builder that keeps a list of its calls."""
 
-    description: list[Call]
+    description: list[BuilderCall]
 
 
 P = ParamSpec("P")
@@ -57,7 +57,7 @@ def described(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S,
     defaults |= dict(zip(reversed(known.args), reversed(known.defaults or ()), strict=False))
     assert known.varargs is None
     assert known.varkw is None
-    accepted = Names(method)
+    accepted = ArgumentNames(method)
 
     @wraps(method)
     def noting(self: S, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -73,7 +73,7 @@ def described(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S,
             for name in names
             if name in given and given[name] is not defaults.get(name, _NONE)
         }
-        self.description.append(Call(method.__name__, arguments))
+        self.description.append(BuilderCall(method.__name__, arguments))
         return result
 
     noting.notes_calls = True  # type: ignore[attr-defined] - a mark on a function

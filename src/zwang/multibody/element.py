@@ -18,17 +18,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.errors import InputError
-from zwang.multibody.pose import Kind, config_rate, pose_of
+from zwang.multibody.pose import BodyKind, config_rate, pose_of
 from zwang.tracing.symbol import Symbol, symbols_of
 from zwang.tracing.trace import ParameterSymbols, call, vector
 
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Arguments", "Element", "Law", "Numbers", "Traced", "trace_constraint", "trace_force"]
+__all__ = [
+    "Arguments",
+    "Element",
+    "ElementConstants",
+    "ElementLaw",
+    "TracedLaw",
+    "trace_constraint",
+    "trace_force",
+]
 
 
-class Numbers:
+class ElementConstants:
     """An element's own numbers as attributes, with time ``t`` and the parameters ``p``."""
 
     def __init__(self, values: Mapping[str, Any], t: Any, p: Any) -> None:
@@ -37,7 +45,7 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Law:
+class ElementLaw:
     """How an element computes, apart from its numbers.
 
     Attributes
@@ -52,10 +60,10 @@ class Law:
 
     key: Any
     what: str
-    kinds: tuple[Kind, ...]
+    kinds: tuple[BodyKind, ...]
     shapes: Mapping[str, tuple[int, ...]]
     level: Any
-    function: Callable[[Sequence[Any], Numbers], Any] = field(compare=False)
+    function: Callable[[Sequence[Any], ElementConstants], Any] = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,7 @@ class Element:
     """
 
     name: str
-    law: Law
+    law: ElementLaw
     bodies: tuple[int, ...]
     numbers: Mapping[str, np.ndarray]
 
@@ -93,7 +101,7 @@ class Arguments:
     p: casadi.SX
 
     @classmethod
-    def of(cls, law: Law, parameters: Mapping[str, np.ndarray]) -> Arguments:
+    def of(cls, law: ElementLaw, parameters: Mapping[str, np.ndarray]) -> Arguments:
         """Fresh symbols for a law."""
         import casadi as ca
 
@@ -111,7 +119,7 @@ class Arguments:
         """All, in the order of the traced function."""
         return [*self.configs, *self.velocities, self.t, self.numbers, self.p]
 
-    def evaluated(self, law: Law, name: str, parameters: Mapping[str, np.ndarray]) -> Any:
+    def evaluated(self, law: ElementLaw, name: str, parameters: Mapping[str, np.ndarray]) -> Any:
         """What the law's function gives for these symbols."""
         numbers: dict[str, Any] = {}
         start = 0
@@ -129,14 +137,14 @@ class Arguments:
             pose_of(kind, c, v)
             for kind, c, v in zip(law.kinds, self.configs, self.velocities, strict=True)
         ]
-        data = Numbers(numbers, Symbol(self.t), ParameterSymbols(p))
+        data = ElementConstants(numbers, Symbol(self.t), ParameterSymbols(p))
         return call(
             f"{law.what} {name!r}",
             law.function,
             {"poses": poses, "data": data},
         )
 
-    def rate(self, e: casadi.SX, kinds: Sequence[Kind]) -> casadi.SX:
+    def rate(self, e: casadi.SX, kinds: Sequence[BodyKind]) -> casadi.SX:
         """ė = e_c ċ + e_t at fixed velocities."""
         import casadi as ca
 
@@ -148,7 +156,7 @@ class Arguments:
 
 
 @dataclass(frozen=True)
-class Traced:
+class TracedLaw:
     """A traced law.
 
     Attributes
@@ -164,7 +172,7 @@ class Traced:
     level: Any
 
 
-def trace_constraint(law: Law, name: str, parameters: Mapping[str, np.ndarray]) -> Traced:
+def trace_constraint(law: ElementLaw, name: str, parameters: Mapping[str, np.ndarray]) -> TracedLaw:
     """φ, ψ, b and the blocks of A of a constraint; equations that hold by themselves drop out."""
     import casadi as ca
 
@@ -191,12 +199,12 @@ def trace_constraint(law: Law, name: str, parameters: Mapping[str, np.ndarray]) 
         )
     b = -symbols.rate(psi, law.kinds)
     phi = e if level == "position" else ca.SX(0, 1)
-    return Traced(
+    return TracedLaw(
         ca.Function("constraint", symbols.columns, [phi, psi, b, *blocks]), len(kept), level
     )
 
 
-def trace_force(law: Law, name: str, parameters: Mapping[str, np.ndarray]) -> Traced:
+def trace_force(law: ElementLaw, name: str, parameters: Mapping[str, np.ndarray]) -> TracedLaw:
     """Potential and generalized force on each body."""
     import casadi as ca
 
@@ -208,4 +216,4 @@ def trace_force(law: Law, name: str, parameters: Mapping[str, np.ndarray]) -> Tr
         vector(what, effort, kind.nv) if kind.nv else ca.SX(0, 1)
         for effort, kind in zip(efforts, law.kinds, strict=True)
     ]
-    return Traced(ca.Function("force", symbols.columns, [V, *forces]), 0, "force")
+    return TracedLaw(ca.Function("force", symbols.columns, [V, *forces]), 0, "force")

@@ -17,7 +17,7 @@ from zwang.codegen.kernel import Kernel
 from zwang.codegen.kernel import compile as compile_kernel
 from zwang.multibody.element import Element
 from zwang.multibody.frozen import Parts
-from zwang.multibody.pose import Kind, config_of, kinematics
+from zwang.multibody.pose import BodyKind, config_of, kinematics
 from zwang.multibody.terms import body_slots, body_terms
 from zwang.terms import FloatArray
 
@@ -55,7 +55,7 @@ class Bulk:
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self._kernels: dict[Any, Kernel] = {}
-        self._places: dict[tuple[str, ...], _Places] = {}
+        self._places: dict[tuple[str, ...], _BatchIndices] = {}
 
     def _kernel(self, key: Any, function: casadi.Function) -> Kernel:
         if key not in self._kernels:
@@ -74,7 +74,7 @@ class Bulk:
         """Configuration of each body, or of some, at B states, shapes (B, 12) or less."""
         starts, _ = self.parts.places
         found: dict[int, FloatArray] = {}
-        kinds: dict[Kind, list[int]] = {}
+        kinds: dict[BodyKind, list[int]] = {}
         for i in range(len(self.parts.bodies)) if bodies is None else bodies:
             kinds.setdefault(self.parts.bodies[i].kind, []).append(i)
         for kind, members in kinds.items():
@@ -88,7 +88,7 @@ class Bulk:
     def rates(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """q̇ = N v at one state, body by body, shape (nq,)."""
         q_starts, v_starts = self.parts.places
-        found, kinds = np.empty_like(q), dict[Kind, list[int]]()
+        found, kinds = np.empty_like(q), dict[BodyKind, list[int]]()
         for i, body in enumerate(self.parts.bodies):
             kinds.setdefault(body.kind, []).append(i)
         for kind, members in kinds.items():
@@ -131,11 +131,11 @@ class Bulk:
         results = _mapped(kernel, columns, [p[:user]], further)
         return [x.reshape(len(members), count, -1) for x in results]
 
-    def _places_of(self, members: Sequence[Element]) -> _Places:
+    def _places_of(self, members: Sequence[Element]) -> _BatchIndices:
         """Where the arguments of elements of one law are, found once."""
         key = tuple(element.name for element in members)
         if key not in self._places:
-            self._places[key] = _Places.of(self.parts, members)
+            self._places[key] = _BatchIndices.of(self.parts, members)
         return self._places[key]
 
     def misses(
@@ -231,7 +231,7 @@ class Bulk:
         gravity = p[slice(*parts.slots["gravity"])]
         force, V, T = np.zeros(v.shape), np.zeros(count), np.zeros(count)
         masses: dict[int, FloatArray] = {}
-        groups: dict[tuple[Kind, int], list[int]] = {}
+        groups: dict[tuple[BodyKind, int], list[int]] = {}
         places = [body_slots(parts.slots, body.name) for body in parts.bodies]
         for i, body in enumerate(parts.bodies):
             groups.setdefault((body.kind, places[i][1] - places[i][0]), []).append(i)
@@ -329,7 +329,7 @@ def bulk_rows(found: BulkRows, state: int, shape: tuple[int, int]) -> FloatArray
 
 
 @dataclass(frozen=True)
-class _Places:
+class _BatchIndices:
     """Where elements of one law find what they are functions of.
 
     Attributes
@@ -344,7 +344,7 @@ class _Places:
     numbers: np.ndarray
 
     @classmethod
-    def of(cls, parts: Parts, members: Sequence[Element]) -> _Places:
+    def of(cls, parts: Parts, members: Sequence[Element]) -> _BatchIndices:
         """All elements of a law have the same kinds of bodies, the ground being one."""
         _, starts = parts.places
         nodes = range(len(members[0].bodies))
@@ -365,21 +365,21 @@ def _dense(function: casadi.Function) -> casadi.Function:
     return ca.Function(function.name(), inputs, [ca.densify(x) for x in function.call(inputs)])
 
 
-def _config_function(kind: Kind) -> casadi.Function:
+def _config_function(kind: BodyKind) -> casadi.Function:
     import casadi as ca
 
     q = ca.SX.sym("q", kind.nq)
     return ca.Function("config", [q], [config_of(kind, q)])
 
 
-def _rates_function(kind: Kind) -> casadi.Function:
+def _rates_function(kind: BodyKind) -> casadi.Function:
     import casadi as ca
 
     q, v = ca.SX.sym("q", kind.nq), ca.SX.sym("v", kind.nv)
     return ca.Function("rates", [q, v], [ca.mtimes(kinematics(kind, q), v)])
 
 
-def _body_function(kind: Kind, numbers: int) -> casadi.Function:
+def _body_function(kind: BodyKind, numbers: int) -> casadi.Function:
     import casadi as ca
 
     q, v = ca.SX.sym("q", kind.nq), ca.SX.sym("v", kind.nv)

@@ -11,10 +11,10 @@ import numpy as np
 
 from zwang.errors import InputError
 from zwang.multibody.body import Body
-from zwang.multibody.element import Element, Traced, trace_constraint, trace_force
+from zwang.multibody.element import Element, TracedLaw, trace_constraint, trace_force
 from zwang.multibody.inertia import Inertia
 from zwang.multibody.marker import Joint
-from zwang.multibody.pose import GROUND, SCALAR, Kind
+from zwang.multibody.pose import GROUND, SCALAR, BodyKind
 
 if TYPE_CHECKING:
     from zwang.multibody.forces.friction import JointFriction
@@ -38,7 +38,7 @@ class Parts:
     teeth : elements that push apart the wheels of a constraint element, by its reaction.
     """
 
-    kind: Kind
+    kind: BodyKind
     bodies: tuple[Body, ...]
     constraints: tuple[Element, ...]
     forces: tuple[Element, ...]
@@ -81,9 +81,9 @@ class Parts:
         return np.concatenate([np.zeros(0), *(x.ravel() for x in self.all_parameters.values())])
 
     @cached_property
-    def traced(self) -> dict[Any, Traced]:
+    def traced(self) -> dict[Any, TracedLaw]:
         """Law key → its traced function; one for all elements of a kind."""
-        found: dict[Any, Traced] = {}
+        found: dict[Any, TracedLaw] = {}
         for element in self.constraints + self.forces:
             key = element.law.key
             if key not in found:
@@ -196,7 +196,7 @@ class Parts:
         v = [np.zeros(0), *(b.velocities() for b in self.bodies)]
         return np.concatenate(q), np.concatenate(v)
 
-    def kind_of(self, index: int) -> Kind:
+    def kind_of(self, index: int) -> BodyKind:
         """What a body moves in; −1 is the ground."""
         return GROUND if index < 0 else self.bodies[index].kind
 

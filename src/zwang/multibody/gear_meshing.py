@@ -21,7 +21,7 @@ from zwang.multibody.joints.gears import BEVEL_TEETH, RACK_TEETH, SPUR_TEETH
 from zwang.multibody.joints.kind import JointKind
 from zwang.terms import FloatArray
 
-__all__ = ["Mesh", "Wheel", "gear", "rack"]
+__all__ = ["GearMesh", "Wheel", "gear", "rack"]
 
 #: How far centres may be from where radii put them, relative to these: placements are typed with
 #: three or four digits. Ratios are those of the radii all the same.
@@ -51,7 +51,7 @@ class Wheel:
 
 
 @dataclass(frozen=True)
-class Mesh:
+class GearMesh:
     """Teeth that meet.
 
     Attributes
@@ -88,7 +88,7 @@ def _length(x: FloatArray) -> float:
 
 def spur(
     what: str, a: Wheel, b: Wheel, radii: tuple[float, float], pitch: FloatArray | None
-) -> Mesh:
+) -> GearMesh:
     """Teeth of wheels with parallel axes, or an error that says what does not fit."""
     ra, rb = radii
     both, z = ra + rb, a.axis
@@ -109,7 +109,7 @@ def spur(
             if pitch is not None:
                 gap = max(gap, _length(A + (ra / both) * (B - A) - pitch))
             if gap <= FITS * max(abs(ra), abs(rb)):
-                return Mesh(SPUR_TEETH, A, B)
+                return GearMesh(SPUR_TEETH, A, B)
             nearest = min(nearest, gap)
     apart = f"axes of {a.name!r} and {b.name!r} that miss this by {nearest:.3g} m or more"
     where = "" if pitch is None else ", and meet at the point given"
@@ -118,14 +118,14 @@ def spur(
 
 def bevel(
     what: str, a: Wheel, b: Wheel, radii: tuple[float, float], pitch: FloatArray | None
-) -> Mesh:
+) -> GearMesh:
     """Teeth of wheels whose axes meet, or an error that says what does not fit."""
     ra, rb = radii
     size = max(abs(ra), abs(rb))
     square = np.cross(a.axis, b.axis)
     sine = _length(square)
     square = square / sine
-    best: tuple[float, Mesh] | None = None
+    best: tuple[float, GearMesh] | None = None
     for one, other in product(a.points, b.points):
         if abs((other - one) @ square) > FITS * size:
             continue
@@ -159,7 +159,7 @@ def _on_cones(
 
 def _bevel_at(
     apex: FloatArray, P: FloatArray, a: Wheel, b: Wheel, ra: float, rb: float
-) -> Mesh | None:
+) -> GearMesh | None:
     """The teeth at a point, if wheels there turn as the signs of their radii say."""
     A, B = _foot(P, apex, a.axis), _foot(P, apex, b.axis)
     e, f = (P - A) / ra, (P - B) / rb
@@ -172,10 +172,10 @@ def _bevel_at(
     n = n if away > 0.0 else -n
     # Any point of the second axis will do, if it is on the side of e.
     marker = B if e @ (B - A) > FITS * abs(rb) else apex + np.sign(e @ b.axis) * abs(rb) * b.axis
-    return Mesh(BEVEL_TEETH, A, marker, (float(n @ e), float(n @ a.axis)))
+    return GearMesh(BEVEL_TEETH, A, marker, (float(n @ e), float(n @ a.axis)))
 
 
-def rack(what: str, pinion: Wheel, bar: Wheel, radius: float, pitch: FloatArray | None) -> Mesh:
+def rack(what: str, pinion: Wheel, bar: Wheel, radius: float, pitch: FloatArray | None) -> GearMesh:
     """Teeth of a pinion and a rack, or an error that says what does not fit."""
     z, d = pinion.axis, bar.axis
     if abs(z @ d) > PARALLEL:
@@ -188,7 +188,7 @@ def rack(what: str, pinion: Wheel, bar: Wheel, radius: float, pitch: FloatArray 
         P = A + radius * e
         gap = 0.0 if pitch is None else abs((pitch - P) @ e)
         if gap <= FITS * radius:
-            return Mesh(RACK_TEETH, A, P)
+            return GearMesh(RACK_TEETH, A, P)
         nearest = min(nearest, gap)
     raise _refusal(
         what,
@@ -199,8 +199,8 @@ def rack(what: str, pinion: Wheel, bar: Wheel, radius: float, pitch: FloatArray 
 
 def gear(
     what: str, a: Wheel, b: Wheel, radii: tuple[float, float], pitch: FloatArray | None
-) -> Mesh:
+) -> GearMesh:
     """Teeth of two wheels, by whether their axes are parallel."""
     parallel = _length(np.cross(a.axis, b.axis)) <= PARALLEL
-    found: Callable[..., Mesh] = spur if parallel else bevel
+    found: Callable[..., GearMesh] = spur if parallel else bevel
     return found(what, a, b, radii, pitch)

@@ -22,13 +22,13 @@ from zwang.tracing.trace import vector
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Channel", "Channels", "value_and_rate"]
+__all__ = ["Channels", "JointChannel", "value_and_rate"]
 
 RATE = "_rate"
 
 
 @dataclass(frozen=True)
-class Channel:
+class JointChannel:
     """A joint's coordinate, or its rate.
 
     Attributes
@@ -75,13 +75,13 @@ class Channels:
         )
         self._functions: dict[Any, casadi.Function] = {}
 
-    def __getitem__(self, name: str) -> Channel:
+    def __getitem__(self, name: str) -> JointChannel:
         owner, _, quantity = name.partition(".")
         joint = self.parts.joints.get(owner)
         coordinate = quantity.removesuffix(RATE)
         if joint is None or joint.kind is None or coordinate not in joint.kind.coordinates:
             raise UnknownNameError("joint coordinate", name, self.names)
-        return Channel(
+        return JointChannel(
             list(self.parts.joints).index(owner),
             joint,
             next(e for e in self.parts.constraints if e.name == joint.elements[0]),
@@ -89,7 +89,7 @@ class Channels:
             quantity.endswith(RATE),
         )
 
-    def function(self, channel: Channel) -> casadi.Function:
+    def function(self, channel: JointChannel) -> casadi.Function:
         """The coordinate as a function of its element's columns; see `Arguments.columns`."""
         import casadi as ca
 

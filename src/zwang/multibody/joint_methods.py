@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from zwang.errors import InputError, UnknownNameError
 from zwang.keywords import known_keywords
-from zwang.multibody.builder import STANDARD, TOOTHED, Builder, checked_numbers
+from zwang.multibody.builder import STANDARD, TOOTHED, MechanismBuilder, checked_numbers
 from zwang.multibody.call_log import described
 from zwang.multibody.element import Element
 from zwang.multibody.handles import BodyHandle, MarkerHandle
@@ -48,7 +48,7 @@ def _joint(method: Callable[P, R]) -> Callable[P, R]:
     return known_keywords(about=_about(method.__name__))(method)
 
 
-class JointBuilder(Builder):
+class JointBuilder(MechanismBuilder):
     """What joins bodies: see `zwang.Mechanism`."""
 
     @described

@@ -15,10 +15,10 @@ import numpy as np
 from zwang.errors import InputError
 from zwang.multibody.inertia import UNIT, axes_along
 from zwang.multibody.joints.kind import JointKind
-from zwang.multibody.pose import Frame, Kind, Pose, frame, identity, zeros
+from zwang.multibody.pose import BodyKind, Frame, Pose, frame, identity, zeros
 from zwang.terms import FloatArray
 
-__all__ = ["Joint", "Layout", "Marker", "layout_of"]
+__all__ = ["FrameLayout", "Joint", "Marker", "layout_of"]
 
 #: A direction counts as along or across the plane's normal to this.
 IN_PLANE = 1e-9
@@ -58,13 +58,13 @@ class Joint:
     bodies: tuple[int, ...]
     a: Marker | None
     b: Marker | None
-    layout: Layout | None
+    layout: FrameLayout | None
     elements: tuple[str, ...]
     numbers: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Layout:
+class FrameLayout:
     """How the frames of an element are made from its numbers.
 
     Attributes
@@ -112,15 +112,17 @@ class Layout:
         return frame(pose, arm, axes)
 
 
-def layout_of(what: str, kind: Kind, axes: tuple[FloatArray | None, FloatArray | None]) -> Layout:
+def layout_of(
+    what: str, kind: BodyKind, axes: tuple[FloatArray | None, FloatArray | None]
+) -> FrameLayout:
     """The layout for two axes, refused where one is neither in the plane nor its normal."""
     if kind.plane is None:
-        return Layout()
+        return FrameLayout()
     first, second = (_is_normal(what, kind, axis) for axis in axes)
-    return Layout(kind.plane, (first, second))
+    return FrameLayout(kind.plane, (first, second))
 
 
-def _is_normal(what: str, kind: Kind, axis: FloatArray | None) -> bool:
+def _is_normal(what: str, kind: BodyKind, axis: FloatArray | None) -> bool:
     assert kind.plane is not None
     along = 1.0 if axis is None else abs(axis[kind.plane[2]])
     if abs(along - 1.0) < IN_PLANE:
@@ -135,7 +137,9 @@ def _is_normal(what: str, kind: Kind, axis: FloatArray | None) -> bool:
     )
 
 
-def marker_axes(kind: Kind, axis: FloatArray | None, reference: FloatArray | None) -> FloatArray:
+def marker_axes(
+    kind: BodyKind, axis: FloatArray | None, reference: FloatArray | None
+) -> FloatArray:
     """World axes of a joint's markers: z along the axis, in a plane x along the normal or in it."""
     if axis is None:
         if kind.plane is None:

@@ -22,8 +22,8 @@ from zwang.terms import FloatArray
 __all__ = [
     "MASSLESS",
     "MASSLESS_SPARSE",
-    "Conditions",
-    "Placed",
+    "NewtonConditions",
+    "NewtonResult",
     "impulse_root",
     "place",
     "set_velocities",
@@ -47,7 +47,7 @@ MASSLESS, MASSLESS_SPARSE = 1e-10, 1e-6
 
 
 @dataclass(frozen=True)
-class Conditions:
+class NewtonConditions:
     """What has to be met.
 
     Attributes
@@ -66,7 +66,7 @@ class Conditions:
 
 
 @dataclass(frozen=True)
-class Placed:
+class NewtonResult:
     """Where the search ended: q, values and slopes there, steps taken, and whether they are met."""
 
     q: FloatArray
@@ -76,7 +76,7 @@ class Placed:
     met: bool
 
 
-def place(c: Conditions, q: FloatArray) -> Placed:
+def place(c: NewtonConditions, q: FloatArray) -> NewtonResult:
     """The nearest configuration that the search finds."""
     g, G = c.values(q)
     limit = MET * max(1.0, c.size)
@@ -101,7 +101,7 @@ def place(c: Conditions, q: FloatArray) -> Placed:
         else:
             break
         q, g, G, best, steps = trial, g_new, G_new, size, steps + 1
-    return Placed(q, g, G, steps, bool(np.abs(g).max(initial=0.0) <= limit))
+    return NewtonResult(q, g, G, steps, bool(np.abs(g).max(initial=0.0) <= limit))
 
 
 def stacked(slopes: Sequence[Any]) -> Any:

@@ -16,7 +16,7 @@ bodies with m constraint equations. One free body is in `zwang.rotation.euler_pa
     Φ_q, γ     B, gamma                                  (…, m, 7b), m   (11.41), (11.43)
     B of III   `modified_jacobian`                       (…, m, 6b)      (11.46), (11.48)
     γ#         `modified_rhs`                            (…, m)          (11.48)
-    σ, λ       `Answer.sigma`, `Answer.multipliers`      (…, b), m       (11.29), (11.44)
+    σ, λ       `FormulationResult`: sigma, multipliers   (…, b), m       (11.29), (11.44)
 
 The three matrices the book calls M differ in size and so have three names here, as do its two
 Jacobians B. Leading axes are a batch. For mechanisms, `MechanismSystem.solve` takes the same
@@ -37,8 +37,8 @@ from zwang.rotation.quaternion import angular_velocity
 from zwang.terms import FloatArray
 
 __all__ = [
-    "Answer",
     "Bodies",
+    "FormulationResult",
     "Size",
     "constrained_sigma",
     "equation_counts",
@@ -204,7 +204,7 @@ class Bodies:
         return _stacked(self.force, self.moment)
 
 
-class Answer(NamedTuple):
+class FormulationResult(NamedTuple):
     """What a formulation gives.
 
     Attributes
@@ -222,14 +222,18 @@ class Answer(NamedTuple):
     right_side: FloatArray
 
 
-def formulation_1(bodies: Bodies, B: Any = None, gamma: Any = None, dependent: Any = 0) -> Answer:
+def formulation_1(
+    bodies: Bodies, B: Any = None, gamma: Any = None, dependent: Any = 0
+) -> FormulationResult:
     """Formulation I, (11.42), of 8b + m equations; without rows (11.25). See `solve_1`."""
     b = bodies
     B, gamma = _rows(B, gamma, 7 * b.p.shape[-2])
     return solve_1(b.M_star, b.P, b.g_star - b.b_star, b.c, B, gamma, dependent)
 
 
-def formulation_2(bodies: Bodies, B: Any = None, gamma: Any = None, dependent: Any = 0) -> Answer:
+def formulation_2(
+    bodies: Bodies, B: Any = None, gamma: Any = None, dependent: Any = 0
+) -> FormulationResult:
     """Formulation II, (11.45), of 7b + m equations; without rows (11.33). See `solve_2`."""
     b = bodies
     B, gamma = _rows(B, gamma, 7 * b.p.shape[-2])
@@ -237,7 +241,9 @@ def formulation_2(bodies: Bodies, B: Any = None, gamma: Any = None, dependent: A
     return solve_2(b.M_mixed, b.P, b.g - b.b_mixed, b.c, modified, B, gamma, dependent)
 
 
-def formulation_3(bodies: Bodies, B: Any = None, gamma: Any = None, dependent: Any = 0) -> Answer:
+def formulation_3(
+    bodies: Bodies, B: Any = None, gamma: Any = None, dependent: Any = 0
+) -> FormulationResult:
     """Formulation III, (11.49), of 6b + m equations; without rows (11.37). See `solve_3`.
 
     B and gamma are Φ_q and γ as for the others; the modified ones are made from them.
@@ -327,7 +333,7 @@ def solve_1(
     B: FloatArray,
     gamma: FloatArray,
     dependent: Any = 0,
-) -> Answer:
+) -> FormulationResult:
     """The solution of (11.42), with force = g* − b*.
 
         [ M*  Pᵀ  Bᵀ ] [  q̈ ]   [ force ]
@@ -349,7 +355,7 @@ def solve_1(
     )
     right = _vector([force, -c, gamma])
     x = _solved(matrix, right, dependent)
-    return Answer(x[..., :n], x[..., n : n + k], -x[..., n + k :], matrix, right)
+    return FormulationResult(x[..., :n], x[..., n : n + k], -x[..., n + k :], matrix, right)
 
 
 def solve_2(
@@ -361,7 +367,7 @@ def solve_2(
     B: FloatArray,
     gamma: FloatArray,
     dependent: Any = 0,
-) -> Answer:
+) -> FormulationResult:
     """The solution of (11.45), with force = g − b; not symmetric.
 
         [ M  Bₘᵀ ] [  q̈ ]   [ force ]
@@ -375,12 +381,12 @@ def solve_2(
     matrix = _matrix([[M_mixed, transpose(modified)], [P, np.zeros((k, m))], [B, np.zeros((m, m))]])
     right = _vector([force, -c, gamma])
     x = _solved(matrix, right, dependent)
-    return Answer(x[..., :n], x[..., :0], -x[..., n:], matrix, right)
+    return FormulationResult(x[..., :n], x[..., :0], -x[..., n:], matrix, right)
 
 
 def solve_3(
     M: FloatArray, force: FloatArray, modified: FloatArray, rhs: FloatArray, dependent: Any = 0
-) -> Answer:
+) -> FormulationResult:
     """The solution of (11.49), with force = g − b and right side γ#.
 
         [ M   Bₘᵀ ] [  ḣ ]   [ force ]
@@ -392,7 +398,7 @@ def solve_3(
     matrix = _matrix([[M, transpose(modified)], [modified, np.zeros((m, m))]])
     right = _vector([force, rhs])
     x = _solved(matrix, right, dependent)
-    return Answer(x[..., :n], x[..., :0], -x[..., n:], matrix, right)
+    return FormulationResult(x[..., :n], x[..., :0], -x[..., n:], matrix, right)
 
 
 def _solved(matrix: FloatArray, right: FloatArray, dependent: Any) -> FloatArray:

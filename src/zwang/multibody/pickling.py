@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from zwang.multibody.call_log import Call
+from zwang.multibody.call_log import BuilderCall
 from zwang.multibody.handles import BodyHandle, MarkerHandle
 from zwang.terms import FloatArray
 
@@ -28,11 +28,13 @@ class Recipe:
     """
 
     given: Mapping[str, Any]
-    calls: Sequence[Call]
+    calls: Sequence[BuilderCall]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Without what belongs to a builder: bodies and markers by name and place."""
-        calls = [Call(c.method, {k: _sent(v) for k, v in c.arguments.items()}) for c in self.calls]
+        calls = [
+            BuilderCall(c.method, {k: _sent(v) for k, v in c.arguments.items()}) for c in self.calls
+        ]
         return Recipe, (dict(self.given), calls)
 
     def built(self, kind: Callable[..., Any]) -> Any:
@@ -53,7 +55,7 @@ class _Named:
 
 
 @dataclass(frozen=True)
-class _Placed:
+class _PickledMarker:
     """A marker, by the name of its body."""
 
     name: str
@@ -65,12 +67,12 @@ def _sent(value: Any) -> Any:
     if isinstance(value, BodyHandle):
         return _Named(value.name)
     if isinstance(value, MarkerHandle):
-        return _Placed(value.body.name, value.at, value.axes)
+        return _PickledMarker(value.body.name, value.at, value.axes)
     return _inside(value, _sent)
 
 
 def _received(value: Any, builder: Any) -> Any:
-    if isinstance(value, _Named | _Placed):
+    if isinstance(value, _Named | _PickledMarker):
         body = builder.ground if value.name == "ground" else BodyHandle(value.name, builder)
         return body if isinstance(value, _Named) else MarkerHandle(body, value.at, value.axes)
     return _inside(value, lambda entry: _received(entry, builder))

@@ -23,11 +23,11 @@ from zwang.tracing.symbol import Symbol, SymbolArray, symbols_of
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["GROUND", "PLANES", "SCALAR", "SPATIAL", "Frame", "Kind", "Pose", "Scalar", "planar"]
+__all__ = ["GROUND", "PLANES", "SCALAR", "SPATIAL", "BodyKind", "Frame", "Pose", "Scalar", "planar"]
 
 
 @dataclass(frozen=True)
-class Kind:
+class BodyKind:
     """What a body moves in.
 
     Attributes
@@ -60,24 +60,24 @@ class Kind:
         return {7: (3, 4, 5, 6), 4: (2, 3)}.get(self.nq, ())
 
 
-SPATIAL = Kind(
+SPATIAL = BodyKind(
     "space",
     ("x", "y", "z", "e0", "e1", "e2", "e3"),
     ("vx", "vy", "vz", "omega1", "omega2", "omega3"),
     12,
 )
-GROUND = Kind("ground", (), (), 0)
-SCALAR = Kind("coordinate", ("",), ("rate",), 1)
+GROUND = BodyKind("ground", (), (), 0)
+SCALAR = BodyKind("coordinate", ("",), ("rate",), 1)
 
 #: Plane → its two axes and its normal. Angles are positive about the normal.
 PLANES = {"xy": (0, 1, 2), "xz": (0, 2, 1), "yz": (1, 2, 0)}
 
 
-def planar(plane: str) -> Kind:
+def planar(plane: str) -> BodyKind:
     """The kind of bodies that move in a plane."""
     i, j, _ = PLANES[plane]
     a, b = "xyz"[i], "xyz"[j]
-    return Kind(plane, (a, b, "cos", "sin"), (f"v{a}", f"v{b}", "omega"), 4, PLANES[plane])
+    return BodyKind(plane, (a, b, "cos", "sin"), (f"v{a}", f"v{b}", "omega"), 4, PLANES[plane])
 
 
 class Pose:
@@ -181,7 +181,7 @@ def frame(pose: Pose, at: Any, axes: Any) -> Frame:
     return Frame(pose.position + R @ at, R @ axes[:, 0], R @ axes[:, 1], R @ axes[:, 2], pose, at)
 
 
-def pose_of(kind: Kind, config: casadi.SX, v: casadi.SX) -> Any:
+def pose_of(kind: BodyKind, config: casadi.SX, v: casadi.SX) -> Any:
     """A `Pose`, or a `Scalar`, from the symbols of a configuration and of velocities."""
     c, w = symbols_of(config), symbols_of(v)
     if kind is SCALAR:
@@ -202,7 +202,7 @@ def pose_of(kind: Kind, config: casadi.SX, v: casadi.SX) -> Any:
     return Pose(position, R, velocity, omega, kind.plane)
 
 
-def config_rate(kind: Kind, config: casadi.SX, v: casadi.SX) -> casadi.SX:
+def config_rate(kind: BodyKind, config: casadi.SX, v: casadi.SX) -> casadi.SX:
     """Rates of the configuration, linear in v."""
     import casadi as ca
 
@@ -217,7 +217,7 @@ def config_rate(kind: Kind, config: casadi.SX, v: casadi.SX) -> casadi.SX:
     return ca.vertcat(v[:3], ca.vec(spin.T))
 
 
-def config_of(kind: Kind, q: casadi.SX) -> casadi.SX:
+def config_of(kind: BodyKind, q: casadi.SX) -> casadi.SX:
     """The configuration from the coordinates."""
     import casadi as ca
 
@@ -233,7 +233,7 @@ def config_of(kind: Kind, q: casadi.SX) -> casadi.SX:
     return ca.vertcat(q[:3], *(entry for row in R for entry in row))
 
 
-def kinematics(kind: Kind, q: casadi.SX) -> casadi.SX:
+def kinematics(kind: BodyKind, q: casadi.SX) -> casadi.SX:
     """N of q̇ = N v for one body: identity for positions, ½ Lᵀ for Euler parameters."""
     import casadi as ca
 
@@ -253,7 +253,7 @@ def kinematics(kind: Kind, q: casadi.SX) -> casadi.SX:
     return N
 
 
-def rates(kind: Kind, q: casadi.SX) -> casadi.SX:
+def rates(kind: BodyKind, q: casadi.SX) -> casadi.SX:
     """W of v = W q̇ for one body: identity for positions, 2 L for Euler parameters.
 
     W N = I for coordinates of unit length, and Ẇ q̇ = 0, so that v̇ = W q̈.
@@ -264,7 +264,7 @@ def rates(kind: Kind, q: casadi.SX) -> casadi.SX:
     return W
 
 
-def generalized(kind: Kind, pose: Pose, force: Any, moment: Any) -> list[Any]:
+def generalized(kind: BodyKind, pose: Pose, force: Any, moment: Any) -> list[Any]:
     """Force on the velocities of a body of a world force and a world moment about its centre."""
     if kind is GROUND:
         return []

@@ -31,7 +31,7 @@ from zwang.multibody.newton import least_change
 from zwang.multibody.unknown_tooth_forces import UNTOLD, untold_joints
 from zwang.terms import EquationTerms, FloatArray
 
-__all__ = ["SparseMechanism"]
+__all__ = ["SparseDiagnosis"]
 
 #: Rows of unit dependencies below this take no part in them; the basis is good to 1e-11 or so.
 NO_PART = 1e-8
@@ -47,7 +47,7 @@ LED = 1e-6
 
 
 @dataclass(frozen=True)
-class SparseMechanism:
+class SparseDiagnosis:
     """Sparse terms of a mechanism at a state, and what follows from them.
 
     Attributes

@@ -13,18 +13,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from zwang.multibody.element import Element, Traced
+from zwang.multibody.element import Element, TracedLaw
 from zwang.multibody.frozen import Parts
-from zwang.multibody.pose import SCALAR, Kind, config_of, kinematics
+from zwang.multibody.pose import SCALAR, BodyKind, config_of, kinematics
 from zwang.tracing.constraint import Constraint
-from zwang.tracing.differentiate import Rows, State
-from zwang.tracing.traced_model import Definition, Model, Pressures
+from zwang.tracing.differentiate import Symbols, TracedConstraint
+from zwang.tracing.traced_model import Definition, Pressures, TracedModel
 
 if TYPE_CHECKING:
     import casadi
 
 __all__ = [
-    "Symbols",
+    "MechanismSymbols",
     "body_slots",
     "body_terms",
     "definition_of",
@@ -34,7 +34,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Symbols:
+class MechanismSymbols:
     """The state of a mechanism as symbols, and what its elements are functions of."""
 
     parts: Parts
@@ -44,7 +44,7 @@ class Symbols:
     p: casadi.SX
 
     @classmethod
-    def of(cls, parts: Parts) -> Symbols:
+    def of(cls, parts: Parts) -> MechanismSymbols:
         """Fresh symbols for a mechanism."""
         import casadi as ca
 
@@ -71,7 +71,7 @@ class Symbols:
             for i, b in enumerate(self.parts.bodies)
         ]
 
-    def state(self) -> State:
+    def state(self) -> Symbols:
         """The state alone, without terms, with q̇ = N v body by body."""
         import casadi as ca
 
@@ -79,7 +79,7 @@ class Symbols:
         for i, body in enumerate(self.parts.bodies):
             N = kinematics(body.kind, self.q[q[i] : q[i + 1]])
             rates.append(ca.mtimes(N, self.v[v[i] : v[i + 1]]))
-        return State(self.q, self.v, self.t, self.p, ca.vertcat(*rates))
+        return Symbols(self.q, self.v, self.t, self.p, ca.vertcat(*rates))
 
     def parameter(self, name: str) -> casadi.SX:
         """Symbols of a parameter, flat."""
@@ -118,11 +118,11 @@ def body_slots(slots: Mapping[str, tuple[int, int]], name: str) -> tuple[int, in
     return start, slots.get(f"{name}.inertia", (start, end))[1]
 
 
-def model_of(parts: Parts, symbols: Symbols | None = None) -> Model:
+def model_of(parts: Parts, symbols: MechanismSymbols | None = None) -> TracedModel:
     """The terms of a mechanism as expressions of its state, of these symbols if they are given."""
     import casadi as ca
 
-    s = Symbols.of(parts) if symbols is None else symbols
+    s = MechanismSymbols.of(parts) if symbols is None else symbols
     traced = parts.traced
     q_starts, v_starts = parts.places
     nq, nv = len(parts.coordinates), len(parts.velocities)
@@ -146,10 +146,10 @@ def model_of(parts: Parts, symbols: Symbols | None = None) -> Model:
                 Q[v_starts[i] : v_starts[i + 1]] += force
     blocks = {e.name: _rows(s, e, traced[e.law.key]) for e in parts.constraints}
     multipliers = ca.SX.sym("lambda", sum(block.A.shape[0] for block in blocks.values()))
-    state = State(s.q, s.v, s.t, s.p, ca.mtimes(N, s.v))
+    state = Symbols(s.q, s.v, s.t, s.p, ca.mtimes(N, s.v))
     T = 0.5 * ca.mtimes([s.v.T, M, s.v])
     C, pressures = _friction(parts, s, multipliers)
-    return Model(
+    return TracedModel(
         definition_of(parts),
         state,
         N,
@@ -168,7 +168,7 @@ def model_of(parts: Parts, symbols: Symbols | None = None) -> Model:
 
 
 def body_terms(
-    kind: Kind, config: casadi.SX, v: casadi.SX, numbers: casadi.SX, gravity: casadi.SX
+    kind: BodyKind, config: casadi.SX, v: casadi.SX, numbers: casadi.SX, gravity: casadi.SX
 ) -> tuple[casadi.SX, casadi.SX, casadi.SX]:
     """Mass block, weight with gyroscopic moment, and potential of one body.
 
@@ -198,7 +198,7 @@ def body_terms(
     return block, ca.vertcat(mass * gravity, -spin), -mass * ca.dot(gravity, config[:3])
 
 
-def _rows(s: Symbols, element: Element, traced: Traced) -> Rows:
+def _rows(s: MechanismSymbols, element: Element, traced: TracedLaw) -> TracedConstraint:
     """An element's equations with its blocks of A placed at the velocities of its bodies."""
     import casadi as ca
 
@@ -209,7 +209,7 @@ def _rows(s: Symbols, element: Element, traced: Traced) -> Rows:
         if i >= 0:
             A[:, starts[i] : starts[i + 1]] += block
     value = phi if traced.level == "position" else None
-    return Rows(traced.level, value, psi, A, b)
+    return TracedConstraint(traced.level, value, psi, A, b)
 
 
 def unit_groups(parts: Parts) -> tuple[tuple[int, ...], ...]:
@@ -223,7 +223,7 @@ def unit_groups(parts: Parts) -> tuple[tuple[int, ...], ...]:
 
 
 def _friction(
-    parts: Parts, s: Symbols, multipliers: casadi.SX
+    parts: Parts, s: MechanismSymbols, multipliers: casadi.SX
 ) -> tuple[casadi.SX, Pressures | None]:
     """C: forces of friction, which depend on the reactions of the joints they act in."""
     import casadi as ca

@@ -29,7 +29,7 @@ import numpy as np
 from zwang.codegen.kernel import Kernel
 from zwang.codegen.kernel import compile as compile_kernel
 from zwang.errors import NotApplicableError, ZwangError
-from zwang.programs.coordinate_change import Carrier
+from zwang.programs.coordinate_change import CoordinateChange
 
 if TYPE_CHECKING:
     from zwang.programs.fixed_step import StageExpressions
@@ -86,7 +86,7 @@ class Program(ABC):
     rows: tuple[int, int, int]
     lanes: int
     left_out: tuple[int, ...]
-    carrier: Carrier | None
+    carrier: CoordinateChange | None
     plain_rates: bool
     frames: dict[Any, Any]
 

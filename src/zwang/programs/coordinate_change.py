@@ -24,11 +24,11 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Carrier", "WrittenCarrier", "distance", "enter_tree", "through"]
+__all__ = ["CoordinateChange", "CoordinateChangeByExpression", "distance", "enter_tree", "through"]
 
 
 @dataclass(frozen=True)
-class Carrier(ABC):
+class CoordinateChange(ABC):
     """The coordinates q̂, v̂ of a program, and q(q̂), v(q̂, v̂) of the system it carries.
 
     Kernels take q̂, v̂, t, p̂; p̂ are the parameters p of the system and, after them, numbers of the
@@ -136,7 +136,7 @@ def through(kernel: Kernel, y: FloatArray, t: FloatArray, p: FloatArray) -> Floa
 
 
 @dataclass(frozen=True)
-class WrittenCarrier(Carrier):
+class CoordinateChangeByExpression(CoordinateChange):
     """A carrier whose way back is written down.
 
     Attributes
@@ -234,7 +234,7 @@ def _through(kernel, y, t, p, out, inner, outer, work):
 
 @loop
 def _near(kernel, y, t, start, p, sizes, limit, work):
-    """Whether a kernel leads from ŷ to the q of a state, see `Carrier.reached`."""
+    """Whether a kernel leads from ŷ to the q of a state, see `CoordinateChange.reached`."""
     (inner, outer), there = sizes, np.empty_like(y)
     call(kernel, start[:inner], start[inner:], t, p, there[:outer], there[outer:], work)
     return distance(there[:outer], y[:outer]) <= limit

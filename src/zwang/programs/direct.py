@@ -26,7 +26,7 @@ from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, NamedTuple
 
 from zwang.programs.elimination import analyse
-from zwang.programs.factor import DELTA, Expressions, entries_of, triplets
+from zwang.programs.factor import DELTA, ProgramExpressions, entries_of, triplets
 
 if TYPE_CHECKING:
     import casadi
@@ -37,13 +37,13 @@ __all__ = ["VANISHING", "Direct", "accelerations", "is_direct"]
 VANISHING = 1e-100
 
 
-def is_direct(e: Expressions) -> bool:
+def is_direct(e: ProgramExpressions) -> bool:
     """Whether a system can be solved so, and nothing of it asks for its multipliers."""
     solved = e.acceleration is None and e.law is None and not e.singular_mass
     return solved and (e.independent or e.distinct)
 
 
-def accelerations(e: Expressions) -> casadi.SX:
+def accelerations(e: ProgramExpressions) -> casadi.SX:
     """v̇, shape (nv, 1)."""
     return Direct(e, e.A).move(e.force, e.b)
 
@@ -58,7 +58,7 @@ class Direct:
     sizes : R, and 1 for a row that went with a velocity, shape (m, 1).
     """
 
-    def __init__(self, e: Expressions, A: casadi.SX) -> None:
+    def __init__(self, e: ProgramExpressions, A: casadi.SX) -> None:
         import casadi as ca
 
         self.n, self.m, self.independent = e.M.shape[0], A.shape[0], e.independent

@@ -62,7 +62,7 @@ def analyse(
     constraint : (row, velocity) of the nonzeros of A.
     constant : those of them that may go together.
     """
-    search = _Search(n, m, mass, constraint, constant)
+    search = _PivotSearch(n, m, mass, constraint, constant)
     pivots: list[Pivot] = []
     below: list[tuple[int, ...]] = []
     while search.waiting:
@@ -75,7 +75,7 @@ def analyse(
     return Elimination(tuple(pivots), tuple(columns))
 
 
-class _Search:
+class _PivotSearch:
     """What is coupled to what, and which pivots may come next."""
 
     def __init__(

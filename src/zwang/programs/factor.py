@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 __all__ = [
     "DELTA",
     "MASS_SHIFT",
-    "Expressions",
     "Factor",
+    "ProgramExpressions",
     "accelerate",
     "entries_of",
     "law_slope",
@@ -48,7 +48,7 @@ MASS_SHIFT = 1e-6
 
 
 @dataclass(frozen=True)
-class Expressions:
+class ProgramExpressions:
     """All a program computes from, as expressions of the symbols q, v, t, p.
 
     Attributes
@@ -111,7 +111,7 @@ class Factor:
     sizes : R, zero for a row that vanishes, shape (m, 1).
     """
 
-    def __init__(self, e: Expressions, A: casadi.SX) -> None:
+    def __init__(self, e: ProgramExpressions, A: casadi.SX) -> None:
         import casadi as ca
 
         M = e.M
@@ -233,7 +233,7 @@ def _values(x: casadi.SX) -> list[casadi.SX]:
     return cast("list[casadi.SX]", x.nonzeros())
 
 
-def accelerate(e: Expressions) -> tuple[casadi.SX, casadi.SX, Factor | None]:
+def accelerate(e: ProgramExpressions) -> tuple[casadi.SX, casadi.SX, Factor | None]:
     """v̇ and λ, and the factor they were found with, if they were solved for."""
     if e.acceleration is not None:
         return e.acceleration, e.b, None
@@ -255,7 +255,7 @@ LAW_STEPS = 5
 LAW_TOLERANCE = 1e-9
 
 
-def _with_law(e: Expressions, factor: Factor) -> tuple[casadi.SX, casadi.SX]:
+def _with_law(e: ProgramExpressions, factor: Factor) -> tuple[casadi.SX, casadi.SX]:
     """v̇ and λ with M v̇ = Q + C(λ) + Aᵀλ: the non-ideal force and the reaction it causes agree.
 
     λ responds linearly to C. Newton's method on g(λ) = λ − λ(C(λ)), with ∂C/∂λ by differentiation
@@ -282,7 +282,7 @@ def _with_law(e: Expressions, factor: Factor) -> tuple[casadi.SX, casadi.SX]:
     return ca.if_else(gap > LAW_TOLERANCE * size, ca.SX(float("nan")), a), caused
 
 
-def _under_pressures(e: Expressions, factor: Factor) -> tuple[casadi.SX, casadi.SX]:
+def _under_pressures(e: ProgramExpressions, factor: Factor) -> tuple[casadi.SX, casadi.SX]:
     """`_with_law` of a law that is linear in a few numbers n(λ).
 
     λ = λ₀ + Λ n is linear in them, so that one solve for each leaves n = n(λ₀ + Λ n) to Newton's
@@ -310,7 +310,7 @@ def _under_pressures(e: Expressions, factor: Factor) -> tuple[casadi.SX, casadi.
     return a, lam + ca.mtimes(lam_of, x)
 
 
-def least_norm(e: Expressions, gone: casadi.SX) -> tuple[casadi.SX, casadi.SX]:
+def least_norm(e: ProgramExpressions, gone: casadi.SX) -> tuple[casadi.SX, casadi.SX]:
     """Matrices that turn the multipliers of rows that act into those of least norm of all rows.
 
     With G = X A the rows that are gone, λ_G = (1 + X Xᵀ)⁻¹ X λ, and λ − Xᵀ λ_G is left for those
@@ -343,7 +343,7 @@ def _solved(S: casadi.SX, right: casadi.SX) -> casadi.SX:
     return x
 
 
-def _of_unit_length(e: Expressions) -> casadi.SX:
+def _of_unit_length(e: ProgramExpressions) -> casadi.SX:
     """q with its unit groups scaled to unit length."""
     import casadi as ca
 
@@ -373,7 +373,7 @@ def law_slope(factor: Factor, dC: casadi.SX, seen: list[int]) -> casadi.SX:
 
 
 def project(
-    e: Expressions, factor_of: Callable[[Expressions, casadi.SX], Any]
+    e: ProgramExpressions, factor_of: Callable[[ProgramExpressions, casadi.SX], Any]
 ) -> tuple[casadi.SX, casadi.SX, casadi.SX]:
     """One mass-weighted correction of q and v, and pivots of the position rows, then their sizes.
 

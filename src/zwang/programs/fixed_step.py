@@ -28,7 +28,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from zwang.errors import NotApplicableError
-from zwang.programs.factor import DELTA, MASS_SHIFT, Expressions
+from zwang.programs.factor import DELTA, MASS_SHIFT, ProgramExpressions
 
 if TYPE_CHECKING:
     import casadi
@@ -61,10 +61,10 @@ class StageExpressions:
     jacobian: casadi.SX
 
 
-class _Equations:
+class _TermsAt:
     """Terms of the equations at any arguments, and the drift of the coordinates."""
 
-    def __init__(self, e: Expressions) -> None:
+    def __init__(self, e: ProgramExpressions) -> None:
         import casadi as ca
 
         self.nq, self.nv, self.m = e.q.numel(), e.v.numel(), e.A.shape[0]
@@ -142,7 +142,7 @@ def row_sizes(A: casadi.SX, D: casadi.SX) -> casadi.SX:
     return size + ca.if_else(size == 0.0, 1.0, 0.0)
 
 
-def generalized_alpha(e: Expressions, *, index: int = 2) -> list[StageExpressions]:
+def generalized_alpha(e: ProgramExpressions, *, index: int = 2) -> list[StageExpressions]:
     """Generalized-α with accelerations-like a of its own, remembered beside v̇ and λ.
 
         (1 − α_m) a₁ + α_m a₀ = (1 − α_f) v̇₁ + α_f v̇₀
@@ -165,7 +165,7 @@ def generalized_alpha(e: Expressions, *, index: int = 2) -> list[StageExpression
     """
     import casadi as ca
 
-    eq = _Equations(e)
+    eq = _TermsAt(e)
     nq, nv, m = eq.nq, eq.nv, eq.m
     held = e.phi.numel() if index == 2 else 0
     q0, v0, memory, x, s = eq.symbols(3 * nv + m, nv + m + held + (0 if eq.free_drift else nq))
@@ -214,7 +214,7 @@ def generalized_alpha(e: Expressions, *, index: int = 2) -> list[StageExpression
     ]
 
 
-def rattle(e: Expressions) -> list[StageExpressions]:
+def rattle(e: ProgramExpressions) -> list[StageExpressions]:
     """RATTLE for M that may depend on q (Jay 1994; Hairer, Lubich & Wanner VII.1.4).
 
     With momenta p = M v, ṗ = F + Aᵀλ, F = Q + C + Ṁ v, and u the velocity M⁻¹p½ at either end,
@@ -244,7 +244,7 @@ def rattle(e: Expressions) -> list[StageExpressions]:
             expected="constraints of position and velocity",
             advice="State it with zw.velocity, or use integrator='generalized_alpha'.",
         )
-    eq = _Equations(e)
+    eq = _TermsAt(e)
     if e.singular_mass and not eq.constant_mass:
         raise NotApplicableError(
             "integrator 'rattle'",
@@ -255,7 +255,7 @@ def rattle(e: Expressions) -> list[StageExpressions]:
     return [_first_half(e, eq), _second_half(e, eq)]
 
 
-def _first_half(e: Expressions, eq: _Equations) -> StageExpressions:
+def _first_half(e: ProgramExpressions, eq: _TermsAt) -> StageExpressions:
     """Half a kick, the drift, and the multipliers that lead to φ = 0."""
     import casadi as ca
 
@@ -283,7 +283,7 @@ def _first_half(e: Expressions, eq: _Equations) -> StageExpressions:
     return StageExpressions((q0, v0, memory, x, s, e.p), q, u1, w, residual, jacobian)
 
 
-def _second_half(e: Expressions, eq: _Equations) -> StageExpressions:
+def _second_half(e: ProgramExpressions, eq: _TermsAt) -> StageExpressions:
     """Half a kick, and the multipliers that lead to ψ = 0."""
     import casadi as ca
 
@@ -300,7 +300,7 @@ def _second_half(e: Expressions, eq: _Equations) -> StageExpressions:
 
 
 #: Fixed-step methods by name.
-METHODS: dict[str, Callable[[Expressions], list[StageExpressions]]] = {
+METHODS: dict[str, Callable[[ProgramExpressions], list[StageExpressions]]] = {
     "generalized_alpha": generalized_alpha,
     "generalized_alpha_index_3": partial(generalized_alpha, index=3),
     "rattle": rattle,

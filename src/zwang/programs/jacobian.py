@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from zwang.programs.factor import Expressions, Factor, accelerate, law_slope, seen_by
+from zwang.programs.factor import Factor, ProgramExpressions, accelerate, law_slope, seen_by
 
 if TYPE_CHECKING:
     import casadi
@@ -21,21 +21,23 @@ if TYPE_CHECKING:
 __all__ = ["along", "jacobian"]
 
 
-def jacobian(e: Expressions) -> casadi.SX:
+def jacobian(e: ProgramExpressions) -> casadi.SX:
     """∂(q̇, v̇)/∂(q, v), shape (nq + nv, nq + nv)."""
     import casadi as ca
 
     return _changes(e, ca.jacobian)
 
 
-def along(e: Expressions, direction: casadi.SX) -> casadi.SX:
+def along(e: ProgramExpressions, direction: casadi.SX) -> casadi.SX:
     """The product of `jacobian` with a direction, shape (nq + nv, 1), by one solve."""
     import casadi as ca
 
     return _changes(e, lambda values, y: ca.jtimes(values, y, direction))
 
 
-def _changes(e: Expressions, changed: Callable[[casadi.SX, casadi.SX], casadi.SX]) -> casadi.SX:
+def _changes(
+    e: ProgramExpressions, changed: Callable[[casadi.SX, casadi.SX], casadi.SX]
+) -> casadi.SX:
     """Changes of q̇ and v̇ with y = (q, v), where `changed` gives those of explicit values."""
     import casadi as ca
 
@@ -59,7 +61,7 @@ def _changes(e: Expressions, changed: Callable[[casadi.SX, casadi.SX], casadi.SX
 
 
 def _held(
-    e: Expressions, factor: Factor, a: casadi.SX, lam: casadi.SX
+    e: ProgramExpressions, factor: Factor, a: casadi.SX, lam: casadi.SX
 ) -> tuple[casadi.SX, casadi.SX, casadi.SX]:
     """Symbols for (v̇, λ), their values, and what the equations miss by with the former."""
     import casadi as ca

@@ -14,9 +14,9 @@ from zwang.codegen.kernel import compile as compile_kernel
 from zwang.codegen.node_sums import NODES
 from zwang.errors import ZwangError
 from zwang.programs.contract import Program, Stage
-from zwang.programs.coordinate_change import Carrier
+from zwang.programs.coordinate_change import CoordinateChange
 from zwang.programs.direct import Direct, accelerations, is_direct
-from zwang.programs.factor import Expressions, Factor, accelerate, project
+from zwang.programs.factor import Factor, ProgramExpressions, accelerate, project
 from zwang.programs.fixed_step import METHODS, StageExpressions
 from zwang.programs.jacobian import along, jacobian
 from zwang.programs.jacobian_columns import ColumnsKernel
@@ -53,7 +53,7 @@ class WholeProgram(Program):
     outputs: Mapping[str, Callable[[], Sequence[casadi.SX]]] = field(repr=False)
     discrete: Callable[[str], Sequence[StageExpressions]] = field(repr=False)
     left_out: tuple[int, ...] = ()
-    carrier: Carrier | None = None
+    carrier: CoordinateChange | None = None
     plain_rates: bool = False
     direction: casadi.SX | None = field(default=None, repr=False)
     compiled: dict[str, Kernel] = field(default_factory=dict, repr=False)
@@ -144,12 +144,12 @@ class WholeProgram(Program):
 
 
 def fuse(
-    e: Expressions,
+    e: ProgramExpressions,
     *,
     lanes: int = 1,
     stabilisation: float = 0.0,
     left_out: tuple[int, ...] = (),
-    carrier: Carrier | None = None,
+    carrier: CoordinateChange | None = None,
 ) -> WholeProgram:
     """A system as a whole, each kernel one expression.
 
@@ -207,12 +207,12 @@ def _are_velocities(q_dot: casadi.SX, v: casadi.SX) -> bool:
     return all(a.is_symbolic() and ca.is_equal(a, b) for a, b in pairs)
 
 
-def _stabilised(e: Expressions, r: float) -> Expressions:
+def _stabilised(e: ProgramExpressions, r: float) -> ProgramExpressions:
     """φ̈ + 2 r φ̇ + r² φ = 0 and ψ̇ + r ψ = 0 in place of φ̈ = 0 and ψ̇ = 0 (Baumgarte 1972)."""
     return replace(e, b=e.b - 2.0 * r * e.rate_of_row - r * r * e.value_of_row)
 
 
-def _ratios(e: Expressions) -> casadi.SX:
+def _ratios(e: ProgramExpressions) -> casadi.SX:
     """φᵢ / max(1, |φ_q,ᵢ| |q|), ψᵢ / max(1, |ψ_v,ᵢ| |v|) and (|q_g|² − 1)/2 of unit groups."""
     import casadi as ca
 

@@ -18,7 +18,7 @@ from zwang.tracing.mixed_kernel import staged
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Identities", "Samples", "identity_expressions", "relative_residuals"]
+__all__ = ["CheckStates", "Identities", "identity_expressions", "relative_residuals"]
 
 #: An identity holds when its terms cancel to this fraction; rounding leaves 1e-14, a wrong map 0.1.
 IDENTITY = 1e-9
@@ -27,7 +27,7 @@ _MATRICES = ("slope", "A", "D")
 
 
 @dataclass(frozen=True)
-class Samples:
+class CheckStates:
     """States on which identities are checked: q (N, nq), v (N, nv), t (N,) of the independent
     variables, and the parameters p.
     """
@@ -85,7 +85,7 @@ def relative_residuals(x: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
 class Identities:
     """Values of all constraints and of (4.7), (4.8) on the samples, relative to their terms."""
 
-    def __init__(self, lift: Lift, samples: Samples) -> None:
+    def __init__(self, lift: Lift, samples: CheckStates) -> None:
         self.lift, self.model = lift, lift.model
         s = lift.state
         inputs = {"q": s.q, "v": s.v, "t": s.t, "p": s.p}

@@ -41,7 +41,7 @@ from zwang.tracing.differentiate import depends_on, jacobian
 if TYPE_CHECKING:
     import casadi
 
-    from zwang.tracing.traced_model import Model
+    from zwang.tracing.traced_model import TracedModel
 
 __all__ = ["integrability", "quasi_velocities"]
 
@@ -49,7 +49,7 @@ __all__ = ["integrability", "quasi_velocities"]
 SEARCH_LIMIT = 64
 
 
-def quasi_velocities(model: Model, places: States) -> QuasiVelocities:
+def quasi_velocities(model: TracedModel, places: States) -> QuasiVelocities:
     """Which velocities are the rate of a function of coordinates and time."""
     names = model.definition.velocities
     if model.definition.kinematics is None:
@@ -97,7 +97,9 @@ class _Reach:
 class _Codistribution:
     """Linear constraint rows K = [A, η] of a model, examined in sets."""
 
-    def __init__(self, model: Model, rows: Sequence[int], anywhere: States, on: States) -> None:
+    def __init__(
+        self, model: TracedModel, rows: Sequence[int], anywhere: States, on: States
+    ) -> None:
         import casadi as ca
 
         self.model, self.anywhere, self.on = model, anywhere, on
@@ -164,7 +166,7 @@ def _large(x: FloatArray) -> bool:
     return bool(np.max(np.abs(x), initial=0.0) > NEW)
 
 
-def integrability(model: Model, anywhere: States, on: States) -> Integrability:
+def integrability(model: TracedModel, anywhere: States, on: States) -> Integrability:
     """The report on a model's velocity constraints.
 
     Parameters

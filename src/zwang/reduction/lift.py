@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from zwang.errors import InputError, NotApplicableError
-from zwang.tracing.differentiate import State, jacobian, rate
-from zwang.tracing.opaque import Call, recording
+from zwang.tracing.differentiate import Symbols, jacobian, rate
+from zwang.tracing.opaque import OpaqueCall, recording
 from zwang.tracing.outputs import arguments_of
 from zwang.tracing.symbol import symbols_of
 from zwang.tracing.trace import call, matrix, vector
@@ -27,7 +27,7 @@ from zwang.tracing.trace import call, matrix, vector
 if TYPE_CHECKING:
     import casadi
 
-    from zwang.tracing.traced_model import Model
+    from zwang.tracing.traced_model import TracedModel
 
 __all__ = ["Lift", "basis_lift", "coordinate_lift", "velocity_lift"]
 
@@ -46,8 +46,8 @@ class Lift:
     coordinates : whether the coordinates are new, or only the velocities.
     """
 
-    model: Model
-    state: State
+    model: TracedModel
+    state: Symbols
     q: casadi.SX
     v: casadi.SX
     partial_velocities: casadi.SX
@@ -57,8 +57,8 @@ class Lift:
     @classmethod
     def of(
         cls,
-        model: Model,
-        state: State,
+        model: TracedModel,
+        state: Symbols,
         q: casadi.SX,
         v: casadi.SX,
         *,
@@ -73,7 +73,7 @@ class Lift:
 
 
 def _substituted(
-    model: Model, q: casadi.SX, v: casadi.SX, expressions: Sequence[casadi.SX]
+    model: TracedModel, q: casadi.SX, v: casadi.SX, expressions: Sequence[casadi.SX]
 ) -> list[casadi.SX]:
     import casadi as ca
 
@@ -81,14 +81,14 @@ def _substituted(
     return ca.substitute(list(expressions), [s.q, s.v], [q, v]) if expressions else []
 
 
-def _lifted_calls(model: Model, q: casadi.SX, v: casadi.SX) -> list[Call]:
+def _lifted_calls(model: TracedModel, q: casadi.SX, v: casadi.SX) -> list[OpaqueCall]:
     """The opaque calls of the model with their arguments in terms of the independent symbols."""
     arguments = _substituted(model, q, v, [c.arguments for c in model.state.calls])
     return [replace(c, arguments=w) for c, w in zip(model.state.calls, arguments, strict=True)]
 
 
 def coordinate_lift(
-    model: Model,
+    model: TracedModel,
     count: int,
     function: Callable[..., Any],
     kinematics: tuple[Callable[..., Any], Callable[..., Any] | None] | None = None,
@@ -107,7 +107,7 @@ def coordinate_lift(
     s, nq = model.state, len(model.definition.coordinates)
     x = ca.SX.sym("s", count)
     u = ca.SX.sym("u", velocity_count or count)
-    calls: list[Call] = []
+    calls: list[OpaqueCall] = []
     own = arguments_of(model)
     arguments = {"s": symbols_of(x), "t": own["t"], "p": own["p"]}
     with recording(calls):
@@ -116,7 +116,7 @@ def coordinate_lift(
     if g.numel() != nq:
         names = ", ".join(model.definition.coordinates)
         raise InputError("map", found=f"{g.numel()} values", expected=f"{nq}: {names}")
-    state = State(x, u, s.t, s.p, x_dot, calls)
+    state = Symbols(x, u, s.t, s.p, x_dot, calls)
     g_dot = rate(g, state)
     no_velocity = ca.SX.zeros(s.v.shape)  # kinematics do not depend on v
     calls += _lifted_calls(model, g, no_velocity)
@@ -144,7 +144,9 @@ def _kinematics(
     return ca.mtimes(A, u) + a0
 
 
-def _velocity(model: Model, q: casadi.SX, q_dot: casadi.SX, no_velocity: casadi.SX) -> casadi.SX:
+def _velocity(
+    model: TracedModel, q: casadi.SX, q_dot: casadi.SX, no_velocity: casadi.SX
+) -> casadi.SX:
     """V = N⁻¹(q̇ − n₀) (2.2); by least squares where there are more coordinates than velocities."""
     import casadi as ca
 
@@ -163,12 +165,12 @@ def _velocity(model: Model, q: casadi.SX, q_dot: casadi.SX, no_velocity: casadi.
     return ca.solve(ca.mtimes(N.T, N), ca.mtimes(N.T, q_dot - n0))
 
 
-def velocity_lift(model: Model, count: int, function: Callable[..., Any]) -> Lift:
+def velocity_lift(model: TracedModel, count: int, function: Callable[..., Any]) -> Lift:
     """Independent velocities: v = g(q, u, t, p), linear in u or not (5.9)."""
     import casadi as ca
 
     u = ca.SX.sym("u", count)
-    calls: list[Call] = []
+    calls: list[OpaqueCall] = []
     own = arguments_of(model)
     arguments = {"q": own["q"], "u": symbols_of(u), "t": own["t"], "p": own["p"]}
     with recording(calls):
@@ -180,16 +182,18 @@ def velocity_lift(model: Model, count: int, function: Callable[..., Any]) -> Lif
     return velocity_lift_of(model, u, v, calls)
 
 
-def velocity_lift_of(model: Model, u: casadi.SX, v: casadi.SX, calls: Sequence[Call] = ()) -> Lift:
+def velocity_lift_of(
+    model: TracedModel, u: casadi.SX, v: casadi.SX, calls: Sequence[OpaqueCall] = ()
+) -> Lift:
     """The lift of velocities v given as an expression of u and the model's q, t, p."""
     s = model.state
     every = [*calls, *_lifted_calls(model, s.q, v)]
     (q_dot,) = _substituted(model, s.q, v, [s.q_dot])
-    return Lift.of(model, State(s.q, u, s.t, s.p, q_dot, every), s.q, v, coordinates=False)
+    return Lift.of(model, Symbols(s.q, u, s.t, s.p, q_dot, every), s.q, v, coordinates=False)
 
 
 def basis_lift(
-    model: Model, count: int, function: Callable[..., Any], rows: casadi.SX, *, mass: bool
+    model: TracedModel, count: int, function: Callable[..., Any], rows: casadi.SX, *, mass: bool
 ) -> Lift:
     """Independent velocities by a tangent basis: v = Dᵀ u + v_u (5.3).
 
@@ -205,7 +209,7 @@ def basis_lift(
     import casadi as ca
 
     s, nv = model.state, len(model.definition.velocities)
-    calls: list[Call] = []
+    calls: list[OpaqueCall] = []
     own = arguments_of(model)
     with recording(calls):
         arguments = {"q": own["q"], "t": own["t"], "p": own["p"]}

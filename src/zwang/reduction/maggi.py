@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import casadi
 
     from zwang.reduction.way_back import WayBack
-    from zwang.tracing.traced_model import Model
+    from zwang.tracing.traced_model import TracedModel
 
 __all__ = ["MaggiTerms", "maggi_terms"]
 
@@ -83,7 +83,7 @@ def maggi_terms(
     names = model.row_names
     rows = [names.index(name) for name in way_back.reduction.eliminated]
 
-    def outputs(_: Model) -> dict[str, Any]:
+    def outputs(_: TracedModel) -> dict[str, Any]:
         M, Q, C, A = lift(model.M, model.Q, model.C, model.A[rows, :])
         (eta,) = ca.substitute([_rates(model)[rows]], [model.state.v], [ca.SX.zeros(Q.shape)])
         D = lift.partial_velocities.T
@@ -122,7 +122,7 @@ def maggi_terms(
     return MaggiTerms(D.T, offset, c0, d0, bias, M_d, force, N @ D.T, n0 + N @ offset)
 
 
-def _rates(model: Model) -> casadi.SX:
+def _rates(model: TracedModel) -> casadi.SX:
     """φ̇, ψ of all rows, zero for acceleration constraints."""
     import casadi as ca
 

@@ -28,7 +28,7 @@ from zwang.tracing.differentiate import depends_on, jacobian
 if TYPE_CHECKING:
     import casadi
 
-    from zwang.tracing.traced_model import Model
+    from zwang.tracing.traced_model import TracedModel
 
 __all__ = ["Partition", "leading_columns", "linear_rows", "partition_lift", "rates_of_rows"]
 
@@ -136,7 +136,7 @@ def _numbers(names: Sequence[str], chosen: Sequence[str]) -> list[int]:
     return sorted(list(names).index(name) for name in chosen)
 
 
-def linear_rows(model: Model, keep: Sequence[str]) -> list[int]:
+def linear_rows(model: TracedModel, keep: Sequence[str]) -> list[int]:
     """Numbers of the rows A v + η = 0 that can be solved for velocities."""
     s = model.state
     return [
@@ -149,7 +149,7 @@ def linear_rows(model: Model, keep: Sequence[str]) -> list[int]:
     ]
 
 
-def partition_lift(model: Model, partition: Partition) -> Lift:
+def partition_lift(model: TracedModel, partition: Partition) -> Lift:
     """v as an expression of its independent entries."""
     import casadi as ca
 
@@ -167,7 +167,7 @@ def partition_lift(model: Model, partition: Partition) -> Lift:
     return velocity_lift_of(model, u, v)
 
 
-def rates_of_rows(model: Model) -> dict[int, casadi.SX]:
+def rates_of_rows(model: TracedModel) -> dict[int, casadi.SX]:
     """Row number → φ̇ or ψ."""
     found: dict[int, casadi.SX] = {}
     for name, numbers in model.groups.items():

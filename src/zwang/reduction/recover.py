@@ -10,12 +10,12 @@ import numpy as np
 
 from zwang.assembly.branches import spread
 from zwang.assembly.nearest import restore
-from zwang.assembly.points import Conditions, Metric, Point
+from zwang.assembly.points import ConditionPoint, Metric, PointConditions
 from zwang.assembly.request import generic_values
 from zwang.errors import InputError, UnknownNameError
 from zwang.linalg.products import matvec, transpose, transpose_matvec
 from zwang.linalg.rank import pinv_of_rank
-from zwang.linalg.scaling import ScaledSystem
+from zwang.linalg.scaling import ScaledTerms
 from zwang.terms import EquationTerms, FloatArray
 
 __all__ = ["Lifted", "Recovered", "recover", "solve_map"]
@@ -98,7 +98,7 @@ def recover(
     """Reactions from the balance of forces, Aᵀλ = M v̇ − Q − C (2.8a)."""
     force = matvec(terms.mass_matrix, acceleration) - terms.applied_force
     ideal = force - terms.nonideal_force
-    system = ScaledSystem.of(terms)
+    system = ScaledTerms.of(terms)
     d = system.velocity_scale.reshape(ideal.shape)
     A, f = terms.constraint_matrix * d[..., None, :], ideal * d
     count = int(np.prod(terms.batch_shape))
@@ -131,15 +131,15 @@ def solve_map(
     """
     size = max(1.0, float(np.max(np.abs(wanted), initial=0.0)))
 
-    def point(x: FloatArray) -> Point:
+    def point(x: FloatArray) -> ConditionPoint:
         value, slope = at(x)
         limit = np.full(len(value), 1e-14 * size)
-        return Point(x, value - wanted, slope, limit, np.linalg.norm(slope, axis=1))
+        return ConditionPoint(x, value - wanted, slope, limit, np.linalg.norm(slope, axis=1))
 
-    conditions = Conditions(point, lambda x, _: np.zeros((len(x), len(x))))
+    conditions = PointConditions(point, lambda x, _: np.zeros((len(x), len(x))))
     starts = [generic_values(count)] if start is None else [np.asarray(start, dtype=float)]
     starts += [(1.0 + turn % 3) * spread(turn, count) for turn in range(ATTEMPTS)]
-    best: Point | None = None
+    best: ConditionPoint | None = None
     for x in starts:
         end, _ = restore(conditions, x, Metric.of(np.eye(count)), iterations=60)
         if end.finite and (best is None or np.abs(end.value).max() < np.abs(best.value).max()):

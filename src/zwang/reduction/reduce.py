@@ -15,7 +15,7 @@ import numpy as np
 
 from zwang.errors import InputError
 from zwang.linalg.rank import RowGeometry, mass_spectrum
-from zwang.reduction.identities import Samples
+from zwang.reduction.identities import CheckStates
 from zwang.reduction.lift import Lift, basis_lift, coordinate_lift, velocity_lift
 from zwang.reduction.partition import (
     Partition,
@@ -31,9 +31,9 @@ from zwang.terms import FloatArray
 from zwang.tracing.arguments import named_vector
 
 if TYPE_CHECKING:
-    from zwang.tracing.traced_model import Model
+    from zwang.tracing.traced_model import TracedModel
 
-__all__ = ["Places", "Request", "reduce"]
+__all__ = ["CheckPoints", "ReductionRequest", "reduce"]
 
 #: States at which a map is checked.
 CHECKS = 5
@@ -44,7 +44,7 @@ class _Assembling(SystemLike, Protocol):
 
 
 @dataclass(frozen=True)
-class Places:
+class CheckPoints:
     """Where maps are checked and velocities are chosen.
 
     Attributes
@@ -88,7 +88,7 @@ class Places:
     def _assembled(self, start: FloatArray | None, t: float) -> FloatArray:
         return self.system.assemble(start=start, t=t, parameters=self.parameters).q
 
-    def samples(self, coordinates: Sequence[str], velocities: int, *, new: bool) -> Samples:
+    def samples(self, coordinates: Sequence[str], velocities: int, *, new: bool) -> CheckStates:
         """Random states of the independent variables; their constraints hold."""
         generator = np.random.default_rng(0)
         t = self.t + np.array([0.0, 0.0, *generator.uniform(0.0, 1.0, CHECKS - 2)])
@@ -106,7 +106,7 @@ class Places:
                 [self._assembled(near + s, time) for s, time in zip(shifts, t, strict=True)]
             )
             q[0] = near
-        return Samples(q, generator.normal(size=(len(q), velocities)), t, self.p)
+        return CheckStates(q, generator.normal(size=(len(q), velocities)), t, self.p)
 
     def anywhere(self) -> States:
         """Random states, without regard to position constraints."""
@@ -129,7 +129,7 @@ class Places:
 
 
 @dataclass(frozen=True)
-class Request:
+class ReductionRequest:
     """What is asked of `System.reduce`, checked.
 
     Attributes
@@ -153,7 +153,7 @@ class Request:
         map_: Callable[..., Any] | None,
         basis: Callable[..., Any] | None,
         kinematics: Any,
-    ) -> Request:
+    ) -> ReductionRequest:
         """Check which arguments go together."""
         if coordinates is not None and map_ is None:
             raise InputError(
@@ -188,7 +188,7 @@ class Request:
         return cls(coordinates, velocities, function, basis is not None, kinematics)
 
     def lift(
-        self, model: Model, keep: Sequence[str], places: Places
+        self, model: TracedModel, keep: Sequence[str], places: CheckPoints
     ) -> tuple[Lift, tuple[str, ...], tuple[str, ...], Partition | None]:
         """The lift, names of the independent coordinates and velocities, and the partition."""
         own_q, own_v = model.definition.coordinates, model.definition.velocities
@@ -213,7 +213,9 @@ class Request:
         lift = partition_lift(model, partition)
         return lift, own_q, tuple(own_v[j] for j in partition.independent), partition
 
-    def _basis_lift(self, model: Model, count: int, keep: Sequence[str], places: Places) -> Lift:
+    def _basis_lift(
+        self, model: TracedModel, count: int, keep: Sequence[str], places: CheckPoints
+    ) -> Lift:
         import casadi as ca
 
         assert self.function is not None
@@ -228,7 +230,7 @@ class Request:
 
 
 def reduce(
-    request: Request, places: Places, keep: Sequence[str]
+    request: ReductionRequest, places: CheckPoints, keep: Sequence[str]
 ) -> tuple[Reduction, Partition | None]:
     """The reduced model of a system, and the partition if the choice was among its velocities."""
     model = places.system.model

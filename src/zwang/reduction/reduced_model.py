@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.errors import InputError, NotApplicableError, UnknownNameError
-from zwang.reduction.identities import Identities, Samples
+from zwang.reduction.identities import CheckStates, Identities
 from zwang.reduction.lift import Lift
 from zwang.tracing.constraint import Constraint
-from zwang.tracing.differentiate import Rows, depends_on, jacobian, rows
+from zwang.tracing.differentiate import TracedConstraint, depends_on, jacobian, rows
 from zwang.tracing.opaque import recording
 from zwang.tracing.outputs import arguments_of
 from zwang.tracing.symbol import expression, symbols_of
 from zwang.tracing.trace import call, vector
-from zwang.tracing.traced_model import Definition, Model, Reaction
+from zwang.tracing.traced_model import Definition, ReactionExpression, TracedModel
 
 if TYPE_CHECKING:
     import casadi
@@ -51,7 +51,7 @@ class Reduction:
     """
 
     lift: Lift
-    model: Model
+    model: TracedModel
     eliminated: tuple[str, ...]
     invariants: tuple[str, ...]
     linear: bool
@@ -62,7 +62,7 @@ def reduce_model(
     coordinates: Sequence[str],
     velocities: Sequence[str],
     keep: Sequence[str],
-    samples: Samples,
+    samples: CheckStates,
 ) -> Reduction:
     """Project the model; see the head of this module.
 
@@ -107,7 +107,7 @@ def _project(
     coordinates: Sequence[str],
     velocities: Sequence[str],
     kept_rows: Mapping[str, list[int]],
-) -> Model:
+) -> TracedModel:
     import casadi as ca
 
     model, s = lift.model, lift.state
@@ -139,10 +139,10 @@ def _project(
         },
         kinematics=None if plain else (_function(N, lift, matrix=True), _function(n0, lift)),
     )
-    return Model(definition, s, N, n0, M_d, Q_d, T, V, blocks, multipliers, C)
+    return TracedModel(definition, s, N, n0, M_d, Q_d, T, V, blocks, multipliers, C)
 
 
-def _numbers(blocks: Mapping[str, Rows], name: str) -> list[int]:
+def _numbers(blocks: Mapping[str, TracedConstraint], name: str) -> list[int]:
     """Row numbers of a constraint among all that are left."""
     start = 0
     for other, block in blocks.items():
@@ -152,14 +152,16 @@ def _numbers(blocks: Mapping[str, Rows], name: str) -> list[int]:
     return list(range(start, start + blocks[name].A.shape[0]))
 
 
-def _kept_block(name: str, lift: Lift, numbers: list[int]) -> Rows:
+def _kept_block(name: str, lift: Lift, numbers: list[int]) -> TracedConstraint:
     import casadi as ca
 
     block, s = lift.model.blocks[name], lift.state
     if block.level == "acceleration":
         A, b = lift(block.A[numbers, :], block.b[numbers])
         Dt = lift.partial_velocities
-        return Rows("acceleration", None, None, ca.mtimes(A, Dt), b - ca.mtimes(A, lift.bias))
+        return TracedConstraint(
+            "acceleration", None, None, ca.mtimes(A, Dt), b - ca.mtimes(A, lift.bias)
+        )
     given = block.value if block.level == "position" else block.rate
     assert given is not None
     (e,) = lift(given[numbers])
@@ -193,7 +195,7 @@ def _nonideal(
             for k, row in enumerate(left):
                 unknown[row] = multipliers[start + k]
             (A,) = lift(block.A)
-            reaction = symbols_of(ca.mtimes(A.T, unknown)).view(Reaction)
+            reaction = symbols_of(ca.mtimes(A.T, unknown)).view(ReactionExpression)
             reaction.multipliers = symbols_of(unknown)
             what = f"non-ideal law of {name!r}"
             with recording(s.calls):
@@ -251,7 +253,7 @@ def _law(e: casadi.SX, own: casadi.SX, lift: Lift) -> Callable[..., Any]:
     return function
 
 
-def _constraint(block: Rows, lift: Lift) -> Constraint:
+def _constraint(block: TracedConstraint, lift: Lift) -> Constraint:
     if block.level == "acceleration":
         return Constraint(
             "acceleration", (_moving(block.A, lift, matrix=True), _moving(block.b, lift))

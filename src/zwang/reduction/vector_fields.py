@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zwang.terms import FloatArray
-from zwang.tracing.differentiate import State, jacobian
+from zwang.tracing.differentiate import Symbols, jacobian
 from zwang.tracing.mixed_kernel import staged
 
 if TYPE_CHECKING:
     import casadi
 
-    from zwang.tracing.traced_model import Model
+    from zwang.tracing.traced_model import TracedModel
 
 __all__ = ["NEW", "Fields", "States", "frame", "unit"]
 
@@ -42,7 +42,7 @@ class Fields:
     columns : a field in each column, shape (nq + 1, d).
     """
 
-    def __init__(self, state: State, columns: casadi.SX, places: States) -> None:
+    def __init__(self, state: Symbols, columns: casadi.SX, places: States) -> None:
         import casadi as ca
 
         self.state, self.places = state, places
@@ -145,7 +145,7 @@ def dimension(values: FloatArray) -> int:
     return max(int(np.sum(np.linalg.svd(v, compute_uv=False) > NEW)) for v in values)
 
 
-def frame(model: Model) -> casadi.SX:
+def frame(model: TracedModel) -> casadi.SX:
     """E = [[N, n₀], [0, 1]], shape (nq + 1, nv + 1)."""
     import casadi as ca
 

@@ -21,7 +21,7 @@ from zwang.tracing.differentiate import jacobian, rate
 if TYPE_CHECKING:
     from zwang.reduction.partition import Partition
     from zwang.reduction.reduced_model import Reduction
-    from zwang.tracing.traced_model import Model
+    from zwang.tracing.traced_model import TracedModel
 
 __all__ = ["SystemLike", "WayBack"]
 
@@ -29,7 +29,7 @@ __all__ = ["SystemLike", "WayBack"]
 class SystemLike(Protocol):
     """What is asked of the systems at both ends of the way."""
 
-    model: Model
+    model: TracedModel
     evaluator: Any  # an Evaluator, made on first use
 
     @property
@@ -104,7 +104,7 @@ class WayBack:
         q, v, t = _state(self.system, q, v, t)
         lift = self.reduction.lift
 
-        def outputs(_: Model) -> dict[str, Any]:
+        def outputs(_: TracedModel) -> dict[str, Any]:
             return {
                 "full_q": lift.q,
                 "full_v": lift.v,
@@ -147,7 +147,7 @@ class WayBack:
         lift = self.reduction.lift
         at_rest = np.zeros(k)
 
-        def outputs(m: Model) -> dict[str, Any]:
+        def outputs(m: TracedModel) -> dict[str, Any]:
             return {"full_q": lift.q, "q_s": jacobian(lift.q, m.state.q, m.state)}
 
         def coordinates(x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -174,7 +174,7 @@ class WayBack:
         q, v, t = _state(self.system, q, v, t)
         lift = self.reduction.lift
 
-        def outputs(_: Model) -> dict[str, Any]:
+        def outputs(_: TracedModel) -> dict[str, Any]:
             s = lift.state
             u_dot = ca.SX.sym("u_dot", s.v.numel())
             v_dot = rate(lift.v, s) + ca.jtimes(lift.v, s.v, u_dot)

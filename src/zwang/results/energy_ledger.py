@@ -18,7 +18,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.results.run import Run
     from zwang.system import System
-    from zwang.tracing.traced_model import Model
+    from zwang.tracing.traced_model import TracedModel
 
 __all__ = ["Work", "powers", "work_of"]
 
@@ -73,7 +73,7 @@ def powers(
     }
 
 
-def _inertia(model: Model) -> dict[str, Any]:
+def _inertia(model: TracedModel) -> dict[str, Any]:
     """dT/dt at fixed v: ½ vᵀ Ṁ v."""
     from zwang.tracing.differentiate import rate
 

@@ -33,7 +33,7 @@ from zwang.results.sparse_run import ByElements
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
-    from zwang.tracing.traced_model import Model
+    from zwang.tracing.traced_model import TracedModel
 
 __all__ = ["Propagate", "Verdict", "Verification", "Ways", "check_motion"]
 
@@ -246,7 +246,7 @@ def _rows(segment: Segment) -> slice:
     return slice(segment.first, segment.last)
 
 
-def _ratios(model: Model) -> dict[str, Any]:
+def _ratios(model: TracedModel) -> dict[str, Any]:
     """φᵢ / max(1, |φ_q,ᵢ| |q|) and ψᵢ / max(1, |ψ_v,ᵢ| |v|), as the integrator limits them."""
     import casadi as ca
 

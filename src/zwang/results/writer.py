@@ -14,10 +14,10 @@ from zwang.results.run import EventRecord, RankChange, Run, Segment
 from zwang.results.store import Store, Stored, read_store
 from zwang.terms import FloatArray
 
-__all__ = ["Keeper", "Simulation"]
+__all__ = ["RunContents", "RunWriter"]
 
 
-class Simulation(Protocol):
+class RunContents(Protocol):
     """What is kept: rows that are not committed yet, and how it stands."""
 
     t: list[FloatArray]
@@ -40,7 +40,7 @@ class Simulation(Protocol):
 ROWS_IN_MEMORY = 65_536
 
 
-class Keeper:
+class RunWriter:
     """Writes a simulation to its store while it goes on.
 
     Parameters
@@ -54,13 +54,13 @@ class Keeper:
         self.known = {"segments": 0, "events": 0, "ranks": 0}
         self.last = -np.inf
 
-    def commit_if_due(self, simulation: Simulation) -> None:
+    def commit_if_due(self, simulation: RunContents) -> None:
         """Commit when it is time."""
         rows = sum(len(t) for t in simulation.t)
         if monotonic() - self.last >= self.every or rows >= ROWS_IN_MEMORY:
             self.commit(simulation)
 
-    def commit(self, simulation: Simulation) -> None:
+    def commit(self, simulation: RunContents) -> None:
         """Write what is new; where that fails, the error carries the run."""
         run = simulation.so_far()
         news = {**news_of(run, self.known), "open": simulation.open}
@@ -73,7 +73,7 @@ class Keeper:
         simulation.t, simulation.y = [], []
         self.remember(simulation)
 
-    def remember(self, simulation: Simulation) -> None:
+    def remember(self, simulation: RunContents) -> None:
         """Everything so far is in the store."""
         self.known = {
             "segments": len(simulation.segments),
@@ -82,7 +82,7 @@ class Keeper:
         }
         self.last = monotonic()
 
-    def close(self, simulation: Simulation) -> None:
+    def close(self, simulation: RunContents) -> None:
         """The last commit."""
         self.commit(simulation)
         self.store.close(closing_attributes(simulation.so_far()))
@@ -91,14 +91,14 @@ class Keeper:
         """What is committed."""
         return read_store(self.store.path)
 
-    def fetch(self, simulation: Simulation) -> None:
+    def fetch(self, simulation: RunContents) -> None:
         """Put the committed rows before those in memory."""
         stored = self.stored()
         q, v = stored.read("q"), stored.read("v")
         simulation.t.insert(0, stored.read("time"))
         simulation.y.insert(0, np.concatenate([q, v], axis=1))
 
-    def _all(self, simulation: Simulation) -> Run:
+    def _all(self, simulation: RunContents) -> Run:
         self.fetch(simulation)
         run = simulation.so_far()
         return replace(run, status=f"stopped at t = {run.t[-1]:.6g} s: its store failed")

@@ -40,7 +40,7 @@ from zwang.rotation.quaternion import rotation_matrix, second_rate
 from zwang.terms import FloatArray
 
 __all__ = [
-    "Motion",
+    "FreeBodyMotion",
     "acceleration_1",
     "acceleration_2",
     "bar",
@@ -180,7 +180,7 @@ def norm_acceleration(p: Any, p_dot: Any, p_ddot: Any) -> FloatArray:
     return dot(array(p), array(p_ddot)) + dot(p_dot, p_dot)
 
 
-class Motion(NamedTuple):
+class FreeBodyMotion(NamedTuple):
     """What a formulation of a free body gives.
 
     Attributes
@@ -196,7 +196,7 @@ class Motion(NamedTuple):
     right_side: FloatArray
 
 
-def formulation_1(p: Any, p_dot: Any, J: Any, moment_euler: Any) -> Motion:
+def formulation_1(p: Any, p_dot: Any, J: Any, moment_euler: Any) -> FreeBodyMotion:
     """Formulation I, (11.16): [[J*, p], [pᵀ, 0]] [p̈; σ] = [n* − 2Hṗ; −ṗᵀṗ], five equations."""
     p, p_dot = array(p), array(p_dot)
     row = p[..., None, :]
@@ -206,10 +206,10 @@ def formulation_1(p: Any, p_dot: Any, J: Any, moment_euler: Any) -> Motion:
     first = array(moment_euler) - 2.0 * matvec(matrix_H(p, p_dot, J), p_dot)
     right = _joined(first, -dot(p_dot, p_dot)[..., None], axis=-1)
     answer = solve(matrix, right)
-    return Motion(answer[..., :4], answer, matrix, right)
+    return FreeBodyMotion(answer[..., :4], answer, matrix, right)
 
 
-def formulation_2(p: Any, p_dot: Any, J: Any, moment_body: Any) -> Motion:
+def formulation_2(p: Any, p_dot: Any, J: Any, moment_body: Any) -> FreeBodyMotion:
     """Formulation II, (11.17): [2J′L; pᵀ] p̈ = [n′ − LHṗ; −ṗᵀṗ], four equations."""
     p, p_dot = array(p), array(p_dot)
     L = matrix_L(p)
@@ -217,10 +217,10 @@ def formulation_2(p: Any, p_dot: Any, J: Any, moment_body: Any) -> Motion:
     first = array(moment_body) - matvec(L, matvec(matrix_H(p, p_dot, J), p_dot))
     right = _joined(first, -dot(p_dot, p_dot)[..., None], axis=-1)
     p_ddot = solve(matrix, right)
-    return Motion(p_ddot, p_ddot, matrix, right)
+    return FreeBodyMotion(p_ddot, p_ddot, matrix, right)
 
 
-def formulation_3(p: Any, omega: Any, J: Any, moment_body: Any) -> Motion:
+def formulation_3(p: Any, omega: Any, J: Any, moment_body: Any) -> FreeBodyMotion:
     """Formulation III, (11.18): J′ω̇′ = n′ − ω̃′J′ω′, three equations.
 
     p̈ = ½Lᵀω̇′ − ¼ω²p follows from it and is given for comparison.
@@ -234,7 +234,7 @@ def formulation_3(p: Any, omega: Any, J: Any, moment_body: Any) -> Motion:
     omega, J = array(omega), array(J)
     right = array(moment_body) - matvec(tilde(omega), matvec(J, omega))
     omega_dot = solve(J, right)
-    return Motion(second_rate(p, omega, omega_dot), omega_dot, J, right)
+    return FreeBodyMotion(second_rate(p, omega, omega_dot), omega_dot, J, right)
 
 
 # --- solved by hand, problems 11.3 and 11.4 -------------------------------------------------------

@@ -17,10 +17,10 @@ import numpy as np
 from zwang.codegen.environment import noted
 from zwang.errors import InputError, ZwangError
 from zwang.integrators import memory as sh
-from zwang.integrators.chunk_size import Pace
+from zwang.integrators.chunk_size import ChunkSize
 from zwang.integrators.contract import met_all_rows, work_of
 from zwang.integrators.explicit.loop import ExplicitLoop, held_back
-from zwang.integrators.lane_queue import Relay
+from zwang.integrators.lane_queue import LaneQueue
 from zwang.integrators.registry import start_loop
 from zwang.integrators.settings import Drift, OnSingular, Settings
 from zwang.results.certificate import certified, interval_of
@@ -42,7 +42,7 @@ from zwang.simulation.rank_report import (
 from zwang.simulation.select_program import in_python, program_of
 from zwang.simulation.simulation import simulate
 from zwang.simulation.start import LANES, Starts, start_time
-from zwang.simulation.threads import Crew
+from zwang.simulation.threads import ThreadTeam
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class _Trajectory:
 
     context: _Context
     number: int
-    part: _Part | None = None
+    part: _ThreadShare | None = None
     place: int = 0
     refusal: str = ""
 
@@ -263,7 +263,7 @@ def simulate_many(
     }
     interval = interval_of(certify)
     with postponed_interrupt() as interrupt, reporting(progress=progress) as report:
-        crew = Crew(_threads(threads), interrupt, report)
+        crew = ThreadTeam(_threads(threads), interrupt, report)
         begin = start_time(q, start)
         runs = _simulate_many(system, q, v, until, begin, parameters or {}, choices, crew)
     return runs if interval is None else Runs([certified(run, interval) for run in runs])
@@ -286,7 +286,7 @@ def _simulate_many(
     start: float,
     parameters: Mapping[str, Any],
     choices: dict[str, Any],
-    crew: Crew,
+    crew: ThreadTeam,
 ) -> Runs:
     starts = Starts(system, q, v, start, parameters)
 
@@ -322,7 +322,7 @@ def _simulate_many(
 
         crew.share(work_alone, len(starts), len(starts))
         return Runs(runs)
-    groups = [_Group.of(context, *group) for group in starts.programs(settings)]
+    groups = [_TrajectoryGroup.of(context, *group) for group in starts.programs(settings)]
     parts = [part for group in groups for part in group.parts(context, crew.threads)]
     for i, refusal in starts.refusals.items():
         runs[i] = _Trajectory(context, i, refusal=refusal)
@@ -346,7 +346,7 @@ def _plain(choices: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class _Group:
+class _TrajectoryGroup:
     """Trajectories with one program, in the coordinates of that.
 
     Attributes
@@ -363,7 +363,7 @@ class _Group:
     scales: FloatArray
 
     @classmethod
-    def of(cls, context: _Context, program: Program, members: list[int]) -> _Group:
+    def of(cls, context: _Context, program: Program, members: list[int]) -> _TrajectoryGroup:
         """Let starts enter the coordinates of a program."""
         starts, carrier, scales = context.starts, program.carrier, context.scales
         y = np.concatenate([starts.q[members], starts.v[members]], axis=1)
@@ -373,28 +373,28 @@ class _Group:
             scales = carrier.scales(scales)
         return cls(program, members, y, p, scales)
 
-    def parts(self, context: _Context, threads: int) -> list[_Part]:
+    def parts(self, context: _Context, threads: int) -> list[_ThreadShare]:
         """Some for each thread, so that all of them have work until the end."""
         count = len(self.members)
         size = LANES * min(max(-(-count // (LANES * PARTS * threads)), 1), MOST_TURNS)
-        return [_Part(context, self, slice(k, k + size)) for k in range(0, count, size)]
+        return [_ThreadShare(context, self, slice(k, k + size)) for k in range(0, count, size)]
 
 
-class _Part:
+class _ThreadShare:
     """Trajectories of a group that one thread runs, see `zwang.integrators.lane_queue`.
 
     Python has little to do between: where it and compiled code take turns every tenth of a
     millisecond, two threads wait for each other longer than they work.
     """
 
-    relay: Relay
+    relay: LaneQueue
 
-    def __init__(self, context: _Context, group: _Group, which: slice) -> None:
+    def __init__(self, context: _Context, group: _TrajectoryGroup, which: slice) -> None:
         self.context, self.program = context, group.program
         self.members, self.which, self.group = group.members[which], which, group
         self.guard = Guard(context.starts.system, context.settings)
 
-    def _begin(self) -> Relay:
+    def _begin(self) -> LaneQueue:
         context, program, group = self.context, self.program, self.group
         starts, times = context.starts, context.times
         y, p = group.y[self.which], group.p[self.which]
@@ -411,12 +411,12 @@ class _Part:
         )
         assert isinstance(loop, ExplicitLoop)
         saves_first = times is None or (len(times) > 0 and times[0] == starts.t)
-        return Relay(loop, y, p, saves_first=saves_first)
+        return LaneQueue(loop, y, p, saves_first=saves_first)
 
     def run(self) -> Iterator[int]:
         """Integrate to the end, or until the user stops it; how many have ended by and by."""
         interrupt, relay, told = self.context.interrupt, self._begin(), 0
-        self.relay, pace, code = relay, Pace(relay), sh.BUDGET
+        self.relay, pace, code = relay, ChunkSize(relay), sh.BUDGET
         while code != sh.DONE and not interrupt.asked:
             code = pace.advance_relay(relay)
             if code == sh.SINGULAR:

@@ -14,14 +14,14 @@ from zwang.integrators import memory as sh
 from zwang.integrators.contract import Loop
 from zwang.integrators.events import crossing, with_dips
 from zwang.integrators.registry import start_loop
-from zwang.programs.coordinate_change import Carrier
+from zwang.programs.coordinate_change import CoordinateChange
 from zwang.terms import FloatArray
 from zwang.tracing.event import Bounce, Event
 
 if TYPE_CHECKING:
     from zwang.system import System
 
-__all__ = ["Met", "Watch"]
+__all__ = ["EventCrossing", "Watch"]
 
 #: What stands for zero, approached from one side.
 JUST = 1e-300
@@ -31,7 +31,7 @@ PASSES = 1e-6
 TOUCHES = 1e-12
 
 
-class Met:
+class EventCrossing:
     """An event found: its name, its time, the state there, and whether its function rises."""
 
     def __init__(self, name: str, t: float, y: FloatArray, *, rising: bool) -> None:
@@ -42,7 +42,7 @@ class Watch:
     """The event functions of a system, compiled, as a loop in a carrier's coordinates sees them."""
 
     def __init__(
-        self, system: System, events: Mapping[str, Event], carrier: Carrier | None = None
+        self, system: System, events: Mapping[str, Event], carrier: CoordinateChange | None = None
     ) -> None:
         import casadi as ca
 
@@ -73,9 +73,9 @@ class Watch:
         nq = loop.program.nq
         return self.kernel(y[:nq], y[nq:], [t], loop.parameters[:, 0])[0]
 
-    def crossings(self, loop: Loop, dormant: Callable[[Event], bool]) -> list[Met]:
+    def crossings(self, loop: Loop, dormant: Callable[[Event], bool]) -> list[EventCrossing]:
         """Events within the last step of a loop, first ones first, dormant ones left out."""
-        step = _Step(loop)
+        step = _LastStep(loop)
         ends = step.parts()
         values = [self.value(loop, t, step.state(t)) for t in ends]
         values[0] = loop.event_before[:, 0]  # knows on which side an event before was left
@@ -98,7 +98,7 @@ class Watch:
                 t = crossing(g, a, b)
                 y = loop.in_system(step.state(t)[None], np.array([t]))[0]
                 if self._rates(loop, t, y)[2][k] > 0.0:
-                    found.append(Met(name, t, y, rising=rising))
+                    found.append(EventCrossing(name, t, y, rising=rising))
         return sorted(found, key=lambda met: met.t)
 
     @staticmethod
@@ -124,7 +124,7 @@ class Watch:
         k = list(self.events).index(name)
         return float(rates[k]), normals.reshape(len(self.events), -1)[k]
 
-    def after(self, loop: Loop, met: Met) -> None:
+    def after(self, loop: Loop, met: EventCrossing) -> None:
         """Tell the loop on which side of zero the motion leaves the event that just happened.
 
         An impact leaves it on the side it came from, also without a rate; unless no impulse could
@@ -156,7 +156,7 @@ def _is_impact(event: Event) -> bool:
     return any(isinstance(action, Bounce) for action in event.actions)
 
 
-class _Step:
+class _LastStep:
     """The last step of a loop: states within it, in the loop's coordinates.
 
     Attributes

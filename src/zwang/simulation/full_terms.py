@@ -20,11 +20,11 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.equations.expression import Equations
 
-__all__ = ["Terms", "full_terms"]
+__all__ = ["FullTerms", "full_terms"]
 
 
 @dataclass(frozen=True)
-class Terms:
+class FullTerms:
     """The full terms of a system at one state, see `zwang.EquationTerms`; Q holds a C without λ.
 
     Attributes
@@ -46,12 +46,12 @@ class Terms:
     witness: FloatArray | None = None
 
 
-def full_terms(system: Equations, y: FloatArray, t: float, p: FloatArray) -> Terms:
+def full_terms(system: Equations, y: FloatArray, t: float, p: FloatArray) -> FullTerms:
     """All terms of a system at one state, none of them by a kernel of a program."""
     nq = len(system.coordinates)
     q, v = y[:nq], y[nq:]
     if isinstance(system, ByElements):
-        return Terms(*system.full_terms(q, v, t, p))
+        return FullTerms(*system.full_terms(q, v, t, p))
     if system.opaque:
         return _called_terms(system, q, v, t, p)
     interpreted = system.__dict__.get("_interpreted")
@@ -87,7 +87,7 @@ class _Interpreted:
             laws = [ca.densify(m.C), ca.densify(ca.jacobian(m.C, m.multipliers))]
             self.law = ca.Function("law", [*inputs, m.multipliers], laws)
 
-    def __call__(self, q: FloatArray, v: FloatArray, t: float, p: FloatArray) -> Terms:
+    def __call__(self, q: FloatArray, v: FloatArray, t: float, p: FloatArray) -> FullTerms:
         with self.lock:
             for array, value in zip(self.inputs, (q, v, t, p), strict=True):
                 array[: np.size(value)] = value
@@ -96,7 +96,7 @@ class _Interpreted:
         M, Q, A, b, phi, psi, q_dot = found
         matrices = M.reshape(self.nv, self.nv).T, A.reshape(self.nv, len(b)).T
         law = None if self.law is None else partial(self._law, q, v, t, p)
-        return Terms(matrices[0], Q, matrices[1], b, phi, psi, q_dot, law)
+        return FullTerms(matrices[0], Q, matrices[1], b, phi, psi, q_dot, law)
 
     def _law(self, *arguments: Any) -> tuple[FloatArray, FloatArray]:
         assert self.law is not None
@@ -106,7 +106,7 @@ class _Interpreted:
 
 def _called_terms(
     system: Equations, q: FloatArray, v: FloatArray, t: float, p: FloatArray
-) -> Terms:
+) -> FullTerms:
     """The terms of a system with functions that are called, by its evaluator."""
     time = np.asarray(t)
     terms = system.ideal_terms_at(q, v, time, p)
@@ -119,4 +119,4 @@ def _called_terms(
         (C,) = system.evaluator("nonideal", lambda m: {"C": m.C}, q, v, time, p)
         Q = Q + C
     flat = terms.constraint_matrix, terms.constraint_rhs, residuals.position, residuals.velocity
-    return Terms(terms.mass_matrix, Q, *flat, q_dot, law)
+    return FullTerms(terms.mass_matrix, Q, *flat, q_dot, law)

@@ -32,7 +32,7 @@ from zwang.errors import ZwangError
 from zwang.integrators import memory as sh
 from zwang.integrators.settings import Drift, Settings
 from zwang.results.sparse_run import ByElements
-from zwang.simulation.full_terms import Terms, full_terms
+from zwang.simulation.full_terms import FullTerms, full_terms
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ __all__ = [
     "Disagreement",
     "Guard",
     "Miss",
-    "Motion",
+    "ProgramState",
     "freedom_lost",
     "look",
     "looks",
@@ -121,7 +121,7 @@ class Disagreement(NamedTuple):
         return f"at t = {self.t:.6g} s {self.what}"
 
 
-class Motion(NamedTuple):
+class ProgramState(NamedTuple):
     """A state of a program in the coordinates of its system.
 
     Attributes
@@ -139,22 +139,22 @@ class Motion(NamedTuple):
 # --- a program's motion ---------------------------------------------------------------------------
 
 
-def motion_of(program: Program, y: FloatArray, t: float, p: FloatArray) -> Motion:
+def motion_of(program: Program, y: FloatArray, t: float, p: FloatArray) -> ProgramState:
     """What a program makes of one of its states ŷ, in the coordinates of the system.
 
     Of a carried state by differences along its motion, for which no further kernel is compiled.
     """
     rates, carrier, nq = _rates(program, y, t, p), program.carrier, program.nq
     if carrier is None:
-        return Motion(y, rates, np.zeros(len(y)))
+        return ProgramState(y, rates, np.zeros(len(y)))
     h = DIFFERENCE / max(1.0, float(np.abs(rates[:nq]).max(initial=0.0)))
     if not h > 0.0:  # rates that are not finite
-        return Motion(*(np.full(sum(carrier.outer), np.nan) for _ in range(3)))
+        return ProgramState(*(np.full(sum(carrier.outer), np.nan) for _ in range(3)))
     shifts = h * np.array([0.0, -1.0, 1.0, -0.5, 0.5])
     here, *there = carrier.leave(y + shifts[:, None] * rates, t + shifts, p)
     coarse, fine = (there[1] - there[0]) / (2.0 * h), (there[3] - there[2]) / h
     rough = np.abs(fine - coarse) + ROUNDINGS / h * np.abs(here)
-    return Motion(here, fine + (fine - coarse) / 3.0, rough)
+    return ProgramState(here, fine + (fine - coarse) / 3.0, rough)
 
 
 def _rates(program: Program, y: FloatArray, t: float, p: FloatArray) -> FloatArray:
@@ -171,7 +171,7 @@ def _rates(program: Program, y: FloatArray, t: float, p: FloatArray) -> FloatArr
 
 
 def look(
-    system: Equations, found: Motion, t: float, p: FloatArray, settings: Settings
+    system: Equations, found: ProgramState, t: float, p: FloatArray, settings: Settings
 ) -> Disagreement | None:
     """Compare a motion with the full terms of a system at its state; None if they agree."""
     for miss in looks(system, found, t, p, settings):
@@ -188,7 +188,7 @@ class Miss(NamedTuple):
 
 
 def looks(
-    system: Equations, found: Motion, t: float, p: FloatArray, settings: Settings
+    system: Equations, found: ProgramState, t: float, p: FloatArray, settings: Settings
 ) -> list[Miss]:
     """The looks at a state one by one; none where nothing can be said."""
     if not np.isfinite(found.rates).all():
@@ -209,10 +209,10 @@ def looks(
 
 def _miss_of_rows(
     system: Equations,
-    terms: Terms,
-    shifted: Terms,
+    terms: FullTerms,
+    shifted: FullTerms,
     geometry: _Geometry,
-    found: Motion,
+    found: ProgramState,
     settings: Settings,
 ) -> list[Miss]:
     """A v̇ = b."""
@@ -235,7 +235,7 @@ def _miss_of_rows(
     ]
 
 
-def _miss_of_rates(system: Equations, terms: Terms, found: Motion) -> Miss:
+def _miss_of_rates(system: Equations, terms: FullTerms, found: ProgramState) -> Miss:
     """q̇ = N v + n₀."""
     nq, size = len(system.coordinates), np.abs(terms.q_dot).max(initial=0.0)
     q_dot, off = found.rates[:nq], np.abs(found.rates[:nq] - terms.q_dot)
@@ -249,7 +249,11 @@ def _miss_of_rates(system: Equations, terms: Terms, found: Motion) -> Miss:
 
 
 def _miss_of_balance(
-    system: Equations, terms: Terms, shifted: Terms, geometry: _Geometry, found: Motion
+    system: Equations,
+    terms: FullTerms,
+    shifted: FullTerms,
+    geometry: _Geometry,
+    found: ProgramState,
 ) -> Miss:
     """M v̇ − Q − C in the range of Aᵀ."""
     a, rough = (x[len(system.coordinates) :] for x in (found.rates, found.rough))
@@ -302,7 +306,7 @@ def _shares(count: int) -> FloatArray:
     return shares
 
 
-def _stabilisation(system: Equations, terms: Terms, settings: Settings) -> FloatArray | float:
+def _stabilisation(system: Equations, terms: FullTerms, settings: Settings) -> FloatArray | float:
     """What Baumgarte's stabilisation takes from b."""
     if settings.drift is not Drift.BAUMGARTE:
         return 0.0
@@ -334,7 +338,7 @@ def moved(
 
 
 def freedom_lost(
-    system: Equations, program: Program, found: Motion, t: float, p: FloatArray
+    system: Equations, program: Program, found: ProgramState, t: float, p: FloatArray
 ) -> Disagreement | None:
     """A velocity that all rows allow and a program does not; None if it keeps them all.
 
@@ -417,7 +421,7 @@ def _indefinite(system: Equations, M: FloatArray) -> str:
     return ""
 
 
-def _miss_of_mass(system: Equations, terms: Terms) -> list[Miss]:
+def _miss_of_mass(system: Equations, terms: FullTerms) -> list[Miss]:
     """M is positive, or zero."""
     if system.opaque or isinstance(system, ByElements) or system.mass_is_constant:
         return []
@@ -428,7 +432,7 @@ def _miss_of_mass(system: Equations, terms: Terms) -> list[Miss]:
 
 
 def _misses_of_state(
-    system: Equations, terms: Terms, y: FloatArray, settings: Settings
+    system: Equations, terms: FullTerms, y: FloatArray, settings: Settings
 ) -> list[Miss]:
     """φ = 0 and ψ = 0 of all rows."""
     if settings.drift is not Drift.PROJECTION:
@@ -462,7 +466,7 @@ class _Geometry(ABC):
         self.d, self.lengths, self.limit = d, lengths, limit
 
     @staticmethod
-    def of(terms: Terms, shifted: Terms) -> _Geometry | None:
+    def of(terms: FullTerms, shifted: FullTerms) -> _Geometry | None:
         """None where a singular position is so near that no rank is told, or terms overflow."""
         diagonal = np.abs(terms.M.diagonal())
         floor = MASSLESS * diagonal.max(initial=0.0) or 1.0
@@ -474,7 +478,7 @@ class _Geometry(ABC):
         kind = _Dense if isinstance(terms.A, np.ndarray) else _Sparse
         return kind.at(terms, d, lengths)
 
-    def row_floor(self, terms: Terms, a: FloatArray) -> FloatArray:
+    def row_floor(self, terms: FullTerms, a: FloatArray) -> FloatArray:
         """What rows sum at least: a part of the accelerations that the forces alone would cause.
 
         Where all is at rest nothing else tells what accelerations are zero beside.
@@ -482,7 +486,7 @@ class _Geometry(ABC):
         whole = np.linalg.norm(a / self.d) + np.linalg.norm(self.d * terms.Q)
         return REST * whole * self.lengths
 
-    def unbalanced(self, terms: Terms, a: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def unbalanced(self, terms: FullTerms, a: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What is left of M v̇ − Q − C off the range of Aᵀ, and the sizes of what was summed."""
         force = terms.M @ a - terms.Q
         sizes = self.d * (abs(terms.M) @ np.abs(a) + np.abs(terms.Q))
@@ -515,7 +519,7 @@ class _Dense(_Geometry):
     V: FloatArray
 
     @classmethod
-    def at(cls, terms: Terms, d: FloatArray, lengths: FloatArray) -> _Dense | None:
+    def at(cls, terms: FullTerms, d: FloatArray, lengths: FloatArray) -> _Dense | None:
         """None where a singular position is near."""
         found = cls(d, lengths)
         scales = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0.0)
@@ -544,7 +548,7 @@ class _Sparse(_Geometry):
     rows: Any
 
     @classmethod
-    def at(cls, terms: Terms, d: FloatArray, lengths: FloatArray) -> _Sparse:
+    def at(cls, terms: FullTerms, d: FloatArray, lengths: FloatArray) -> _Sparse:
         """Factor [[1, Bᵀ], [B, −δ]] with the scaled rows B."""
         from scipy.sparse import block_array, diags_array
         from scipy.sparse.linalg import splu

@@ -15,7 +15,7 @@ from zwang.tracing.event import Bounce, Event, SetParameters, Switch
 
 if TYPE_CHECKING:
     from zwang.integrators.contract import Loop
-    from zwang.simulation.events import Met, Watch
+    from zwang.simulation.events import EventCrossing, Watch
     from zwang.system import System
 
 __all__ = ["Effect", "accumulates", "at_once", "dormant", "effect_of", "require_actions"]
@@ -68,7 +68,7 @@ def require_actions(system: System, events: Mapping[str, Event]) -> None:
                         raise UnknownNameError("constraint to switch", name, system.constraints)
 
 
-def at_once(found: Sequence[Met], first: Met) -> list[Met]:
+def at_once(found: Sequence[EventCrossing], first: EventCrossing) -> list[EventCrossing]:
     """Events that happen together with one of them, each name once."""
     limit, names = AT_ONCE * max(1.0, abs(first.t)), {}
     for met in found:
@@ -79,7 +79,7 @@ def at_once(found: Sequence[Met], first: Met) -> list[Met]:
 
 def effect_of(
     events: Mapping[str, Event],
-    together: Sequence[Met],
+    together: Sequence[EventCrossing],
     watch: Watch,
     loop: Loop,
     parameters: Mapping[str, Any],
@@ -118,7 +118,7 @@ def effect_of(
 
 
 def _repeated(
-    impacts: Sequence[tuple[Met, Bounce]],
+    impacts: Sequence[tuple[EventCrossing, Bounce]],
     y: FloatArray,
     watch: Watch,
     loop: Loop,
@@ -139,7 +139,7 @@ def _repeated(
 
 def _after_impact(
     y: FloatArray,
-    met: Met,
+    met: EventCrossing,
     action: Bounce,
     watch: Watch,
     loop: Loop,

@@ -19,13 +19,13 @@ from zwang.codegen.expression import Port
 from zwang.codegen.kernel import Kernel
 from zwang.codegen.python_kernel import CalledKernel
 from zwang.errors import InputError
-from zwang.programs.factor import Expressions
+from zwang.programs.factor import ProgramExpressions
 from zwang.programs.whole import WholeProgram, fuse
 from zwang.tracing.mixed_kernel import staged
 
 if TYPE_CHECKING:
     from zwang.equations.expression import Equations
-    from zwang.tracing.opaque import Call
+    from zwang.tracing.opaque import OpaqueCall
 
 __all__ = ["ReferenceProgram", "reference_program"]
 
@@ -44,7 +44,7 @@ class _Derivative(CalledKernel):
     def __init__(
         self,
         system: Equations,
-        e: Expressions,
+        e: ProgramExpressions,
         formulation: str,
         project: Kernel | None,
         rate: float,
@@ -96,7 +96,7 @@ class ReferenceProgram(WholeProgram):
     """
 
     derivative: Callable[[Kernel | None], Kernel] = field(repr=False, kw_only=True)
-    calls: tuple[Call, ...] = field(default=(), repr=False)
+    calls: tuple[OpaqueCall, ...] = field(default=(), repr=False)
 
     @property
     def has_nodes(self) -> bool:
@@ -131,7 +131,7 @@ def _needs_expressions(what: str) -> InputError:
 
 
 def reference_program(
-    system: Equations, e: Expressions, formulation: str, *, redundant: bool, rate: float
+    system: Equations, e: ProgramExpressions, formulation: str, *, redundant: bool, rate: float
 ) -> ReferenceProgram:
     """The program of a system with v̇ by a formulation, or by the best one if it is "auto".
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from zwang.equations.active_rows import Acting, redundant_rows, redundant_rows_of_many
+from zwang.equations.active_rows import ActiveRows, redundant_rows, redundant_rows_of_many
 from zwang.integrators.settings import Drift, Settings
 from zwang.programs.contract import Program
-from zwang.programs.factor import Expressions, least_norm
+from zwang.programs.factor import ProgramExpressions, least_norm
 from zwang.programs.whole import fuse
 from zwang.simulation.reference import reference_program
 from zwang.terms import FloatArray
@@ -19,10 +19,10 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.equations.expression import Equations
 
-__all__ = ["Many", "acting_of_many", "expressions_of", "in_python", "program_of"]
+__all__ = ["EnsembleStarts", "acting_of_many", "expressions_of", "in_python", "program_of"]
 
 
-class Many(NamedTuple):
+class EnsembleStarts(NamedTuple):
     """Starts of an ensemble that ask for their programs together.
 
     Attributes
@@ -50,7 +50,7 @@ def program_of(
     lanes: int = 1,
     *,
     singular: bool | None = None,
-    acting: Acting | None = None,
+    acting: ActiveRows | None = None,
 ) -> Program:
     """The program of a system, kept with it; parameters are inputs, not part of it.
 
@@ -77,7 +77,7 @@ def program_of(
     if key not in programs:
         programs[key] = reference_program(
             system,
-            expressions_of(system, Acting(), singular=singular),
+            expressions_of(system, ActiveRows(), singular=singular),
             settings.formulation,
             redundant=redundant and settings.drift is Drift.PROJECTION,
             rate=rate,
@@ -111,18 +111,18 @@ def _redundant_rows(system: Equations, y: FloatArray, t: float, p: FloatArray) -
 
 def _acting(
     system: Equations, y: FloatArray, t: float, p: FloatArray, settings: Settings
-) -> Acting:
+) -> ActiveRows:
     """Which constraint rows act in the program."""
     if not _may_be_redundant(system, settings):
-        return Acting()
+        return ActiveRows()
     return redundant_rows(system, y, t, p, settings.until - t)
 
 
-def acting_of_many(system: Equations, many: Many) -> list[Acting]:
+def acting_of_many(system: Equations, many: EnsembleStarts) -> list[ActiveRows]:
     """Rows that act at each of many starts."""
     Y, t, P, settings, _, terms = many
     if not _may_be_redundant(system, settings) or not len(Y):
-        return [Acting()] * len(Y)
+        return [ActiveRows()] * len(Y)
     return redundant_rows_of_many(system, Y, t, P, settings.until - t, *terms())
 
 
@@ -132,7 +132,7 @@ def _may_be_redundant(system: Equations, settings: Settings) -> bool:
     return not (system.rows_independent or by_multipliers)
 
 
-def expressions_of(system: Equations, rows: Acting, *, singular: bool) -> Expressions:
+def expressions_of(system: Equations, rows: ActiveRows, *, singular: bool) -> ProgramExpressions:
     """What the program of a system computes from, and which of its rows act."""
     import casadi as ca
 
@@ -158,7 +158,7 @@ def expressions_of(system: Equations, rows: Acting, *, singular: bool) -> Expres
     every = acting("position", "velocity", "acceleration")
     placed, moving = acting("position"), acting("position", "velocity")
     law = model.C if model.reaction_dependent else None
-    e = Expressions(
+    e = ProgramExpressions(
         q=state.q,
         v=state.v,
         t=state.t,
@@ -201,7 +201,7 @@ def expressions_of(system: Equations, rows: Acting, *, singular: bool) -> Expres
     return replace(e, multipliers=acting_ones, law=law, pressures=pressures)
 
 
-def _with_positive_mass(e: Expressions) -> Expressions:
+def _with_positive_mass(e: ProgramExpressions) -> ProgramExpressions:
     """Forces that are no numbers where an entry on the diagonal of M that varies is not positive.
 
     Integrators end before such a place. Where masses depend on parameters alone nothing is added;

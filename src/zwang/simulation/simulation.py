@@ -21,7 +21,7 @@ import numpy as np
 from zwang.codegen.environment import noted
 from zwang.errors import UnknownNameError, ZwangError
 from zwang.integrators import memory as sh
-from zwang.integrators.chunk_size import Pace
+from zwang.integrators.chunk_size import ChunkSize
 from zwang.integrators.output import Chunk
 from zwang.integrators.registry import start_loop
 from zwang.integrators.settings import Coordinates, Drift, OnSingular, Settings
@@ -47,8 +47,8 @@ from zwang.results.status import (
     stopped_by_user,
 )
 from zwang.results.store import Store, Stored, lock_store, read_store
-from zwang.results.writer import Keeper
-from zwang.simulation.events import Met, Watch
+from zwang.results.writer import RunWriter
+from zwang.simulation.events import EventCrossing, Watch
 from zwang.simulation.guard import Disagreement, Guard, mass_beyond
 from zwang.simulation.impacts import (
     accumulates,
@@ -82,7 +82,7 @@ from zwang.terms import FloatArray
 from zwang.tracing.event import Event, Watched, events_of
 
 if TYPE_CHECKING:
-    from zwang.programs.coordinate_change import Carrier
+    from zwang.programs.coordinate_change import CoordinateChange
     from zwang.system import System
 
 __all__ = ["rerun_of", "resume", "simulate"]
@@ -312,7 +312,7 @@ class _Simulation:
         self.status, self.finished = "", False
         self.start_due = False  # whether the start is still to be saved
         self.open = False  # whether the work of the present stretch is still to be added
-        self.keeper: Keeper | None = None
+        self.keeper: RunWriter | None = None
         self.certify_every: float | None = None
         self.certificate: RunCertificate | None = None
         self.guard = Guard(self.system, self.settings)
@@ -414,7 +414,7 @@ class _Simulation:
         self.segments.append(Segment(self.saved, self.saved, self.active, self.parameters, began))
         self.open = True
 
-    def _watch(self, carrier: Carrier | None) -> Watch:
+    def _watch(self, carrier: CoordinateChange | None) -> Watch:
         """Event functions of the constraints of now, compiled when these first act."""
         known = self.watches.get(self.inactive)
         if known is None or known.carrier is not carrier:
@@ -438,7 +438,7 @@ class _Simulation:
         if self.status:  # the start does not agree with the full terms
             self._save_start()
             return
-        pace, began, begun_at = Pace(self.loop), monotonic(), float(self.loop.t[0])
+        pace, began, begun_at = ChunkSize(self.loop), monotonic(), float(self.loop.t[0])
 
         def chunk() -> None:
             if self.keeper is not None:
@@ -467,7 +467,7 @@ class _Simulation:
             if self.keeper is not None:
                 self.keeper.close(self)
 
-    def _stop_if_hopeless(self, pace: Pace) -> None:
+    def _stop_if_hopeless(self, pace: ChunkSize) -> None:
         """Stop where steps have collapsed, or saved states fill the memory."""
         t = float(self.loop.t[0])
         kept = sum(x.nbytes for x in self.y)
@@ -645,7 +645,7 @@ class _Simulation:
         header = header_of(
             self.system, self.settings, self.scales, start, self.parameters, described
         )
-        self.keeper = Keeper(Store.create(path, header, self.times, companions), every)
+        self.keeper = RunWriter(Store.create(path, header, self.times, companions), every)
 
     def release(self) -> None:
         """Let others write the store."""
@@ -669,7 +669,7 @@ class _Simulation:
         simulation.ranks, simulation.records = list(last.ranks), list(last.events)
         simulation.notes = list(last.notes)
         simulation.counts = Counts(*(int(k) for k in state["closed_counts"]))
-        simulation.keeper = Keeper(stored.reopen(), every)
+        simulation.keeper = RunWriter(stored.reopen(), every)
         simulation.keeper.remember(simulation)
         return simulation
 
@@ -721,7 +721,7 @@ class _Simulation:
 
     # --- events -----------------------------------------------------------------------------------
 
-    def _met(self) -> list[Met]:
+    def _met(self) -> list[EventCrossing]:
         """The first event within the last step that changes something, and all that come with it.
 
         Those before it are recorded.
@@ -738,7 +738,7 @@ class _Simulation:
         nq = len(self.system.coordinates)
         self.records.append(EventRecord(name, t, found[:nq], found[nq:], after[nq:].copy()))
 
-    def _act(self, together: list[Met]) -> None:
+    def _act(self, together: list[EventCrossing]) -> None:
         """Let events happen: impulses, parameters, constraints; then go on from there."""
         assert self.watch is not None
         t, found = together[0].t, together[0].y

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.equations.active_rows import Acting
+from zwang.equations.active_rows import ActiveRows
 from zwang.errors import InputError, ZwangError, shown
 from zwang.integrators.settings import Settings
 from zwang.linalg.rank import own_spectrum
 from zwang.simulation.options import UNREMARKABLE, require_law, require_start
-from zwang.simulation.select_program import Many, acting_of_many, program_of
+from zwang.simulation.select_program import EnsembleStarts, acting_of_many, program_of
 from zwang.terms import SYMMETRY_TOLERANCE, FloatArray, asymmetry
 from zwang.tracing.arguments import single_time
 
@@ -100,20 +100,20 @@ class Starts:
         if not good:
             return []
         terms = partial(self._terms, Y[good], good)
-        many = Many(Y[good], self.t, self.P[good], settings, LANES, terms)
+        many = EnsembleStarts(Y[good], self.t, self.P[good], settings, LANES, terms)
         own = self.system.own_programs(many)
         if own[0] is not None:
             return _by_program(good, own)
         acting = acting_of_many(self.system, many)
 
-        def program(i: int, acting: Acting) -> Any:
+        def program(i: int, acting: ActiveRows) -> Any:
             known: Any = {"acting": acting, "singular": False if regular else None}
             return program_of(self.system, Y[i], self.t, self.P[i], settings, LANES, **known)
 
         if not regular or any(x is not None for x in own):
             return _by_program(good, [program(*start) for start in zip(good, acting, strict=True)])
         # Where M is regular at all starts, programs differ in the rows alone that act.
-        kinds: dict[Acting, list[int]] = {}
+        kinds: dict[ActiveRows, list[int]] = {}
         for i, rows in zip(good, acting, strict=True):
             kinds.setdefault(rows, []).append(i)
         return [(program(members[0], rows), members) for rows, members in kinds.items()]

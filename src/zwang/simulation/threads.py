@@ -11,10 +11,10 @@ from time import monotonic
 from zwang.simulation.interrupt import Interrupt
 from zwang.simulation.progress import EnsembleProgress, Report
 
-__all__ = ["Crew"]
+__all__ = ["ThreadTeam"]
 
 
-class Crew:
+class ThreadTeam:
     """Threads that take parts of the work in turn until none is left.
 
     Parameters

@@ -22,12 +22,12 @@ from zwang.formulations.gauss import certificate
 from zwang.linalg.products import matvec, transpose_matvec
 from zwang.linalg.rank import DEFAULT_TOLERANCES, Tolerances
 from zwang.linalg.refinement import ExactResidual
-from zwang.linalg.scaling import ScaledSystem
+from zwang.linalg.scaling import ScaledTerms
 from zwang.solvers.dense import FORMULATIONS, solve_terms
 from zwang.solvers.solution import Solution
 from zwang.terms import EquationTerms, FloatArray
 
-__all__ = ["Certificate", "Errors", "certify", "certify_terms"]
+__all__ = ["Certificate", "FormulationErrors", "certify", "certify_terms"]
 
 #: The estimate is the next correction; its own relative error is that of one unrefined solve, so
 #: twice its size covers the true error whenever the terms are not singular to working precision.
@@ -35,7 +35,7 @@ SAFETY = 2.0
 
 
 @dataclass(frozen=True)
-class Errors:
+class FormulationErrors:
     """Relative errors of the three answers, per system of the batch."""
 
     acceleration: float | FloatArray
@@ -60,11 +60,11 @@ class Certificate:
     solution: Solution
     answers: dict[str, Solution]
     not_applicable: dict[str, str]
-    spread: Errors
+    spread: FormulationErrors
     gauss_residual: float | FloatArray
-    error_estimate: Errors
+    error_estimate: FormulationErrors
 
-    def differences(self, name: str) -> Errors:
+    def differences(self, name: str) -> FormulationErrors:
         """How far one formulation, as published, is from the returned answer."""
         return _differences(self.solution, [self.answers[name]])
 
@@ -148,7 +148,7 @@ def certify_terms(
     )
 
 
-def _differences(reference: Solution, answers: list[Solution]) -> Errors:
+def _differences(reference: Solution, answers: list[Solution]) -> FormulationErrors:
     """Largest pairwise difference of each quantity, with the reference counted in."""
     system = reference.scaled
     assert system is not None
@@ -161,7 +161,7 @@ def _differences(reference: Solution, answers: list[Solution]) -> Errors:
 
     every = [reference, *answers]
     sizes = _sizes(reference, d, e)
-    return Errors(
+    return FormulationErrors(
         _plain(spread([s.acceleration for s in every], 1.0 / d, sizes[0])),
         _plain(spread([s.constraint_force for s in every], d, sizes[1])),
         _plain(spread([s.multipliers for s in every], 1.0 / e, sizes[2])),
@@ -185,7 +185,7 @@ def _sizes(s: Solution, d: FloatArray, e: FloatArray) -> tuple[FloatArray, Float
     )
 
 
-def _gauss_residual(solution: Solution, system: ScaledSystem) -> float | FloatArray:
+def _gauss_residual(solution: Solution, system: ScaledTerms) -> float | FloatArray:
     a = solution.acceleration.reshape(system.velocity_scale.shape) / system.velocity_scale
     residuals = np.empty(np.shape(system.constraint_ranks))
     for group in system.groups():
@@ -195,7 +195,7 @@ def _gauss_residual(solution: Solution, system: ScaledSystem) -> float | FloatAr
     return _plain(residuals.reshape(solution.terms.batch_shape))
 
 
-def _error_estimate(solution: Solution, system: ScaledSystem) -> Errors:
+def _error_estimate(solution: Solution, system: ScaledTerms) -> FormulationErrors:
     """The next correction by the residual in doubled precision, relative, times a safety factor."""
     d, e = system.velocity_scale, system.row_scale
     shape = solution.terms.batch_shape
@@ -222,7 +222,7 @@ def _error_estimate(solution: Solution, system: ScaledSystem) -> Errors:
         errors[1][where] = np.linalg.norm(dforce, axis=-1) + added
         errors[2][where] = np.linalg.norm(dlam, axis=-1) + _choice_error(group, lam[where])
     sizes = _sizes(solution, _given(d, shape), _given(e, shape))
-    return Errors(
+    return FormulationErrors(
         *(
             _plain(SAFETY * _ratio(x.reshape(shape), size))
             for x, size in zip(errors, sizes, strict=True)

@@ -32,7 +32,7 @@ from zwang.linalg.products import matvec, transpose_matvec
 from zwang.linalg.rank import DEFAULT_TOLERANCES, Tolerances
 from zwang.linalg.refinement import ExactResidual, least_norm_multipliers, refine
 from zwang.linalg.residual_rounding import own_limits, shares
-from zwang.linalg.scaling import Group, ScaledSystem
+from zwang.linalg.scaling import RankGroup, ScaledTerms
 from zwang.solvers.solution import Ranks, Solution
 from zwang.terms import EPSILON, EquationTerms, FloatArray, finite, out_of_range
 
@@ -159,7 +159,7 @@ def solve_terms(
 def _solve_terms(
     terms: EquationTerms, formulation: str, tolerances: Tolerances, *, family: bool, refined: bool
 ) -> Solution:
-    system = ScaledSystem.decided(terms, tolerances)
+    system = ScaledTerms.decided(terms, tolerances)
     _require_range(system)
     _require_semidefinite(system)
     doubts = _doubtful_masses(system)
@@ -224,8 +224,8 @@ def _solve_terms(
 
 
 def _settled(
-    system: ScaledSystem, formulation: str, loose: FloatArray, *, refined: bool
-) -> tuple[ScaledSystem, type[Formulation], str, _Answer, np.ndarray]:
+    system: ScaledTerms, formulation: str, loose: FloatArray, *, refined: bool
+) -> tuple[ScaledTerms, type[Formulation], str, _ScaledAnswer, np.ndarray]:
     """The answer, with the ranks that right sides ask for, and the systems that miss constraints.
 
     Constraints that contradict each other are refused.
@@ -248,8 +248,8 @@ def _settled(
 
 
 def _answered(
-    system: ScaledSystem, formulation: str, loose: FloatArray, *, refined: bool
-) -> tuple[type[Formulation], str, _Answer]:
+    system: ScaledTerms, formulation: str, loose: FloatArray, *, refined: bool
+) -> tuple[type[Formulation], str, _ScaledAnswer]:
     """The formulation, why it was taken, and its answer for scaled terms."""
     kind, reason = _kind(formulation, system, family=bool(loose.shape[-1]))
     groups = list(system.groups())
@@ -259,7 +259,7 @@ def _answered(
     return kind, reason, _joined(groups, answers)
 
 
-def choose(system: ScaledSystem) -> tuple[type[Formulation], str]:
+def choose(system: ScaledTerms) -> tuple[type[Formulation], str]:
     """The formulation `auto` takes, and why, from ranks and conditioning alone."""
     n, m = system.terms.coordinate_count, system.terms.constraint_count
     rank = system.highest_rank
@@ -285,7 +285,7 @@ def choose(system: ScaledSystem) -> tuple[type[Formulation], str]:
     return UdwadiaMogharabin, f"the freedoms are few ({n - rank} of {n})"
 
 
-def _kind(name: str, system: ScaledSystem, *, family: bool) -> tuple[type[Formulation], str]:
+def _kind(name: str, system: ScaledTerms, *, family: bool) -> tuple[type[Formulation], str]:
     if family:
         return UdwadiaMogharabin, "accelerations are not unique, equation (17)"
     if name == "auto":
@@ -301,7 +301,7 @@ def _kind(name: str, system: ScaledSystem, *, family: bool) -> tuple[type[Formul
     return FORMULATIONS[name], "asked for by name"
 
 
-class _Answer(NamedTuple):
+class _ScaledAnswer(NamedTuple):
     """Acceleration and ideal force Aᵀλ of scaled terms; least-norm λ of the rows as given.
 
     `checked` is the acceleration by which constraints are judged, refined in any case.
@@ -315,8 +315,8 @@ class _Answer(NamedTuple):
 
 
 def _solve_group(
-    kind: type[Formulation], system: ScaledSystem, group: Group, *, refined: bool
-) -> _Answer:
+    kind: type[Formulation], system: ScaledTerms, group: RankGroup, *, refined: bool
+) -> _ScaledAnswer:
     terms, geometry, tolerances = group.terms, group.geometry, system.tolerances
     formulation = kind(terms, geometry)
     force, rhs = terms.total_force, terms.constraint_rhs
@@ -336,16 +336,16 @@ def _solve_group(
         multipliers = multipliers * row_scale
     else:
         multipliers = least_norm_multipliers(geometry, residual.rows, row_scale, ideal_force)
-    return _Answer(acceleration, ideal_force, multipliers, corrections, checked)
+    return _ScaledAnswer(acceleration, ideal_force, multipliers, corrections, checked)
 
 
-def _joined(groups: list[Group], answers: list[_Answer]) -> _Answer:
+def _joined(groups: list[RankGroup], answers: list[_ScaledAnswer]) -> _ScaledAnswer:
     """The answers in the order of the batch."""
     if len(answers) == 1:
         return answers[0]
     order = np.argsort(np.concatenate([group.index for group in groups]))  # type: ignore[misc]
     acceleration, ideal_force, multipliers, corrections, checked = zip(*answers, strict=True)
-    return _Answer(
+    return _ScaledAnswer(
         np.concatenate(acceleration)[order],
         np.concatenate(ideal_force)[order],
         np.concatenate(multipliers)[order],
@@ -371,7 +371,7 @@ def _require_options(formulation: str, tolerances: Tolerances) -> None:
         )
 
 
-def _require_range(system: ScaledSystem) -> None:
+def _require_range(system: ScaledTerms) -> None:
     """Nothing may be so large or so small that its square is not a double."""
     f, b = system.scaled.total_force, system.scaled.constraint_rhs
     low, high = system.scale_range
@@ -381,7 +381,7 @@ def _require_range(system: ScaledSystem) -> None:
 
 
 def _require_constraints(
-    system: ScaledSystem, kind: type[Formulation], acceleration: FloatArray
+    system: ScaledTerms, kind: type[Formulation], acceleration: FloatArray
 ) -> None:
     """An answer that was not refined to six digits must be finite and satisfy the constraints."""
     A, b = system.scaled.constraint_matrix, system.scaled.constraint_rhs
@@ -399,7 +399,7 @@ def _require_constraints(
     )
 
 
-def _miss_as_given(system: ScaledSystem, acceleration: FloatArray) -> list[str]:
+def _miss_as_given(system: ScaledTerms, acceleration: FloatArray) -> list[str]:
     """How far constraints are missed in the given units where a mass is next to nothing.
 
     A velocity is scaled by its mass. Where that is only what a zero happens to be at some state, a
@@ -430,7 +430,7 @@ def _masses_too_different() -> InputError:
     )
 
 
-def _require_semidefinite(system: ScaledSystem) -> None:
+def _require_semidefinite(system: ScaledTerms) -> None:
     mass = system.mass
     if mass.estimated:
         return
@@ -439,7 +439,7 @@ def _require_semidefinite(system: ScaledSystem) -> None:
         raise _in_batch(system, negative, indefinite_error)
 
 
-def _missed(system: ScaledSystem, acceleration: FloatArray) -> np.ndarray:
+def _missed(system: ScaledTerms, acceleration: FloatArray) -> np.ndarray:
     """Which systems miss a constraint by more than rounding in its own row can explain."""
     terms = system.scaled
     miss = np.abs(terms.constraint_rhs - matvec(terms.constraint_matrix, acceleration))
@@ -450,7 +450,7 @@ def _missed(system: ScaledSystem, acceleration: FloatArray) -> np.ndarray:
 
 
 def _ranks_that_agree(
-    system: ScaledSystem, missed: np.ndarray, acceleration: FloatArray
+    system: ScaledTerms, missed: np.ndarray, acceleration: FloatArray
 ) -> np.ndarray | None:
     """Higher ranks of A where rows were called dependent that only nearly are, and b tells so."""
     higher = missed & (system.highest_ranks > system.constraint_ranks)
@@ -462,7 +462,7 @@ def _ranks_that_agree(
     return np.where(higher, system.highest_ranks, system.constraint_ranks)
 
 
-def _contradicting(system: ScaledSystem, which: np.ndarray, acceleration: FloatArray) -> np.ndarray:
+def _contradicting(system: ScaledTerms, which: np.ndarray, acceleration: FloatArray) -> np.ndarray:
     """Which of some systems have right sides that disagree, as `zwang.explain` tells it."""
     found = np.zeros_like(which)
     for index in np.argwhere(which):
@@ -472,7 +472,7 @@ def _contradicting(system: ScaledSystem, which: np.ndarray, acceleration: FloatA
     return found
 
 
-def _miss_notes(system: ScaledSystem, missed: np.ndarray, acceleration: FloatArray) -> list[str]:
+def _miss_notes(system: ScaledTerms, missed: np.ndarray, acceleration: FloatArray) -> list[str]:
     """How far constraints are missed that do not contradict each other."""
     worst = 0.0
     for index in np.argwhere(missed):
@@ -487,7 +487,7 @@ def _miss_notes(system: ScaledSystem, missed: np.ndarray, acceleration: FloatArr
     return [note]
 
 
-def _in_batch(system: ScaledSystem, bad: np.ndarray, describe: Any) -> ZwangError:
+def _in_batch(system: ScaledTerms, bad: np.ndarray, describe: Any) -> ZwangError:
     """The error for the first bad system, told which of the batch it is."""
     if not system.terms.batch_shape:
         return describe(system)
@@ -501,7 +501,7 @@ def _in_batch(system: ScaledSystem, bad: np.ndarray, describe: Any) -> ZwangErro
     return error
 
 
-def _undetermined(system: ScaledSystem) -> FloatArray:
+def _undetermined(system: ScaledTerms) -> FloatArray:
     """Scaled directions with neither mass nor constraint, when a family is asked for."""
     if system.terms.batch_shape:
         raise InputError(
@@ -525,7 +525,7 @@ def _undetermined(system: ScaledSystem) -> FloatArray:
     return loose
 
 
-def _with_mass_along(group: Group, loose: FloatArray) -> Group:
+def _with_mass_along(group: RankGroup, loose: FloatArray) -> RankGroup:
     # M + W Wᵀ with W in N(M) ∩ N(A): the acceleration with no part along W, all else the same.
     M = group.terms.mass_matrix + loose @ loose.T
     terms = EquationTerms(
@@ -535,10 +535,10 @@ def _with_mass_along(group: Group, loose: FloatArray) -> Group:
         group.terms.constraint_rhs,
         group.terms.nonideal_force,
     )
-    return Group(group.index, terms, group.geometry)
+    return RankGroup(group.index, terms, group.geometry)
 
 
-def _doubtful_masses(system: ScaledSystem) -> list[str]:
+def _doubtful_masses(system: ScaledTerms) -> list[str]:
     low, high = system.scale_range
     if high < 2.0**23 * low:  # scales are roots of masses to a factor of two: 2⁻⁴⁸ > 1e-15
         return []

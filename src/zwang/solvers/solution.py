@@ -8,7 +8,7 @@ import numpy as np
 
 from zwang.caching import computed_once
 from zwang.linalg.products import matvec, transpose
-from zwang.linalg.scaling import ScaledSystem
+from zwang.linalg.scaling import ScaledTerms
 from zwang.terms import EquationTerms, FloatArray
 
 __all__ = ["Ranks", "Solution"]
@@ -59,7 +59,7 @@ class Solution:
     corrections: tuple[float, ...]
     family: FloatArray
     notes: tuple[str, ...] = ()
-    scaled: ScaledSystem | None = field(default=None, repr=False, compare=False)
+    scaled: ScaledTerms | None = field(default=None, repr=False, compare=False)
 
     @property
     def degrees_of_freedom(self) -> int | np.ndarray:

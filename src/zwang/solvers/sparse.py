@@ -1,6 +1,6 @@
 """Large sparse systems: the saddle-point system by sparse factorisation, redundancy kept.
 
-Scaled as in `ScaledSystem`, the matrix
+Scaled as in `ScaledTerms`, the matrix
 
     K_δ = [ M + δI   Aᵀ ]          δ = 1e-10
           [ A       −δI ]
@@ -29,7 +29,7 @@ from zwang.errors import InputError, NotApplicableError
 from zwang.linalg.rank import AT_A_STATE, Tolerances, inverse_power_of_two
 from zwang.linalg.refinement import correction_size, leading_part, two_sum
 from zwang.linalg.residual_rounding import shares
-from zwang.linalg.scaling import ScaledSystem
+from zwang.linalg.scaling import ScaledTerms
 from zwang.solvers.solution import Ranks, Solution
 from zwang.terms import (
     EPSILON,
@@ -455,7 +455,7 @@ def _part(
     columns: np.ndarray | None,
     rows: np.ndarray | None,
     tolerances: Tolerances,
-) -> ScaledSystem:
+) -> ScaledTerms:
     """The dense part of a sparse system that an error is about."""
     A: Any = terms.constraint_matrix
     M: Any = terms.mass_matrix
@@ -475,4 +475,4 @@ def _part(
         coordinates=[terms.coordinate(int(j)) for j in columns],
     )
     part = replace(part, precision=terms.precision, at_state=terms.at_state)
-    return ScaledSystem.of(part, tolerances)
+    return ScaledTerms.of(part, tolerances)

@@ -21,14 +21,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from zwang.errors import InputError
-from zwang.tracing.opaque import Call
+from zwang.tracing.opaque import OpaqueCall
 
 if TYPE_CHECKING:
     import casadi
 
 __all__ = [
-    "Rows",
-    "State",
+    "Symbols",
+    "TracedConstraint",
     "depends_on",
     "gradient",
     "jacobian",
@@ -40,7 +40,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class State:
+class Symbols:
     """The symbols everything is a function of, and the kinematics.
 
     Attributes
@@ -55,11 +55,11 @@ class State:
     t: casadi.SX
     p: casadi.SX
     q_dot: casadi.SX
-    calls: list[Call] = field(default_factory=list)
+    calls: list[OpaqueCall] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class Rows:
+class TracedConstraint:
     """One constraint at all its levels, traced.
 
     Attributes
@@ -77,7 +77,7 @@ class Rows:
     b: casadi.SX
 
 
-def rate(e: casadi.SX, s: State) -> casadi.SX:
+def rate(e: casadi.SX, s: Symbols) -> casadi.SX:
     """ė = e_q q̇ + e_t at fixed v."""
     import casadi as ca
 
@@ -85,7 +85,7 @@ def rate(e: casadi.SX, s: State) -> casadi.SX:
     return direct + _through_calls(e, s, lambda w: rate(w, s), ca.jtimes) if s.calls else direct
 
 
-def jacobian(e: casadi.SX, x: casadi.SX, s: State) -> casadi.SX:
+def jacobian(e: casadi.SX, x: casadi.SX, s: Symbols) -> casadi.SX:
     """e_x, shape (m, n), for a column x of symbols."""
     import casadi as ca
 
@@ -97,14 +97,14 @@ def jacobian(e: casadi.SX, x: casadi.SX, s: State) -> casadi.SX:
     )
 
 
-def gradient(e: casadi.SX, x: casadi.SX, s: State) -> casadi.SX:
+def gradient(e: casadi.SX, x: casadi.SX, s: Symbols) -> casadi.SX:
     """e_xᵀ of a scalar e, shape (n, 1)."""
     import casadi as ca
 
     return jacobian(e, x, s).T if s.calls else ca.gradient(e, x)
 
 
-def depends_on(e: casadi.SX, x: casadi.SX, s: State) -> bool:
+def depends_on(e: casadi.SX, x: casadi.SX, s: Symbols) -> bool:
     """Whether e depends on any of the symbols x, directly or through opaque calls."""
     import casadi as ca
 
@@ -119,7 +119,7 @@ def depends_on(e: casadi.SX, x: casadi.SX, s: State) -> bool:
 
 def _through_calls(
     e: casadi.SX,
-    s: State,
+    s: Symbols,
     derivative: Callable[[casadi.SX], casadi.SX],
     times: Callable[[casadi.SX, casadi.SX, casadi.SX], casadi.SX],
 ) -> casadi.SX | float:
@@ -143,26 +143,26 @@ def _through_calls(
     return total
 
 
-def rows(level: str, e: casadi.SX, s: State) -> Rows:
+def rows(level: str, e: casadi.SX, s: Symbols) -> TracedConstraint:
     """A and b of a position or velocity constraint e = 0."""
     psi = rate(e, s) if level == "position" else e
-    return Rows(
+    return TracedConstraint(
         level, e if level == "position" else None, psi, jacobian(psi, s.v, s), -rate(psi, s)
     )
 
 
-def stabilised(given: Rows, k1: casadi.SX, k2: casadi.SX) -> Rows:
+def stabilised(given: TracedConstraint, k1: casadi.SX, k2: casadi.SX) -> TracedConstraint:
     """φ̈ + k₁ φ̇ + k₂ φ = 0 or ψ̇ + k₁ ψ = 0 in place of a constraint: rows of acceleration level."""
     b = given.b
     if given.rate is not None:
         b = b - k1 * given.rate
     if given.value is not None:
         b = b - k2 * given.value
-    return Rows("acceleration", None, None, given.A, b)
+    return TracedConstraint("acceleration", None, None, given.A, b)
 
 
 def lagrange(
-    T: casadi.SX, V: casadi.SX, R: casadi.SX, generalized: casadi.SX, s: State
+    T: casadi.SX, V: casadi.SX, R: casadi.SX, generalized: casadi.SX, s: Symbols
 ) -> tuple[casadi.SX, casadi.SX]:
     """M and Q of Lagrange's equations for v = q̇.
 

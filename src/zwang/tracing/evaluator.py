@@ -18,7 +18,7 @@ from zwang.tracing.mixed_kernel import Report, StagedKernel, staged
 if TYPE_CHECKING:
     import casadi
 
-    from zwang.tracing.traced_model import Model
+    from zwang.tracing.traced_model import TracedModel
 
 __all__ = ["Evaluator"]
 
@@ -30,12 +30,14 @@ class Evaluator:
     arrays with the same leading axes.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: TracedModel) -> None:
         self.model = model
         self._kernels: dict[str, tuple[Kernel, list[tuple[int, ...]]]] = {}
         self._law: Kernel | None = None
 
-    def kernel(self, name: str, outputs: Callable[[Model], Mapping[str, casadi.SX]]) -> Kernel:
+    def kernel(
+        self, name: str, outputs: Callable[[TracedModel], Mapping[str, casadi.SX]]
+    ) -> Kernel:
         """The kernel of that name, compiled if this is its first use."""
         if name not in self._kernels:
             expressions = outputs(self.model)
@@ -85,7 +87,7 @@ class Evaluator:
     def __call__(
         self,
         name: str,
-        outputs: Callable[[Model], Mapping[str, casadi.SX]],
+        outputs: Callable[[TracedModel], Mapping[str, casadi.SX]],
         q: FloatArray,
         v: FloatArray,
         t: FloatArray,

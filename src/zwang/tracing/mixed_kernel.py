@@ -22,7 +22,7 @@ from zwang.codegen.kernel import compile as compile_kernel
 from zwang.codegen.python_kernel import CalledKernel
 from zwang.terms import FloatArray
 from zwang.tracing.finite_differences import differentiate
-from zwang.tracing.opaque import Call
+from zwang.tracing.opaque import OpaqueCall
 
 if TYPE_CHECKING:
     import casadi
@@ -34,7 +34,7 @@ def staged(
     name: str,
     inputs: Mapping[str, casadi.SX],
     outputs: Mapping[str, casadi.SX],
-    calls: Sequence[Call],
+    calls: Sequence[OpaqueCall],
 ) -> Kernel:
     """A kernel of the outputs; a plain one if they contain no opaque call."""
     import casadi as ca
@@ -43,20 +43,20 @@ def staged(
     needed = _needs(calls, dense)
     if not needed:
         return _compiled(name, inputs, dense)
-    stages: list[Stage] = []
+    stages: list[CallStage] = []
     known = ca.SX(0, 1)
     while needed:
         ready = [need for need in needed if not _waits(need, needed)]
         needed = [need for need in needed if need not in ready]
         w = ca.vertcat(*(ca.densify(need.call.arguments) for need in ready))
         kernel = _compiled(f"{name}_arguments{len(stages)}", {**inputs, "opaque": known}, {"w": w})
-        stages.append(Stage(kernel, tuple(ready)))
+        stages.append(CallStage(kernel, tuple(ready)))
         known = ca.vertcat(known, *(need.symbols for need in ready))
     last = _compiled(name, {**inputs, "opaque": known}, dense)
     return StagedKernel(name, tuple(stages), last)
 
 
-def _needs(calls: Sequence[Call], outputs: Mapping[str, casadi.SX]) -> list[Need]:
+def _needs(calls: Sequence[OpaqueCall], outputs: Mapping[str, casadi.SX]) -> list[Need]:
     """The calls that the outputs contain, directly or in arguments of others, in order."""
     used = _used(list(outputs.values()))
     needed: list[Need] = []
@@ -72,12 +72,12 @@ def _needs(calls: Sequence[Call], outputs: Mapping[str, casadi.SX]) -> list[Need
 class Need:
     """Which results of a call are needed: its values always, and these derivatives."""
 
-    call: Call
+    call: OpaqueCall
     columns: tuple[int, ...]
     pairs: tuple[int, ...]
 
     @classmethod
-    def of(cls, call: Call, used: set[int]) -> Need | None:
+    def of(cls, call: OpaqueCall, used: set[int]) -> Need | None:
         """What is used of a call, or None."""
         columns = _columns_used(call.jacobian, used)
         pairs = _columns_used(call.hessian, used)
@@ -116,7 +116,7 @@ class Need:
 
 
 @dataclass(frozen=True)
-class Stage:
+class CallStage:
     """Calls whose arguments are all known, and the kernel that computes these."""
 
     kernel: Kernel
@@ -140,7 +140,7 @@ class Report:
 class StagedKernel(CalledKernel):
     """A kernel with numerical calls between its compiled parts; the same interface."""
 
-    def __init__(self, name: str, stages: tuple[Stage, ...], last: Kernel) -> None:
+    def __init__(self, name: str, stages: tuple[CallStage, ...], last: Kernel) -> None:
         super().__init__(name, last.inputs[:-1], last.outputs)
         self.stages, self.last = stages, last
         self.reports: dict[str, Report] = {}

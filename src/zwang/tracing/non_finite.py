@@ -9,7 +9,7 @@ import numpy as np
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
-    from zwang.tracing.traced_model import Model
+    from zwang.tracing.traced_model import TracedModel
 
 __all__ = ["culprit"]
 
@@ -23,12 +23,12 @@ KINDS = {
 }
 
 
-def culprit(model: Model, output: str, value: FloatArray, batch_axes: int) -> str:
+def culprit(model: TracedModel, output: str, value: FloatArray, batch_axes: int) -> str:
     """What the first value of an output that is not finite belongs to.
 
     Parameters
     ----------
-    output : name of a term, as in `zwang.tracing.traced_model.Model`, or ``position``,
+    output : name of a term, as in `zwang.tracing.traced_model.TracedModel`, or ``position``,
         ``velocity``.
     value : shape (…, entries, …), the entries on the axis after those of the batch.
     """
@@ -43,7 +43,7 @@ def culprit(model: Model, output: str, value: FloatArray, batch_axes: int) -> st
     return f"{KINDS.get(output, 'constraint')} {names[first]!r}"
 
 
-def _entries(model: Model, output: str) -> list[str]:
+def _entries(model: TracedModel, output: str) -> list[str]:
     """Names of what the entries of an output belong to; none where it is one thing."""
     definition = model.definition
     if output in ("Q", "C"):

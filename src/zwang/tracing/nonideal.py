@@ -25,13 +25,19 @@ import numpy as np
 from zwang.errors import InputError, PainleveError
 from zwang.formulations.udwadia_mogharabin import UdwadiaMogharabin
 from zwang.linalg.rank import pinv_of_rank
-from zwang.linalg.scaling import ScaledSystem
+from zwang.linalg.scaling import ScaledTerms
 from zwang.terms import EquationTerms, FloatArray
 
 if TYPE_CHECKING:
     from zwang.tracing.evaluator import Evaluator
 
-__all__ = ["Law", "Reactions", "agreeing_reactions", "reaction_response", "solve_reaction_law"]
+__all__ = [
+    "NonidealLaw",
+    "Reactions",
+    "agreeing_reactions",
+    "reaction_response",
+    "solve_reaction_law",
+]
 
 #: |g| against the sum of its terms. Rounding leaves 1e-15; a solution that is ten times worse
 #: conditioned than that is still told from none.
@@ -52,7 +58,7 @@ def solve_reaction_law(
     evaluator: Evaluator,
     terms: EquationTerms,
     ideal: FloatArray,
-    scaled: ScaledSystem,
+    scaled: ScaledTerms,
     q: FloatArray,
     v: FloatArray,
     t: FloatArray,
@@ -76,7 +82,7 @@ def solve_reaction_law(
     C = np.empty((len(flat_q), n))
     notes: tuple[str, ...] = ()
     for i in range(len(flat_q)):
-        law = Law(evaluator, flat_q[i], flat_v[i], flat_t[i], p)
+        law = NonidealLaw(evaluator, flat_q[i], flat_v[i], flat_t[i], p)
         one = scaled.system(i) if batch else scaled
         reactions = agreeing_reactions(law, flat_ideal[i], reaction_response(one))
         try:
@@ -92,7 +98,7 @@ def solve_reaction_law(
     return replace(result, notes=(*result.notes, *notes))
 
 
-class Law:
+class NonidealLaw:
     """C and ∂C/∂λ of a model at one state, as functions of the multipliers λ (m,)."""
 
     def __init__(
@@ -138,7 +144,7 @@ class Reactions:
     starts: int
     mismatch: float
 
-    def only(self, law: Law) -> FloatArray:
+    def only(self, law: NonidealLaw) -> FloatArray:
         """C of the one solution, or an error that says what was found instead."""
         if len(self.solutions) == 1:
             return self.forces[0]
@@ -177,7 +183,7 @@ class Reactions:
         )
 
 
-def reaction_response(scaled: ScaledSystem) -> FloatArray:
+def reaction_response(scaled: ScaledTerms) -> FloatArray:
     """L = ∂λ/∂(Q + C) of one system, shape (m, n), for the multipliers of least norm."""
     d, e, geometry = scaled.velocity_scale, scaled.row_scale, scaled.geometry
     terms = scaled.scaled
@@ -191,7 +197,7 @@ def reaction_response(scaled: ScaledSystem) -> FloatArray:
 
 
 def agreeing_reactions(
-    law: Callable[[FloatArray], tuple[FloatArray, FloatArray]] | Law,
+    law: Callable[[FloatArray], tuple[FloatArray, FloatArray]] | NonidealLaw,
     ideal: FloatArray,
     response: FloatArray,
     seen: Sequence[int] | None = None,
@@ -204,11 +210,11 @@ def agreeing_reactions(
     ----------
     law : λ (m,) to C (n,) and ∂C/∂λ (n, m).
     ideal, response : λ₀ (m,) and L (m, n).
-    seen : multipliers the law looks at; those of the law itself if it is a `Law`.
+    seen : multipliers the law looks at; those of the law itself if it is a `NonidealLaw`.
     thorough : with a single multiplier, look along the whole line for changes of sign as well;
         otherwise this is done only when nothing else was found.
     """
-    rows = list(law.seen if isinstance(law, Law) else seen or range(len(ideal)))
+    rows = list(law.seen if isinstance(law, NonidealLaw) else seen or range(len(ideal)))
     with np.errstate(all="ignore"):
         mismatch = _Mismatch(law, ideal, response, rows)
     found: list[FloatArray] = []
@@ -346,7 +352,9 @@ def _crossings(mismatch: _Mismatch) -> Iterator[FloatArray]:
         yield np.array([0.5 * (low + high)])
 
 
-def _indeterminate(law: Law, scaled: ScaledSystem, multipliers: FloatArray) -> tuple[str, ...]:
+def _indeterminate(
+    law: NonidealLaw, scaled: ScaledTerms, multipliers: FloatArray
+) -> tuple[str, ...]:
     """A note when C depends on a part of λ that redundant constraints leave open."""
     if scaled.geometry.rank == scaled.terms.constraint_count:
         return ()

@@ -30,16 +30,16 @@ from zwang.tracing.symbol import Symbol, SymbolArray, expression, symbols_of
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Call", "Method", "Opaque", "about", "opaque", "recording"]
+__all__ = ["Method", "Opaque", "OpaqueCall", "about", "opaque", "recording"]
 
 Method = Literal["auto", "complex step", "finite differences"]
 
-_calls: ContextVar[list[Call] | None] = ContextVar("opaque calls of the model being traced")
+_calls: ContextVar[list[OpaqueCall] | None] = ContextVar("opaque calls of the model being traced")
 _subject: ContextVar[str] = ContextVar("the function being traced", default="")
 
 
 @contextmanager
-def recording(calls: list[Call]) -> Iterator[None]:
+def recording(calls: list[OpaqueCall]) -> Iterator[None]:
     """While this is open, opaque calls with symbols are added to the list."""
     token = _calls.set(calls)
     try:
@@ -145,7 +145,7 @@ class Opaque:
         return self._record(calls, arguments, options, symbolic)
 
     def _record(
-        self, calls: list[Call], arguments: Any, options: Any, symbolic: list[bool]
+        self, calls: list[OpaqueCall], arguments: Any, options: Any, symbolic: list[bool]
     ) -> Symbol | SymbolArray:
         import casadi as ca
 
@@ -159,10 +159,12 @@ class Opaque:
             slots.append(Slot(None, array.shape, len(entries), len(entries) + array.size))
             entries += [expression(entry) for entry in array.flat]
         w = ca.vertcat(*entries)
-        layout = Layout(tuple(slots), len(arguments), tuple(options))
+        layout = ArgumentLayout(tuple(slots), len(arguments), tuple(options))
         call = next((c for c in calls if c.same(self, w, layout)), None)
         if call is None:
-            call = Call.of(self, self.name or f"lambda in {_subject.get()}", layout, w, len(calls))
+            call = OpaqueCall.of(
+                self, self.name or f"lambda in {_subject.get()}", layout, w, len(calls)
+            )
             calls.append(call)
         values = symbols_of(call.values)
         return values.reshape(self.shape).view(SymbolArray) if self.shape else values[0]
@@ -195,7 +197,7 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class Layout:
+class ArgumentLayout:
     """How the numbers w become the arguments of a call."""
 
     slots: tuple[Slot, ...]
@@ -210,7 +212,7 @@ class Layout:
 
 
 @dataclass(frozen=True, eq=False)
-class Call:
+class OpaqueCall:
     """One recorded call o = f(w), with the symbols that stand for its results.
 
     Attributes
@@ -225,14 +227,16 @@ class Call:
 
     function: Opaque
     name: str
-    layout: Layout
+    layout: ArgumentLayout
     arguments: casadi.SX
     values: casadi.SX
     jacobian: casadi.SX
     hessian: casadi.SX
 
     @classmethod
-    def of(cls, function: Opaque, name: str, layout: Layout, w: casadi.SX, number: int) -> Call:
+    def of(
+        cls, function: Opaque, name: str, layout: ArgumentLayout, w: casadi.SX, number: int
+    ) -> OpaqueCall:
         """A new call with new symbols."""
         import casadi as ca
 
@@ -253,7 +257,7 @@ class Call:
         """Arguments (j, l), j ≤ l, of the columns of `hessian`."""
         return list(itertools.combinations_with_replacement(range(self.arguments.numel()), 2))
 
-    def same(self, function: Opaque, w: casadi.SX, layout: Layout) -> bool:
+    def same(self, function: Opaque, w: casadi.SX, layout: ArgumentLayout) -> bool:
         """Whether this is a call of the same function with equal arguments."""
         import casadi as ca
 

@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     import casadi
     import numpy as np
 
-    from zwang.tracing.differentiate import State
-    from zwang.tracing.traced_model import Model
+    from zwang.tracing.differentiate import Symbols
+    from zwang.tracing.traced_model import TracedModel
 
 __all__ = ["arguments_of", "trace_extra"]
 
 
-def arguments_of(model: Model) -> dict[str, Any]:
+def arguments_of(model: TracedModel) -> dict[str, Any]:
     """q, v, t, p of a model as a user's function sees them."""
     return arguments_in(model.state, model.definition.parameters)
 
 
-def arguments_in(s: State, parameters: Mapping[str, np.ndarray]) -> dict[str, Any]:
+def arguments_in(s: Symbols, parameters: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """The same of symbols without a model."""
     parts: dict[str, Any] = {}
     start = 0
@@ -40,7 +40,7 @@ def arguments_in(s: State, parameters: Mapping[str, np.ndarray]) -> dict[str, An
 
 
 def trace_extra(
-    s: State,
+    s: Symbols,
     parameters: Mapping[str, np.ndarray],
     what: str,
     function: Callable[..., Any],

@@ -16,7 +16,7 @@ from zwang.tracing.rhs_rounding import summed_sizes
 if TYPE_CHECKING:
     import casadi
 
-    from zwang.tracing.differentiate import State
+    from zwang.tracing.differentiate import Symbols
     from zwang.tracing.traced_model import Definition
 
 __all__ = ["require_stated"]
@@ -31,7 +31,7 @@ ROUNDINGS = 4.0 * np.finfo(float).eps
 
 
 def require_stated(
-    definition: Definition, force: casadi.SX, of_potential: casadi.SX, s: State
+    definition: Definition, force: casadi.SX, of_potential: casadi.SX, s: Symbols
 ) -> None:
     """Refuse a force that is zero, at rest, wherever the force of the potential is not.
 

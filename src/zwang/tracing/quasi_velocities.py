@@ -15,7 +15,7 @@ from zwang.tracing.differentiate import depends_on, jacobian
 
 if TYPE_CHECKING:
     from zwang.equations.expression import Equations
-    from zwang.tracing.traced_model import Model
+    from zwang.tracing.traced_model import TracedModel
 
 __all__ = ["velocity_from_rate"]
 
@@ -39,7 +39,7 @@ def velocity_from_rate(
     q, v, t, p = system.arguments(q, None, t, parameters)
     rate = named_vector("position_rate", position_rate, system.coordinates)
 
-    def outputs(m: Model) -> dict[str, Any]:
+    def outputs(m: TracedModel) -> dict[str, Any]:
         return {"N": jacobian(m.state.q_dot, m.state.v, m.state), "n0": m.n0}
 
     N, n0 = system.evaluated("inverse_kinematics", outputs, q, v, t, p)

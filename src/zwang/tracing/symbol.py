@@ -75,7 +75,7 @@ def symbols_of(vector: casadi.SX) -> SymbolArray:
     return result.view(SymbolArray)
 
 
-class _Traced:
+class _SymbolDispatch:
     """What NumPy's functions are asked to do with symbols and arrays of them."""
 
     __slots__ = ()
@@ -93,7 +93,7 @@ class _Traced:
         return _apply_function(func, args, kwargs)
 
 
-class Symbol(_Traced):
+class Symbol(_SymbolDispatch):
     """A scalar that stands for a number not known yet."""
 
     __slots__ = ("sx",)
@@ -222,7 +222,7 @@ class Symbol(_Traced):
         return self
 
 
-class SymbolArray(_Traced, np.ndarray):
+class SymbolArray(_SymbolDispatch, np.ndarray):
     """An object array of symbols on which NumPy functions that compare or branch work too."""
 
 

@@ -18,7 +18,7 @@ from zwang.terms import SYMMETRY_TOLERANCE, asymmetry
 if TYPE_CHECKING:
     import casadi
 
-    from zwang.tracing.differentiate import State
+    from zwang.tracing.differentiate import Symbols
     from zwang.tracing.traced_model import Definition
 
 __all__ = ["require_symmetric_mass"]
@@ -27,7 +27,7 @@ __all__ = ["require_symmetric_mass"]
 STATES = 4
 
 
-def require_symmetric_mass(definition: Definition, M: casadi.SX, s: State) -> None:
+def require_symmetric_mass(definition: Definition, M: casadi.SX, s: Symbols) -> None:
     """Refuse a mass matrix that is not symmetric at some state, with the default parameters.
 
     One that calls Python is looked at where a motion begins.

@@ -1,7 +1,7 @@
 """The traced model of a system of functions: one expression for each canonical term.
 
-`Definition` is the data a user gave; `trace` calls every function once and returns a `Model`, from
-which kernels are compiled, closed forms written and reduced systems built.
+`Definition` is the data a user gave; `trace` calls every function once and returns a `TracedModel`,
+from which kernels are compiled, closed forms written and reduced systems built.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 from zwang.errors import InputError
 from zwang.tracing.constraint import Constraint
 from zwang.tracing.differentiate import (
-    Rows,
-    State,
+    Symbols,
+    TracedConstraint,
     depends_on,
     gradient,
     jacobian,
@@ -25,7 +25,7 @@ from zwang.tracing.differentiate import (
     rows,
     stabilised,
 )
-from zwang.tracing.opaque import Call, recording
+from zwang.tracing.opaque import OpaqueCall, recording
 from zwang.tracing.potential_check import require_stated
 from zwang.tracing.symbol import Symbol, SymbolArray, expression, symbols_of
 from zwang.tracing.symmetric_mass import require_symmetric_mass
@@ -35,7 +35,7 @@ from zwang.tracing.vanishing_rows import without_vanishing_rows
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Definition", "Lagrangian", "Model", "Pressures", "Reaction", "trace"]
+__all__ = ["Definition", "Lagrangian", "Pressures", "ReactionExpression", "TracedModel", "trace"]
 
 Function = Callable[..., Any]
 
@@ -80,7 +80,7 @@ class Definition:
     program: tuple[str, ...] = ()
 
 
-class Reaction(SymbolArray):
+class ReactionExpression(SymbolArray):
     """The force of one constraint as a non-ideal law sees it.
 
     An array of the generalized force A_gᵀ λ_g, shape (nv,), with the multipliers λ_g of the
@@ -106,7 +106,7 @@ class Pressures(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Model:
+class TracedModel:
     """All terms as CasADi expressions of the state's symbols.
 
     Attributes
@@ -125,14 +125,14 @@ class Model:
     """
 
     definition: Definition
-    state: State
+    state: Symbols
     N: casadi.SX
     n0: casadi.SX
     M: casadi.SX
     Q: casadi.SX
     T: casadi.SX
     V: casadi.SX | None
-    blocks: Mapping[str, Rows]
+    blocks: Mapping[str, TracedConstraint]
     multipliers: casadi.SX
     C: casadi.SX
     unit: tuple[tuple[int, ...], ...] = ()
@@ -223,14 +223,14 @@ class Model:
         )
 
 
-def trace(definition: Definition) -> Model:
+def trace(definition: Definition) -> TracedModel:
     """Call every function of the definition once, with symbols."""
-    calls: list[Call] = []
+    calls: list[OpaqueCall] = []
     with recording(calls):
         return _traced(definition, calls)
 
 
-def _traced(definition: Definition, calls: list[Call]) -> Model:
+def _traced(definition: Definition, calls: list[OpaqueCall]) -> TracedModel:
     import casadi as ca
 
     nq, nv = len(definition.coordinates), len(definition.velocities)
@@ -241,7 +241,7 @@ def _traced(definition: Definition, calls: list[Call]) -> Model:
     moving = {"q": arguments["q"], "v": symbols_of(v), "t": arguments["t"], "p": parameters}
 
     N, n0 = _kinematics(definition, arguments)
-    s = State(q, v, t, p, ca.mtimes(N, v) + n0, calls)
+    s = Symbols(q, v, t, p, ca.mtimes(N, v) + n0, calls)
     V = None
     if definition.potential is not None:
         V = vector("potential", call("potential", definition.potential, arguments), None)
@@ -256,7 +256,7 @@ def _traced(definition: Definition, calls: list[Call]) -> Model:
         blocks = without_vanishing_rows(blocks, s, N, np.concatenate([np.zeros(0), *defaults]))
     multipliers = ca.SX.sym("lambda", sum(block.A.shape[0] for block in blocks.values()))
     C = _nonideal(definition, blocks, multipliers, moving)
-    return Model(definition, s, N, n0, M, Q, T, V, blocks, multipliers, C)
+    return TracedModel(definition, s, N, n0, M, Q, T, V, blocks, multipliers, C)
 
 
 def _kinematics(
@@ -279,7 +279,7 @@ def _kinematics(
 
 def _dynamics(
     definition: Definition,
-    s: State,
+    s: Symbols,
     N: casadi.SX,
     V: casadi.SX | None,
     arguments: Mapping[str, Any],
@@ -320,7 +320,7 @@ def _dynamics(
 
 
 def _gibbs_appell(
-    function: Function, s: State, moving: Mapping[str, Any]
+    function: Function, s: Symbols, moving: Mapping[str, Any]
 ) -> tuple[casadi.SX, casadi.SX]:
     """M and the rest of ∂S/∂a = M a + rest, for an acceleration energy S quadratic in a = v̇."""
     import casadi as ca
@@ -341,7 +341,9 @@ def _gibbs_appell(
     return M, ca.substitute(slope, a, ca.SX.zeros(a.shape))
 
 
-def _block(name: str, constraint: Constraint, s: State, nv: int, moving: Mapping[str, Any]) -> Rows:
+def _block(
+    name: str, constraint: Constraint, s: Symbols, nv: int, moving: Mapping[str, Any]
+) -> TracedConstraint:
     import casadi as ca
 
     what = f"constraint {name!r}"
@@ -350,7 +352,7 @@ def _block(name: str, constraint: Constraint, s: State, nv: int, moving: Mapping
         b = vector(f"{what}, b", call(f"{what}, b", constraint.functions[1], moving))
         if b.numel() != A.shape[0]:
             raise InputError(f"{what}, b", found=counted(b.numel()), expected=f"{A.shape[0]}")
-        return Rows("acceleration", None, None, A, b)
+        return TracedConstraint("acceleration", None, None, A, b)
     function = constraint.functions[0]
     if constraint.level == "detect":
         a = ca.SX.sym("a", nv)
@@ -369,7 +371,7 @@ def _block(name: str, constraint: Constraint, s: State, nv: int, moving: Mapping
     return stabilised(found, *(expression(moving["p"][name]) for name in constraint.stabilize))
 
 
-def _acceleration_rows(what: str, e: casadi.SX, a: casadi.SX) -> Rows:
+def _acceleration_rows(what: str, e: casadi.SX, a: casadi.SX) -> TracedConstraint:
     import casadi as ca
 
     A = ca.jacobian(e, a)
@@ -384,10 +386,10 @@ def _acceleration_rows(what: str, e: casadi.SX, a: casadi.SX) -> Rows:
             what, found="a nonlinear function of the accelerations", expected="a linear one"
         )
     b = -ca.substitute(e, a, ca.SX.zeros(a.shape))
-    return Rows("acceleration", None, None, A, b)
+    return TracedConstraint("acceleration", None, None, A, b)
 
 
-def _require_dependence(what: str, level: str, e: casadi.SX, s: State) -> None:
+def _require_dependence(what: str, level: str, e: casadi.SX, s: Symbols) -> None:
     on, letter = (s.q, "q") if level == "position" else (s.v, "v")
     entries = [e[i] for i in range(e.numel())]
     if not entries:
@@ -408,7 +410,7 @@ def _require_dependence(what: str, level: str, e: casadi.SX, s: State) -> None:
 
 def _nonideal(
     definition: Definition,
-    blocks: Mapping[str, Rows],
+    blocks: Mapping[str, TracedConstraint],
     multipliers: casadi.SX,
     moving: Mapping[str, Any],
 ) -> casadi.SX:
@@ -422,7 +424,7 @@ def _nonideal(
         law = definition.nonideal.get(name)
         if law is not None:
             own = multipliers[start : start + count]
-            reaction = symbols_of(ca.mtimes(block.A.T, own)).view(Reaction)
+            reaction = symbols_of(ca.mtimes(block.A.T, own)).view(ReactionExpression)
             reaction.multipliers = symbols_of(own)
             what = f"non-ideal law of {name!r}"
             C = C + vector(what, call(what, law, {**moving, "reaction": reaction}), nv)

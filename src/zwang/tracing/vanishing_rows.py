@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zwang.tracing.differentiate import Rows, State, jacobian, rate
+from zwang.tracing.differentiate import Symbols, TracedConstraint, jacobian, rate
 
 if TYPE_CHECKING:
     import casadi
@@ -29,8 +29,8 @@ STATES = 4
 
 
 def without_vanishing_rows(
-    blocks: Mapping[str, Rows], s: State, N: casadi.SX, parameters: np.ndarray
-) -> dict[str, Rows]:
+    blocks: Mapping[str, TracedConstraint], s: Symbols, N: casadi.SX, parameters: np.ndarray
+) -> dict[str, TracedConstraint]:
     """The same constraints, with rows φ_q N that vanish identically set to zero.
 
     Parameters
@@ -44,7 +44,9 @@ def without_vanishing_rows(
     }
 
 
-def _vanishing(block: Rows, s: State, N: casadi.SX, parameters: np.ndarray) -> np.ndarray:
+def _vanishing(
+    block: TracedConstraint, s: Symbols, N: casadi.SX, parameters: np.ndarray
+) -> np.ndarray:
     import casadi as ca
 
     nothing = np.zeros(block.A.shape[0], dtype=bool)
@@ -66,7 +68,7 @@ def _vanishing(block: Rows, s: State, N: casadi.SX, parameters: np.ndarray) -> n
     return nothing if zero is None else zero
 
 
-def _cleared(block: Rows, zero: np.ndarray, s: State) -> Rows:
+def _cleared(block: TracedConstraint, zero: np.ndarray, s: Symbols) -> TracedConstraint:
     import casadi as ca
 
     if not zero.any() or block.rate is None:

@@ -40,7 +40,7 @@ class PageServer:
             raise MissingExtraError("run.view", "viser", "view") from error
         _require_address(host, port)
         self.host = host
-        self._guard = _Guard(host)
+        self._guard = _AccessRules(host)
         with _STARTING, _guarded(self._guard), contextlib.redirect_stdout(io.StringIO()):
             self.viser = viser.ViserServer(host=host, port=port, verbose=False)
         self.port = int(self.viser.get_port())
@@ -65,7 +65,7 @@ class PageServer:
             self.viser.stop()
 
 
-class _Guard:
+class _AccessRules:
     """Decides who may talk to the server.
 
     A browser tells in ``Origin`` which page opens a websocket, and in ``Host`` what name it was
@@ -104,7 +104,7 @@ class _Guard:
 
 
 @contextlib.contextmanager
-def _guarded(guard: _Guard) -> Iterator[None]:
+def _guarded(guard: _AccessRules) -> Iterator[None]:
     """While a server starts, whatever it serves is asked of the guard first."""
     import websockets.asyncio.server as servers
 
@@ -128,7 +128,7 @@ def _guarded(guard: _Guard) -> Iterator[None]:
         servers.serve = plain
 
 
-def _require_guard(guard: _Guard) -> None:
+def _require_guard(guard: _AccessRules) -> None:
     if not guard.used:
         raise ZwangError(
             "view",

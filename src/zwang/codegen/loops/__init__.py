@@ -18,8 +18,8 @@ Values that are known beforehand are worked out beforehand: of an ``if`` with a 
 branch is left.
 
 Anything else is a `LoopError` with its line. A function that is to be written in LLVM by hand
-carries what writes it as its attribute `compiled`, a function of `zwang.codegen.loops.code.Code`
-and its arguments, see `zwang.codegen.elementwise`.
+carries what writes it as its attribute `compiled`, a function of
+`zwang.codegen.loops.code.FunctionCode` and its arguments, see `zwang.codegen.elementwise`.
 
     kinds         numbers and arrays
     values        what is known of them while a loop is translated

@@ -8,7 +8,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from zwang.codegen.loops.kinds import BOOL, COMPLEX, FLOAT, INT, KINDS, Array, Number
+from zwang.codegen.loops.kinds import BOOL, COMPLEX, FLOAT, INT, KINDS, Array, RuntimeNumber
 from zwang.codegen.loops.values import (
     REAL,
     TYPES,
@@ -48,10 +48,10 @@ class Arithmetic:
             return tuple(map(self.registered, value))
         return value if isinstance(value, Array) or is_thing(value) else self.number(value)
 
-    def number(self, value: Any, kind: str | None = None) -> Number:
+    def number(self, value: Any, kind: str | None = None) -> RuntimeNumber:
         """A number in a register, of a kind."""
         kind = kind or kind_of(value)
-        if not isinstance(value, Number):
+        if not isinstance(value, RuntimeNumber):
             value = _constant(value)
         for wider in KINDS[KINDS.index(value.kind) + 1 : KINDS.index(kind) + 1]:
             value = self._widened(value, wider)
@@ -63,37 +63,37 @@ class Arithmetic:
         """A whole number as LLVM knows it."""
         return self.number(value, INT).value
 
-    def _widened(self, value: Number, kind: str) -> Number:
+    def _widened(self, value: RuntimeNumber, kind: str) -> RuntimeNumber:
         b = self.builder
         if kind == INT:
-            return Number(INT, b.zext(value.value, wide(WORD, value.value)))
+            return RuntimeNumber(INT, b.zext(value.value, wide(WORD, value.value)))
         if kind == FLOAT:
-            return Number(FLOAT, b.sitofp(value.value, wide(REAL, value.value)))
-        return Number(COMPLEX, (value.value, REAL(0.0)))
+            return RuntimeNumber(FLOAT, b.sitofp(value.value, wide(REAL, value.value)))
+        return RuntimeNumber(COMPLEX, (value.value, REAL(0.0)))
 
-    def common(self, *values: Any) -> tuple[str, list[Number]]:
+    def common(self, *values: Any) -> tuple[str, list[RuntimeNumber]]:
         """Numbers as numbers of one kind."""
         kind = max((kind_of(value) for value in values), key=KINDS.index)
         numbers = [self.number(value, kind) for value in values]
         lanes = next((n.value.type.count for n in numbers if is_vector(n)), 0)
         return kind, [self.spread(n, lanes) for n in numbers] if lanes else numbers
 
-    def spread(self, number: Number, lanes: int) -> Number:
+    def spread(self, number: RuntimeNumber, lanes: int) -> RuntimeNumber:
         """A number for each lane: the same one, unless it was one for each already."""
         if is_vector(number):
             return number
         b, one, vector = self.builder, number.value, ir.VectorType(number.value.type, lanes)
         if isinstance(one, ir.Constant):
-            return Number(number.kind, vector([one.constant] * lanes))
+            return RuntimeNumber(number.kind, vector([one.constant] * lanes))
         first = b.insert_element(vector(ir.Undefined), one, _I32(0))
         mask = ir.VectorType(_I32, lanes)([0] * lanes)
-        return Number(number.kind, b.shuffle_vector(first, vector(ir.Undefined), mask))
+        return RuntimeNumber(number.kind, b.shuffle_vector(first, vector(ir.Undefined), mask))
 
     def truth(self, value: Any) -> Any:
         """Whether a number is not zero; a Python bool if that is known."""
         if is_static(value):
             return bool(value)
-        if not isinstance(value, Number):
+        if not isinstance(value, RuntimeNumber):
             raise LoopError("an array is neither true nor false")
         if value.kind == BOOL:
             return value.value
@@ -112,16 +112,16 @@ class Arithmetic:
             kind = INT if operation is not operator.truediv else FLOAT
             x, y = self.number(x, kind), self.number(y, kind)
         if kind == COMPLEX:
-            return Number(COMPLEX, self._complex(operation, x.value, y.value))
+            return RuntimeNumber(COMPLEX, self._complex(operation, x.value, y.value))
         if operation is operator.truediv:
-            return Number(FLOAT, self.builder.fdiv(x.value, y.value))
+            return RuntimeNumber(FLOAT, self.builder.fdiv(x.value, y.value))
         if operation not in _ARITHMETIC:
             raise LoopError(f"no compiled form of the operator {operation.__name__}")
         name = _ARITHMETIC[operation]
         write = getattr(self.builder, name if kind == INT else f"f{name}")
-        return Number(kind, write(x.value, y.value))
+        return RuntimeNumber(kind, write(x.value, y.value))
 
-    def _divided_whole(self, operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Number:
+    def _divided_whole(self, operation: Callable[[Any, Any], Any], a: Any, b: Any) -> RuntimeNumber:
         """⌊a/b⌋ or a − b⌊a/b⌋; LLVM cuts off towards zero."""
         kind, (x, y) = self.common(a, b)
         if kind != INT:
@@ -134,10 +134,10 @@ class Arithmetic:
             write.icmp_signed("<", write.xor(rest, y.value), zero),
         )
         if operation is operator.floordiv:
-            return Number(INT, write.sub(quotient, write.zext(low, zero.type)))
-        return Number(INT, write.add(rest, write.select(low, y.value, zero)))
+            return RuntimeNumber(INT, write.sub(quotient, write.zext(low, zero.type)))
+        return RuntimeNumber(INT, write.add(rest, write.select(low, y.value, zero)))
 
-    def _power(self, a: Any, exponent: Any) -> Number:
+    def _power(self, a: Any, exponent: Any) -> RuntimeNumber:
         if is_static(exponent) and kind_of(exponent) == INT and exponent > 0:
             result, square, left = None, a, int(exponent)
             while left:
@@ -165,7 +165,9 @@ class Arithmetic:
             raise LoopError(f"no compiled form of the operator {operation.__name__}")
         # Smith's way: the larger part of the divisor divides the smaller one, nothing overflows.
         swapped = b.fcmp_ordered(
-            "<", self.magnitude(Number(FLOAT, r)).value, self.magnitude(Number(FLOAT, s)).value
+            "<",
+            self.magnitude(RuntimeNumber(FLOAT, r)).value,
+            self.magnitude(RuntimeNumber(FLOAT, s)).value,
         )
         big, small = b.select(swapped, s, r), b.select(swapped, r, s)
         ratio = b.fdiv(small, big)
@@ -181,8 +183,12 @@ class Arithmetic:
             return -a
         kind, b = a.kind, self.builder
         if kind == COMPLEX:
-            return Number(COMPLEX, tuple(map(b.fneg, a.value)))
-        return Number(FLOAT, b.fneg(a.value)) if kind == FLOAT else self.binary(operator.sub, 0, a)
+            return RuntimeNumber(COMPLEX, tuple(map(b.fneg, a.value)))
+        return (
+            RuntimeNumber(FLOAT, b.fneg(a.value))
+            if kind == FLOAT
+            else self.binary(operator.sub, 0, a)
+        )
 
     def compared(self, operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
         """A comparison; with NaN nothing but ≠ holds."""
@@ -198,22 +204,27 @@ class Arithmetic:
             compare = write.fcmp_unordered if sign == "!=" else write.fcmp_ordered
         else:
             compare = write.icmp_signed if kind == INT else write.icmp_unsigned
-        return Number(BOOL, compare(sign, x.value, y.value))
+        return RuntimeNumber(BOOL, compare(sign, x.value, y.value))
 
-    def _complex_compared(self, operation: Callable[[Any, Any], Any], x: Any, y: Any) -> Number:
+    def _complex_compared(
+        self, operation: Callable[[Any, Any], Any], x: Any, y: Any
+    ) -> RuntimeNumber:
         if operation not in (operator.eq, operator.ne):
             raise LoopError("complex numbers are equal or not, neither less nor greater")
         pairs = zip(x, y, strict=True)
-        parts = [self.compared(operation, Number(FLOAT, a), Number(FLOAT, b)) for a, b in pairs]
+        parts = [
+            self.compared(operation, RuntimeNumber(FLOAT, a), RuntimeNumber(FLOAT, b))
+            for a, b in pairs
+        ]
         join = self.builder.and_ if operation is operator.eq else self.builder.or_
-        return Number(BOOL, join(parts[0].value, parts[1].value))
+        return RuntimeNumber(BOOL, join(parts[0].value, parts[1].value))
 
-    def chosen(self, test: Any, a: Any, b: Any) -> Number:
+    def chosen(self, test: Any, a: Any, b: Any) -> RuntimeNumber:
         """The first number where the test holds, else the second."""
         kind, numbers = self.common(a, b)
         if isinstance(test.type, ir.VectorType):
             numbers = [self.spread(number, test.type.count) for number in numbers]
-        return Number(kind, self.builder.select(test, *(number.value for number in numbers)))
+        return RuntimeNumber(kind, self.builder.select(test, *(number.value for number in numbers)))
 
     def extreme(self, operation: Callable[[Any, Any], Any], *values: Any) -> Any:
         """Python's ``min`` or ``max``: the first value but for such as compare true with it."""
@@ -232,30 +243,30 @@ class Arithmetic:
         if a.kind == FLOAT:
             return self._intrinsic("fabs", a)
         if a.kind == COMPLEX:
-            return self.library("hypot", *(Number(FLOAT, part) for part in a.value))
+            return self.library("hypot", *(RuntimeNumber(FLOAT, part) for part in a.value))
         return self.chosen(self.compared(operator.lt, a, 0).value, self.negative(a), a)
 
-    def root(self, a: Any) -> Number:
+    def root(self, a: Any) -> RuntimeNumber:
         """√a."""
         return self._intrinsic("sqrt", self.number(a, FLOAT))
 
-    def _intrinsic(self, name: str, a: Number) -> Number:
+    def _intrinsic(self, name: str, a: RuntimeNumber) -> RuntimeNumber:
         """What LLVM knows by name for numbers and vectors of them."""
         kind = a.value.type
         suffix = f"v{kind.count}f64" if is_vector(a) else "f64"
-        return Number(FLOAT, self.library_call(f"llvm.{name}.{suffix}", kind, [a.value]))
+        return RuntimeNumber(FLOAT, self.library_call(f"llvm.{name}.{suffix}", kind, [a.value]))
 
-    def library(self, name: str, *values: Any) -> Number:
+    def library(self, name: str, *values: Any) -> RuntimeNumber:
         """A function of the C library, called once for each lane."""
         _, numbers = self.common(*(self.number(value, FLOAT) for value in values))
         name, reals = LIBRARY_PREFIX + name, [number.value for number in numbers]
         if not is_vector(numbers[0]):
-            return Number(FLOAT, self.library_call(name, REAL, reals))
+            return RuntimeNumber(FLOAT, self.library_call(name, REAL, reals))
         b, result = self.builder, reals[0].type(ir.Undefined)
         for lane in map(_I32, range(reals[0].type.count)):
             one = self.library_call(name, REAL, [b.extract_element(x, lane) for x in reals])
             result = b.insert_element(result, one, lane)
-        return Number(FLOAT, result)
+        return RuntimeNumber(FLOAT, result)
 
     def library_call(self, name: str, kind: Any, values: Sequence[Any]) -> Any:
         """Call a function that is known by its name; `kind` is the type of its result."""
@@ -264,8 +275,8 @@ class Arithmetic:
         return self.builder.call(function, values)
 
 
-def _constant(value: Any) -> Number:
+def _constant(value: Any) -> RuntimeNumber:
     kind = kind_of(value)
     if kind == COMPLEX:
-        return Number(COMPLEX, (REAL(float(value.real)), REAL(float(value.imag))))
-    return Number(kind, REAL(float(value)) if kind == FLOAT else TYPES[kind](int(value)))
+        return RuntimeNumber(COMPLEX, (REAL(float(value.real)), REAL(float(value.imag))))
+    return RuntimeNumber(kind, REAL(float(value)) if kind == FLOAT else TYPES[kind](int(value)))

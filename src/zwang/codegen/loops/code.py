@@ -10,7 +10,7 @@ import numpy as np
 from llvmlite import ir
 
 from zwang.codegen.loops.arithmetic import Arithmetic
-from zwang.codegen.loops.kinds import BOOL, COMPLEX, FLOAT, Array, Lanes, Number
+from zwang.codegen.loops.kinds import BOOL, COMPLEX, FLOAT, Array, Lanes, RuntimeNumber
 from zwang.codegen.loops.values import (
     BIT,
     BYTE,
@@ -28,13 +28,13 @@ from zwang.codegen.loops.values import (
 )
 from zwang.codegen.writer import LIBRARY_PREFIX
 
-__all__ = ["Code"]
+__all__ = ["FunctionCode"]
 
-#: Room for a value: `Number` or `Array` with pointers for its parts, or a tuple of such.
+#: Room for a value: `RuntimeNumber` or `Array` with pointers for its parts, or a tuple of such.
 Place = Any
 
 
-class Code(Arithmetic):
+class FunctionCode(Arithmetic):
     """The instructions of one function in LLVM.
 
     Attributes
@@ -81,13 +81,13 @@ class Code(Arithmetic):
         if self.mask is not None:
             raise LoopError("one number for all lanes, under a condition of each")
 
-    def marked(self, marks: Array, lanes: int, least: int) -> Number:
+    def marked(self, marks: Array, lanes: int, least: int) -> RuntimeNumber:
         """Whether at least one (1) of the lanes is marked, or all of them (lanes)."""
         b, together = self.builder, ir.IntType(8 * lanes)
         bits = b.load(b.bitcast(marks.data, together.as_pointer()), align=1)
         if least == 1:
-            return Number(BOOL, b.icmp_unsigned("!=", bits, together(0)))
-        return Number(BOOL, b.icmp_unsigned("==", bits, together(int("01" * lanes, 16))))
+            return RuntimeNumber(BOOL, b.icmp_unsigned("!=", bits, together(0)))
+        return RuntimeNumber(BOOL, b.icmp_unsigned("==", bits, together(int("01" * lanes, 16))))
 
     @contextmanager
     def counted(self, first: Any, last: Any, step: int = 1) -> Iterator[Any]:
@@ -133,18 +133,18 @@ class Code(Arithmetic):
             begin = b.mul(begin, WORD(2))
         return Array(array.kind, b.gep(array.data, [begin]), rest)
 
-    def entry(self, array: Array, indices: Sequence[Any]) -> Number:
+    def entry(self, array: Array, indices: Sequence[Any]) -> RuntimeNumber:
         """One number of an array, or one for each lane."""
         if isinstance(indices[-1], Lanes):
             b, pointer = self.builder, self._pointer_to_lanes(array, indices)
             value = b.load(pointer, align=BYTES[array.kind])
             bits = array.kind == BOOL
-            return Number(array.kind, b.trunc(value, wide(BIT, value)) if bits else value)
+            return RuntimeNumber(array.kind, b.trunc(value, wide(BIT, value)) if bits else value)
         b, data = self.builder, self.part(array, indices).data
         if array.kind == COMPLEX:
-            return Number(COMPLEX, (b.load(data), b.load(b.gep(data, [WORD(1)]))))
+            return RuntimeNumber(COMPLEX, (b.load(data), b.load(b.gep(data, [WORD(1)]))))
         value = b.load(data)
-        return Number(array.kind, b.trunc(value, BIT) if array.kind == BOOL else value)
+        return RuntimeNumber(array.kind, b.trunc(value, BIT) if array.kind == BOOL else value)
 
     def write(self, array: Array, indices: Sequence[Any], value: Any) -> None:
         """Write one number of an array, or one for each lane."""
@@ -219,8 +219,8 @@ class Code(Arithmetic):
             return value
         kind = kind_of(value)
         if self.lanes and (is_static(value) or is_vector(value)):
-            return Number(kind, new(ir.VectorType(TYPES[kind], self.lanes)))
-        return Number(kind, (new(REAL), new(REAL)) if kind == COMPLEX else new(TYPES[kind]))
+            return RuntimeNumber(kind, new(ir.VectorType(TYPES[kind], self.lanes)))
+        return RuntimeNumber(kind, (new(REAL), new(REAL)) if kind == COMPLEX else new(TYPES[kind]))
 
     def put(self, place: Place, value: Any) -> None:
         """Write a value to its place."""
@@ -237,12 +237,12 @@ class Code(Arithmetic):
                 (place.data, *place.shape), (value.data, *value.shape), strict=True
             ):
                 b.store(entry, inner)
-        elif isinstance(place, Number):
+        elif isinstance(place, RuntimeNumber):
             self._put_number(place, self.number(value, place.kind))
         elif place is not value:
             raise LoopError(f"{value!r} where there was {place!r}")
 
-    def _put_number(self, place: Number, number: Number) -> None:
+    def _put_number(self, place: RuntimeNumber, number: RuntimeNumber) -> None:
         b = self.builder
         if place.kind == COMPLEX:
             for inner, part in zip(place.value, number.value, strict=True):
@@ -263,8 +263,8 @@ class Code(Arithmetic):
             return tuple(map(self.get, place))
         if isinstance(place, Array):
             return Array(place.kind, b.load(place.data), tuple(map(b.load, place.shape)))
-        if isinstance(place, Number):
+        if isinstance(place, RuntimeNumber):
             pair = place.kind == COMPLEX
             value = tuple(map(b.load, place.value)) if pair else b.load(place.value)
-            return Number(place.kind, value)
+            return RuntimeNumber(place.kind, value)
         return place

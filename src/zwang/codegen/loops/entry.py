@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from zwang.codegen.loops.kinds import BOOL, COMPLEX, FLOAT, INT, Array, Number
+from zwang.codegen.loops.kinds import BOOL, COMPLEX, FLOAT, INT, Array, RuntimeNumber
 from zwang.codegen.loops.values import BYTE, REAL, WORD, types
 
 __all__ = ["things", "write_entry"]
@@ -60,10 +60,10 @@ def things() -> ctypes.Array[ctypes.c_int64]:
 
 def write_entry(inner: ir.Function, forms: tuple[Any, ...], result: Any, name: str) -> None:
     """The C function (arguments, things) → result, around a function of the loop."""
-    _Entry(inner.module, name).write(inner, forms, result)
+    _EntryPoint(inner.module, name).write(inner, forms, result)
 
 
-class _Entry:
+class _EntryPoint:
     def __init__(self, module: ir.Module, name: str) -> None:
         kind = ir.FunctionType(_OBJECT, [_OBJECT, WORD.as_pointer()])
         self.function = ir.Function(module, kind, name)
@@ -106,7 +106,7 @@ class _Entry:
             self.of_array(form, given) if isinstance(form, Array) else [self.of_number(form, given)]
         )
 
-    def of_number(self, form: Number, given: Any) -> Any:
+    def of_number(self, form: RuntimeNumber, given: Any) -> Any:
         if form.kind == FLOAT:
             self.require_type(given, float, np.float64)
             return self.at(given, _FLOAT_VALUE, REAL)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.codegen.jit import CompiledLoop
-from zwang.codegen.loops.code import Code
+from zwang.codegen.loops.code import FunctionCode
 from zwang.codegen.loops.functions import FUNCTIONS, KINDS_OF_TYPES, PLAIN
-from zwang.codegen.loops.kinds import BOOL, COMPLEX, FLOAT, INT, KINDS, Array, Number
+from zwang.codegen.loops.kinds import BOOL, COMPLEX, FLOAT, INT, KINDS, Array, RuntimeNumber
 from zwang.codegen.loops.values import (
     BIT,
     WORD,
@@ -31,7 +31,7 @@ from zwang.codegen.loops.values import (
 if TYPE_CHECKING:
     from zwang.codegen.loops.translate import Module
 
-__all__ = ["Expressions"]
+__all__ = ["FunctionTranslator"]
 
 OPERATORS: dict[type, Any] = {
     ast.Add: operator.add,
@@ -52,14 +52,14 @@ OPERATORS: dict[type, Any] = {
 }
 
 
-class Expressions(ABC):
+class FunctionTranslator(ABC):
     """A function being translated: what its names stand for, and the values of expressions."""
 
     def __init__(
         self,
         module: Module,
         loop: CompiledLoop,
-        code: Code,
+        code: FunctionCode,
         arguments: Sequence[Any],
         room: Callable[[Any], Any] | None = None,
     ) -> None:
@@ -144,9 +144,13 @@ class Expressions(ABC):
         """A name of a module, the lengths of an array, a part of a complex number."""
         owner = self.value(node.value)
         if isinstance(owner, Array) and node.attr == "shape":
-            return tuple(Number(INT, length) for length in owner.shape)
-        if isinstance(owner, Number) and node.attr in ("real", "imag") and owner.kind == COMPLEX:
-            return Number(FLOAT, owner.value[node.attr == "imag"])
+            return tuple(RuntimeNumber(INT, length) for length in owner.shape)
+        if (
+            isinstance(owner, RuntimeNumber)
+            and node.attr in ("real", "imag")
+            and owner.kind == COMPLEX
+        ):
+            return RuntimeNumber(FLOAT, owner.value[node.attr == "imag"])
         if is_static(owner):
             return getattr(owner, node.attr)
         raise self.error(node, f".{node.attr} has no compiled form")
@@ -194,7 +198,7 @@ class Expressions(ABC):
         if not isinstance(node.op, ast.Not):
             raise self.error(node, "this operator has no compiled form")
         test = self.code.truth(value)
-        return not test if isinstance(test, bool) else Number(BOOL, self.b.not_(test))
+        return not test if isinstance(test, bool) else RuntimeNumber(BOOL, self.b.not_(test))
 
     def read_Compare(self, node: ast.Compare) -> Any:
         """a < b < c; a value in the middle is worked out once."""
@@ -207,7 +211,7 @@ class Expressions(ABC):
                 result = holds
             else:
                 _, (a, b) = self.code.common(result, holds)
-                result = Number(BOOL, self.b.and_(a.value, b.value))
+                result = RuntimeNumber(BOOL, self.b.and_(a.value, b.value))
             left = right
         return result
 
@@ -226,7 +230,7 @@ class Expressions(ABC):
                     return decided
             if result is None:
                 if k == len(node.values) - 1:
-                    return test if isinstance(test, bool) else Number(BOOL, test)
+                    return test if isinstance(test, bool) else RuntimeNumber(BOOL, test)
                 result = self.code.place_for(BIT)
                 after = self.b.append_basic_block("decided")
             self.b.store(BIT(test) if isinstance(test, bool) else test, result)
@@ -238,7 +242,7 @@ class Expressions(ABC):
             return not decided
         self.b.branch(after)
         self.b.position_at_end(after)
-        return Number(BOOL, self.b.load(result))
+        return RuntimeNumber(BOOL, self.b.load(result))
 
     def of_lanes(self, node: ast.BoolOp) -> Any:
         """As `read_BoolOp` where lanes are side by side: all conditions are worked out."""
@@ -250,10 +254,10 @@ class Expressions(ABC):
                 if test is decided:
                     return decided
                 continue
-            found = Number(BOOL, test)
+            found = RuntimeNumber(BOOL, test)
             if result is not None:
                 _, (a, b) = self.code.common(result, found)
-                found = Number(BOOL, join(a.value, b.value))
+                found = RuntimeNumber(BOOL, join(a.value, b.value))
             result = found
         return (not decided) if result is None else result
 
@@ -319,7 +323,7 @@ class Expressions(ABC):
         if self.ways:
             raise self.error(node, "a new array in every turn of a loop")
         if function is np.empty_like:
-            kind, lengths = shape.kind, tuple(Number(INT, length) for length in shape.shape)
+            kind, lengths = shape.kind, tuple(RuntimeNumber(INT, length) for length in shape.shape)
         elif dtype in KINDS_OF_TYPES:
             kind, lengths = KINDS_OF_TYPES[dtype], shape if isinstance(shape, tuple) else (shape,)
         else:

@@ -11,14 +11,14 @@ import numpy as np
 from llvmlite import ir
 
 from zwang.codegen.call import call, part
-from zwang.codegen.loops.code import Code
-from zwang.codegen.loops.kinds import BOOL, COMPLEX, FLOAT, INT, Array, Number
+from zwang.codegen.loops.code import FunctionCode
+from zwang.codegen.loops.kinds import BOOL, COMPLEX, FLOAT, INT, Array, RuntimeNumber
 from zwang.codegen.loops.values import BYTE, WORD, LoopError, kind_of
 
 __all__ = ["FUNCTIONS", "KINDS_OF_TYPES", "PLAIN"]
 
 
-def _call(code: Code, address: Any, *arrays: Any) -> None:
+def _call(code: FunctionCode, address: Any, *arrays: Any) -> None:
     b, byte, pointers = code.builder, BYTE.as_pointer(), []
     for position, array in enumerate(arrays):
         if isinstance(array, Array) and array.kind == FLOAT:
@@ -31,23 +31,25 @@ def _call(code: Code, address: Any, *arrays: Any) -> None:
     b.call(b.inttoptr(code.word(address), function.as_pointer()), pointers)
 
 
-def _part(code: Code, array: Array, first: Any) -> Number:
+def _part(code: FunctionCode, array: Array, first: Any) -> RuntimeNumber:
     inner = code.part(array, [slice(first, None)])
-    return Number(INT, code.builder.ptrtoint(inner.data, WORD))
+    return RuntimeNumber(INT, code.builder.ptrtoint(inner.data, WORD))
 
 
-#: Function → what writes its instructions, given `Code` and its arguments.
+#: Function → what writes its instructions, given `FunctionCode` and its arguments.
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    abs: Code.magnitude,
+    abs: FunctionCode.magnitude,
     min: lambda code, *values: code.extreme(operator.lt, *values),
     max: lambda code, *values: code.extreme(operator.gt, *values),
     float: lambda code, value: code.number(value, FLOAT),
-    complex: lambda code, re, im: Number(
+    complex: lambda code, re, im: RuntimeNumber(
         COMPLEX, tuple(code.number(x, FLOAT).value for x in (re, im))
     ),
-    np.sqrt: Code.root,
-    math.sqrt: Code.root,
-    len: lambda _, value: Number(INT, value.shape[0]) if isinstance(value, Array) else len(value),
+    np.sqrt: FunctionCode.root,
+    math.sqrt: FunctionCode.root,
+    len: lambda _, value: (
+        RuntimeNumber(INT, value.shape[0]) if isinstance(value, Array) else len(value)
+    ),
 }
 for _name in ("exp", "log", "sin", "cos", "tan"):
     for _module in (np, math):

@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["BOOL", "COMPLEX", "FLOAT", "INT", "KINDS", "Array", "Lanes", "Number"]
+__all__ = ["BOOL", "COMPLEX", "FLOAT", "INT", "KINDS", "Array", "Lanes", "RuntimeNumber"]
 
 # Kinds of numbers, in the order in which one turns into the other.
 BOOL, INT, FLOAT, COMPLEX = KINDS = ("bool", "int", "float", "complex")
 
 
 @dataclass(frozen=True)
-class Number:
+class RuntimeNumber:
     """A number that is known when a loop runs: one value in LLVM, for COMPLEX a pair of them.
 
     Where lanes are side by side, the value is a vector if the number is another in each.

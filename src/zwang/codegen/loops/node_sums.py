@@ -7,8 +7,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from zwang.codegen.loops.code import Code
-from zwang.codegen.loops.kinds import FLOAT, Array, Number
+from zwang.codegen.loops.code import FunctionCode
+from zwang.codegen.loops.kinds import FLOAT, Array, RuntimeNumber
 from zwang.codegen.loops.values import REAL, WORD
 from zwang.codegen.node_sums import NODES
 
@@ -18,7 +18,7 @@ _VECTOR = ir.VectorType(REAL, NODES)
 
 
 def write_mix(
-    code: Code, out: Array, weights: Array, F: Array, scale: Any, start: Array, *ends: Any
+    code: FunctionCode, out: Array, weights: Array, F: Array, scale: Any, start: Array, *ends: Any
 ) -> None:
     """out[i] = start[i] + scale Σₖ weights[k] F[i, k]."""
     v = _Vectors(code)
@@ -29,7 +29,7 @@ def write_mix(
 
 
 def write_spread(
-    code: Code, total: Array, weights: Array, F: Array, size: Array, *ends: Any
+    code: FunctionCode, total: Array, weights: Array, F: Array, size: Array, *ends: Any
 ) -> None:
     """total = Σᵢ (size[i] Σₖ weights[k] F[i, k])²."""
     v = _Vectors(code)
@@ -37,7 +37,9 @@ def write_spread(
     v.sum_of_squares(total, size, ends, lambda row: v.mixed(table, F, row))
 
 
-def write_change(code: Code, total: Array, F: Array, G: Array, size: Array, *ends: Any) -> None:
+def write_change(
+    code: FunctionCode, total: Array, F: Array, G: Array, size: Array, *ends: Any
+) -> None:
     """total = Σᵢ (size[i] (F[i] − G[i]))²."""
     v = _Vectors(code)
     v.sum_of_squares(
@@ -48,12 +50,12 @@ def write_change(code: Code, total: Array, F: Array, G: Array, size: Array, *end
 class _Vectors:
     """Vectors of eight numbers in compiled code."""
 
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: FunctionCode) -> None:
         self.code, self.builder = code, code.builder
 
     def spread(self, number: Any) -> Any:
         """A number eight times."""
-        return self.code.spread(Number(FLOAT, number), NODES).value
+        return self.code.spread(RuntimeNumber(FLOAT, number), NODES).value
 
     def number(self, array: Array, place: Any) -> Any:
         """A number of an array, eight times."""

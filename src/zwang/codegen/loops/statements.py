@@ -9,8 +9,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from zwang.codegen.loops.expressions import Expressions
-from zwang.codegen.loops.kinds import INT, Array, Lanes, Number
+from zwang.codegen.loops.expressions import FunctionTranslator
+from zwang.codegen.loops.kinds import INT, Array, Lanes, RuntimeNumber
 from zwang.codegen.loops.values import BIT, WORD, LoopError, is_static
 from zwang.codegen.simd import side_by_side
 
@@ -19,7 +19,7 @@ __all__ = ["Statements"]
 _LEAVES = "a lane cannot leave by itself what all do side by side"
 
 
-class Statements(Expressions):
+class Statements(FunctionTranslator):
     """A function being translated, line by line."""
 
     def write(self) -> None:
@@ -230,7 +230,7 @@ class Statements(Expressions):
         b.position_at_end(inside)
         with self.within():
             with self.code.where_all():
-                self.assign(node.target, Number(INT, present))
+                self.assign(node.target, RuntimeNumber(INT, present))
             self.ways.append((following, after))
             self.block(node.body)
             self.ways.pop()

@@ -12,9 +12,9 @@ from llvmlite import ir
 
 from zwang.codegen.emit import ENTRY_POINT
 from zwang.codegen.jit import CompiledLoop
-from zwang.codegen.loops.code import Code
+from zwang.codegen.loops.code import FunctionCode
 from zwang.codegen.loops.entry import write_entry
-from zwang.codegen.loops.kinds import COMPLEX, Number
+from zwang.codegen.loops.kinds import COMPLEX, RuntimeNumber
 from zwang.codegen.loops.statements import Statements
 from zwang.codegen.loops.values import WORD, LoopError, form, rebuilt, room_in, types
 
@@ -36,7 +36,7 @@ def translate(loop: CompiledLoop, forms: Sequence[Any]) -> str:
     module = Module()
     inner, result = module.function(loop, tuple(forms))
     inner.attributes.add("alwaysinline")
-    if result is not None and not (isinstance(result, Number) and result.kind != COMPLEX):
+    if result is not None and not (isinstance(result, RuntimeNumber) and result.kind != COMPLEX):
         raise LoopError(f"{loop.name}: what it returns is more than a number")
     write_entry(inner, tuple(forms), result, ENTRY_POINT)
     return str(module.module)
@@ -73,7 +73,7 @@ class Module:
             builder.position_at_start(start)
             given = rebuilt(forms, iter(function.args))
             writer = Statements(
-                self, loop, Code(builder), given, room_in(builder, function.args[-1])
+                self, loop, FunctionCode(builder), given, room_in(builder, function.args[-1])
             )
             writer.write()
             builder.ret_void()

@@ -1,7 +1,7 @@
 """Values while a loop is translated: known ones, and parts of others in LLVM.
 
 What is known while a loop is compiled is an ordinary Python object; what is known only when it runs
-is a `Number` or an `Array`.
+is a `RuntimeNumber` or an `Array`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from zwang.codegen.loops.kinds import BOOL, COMPLEX, FLOAT, INT, Array, Lanes, Number
+from zwang.codegen.loops.kinds import BOOL, COMPLEX, FLOAT, INT, Array, Lanes, RuntimeNumber
 
 __all__ = [
     "BIT",
@@ -58,12 +58,12 @@ def is_static(value: Any) -> bool:
     """Whether a value is known while the loop is compiled."""
     if isinstance(value, tuple):
         return all(map(is_static, value))
-    return not isinstance(value, (Number, Array))
+    return not isinstance(value, (RuntimeNumber, Array))
 
 
 def kind_of(value: Any) -> str:
     """The kind of a number, known or not."""
-    if isinstance(value, Number):
+    if isinstance(value, RuntimeNumber):
         return value.kind
     for kind, types in ((BOOL, (bool, np.bool_)), (INT, (int, np.integer))):
         if isinstance(value, types):
@@ -77,7 +77,9 @@ def kind_of(value: Any) -> str:
 
 def is_vector(value: Any) -> bool:
     """Whether a number is another in each lane."""
-    return isinstance(value, Number) and isinstance(getattr(value.value, "type", None), _VECTOR)
+    return isinstance(value, RuntimeNumber) and isinstance(
+        getattr(value.value, "type", None), _VECTOR
+    )
 
 
 def wide(kind: Any, like: Any) -> Any:
@@ -94,7 +96,7 @@ def form(value: Any) -> Any:
         return tuple(map(form, value))
     if isinstance(value, Array):
         return Array(value.kind, None, (None,) * len(value.shape))
-    return value if is_thing(value) else Number(kind_of(value), None)
+    return value if is_thing(value) else RuntimeNumber(kind_of(value), None)
 
 
 def parts(value: Any) -> list[Any]:
@@ -103,7 +105,7 @@ def parts(value: Any) -> list[Any]:
         return [part for entry in value for part in parts(entry)]
     if isinstance(value, Array):
         return [value.data, *value.shape]
-    if isinstance(value, Number):
+    if isinstance(value, RuntimeNumber):
         return list(value.value) if value.kind == COMPLEX else [value.value]
     return []
 
@@ -114,7 +116,7 @@ def types(shape: Any) -> list[Any]:
         return [kind for entry in shape for kind in types(entry)]
     if isinstance(shape, Array):
         return [STORED[shape.kind].as_pointer(), *(WORD for _ in shape.shape)]
-    if isinstance(shape, Number):
+    if isinstance(shape, RuntimeNumber):
         return [TYPES[shape.kind]] * (2 if shape.kind == COMPLEX else 1)
     return []
 
@@ -125,9 +127,9 @@ def rebuilt(shape: Any, given: Iterator[Any]) -> Any:
         return tuple(rebuilt(entry, given) for entry in shape)
     if isinstance(shape, Array):
         return Array(shape.kind, next(given), tuple(next(given) for _ in shape.shape))
-    if isinstance(shape, Number):
+    if isinstance(shape, RuntimeNumber):
         pair = shape.kind == COMPLEX
-        return Number(shape.kind, (next(given), next(given)) if pair else next(given))
+        return RuntimeNumber(shape.kind, (next(given), next(given)) if pair else next(given))
     return shape
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from llvmlite import ir
 
 from zwang.codegen.elementwise import several
-from zwang.codegen.loops.code import Code
-from zwang.codegen.loops.kinds import FLOAT, Array, Number
+from zwang.codegen.loops.code import FunctionCode
+from zwang.codegen.loops.kinds import FLOAT, Array, RuntimeNumber
 from zwang.codegen.loops.values import REAL
 
 __all__ = ["write_loops"]
@@ -19,7 +19,7 @@ __all__ = ["write_loops"]
 WIDTHS = {1: 2, 4: 4, 8: 8}
 
 
-class _View:
+class _ArrayView:
     """An argument in compiled code: its first number and how many axes it has."""
 
     def __init__(self, builder: Any, data: Any, shape: list[Any]) -> None:
@@ -34,7 +34,7 @@ class _View:
             return self.load(lane, kind) if lane else _Value(b, _spread(b, b.load(self.data), kind))
         if len(self.shape) == 2:
             return self.load(place, kind)
-        return _Table(self, place, count, kind, by_lanes=lane is not None)
+        return _TableRows(self, place, count, kind, by_lanes=lane is not None)
 
     def write(self, place: Any, value: _Value) -> None:
         """Write a value to a place."""
@@ -57,10 +57,12 @@ class _View:
         return self.builder.bitcast(self.builder.gep(self.data, [place]), kind.as_pointer())
 
 
-class _Table:
+class _TableRows:
     """The rows of a table at a place."""
 
-    def __init__(self, view: _View, place: Any, count: Any, kind: Any, *, by_lanes: bool) -> None:
+    def __init__(
+        self, view: _ArrayView, place: Any, count: Any, kind: Any, *, by_lanes: bool
+    ) -> None:
         self.view, self.place, self.count, self.kind = view, place, count, kind
         self.by_lanes = by_lanes
 
@@ -82,14 +84,14 @@ class _Table:
         return b.add(self.place, b.mul(self.count, self.count.type(row)))
 
 
-def _view(code: Code, value: Any) -> _View:
+def _view(code: FunctionCode, value: Any) -> _ArrayView:
     if isinstance(value, Array):
-        return _View(code.builder, value.data, list(value.shape))
-    return _View(code.builder, code.number(value, FLOAT).value, [])
+        return _ArrayView(code.builder, value.data, list(value.shape))
+    return _ArrayView(code.builder, code.number(value, FLOAT).value, [])
 
 
 def write_loops(
-    code: Code,
+    code: FunctionCode,
     formula: Callable[..., Any],
     lanes: int,
     results: Sequence[Any],
@@ -123,7 +125,7 @@ def write_loops(
 def _spread(builder: Any, number: Any, kind: Any) -> Any:
     if kind is REAL:
         return number
-    return Code(builder).spread(Number(FLOAT, number), kind.count).value
+    return FunctionCode(builder).spread(RuntimeNumber(FLOAT, number), kind.count).value
 
 
 class _Value:
@@ -196,4 +198,4 @@ class _Product(_Value):
 def _call(builder: Any, name: str, *values: Any) -> Any:
     kind = values[0].type
     suffix = "f64" if kind is REAL else f"v{kind.count}f64"
-    return Code(builder).library_call(f"{name}.{suffix}", kind, values)
+    return FunctionCode(builder).library_call(f"{name}.{suffix}", kind, values)

@@ -33,7 +33,7 @@ from zwang.coordinates.joint.tree import MOTIONS, Link
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Base", "Links", "Step", "plus_product", "product", "rotation", "symmetric"]
+__all__ = ["Base", "EliminatedFreedom", "Links", "plus_product", "product", "rotation", "symmetric"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Base:
 
 
 @dataclass(frozen=True)
-class Step:
+class EliminatedFreedom:
     """A freedom eliminated: its place k among (α, a), U = I e_k, 1/D and u."""
 
     k: int
@@ -209,7 +209,7 @@ class Links:
 
     def eliminated(
         self, i: int, I: casadi.SX, p: casadi.SX
-    ) -> tuple[list[Step], casadi.SX, casadi.SX]:
+    ) -> tuple[list[EliminatedFreedom], casadi.SX, casadi.SX]:
         """The freedoms of a link taken out of the inertia and the wrench that hang on it."""
         import casadi as ca
 
@@ -222,11 +222,11 @@ class Links:
             for j in range(6):
                 I[j, k] = I[k, j] = 0
             p[k] = 0
-            steps.append(Step(k, U, inverse, u))
+            steps.append(EliminatedFreedom(k, U, inverse, u))
         return steps, I, p
 
     def answered(
-        self, i: int, steps: Sequence[Step], beyond: casadi.SX
+        self, i: int, steps: Sequence[EliminatedFreedom], beyond: casadi.SX
     ) -> tuple[casadi.SX, casadi.SX]:
         """v̂̇ of a link and its own δ, from that of its parent."""
         import casadi as ca

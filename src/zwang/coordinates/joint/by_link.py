@@ -18,13 +18,13 @@ from zwang.coordinates.joint.link_constants import OF_LINKS, LinkNumbers
 from zwang.coordinates.joint.relative_poses import entered_branch, marker_names
 from zwang.coordinates.joint.tree import MOTIONS, Branch, Tree
 from zwang.multibody.element import Element
-from zwang.multibody.pose import GROUND, SCALAR, Kind
+from zwang.multibody.pose import GROUND, SCALAR, BodyKind
 from zwang.programs.blocks import algebra
-from zwang.programs.blocks.call_list import OUT, P, Place, Q, T, Tape, V, place
+from zwang.programs.blocks.call_list import OUT, CallList, P, Place, Q, T, V, place
 from zwang.programs.blocks.call_list_program import TapeProgram
 from zwang.programs.blocks.derivative_calls import RateTape
-from zwang.programs.blocks.run_calls import TapeKernel
-from zwang.programs.coordinate_change import Carrier
+from zwang.programs.blocks.run_calls import CallListKernel
+from zwang.programs.coordinate_change import CoordinateChange
 
 if TYPE_CHECKING:
     import casadi
@@ -40,7 +40,7 @@ SUMMANDS = 4
 
 
 def tree_program(
-    tree: Tree, first: int, constants: Mapping[int, float], carrier: Carrier, lanes: int
+    tree: Tree, first: int, constants: Mapping[int, float], carrier: CoordinateChange, lanes: int
 ) -> TapeProgram:
     """The equations of motion of a tree that nothing else constrains.
 
@@ -49,7 +49,7 @@ def tree_program(
     first : where the numbers of the links begin in p̂.
     constants : entries of p̂ that are structure.
     """
-    writers: dict[str, Callable[[Tape], object]] = {
+    writers: dict[str, Callable[[CallList], object]] = {
         "derivative": lambda tape: TreeTape(tree, first, tape).accelerate((OUT, OUT + 1)),
         "rates": lambda tape: TreeTape(tree, first, tape).rates(),
         "acceleration": lambda tape: TreeTape(tree, first, tape).accelerate((None, OUT)),
@@ -75,7 +75,7 @@ def tree_kernel(tree: Tree, first: int, name: str) -> Kernel:
     nq, nv = tree.nq, tree.nv
     outer = [Port("q", len(tree.parts.coordinates)), Port("v", len(tree.parts.velocities))]
     inner = [Port("q", nq), Port("v", nv)]
-    tape = Tape(1)
+    tape = CallList(1)
     if name == "enter":
         TreeTape(tree, first, tape).enter()
         inner, outer = outer, inner
@@ -86,7 +86,7 @@ def tree_kernel(tree: Tree, first: int, name: str) -> Kernel:
         TreeTape(tree, first, tape).leave()
         inner = [Port("q", 2 * nq), Port("v", 2 * nv)]
     inputs = (*inner, Port("t", 1), Port("p", first + LinkNumbers.count(tree)))
-    return TapeKernel(name, inputs, tuple(outer), 1, tape.stream())
+    return CallListKernel(name, inputs, tuple(outer), 1, tape.stream())
 
 
 class TreeTape:
@@ -97,7 +97,7 @@ class TreeTape:
     first : where the numbers of the links begin in p̂.
     """
 
-    def __init__(self, tree: Tree, first: int, tape: Tape) -> None:
+    def __init__(self, tree: Tree, first: int, tape: CallList) -> None:
         self.tree, self.tape, self.links = tree, tape, tree.links
         self._links = first
         self._bodies = first + of.LINK * len(tree.links)
@@ -359,7 +359,7 @@ def _on_bodies(function: casadi.Function, element: Element) -> casadi.Function:
     return ca.Function("force", inputs, kept)
 
 
-def _entry(tree: Tree, branch: Branch, kinds: list[Kind]) -> casadi.Function:
+def _entry(tree: Tree, branch: Branch, kinds: list[BodyKind]) -> casadi.Function:
     """(q, v of parent, q, v of child, marks…, offsets…) → q̂, v̂ of a branch."""
     import casadi as ca
 

@@ -13,21 +13,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from zwang.coordinates.joint.articulated_body import Base, Links, Step, product, symmetric
+from zwang.coordinates.joint.articulated_body import (
+    Base,
+    EliminatedFreedom,
+    Links,
+    product,
+    symmetric,
+)
 from zwang.coordinates.joint.link_constants import LinkNumbers, marked
 from zwang.coordinates.joint.tree import Tree
 from zwang.multibody.element import Element
 from zwang.multibody.pose import SCALAR
-from zwang.tracing.differentiate import Rows
+from zwang.tracing.differentiate import TracedConstraint
 
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Recursion", "Seen"]
+__all__ = ["FrameOnLink", "Recursion"]
 
 
 @dataclass(frozen=True)
-class Seen:
+class FrameOnLink:
     """A frame that moves with a link, as elements see it.
 
     Attributes
@@ -65,7 +71,7 @@ class Recursion(Links):
         self.tree, self.t, self.p = tree, t, p
         start, end = tree.parts.slots["gravity"]
         self.gravity = p[start:end]
-        self._seen: dict[Any, Seen] = {}
+        self._seen: dict[Any, FrameOnLink] = {}
         super().__init__(tree.links, q, v, numbers, Base.ground(self.gravity))
 
     # --- v̂̇ by articulated bodies ------------------------------------------------------------------
@@ -113,7 +119,7 @@ class Recursion(Links):
 
         links, wrenches = self.links, self.wrenches()
         inertias = [self.spatial(i) for i in range(len(links))]
-        steps: dict[int, list[Step]] = {}
+        steps: dict[int, list[EliminatedFreedom]] = {}
         for i in reversed(range(len(links))):
             link = links[i]
             if link.motion == "scalar":
@@ -203,19 +209,19 @@ class Recursion(Links):
 
     # --- bodies and markers as elements see them --------------------------------------------------
 
-    def body(self, body: int) -> Seen:
+    def body(self, body: int) -> FrameOnLink:
         """A body by its number."""
         import casadi as ca
 
         if body < 0:
-            return Seen(ca.SX(0, 1), ca.SX(0, 1), {}, ca.SX(0, 1))
+            return FrameOnLink(ca.SX(0, 1), ca.SX(0, 1), {}, ca.SX(0, 1))
         link = self.tree.link_of[body]
         if self.tree.parts.bodies[body].kind is SCALAR:
             at = self.links[link]
-            return Seen(self.q[at.q], self.v[at.v], {at.v: ca.SX(1)}, ca.SX(0))
+            return FrameOnLink(self.q[at.q], self.v[at.v], {at.v: ca.SX(1)}, ca.SX(0))
         return self._frame(body, self.numbers.R[body], self.numbers.at[body], ("body", body))
 
-    def _frame(self, body: int, R_LF: casadi.SX, at: casadi.SX, key: Any) -> Seen:
+    def _frame(self, body: int, R_LF: casadi.SX, at: casadi.SX, key: Any) -> FrameOnLink:
         """A frame on the link of a body, seen as that body."""
         import casadi as ca
 
@@ -238,7 +244,7 @@ class Recursion(Links):
                 axis = ca.mtimes(R_j, turn)
                 linear = ca.cross(axis, P - o_j) + ca.mtimes(R_j, move)
                 B[k] = ca.vertcat(linear, ca.mtimes(R.T, axis))
-        found = Seen(
+        found = FrameOnLink(
             ca.vertcat(P, ca.vec(R.T)),
             ca.vertcat(velocity, ca.mtimes(R_LF.T, spin)),
             B,
@@ -248,7 +254,7 @@ class Recursion(Links):
             i, j, k = kind.plane
             a, b, places = (k + 1) % 3, (k + 2) % 3, [i, j, 3 + k]
             config = ca.vertcat(P[i], P[j], R[a, a], R[b, a])
-            found = Seen(
+            found = FrameOnLink(
                 config,
                 found.v[places],
                 {n: column[places] for n, column in B.items()},
@@ -262,7 +268,7 @@ class Recursion(Links):
         return self._arguments(element, [self.body(b) for b in element.bodies], {})
 
     def _arguments(
-        self, element: Element, seen: Sequence[Seen], numbers: dict[str, casadi.SX]
+        self, element: Element, seen: Sequence[FrameOnLink], numbers: dict[str, casadi.SX]
     ) -> list[casadi.SX]:
         import casadi as ca
 
@@ -274,7 +280,7 @@ class Recursion(Links):
         own = ca.vertcat(*parts) if parts else ca.SX(0, 1)
         return [*(s.config for s in seen), *(s.v for s in seen), self.t, own, self.p[:user]]
 
-    def rows(self, number: int, element: Element) -> Rows:
+    def rows(self, number: int, element: Element) -> TracedConstraint:
         """The equations of a constraint element in v̂: Â = A B, b̂ = b − A v̇(v̂̇ = 0)."""
         import casadi as ca
 
@@ -295,7 +301,7 @@ class Recursion(Links):
             if s.rest.numel():
                 b = b - ca.mtimes(block, s.rest)
         value = phi if traced.level == "position" else None
-        return Rows(traced.level, value, psi, ca.sparsify(A), b)
+        return TracedConstraint(traced.level, value, psi, ca.sparsify(A), b)
 
     # --- the way back to the coordinates of the mechanism -----------------------------------------
 

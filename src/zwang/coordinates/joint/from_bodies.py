@@ -18,7 +18,11 @@ from zwang.coordinates.joint.relative_poses import entered
 from zwang.coordinates.joint.tree import Tree
 from zwang.multibody.frozen import Parts
 from zwang.multibody.pose import SCALAR, SPATIAL
-from zwang.programs.coordinate_change import Carrier, WrittenCarrier, enter_tree
+from zwang.programs.coordinate_change import (
+    CoordinateChange,
+    CoordinateChangeByExpression,
+    enter_tree,
+)
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
 
     from zwang.mechanism_system import MechanismSystem
 
-__all__ = ["CLOSED", "Entry", "TapeEntry", "WrittenEntry", "symbolic"]
+__all__ = ["CLOSED", "FromBodies", "TapeEntry", "WrittenEntry", "symbolic"]
 
 #: How far a start may be from the joints of the tree before its coordinates are fitted, relative:
 #: above what closing a mechanism leaves, below what a tolerance can ask for.
@@ -35,7 +39,7 @@ CLOSED = 1e-11
 FITS = 12
 
 
-class Entry(ABC):
+class FromBodies(ABC):
     """From q, v of a mechanism to q̂, v̂ of its tree.
 
     Attributes
@@ -43,7 +47,7 @@ class Entry(ABC):
     carrier : whose way in this is.
     """
 
-    carrier: Carrier
+    carrier: CoordinateChange
 
     def __init__(
         self,
@@ -131,10 +135,10 @@ class Entry(ABC):
         return result
 
 
-class WrittenEntry(Entry):
+class WrittenEntry(FromBodies):
     """The way into a tree that is one expression."""
 
-    carrier: WrittenCarrier  # type: ignore[reportIncompatibleVariableOverride] - set once
+    carrier: CoordinateChangeByExpression  # type: ignore[reportIncompatibleVariableOverride] - set once
 
     def _made(self) -> Kernel:
         import casadi as ca
@@ -183,7 +187,7 @@ class WrittenEntry(Entry):
         return ca.Function("slopes", [q, v, t, p], [ca.densify(B), ca.densify(rec.kinematics())])
 
 
-class TapeEntry(Entry):
+class TapeEntry(FromBodies):
     """The way into a large tree."""
 
     def _made(self) -> Kernel:

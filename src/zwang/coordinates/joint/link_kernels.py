@@ -23,10 +23,16 @@ from math import prod
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from zwang.coordinates.joint.articulated_body import Base, Links, Step, freedoms, product
+from zwang.coordinates.joint.articulated_body import (
+    Base,
+    EliminatedFreedom,
+    Links,
+    freedoms,
+    product,
+)
 from zwang.coordinates.joint.link_constants import OF_BODIES, OF_LINKS
 from zwang.coordinates.joint.tree import MOTIONS, Link
-from zwang.multibody.pose import SCALAR, Kind
+from zwang.multibody.pose import SCALAR, BodyKind
 
 if TYPE_CHECKING:
     import casadi
@@ -240,7 +246,7 @@ def answer(motion: str, *, root: bool) -> casadi.Function:
     one, links = _one(motion)
     kept, beyond = _symbols(steps_size(motion), WRENCH)
     steps = [
-        Step(k, kept[8 * n : 8 * n + 6], kept[8 * n + 6], kept[8 * n + 7])
+        EliminatedFreedom(k, kept[8 * n : 8 * n + 6], kept[8 * n + 6], kept[8 * n + 7])
         for n, k in enumerate(freedoms(motion))
     ]
     still = ca.SX.zeros(6, 1)
@@ -285,7 +291,7 @@ def placed(motion: str, *, root: bool) -> casadi.Function:
     return ca.Function("placed", inputs, [ca.densify(ca.vertcat(*place))])
 
 
-def _body(kind: Kind) -> tuple[list[casadi.SX], Any, Base, casadi.SX, casadi.SX, casadi.SX]:
+def _body(kind: BodyKind) -> tuple[list[casadi.SX], Any, Base, casadi.SX, casadi.SX, casadi.SX]:
     """Inputs (place, numbers), the numbers, the link, and r, R, v of a body on it."""
     import casadi as ca
 
@@ -301,7 +307,7 @@ def _body(kind: Kind) -> tuple[list[casadi.SX], Any, Base, casadi.SX, casadi.SX,
     return [place, record], numbers, link, r, R, v
 
 
-def _config(kind: Kind, r: casadi.SX, R: casadi.SX) -> casadi.SX:
+def _config(kind: BodyKind, r: casadi.SX, R: casadi.SX) -> casadi.SX:
     import casadi as ca
 
     if kind.plane is None:
@@ -312,7 +318,7 @@ def _config(kind: Kind, r: casadi.SX, R: casadi.SX) -> casadi.SX:
 
 
 @cache
-def seen(kind: Kind) -> casadi.Function:
+def seen(kind: BodyKind) -> casadi.Function:
     """(place, numbers of the body) → config, v."""
     import casadi as ca
 
@@ -321,7 +327,7 @@ def seen(kind: Kind) -> casadi.Function:
 
 
 @cache
-def state(kind: Kind) -> casadi.Function:
+def state(kind: BodyKind) -> casadi.Function:
     """(place, numbers of the body) → q, v."""
     import casadi as ca
 
@@ -333,7 +339,7 @@ def state(kind: Kind) -> casadi.Function:
 
 
 @cache
-def applied(kind: Kind) -> casadi.Function:
+def applied(kind: BodyKind) -> casadi.Function:
     """(force on a body, place, numbers of the body) → wrench on its link, in the link's axes."""
     import casadi as ca
 

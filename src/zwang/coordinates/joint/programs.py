@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zwang.caching import Remembered, computed_once
-from zwang.coordinates.constants import Pattern, Structure
+from zwang.coordinates.constants import ConstantPattern, Pattern
 from zwang.coordinates.joint.by_link import tree_kernel, tree_program
 from zwang.coordinates.joint.from_bodies import TapeEntry
 from zwang.coordinates.joint.link_constants import LinkNumbers, link_numbers
@@ -23,10 +23,10 @@ from zwang.coordinates.planar.embedding import has_massless_motion
 from zwang.equations.active_rows import redundant_rows_of_many, verdict_at
 from zwang.integrators.settings import Coordinates, Settings
 from zwang.programs.blocks.call_list_program import TapeProgram
-from zwang.programs.blocks.coordinates import TapeCarrier
+from zwang.programs.blocks.coordinates import CoordinateChangeByCalls
 from zwang.programs.contract import Program
 from zwang.programs.whole import WholeProgram
-from zwang.simulation.select_program import Many, program_of
+from zwang.simulation.select_program import EnsembleStarts, program_of
 from zwang.simulation.start import all_regular, terms_at
 from zwang.terms import FloatArray
 
@@ -58,31 +58,31 @@ UNREACHED = "a state that its joints, as placed, do not reach"
 
 
 @dataclass
-class _Found:
+class JointCoordinateCache:
     """What is found of a mechanism once: its tree, and what depends on parameters."""
 
     mechanism: MechanismSystem
     tree: Tree
-    structure: Structure
-    values: Remembered[bytes, _Values] = field(default_factory=lambda: Remembered(KEPT))
+    structure: ConstantPattern
+    values: Remembered[bytes, _JointConstants] = field(default_factory=lambda: Remembered(KEPT))
     systems: dict[tuple[bytes, Pattern], JointSystem] = field(default_factory=dict)
     tapes: dict[tuple[bytes, Pattern, int], TapeProgram] = field(default_factory=dict)
-    tape_carrier: TapeCarrier | None = None
+    tape_carrier: CoordinateChangeByCalls | None = None
 
     @classmethod
-    def of(cls, system: MechanismSystem) -> _Found:
+    def of(cls, system: MechanismSystem) -> JointCoordinateCache:
         """Kept with the mechanism."""
         if "_in_joints" not in system.__dict__:
-            found = cls(system, tree_of(system.parts), Structure(system.parts))
+            found = cls(system, tree_of(system.parts), ConstantPattern(system.parts))
             system.__dict__["_in_joints"] = found
         return system.__dict__["_in_joints"]
 
-    def with_values(self, p: FloatArray) -> _Values:
+    def with_values(self, p: FloatArray) -> _JointConstants:
         """What is found for some parameters."""
         key = p.tobytes()
         found = self.values.get(key)
         if found is None:
-            found = self.values[key] = _Values(self, p.copy())
+            found = self.values[key] = _JointConstants(self, p.copy())
         return found
 
     def vector_of(self, p: FloatArray) -> FloatArray:
@@ -91,10 +91,10 @@ class _Found:
 
 
 @dataclass
-class _Values:
+class _JointConstants:
     """What is found of a mechanism for some parameters."""
 
-    found: _Found
+    found: JointCoordinateCache
     p: FloatArray
 
     @computed_once
@@ -117,7 +117,7 @@ class _Values:
         found, tree, first = self.found, self.found.tree, self.p.size
         if found.tape_carrier is None:
             entry = TapeEntry(found.mechanism, tree, found.vector_of)
-            entry.carrier = found.tape_carrier = TapeCarrier(
+            entry.carrier = found.tape_carrier = CoordinateChangeByCalls(
                 "joint", entry.into, entry.scales, lambda name: tree_kernel(tree, first, name)
             )
         key = found.structure.pattern(self.p), self.numbers.pattern(), lanes
@@ -147,7 +147,7 @@ def joint_program(
     asked = settings.coordinates is Coordinates.JOINT
     if system.parts.kind.plane is not None and not asked and not settings.method.nodes:
         return CHEAPER_IN_PLANE  # told without the tree
-    values = _Found.of(system).with_values(p)
+    values = JointCoordinateCache.of(system).with_values(p)
     tree, by_link = values.found.tree, _link_by_link(values, settings)
     against = _too_large(tree, by_link=by_link) or _not_worth(tree, settings)
     if against:
@@ -183,10 +183,10 @@ def _outer(found: JointSystem, inner: Program) -> WholeProgram:
     return programs[id(inner)][1]
 
 
-def joint_programs(system: MechanismSystem, many: Many) -> Sequence[Program] | None:
+def joint_programs(system: MechanismSystem, many: EnsembleStarts) -> Sequence[Program] | None:
     """The programs of many starts with equal parameters; None if one needs a closer look."""
     Y, t, P, settings, lanes, _ = many
-    values = _Found.of(system).with_values(P[0])
+    values = JointCoordinateCache.of(system).with_values(P[0])
     tree, by_link = values.found.tree, _link_by_link(values, settings)
     if by_link or _too_large(tree, by_link=False) or _not_worth(tree, settings):
         return None
@@ -214,7 +214,7 @@ def joint_programs(system: MechanismSystem, many: Many) -> Sequence[Program] | N
     return [_outer(found, x) for x in inner]
 
 
-def _link_by_link(values: _Values, settings: Settings) -> bool:
+def _link_by_link(values: _JointConstants, settings: Settings) -> bool:
     """Whether a tree is evaluated by one kernel for each kind of link.
 
     Where bodies lack inertia, only the mass matrix as a whole tells whether the tree does.

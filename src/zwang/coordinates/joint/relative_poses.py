@@ -25,7 +25,7 @@ __all__ = ["entered", "entered_branch", "marker_names"]
 
 
 @dataclass(frozen=True)
-class _Body:
+class _BodyPose:
     """Place, axes and velocities of a body, all in the world, and its Euler parameters."""
 
     r: casadi.SX
@@ -103,7 +103,7 @@ def marker_names(branch: Branch) -> list[str]:
 
 
 def _steps(
-    branch: Branch, a: _Body, b: _Body, markers: list[tuple[casadi.SX, casadi.SX]]
+    branch: Branch, a: _BodyPose, b: _BodyPose, markers: list[tuple[casadi.SX, casadi.SX]]
 ) -> list[tuple[casadi.SX, casadi.SX]]:
     """Slide or angle, and its rate, of each link of a branch."""
     import casadi as ca
@@ -175,20 +175,20 @@ def _markers(
     return found
 
 
-def _body(tree: Tree, i: int, own: casadi.SX, speed: casadi.SX) -> _Body:
+def _body(tree: Tree, i: int, own: casadi.SX, speed: casadi.SX) -> _BodyPose:
     import casadi as ca
 
     zero, one = ca.SX.zeros(3, 1), ca.SX(ca.DM([1, 0, 0, 0]))
     if i < 0:
-        return _Body(zero, ca.SX.eye(3), zero, zero, one)
+        return _BodyPose(zero, ca.SX.eye(3), zero, zero, one)
     kind = tree.parts.bodies[i].kind
     assert kind is not SCALAR
     if kind.plane is None:
         R = ca.reshape(config_of(kind, own)[3:], 3, 3).T
-        return _Body(own[:3], R, speed[:3], ca.mtimes(R, speed[3:]), own[3:])
+        return _BodyPose(own[:3], R, speed[:3], ca.mtimes(R, speed[3:]), own[3:])
     a, b, k = kind.plane
     r, velocity, spin, R = (ca.SX.zeros(3, n) for n in (1, 1, 1, 3))
     r[a], r[b], velocity[a], velocity[b], spin[k] = own[0], own[1], speed[0], speed[1], speed[2]
     i, j = (k + 1) % 3, (k + 2) % 3
     R[k, k], R[i, i], R[j, j], R[i, j], R[j, i] = 1, own[2], own[2], -own[3], own[3]
-    return _Body(r, R, velocity, spin, one)
+    return _BodyPose(r, R, velocity, spin, one)

@@ -21,13 +21,13 @@ from zwang.coordinates.joint.link_constants import LinkNumbers
 from zwang.coordinates.joint.tree import MOTIONS, Tree
 from zwang.equations.expression import Equations
 from zwang.integrators.settings import Settings
-from zwang.programs.coordinate_change import WrittenCarrier
-from zwang.programs.factor import Expressions
+from zwang.programs.coordinate_change import CoordinateChangeByExpression
+from zwang.programs.factor import ProgramExpressions
 from zwang.programs.whole import WholeProgram, fuse
 from zwang.terms import FloatArray
 from zwang.tracing.constraint import Constraint
-from zwang.tracing.differentiate import Rows, State
-from zwang.tracing.traced_model import Definition, Model
+from zwang.tracing.differentiate import Symbols, TracedConstraint
+from zwang.tracing.traced_model import Definition, TracedModel
 
 if TYPE_CHECKING:
     from zwang.mechanism_system import MechanismSystem
@@ -51,7 +51,7 @@ class JointSystem(Equations):
     """
 
     tree: Tree
-    carrier: WrittenCarrier
+    carrier: CoordinateChangeByExpression
     rows: tuple[int, ...]
     vanished: tuple[int, ...]
     recursion: Recursion
@@ -91,7 +91,7 @@ class JointSystem(Equations):
         system.vanished = ()
         entry = WrittenEntry(mechanism, tree, vector_of)
         q, v = system.recursion.state()
-        carrier = WrittenCarrier("joint", entry.into, entry.scales, symbols, q, v)
+        carrier = CoordinateChangeByExpression("joint", entry.into, entry.scales, symbols, q, v)
         entry.carrier = system.carrier = carrier
         p = tree.parts.defaults
         system.definition = _definition(tree, np.concatenate([p, vector_of(p)]))
@@ -159,7 +159,7 @@ class JointSystem(Equations):
         return not self.rows
 
     @cached_property
-    def model(self) -> Model:  # type: ignore[override] - made when it is asked for
+    def model(self) -> TracedModel:  # type: ignore[override] - made when it is asked for
         """M̂, Q̂, Â and b̂ as expressions."""
         import casadi as ca
 
@@ -168,9 +168,9 @@ class JointSystem(Equations):
         M, Q = rec.mass_and_force()
         blocks = {e.name: self._kept(i, rec.rows(i, e)) for i, e in self.tree.constraints}
         blocks = {name: rows for name, rows in blocks.items() if rows.A.shape[0]}
-        return Model(
+        return TracedModel(
             self.definition,
-            State(q, v, t, p, ca.mtimes(N, v)),
+            Symbols(q, v, t, p, ca.mtimes(N, v)),
             N,
             ca.SX.zeros(self.tree.nq, 1),
             M,
@@ -183,13 +183,13 @@ class JointSystem(Equations):
             unit=self.tree.unit,
         )
 
-    def _kept(self, number: int, rows: Rows) -> Rows:
+    def _kept(self, number: int, rows: TracedConstraint) -> TracedConstraint:
         """The rows of an element that do not vanish."""
         first = self.tree.parts.row_starts[number]
         kept = [k for k in range(rows.A.shape[0]) if first + k not in self.vanished]
         value = None if rows.value is None else rows.value[kept]
         rate = None if rows.rate is None else rows.rate[kept]
-        return Rows(rows.level, value, rate, rows.A[kept, :], rows.b[kept])
+        return TracedConstraint(rows.level, value, rate, rows.A[kept, :], rows.b[kept])
 
     def own_program(
         self, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int
@@ -204,12 +204,12 @@ class JointSystem(Equations):
         return programs[lanes]
 
     @cached_property
-    def _unconstrained(self) -> Expressions:
+    def _unconstrained(self) -> ProgramExpressions:
         import casadi as ca
 
         rec, (q, v, t, p) = self.recursion, self.carrier.inputs
         N, none, no_rows = rec.kinematics(), ca.SX(0, 1), ca.SX(0, self.tree.nv)
-        return Expressions(
+        return ProgramExpressions(
             *(q, v, t, p),
             N=N,
             q_dot=ca.mtimes(N, v),

@@ -25,11 +25,17 @@ from zwang.coordinates.constants import Pattern, folded
 from zwang.multibody.element import Element
 from zwang.multibody.frozen import Parts
 from zwang.multibody.pose import kinematics
-from zwang.multibody.terms import Symbols, body_slots, body_terms, definition_of, unit_groups
+from zwang.multibody.terms import (
+    MechanismSymbols,
+    body_slots,
+    body_terms,
+    definition_of,
+    unit_groups,
+)
 from zwang.terms import FloatArray
 from zwang.tracing.constraint import Constraint
-from zwang.tracing.differentiate import Rows, State
-from zwang.tracing.traced_model import Definition, Model
+from zwang.tracing.differentiate import Symbols, TracedConstraint
+from zwang.tracing.traced_model import Definition, TracedModel
 
 if TYPE_CHECKING:
     import casadi
@@ -37,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Embedded",
     "Moving",
-    "View",
+    "RotatedWorld",
     "as_it_is",
     "embedded",
     "has_massless_motion",
@@ -55,7 +61,7 @@ class Moving:
 
     Attributes
     ----------
-    config : c, see `zwang.multibody.pose.Kind`.
+    config : c, see `zwang.multibody.pose.BodyKind`.
     v : its velocities.
     columns : which of v̂ they depend on.
     B : ∂v/∂v̂ of these, shape (nv, len(columns)).
@@ -70,7 +76,7 @@ class Moving:
 
 
 @dataclass(frozen=True)
-class View:
+class RotatedWorld:
     """Bodies seen in other axes of the world.
 
     Attributes
@@ -105,18 +111,18 @@ class Embedded:
     rows : numbers, among the mechanism's, of the constraint rows that are left.
     """
 
-    model: Model
+    model: TracedModel
     rows: tuple[int, ...]
 
 
 def embedded(
     parts: Parts,
-    state: State,
+    state: Symbols,
     p: casadi.SX,
     N: casadi.SX,
     bodies: Sequence[Moving],
     *,
-    seen: View | None = None,
+    seen: RotatedWorld | None = None,
     coordinates: Sequence[str],
     velocities: Sequence[str],
     numbers: Mapping[str, np.ndarray],
@@ -137,7 +143,7 @@ def embedded(
     import casadi as ca
 
     nq, nv = state.q.numel(), state.v.numel()
-    here = _Symbols(parts, state.t, p, bodies, seen)
+    here = _PlanarSymbols(parts, state.t, p, bodies, seen)
     M, Q, V = ca.SX(nv, nv), ca.SX.zeros(nv, 1), ca.SX(0)
     start, end = parts.slots["gravity"]
     for body, moving in zip(parts.bodies, bodies, strict=True):
@@ -162,7 +168,7 @@ def embedded(
     multipliers = ca.SX.sym("lambda", len(rows))
     T = 0.5 * ca.mtimes([state.v.T, M, state.v])
     still, ideal = ca.SX.zeros(nq, 1), ca.SX.zeros(nv, 1)
-    model = Model(
+    model = TracedModel(
         definition, state, N, still, M, ca.densify(Q), T, V, blocks, multipliers, ideal, unit
     )
     return Embedded(model, tuple(rows))
@@ -172,7 +178,7 @@ def as_it_is(parts: Parts, pattern: Pattern) -> Embedded:
     """A mechanism in its own coordinates, with its numbers that are structure folded in."""
     import casadi as ca
 
-    s = Symbols.of(parts)
+    s = MechanismSymbols.of(parts)
     starts_q, starts_v = parts.places
     N, bodies = ca.SX(s.q.numel(), s.v.numel()), []
     for i, (body, config) in enumerate(zip(parts.bodies, s.configs, strict=True)):
@@ -181,7 +187,7 @@ def as_it_is(parts: Parts, pattern: Pattern) -> Embedded:
         bodies.append(Moving(config, s.v[list(columns)], columns, ca.SX.eye(body.kind.nv)))
     return embedded(
         parts,
-        State(s.q, s.v, s.t, s.p, ca.mtimes(N, s.v)),
+        Symbols(s.q, s.v, s.t, s.p, ca.mtimes(N, s.v)),
         folded(s.p, pattern),
         N,
         bodies,
@@ -223,14 +229,14 @@ def _singular(J: FloatArray) -> bool:
 
 
 @dataclass(frozen=True)
-class _Symbols:
+class _PlanarSymbols:
     """What elements are functions of, where bodies move as given."""
 
     parts: Parts
     t: casadi.SX
     p: casadi.SX
     bodies: Sequence[Moving]
-    seen: View | None
+    seen: RotatedWorld | None
 
     @cached_property
     def _joints(self) -> frozenset[str]:
@@ -265,12 +271,12 @@ class _Symbols:
 
 
 def _constraints(
-    parts: Parts, here: _Symbols, nv: int, held: frozenset[int]
-) -> tuple[dict[str, Rows], list[int]]:
+    parts: Parts, here: _PlanarSymbols, nv: int, held: frozenset[int]
+) -> tuple[dict[str, TracedConstraint], list[int]]:
     """Blocks of the rows that are left, and their numbers in the mechanism."""
     import casadi as ca
 
-    blocks: dict[str, Rows] = {}
+    blocks: dict[str, TracedConstraint] = {}
     numbers: list[int] = []
     for k, element in enumerate(parts.constraints):
         start = parts.row_starts[k]
@@ -291,14 +297,14 @@ def _constraints(
         level = parts.traced[element.law.key].level
         value = ca.densify(phi)[kept] if level == "position" else None
         rate, b = ca.densify(psi)[kept], ca.densify(b)[kept]
-        blocks[element.name] = Rows(level, value, rate, A[kept, :], b)
+        blocks[element.name] = TracedConstraint(level, value, rate, A[kept, :], b)
         numbers += [start + row for row in kept]
     return blocks, numbers
 
 
 def _definition(
     parts: Parts,
-    blocks: Mapping[str, Rows],
+    blocks: Mapping[str, TracedConstraint],
     coordinates: Sequence[str],
     velocities: Sequence[str],
     numbers: Mapping[str, np.ndarray],

@@ -12,12 +12,12 @@ from zwang.coordinates.constants import Pattern, sizes_of, with_equal_masses
 from zwang.coordinates.planar.embedding import Embedded, as_it_is, has_massless_motion
 from zwang.coordinates.planar.plane import Plane
 from zwang.equations.active_pivots import rows_without_pivot
-from zwang.equations.active_rows import Acting, redundant_rows
+from zwang.equations.active_rows import ActiveRows, redundant_rows
 from zwang.equations.expression import Equations
 from zwang.integrators.settings import Settings
 from zwang.multibody.frozen import Parts
 from zwang.multibody.terms import body_slots
-from zwang.programs.coordinate_change import WrittenCarrier
+from zwang.programs.coordinate_change import CoordinateChangeByExpression
 from zwang.programs.whole import WholeProgram, fuse
 from zwang.simulation.select_program import expressions_of
 from zwang.terms import FloatArray
@@ -42,7 +42,7 @@ class CarriedSystem(Equations):
     """
 
     parts: Parts
-    carrier: WrittenCarrier | None
+    carrier: CoordinateChangeByExpression | None
     rows: tuple[int, ...]
     spins: FloatArray | None
     rows_of_mechanism: bool = True
@@ -52,7 +52,7 @@ class CarriedSystem(Equations):
         cls,
         parts: Parts,
         found: Embedded,
-        carrier: WrittenCarrier | None = None,
+        carrier: CoordinateChangeByExpression | None = None,
         spins: FloatArray | None = None,
     ) -> CarriedSystem:
         """From the terms of a mechanism in some coordinates."""
@@ -84,7 +84,7 @@ class CarriedSystem(Equations):
             return rows, np.concatenate([P, distances], axis=1)
 
         symbols = (s.q, s.v, s.t, s.p)
-        carrier = WrittenCarrier("planar", into, plane.scales, symbols, q, v)
+        carrier = CoordinateChangeByExpression("planar", into, plane.scales, symbols, q, v)
         system = cls.of_terms(plane.parts, found, carrier, plane.C[:, 2])
         system.rows_of_mechanism = not plane.askew
         return system
@@ -111,21 +111,21 @@ class CarriedSystem(Equations):
     ) -> WholeProgram:
         """The program for a state and parameters of the mechanism."""
         singular = self._singular_mass(p)
-        acting = Acting()
+        acting = ActiveRows()
         if not self.rows_independent:
             if self.carrier is not None:
                 y, p = self.carrier.entered(y, t, p)
             if len(self.velocities) < LARGE:
                 acting = redundant_rows(self, y, t, p, settings.until - t)
             else:
-                whole = self._program(Acting(), singular=singular, lanes=1)
+                whole = self._program(ActiveRows(), singular=singular, lanes=1)
                 placed = [i for i, level in enumerate(self.row_levels()) if level == "position"]
                 alike, own = p.copy(), self.parts.defaults.size
                 alike[:own] = with_equal_masses(self.parts, p[:own])
                 found = rows_without_pivot(
                     whole, y[: whole.nq], t, alike, lambda q: self._rows(q, t, p)[placed]
                 )
-                acting = Acting(tuple(placed[i] for i in found.gone), found.distinct)
+                acting = ActiveRows(tuple(placed[i] for i in found.gone), found.distinct)
         return self._program(acting, singular=singular, lanes=lanes)
 
     def _rows(self, q: FloatArray, t: float, p: FloatArray) -> FloatArray:
@@ -134,7 +134,7 @@ class CarriedSystem(Equations):
         (A,) = self.evaluator("rows", lambda m: {"A": m.A}, q, rest, np.asarray(t), p)
         return A.reshape(-1, len(rest))
 
-    def program_with(self, acting: Acting, p: FloatArray, lanes: int) -> WholeProgram:
+    def program_with(self, acting: ActiveRows, p: FloatArray, lanes: int) -> WholeProgram:
         """The program in which some rows act, for parameters of the mechanism."""
         return self._program(acting, singular=self._singular_mass(p), lanes=lanes)
 
@@ -158,7 +158,7 @@ class CarriedSystem(Equations):
         places = [range(*body_slots(slots, body.name)) for body in self.parts.bodies]
         return np.array([i for place in places for i in place], dtype=int)
 
-    def _program(self, acting: Acting, *, singular: bool, lanes: int) -> WholeProgram:
+    def _program(self, acting: ActiveRows, *, singular: bool, lanes: int) -> WholeProgram:
         programs: dict[Any, WholeProgram] = self.__dict__.setdefault("_programs", {})
         key = (acting, singular, lanes)
         if key not in programs:

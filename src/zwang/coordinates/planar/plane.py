@@ -27,7 +27,7 @@ from zwang.coordinates.constants import NEGLIGIBLE, Pattern, folded
 from zwang.coordinates.planar.embedding import (
     Embedded,
     Moving,
-    View,
+    RotatedWorld,
     embedded,
     in_any_axes,
     on_ground,
@@ -37,7 +37,7 @@ from zwang.multibody.inertia import axes_along
 from zwang.multibody.pose import SCALAR
 from zwang.rotation.quaternion import from_rotation_matrix, rotation_matrix
 from zwang.terms import FloatArray
-from zwang.tracing.differentiate import State
+from zwang.tracing.differentiate import Symbols
 
 if TYPE_CHECKING:
     import casadi
@@ -227,14 +227,14 @@ class Plane:
             N[at_q + 2, at_v + 2], N[at_q + 3, at_v + 2] = -0.5 * half[1], 0.5 * half[0]
             unit.append((at_q + 2, at_q + 3))
             k += 1
-        state = State(q, v, t, p, ca.mtimes(N, v))
+        state = Symbols(q, v, t, p, ca.mtimes(N, v))
         found = embedded(
             parts,
             state,
             folded(p[:known], pattern),
             N,
             bodies,
-            seen=View(self.W, seen) if self.askew else None,
+            seen=RotatedWorld(self.W, seen) if self.askew else None,
             coordinates=[f"q{i}" for i in range(nq)],
             velocities=[f"v{i}" for i in range(nv)],
             numbers={"distances": np.zeros(len(self.C))},

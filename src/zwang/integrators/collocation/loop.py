@@ -12,7 +12,7 @@ from zwang.integrators import memory as sh
 from zwang.integrators.collocation import nodes, step
 from zwang.integrators.collocation.coefficients import gauss as gauss_points
 from zwang.integrators.contract import Loop
-from zwang.integrators.output import Output
+from zwang.integrators.output import LoopOutput
 from zwang.programs.contract import Program
 from zwang.terms import FloatArray
 
@@ -71,7 +71,7 @@ class GaussLoop(Loop):
         steps = self.counts.item(sh.ACCEPTS, lane)
         return steps >= MANY_STEPS and self.counts.item(sh.AT_STABILITY, lane) > 0.5 * steps
 
-    def run(self, out: Output, budget: int) -> int:
+    def run(self, out: LoopOutput, budget: int) -> int:
         """Call the compiled loop."""
         own = self.node_addresses, self.kept, self.past, self.coefficients, self.settings.tolerance
         return step.advance(*self.handed_over(out, budget, own, self.space))

@@ -10,7 +10,7 @@ from zwang.integrators import memory as sh
 from zwang.integrators.contract import Loop
 from zwang.integrators.explicit import step
 from zwang.integrators.explicit.tableaus import TABLEAUS
-from zwang.integrators.output import Output
+from zwang.integrators.output import LoopOutput
 
 __all__ = ["ExplicitLoop", "held_back"]
 
@@ -61,11 +61,11 @@ class ExplicitLoop(Loop):
         """Whether most of many steps were as long as stability allows: the motion is stiff."""
         return held_back(self.counts[:, lane])
 
-    def run(self, out: Output, budget: int) -> int:
+    def run(self, out: LoopOutput, budget: int) -> int:
         """Call the compiled loop."""
         return step.advance(*self.arguments(out, budget))
 
-    def arguments(self, out: Output, budget: int) -> tuple[Any, ...]:
+    def arguments(self, out: LoopOutput, budget: int) -> tuple[Any, ...]:
         """What the compiled loop is called with."""
         c, self.spent[0] = self.tableau, 0
         tableau = (c.A, c.B, c.C, c.P, c.S), c.stability, c.stages, c.error_order

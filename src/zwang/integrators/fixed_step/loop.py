@@ -11,7 +11,7 @@ from zwang.codegen.call import call
 from zwang.integrators import memory as sh
 from zwang.integrators.contract import Loop
 from zwang.integrators.fixed_step import step
-from zwang.integrators.output import Output
+from zwang.integrators.output import LoopOutput
 from zwang.integrators.settings import Drift
 
 __all__ = ["GeneralizedAlphaLoop", "RattleLoop"]
@@ -46,7 +46,7 @@ class DiscreteLoop(Loop):
     def begin(self) -> None:
         """Nothing need be known besides the state."""
 
-    def run(self, out: Output, budget: int) -> int:
+    def run(self, out: LoopOutput, budget: int) -> int:
         """Call the compiled loop."""
         own = self.stages, self.remembered, self.scalars
         return step.advance(*self.handed_over(out, budget, own))

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from zwang.integrators.contract import Loop
-from zwang.integrators.output import Output
+from zwang.integrators.output import LoopOutput
 from zwang.integrators.radau import stages, step
 
 __all__ = ["RadauLoop"]
@@ -38,7 +38,7 @@ class RadauLoop(Loop):
         self.newton[stages.SLOW] = 1.0
         self.first_step(self.derivative, step.ERROR_ORDER)
 
-    def run(self, out: Output, budget: int) -> int:
+    def run(self, out: LoopOutput, budget: int) -> int:
         """Call the compiled loop."""
         own = self.derivative, self.stages, self.jacobian, self.newton, self.settings.tolerance
         return step.advance(*self.handed_over(out, budget, own))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from zwang.library.mechanisms.shapes import (
-    Point,
+    PlanePoint,
     circling,
     fixed,
     meeting,
@@ -207,7 +207,7 @@ def slider_crank(
     reach = np.sqrt(rod_length**2 - rise**2)
     C = fixed(B.at[0] + reach, offset)
     # The rod keeps its length: (C − B)·(v_C − v_B) = 0, v_C along x.
-    C = Point(C.at, np.array([(C.at - B.at) @ B.velocity / reach, 0.0, 0.0]))
+    C = PlanePoint(C.at, np.array([(C.at - B.at) @ B.velocity / reach, 0.0, 0.0]))
     first, second = rod(m, "crank", A, B, masses[0]), rod(m, "rod", B, C, masses[1])
     block = inertia.box(masses[2], (0.12, 0.08, 0.08))
     slider = m.body("slider", inertia=block, position=C.at, velocity=C.velocity)

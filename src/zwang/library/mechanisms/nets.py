@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.library.mechanisms.shapes import Point, fixed, require_count, rod, vertical
+from zwang.library.mechanisms.shapes import PlanePoint, fixed, require_count, rod, vertical
 from zwang.mechanism import Mechanism
 from zwang.multibody.handles import BodyHandle
 
@@ -111,7 +111,7 @@ def net(
 
 
 def _join(
-    m: Mechanism, name: str, pair: tuple[BodyHandle, BodyHandle], at: Point, *, planar: bool
+    m: Mechanism, name: str, pair: tuple[BodyHandle, BodyHandle], at: PlanePoint, *, planar: bool
 ) -> None:
     """A pin in the plane, a ball in space."""
     if planar:

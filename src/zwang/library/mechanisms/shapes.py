@@ -15,7 +15,7 @@ from zwang.multibody.inertia import Inertia
 from zwang.terms import FloatArray
 
 __all__ = [
-    "Point",
+    "PlanePoint",
     "bar",
     "circling",
     "fixed",
@@ -33,7 +33,7 @@ AXIAL = 0.01
 
 
 @dataclass(frozen=True)
-class Point:
+class PlanePoint:
     """A point of the plane xz and its velocity, as vectors of space."""
 
     at: FloatArray
@@ -45,19 +45,19 @@ def vertical(*, planar: bool, g: float) -> Mechanism:
     return Mechanism(gravity=(0.0, 0.0, -g), plane="xz" if planar else None)
 
 
-def fixed(x: float, z: float) -> Point:
+def fixed(x: float, z: float) -> PlanePoint:
     """A point of the ground."""
-    return Point(np.array([x, 0.0, z]))
+    return PlanePoint(np.array([x, 0.0, z]))
 
 
-def circling(center: Point, radius: float, angle: float, rate: float) -> Point:
+def circling(center: PlanePoint, radius: float, angle: float, rate: float) -> PlanePoint:
     """The end of a crank; its angle is counted from x upwards."""
     arm = radius * np.array([np.cos(angle), 0.0, np.sin(angle)])
     turned = radius * np.array([-np.sin(angle), 0.0, np.cos(angle)])
-    return Point(center.at + arm, center.velocity + rate * turned)
+    return PlanePoint(center.at + arm, center.velocity + rate * turned)
 
 
-def meeting(a: Point, ra: float, b: Point, rb: float, side: int) -> Point:
+def meeting(a: PlanePoint, ra: float, b: PlanePoint, rb: float, side: int) -> PlanePoint:
     """The point at distance ra from a and rb from b.
 
     `side` is +1 to the left of the way from a to b, z upwards and x to the right, −1 to the right.
@@ -78,7 +78,7 @@ def meeting(a: Point, ra: float, b: Point, rb: float, side: int) -> Point:
     rows = np.array([(at - a.at)[[0, 2]], (at - b.at)[[0, 2]]])
     rates = [(at - a.at) @ a.velocity, (at - b.at) @ b.velocity]
     v = np.linalg.lstsq(rows, rates, rcond=1e-9)[0]
-    return Point(at, np.array([v[0], 0.0, v[1]]))
+    return PlanePoint(at, np.array([v[0], 0.0, v[1]]))
 
 
 def bar(mass: float, length: float) -> Inertia:
@@ -88,7 +88,9 @@ def bar(mass: float, length: float) -> Inertia:
     return replace(thin, tensor=np.diag([AXIAL * across, across, across]))
 
 
-def rod(m: Mechanism, name: str, start: Point, end: Point, mass: float | None = None) -> BodyHandle:
+def rod(
+    m: Mechanism, name: str, start: PlanePoint, end: PlanePoint, mass: float | None = None
+) -> BodyHandle:
     """A bar between two points, its x axis from start to end, its origin midway.
 
     Without a mass it weighs 1 kg a metre.
@@ -106,7 +108,10 @@ def rod(m: Mechanism, name: str, start: Point, end: Point, mass: float | None = 
 
 
 def plate(
-    m: Mechanism, name: str, corners: tuple[Point, Point, Point], density: float = 1.0
+    m: Mechanism,
+    name: str,
+    corners: tuple[PlanePoint, PlanePoint, PlanePoint],
+    density: float = 1.0,
 ) -> BodyHandle:
     """A triangle of bars [kg/m], axes as those of the world, origin at the first corner."""
     first, second, third = corners

@@ -8,7 +8,7 @@ from typing import Any
 from zwang.errors import InputError, shown
 from zwang.multibody.body import Body
 from zwang.multibody.checks import moment, single, three
-from zwang.multibody.element import Law
+from zwang.multibody.element import ElementLaw
 from zwang.multibody.pose import SCALAR, Pose, cross, generalized, zeros
 from zwang.terms import FloatArray
 from zwang.tracing.trace import call
@@ -18,7 +18,7 @@ __all__ = ["applied_law", "user_law"]
 
 def applied_law(
     name: str, body: Body, force: Any, torque: Any, at: FloatArray, *, turning: bool
-) -> Law:
+) -> ElementLaw:
     """A force at a point and a torque on one body."""
     what = f"force {name!r}"
     arm = at - body.inertia.center
@@ -43,10 +43,10 @@ def applied_law(
         three(what, force, pair)
     if torque is not None and not callable(torque):
         moment(f"torque of {what}", torque, normal)
-    return Law(("applied", name), "force", (body.kind,), {}, "force", function)
+    return ElementLaw(("applied", name), "force", (body.kind,), {}, "force", function)
 
 
-def user_law(name: str, bodies: Sequence[Body], f: Callable[..., Any]) -> Law:
+def user_law(name: str, bodies: Sequence[Body], f: Callable[..., Any]) -> ElementLaw:
     """Forces on several bodies from one function of the user's."""
     what = f"force {name!r}"
 
@@ -80,7 +80,7 @@ def user_law(name: str, bodies: Sequence[Body], f: Callable[..., Any]) -> Law:
             efforts.append(generalized(body.kind, pose, F, n))
         return [0.0, *efforts]
 
-    return Law(("user", name), "force", tuple(b.kind for b in bodies), {}, "force", function)
+    return ElementLaw(("user", name), "force", tuple(b.kind for b in bodies), {}, "force", function)
 
 
 def _listed(given: Any, count: int) -> bool:

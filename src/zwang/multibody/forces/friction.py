@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.errors import InputError
-from zwang.multibody.element import Arguments, Element, Law
+from zwang.multibody.element import Arguments, Element, ElementLaw
 from zwang.multibody.forces.laws import wrench
 from zwang.multibody.inertia import number
 from zwang.multibody.marker import Joint
@@ -30,9 +30,9 @@ from zwang.tracing.traced_model import Pressures
 if TYPE_CHECKING:
     import casadi
 
-    from zwang.multibody.element import Traced
+    from zwang.multibody.element import TracedLaw
     from zwang.multibody.frozen import Parts
-    from zwang.multibody.terms import Symbols
+    from zwang.multibody.terms import MechanismSymbols
 
 __all__ = ["JointFriction", "friction_element", "friction_force", "joint_frictions"]
 
@@ -71,7 +71,7 @@ def friction_element(joint: Joint, element: Element, given: Mapping[str, Any]) -
     kinds = element.law.kinds
     numbers = {name: numbers[name] for name in NUMBERS}
     shapes = dict.fromkeys(numbers, ())
-    law = Law(("friction", joint.name), "friction", kinds, shapes, "friction", _never)
+    law = ElementLaw(("friction", joint.name), "friction", kinds, shapes, "friction", _never)
     return Element(f"{joint.name}.friction", law, joint.bodies, numbers)
 
 
@@ -119,7 +119,7 @@ def joint_frictions(parts: Parts) -> list[JointFriction]:
 
 
 def friction_force(
-    parts: Parts, s: Symbols, multipliers: casadi.SX, C: casadi.SX
+    parts: Parts, s: MechanismSymbols, multipliers: casadi.SX, C: casadi.SX
 ) -> tuple[casadi.SX, Pressures]:
     """C of all joints with friction, as a function of λ, and by what presses in each of them."""
     import casadi as ca
@@ -148,7 +148,7 @@ def _traced(
     joint: Joint,
     element: Element,
     friction: Element,
-    traced: Traced,
+    traced: TracedLaw,
     parameters: Mapping[str, np.ndarray],
 ) -> tuple[casadi.Function, ...]:
     """The functions of `JointFriction` for joints of one kind."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from zwang.multibody.checks import single
-from zwang.multibody.pose import Frame, Kind, cross, generalized, zeros
+from zwang.multibody.pose import BodyKind, Frame, cross, generalized, zeros
 from zwang.tracing.trace import call
 
 __all__ = ["Applied", "between", "bushing", "spring_damper", "torsion_spring", "wrench"]
@@ -22,13 +22,13 @@ __all__ = ["Applied", "between", "bushing", "spring_damper", "torsion_spring", "
 Applied = Callable[[Frame, Frame, Any], tuple[Any, Any, Any]]
 
 
-def wrench(kind: Kind, f: Frame, point: Any, force: Any, moment: Any) -> list[Any]:
+def wrench(kind: BodyKind, f: Frame, point: Any, force: Any, moment: Any) -> list[Any]:
     """Generalized force of a force at a point and a moment on the body of a frame."""
     about = moment + cross(point - f.pose.position, force)
     return generalized(kind, f.pose, force, about)
 
 
-def between(kinds: tuple[Kind, ...], a: Frame, b: Frame, law: Applied, data: Any) -> list[Any]:
+def between(kinds: tuple[BodyKind, ...], a: Frame, b: Frame, law: Applied, data: Any) -> list[Any]:
     """Potential and generalized forces of a law that acts and reacts, at the origin of b."""
     V, force, moment = law(a, b, data)
     return [

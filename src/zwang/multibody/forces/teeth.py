@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.multibody.element import Arguments, Element, Law
+from zwang.multibody.element import Arguments, Element, ElementLaw
 from zwang.multibody.forces.friction import JointFriction
 from zwang.multibody.forces.laws import wrench
 from zwang.multibody.joints.gears import separation
@@ -47,7 +47,7 @@ def teeth_element(joint: Joint, element: Element, pressure_angle: float, normal:
         zip(NUMBERS, map(np.asarray, (pressure_angle, *normal)), strict=True)
     )
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(NUMBERS, ())
-    law = Law(("teeth", joint.name), "teeth", element.law.kinds, shapes, "friction", _never)
+    law = ElementLaw(("teeth", joint.name), "teeth", element.law.kinds, shapes, "friction", _never)
     return Element(f"{joint.name}.teeth", law, joint.bodies, numbers)
 
 
@@ -86,7 +86,7 @@ def _traced(
     contact = kind.contact
     assert contact is not None
     own, lam, size = ca.SX.sym("own", len(NUMBERS)), ca.SX.sym("lam", 1), ca.SX.sym("F")
-    given = _Own(dict(zip(NUMBERS, symbols_of(own), strict=True)))
+    given = _ToothConstants(dict(zip(NUMBERS, symbols_of(own), strict=True)))
 
     def efforts(poses: Any, data: Any) -> list[Any]:
         a, b = (layout.frame(pose, data, x) for pose, x in zip(poses, "ab", strict=True))
@@ -129,7 +129,7 @@ def pitch_point(
     return ca.Function("pitch_point", symbols.columns, [ca.densify(P)])
 
 
-class _Own:
+class _ToothConstants:
     """Numbers of the teeth as attributes."""
 
     def __init__(self, values: dict[str, Any]) -> None:

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from zwang.multibody.checks import three
-from zwang.multibody.element import Law
-from zwang.multibody.pose import Kind
+from zwang.multibody.element import ElementLaw
+from zwang.multibody.pose import BodyKind
 from zwang.terms import FloatArray
 from zwang.tracing.trace import call
 
@@ -22,12 +22,12 @@ __all__ = ["curve_law"]
 
 def curve_law(
     name: str,
-    kinds: tuple[Kind, Kind, Kind],
+    kinds: tuple[BodyKind, BodyKind, BodyKind],
     centers: tuple[FloatArray, FloatArray],
     local: FloatArray,
     curve: Callable[..., Any],
     plane: tuple[int, int, int] | None,
-) -> Law:
+) -> ElementLaw:
     """The equations that a point of the second body lies on a curve of the first.
 
     Parameters
@@ -47,4 +47,4 @@ def curve_law(
         gap = b.point(local) - a.point(three(what, given, pair))
         return [gap[k] for k in rows]
 
-    return Law(("curve", name), "point_on_curve joint", kinds, {}, "position", function)
+    return ElementLaw(("curve", name), "point_on_curve joint", kinds, {}, "position", function)

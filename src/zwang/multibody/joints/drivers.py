@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from zwang.multibody.checks import rotation, single, three
-from zwang.multibody.element import Element, Law
+from zwang.multibody.element import Element, ElementLaw
 from zwang.multibody.inertia import number
 from zwang.multibody.joints.primitives import distance
-from zwang.multibody.marker import Joint, Layout
-from zwang.multibody.pose import Kind, frame, identity
+from zwang.multibody.marker import FrameLayout, Joint
+from zwang.multibody.pose import BodyKind, frame, identity
 from zwang.tracing.trace import call
 
 __all__ = ["coupler_law", "driven_length", "driver_law"]
@@ -21,11 +21,11 @@ __all__ = ["coupler_law", "driven_length", "driver_law"]
 def driver_law(
     name: str,
     joint: Joint | None,
-    kinds: tuple[Kind, ...],
+    kinds: tuple[BodyKind, ...],
     quantity: str,
     value: Callable[..., Any],
     arm: Any = None,
-) -> Law:
+) -> ElementLaw:
     """The equation that a coordinate has a given value.
 
     An angle θ is held at f(t) by sin(θ − f) = 0, which knows no full turns and is regular.
@@ -59,18 +59,18 @@ def driver_law(
 
     functions = {"position": of_position, "orientation": of_orientation}
     if joint is None:
-        return Law(("drive", name), "driver", kinds, {}, "position", functions[quantity])
+        return ElementLaw(("drive", name), "driver", kinds, {}, "position", functions[quantity])
     assert joint.layout is not None
     shapes = {
         **joint.layout.shapes,
         **{k: np.shape(v) for k, v in joint.numbers.items()},
     }
-    return Law(("drive", name), "driver", kinds, shapes, "position", of_joint)
+    return ElementLaw(("drive", name), "driver", kinds, shapes, "position", of_joint)
 
 
 def driven_length(
-    name: str, kinds: tuple[Kind, ...], layout: Layout, length: Callable[..., Any]
-) -> Law:
+    name: str, kinds: tuple[BodyKind, ...], layout: FrameLayout, length: Callable[..., Any]
+) -> ElementLaw:
     """The equation that two points are apart by a given length."""
     what = f"spherical_link joint {name!r}"
 
@@ -79,12 +79,14 @@ def driven_length(
         wanted = single(f"length of {what}", call(what, length, {"t": data.t, "p": data.p}))
         return distance(a.origin, b.origin, wanted)
 
-    return Law(("drive", name), "spherical_link joint", kinds, layout.shapes, "position", function)
+    return ElementLaw(
+        ("drive", name), "spherical_link joint", kinds, layout.shapes, "position", function
+    )
 
 
 def coupler_law(
     name: str, joints: list[tuple[Joint, Element, str]], ratio: float
-) -> tuple[Law, dict[str, Any]]:
+) -> tuple[ElementLaw, dict[str, Any]]:
     """Rate of the first coordinate − ratio × rate of the second = 0."""
     numbers: dict[str, Any] = {"ratio": np.asarray(number(f"ratio of coupler {name!r}", ratio))}
     for k, (_, element, _) in enumerate(joints):
@@ -96,7 +98,9 @@ def coupler_law(
         for k, (joint, element, quantity) in enumerate(joints):
             assert joint.kind is not None
             assert joint.layout is not None
-            own = _Own({key: getattr(data, f"{key}_{k}") for key in element.numbers})
+            own = _JointConstantsOfCoupler(
+                {key: getattr(data, f"{key}_{k}") for key in element.numbers}
+            )
             pair = poses[2 * k : 2 * k + 2]
             a, b = (joint.layout.frame(pose, own, s) for pose, s in zip(pair, "ab", strict=True))
             rates.append(joint.kind.coordinates[quantity](a, b, own)[-1])
@@ -108,10 +112,10 @@ def coupler_law(
         *((joint.kind.name if joint.kind else "", joint.layout, q) for joint, _, q in joints),
     )
     shapes = {key: np.shape(value) for key, value in numbers.items()}
-    return Law(key, "coupler", kinds, shapes, "velocity", function), numbers
+    return ElementLaw(key, "coupler", kinds, shapes, "velocity", function), numbers
 
 
-class _Own:
+class _JointConstantsOfCoupler:
     """Numbers of one joint among those of a coupler."""
 
     def __init__(self, values: dict[str, Any]) -> None:

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 __all__ = [
     "OUT",
     "WORK",
+    "CallList",
+    "EncodedCalls",
     "P",
     "Place",
     "Q",
-    "Stream",
     "T",
-    "Tape",
     "V",
-    "Work",
+    "WorkArray",
     "offset_of",
     "place",
     "space_of",
@@ -65,7 +65,7 @@ def offset_of(at: Place) -> int:
     return at // SPACES
 
 
-class Work:
+class WorkArray:
     """Names stretches of the work array; where they lie is decided when the tape is complete.
 
     Attributes
@@ -90,7 +90,7 @@ class Work:
         return place(WORK, len(self.sizes) - 1)
 
 
-class Stream:
+class EncodedCalls:
     """A tape made ready to be played.
 
     Attributes
@@ -115,14 +115,14 @@ class Stream:
         self.kernels, self.work_size = kernels, work_size
         self.addresses = np.array([kernel.address for kernel in kernels], dtype=np.int64)
 
-    def then(self, other: Stream, outputs: int) -> Stream:
+    def then(self, other: EncodedCalls, outputs: int) -> EncodedCalls:
         """Play another tape after this one; its outputs come after so many of this one's."""
         words = other.words.copy()
         words[other.headers] += np.uint32(len(self.kernels) << 16 | len(self.patterns))
         patterns = [
             tuple(x + outputs if OUT <= x < WORK else x for x in own) for own in other.patterns
         ]
-        return Stream(
+        return EncodedCalls(
             np.concatenate([self.words, words]),
             np.concatenate([self.headers, len(self.words) + other.headers]),
             self.patterns + patterns,
@@ -131,7 +131,7 @@ class Stream:
         )
 
 
-class Tape:
+class CallList:
     """Calls, collected and then made into a stream.
 
     Parameters
@@ -143,7 +143,7 @@ class Tape:
     def __init__(
         self, lanes: int, constants: Mapping[int, float] | None = None, *, shared: bool = False
     ) -> None:
-        self.lanes, self.work = lanes, Work()
+        self.lanes, self.work = lanes, WorkArray()
         self._constants, self._shared = constants, shared
         self._calls: list[int] = []  # numbers of functions
         self._places: list[Place] = []  # arguments of one call after the other
@@ -161,7 +161,7 @@ class Tape:
         self._calls.append(number)
         self._places += places
 
-    def stream(self) -> Stream:
+    def stream(self) -> EncodedCalls:
         """The tape ready to be played."""
         if self._constants is None:
             expressions = [read(f) for f in self._functions]
@@ -185,7 +185,7 @@ class Tape:
         assert words.max(initial=0) < 2**32
         needed = max((kernel.work_size for kernel in kernels), default=0)
         work_size = (scratch + ALIGNED) * self.lanes + needed
-        return Stream(words.astype(np.uint32), firsts, patterns, kernels, work_size)
+        return EncodedCalls(words.astype(np.uint32), firsts, patterns, kernels, work_size)
 
     def _headers(
         self,

@@ -11,10 +11,10 @@ import numpy as np
 from zwang.codegen.expression import Port
 from zwang.codegen.kernel import Kernel
 from zwang.codegen.node_sums import NODES
-from zwang.programs.blocks.call_list import Stream, Tape
-from zwang.programs.blocks.run_calls import TapeKernel
+from zwang.programs.blocks.call_list import CallList, EncodedCalls
+from zwang.programs.blocks.run_calls import CallListKernel
 from zwang.programs.contract import Program
-from zwang.programs.coordinate_change import Carrier
+from zwang.programs.coordinate_change import CoordinateChange
 
 __all__ = ["TapeProgram"]
 
@@ -53,15 +53,15 @@ class TapeProgram(Program):
     rows: tuple[int, int, int]
     lanes: int
     parameters: int
-    writers: Mapping[str, Callable[[Tape], Any]] = field(repr=False)
+    writers: Mapping[str, Callable[[CallList], Any]] = field(repr=False)
     left_out: tuple[int, ...] = ()
-    carrier: Carrier | None = None
+    carrier: CoordinateChange | None = None
     constants: Mapping[int, float] | None = field(default=None, repr=False)
     placed: int = 0
     plain_rates: bool = False
     frames: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     _kernels: dict[str, Kernel] = field(default_factory=dict, repr=False)
-    _streams: dict[tuple[str, bool], Stream] = field(default_factory=dict, repr=False)
+    _streams: dict[tuple[str, bool], EncodedCalls] = field(default_factory=dict, repr=False)
 
     def kernel(self, name: str) -> Kernel:
         """A kernel, made when it is first asked for."""
@@ -85,9 +85,9 @@ class TapeProgram(Program):
         inputs = (Port("q", nq), Port("v", nv), Port("t", 1), Port("p", self.parameters))
         outputs = tuple(Port(port, ports[port]) for port in OUTPUTS[name])
         stream = self._stream(name, nodes=nodes)
-        return TapeKernel(name, inputs, outputs, lanes, stream, shared=nodes)
+        return CallListKernel(name, inputs, outputs, lanes, stream, shared=nodes)
 
-    def _stream(self, name: str, *, nodes: bool) -> Stream:
+    def _stream(self, name: str, *, nodes: bool) -> EncodedCalls:
         """The tape of a kernel."""
         key = name, nodes
         if key not in self._streams:
@@ -95,7 +95,7 @@ class TapeProgram(Program):
                 first, then = (self._stream(x, nodes=nodes) for x in ("derivative", "residual"))
                 self._streams[key] = first.then(then, len(OUTPUTS["derivative"]))
             else:
-                tape = Tape(NODES if nodes else self.lanes, self.constants, shared=nodes)
+                tape = CallList(NODES if nodes else self.lanes, self.constants, shared=nodes)
                 self.writers[name](tape)
                 self._streams[key] = tape.stream()
         return self._streams[key]

@@ -14,17 +14,17 @@ from zwang.codegen.emit import ENTRY_POINT
 from zwang.codegen.glue import GlueKernel
 from zwang.codegen.kernel import Kernel
 from zwang.codegen.kernel import compile as compile_kernel
-from zwang.programs.coordinate_change import Carrier, through
+from zwang.programs.coordinate_change import CoordinateChange, through
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["TapeCarrier"]
+__all__ = ["CoordinateChangeByCalls"]
 
 
 @dataclass(frozen=True)
-class TapeCarrier(Carrier):
+class CoordinateChangeByCalls(CoordinateChange):
     """A carrier of a large system.
 
     Attributes

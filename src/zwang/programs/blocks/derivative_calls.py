@@ -9,7 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from zwang.programs.blocks.call_list import OUT, WORK, Place, Q, Tape, V, offset_of, place, space_of
+from zwang.programs.blocks.call_list import (
+    OUT,
+    WORK,
+    CallList,
+    Place,
+    Q,
+    V,
+    offset_of,
+    place,
+    space_of,
+)
 
 if TYPE_CHECKING:
     import casadi
@@ -17,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["RateTape"]
 
 
-class RateTape(Tape):
+class RateTape(CallList):
     """A tape that writes, to its outputs, the rates of what another one writes.
 
     Parameters

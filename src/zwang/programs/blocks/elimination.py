@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from zwang.programs.blocks import algebra, kernels
-from zwang.programs.blocks.call_list import P, Place, Q, T, Tape, V, place
-from zwang.programs.blocks.layout import Element, ElementType, Structure
+from zwang.programs.blocks.call_list import CallList, P, Place, Q, T, V, place
+from zwang.programs.blocks.layout import BlockElement, BlockLayout, ElementType
 from zwang.programs.blocks.pattern import Meeting, Pattern, Side
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ class Sweep:
 
     def __init__(
         self,
-        structure: Structure,
+        structure: BlockLayout,
         pattern: Pattern,
-        tape: Tape,
+        tape: CallList,
         purpose: str,
         *,
         q_dot: Callable[[int], Place] | None = None,
@@ -166,7 +166,7 @@ class Sweep:
         for n, node in enumerate(self.s.nodes):
             self.tape.call(kernels.node_rate(node.type), self.q(n), self.v(n), q_dot(n))
 
-    def arguments(self, element: Element) -> list[Place]:
+    def arguments(self, element: BlockElement) -> list[Place]:
         """What an element's function takes, with any place for the ground."""
         places = [n for n in element.nodes if n >= 0]
         for n in places:

@@ -22,7 +22,7 @@ from zwang.programs.blocks import algebra, kernels
 from zwang.programs.blocks import friction_kernels as of
 from zwang.programs.blocks.call_list import P, Place, place
 from zwang.programs.blocks.elimination import SUMMANDS, Sweep
-from zwang.programs.blocks.layout import Law
+from zwang.programs.blocks.layout import BlockFriction
 from zwang.programs.blocks.pattern import Side
 from zwang.programs.factor import LAW_STEPS
 
@@ -33,7 +33,7 @@ class LawSweep(Sweep):
     """A tape of accelerations with laws of the reaction in the making."""
 
     @property
-    def _laws(self) -> dict[int, Law]:
+    def _laws(self) -> dict[int, BlockFriction]:
         """Constraint → its law."""
         return {law.constraint: law for law in self.s.laws}
 

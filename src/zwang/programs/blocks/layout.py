@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Element", "ElementType", "Law", "LawType", "Node", "NodeType", "Structure"]
+__all__ = [
+    "BlockElement",
+    "BlockFriction",
+    "BlockLayout",
+    "ElementType",
+    "LawType",
+    "Node",
+    "NodeType",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +94,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Element:
+class BlockElement:
     """An instance of an element type.
 
     Attributes
@@ -103,7 +111,7 @@ class Element:
 
 
 @dataclass(frozen=True)
-class Law:
+class BlockFriction:
     """An instance of a law: which constraint it belongs to, where its own numbers are in p."""
 
     type: LawType
@@ -112,7 +120,7 @@ class Law:
 
 
 @dataclass(frozen=True)
-class Structure:
+class BlockLayout:
     """A large system.
 
     Attributes
@@ -125,13 +133,13 @@ class Structure:
     """
 
     nodes: list[Node]
-    constraints: list[Element]
-    forces: list[Element]
+    constraints: list[BlockElement]
+    forces: list[BlockElement]
     shared: tuple[int, int]
     node_shared: tuple[int, int]
     parameters: int
     independent: bool = False
-    laws: tuple[Law, ...] = ()
+    laws: tuple[BlockFriction, ...] = ()
     distinct: bool = False
 
     @property

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from zwang.programs.blocks.layout import ElementType, Structure
+from zwang.programs.blocks.layout import BlockLayout, ElementType
 from zwang.programs.blocks.order import BlockOrder, block_order
 
 __all__ = ["Meeting", "Pattern", "Side"]
@@ -47,7 +47,7 @@ class Pattern:
     reach : for each constraint, those eliminated before whose column holds it, in order.
     """
 
-    def __init__(self, s: Structure) -> None:
+    def __init__(self, s: BlockLayout) -> None:
         kinds: dict[ElementType, int] = {}
         self.sides: list[list[Side]] = [[] for _ in s.nodes]
         for e, element in enumerate(s.constraints):

@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zwang.programs.blocks.algebra import reduce_sum
-from zwang.programs.blocks.call_list import OUT, Place, Tape, place
+from zwang.programs.blocks.call_list import OUT, CallList, Place, place
 from zwang.programs.blocks.call_list_program import TapeProgram
 from zwang.programs.blocks.elimination import Sweep
 from zwang.programs.blocks.friction import LawSweep
-from zwang.programs.blocks.layout import Structure
+from zwang.programs.blocks.layout import BlockLayout
 from zwang.programs.blocks.pattern import Pattern
 
 __all__ = ["BlockProgram", "block_program"]
@@ -38,11 +38,11 @@ class BlockProgram(TapeProgram):
     structure : what it was made from.
     """
 
-    structure: Structure = field(repr=False, kw_only=True)
+    structure: BlockLayout = field(repr=False, kw_only=True)
 
 
 def block_program(
-    structure: Structure, *, lanes: int = 1, left_out: tuple[int, ...] = ()
+    structure: BlockLayout, *, lanes: int = 1, left_out: tuple[int, ...] = ()
 ) -> BlockProgram:
     """The program of a large system."""
     nq, nv = structure.q_starts[-1], structure.v_starts[-1]
@@ -52,7 +52,9 @@ def block_program(
     rows = (m, position + m + unit, m)
     pattern = Pattern(structure)
 
-    def written(writer: Callable[[Structure, Pattern, Tape], Any]) -> Callable[[Tape], Any]:
+    def written(
+        writer: Callable[[BlockLayout, Pattern, CallList], Any],
+    ) -> Callable[[CallList], Any]:
         return lambda tape: writer(structure, pattern, tape)
 
     writers = {name: written(writer) for name, writer in _WRITERS.items()}
@@ -72,63 +74,63 @@ def block_program(
 # --- what each kernel computes --------------------------------------------------------------------
 
 
-def _output(s: Structure, space: int, what: str) -> Callable[[int], Place]:
+def _output(s: BlockLayout, space: int, what: str) -> Callable[[int], Place]:
     """Places of the nodes in an output of coordinates or of velocities."""
     starts = s.q_starts if what == "q" else s.v_starts
     return lambda n: place(space, starts[n])
 
 
-def _derivative(s: Structure, pattern: Pattern, tape: Tape) -> None:
+def _derivative(s: BlockLayout, pattern: Pattern, tape: CallList) -> None:
     """(q̇, v̇)."""
     sweep = _accelerating(s, pattern, tape, q_dot=_output(s, OUT, "q"))
     sweep.accelerate(_output(s, OUT + 1, "v"))
 
 
-def _accelerating(s: Structure, pattern: Pattern, tape: Tape, **outputs: Any) -> Sweep:
+def _accelerating(s: BlockLayout, pattern: Pattern, tape: CallList, **outputs: Any) -> Sweep:
     """A sweep for accelerations, with laws of the reaction if there are any."""
     kind = LawSweep if s.laws else Sweep
     return kind(s, pattern, tape, "accelerate", **outputs)
 
 
-def _acceleration(s: Structure, pattern: Pattern, tape: Tape) -> None:
+def _acceleration(s: BlockLayout, pattern: Pattern, tape: CallList) -> None:
     """v̇."""
     _accelerating(s, pattern, tape).accelerate(_output(s, OUT, "v"))
 
 
-def _rates(s: Structure, pattern: Pattern, tape: Tape) -> None:
+def _rates(s: BlockLayout, pattern: Pattern, tape: CallList) -> None:
     """q̇."""
     Sweep(s, pattern, tape, "move").rates(_output(s, OUT, "q"))
 
 
-def _forces(s: Structure, pattern: Pattern, tape: Tape) -> None:
+def _forces(s: BlockLayout, pattern: Pattern, tape: CallList) -> None:
     """(v̇, λ)."""
     lam = _accelerating(s, pattern, tape).accelerate(_output(s, OUT, "v"))
     for e, element in enumerate(s.constraints):
         tape.call(reduce_sum(element.type.rows, 1), lam(e), place(OUT + 1, element.row))
 
 
-def _project(s: Structure, pattern: Pattern, tape: Tape) -> None:
+def _project(s: BlockLayout, pattern: Pattern, tape: CallList) -> None:
     """(q, v, pivots), the sizes of rows after their pivots."""
     sweep = Sweep(s, pattern, tape, "place", pivots=OUT + 2)
     sweep.project(_output(s, OUT, "q"), _output(s, OUT + 1, "v"))
 
 
-def _residual(s: Structure, pattern: Pattern, tape: Tape) -> None:
+def _residual(s: BlockLayout, pattern: Pattern, tape: CallList) -> None:
     """Ratios: φ of position rows, ψ of all rows, lengths of unit groups."""
     Sweep(s, pattern, tape, "check").ratios(OUT)
 
 
-def _misses(s: Structure, pattern: Pattern, tape: Tape) -> None:
+def _misses(s: BlockLayout, pattern: Pattern, tape: CallList) -> None:
     """φ of position rows and ψ of all rows."""
     Sweep(s, pattern, tape, "check").misses(OUT, OUT + 1)
 
 
-def _settle(s: Structure, pattern: Pattern, tape: Tape) -> None:
+def _settle(s: BlockLayout, pattern: Pattern, tape: CallList) -> None:
     """v̇ after one correction of the accelerations given in place of v, without forces."""
     Sweep(s, pattern, tape, "settle").settle(_output(s, OUT, "v"))
 
 
-_WRITERS: dict[str, Callable[[Structure, Pattern, Tape], Any]] = {
+_WRITERS: dict[str, Callable[[BlockLayout, Pattern, CallList], Any]] = {
     "derivative": _derivative,
     "acceleration": _acceleration,
     "rates": _rates,

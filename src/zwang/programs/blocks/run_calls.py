@@ -16,16 +16,16 @@ from zwang.codegen.call import call
 from zwang.codegen.emit import ENTRY_POINT
 from zwang.codegen.glue import GlueKernel
 from zwang.codegen.llvm import host, is_object_code, load, object_code
-from zwang.programs.blocks.call_list import OUT, SPACES, WORK, P, Stream
+from zwang.programs.blocks.call_list import OUT, SPACES, WORK, EncodedCalls, P
 
 if TYPE_CHECKING:
     from zwang.codegen.expression import Port
     from zwang.codegen.llvm import LoadedCode
 
-__all__ = ["TapeKernel"]
+__all__ = ["CallListKernel"]
 
 
-class TapeKernel(GlueKernel):
+class CallListKernel(GlueKernel):
     """A kernel that plays a tape; the same interface as any other.
 
     Parameters
@@ -39,7 +39,7 @@ class TapeKernel(GlueKernel):
         inputs: tuple[Port, ...],
         outputs: tuple[Port, ...],
         lanes: int,
-        stream: Stream,
+        stream: EncodedCalls,
         *,
         shared: bool = False,
     ) -> None:
@@ -66,7 +66,7 @@ def _spaces(inputs: int, outputs: int) -> list[int]:
     return [*range(inputs), *(OUT + k for k in range(outputs)), WORK]
 
 
-def _in_python(inputs: int, outputs: int, stream: Stream) -> Callable[..., None]:
+def _in_python(inputs: int, outputs: int, stream: EncodedCalls) -> Callable[..., None]:
     """What the kernel does, call after call, where LLVM is not used."""
     spaces = _spaces(inputs, outputs)
 
@@ -90,7 +90,7 @@ def _in_python(inputs: int, outputs: int, stream: Stream) -> Callable[..., None]
     return plain
 
 
-def _start(inputs: int, outputs: int, stream: Stream, player: LoadedCode) -> str:
+def _start(inputs: int, outputs: int, stream: EncodedCalls, player: LoadedCode) -> str:
     """LLVM assembly of the kernel: the player, with the addresses of this tape."""
     spaces = _spaces(inputs, outputs)
     parameters = ", ".join(f"ptr %a{space}" for space in spaces)

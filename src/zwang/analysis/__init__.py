@@ -1,0 +1,1 @@
+"""Analyses on the same constraints: rest, steady motion, linearization, kinematics, efforts."""
