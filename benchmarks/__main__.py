@@ -20,11 +20,11 @@ from typing import Any
 
 from benchmarks.about import about
 from benchmarks.branches import branches
+from benchmarks.cases import WORKS
 from benchmarks.comparison import EVALUATED, compare, evaluations
 from benchmarks.derivations import derivations
 from benchmarks.ensembles import ensembles
 from benchmarks.starting import starting
-from benchmarks.works import WORKS
 
 RESULTS = Path(__file__).with_name("results") / "results.json"
 #: Works that are for evaluations alone.

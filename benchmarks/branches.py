@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 import zwang as zw
+from benchmarks.cases import WORKS
 from benchmarks.engines.zwang import model
-from benchmarks.works import WORKS
 
 __all__ = ["branches", "change_point"]
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.cases import WORKS
 from benchmarks.engines import ENGINES, installed
-from benchmarks.works import WORKS
 
 TIMEOUT = 120.0
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from benchmarks.cases import WORKS, Work
 from benchmarks.engines import installed
 from benchmarks.engines.base import CannotError
 from benchmarks.worker import FailedError, Worker
-from benchmarks.works import WORKS, Work
 
 __all__ = ["LEVELS", "OURS", "compare", "evaluations", "least"]
 

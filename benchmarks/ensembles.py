@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 import zwang as zw
+from benchmarks.cases import WORKS, Work
+from benchmarks.cases.model import GRAVITY
 from benchmarks.engines import installed
 from benchmarks.engines.zwang import mechanism
 from benchmarks.references.make import Closed, moved
 from benchmarks.references.one_freedom import pendulum
-from benchmarks.works import WORKS, Work
-from benchmarks.works.model import GRAVITY
 
 __all__ = ["ensembles"]
 

@@ -24,8 +24,8 @@ import numpy as np
 
 import zwang as zw
 from benchmarks.about import about
+from benchmarks.cases import WORKS
 from benchmarks.engines.zwang import evaluation, model
-from benchmarks.works import WORKS
 from zwang import library
 
 __all__ = ["ALLOWED", "judge", "main"]

@@ -15,8 +15,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from benchmarks.cases import WORKS
 from benchmarks.engines.zwang import model
-from benchmarks.works import WORKS
 from zwang import library
 from zwang.simulation.guard import Guard
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.cases import WORKS
 from benchmarks.engines import engine
 from benchmarks.engines.base import CannotError
-from benchmarks.works import WORKS
 
 __all__ = ["FailedError", "Worker", "hold_to_one_core"]
 

@@ -25,8 +25,8 @@ from pydrake.multibody.tree import (
 )
 from pydrake.systems.analysis import ResetIntegratorFromFlags, Simulator
 
+from benchmarks.cases.model import Joint, Work
 from benchmarks.engines.base import CannotError, Ran, Settings
-from benchmarks.works.model import Joint, Work
 
 MODULE, PACKAGES = "pydrake", ("drake",)
 STEPPED = "in C++, orders 3 and 5 with error control; loops at order 1 with fixed steps"

@@ -11,9 +11,9 @@ import exudyn.itemInterface as items  # noqa: N813 - our words for its names
 import numpy as np
 from exudyn.rigidBodyUtilities import RigidBodyInertia
 
+from benchmarks.cases.model import Wheel, Work
 from benchmarks.engines.base import Ran, Settings
 from benchmarks.engines.exudyn_functions import CarAxis, Particle
-from benchmarks.works.model import Wheel, Work
 
 MODULE, PACKAGES = "exudyn", ("exudyn",)
 STEPPED = "in C++, generalised-α with fixed steps; RK44 and DOPRI5 for trees"

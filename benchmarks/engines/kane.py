@@ -8,7 +8,7 @@ import numpy as np
 import sympy as sm
 import sympy.physics.mechanics as me
 
-from benchmarks.works.model import Body, Joint, Spring, Work
+from benchmarks.cases.model import Body, Joint, Spring, Work
 
 __all__ = ["WEIGHT", "car_axis", "disk", "mechanism", "particle", "start"]
 

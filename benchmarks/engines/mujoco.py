@@ -9,8 +9,8 @@ from typing import Any
 import mujoco as mj
 import numpy as np
 
+from benchmarks.cases.model import Joint, Spring, Work
 from benchmarks.engines.base import CannotError, Ran, Settings
-from benchmarks.works.model import Joint, Spring, Work
 
 MODULE, PACKAGES = "mujoco", ("mujoco", "mujoco-core")
 STEPPED = "in C, RK4 with fixed steps"

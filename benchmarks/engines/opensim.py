@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import opensim as osim
 
+from benchmarks.cases.model import Work
 from benchmarks.engines.base import CannotError, Ran, Settings
-from benchmarks.works.model import Work
 
 MODULE, PACKAGES = "opensim", ("opensim",)
 STEPPED = "in C++, Merson's method of order 4 with error control"

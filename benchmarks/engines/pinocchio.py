@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from benchmarks.cases.model import Spring, Work
 from benchmarks.engines.base import CannotError, Ran, Settings
 from benchmarks.engines.stepping import adaptive
-from benchmarks.works.model import Spring, Work
 
 MODULE = "pinocchio"
 PACKAGES = ("pin", "libpinocchio", "eigenpy", "coal", "libcoal")

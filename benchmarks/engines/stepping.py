@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from benchmarks.cases.model import Work
 from benchmarks.engines.base import Ran
-from benchmarks.works.model import Work
 
 __all__ = ["Places", "Rate", "adaptive"]
 

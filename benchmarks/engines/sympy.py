@@ -13,11 +13,11 @@ import numpy as np
 import sympy as sm
 from pydy.codegen.ode_function_generators import generate_ode_function
 
+from benchmarks.cases.model import GRAVITY, Work
 from benchmarks.engines import kane
 from benchmarks.engines.base import CannotError, Ran, Settings
 from benchmarks.engines.stepping import Places, Rate, adaptive
 from benchmarks.references import known_motion
-from benchmarks.works.model import GRAVITY, Work
 
 MODULE, PACKAGES = "sympy", ("sympy", "pydy", "mpmath")
 STEPPED = "from Python, RK4 with fixed steps or SciPy's DOP853 and Radau, around generated C"

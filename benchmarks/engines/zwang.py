@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 import zwang as zw
+from benchmarks.cases.model import Work
 from benchmarks.engines.base import Ran, Settings
 from benchmarks.references import known_motion
-from benchmarks.works.model import Work
 from zwang import library
 from zwang.codegen.call import call
 from zwang.codegen.jit import loop

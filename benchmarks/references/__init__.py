@@ -4,7 +4,7 @@ What takes long to compute is stored here as JSON with the script that wrote it:
 
     python -m benchmarks.references.make
 
-The rest is computed when it is needed: `chain`, and the pendulums in `benchmarks.works`. Motions
+The rest is computed when it is needed: `chain`, and the pendulums in `benchmarks.cases`. Motions
 with many digits come from `tests/reference`, where the scripts that made them are.
 """
 

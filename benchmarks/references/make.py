@@ -19,14 +19,14 @@ from dataclasses import replace
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from benchmarks.cases.chains import chain, skew_chain
+from benchmarks.cases.loops import bricard as bricard_work
+from benchmarks.cases.model import GRAVITY, Joint, Work
+from benchmarks.cases.wheels import FRONT, LEAN_RATE, REAR, SPEED
+from benchmarks.cases.wheels import bicycle as bicycle_work
 from benchmarks.references import FILE
 from benchmarks.references.chain import chain_centers
 from benchmarks.references.tree import Moving, Tree, cross
-from benchmarks.works.chains import chain, skew_chain
-from benchmarks.works.loops import bricard as bricard_work
-from benchmarks.works.model import GRAVITY, Joint, Work
-from benchmarks.works.wheels import FRONT, LEAN_RATE, REAR, SPEED
-from benchmarks.works.wheels import bicycle as bicycle_work
 
 RELATIVE, ABSOLUTE = 1e-13, 1e-14
 #: Rank of the closure of Bricard's loop on the whole of its path, and what counts as zero there.

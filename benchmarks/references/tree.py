@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.works.model import Body, Joint
+from benchmarks.cases.model import Body, Joint
 
 __all__ = ["Terms", "Tree", "rotation"]
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from benchmarks.cases import WORKS
+from benchmarks.cases.model import GRAVITY
 from benchmarks.references.chain import angular_accelerations
 from benchmarks.references.make import CASES
 from benchmarks.references.one_freedom import slider_crank_angles
 from benchmarks.references.tree import Tree
-from benchmarks.works import WORKS
-from benchmarks.works.model import GRAVITY
 
 #: Rounding of the dense solution with an ill-conditioned mass matrix.
 ROUNDING = 1e-11

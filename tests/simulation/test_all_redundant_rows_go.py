@@ -1,4 +1,4 @@
-"""No redundant row is left to act: Bennett's linkage, three of whose fifteen rows say nothing new.
+"""No redundant row is left to act: Bennett's linkage, three of whose fifteen rows are redundant.
 
 No three of its rows may go everywhere. Three are chosen near the start, and others when those that
 act come to depend on each other.

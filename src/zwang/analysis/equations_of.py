@@ -338,7 +338,7 @@ def held_channels(equations: EquationsOf, hold: Mapping[str, Any] | None) -> lis
         return []
     if not isinstance(hold, Mapping):
         raise InputError(
-            "hold", found=shown(hold), expected="a dictionary, of what is held and its value"
+            "hold", expected="a dictionary of names and held values", found=shown(hold)
         )
     names: list[str] = []
     for name in hold:

@@ -152,7 +152,7 @@ class SmallMotions:
         raise NotUniqueError(
             "linearization",
             directions=loose,
-            found=f"freedoms without mass ({loose.shape[1]})",
-            expected="mass or inertia in every free motion, or a spring or damper that holds it",
+            must="have mass, inertia, a spring or a damper in every free motion",
+            but=f"there are {loose.shape[1]} without mass",
             advice="Give the parts mass.",
         )

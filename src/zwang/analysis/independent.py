@@ -113,7 +113,7 @@ def named(
     twice = [name for name in independent if list(independent).count(name) > 1]
     if twice:
         raise InputError(
-            "independent", found=f"{twice[0]!r} more than once", expected="each name once"
+            "independent", must="have each name once", but=f"has {twice[0]!r} more than once"
         )
     return [known[name] for name in independent], [of_joints, further]
 
@@ -136,8 +136,8 @@ def chosen(
     if len(given) > count:
         raise InputError(
             "independent",
-            found=f"{len(given)} names ({', '.join(name for name, _ in given)})",
-            expected=f"at most {count}, as many as there are freedoms",
+            must=f"have at most {count} names, as many as there are degrees of freedom",
+            but=f"has {len(given)} ({', '.join(name for name, _ in given)})",
         )
     seen, picked = np.zeros((0, count)), list[str]()
 
@@ -155,11 +155,9 @@ def chosen(
         if np.linalg.norm(left) < BARELY:
             raise InputError(
                 f"independent coordinate {name!r}",
-                found="one that follows from those before it"
-                if picked
-                else "one that the constraints do not let change",
-                expected="coordinates that can change independently of each other",
-                advice="Leave it out: what is missing is chosen.",
+                must="change independently of the others",
+                but="follows from those before it" if picked else "is fixed by the constraints",
+                advice="Omit it: what is missing is chosen.",
             )
         take(name, left)
     everything = [one for group in groups for one in group]

@@ -110,10 +110,10 @@ class Linearization:
         if not rate or np.abs(across).max(initial=0.0) > limit:
             raise NotApplicableError(
                 "second-order form",
-                found=f"{fq} displacements and {fv} velocities that are not their rates"
+                must="have as many displacements as velocities, M z̈ + B ż + K z = 0",
+                but=f"there are {fq} displacements and {fv} velocities that are not their rates"
                 if not rate
-                else "forces that depend on displacements without a velocity of their own",
-                expected="as many displacements as velocities, M z̈ + B ż + K z = 0",
+                else "forces depend on displacements without a velocity of their own",
                 advice="Use A, the first-order form.",
             )
         M = self._mass
@@ -141,7 +141,9 @@ class Linearization:
         w = np.asarray(frequencies, dtype=float)
         if w.ndim != 1 or not np.isfinite(w).all():
             raise InputError(
-                "frequencies", found=f"shape {w.shape}", expected="a list of finite numbers [rad/s]"
+                "frequencies",
+                expected="a list of finite numbers [rad/s]",
+                found=f"an array of shape {w.shape}",
             )
         unit = np.eye(len(self.A))
         found = [self.C @ np.linalg.solve(1j * x * unit - self.A, self.B) + self.D for x in w]
@@ -190,8 +192,7 @@ class Linearization:
             what = "inputs" if not self.inputs else "outputs"
             raise InputError(
                 f"{what} of the linearization",
-                found="none",
-                expected="at least one",
+                must="be given",
                 advice=f"Name them: system.linearize(state, {what}=[…]).",
             )
 
@@ -245,15 +246,17 @@ def linearize(
     given = parameters if parameters is not None else getattr(state, "parameters", None)
     q, v, time, _ = system.arguments(state, None, t, given)
     if q.ndim > 1:
-        raise InputError("state", found=f"states of shape {q.shape[:-1]}", expected="one state")
+        raise InputError(
+            "state", expected="one state", found=f"an array of states of shape {q.shape[:-1]}"
+        )
     equations = EquationsOf(system, float(time), given)
     moving = np.abs(v).max(initial=0.0)
     if moving > 0.0:
         k = int(np.abs(v).argmax())
         raise InputError(
             "state",
-            found=f"a state that moves ({system.velocities[k]} = {v[k]:.6g})",
-            expected="a state of rest",
+            must="be at rest",
+            but=f"moves ({system.velocities[k]} = {v[k]:.6g})",
             advice="About a motion that stays the same: steady_motion(rates=…).linearization.",
         )
     return linearized(equations, q, v, None, inputs, outputs, independent)
@@ -355,10 +358,10 @@ def _reactions(
             k = int(np.abs(gap).argmax())
             raise InputError(
                 "state",
-                found=f"{what} that are not satisfied ({names[k]} by {gap[k]:.3g})",
-                expected="a state of rest on its constraints"
+                must="be at rest on its constraints"
                 if what == "constraints"
-                else "constraints that allow rest; a driver moves there",
+                else "have constraints that allow rest; a driver moves there",
+                but=f"{what} are not satisfied ({names[k]} by {gap[k]:.3g})",
                 advice="system.equilibrium(start=…) finds one."
                 if what == "constraints"
                 else "Take a time at which it stands still; about motions that stay the same: "
@@ -372,10 +375,10 @@ def _reactions(
         words = equations.motion_in_words(q, direction)
         raise InputError(
             "state",
-            found=f"no equilibrium: a force of {abs(float(force @ unit)):.6g} drives {words} "
+            must="be an equilibrium",
+            but=f"a force of {abs(float(force @ unit)):.6g} drives {words} "
             f"({np.linalg.norm(left) / size:.1e} of all forces)",
-            expected="a state in which all forces balance",
-            advice="system.equilibrium(start=state) finds one near it.",
+            advice="system.equilibrium(start=state) computes one near it.",
         )
     return lam
 
@@ -466,9 +469,9 @@ def _outputs(
         if np.abs(open_share).max(initial=0.0) > 1e-8 * np.abs(row.by_lam).max(initial=1e-300):
             raise InputError(
                 f"output {name!r}",
-                found="a reaction that the equations leave open",
-                expected="one that is determinate",
-                advice="passport() of the equilibrium tells which are.",
+                must="be determinate",
+                but="is a reaction that the equations leave undetermined",
+                advice="passport() of the equilibrium reports which are.",
             )
         C[k] = row.by_pi @ T.pi + row.by_v @ T.v + row.by_lam @ lam_z
         D[k] = row.by_lam @ lam_u

@@ -260,8 +260,8 @@ def _checked(parameter: Any, values: Any) -> FloatArray:
     if not (np.diff(found) > 0.0).all() and not (np.diff(found) < 0.0).all():
         raise InputError(
             f"values of {parameter!r}",
-            found="values that go up and down, or repeat",
-            expected="rising or falling ones",
+            must="rise or fall",
+            but="go up and down, or repeat",
             advice="The path itself goes back where the load has a maximum.",
         )
     return found
@@ -392,5 +392,5 @@ def _nearest(at: EquationsOf, q: FloatArray) -> Equilibrium:
     on, met = at.corrected(q)
     found = newton_only(at, on)
     if not met or not found.at_rest:
-        raise NoEquilibriumError("load path", found="none at this value", expected="one")
+        raise NoEquilibriumError("load path", but="has no equilibrium at this value")
     return at_rest(at, found.point.q, "load path", found.steps)

@@ -128,7 +128,7 @@ def _refused(directions: FloatArray, words: tuple[str, ...], found: str) -> NotU
     return NotUniqueError(
         f"linearization, motions without mass ({'; '.join(words[:3])})",
         directions=directions,
-        found=found,
-        expected="mass, or a spring or a damper for each, about a state of rest",
+        must="have mass, or a spring or a damper for each, about a state of rest",
+        but=f"there is {found}",
         advice="Give the parts mass.",
     )

@@ -50,7 +50,7 @@ def checked_names(what: str, names: Sequence[str] | None) -> list[str]:
         if not isinstance(name, str):
             raise InputError(what, found=shown(name), expected="names")
         if list(names).count(name) > 1:
-            raise InputError(what, found=f"{name!r} more than once", expected="each name once")
+            raise InputError(what, must="have each name once", but=f"has {name!r} more than once")
     return list(names)
 
 
@@ -74,8 +74,8 @@ def driver_rows(equations: EquationsOf, names: Sequence[str]) -> dict[str, int]:
         else:
             raise InputError(
                 f"input {name!r}",
-                found=f"a driver of {len(rows)} rows",
-                expected="one of them",
+                must="be one row of a driver",
+                but=f"the driver has {len(rows)}",
                 advice=f"Name it: '{owner}[0]' … '{owner}[{len(rows) - 1}]'.",
             )
     return found
@@ -115,8 +115,8 @@ def input_of(
         row = int(np.argmax(np.abs(found["H"]))) if found["H"].any() else 0
         raise InputError(
             f"input {name!r}",
-            found=f"a parameter that moves a constraint ({system.row_names[row]})",
-            expected="one of forces alone",
+            must="be a parameter of forces alone",
+            but=f"moves a constraint ({system.row_names[row]})",
             advice="Give the motion as a driver, and name the driver.",
         )
     return Input(-found["E"], right)

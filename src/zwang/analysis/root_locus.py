@@ -118,9 +118,9 @@ def root_locus(
     if len(counts) > 1:
         raise InputError(
             f"values of {parameter!r}",
-            found=f"from {min(counts)} to {max(counts)} eigenvalues",
-            expected="the same number at each",
-            advice="The number of freedoms changes in between; take a narrower range.",
+            must="have the same number of eigenvalues at each",
+            but=f"have from {min(counts)} to {max(counts)}",
+            advice="The number of degrees of freedom changes in between; take a narrower range.",
         )
     return RootLocus(parameter, wanted, _followed(np.array(found)))
 

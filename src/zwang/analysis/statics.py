@@ -181,8 +181,8 @@ class Equilibrium:
         if every.shape != (self._equations.rows,):
             raise InputError(
                 "multipliers",
-                found=f"shape {every.shape}",
-                expected=f"({self._equations.rows},), one for each row",
+                must=f"have shape ({self._equations.rows},), one for each row",
+                but=f"have shape {every.shape}",
             )
         return every[rows]
 
@@ -238,8 +238,8 @@ class Equilibrium:
         if self.holding:
             raise InputError(
                 "linearization of an equilibrium",
-                found=f"held coordinates ({', '.join(self.holding)})",
-                expected="one that is at rest by itself",
+                must="have no held coordinates",
+                but=f"has some ({', '.join(self.holding)})",
                 advice="Hold them by drivers or constraints, which the linearization keeps.",
             )
         return self.system.linearize(
@@ -285,9 +285,7 @@ def equilibrium(
     _require_rest(equations, q)
     q, met = equations.corrected(q, held)
     if not met:
-        raise InputError(
-            "start", found="a configuration off the constraints", expected="one that satisfies them"
-        )
+        raise InputError("start", must="satisfy the constraints")
     found = search(equations, q, held)
     if not found.at_rest:
         raise _none(equations, found)
@@ -335,15 +333,15 @@ def _require_rest(equations: EquationsOf, q: FloatArray) -> None:
         name, rate = moving[0]
         raise NoEquilibriumError(
             f"constraint {name!r}",
-            found=f"a velocity of {rate:.6g} that it prescribes",
-            expected="constraints that allow rest",
+            must="allow rest",
+            but=f"prescribes a velocity of {rate:.6g}",
             advice="Ask for a steady motion, system.steady_motion(rates=…).",
         )
     if np.abs(values.n0).max(initial=0.0) > 1e-12:
         raise NoEquilibriumError(
             "kinematics n0",
-            found="coordinates that change at zero velocity",
-            expected="q̇ = N v, so that rest exists",
+            must="be zero, so that rest exists",
+            but="coordinates change at zero velocity",
         )
 
 
@@ -361,12 +359,11 @@ def _none(equations: EquationsOf, found: Found) -> NoEquilibriumError:
     return NoEquilibriumError(
         what,
         direction=direction,
-        found=f"nothing that holds this motion: {words}, driven by {effort:.6g} "
-        f"(largest force {size:.6g})"
+        must="be a configuration in which all forces balance",
+        but=f"nothing holds this motion: {words}, driven by {effort:.6g} (largest force {size:.6g})"
         if far
-        else f"none by {', '.join(found.tried)}; what is left drives this motion: {words}, "
-        f"by {effort:.6g}",
-        expected="a configuration in which all forces balance",
+        else f"none is found by {', '.join(found.tried)}; the remaining force drives this motion: "
+        f"{words}, by {effort:.6g}",
         advice="Support it by a joint or a spring, or hold a coordinate, hold={…}."
         if far
         else "Give a start nearer to it, start=… or prefer={…}.",

@@ -135,7 +135,7 @@ def steady_motion(
     """A motion with given rates that stays the same; see `zwang.System.steady_motion`."""
     if not isinstance(rates, Mapping) or not rates:
         raise InputError(
-            "rates", found=shown(rates), expected="a dictionary, of rates and their values"
+            "rates", expected="a dictionary of rates and their values", found=shown(rates)
         )
     given = parameters if parameters is not None else getattr(start, "parameters", None)
     equations = EquationsOf(system, t, given)
@@ -147,8 +147,8 @@ def steady_motion(
     if not Z[moving].any() or not Z[-1].any():
         raise NoEquilibriumError(
             "steady motion",
-            found="no symmetry: no shift, turn or coordinate leaves the equations as they are",
-            expected="a cyclic coordinate, a turn about gravity or a body that is round",
+            must="have a cyclic coordinate, a rotation about gravity or a body that is round",
+            but="no translation, rotation or coordinate leaves the equations unchanged",
         )
     names = held_channels(equations, hold)
     held = Held(equations, q, names) if names else None
@@ -205,8 +205,8 @@ def _yaw(equations: EquationsOf, candidates: Candidates) -> FloatArray:
     if equations.parts is None:
         raise InputError(
             "rate of 'yaw'",
-            found="a system of functions",
-            expected="a mechanism",
+            must="be given for a mechanism",
+            but="this is a system of functions",
             advice="Name a cyclic coordinate.",
         )
     start, end = equations.parts.slots["gravity"]
@@ -232,8 +232,8 @@ def _spin(equations: EquationsOf, candidates: Candidates, Z: FloatArray, body: s
     if rank != 1:
         raise InputError(
             f"rate of '{body}.spin'",
-            found="no axis about which the body is round" if not rank else f"{rank} such axes",
-            expected="one",
+            must="have one axis about which the body is round",
+            but="there is none" if not rank else f"there are {rank}",
             advice=f"Name a velocity, such as '{body}.omega1', or a joint's coordinate.",
         )
     axis = U[:, 0] * np.sign(U[int(np.abs(U[:, 0]).argmax()), 0])
@@ -393,7 +393,7 @@ class _Problem:
         return NoEquilibriumError(
             "steady motion",
             direction=direction,
-            found=f"none near the start: {found}",
-            expected="rates and a configuration that belong together",
+            must="have rates and a configuration that belong together",
+            but=f"none is found near the start: {found}",
             advice="Give other rates or fewer of them, or a start nearer to it.",
         )

@@ -205,8 +205,8 @@ class Explanation:
             return ["The rows are independent."] if self.constraint_count else []
         groups = self.dependent_groups
         kind = "all minimal groups" if self.groups_complete else "a basis of the groups"
-        verb = "says" if self.redundancy == 1 else "say"
-        lines = [f"{counted(self.redundancy, 'row')} {verb} nothing new. Dependent are ({kind}):"]
+        verb = "is" if self.redundancy == 1 else "are"
+        lines = [f"{counted(self.redundancy, 'row')} {verb} redundant. Dependent are ({kind}):"]
         lines += [f"  {group}" for group in groups[:LISTED_IN_REPORT]]
         if len(groups) > LISTED_IN_REPORT:
             lines.append(f"  … and {len(groups) - LISTED_IN_REPORT} more")

@@ -284,8 +284,9 @@ def n_four_bar(n: int = 2, *, m: float = 1.0, L: float = 1.0, g: float = 9.81) -
     points with velocities a and b has the kinetic energy m(a·a + a·b + b·b)/6. ``crank0`` …:
     ½(|B_i − A_i|² − L²) = 0. ``coupler1`` …: ½(|B_i − B_{i−1}|² − L²) = 0.
 
-    One freedom as long as all stay parallelograms. Where they lie flat the constraints lose rank,
-    and each linkage might fold into an antiparallelogram: N + 1 freedoms for an instant.
+    One degree of freedom as long as all stay parallelograms. Where they lie flat the constraints
+    lose rank, and each linkage might fold into an antiparallelogram: N + 1 degrees of freedom for
+    an instant.
 
     Source: IFToMM library of computational benchmark problems, A02, "N-four-bar mechanism";
     M. González, D. Dopico, U. Lugrís, J. Cuadrado: A benchmarking system for MBS simulation

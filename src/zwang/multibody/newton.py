@@ -1,4 +1,4 @@
-"""Putting a mechanism together: a configuration near its placement that meets all conditions.
+"""Assembling a mechanism: a configuration near its placement that meets all conditions.
 
 Gauss–Newton on the conditions g(q) = 0, constraints and held coordinates alike, in increments δ of
 the velocities' kind (translations and rotations of the bodies):

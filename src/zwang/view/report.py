@@ -132,7 +132,7 @@ def report_html(
 <h2>Over time</h2><div class="charts">{page.charts()}</div>
 {page.reactions()}
 <h2>Degrees of freedom and redundancy</h2>{page.explanation()}
-<h2>Energy balance</h2>{page.ledger()}
+<h2>Energy balance</h2>{page.energy_balance()}
 <h2>Rank and events</h2>{page.history()}
 <h2>Made with</h2>{page.parameters()}{page.versions()}
 <script type="application/json" id="scene">{page.data()}</script>
@@ -322,7 +322,7 @@ class _Page:
         table = _table([*heads, "largest moment [N m]", "determinacy"], rows, (3, 4, 5), "full")
         return f'<h2>Reactions</h2><div class="wide">{table}</div>{_meaning(known.values())}'
 
-    def ledger(self) -> str:
+    def energy_balance(self) -> str:
         """Where the energy came from and went to."""
         system = self.run.system
         rows = sum(len(r) for r in system.groups.values())

@@ -18,9 +18,9 @@ def andrews(*, torque: float = 0.033, planar: bool = True) -> Mechanism:
     The crank ``K1`` turns about O and carries ``K2`` at F; the other end E of ``K2`` is shared by
     ``K3``, which turns about B, and by ``K4`` and ``K6``, each the second link of a chain from A
     over ``K5`` at G and ``K7`` at H. A spring leads from C to ``K3``, the torque acts on the crank,
-    there is no gravity. One freedom; 20 equations for 21 velocities, in space 50 for 42, of which
-    9 are redundant. `zwang.library.andrews_squeezer` is the same as a system of functions of seven
-    angles.
+    there is no gravity. One degree of freedom; 20 equations for 21 velocities, in space 50 for 42,
+    of which 9 are redundant. `zwang.library.andrews_squeezer` is the same as a system of functions
+    of seven angles.
 
     Source: E. Hairer, G. Wanner: Solving Ordinary Differential Equations II, sections VI.9 and
     VII.7; W. Schiehlen (ed.): Multibody Systems Handbook (1990); Test Set for IVP Solvers,

@@ -26,8 +26,8 @@ def whipple_bicycle(*, speed: float = 5.0, lean_rate: float = 0.0, g: float = 9.
     Wheels roll without slipping on the plane z = 0. The axis of the fork crosses the ground ahead
     of the front contact by the trail. ``frame`` and ``rear_wheel`` meet at ``rear_hub``, ``frame``
     and ``fork`` at ``head``, ``fork`` and ``front_wheel`` at ``front_hub``. 21
-    equations for 24 velocities: three freedoms of velocity (lean, steer, speed), seven of position.
-    It starts upright, straight ahead along x.
+    equations for 24 velocities: three degrees of freedom in velocity (lean, steer, speed), seven of
+    position. It starts upright, straight ahead along x.
 
     Source: J. P. Meijaard, J. M. Papadopoulos, A. Ruina, A. L. Schwab: Linearized dynamics
     equations for the balance and steer of a bicycle: a benchmark and review, Proceedings of the

@@ -42,8 +42,8 @@ def four_bar(
        ╱                           ╲
       A crank                       D rocker
 
-    ``A`` is at the origin, ``D`` at (ground, 0). One freedom; in the plane 8 equations for 9
-    velocities, in space 20 for 18, of which 3 are redundant.
+    ``A`` is at the origin, ``D`` at (ground, 0). One degree of freedom; in the plane 8 equations
+    for 9 velocities, in space 20 for 18, of which 3 are redundant.
 
     Parameters
     ----------
@@ -87,11 +87,11 @@ def four_bars(
         │    │    │
         A0   A1   A2
 
-    The cranks stand upright at the start and turn clockwise. One freedom as long as all stay
-    parallelograms; where they lie flat the equations lose rank, N + 1 freedoms for an instant. In
-    the plane 6N + 2 equations for 6N + 3 velocities, in space 15N + 5 for 12N + 6, of which 3N are
-    redundant. `zwang.library.n_four_bar` is the same as a system of functions in the coordinates
-    of B0, B1, ….
+    The cranks stand upright at the start and turn clockwise. One degree of freedom as long as all
+    stay parallelograms; where they lie flat the equations lose rank, N + 1 degrees of freedom for
+    an instant. In the plane 6N + 2 equations for 6N + 3 velocities, in space 15N + 5 for 12N + 6,
+    of which 3N are redundant. `zwang.library.n_four_bar` is the same as a system of functions in
+    the coordinates of B0, B1, ….
 
     Source: IFToMM library of computational benchmark problems, A02; M. González, D. Dopico,
     U. Lugrís, J. Cuadrado, Multibody System Dynamics 16 (2006) 179–190.
@@ -139,9 +139,9 @@ def parallelogram(
         ╱    ╱    ╱
       A0   A1   A2
 
-    One freedom. With three cranks in the plane 12 equations for 12 velocities, 1 redundant: how
-    the cranks share the weight of the beam is left open by rigid bodies. In space 30 for 24, of
-    which 7 are redundant.
+    One degree of freedom. With three cranks in the plane 12 equations for 12 velocities, 1
+    redundant: how the cranks share the weight of the beam is left open by rigid bodies. In space 30
+    for 24, of which 7 are redundant.
 
     Parameters
     ----------
@@ -186,7 +186,8 @@ def slider_crank(
          ╱
         A crank
 
-    One freedom; in the plane 8 equations for 9 velocities, in space 20 for 18, 3 redundant.
+    One degree of freedom; in the plane 8 equations for 9 velocities, in space 20 for 18, 3
+    redundant.
 
     Parameters
     ----------
@@ -250,8 +251,8 @@ def theo_jansen_leg(
     The crank ``m`` turns about the origin; its pin drives the rods ``j`` and ``k``. ``upper`` is
     the triangle b–d–e about the fixed pivot at (−a, −l), ``c`` hangs from the same pivot, ``f``
     joins the outer corner of ``upper`` to ``lower``, the triangle g–h–i with the foot, which turns
-    about the end of ``c``. One freedom; in the plane 20 equations for 21 velocities, in space 50
-    for 42, of which 9 are redundant.
+    about the end of ``c``. One degree of freedom; in the plane 20 equations for 21 velocities, in
+    space 50 for 42, of which 9 are redundant.
 
     Source: T. Jansen, The Great Pretender (2007), the "holy numbers".
 

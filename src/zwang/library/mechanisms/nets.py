@@ -23,7 +23,8 @@ def chain(
     """An open chain of n equal bars that hangs from the ground at the origin.
 
     Straight at the start, at an angle to the horizontal. In the plane the bars are pinned to each
-    other: n freedoms, 2n equations. In space they have ball joints: 3n freedoms, 3n equations.
+    other: n degrees of freedom, 2n equations. In space they have ball joints: 3n degrees of
+    freedom, 3n equations.
 
     Parameters
     ----------
@@ -69,8 +70,9 @@ def net(
 
     The bars of a row go up and down by the angle `fold`, so that the net can give; those of a
     column hang down at the angle `lean`. Each mesh is a loop. At a knot all bars are joined
-    to one of them, by pins in the plane: n + m − 4 freedoms; by balls in space: 3nm − 6 freedoms,
-    of which one for each of the n(m − 1) + (n − 1)m bars is a spin about itself.
+    to one of them, by pins in the plane: n + m − 4 degrees of freedom; by balls in space: 3nm − 6
+    degrees of freedom, of which one for each of the n(m − 1) + (n − 1)m bars is a spin about
+    itself.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ def bricard(*, mass: float = 1.0, length: float = 1.0, g: float = 9.81) -> Mecha
 
     The bars go along the edges of a cube, P1 to P6, and each hinge axis lies across both of its
     bars. 30 equations for 30 velocities would leave nothing to move; one of them is redundant,
-    wherever the mechanism is, so that one freedom remains.
+    wherever the mechanism is, so that one degree of freedom remains.
 
     Source: IFToMM library of computational benchmark problems, A04; bars of square section, a
     tenth of the length wide. Gravity acts along −y, as there; it starts at rest.
@@ -68,8 +68,8 @@ def door(
 
     The hinges lie along z of the door; the door is a plate along its x axis. The leaning frame
     makes gravity, tilted by `lean` from −z towards x, swing the door about its open position.
-    One freedom; 5 equations a hinge, of which one hinge's are enough: with three hinges 10 of 15
-    are redundant, and how the hinges share the load is left open by rigid bodies.
+    One degree of freedom; 5 equations a hinge, of which one hinge's are enough: with three hinges
+    10 of 15 are redundant, and how the hinges share the load is left open by rigid bodies.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def stewart_platform(
     """A Stewart platform: a disk on six legs, each with a universal joint, a slide and a ball.
 
     A leg is a cylinder on the ground and a piston in it; spring and damper in the leg take the
-    place of its actuator. Six freedoms; 72 equations for 78 velocities, none redundant.
+    place of its actuator. Six degrees of freedom; 72 equations for 78 velocities, none redundant.
 
     Source: D. Stewart, A platform with six degrees of freedom, Proceedings of the Institution of
     Mechanical Engineers 180 (1965) 371–386, in the usual form with universal joints below.
@@ -174,8 +174,8 @@ def double_wishbone(
 
     x is forward, y to the left, z upwards; the body of the car is the ground. The wishbones turn
     about axes along x, balls join them to the upright, the tie rod is a massless link with a ball
-    at each end, the wheel turns in the upright. Two freedoms, bounce and spin of the wheel; 22
-    equations for 24 velocities, none redundant.
+    at each end, the wheel turns in the upright. Two degrees of freedom, bounce and spin of the
+    wheel; 22 equations for 24 velocities, none redundant.
 
     Parameters
     ----------
@@ -237,8 +237,9 @@ def universal_joint_shaft(
 
     The first shaft lies along x, the second is bent by `bend` towards y. At a steady speed of the
     first the second runs unevenly: tan φ₂ = cos(bend) tan φ₁, φ₁ counted from where the arm of
-    the cross on the first shaft is normal to both, as at the start. One freedom; 14 equations
-    for 12 velocities, of which 3 are redundant: the bearings alone hold the shafts in place.
+    the cross on the first shaft is normal to both, as at the start. One degree of freedom; 14
+    equations for 12 velocities, of which 3 are redundant: the bearings alone hold the shafts in
+    place.
 
     Parameters
     ----------

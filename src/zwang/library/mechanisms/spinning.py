@@ -29,8 +29,9 @@ def spinning_top(
 ) -> Mechanism:
     """Lagrange's top: a symmetric body on its tip.
 
-    Three freedoms, 3 equations for 6 velocities. Constant are the energy and the angular momentum
-    about the vertical and about the axis of the top. It precesses steadily at the rate Ω when
+    Three degrees of freedom, 3 equations for 6 velocities. Constant are the energy and the angular
+    momentum about the vertical and about the axis of the top. It precesses steadily at the rate Ω
+    when
 
         A Ω² cos θ − C ω₃ Ω + m g h = 0,   ω₃ = spin + Ω cos θ
 
@@ -76,7 +77,7 @@ def rolling_coin(
     """A thin disk that rolls without slipping on the plane z = 0.
 
     Three equations for six velocities, one of positions (it touches the plane) and two of
-    velocities (it does not slip): three freedoms of velocity, five of position.
+    velocities (it does not slip): three degrees of freedom in velocity, five of position.
     `zwang.library.rolling_disk` is the same as systems of functions, in the forms of Blajer.
 
     Parameters
@@ -123,7 +124,7 @@ def gyroscope(
 
     The outer ring turns about z, the inner one about an axis across it, the rotor in the inner
     ring. All centres lie in one point; a `load` on the inner ring, a tenth of a metre along the
-    rotor's axis, makes it precess. Three freedoms, 15 equations for 18 velocities.
+    rotor's axis, makes it precess. Three degrees of freedom, 15 equations for 18 velocities.
 
     Parameters
     ----------
@@ -167,9 +168,9 @@ def ball_governor(
 
     The shaft turns about z; the arms are hinged to it at its upper end, the block slides on it
     without turning, springs and dampers lead from the block to the middle of each arm. Four
-    freedoms: the shaft, the block and the two arms; 20 equations for 24 velocities. Stiff: let
-    ``integrator="radau5"`` simulate it. `zwang.library.flyball_governor` is the same as a system of
-    functions.
+    degrees of freedom: the shaft, the block and the two arms; 20 equations for 24 velocities.
+    Stiff: let ``integrator="radau5"`` simulate it. `zwang.library.flyball_governor` is the same as
+    a system of functions.
 
     Source: IFToMM library of computational benchmark problems, A05, "flyball governor"; at the
     start the arms are 30° below the horizontal and all turns as one body.
@@ -229,8 +230,8 @@ def satellite(
 ) -> Mechanism:
     """A satellite with three reaction wheels along its axes, free in space.
 
-    Nine freedoms, 15 equations for 24 velocities. Whatever the motors of the wheels do, angular
-    momentum is kept; without them energy too.
+    Nine degrees of freedom, 15 equations for 24 velocities. Whatever the motors of the wheels do,
+    angular momentum is kept; without them energy too.
 
     Parameters
     ----------

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.cases.model import GRAVITY, INERTIA, Body, Joint, Work, Y, rod
 from benchmarks.references import stored
 from benchmarks.references.one_freedom import pendulum, slider_crank_angles
-from benchmarks.works.model import GRAVITY, INERTIA, Body, Joint, Work, Y, rod
 
 __all__ = ["bricard", "door", "four_bars", "slider_crank"]
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from benchmarks.cases.model import Body, Joint, Wheel, Work, Y
 from benchmarks.references import known_motion, stored
-from benchmarks.works.model import Body, Joint, Wheel, Work, Y
 
 __all__ = ["FRONT", "LEAN_RATE", "REAR", "SPEED", "bicycle", "disk"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.cases.model import GRAVITY, Body, Joint, Work, Y, rod
 from benchmarks.references import stored
 from benchmarks.references.chain import chain_centers
-from benchmarks.works.model import GRAVITY, Body, Joint, Work, Y, rod
 
 __all__ = ["chain", "skew_chain"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.cases.model import Work
 from benchmarks.references import known_motion
-from benchmarks.works.model import Work
 
 __all__ = ["car_axis", "particle"]
 
@@ -23,7 +23,7 @@ def car_axis() -> Work:
         "the car axis of the Test Set for IVP Solvers, driven base, 3 s; both ends at the end",
         np.array([0.0, motion["until"]]),
         places,
-        "two freedoms in 36 digits (tests/reference/make_motions.py)",
+        "two degrees of freedom in 36 digits (tests/reference/make_motions.py)",
     )
 
 

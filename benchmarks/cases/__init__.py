@@ -1,16 +1,16 @@
-"""The works that every engine gets."""
+"""The benchmark cases that every engine gets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
 
-from benchmarks.works.chains import chain, skew_chain
-from benchmarks.works.functions import car_axis, particle
-from benchmarks.works.loops import bricard, door, four_bars, slider_crank
-from benchmarks.works.machines import andrews, governor
-from benchmarks.works.model import Work
-from benchmarks.works.wheels import bicycle, disk
+from benchmarks.cases.chains import chain, skew_chain
+from benchmarks.cases.functions import car_axis, particle
+from benchmarks.cases.loops import bricard, door, four_bars, slider_crank
+from benchmarks.cases.machines import andrews, governor
+from benchmarks.cases.model import Work
+from benchmarks.cases.wheels import bicycle, disk
 
 __all__ = ["WORKS", "Work"]
 

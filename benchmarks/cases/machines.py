@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.cases.model import Body, Joint, Spring, Work, Y
 from benchmarks.references import governor_states, known_motion
-from benchmarks.works.model import Body, Joint, Spring, Work, Y
 
 __all__ = ["andrews", "governor"]
 
@@ -153,7 +153,7 @@ def governor() -> Work:
         "IFToMM A05: flyball governor with stiff springs and dampers, 10 s",
         np.linspace(0.0, 10.0, 11),
         places,
-        "two freedoms (Routh), DOP853 and Radau agreeing to 1e-9 (tests/reference)",
+        "two degrees of freedom (Routh), DOP853 and Radau agreeing to 1e-9 (tests/reference)",
         None,
         tuple(bodies),
         tuple(joints),
