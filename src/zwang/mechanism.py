@@ -267,7 +267,7 @@ class Mechanism(JointBuilder):
             numbers = {k: element.numbers[k] for k in law.shapes}
             self._constraints.append(Element(name, law, joint.bodies, numbers))
             self._joints[name] = Joint(
-                name, None, joint.bodies, joint.a, joint.b, joint.layout, (name,)
+                name, None, joint.bodies, joint.a, joint.b, joint.layout, (name,), drives=what
             )
         elif owner in self._bodies and quantity in ("position", "orientation"):
             body = self._bodies[owner]
