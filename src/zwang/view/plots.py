@@ -38,7 +38,7 @@ def plot(
     degrees: bool = False,
     labels: Sequence[str] | None = None,
 ) -> Any:
-    """Channels over time, one below the other, or against another channel; of one run or several."""
+    """Channels of one run or several: over time, in panels, or against another channel."""
     figures = _figure_module("run.plot")
     run = runs[0]
     chosen = tuple(names) or default_channels(run)
