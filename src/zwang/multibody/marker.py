@@ -51,7 +51,7 @@ class Joint:
     layout : how the markers' numbers are laid out.
     elements : names of the constraint elements it consists of.
     numbers : further numbers.
-    drives : the joint coordinate that a driver prescribes, ``"pin.angle"``; else empty.
+    drives : of a driver, the coordinate of a joint that it prescribes, ``"pin.angle"``; else empty.
     """
 
     name: str
