@@ -128,7 +128,7 @@ def test_stopped_run_is_resumed_to_the_same_bits(here):
 def test_resume_refuses_other_choices_and_missing_runs(here):
     call("run", PENDULUM, "--until", "0.1", "-o", "done")
     error = called_json("run", PENDULUM, "-o", "done", "--resume", "--until", "3", code=1)["error"]
-    assert error["found"] == "--until or --tolerance beside it"
+    assert error["found"] == "--until, --tolerance or --set beside it"
     call("run", PENDULUM, "-o", "nowhere", "--resume", code=1)
     assert not Path("nowhere").exists()
 
@@ -285,7 +285,7 @@ def test_the_shell_completes_commands_options_and_examples():
             run, env=environment, capture_output=True, encoding="utf-8", check=False
         ).stdout.split()
 
-    assert completed("zwang ex", 1) == ["explain", "examples"]
+    assert completed("zwang ex", 1) == ["explain", "export", "examples"]
     assert completed("zwang examples bri", 2) == ["bricard"]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from zwang.errors import InputError, ModelError
 from zwang.model_files.model import IN_A_RUN, Model, read_model
-from zwang.paths import path_of
+from zwang.paths import is_folder, path_of
 from zwang.results.store import companion
 from zwang.simulation import stored_runs
 
@@ -138,14 +138,17 @@ def verify(
 def _stored_model(path: str | PathLike[str]) -> Model | None:
     """The model in the folder of a run, if it was made from a file."""
     folder = path_of(path, "stored run")
-    if not folder.is_dir() or not companion(folder, IN_A_RUN).is_file():
+    try:
+        if not companion(folder, IN_A_RUN).is_file():
+            return None
+    except OSError:  # reading the store says what is wrong with its folder
         return None
     return read_model(folder)
 
 
 def _given_or_stored(path: str | PathLike[str], system: Any, call: str) -> Any:
     model = _stored_model(path) if system is None else system
-    if model is None and path_of(path, "stored run").is_dir():
+    if model is None and is_folder(path_of(path, "stored run")):
         raise InputError(
             f"run '{path}'",
             found="no model stored with it",
