@@ -227,3 +227,16 @@ def test_a_folder_that_is_not_there_is_named(driven, tmp_path):
         driven.to_csv(tmp_path / "nowhere" / "run.csv", "pin.angle")
     with pytest.raises(zw.StoreError, match="nowhere"):
         driven.to_mat(tmp_path / "nowhere" / "run.mat", "pin.angle")
+
+
+def test_a_run_without_a_stored_model_asks_for_its_system(driven, tmp_path):
+    driven.save(tmp_path / "driven")
+    for call in (zw.verify, zw.resume):
+        with pytest.raises(zw.InputError, match="no model stored with it"):
+            call(tmp_path / "driven")
+        with pytest.raises(zw.ZwangError, match="nowhere"):
+            call(tmp_path / "nowhere")
+    assert set(zw.load(tmp_path / "driven").channels) == {
+        *driven.system.coordinates,
+        *driven.system.velocities,
+    }

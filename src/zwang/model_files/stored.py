@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from zwang.errors import InputError, ModelError
 from zwang.model_files.model import IN_A_RUN, Model, read_model
-from zwang.paths import is_folder, path_of
-from zwang.results.store import companion
+from zwang.paths import path_of
+from zwang.results.store import companion, read_store
 from zwang.simulation import stored_runs
 
 if TYPE_CHECKING:
@@ -148,7 +148,8 @@ def _stored_model(path: str | PathLike[str]) -> Model | None:
 
 def _given_or_stored(path: str | PathLike[str], system: Any, call: str) -> Any:
     model = _stored_model(path) if system is None else system
-    if model is None and is_folder(path_of(path, "stored run")):
+    if model is None:
+        read_store(path)  # says where there is no run
         raise InputError(
             f"run '{path}'",
             found="no model stored with it",
