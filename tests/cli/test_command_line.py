@@ -322,7 +322,7 @@ def test_view_says_where_the_page_is(here, monkeypatch):
 
 
 def test_limits_of_a_slider_are_checked(here):
-    assert "--slider: found 'L'" in call("view", PENDULUM, "--slider", "L", code=1).stderr
+    assert "not 'L'." in call("view", PENDULUM, "--slider", "L", code=1).stderr
 
 
 def test_a_report_replaces_an_earlier_report_and_nothing_else(here):

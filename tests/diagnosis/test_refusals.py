@@ -49,7 +49,7 @@ def test_directions_without_mass_or_constraint_are_named(seed):
     # The same space as the planted one, and its coordinates in words.
     assert np.linalg.matrix_rank(np.hstack([error.directions, w]), tol=1e-8) == w.shape[1]
     for name, row in zip(coordinates, w, strict=True):
-        assert (name in str(error).replace("; expected", " ")) == bool(row.any())
+        assert (name in str(error)) == bool(row.any())
     found = explain(M, A, coordinates=coordinates)
     assert not found.unique
     assert not found.well_posed
@@ -66,9 +66,9 @@ def test_the_direction_is_told_in_words():
         ScaledTerms.of(EquationTerms.of(M, [0, 0, 0], [[0, 2, 1]], [0], coordinates=list("xyz")))
     )
     assert str(error) == (
-        "acceleration: found a direction with neither mass nor constraint (y and z move together, "
-        "z = −2 y); expected rank [M; A] = 3. Give y or z mass or a constraint, or ask for all "
-        "solutions with family=True."
+        "acceleration must be determined by mass or constraints (rank [M; A] = 3), but there is a "
+        "direction with neither (y and z move together, z = −2 y). Give y or z mass or a "
+        "constraint, or ask for all solutions with family=True."
     )
     assert_close(error.directions, [[0], [1], [-2]])
 
