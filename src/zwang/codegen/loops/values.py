@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from zwang.codegen.loops.kinds import BOOL, COMPLEX, FLOAT, INT, Array, Lanes, RuntimeNumber
+from zwang.codegen.loops.kinds import BOOL, COMPLEX, FLOAT, INT, Array, Lanes, RuntimeNumber, alike
 
 __all__ = [
     "BIT",
@@ -93,7 +93,7 @@ def form(value: Any) -> Any:
     Numbers that are known have the form of those that are not.
     """
     if isinstance(value, tuple):
-        return tuple(map(form, value))
+        return alike(value, map(form, value))
     if isinstance(value, Array):
         return Array(value.kind, None, (None,) * len(value.shape))
     return value if is_thing(value) else RuntimeNumber(kind_of(value), None)
@@ -124,7 +124,7 @@ def types(shape: Any) -> list[Any]:
 def rebuilt(shape: Any, given: Iterator[Any]) -> Any:
     """A value of a form, from its parts."""
     if isinstance(shape, tuple):
-        return tuple(rebuilt(entry, given) for entry in shape)
+        return alike(shape, [rebuilt(entry, given) for entry in shape])
     if isinstance(shape, Array):
         return Array(shape.kind, next(given), tuple(next(given) for _ in shape.shape))
     if isinstance(shape, RuntimeNumber):
