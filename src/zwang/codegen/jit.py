@@ -9,7 +9,8 @@
 
 is compiled when it is first called with arguments of some types, or loaded if that was done before,
 and called with arrays, numbers, and tuples and records (named tuples) of them.
-`zwang.codegen.loops` lists what a loop may consist of. A loop whose code is in the cache needs llvmlite and nothing else to run.
+`zwang.codegen.loops` lists what a loop may consist of. A loop whose code is in the cache needs
+llvmlite and nothing else to run.
 
 The key of the cache holds the sources that loops are made of and the processor; damaged or missing
 files mean one more compilation. With ``ZWANG_LLVM=off`` in the environment, and after one logged
@@ -153,6 +154,7 @@ class CompiledLoop:
     def _loaded_code(self, forms: tuple[Any, ...]) -> LoadedCode:
         """Code for arguments of these forms, from the cache or compiled now."""
         from zwang.codegen.llvm import is_object_code, load, object_code
+
         key = self._key(forms)
         code = disk.load(disk.LOOPS, key, is_object_code) if key else None
         if code is not None:

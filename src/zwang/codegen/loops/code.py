@@ -20,6 +20,7 @@ from zwang.codegen.loops.values import (
     TYPES,
     WORD,
     LoopError,
+    described,
     is_static,
     is_thing,
     is_vector,
@@ -227,7 +228,7 @@ class FunctionCode(Arithmetic):
         b = self.builder
         if isinstance(place, tuple):
             if type(value) is not type(place) or len(value) != len(place):
-                raise LoopError(f"{value!r} where there were {len(place)} values")
+                raise LoopError(f"{described(value)} where there was {described(place)}")
             for inner, entry in zip(place, value, strict=True):
                 self.put(inner, entry)
         elif isinstance(place, Array):

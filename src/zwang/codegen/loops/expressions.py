@@ -152,7 +152,7 @@ class FunctionTranslator(ABC):
     def read_Attribute(self, node: ast.Attribute) -> Any:
         """A name of a module, a field of a record, the lengths of an array, a part of a complex."""
         owner = self.value(node.value)
-        if is_record(type(owner)) and node.attr in owner._fields:
+        if is_record(type(owner)) and node.attr in (*owner._fields, "_replace"):
             return getattr(owner, node.attr)
         if isinstance(owner, Array) and node.attr == "shape":
             return tuple(RuntimeNumber(INT, length) for length in owner.shape)
@@ -301,8 +301,8 @@ class FunctionTranslator(ABC):
         named = {str(word.arg): self.value(word.value) for word in node.keywords}
         if isinstance(function, CompiledLoop) and not named:
             return self.call(function, arguments)
-        if is_record(function):
-            return function(*arguments, **named)
+        if is_record(function) or is_record(type(getattr(function, "__self__", None))):
+            return function(*arguments, **named)  # a record, or another with some fields replaced
         if function in (np.empty, np.empty_like):
             return self.allocate(node, function, *arguments, **named)
         known = all(map(is_static, (*arguments, *named.values())))

@@ -23,6 +23,7 @@ __all__ = [
     "TYPES",
     "WORD",
     "LoopError",
+    "described",
     "form",
     "is_static",
     "is_thing",
@@ -52,6 +53,16 @@ class LoopError(Exception):
     def __init__(self, message: str, *, located: bool = False) -> None:
         super().__init__(message)
         self.located = located
+
+
+def described(value: Any) -> str:
+    """What a value is, in an error."""
+    if isinstance(value, tuple):
+        name = "a tuple" if type(value) is tuple else f"the record {type(value).__name__}"
+        return f"{name} of {len(value)} values"
+    if isinstance(value, Array):
+        return f"an array of {len(value.shape)} axes"
+    return f"a number ({value.kind})" if isinstance(value, RuntimeNumber) else repr(value)
 
 
 def is_static(value: Any) -> bool:
