@@ -29,6 +29,8 @@ import numpy as np
 
 from zwang.caching import Remembered
 from zwang.errors import ZwangError
+from zwang.integrators.projection import derivative
+from zwang.integrators.records import LoopEquations
 from zwang.integrators.settings import Drift, Settings
 from zwang.results.sparse_run import ByElements
 from zwang.simulation.full_terms import FullTerms, full_terms
@@ -36,9 +38,7 @@ from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.equations.expression import Equations
-    from zwang.integrators.projection import derivative
-from zwang.integrators.records import LoopEquations
-from zwang.programs.contract import Program
+    from zwang.programs.contract import Program
 
 __all__ = [
     "Account",
