@@ -7,7 +7,7 @@ write_model(mechanism, path)      the same back to a file
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -25,6 +25,9 @@ from zwang.state import State
 
 if TYPE_CHECKING:
     from zwang.analysis.kinematics_result import Kinematics
+    from zwang.analysis.linearization import Linearization
+    from zwang.analysis.statics import Equilibrium
+    from zwang.analysis.steady_motion import SteadyMotion
     from zwang.assembly.result import Assembly
     from zwang.mechanism import Mechanism
     from zwang.model_files.document import Item
@@ -310,6 +313,69 @@ class Model:
                 "no range", "to = …, or values = […], in [kinematics]", "Or give times or along."
             )
         return (None, (table["along"], values)) if "along" in table else (values, None)
+
+    def equilibrium(
+        self,
+        start: Any = None,
+        *,
+        hold: Mapping[str, Any] | None = None,
+        prefer: Mapping[str, Any] | None = None,
+        t: float | None = None,
+        rates: Mapping[str, float] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Equilibrium | SteadyMotion:
+        """Rest, or a steady motion where rates are given, as ``[equilibrium]`` says.
+
+        Parameters
+        ----------
+        start, hold, prefer, t : those of `zwang.System.equilibrium`, in place of the file's; the
+            search begins at the start of the file if not given.
+        rates : those of `zwang.System.steady_motion`.
+        parameters : name → value in place of that of the file.
+        """
+        table = self.analysis_tables.get("equilibrium", {})
+        values = {**self.simulation.choices.get("parameters", {}), **(parameters or {})}
+        hold = table.get("hold") if hold is None else hold
+        prefer = table.get("prefer") if prefer is None else prefer
+        time = float(table.get("t", 0.0)) if t is None else t
+        rates = table.get("rates") if rates is None else rates
+        given = self.start_conditions
+        if start is None and not hold and not prefer and (given.wishes or given.q is not None):
+            start = self.start(parameters)
+        with self.telling("equilibrium"):
+            if rates:
+                return self.system.steady_motion(rates, start, hold, time, values)
+            return self.system.equilibrium(start, hold, prefer, time, values)
+
+    def linearize(
+        self,
+        state: Any = None,
+        *,
+        inputs: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        independent: Sequence[str] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Linearization:
+        """Small motions about rest or a steady motion, as ``[linearize]`` says.
+
+        Parameters
+        ----------
+        state : an `Equilibrium` or a `SteadyMotion`; that of `equilibrium` if not given.
+        inputs, outputs, independent : those of `zwang.System.linearize`, in place of the file's.
+        parameters : name → value in place of that of the file.
+        """
+        table = self.analysis_tables.get("linearize", {})
+        at = self.equilibrium(parameters=parameters) if state is None else state
+        ports: dict[str, Any] = {
+            "inputs": table.get("inputs") if inputs is None else inputs,
+            "outputs": table.get("outputs") if outputs is None else outputs,
+            "independent": table.get("independent") if independent is None else independent,
+        }
+        with self.telling("linearize"):
+            if hasattr(at, "linearize"):
+                return at.linearize(**ports)
+            values = {**self.simulation.choices.get("parameters", {}), **(parameters or {})}
+            return self.system.linearize(at, **ports, parameters=values)
 
     @contextmanager
     def telling(self, table: str, given: Iterable[str] = ()) -> Iterator[None]:
