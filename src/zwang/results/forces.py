@@ -13,6 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from zwang.programs.at_states import at_states
 from zwang.programs.blocks import forces as of_mechanisms
 from zwang.programs.blocks.forces import BlockForces, JointEnd, Telling
 from zwang.programs.forces import ForceExpressions, force_kernel
+from zwang.results.run import no_state
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -34,9 +36,10 @@ if TYPE_CHECKING:
     from zwang.multibody.frozen import Parts
     from zwang.multibody.marker import Marker
     from zwang.solvers.solution import Solution
+    from zwang.results.run import Run, Segment
     from zwang.system import System
 
-__all__ = ["StretchForces", "forces_of"]
+__all__ = ["StretchForces", "forces_along", "forces_of"]
 
 #: States up to which dense matrices are faster than compiling an expression that is not there yet.
 FEW = 24
@@ -129,6 +132,29 @@ class StretchForces(ABC):
         return self.system.solve_at(self.q[states], self.v[states], self.t[states], self.p)
 
 
+def forces_along(run: Run) -> tuple[tuple[Segment, StretchForces], ...]:
+    """Stretches of a run with saved states, each with its forces, which are kept with the run."""
+    kept = run.__dict__
+    if not len(run):
+        raise no_state()
+    if "_stretch_forces" not in kept:
+        kept["_stretch_forces"] = tuple(
+            (
+                s,
+                forces_of(
+                    s.system,
+                    run.q[s.first : s.last],
+                    run.v[s.first : s.last],
+                    run.t[s.first : s.last],
+                    s.parameters,
+                ),
+            )
+            for s in run.segments
+            if s.last > s.first
+        )
+    return kept["_stretch_forces"]
+
+
 def forces_of(
     system: System, q: FloatArray, v: FloatArray, t: FloatArray, parameters: Mapping[str, Any]
 ) -> StretchForces:
@@ -137,9 +163,7 @@ def forces_of(
     kind: type[StretchForces] = ReferenceForces
     if parts is not None and parts.workless:
         kind = LargeForces if system.by_blocks else ReferenceForces
-    elif parts is not None and (
-        system.by_blocks or not parts.frictions or system.rows_independent
-    ):
+    elif parts is not None and (system.by_blocks or not parts.frictions or system.rows_independent):
         kind = MechanismForces
     elif not (system.opaque or system.by_blocks):
         kind = FunctionForces
@@ -232,7 +256,9 @@ class FunctionForces(StretchForces):
         system, kept = self.system, self.system.__dict__.setdefault("_force_kernels", {})
         some = np.unique([0, len(self.q) // 2, len(self.q) - 1])
         at = self.q[some], self.v[some], self.t[some], self.p
-        singular = any(system.mass_is_singular(*(x[k] for x in at[:3]), self.p) for k in range(len(some)))
+        singular = any(
+            system.mass_is_singular(*(x[k] for x in at[:3]), self.p) for k in range(len(some))
+        )
         gone = self._gone(at)
         if gone is None:
             return None
@@ -349,7 +375,7 @@ class MechanismForces(StretchForces):
         if "_wrench_places" not in kept:
             ends = self._blocks.ends
             last = np.cumsum([of_mechanisms.DOUBTS, *(end.told for end in ends)]).tolist()
-            places = [slice(a, b) for a, b in zip(last[:-1], last[1:], strict=True)]
+            places = [slice(a, b) for a, b in pairwise(last)]
             kept["_wrench_places"] = dict(zip(ends_of(self.system.parts), places, strict=True))
         return kept["_wrench_places"]
 

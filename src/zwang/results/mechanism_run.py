@@ -12,6 +12,7 @@ from zwang.errors import InputError, UnknownNameError
 from zwang.multibody.inertia import vector
 from zwang.multibody.pose import SCALAR
 from zwang.multibody.wrench import ended, joint_wrench, pose
+from zwang.results.forces import StretchForces, forces_along
 from zwang.results.unwrap import followed
 from zwang.rotation.quaternion import from_rotation_matrix
 from zwang.terms import FloatArray
@@ -19,7 +20,6 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.multibody.body import Body
     from zwang.multibody.marker import Joint, Marker
-    from zwang.results.forces import StretchForces
     from zwang.results.run import Run, Segment
 
 __all__ = ["BodyMotion", "Reaction", "body_motion", "channel", "mechanism_of", "reaction"]
@@ -96,7 +96,7 @@ class Reaction:
                 forces.determinate(self.joint)
                 if self.joint in forces.groups
                 else np.ones(segment.last - segment.first, dtype=bool)
-                for segment, forces in self._run.forces
+                for segment, forces in forces_along(self._run)
             ]
         )
 
@@ -185,7 +185,7 @@ def reaction(run: Run, name: str, axes: str = "world") -> Reaction:
             expected="a joint",
             advice="run.constraint_force gives its generalized force.",
         )
-    (force, moment), *more = [_wrench(run, segment, f, joint) for segment, f in run.forces]
+    (force, moment), *more = [_wrench(run, segment, f, joint) for segment, f in forces_along(run)]
     if more:
         force, moment = map(np.concatenate, zip((force, moment), *more, strict=True))
     if axes != "world":

@@ -172,7 +172,10 @@ NEXT_TO_NOTHING = 1e-3
 
 
 class ForceSweep(Sweep):
-    """A tape of forces in the making; one correction less than stages have, as it tells its size."""
+    """A tape of forces in the making.
+
+    It makes one correction less than that of accelerations, as it tells how large the last one was.
+    """
 
     corrections = 2
 

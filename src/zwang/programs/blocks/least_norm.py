@@ -29,10 +29,13 @@ if TYPE_CHECKING:
 
 __all__ = ["DependencySweep", "squares", "with_unit_masses"]
 
-#: Repetitions: with δ = 1e-12 what belongs to σ² = 1e-8 has shrunk by 1e-12 after three.
-REPETITIONS = 3
+#: δ, in units of that of `zwang.programs.factor`, is 1e-10 for all rows: it must be beyond rounding
+#: of A Aᵀ, whose entries are squares of lengths.
+SIZE = 100.0
+#: Repetitions: what belongs to σ² = 1e-7 has shrunk by 1e-12 after four.
+REPETITIONS = 4
 #: How often the part in N(Aᵀ) is taken away: rounding leaves 1e-4 of it each time.
-TURNS = 4
+TURNS = 3
 
 
 def with_unit_masses(s: BlockLayout) -> BlockLayout:
@@ -91,7 +94,7 @@ class DependencySweep(Sweep):
         new = e not in self._constraints
         super().constraint(e)
         if new:
-            self.tape.call(_ones(self.rows[e]), self._size(e))
+            self.tape.call(_sizes(self.rows[e]), self._size(e))
 
     def dependent_part(
         self, y: Callable[[int], Place], repetitions: int = REPETITIONS
@@ -156,10 +159,10 @@ def squares(size: int) -> casadi.Function:
 
 
 @cache
-def _ones(size: int) -> casadi.Function:
+def _sizes(size: int) -> casadi.Function:
     import casadi as ca
 
-    return ca.Function("ones", [], [ca.SX.ones(size, 1)])
+    return ca.Function("sizes", [], [SIZE * ca.SX.ones(size, 1)])
 
 
 @cache
