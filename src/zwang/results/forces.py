@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from zwang.codegen.kernel import Kernel
     from zwang.multibody.frozen import Parts
     from zwang.multibody.marker import Marker
-    from zwang.solvers.solution import Solution
     from zwang.results.run import Run, Segment
+    from zwang.solvers.solution import Solution
     from zwang.system import System
 
 __all__ = ["StretchForces", "forces_along", "forces_of"]
