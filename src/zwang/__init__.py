@@ -17,6 +17,7 @@ from zwang.errors import (
     InconsistentConstraintsError,
     InputError,
     ModelError,
+    NoEquilibriumError,
     NotApplicableError,
     NotUniqueError,
     PainleveError,
@@ -32,6 +33,9 @@ from zwang.solvers.solution import Solution
 from zwang.terms import EquationTerms, join
 
 if TYPE_CHECKING:
+    from zwang.analysis.linearization import Linearization
+    from zwang.analysis.statics import Equilibrium
+    from zwang.analysis.steady_motion import SteadyMotion
     from zwang.assembly.result import Assembly
     from zwang.diagnosis.portrait import Portrait, portrait
     from zwang.mechanism import Mechanism
@@ -53,12 +57,15 @@ __all__ = [
     "Certificate",
     "DamageError",
     "EquationTerms",
+    "Equilibrium",
     "Explanation",
     "InconsistentConstraintsError",
     "InputError",
+    "Linearization",
     "Mechanism",
     "Model",
     "ModelError",
+    "NoEquilibriumError",
     "NotApplicableError",
     "NotUniqueError",
     "PainleveError",
@@ -68,6 +75,7 @@ __all__ = [
     "Solution",
     "Split",
     "State",
+    "SteadyMotion",
     "StoreError",
     "System",
     "Tolerances",
@@ -103,6 +111,9 @@ __all__ = [
 
 #: Module → names of it that load when they are first asked for: what models are made of.
 _LATER = {
+    "zwang.analysis.linearization": ("Linearization",),
+    "zwang.analysis.statics": ("Equilibrium",),
+    "zwang.analysis.steady_motion": ("SteadyMotion",),
     "zwang.multibody.mesh": ("mesh",),
     "zwang.diagnosis.portrait": ("Portrait", "portrait"),
     "zwang.assembly.result": ("Assembly",),

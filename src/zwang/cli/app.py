@@ -209,6 +209,54 @@ def derive(
 
 
 @app.command()
+def kinematics(
+    model: ModelFile,
+    *,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", help="File for all values of the outputs.")
+    ] = None,
+    output: Annotated[
+        list[str] | None,
+        typer.Option("--output", help="Quantity, as slider.position.x; several are allowed."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Positions, velocities and dead points of a driven mechanism, as [kinematics] says."""
+    from zwang.cli.motion import kinematics as look
+
+    out = Printer(as_json=as_json)
+    with guarded(out):
+        look(out, model, csv, output or [])
+
+
+@app.command()
+def equilibrium(model: ModelFile, *, as_json: AsJson = False) -> None:
+    """Where a model rests, how stably, and what its joints carry there."""
+    from zwang.cli.rest import equilibrium as look
+
+    out = Printer(as_json=as_json)
+    with guarded(out):
+        look(out, model)
+
+
+@app.command()
+def linearize(
+    model: ModelFile,
+    *,
+    bode: Annotated[
+        Path | None, typer.Option("--bode", help="File for a Bode plot of inputs and outputs.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Frequencies, damping and state space of small motions about rest or a steady motion."""
+    from zwang.cli.rest import linearize as look
+
+    out = Printer(as_json=as_json)
+    with guarded(out):
+        look(out, model, bode)
+
+
+@app.command()
 def examples(
     name: Annotated[
         str | None,

@@ -7,7 +7,7 @@ write_model(mechanism, path)      the same back to a file
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -15,14 +15,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from zwang.errors import DamageError, InputError, ModelError, StoreError, ZwangError
 from zwang.keywords import known_keywords
-from zwang.paths import path_of
+from zwang.paths import is_folder, path_of
 from zwang.results.store import companion
 from zwang.state import State
 
 if TYPE_CHECKING:
+    from zwang.analysis.kinematics_result import Kinematics
+    from zwang.analysis.linearization import Linearization
+    from zwang.analysis.statics import Equilibrium
+    from zwang.analysis.steady_motion import SteadyMotion
     from zwang.assembly.result import Assembly
     from zwang.mechanism import Mechanism
     from zwang.model_files.document import Item
@@ -82,6 +87,7 @@ class Model:
     simulation : what to simulate.
     events : name → event.
     text : the file.
+    analysis_tables : what the file says of analyses, such as ``kinematics``: name → key → value.
 
     Examples
     --------
@@ -104,6 +110,7 @@ class Model:
     text: str = field(repr=False)
     _system: System | None = field(repr=False)
     _root: Item = field(repr=False)
+    analysis_tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
 
     @property
     def system(self) -> System:
@@ -262,6 +269,114 @@ class Model:
             certify=certify,
         )
 
+    def kinematics(
+        self,
+        times: ArrayLike | None = None,
+        along: tuple[str, ArrayLike] | None = None,
+        start: Any = None,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Kinematics:
+        """Kinematics as the table ``[kinematics]`` says; arguments replace what it says.
+
+        Parameters
+        ----------
+        times, along, start : those of `zwang.Mechanism.kinematics`; the start is that of the file
+            if not given.
+        parameters : name → value in place of that of the file.
+        """
+        values = {**self.simulation.choices.get("parameters", {}), **(parameters or {})}
+        if times is None and along is None:
+            times, along = self._path()
+        given = self.start_conditions
+        if start is None and (given.wishes or given.q is not None):
+            start = self.start(parameters)
+        with self.telling("kinematics"):
+            return self.system.kinematics(times, along, start, parameters=values)
+
+    def _path(self) -> tuple[Any, Any]:
+        """Times, or a driver with its values, of the table ``[kinematics]``."""
+        table = self.analysis_tables.get("kinematics", {})
+        item = self._root.under("kinematics")
+        if "values" in table:
+            for key in ("from", "to", "steps"):
+                if key in table:
+                    raise item[key].error(f"'{key}' beside 'values'", "one or the other")
+            values = np.asarray(table["values"])
+        elif "to" in table:
+            steps = table.get("steps", 100.0)
+            if steps != int(steps):
+                raise item["steps"].error(expected="a whole number of steps")
+            values = np.linspace(table.get("from", 0.0), table["to"], int(steps) + 1)
+        else:
+            raise item.error(
+                "no range", "to = …, or values = […], in [kinematics]", "Or give times or along."
+            )
+        return (None, (table["along"], values)) if "along" in table else (values, None)
+
+    def equilibrium(
+        self,
+        start: Any = None,
+        *,
+        hold: Mapping[str, Any] | None = None,
+        prefer: Mapping[str, Any] | None = None,
+        t: float | None = None,
+        rates: Mapping[str, float] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Equilibrium | SteadyMotion:
+        """Rest, or a steady motion where rates are given, as ``[equilibrium]`` says.
+
+        Parameters
+        ----------
+        start, hold, prefer, t : those of `zwang.System.equilibrium`, in place of the file's; the
+            search begins at the start of the file if not given.
+        rates : those of `zwang.System.steady_motion`.
+        parameters : name → value in place of that of the file.
+        """
+        table = self.analysis_tables.get("equilibrium", {})
+        values = {**self.simulation.choices.get("parameters", {}), **(parameters or {})}
+        hold = table.get("hold") if hold is None else hold
+        prefer = table.get("prefer") if prefer is None else prefer
+        time = float(table.get("t", 0.0)) if t is None else t
+        rates = table.get("rates") if rates is None else rates
+        given = self.start_conditions
+        if start is None and not hold and not prefer and (given.wishes or given.q is not None):
+            start = self.start(parameters)
+        with self.telling("equilibrium"):
+            if rates:
+                return self.system.steady_motion(rates, start, hold, time, values)
+            return self.system.equilibrium(start, hold, prefer, time, values)
+
+    def linearize(
+        self,
+        state: Any = None,
+        *,
+        inputs: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        independent: Sequence[str] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Linearization:
+        """Small motions about rest or a steady motion, as ``[linearize]`` says.
+
+        Parameters
+        ----------
+        state : an `Equilibrium` or a `SteadyMotion`; that of `equilibrium` if not given.
+        inputs, outputs, independent : those of `zwang.System.linearize`, in place of the file's.
+        parameters : name → value in place of that of the file.
+        """
+        table = self.analysis_tables.get("linearize", {})
+        at = self.equilibrium(parameters=parameters) if state is None else state
+        ports: dict[str, Any] = {
+            "inputs": table.get("inputs") if inputs is None else inputs,
+            "outputs": table.get("outputs") if outputs is None else outputs,
+            "independent": table.get("independent") if independent is None else independent,
+        }
+        with self.telling("linearize"):
+            if hasattr(at, "linearize"):
+                return at.linearize(**ports)
+            values = {**self.simulation.choices.get("parameters", {}), **(parameters or {})}
+            return self.system.linearize(at, **ports, parameters=values)
+
     @contextmanager
     def telling(self, table: str, given: Iterable[str] = ()) -> Iterator[None]:
         """Tell errors of the library, while this is entered, of their place in the file.
@@ -333,8 +448,9 @@ def read_model(path: str | PathLike[str]) -> Model:
     from zwang.model_files.read import model_of
 
     where = path_of(path, "model file")
-    file = companion(where, IN_A_RUN) if where.is_dir() else where
-    if where.is_dir() and not file.is_file():
+    folder = is_folder(where)
+    file = companion(where, IN_A_RUN) if folder else where
+    if folder and _missing(file):
         raise ModelError(
             str(where),
             0,
@@ -346,12 +462,23 @@ def read_model(path: str | PathLike[str]) -> Model:
     return model_of(read_text(file), str(file), where.stem, _kept_meshes(where))
 
 
+def _missing(file: Path) -> bool:
+    """Whether there is nothing; of what may not be looked at, no: reading it says why."""
+    try:
+        file.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def _kept_meshes(store: Path) -> dict[str, Path]:
     """Path of a mesh as the model has it → where the stored run has it."""
     index = companion(store, MESHES_IN_A_RUN)
-    if not index.is_file():
-        return {}
     try:
+        if not index.is_file():
+            return {}
         names = json.loads(index.read_bytes())
         return {path: companion(store, name) for path, name in names.items()}
     except (OSError, ValueError, AttributeError, TypeError) as error:
