@@ -103,7 +103,7 @@ def _corrected(
     a, lam = first
     law = f.multipliers is not None
     # A law has been satisfied by Newton's method: one more answer only tells how well.
-    force = e.force + ca.substitute(f.C, f.multipliers, lam) if law else e.force
+    force = e.force if f.multipliers is None else e.force + ca.substitute(f.C, f.multipliers, lam)
     da, dlam = ca.SX.zeros(a.shape), ca.SX.zeros(lam.shape)
     for _ in range(1 if law or f.independent else CORRECTIONS):
         r1 = force + ca.mtimes(e.A.T, lam) - ca.mtimes(e.M, a)

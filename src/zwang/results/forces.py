@@ -78,7 +78,10 @@ class StretchForces(ABC):
     @computed_once
     def groups(self) -> Mapping[str, list[int]]:
         """Constraint that acts → its rows."""
-        return self.system.groups
+        kept = self.system.__dict__
+        if "_force_groups" not in kept:
+            kept["_force_groups"] = self.system.groups
+        return kept["_force_groups"]
 
     @property
     @abstractmethod
@@ -382,8 +385,11 @@ class MechanismForces(StretchForces):
     @computed_once
     def _numbers(self) -> FloatArray:
         """Parameters, and then the points of joints on their bodies."""
-        arms = [end.arm for end in ends_of(self.system.parts).values()]
-        return np.concatenate([self.p, *arms])
+        kept = self.system.__dict__
+        if "_joint_arms" not in kept:
+            arms = [end.arm for end in ends_of(self.system.parts).values()]
+            kept["_joint_arms"] = np.concatenate([np.zeros(0), *arms])
+        return np.concatenate([self.p, kept["_joint_arms"]])
 
     def _evaluated(self, name: str) -> tuple[FloatArray, np.ndarray]:
         """The output of a kernel, and the states at which it is in doubt."""

@@ -201,7 +201,7 @@ def _wrench(
     count, name = segment.last - segment.first, joint.name
     if name not in forces.groups:
         return np.zeros((count, 3)), np.zeros((count, 3))
-    parts = mechanism_of(run).parts
+    parts, marker = run.system.parts, ended(joint)  # type: ignore[attr-defined]
     told = None if _toothed(joint) else forces.wrench(name)
     if told is None:
         generalized, at = forces.group_force(name), None
@@ -210,15 +210,15 @@ def _wrench(
             at = _pitch_points(run, segment, name)
         q = run.q[segment.first : segment.last]
         return joint_wrench(parts, joint, generalized, q, at)[:2]
-    plane = parts.bodies[ended(joint).body].kind.plane
+    plane = parts.bodies[marker.body].kind.plane
     if plane is None:
         return told[:3].T.copy(), told[3:].T.copy()
-    a, b, k = plane
     force, moment = np.zeros((count, 3)), np.zeros((count, 3))
+    a, b, k = plane
     force[:, a], force[:, b], moment[:, k] = told
-    if height := ended(joint).arm[k]:  # a point above the centre's plane
+    if marker.arm[k]:  # a point above the centre's plane
         arm = np.zeros(3)
-        arm[k] = height
+        arm[k] = marker.arm[k]
         moment -= np.cross(arm, force)
     return force, moment
 

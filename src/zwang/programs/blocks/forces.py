@@ -109,7 +109,11 @@ class BlockForces:
         kind = LawSweep if self.s.laws else ForceSweep
         sweep = kind(self.s, self.pattern, tape, "accelerate")
         at = v_dot or sweep.of_nodes("v_dot")
-        lam = sweep.accelerate(at)
+        if sweep.regular and v_dot is None and not self.s.laws:
+            sweep.factor()
+            lam = sweep.multipliers()  # nothing else is needed, and nothing can be in doubt
+        else:
+            lam = sweep.accelerate(at)
         if isinstance(sweep, ForceSweep):
             sweep.tell_doubt(at, lam)
         else:  # v̇ is no number where no reaction agrees with a law
