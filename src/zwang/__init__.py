@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from zwang.linalg.rank import Tolerances
     from zwang.mechanism import Mechanism
     from zwang.model_files.model import Model, read_model, write_model
+    from zwang.model_files.stored import load, resume, verify
     from zwang.multibody.mesh import mesh
     from zwang.results.run import Run
-    from zwang.simulation.stored_runs import load, resume, verify
     from zwang.solvers.certify import Certificate, certify
     from zwang.solvers.dense import FORMULATIONS, solve
     from zwang.solvers.solution import Solution
@@ -132,7 +132,7 @@ _LATER = {
     "zwang.mechanism": ("Mechanism",),
     "zwang.model_files.model": ("Model", "read_model", "write_model"),
     "zwang.results.run": ("Run",),
-    "zwang.simulation.stored_runs": ("load", "resume", "verify"),
+    "zwang.model_files.stored": ("load", "resume", "verify"),
     "zwang.state": ("State",),
     "zwang.system": ("System",),
 }
