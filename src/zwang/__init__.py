@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from zwang.diagnosis.portrait import Portrait, portrait
     from zwang.mechanism import Mechanism
     from zwang.model_files.model import Model, read_model, write_model
+    from zwang.model_files.stored import load, resume, verify
     from zwang.multibody.mesh import mesh
     from zwang.results.run import Run
-    from zwang.simulation.stored_runs import load, resume, verify
     from zwang.state import State
     from zwang.system import System
     from zwang.tracing.constraint import acceleration, constraint, position, velocity
@@ -124,7 +124,7 @@ _LATER = {
     "zwang.mechanism": ("Mechanism",),
     "zwang.model_files.model": ("Model", "read_model", "write_model"),
     "zwang.results.run": ("Run",),
-    "zwang.simulation.stored_runs": ("load", "resume", "verify"),
+    "zwang.model_files.stored": ("load", "resume", "verify"),
     "zwang.state": ("State",),
     "zwang.system": ("System",),
 }

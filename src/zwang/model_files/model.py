@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zwang.errors import DamageError, InputError, ModelError, StoreError, ZwangError
+from zwang.errors import (
+    DamageError,
+    InputError,
+    ModelError,
+    StoreError,
+    UnknownNameError,
+    ZwangError,
+)
 from zwang.keywords import known_keywords
 from zwang.paths import is_folder, path_of
 from zwang.results.store import companion
@@ -127,6 +134,11 @@ class Model:
     def path(self) -> str:
         """File it was read from."""
         return self._root.document.file
+
+    @property
+    def text_constants(self) -> tuple[str, ...]:
+        """Names of the file's constants."""
+        return tuple(self._root["constants"].value) if "constants" in self._root else ()
 
     def start(self, parameters: Mapping[str, Any] | None = None) -> Assembly | State:
         """The state at which the motion begins.
@@ -431,12 +443,14 @@ def _narrowed(place: Item, error: InputError) -> Item:
     return place
 
 
-def read_model(path: str | PathLike[str]) -> Model:
+def read_model(path: str | PathLike[str], *, values: Mapping[str, Any] | None = None) -> Model:
     """Read a model file.
 
     Parameters
     ----------
     path : of a TOML file, or of the folder of a run that was made from one.
+    values : name → value in place of that in the file: its constants, on which geometry may depend,
+        its parameters, and any parameter of the mechanism such as ``"crank.mass"``.
 
     Raises
     ------
@@ -445,6 +459,7 @@ def read_model(path: str | PathLike[str]) -> Model:
         what was expected.
     """
     from zwang.model_files.document import read_text
+    from zwang.model_files.given_values import with_values
     from zwang.model_files.read import model_of
 
     where = path_of(path, "model file")
@@ -459,7 +474,30 @@ def read_model(path: str | PathLike[str]) -> Model:
             expected="a model file, or the folder of a run that was made from one",
             advice="zwang verify and zwang report take the model by --model.",
         )
-    return model_of(read_text(file), str(file), where.stem, _kept_meshes(where))
+    text, rest = read_text(file), {}
+    if values:
+        text, rest = with_values(text, str(file), values)
+    model = model_of(text, str(file), where.stem, _kept_meshes(where))
+    return _with_parameters(model, rest) if rest else model
+
+
+def _with_parameters(model: Model, values: Mapping[str, Any]) -> Model:
+    """The model with other values of parameters that the file does not name."""
+    known = model.system.parameters
+    constants = model.text_constants
+    for name, value in values.items():
+        if name not in known:
+            raise UnknownNameError("constant or parameter", name, [*constants, *known])
+        if isinstance(value, str):
+            raise InputError(
+                f"value of {name!r}",
+                found=repr(value),
+                expected="a number or a list of numbers, in SI units",
+                advice="Units are understood for the constants and parameters of the file.",
+            )
+    choices = dict(model.simulation.choices)
+    choices["parameters"] = {**choices.get("parameters", {}), **values}
+    return replace(model, simulation=replace(model.simulation, choices=choices))
 
 
 def _missing(file: Path) -> bool:
