@@ -76,7 +76,7 @@ class SparseLinearization:
         count : how many eigenvalue pairs at most.
         near : an eigenvalue [1/s]: 0 for the lowest frequencies, ``100j`` for those near 100 rad/s.
         """
-        from scipy.sparse.linalg import LinearOperator, eigs
+        from scipy.sparse import linalg
 
         n = self.mass.shape[0]
         if not isinstance(count, int | np.integer) or not 0 < count < n // 2:
@@ -87,10 +87,11 @@ class SparseLinearization:
         sigma_or_real: Any = sigma if sigma.imag else sigma.real
         solve = self._inverse(sigma_or_real)
         dtype = complex if sigma.imag else float
-        operator: Any = LinearOperator((2 * n, 2 * n), matvec=solve, dtype=dtype)
+        arpack: Any = linalg
+        operator = arpack.LinearOperator((2 * n, 2 * n), matvec=solve, dtype=dtype)
         start = solve(np.random.default_rng(0).standard_normal(2 * n).astype(dtype))
         pairs = 2 * count if not sigma.imag else count
-        values, vectors = eigs(operator, k=pairs, v0=start, tol=1e-13)
+        values, vectors = arpack.eigs(operator, k=pairs, v0=start, tol=1e-13)
         found = []
         for theta, z in zip(values, vectors.T, strict=True):
             s = sigma + 1.0 / theta
