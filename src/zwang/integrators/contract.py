@@ -110,11 +110,8 @@ class Loop(ABC):
         frame = LoopSetup.of(
             program, settings, scales, events, self.KERNELS, every_step=every_step, carried=carried
         )
-        self.scales, self.absolute, self.entry_sizes = (
-            frame.scales,
-            frame.absolute,
-            frame.entry_sizes,
-        )
+        self.scales, self.absolute = frame.scales, frame.absolute
+        self.entry_sizes = frame.entry_sizes
         self.addresses, self.sizes, self.options = frame.addresses, frame.sizes, frame.options
         self.event_count = frame.event_count
         self.state = np.array(y, dtype=float, order="C")  # the loop works in place
