@@ -128,7 +128,7 @@ def test_stopped_run_is_resumed_to_the_same_bits(here):
 def test_resume_refuses_other_choices_and_missing_runs(here):
     call("run", PENDULUM, "--until", "0.1", "-o", "done")
     error = called_json("run", PENDULUM, "-o", "done", "--resume", "--until", "3", code=1)["error"]
-    assert error["found"] == "--until, --tolerance or --set beside it"
+    assert error["found"] == "--until, --tolerance or --set was given too"
     call("run", PENDULUM, "-o", "nowhere", "--resume", code=1)
     assert not Path("nowhere").exists()
 
@@ -138,7 +138,7 @@ def test_check_says_what_a_model_consists_of():
     assert (facts["bodies"], facts["joints"]) == (5, 6)
     assert (facts["velocities"], facts["constraint_rows"]) == (30, 30)
     assert (facts["degrees_of_freedom"], facts["redundant_rows"]) == (1, 1)
-    assert "is sound" in call("check", example_path("knife_edge")).stdout
+    assert "has no errors" in call("check", example_path("knife_edge")).stdout
 
 
 def test_explain_tells_redundancy_and_determinacy():
@@ -267,7 +267,7 @@ def test_names_with_blanks_are_quoted_and_folders_must_exist(here):
         call("run", "a b.toml", "--until", "0.01").stdout
     )
     error = called_json("new", "no/such/place", code=1)["error"]
-    assert error["found"] == "no folder 'no/such'"
+    assert error["found"] == "there is no folder 'no/such'"
 
 
 def test_the_shell_completes_commands_options_and_examples():
@@ -331,7 +331,7 @@ def test_a_report_replaces_an_earlier_report_and_nothing_else(here):
     call("report", "swing.run")  # its own, written anew
     Path("thesis.html").write_text("<p>all of it</p>", encoding="utf-8")
     told = called_json("report", "swing.run", "-o", "thesis.html", code=1)["error"]
-    assert "something else there already" in told["found"]
+    assert "something else exists there" in told["found"]
     assert "--force" in told["advice"]
     assert Path("thesis.html").read_text(encoding="utf-8") == "<p>all of it</p>"
     call("report", "swing.run", "-o", "thesis.html", "--force")

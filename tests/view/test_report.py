@@ -99,7 +99,7 @@ def test_a_ledger_that_would_take_long_is_left_out(monkeypatch):
     run = pendulum_run(0.1)
     assert "largest imbalance" in report_html(run, frames=2)
     monkeypatch.setattr(report, "LEDGER_WORK", 10.0)
-    assert "run.work gives it" in report_html(run, frames=2)
+    assert "run.work computes it" in report_html(run, frames=2)
 
 
 def test_reactions_that_cannot_be_computed_are_a_note_and_no_failure(monkeypatch):

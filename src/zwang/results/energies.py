@@ -1,4 +1,4 @@
-"""Energies and powers at all states of a stretch of a run, by one compiled call."""
+"""Energies and powers at all states of a segment of a run, by one compiled call."""
 
 from __future__ import annotations
 

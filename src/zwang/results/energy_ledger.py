@@ -84,7 +84,7 @@ def work_of(run: Run) -> Work:
 
 
 def _work_between(run: Run, segment: Segment) -> dict[str, FloatArray]:
-    """Work of each kind from the first saved state of a stretch to each of them."""
+    """Work of each kind from the first saved state of a segment to each of them."""
     t = run.t[segment.first : segment.last]
 
     def power(times: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Forces of constraints at all saved states of a stretch of a run.
+"""Forces of constraints at all saved states of a segment of a run.
 
     mechanisms    lists of calls in lanes, see `zwang.programs.blocks.forces`
     functions     one expression in lanes, see `zwang.programs.forces`
@@ -55,7 +55,7 @@ NO_SHARE = 1e-8
 
 
 class StretchForces(ABC):
-    """Forces along a stretch of a run.
+    """Forces along a segment of a run.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class StretchForces(ABC):
 
 
 def forces_along(run: Run) -> tuple[tuple[Segment, StretchForces], ...]:
-    """Stretches of a run with saved states, each with its forces, which are kept with the run."""
+    """Segments of a run with saved states, each with its forces, which are kept with the run."""
     kept = run.__dict__
     if not len(run):
         raise no_state()
@@ -161,7 +161,7 @@ def forces_along(run: Run) -> tuple[tuple[Segment, StretchForces], ...]:
 def forces_of(
     system: System, q: FloatArray, v: FloatArray, t: FloatArray, parameters: Mapping[str, Any]
 ) -> StretchForces:
-    """Forces along a stretch of a run, by what serves its system."""
+    """Forces along a segment of a run, by what serves its system."""
     parts: Parts | None = getattr(system, "parts", None)
     kind: type[StretchForces] = ReferenceForces
     if parts is not None and parts.workless:

@@ -252,7 +252,7 @@ def reaction(run: Run, name: str, axes: str = "world") -> Reaction:
 def _wrench(
     run: Run, segment: Segment, forces: StretchForces, joint: Joint
 ) -> tuple[FloatArray, FloatArray]:
-    """Force and moment of a joint over a stretch of a run, in the world, each (n, 3)."""
+    """Force and moment of a joint over a segment of a run, in the world, each (n, 3)."""
     count, name = segment.last - segment.first, joint.name
     if name not in forces.groups:
         return np.zeros((count, 3)), np.zeros((count, 3))

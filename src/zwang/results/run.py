@@ -664,7 +664,7 @@ class Run:
         return tuple(self._each("solve"))
 
     def _forces(self) -> tuple[tuple[Segment, StretchForces], ...]:
-        """Stretches with saved states, each with its forces."""
+        """Segments with saved states, each with its forces."""
         from zwang.results.forces import forces_along
 
         return forces_along(self)
