@@ -18,7 +18,7 @@ import numpy as np
 from zwang.caching import Remembered
 from zwang.coordinates.constants import ConstantPattern
 from zwang.coordinates.joint.programs import joint_program, joint_programs
-from zwang.coordinates.planar.equations import KEPT, LARGE, CarriedSystem
+from zwang.coordinates.planar.equations import KEPT, CarriedSystem
 from zwang.coordinates.planar.plane import Plane, find_plane
 from zwang.equations.active_pivots import dependent_on_earlier
 from zwang.equations.active_rows import ActiveRows, redundant_rows_of_many
@@ -26,6 +26,7 @@ from zwang.errors import InputError
 from zwang.integrators.settings import Coordinates, Drift, Settings
 from zwang.multibody.frozen import Parts
 from zwang.programs.contract import Program
+from zwang.programs.cost import COST
 from zwang.programs.whole import WholeProgram
 from zwang.simulation.select_program import EnsembleStarts
 from zwang.terms import FloatArray
@@ -34,10 +35,6 @@ if TYPE_CHECKING:
     from zwang.mechanism_system import MechanismSystem
 
 __all__ = ["carried_program", "carried_programs"]
-
-#: Bodies up to which a mechanism in its plane is one expression. Beyond, compiling takes longer
-#: than blocks in space cost.
-MOST_BODIES = 100
 
 
 def carried_program(
@@ -80,7 +77,7 @@ def carried_programs(system: MechanismSystem, many: EnsembleStarts) -> list[Any]
     """`carried_program` of each of many starts; told for all at once where parameters are equal."""
     Y, t, P, settings, lanes, _ = many
     planar, coordinates = system.parts.kind.plane is not None, settings.coordinates
-    known = len(system.velocities) < LARGE and bool(np.all(P[0] == P))
+    known = len(system.velocities) < COST.pivot_velocities and bool(np.all(P[0] == P))
     if known and not _against(system, settings):
         if not system.by_blocks and (
             coordinates is Coordinates.ABSOLUTE or (planar and coordinates is not Coordinates.JOINT)
@@ -165,8 +162,8 @@ def _folded(system: MechanismSystem, p: FloatArray) -> CarriedSystem:
 def _in_plane(system: MechanismSystem, y: FloatArray, p: FloatArray) -> CarriedSystem | str:
     """The mechanism in its plane, or what speaks against one."""
     parts, nq, cache = system.parts, len(system.coordinates), CoordinateCache.of(system)
-    if len(parts.bodies) > MOST_BODIES:
-        return f"{len(parts.bodies)} bodies, which is more than {MOST_BODIES}"
+    if len(parts.bodies) > COST.planar_bodies:
+        return f"{len(parts.bodies)} bodies, which is more than {COST.planar_bodies}"
     decisive = cache.structure.decisive(p)
     q, v = y[:nq], y[nq:]
     for plane in cache.planes.get(decisive, ()):

@@ -31,6 +31,7 @@ from zwang.caching import Remembered
 from zwang.equations.row_sizes import LEFT, shares_left, shifted
 from zwang.errors import ZwangError
 from zwang.linalg.rank import equilibrate, scaled_rows
+from zwang.programs.cost import COST
 from zwang.terms import FloatArray
 from zwang.tracing.differentiate import depends_on
 
@@ -54,7 +55,6 @@ DEPENDENT = 1e-9
 #: most [m, rad]: a turn of a crank in all.
 STATES = 16
 STATES_OF_LARGE = 5
-LARGE = 200
 STEP = 0.4
 #: Share of chance in the direction of a step, against going on as before.
 CHANCE = 0.3
@@ -369,7 +369,7 @@ def _states(
     rest = np.zeros(view.nv)
     states: list[tuple[FloatArray, FloatArray, float]] = [(q, rest, t)]
     before: FloatArray | None = None
-    for k in range(1, STATES if view.nv < LARGE else STATES_OF_LARGE):
+    for k in range(1, STATES if view.nv < COST.walk_velocities else STATES_OF_LARGE):
         start, _, _ = states[-1]
         later = t + 1e-3 * span * k
         A, _, _, M, _ = view.rows(start, rest, later)

@@ -40,6 +40,7 @@ from zwang.multibody.motion_words import one_by_one, spins_in_place, undetermine
 from zwang.multibody.sparse_explanation import SparseDiagnosis
 from zwang.multibody.terms import MechanismSymbols, definition_of, model_of
 from zwang.programs.blocks.program import BlockProgram, block_program
+from zwang.programs.cost import COST
 from zwang.results.sparse_run import Balance
 from zwang.solvers.solution import Ranks, Solution
 from zwang.state import Residuals
@@ -52,12 +53,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LargeMechanismSystem", "is_large", "mechanism_system"]
 
-#: Velocities plus constraint rows from which a mechanism is carried by blocks. Measured: in space
-#: blocks win from 10 bodies on (110 here); in a plane the single expression is still ahead there,
-#: but its build time grows faster than its size.
-LARGE = 110
-#: Velocities up to which answers at one state come from dense matrices, which tell more.
-DENSE = 300
 #: Corrections after which what is left of random accelerations is undetermined, and how much of
 #: what is determined may be left: each correction takes away all but about 1e-6 of it.
 SETTLING, SETTLED = 8, 1e-6
@@ -67,7 +62,7 @@ MOST_DIRECTIONS = 12
 
 def is_large(parts: Parts) -> bool:
     """Whether a mechanism is carried by blocks rather than as one expression."""
-    return parts.unknowns >= LARGE
+    return parts.unknowns >= COST.element_unknowns
 
 
 def mechanism_system(parts: Parts) -> MechanismSystem:
@@ -359,7 +354,7 @@ class LargeMechanismSystem(MechanismSystem):
     @property
     def _very_large(self) -> bool:
         """Whether dense matrices would keep a user waiting."""
-        return len(self.velocities) > DENSE
+        return len(self.velocities) > COST.dense_velocities
 
     def explain(
         self,

@@ -25,6 +25,7 @@ from zwang.integrators.settings import Coordinates, Settings
 from zwang.programs.blocks.call_list_program import TapeProgram
 from zwang.programs.blocks.coordinates import CoordinateChangeByCalls
 from zwang.programs.contract import Program
+from zwang.programs.cost import COST
 from zwang.programs.whole import WholeProgram
 from zwang.simulation.select_program import EnsembleStarts, program_of
 from zwang.simulation.start import all_regular, terms_at
@@ -40,18 +41,6 @@ __all__ = ["joint_program", "joint_programs"]
 FOREIGN = 1e-3
 #: Sets of parameters for which what is found is remembered.
 KEPT = 64
-#: Links of a tree, and velocities of one with loops, up to which it may be one expression.
-#: Measured: a hundred hinges about skew axes are 29,000 operations and take 3 s to compile, once,
-#: and 1.5 s to write down, each time; they are four times as fast as blocks in absolute
-#: coordinates. With loops, M̂ fills up: a platform on six legs, 21 velocities, is twice as fast as
-#: in absolute coordinates, a net with 51 hardly, at forty times the time to get ready.
-MOST_LINKS = 110
-MOST_VELOCITIES = 30
-#: Links of a tree without loops from which on it is evaluated link by link. Measured, hinges about
-#: skew axes: 10 of them take 0.55 µs so, and 0.49 µs as one expression; 20 1.18 and 1.55 µs; 100
-#: 6.7 and 8.8 µs, ready after 0.3 and 4.7 s; at eight nodes 11.1 and 12.3 µs. One expression
-#: no longer fits the first cache. In a plane both take the same time, within a tenth.
-LINK_BY_LINK = 15
 
 CHEAPER_IN_PLANE = "a plane, in which the coordinates of bodies are cheaper"
 UNREACHED = "a state that its joints, as placed, do not reach"
@@ -220,7 +209,7 @@ def _link_by_link(values: _JointConstants, settings: Settings) -> bool:
     Where bodies lack inertia, only the mass matrix as a whole tells whether the tree does.
     """
     tree, method = values.found.tree, settings.method
-    large = len(tree.links) > LINK_BY_LINK and not tree.constraints
+    large = len(tree.links) > COST.link_by_link and not tree.constraints
     wanted = large and values.found.mechanism.by_blocks and (method.lanes or method.nodes)
     return wanted and not values.has_massless_motion
 
@@ -229,13 +218,13 @@ def _too_large(tree: Tree, *, by_link: bool) -> str:
     """That a tree would take too long to compile, or has nothing to move; empty if not."""
     if not tree.nv:
         return "joints that leave no freedom"
-    if len(tree.links) > MOST_LINKS and not by_link:
+    if len(tree.links) > COST.joint_links and not by_link:
         return (
-            f"{len(tree.links)} freedoms, more than {MOST_LINKS}, with loops, bodies that lack "
-            "inertia or an implicit method"
+            f"{len(tree.links)} freedoms, more than {COST.joint_links}, with loops, bodies that "
+            "lack inertia or an implicit method"
         )
-    if tree.constraints and tree.nv > MOST_VELOCITIES:
-        return f"{tree.nv} freedoms with loops, more than {MOST_VELOCITIES}"
+    if tree.constraints and tree.nv > COST.joint_loop_velocities:
+        return f"{tree.nv} freedoms with loops, more than {COST.joint_loop_velocities}"
     return ""
 
 

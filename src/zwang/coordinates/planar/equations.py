@@ -18,16 +18,15 @@ from zwang.integrators.settings import Settings
 from zwang.multibody.frozen import Parts
 from zwang.multibody.terms import body_slots
 from zwang.programs.coordinate_change import CoordinateChangeByExpression
+from zwang.programs.cost import COST
 from zwang.programs.whole import WholeProgram, fuse
 from zwang.simulation.select_program import expressions_of
 from zwang.terms import FloatArray
 
-__all__ = ["KEPT", "LARGE", "CarriedSystem"]
+__all__ = ["KEPT", "CarriedSystem"]
 
 #: Sets of parameters for which what is found is remembered.
 KEPT = 64
-#: Velocities from which dependent rows are told by their pivots rather than by singular values.
-LARGE = 60
 
 
 class CarriedSystem(Equations):
@@ -115,7 +114,7 @@ class CarriedSystem(Equations):
         if not self.rows_independent:
             if self.carrier is not None:
                 y, p = self.carrier.entered(y, t, p)
-            if len(self.velocities) < LARGE:
+            if len(self.velocities) < COST.pivot_velocities:
                 acting = redundant_rows(self, y, t, p, settings.until - t)
             else:
                 whole = self._program(ActiveRows(), singular=singular, lanes=1)
