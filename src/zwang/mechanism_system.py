@@ -11,7 +11,6 @@ import numpy as np
 from zwang.assembly.mechanism import AssemblyTable, assembled
 from zwang.assembly.result import Assembly
 from zwang.caching import computed_once
-from zwang.coordinates.choose import carried_program, carried_programs
 from zwang.coordinates.constants import sizes_of
 from zwang.diagnosis.explain import explain_terms
 from zwang.diagnosis.passport import (
@@ -42,8 +41,6 @@ from zwang.tracing.arguments import single_time, state_arrays
 if TYPE_CHECKING:
     import casadi
 
-    from zwang.integrators.settings import Settings
-    from zwang.simulation.select_program import EnsembleStarts
     from zwang.terms import EquationTerms
 
 __all__ = ["MechanismSystem", "about_untold"]
@@ -80,6 +77,11 @@ class MechanismSystem(System):
             f"<MechanismSystem of {len(self.parts.bodies)} bodies and "
             f"{len(self.parts.joints)} joints>"
         )
+
+    @property
+    def mechanism(self) -> Parts:
+        """Bodies, joints and forces as data."""
+        return self.parts
 
     # --- formulations of bodies -------------------------------------------------------------------
 
@@ -187,24 +189,9 @@ class MechanismSystem(System):
         state = q, np.zeros((len(q), len(self.velocities))), t
         return self.bulk.evaluate(key, function, [element], state, p, configs)[0][0]
 
-    def own_program(
-        self, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int
-    ) -> Any:
-        """The program in other coordinates than those of bodies, where that is faster, or None."""
-        return carried_program(self, y, t, p, settings, lanes)
-
-    def own_programs(self, many: EnsembleStarts) -> list[Any]:
-        """`own_program` of each of many starts."""
-        return carried_programs(self, many)
-
     def parameter_sizes(self, p: FloatArray) -> FloatArray:
         """To which size each parameter is rounded."""
         return sizes_of(self.parts, p)
-
-    def constraint_rows(self, y: FloatArray, t: float, p: FloatArray) -> FloatArray:
-        """A at a state, shape (m, nv)."""
-        nq = len(self.coordinates)
-        return self.ideal_terms_at(y[:nq], y[nq:], np.asarray(t), p).constraint_matrix
 
     @property
     def rows_independent(self) -> bool:

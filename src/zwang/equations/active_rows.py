@@ -235,9 +235,7 @@ class _Known(Remembered[Any, Any]):
     @classmethod
     def of(cls, system: Equations) -> _Known:
         """What is known of a system, kept with it."""
-        if "_redundancy" not in system.__dict__:
-            system.__dict__["_redundancy"] = cls(system)
-        return system.__dict__["_redundancy"]
+        return system.cache.once(cls, lambda: cls(system))
 
     def geometry(self, p: FloatArray, t: float, span: float) -> Any:
         """What decides about rows besides the state: parameters, and time if that is prescribed."""

@@ -13,7 +13,15 @@ from zwang.errors import DamageError, InputError, StoreError
 from zwang.integrators.settings import Coordinates, Drift, OnSingular, Settings
 from zwang.results.certificate import RunCertificate
 from zwang.results.model_digest import describe_events, describe_model, versions
-from zwang.results.run import Beginning, Counts, EventRecord, RankChange, Run, Segment
+from zwang.results.run import (
+    Beginning,
+    BetweenStates,
+    Counts,
+    EventRecord,
+    RankChange,
+    Run,
+    Segment,
+)
 from zwang.results.store import Store, Stored
 from zwang.terms import FloatArray
 
@@ -120,7 +128,7 @@ class StoredRun(Run):
         cls,
         stored: Stored,
         system: System | None,
-        between: Callable[[Run, FloatArray], tuple[FloatArray, FloatArray]],
+        between: BetweenStates,
         again: Callable[[float, FloatArray], Run] | None = None,
         watched: Mapping[str, Event] | None = None,
     ) -> StoredRun:
@@ -139,7 +147,7 @@ class StoredRun(Run):
         cls,
         stored: Stored,
         system: System | None,
-        between: Callable[[Run, FloatArray], tuple[FloatArray, FloatArray]],
+        between: BetweenStates,
         again: Callable[[float, FloatArray], Run] | None,
         watched: Mapping[str, Event] | None,
     ) -> StoredRun:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from operator import add
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -163,6 +163,18 @@ class Segment:
     began: Beginning | None = field(default=None, repr=False, compare=False)
 
 
+class BetweenStates(Protocol):
+    """What of a run takes its program: states between the saved ones, and rows that did not act."""
+
+    def __call__(self, run: Run, times: FloatArray, /) -> tuple[FloatArray, FloatArray]:
+        """States (nt, nq) and (nt, nv) at some times within a run."""
+        ...
+
+    def inactive_rows(self, run: Run, /) -> tuple[int, ...]:
+        """Numbers of the constraint rows that did not act from the first saved state on."""
+        ...
+
+
 @dataclass(frozen=True)
 class Run:
     """States of a system along its motion, and what follows from them.
@@ -198,7 +210,7 @@ class Run:
     settings: Settings
     segments: tuple[Segment, ...]
     counts: Counts
-    between: Callable[[Run, FloatArray], tuple[FloatArray, FloatArray]] = field(repr=False)
+    between: BetweenStates = field(repr=False)
     events: tuple[EventRecord, ...] = ()
     ranks: tuple[RankChange, ...] = ()
     notes: tuple[str, ...] = ()
@@ -563,11 +575,8 @@ class Run:
         system = self.system
         if not isinstance(system, ByElements) or len(self.segments) > 1:
             return None
-        start = np.concatenate([self.q[0], self.v[0]])
-        p = self.system.parameter_vector(self.parameters)
-        program = self.system.own_program(start, float(self.t[0]), p, self.settings, 1)
-        left_out = () if program is None else program.left_out
-        return system.fast_forces(self.q, self.v, self.t, self.parameters, left_out)
+        inactive = self.between.inactive_rows(self)
+        return system.fast_forces(self.q, self.v, self.t, self.parameters, inactive)
 
     @computed_once
     def acceleration(self) -> FloatArray:

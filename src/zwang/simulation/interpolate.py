@@ -15,7 +15,7 @@ from zwang.programs.contract import Program
 from zwang.results.run import Counts, Run, Segment
 from zwang.results.status import status_of
 from zwang.simulation.guard import look, motion_of
-from zwang.simulation.select_program import program_of
+from zwang.simulation.select_program import Start, inactive_rows, select_program
 from zwang.terms import FloatArray
 
 __all__ = ["disagreements", "propagate", "states_between"]
@@ -50,24 +50,37 @@ def _program_of(run: Run, segment: Segment, settings: Settings) -> Program:
         begun = float(run.t[segment.first])
         first = np.concatenate([run.q[segment.first], run.v[segment.first]])
     p = segment.system.parameter_vector(segment.parameters)
-    return program_of(segment.system, first, begun, p, settings)
+    return select_program(segment.system, Start(first, begun, p), settings, segment.system.cache)
 
 
-def states_between(run: Run, times: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """States of a run at any times within it, integrated from the last state known before each."""
-    q, v = np.empty((len(times), run.q.shape[1])), np.empty((len(times), run.v.shape[1]))
-    index = np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(run.t) - 1)
-    exact = times == run.t[index]
-    q[exact], v[exact] = run.q[index[exact]], run.v[index[exact]]
-    begun = [-np.inf if s.began is None else s.began[0] for s in run.segments]
-    segments = np.searchsorted(begun, times, side="right") - 1
-    others = np.flatnonzero(~exact)
-    for start, k in np.unique(np.column_stack([index, segments])[others], axis=0):
-        wanted = others[(index[others] == start) & (segments[others] == k)]
-        unique, back = np.unique(times[wanted], return_inverse=True)
-        states = _from_known(run, int(start), int(k), unique)[back]
-        q[wanted], v[wanted] = states[:, : q.shape[1]], states[:, q.shape[1] :]
-    return q, v
+class StatesBetween:
+    """What of a run takes its program; see `zwang.results.run.BetweenStates`."""
+
+    def __call__(self, run: Run, times: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """States at any times within a run, integrated from the last state known before each."""
+        q, v = np.empty((len(times), run.q.shape[1])), np.empty((len(times), run.v.shape[1]))
+        index = np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(run.t) - 1)
+        exact = times == run.t[index]
+        q[exact], v[exact] = run.q[index[exact]], run.v[index[exact]]
+        begun = [-np.inf if s.began is None else s.began[0] for s in run.segments]
+        segments = np.searchsorted(begun, times, side="right") - 1
+        others = np.flatnonzero(~exact)
+        for start, k in np.unique(np.column_stack([index, segments])[others], axis=0):
+            wanted = others[(index[others] == start) & (segments[others] == k)]
+            unique, back = np.unique(times[wanted], return_inverse=True)
+            states = _from_known(run, int(start), int(k), unique)[back]
+            q[wanted], v[wanted] = states[:, : q.shape[1]], states[:, q.shape[1] :]
+        return q, v
+
+    def inactive_rows(self, run: Run) -> tuple[int, ...]:
+        """Numbers of the rows that did not act in the program of a run, from its first state on."""
+        system, y = run.system, np.concatenate([run.q[0], run.v[0]])
+        start = Start(y, float(run.t[0]), system.parameter_vector(run.parameters))
+        return inactive_rows(system, start, run.settings, system.cache)
+
+
+#: The one of all runs.
+states_between = StatesBetween()
 
 
 def _from_known(run: Run, start: int, k: int, times: FloatArray) -> FloatArray:
@@ -133,7 +146,7 @@ def propagate(
             )
         if chunk.code == sh.SINGULAR:
             t, y = float(loop.t[0]), loop.present[:, 0].copy()
-            other = program_of(system, y, t, p, settings)
+            other = select_program(system, Start(y, t, p), settings, system.cache)
             if other.left_out != program.left_out:
                 tried += sum(loop.work_done()[:2])
                 program, loop = other, loop_from(other, t, y)

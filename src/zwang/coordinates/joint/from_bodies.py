@@ -28,7 +28,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     import casadi
 
-    from zwang.mechanism_system import MechanismSystem
+    from zwang.equations.expression import Equations
 
 __all__ = ["CLOSED", "FromBodies", "TapeEntry", "WrittenEntry", "symbolic"]
 
@@ -51,7 +51,7 @@ class FromBodies(ABC):
 
     def __init__(
         self,
-        mechanism: MechanismSystem,
+        mechanism: Equations,
         tree: Tree,
         vector_of: Callable[[FloatArray], FloatArray],
     ) -> None:
