@@ -441,7 +441,7 @@ class MechanismSystem(System):
 
     # --- a consistent start -----------------------------------------------------------------------
 
-    def assemble(  # type: ignore[override]
+    def assemble(  # type: ignore[override] - by joints and bodies, not by coordinates alone
         self,
         hold: Mapping[str, Any] | None = None,
         prefer: Mapping[str, Any] | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -17,11 +17,14 @@ from zwang.rotation.quaternion import from_rotation_matrix
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
+    from zwang.mechanism_system import MechanismSystem
     from zwang.multibody.body import Body
+    from zwang.multibody.frozen import Parts
     from zwang.multibody.marker import Joint, Marker
-    from zwang.results.run import Run
+    from zwang.results.run import Run, Segment
+    from zwang.system import System
 
-__all__ = ["BodyMotion", "Reaction", "body_motion", "channel", "mechanism_of", "reaction"]
+__all__ = ["BodyMotion", "Reaction", "body_motion", "channel", "parts_of", "reaction"]
 
 
 @dataclass(frozen=True)
@@ -80,21 +83,28 @@ class Reaction:
         if self._run.system.rows_independent:
             return np.ones(len(self._run.t), dtype=bool)
         # Where a joint is switched off there is no force, which is known.
-        return np.array([at.get(self.joint, True) for at in _determinate(self._run)], dtype=bool)
+        known = self._run._determinate_joints  # noqa: SLF001 - a reaction is a part of its run
+        return np.array([at.get(self.joint, True) for at in known], dtype=bool)
 
 
-def mechanism_of(run: Run) -> Any:
-    """The mechanism's system behind a run."""
-    if not hasattr(run.system, "parts"):
+def parts_of(run: Run) -> Parts:
+    """The mechanism behind a run."""
+    if run.mechanism is None:
         raise InputError(
             "run", found="a system of functions", expected="a mechanism of bodies and joints"
         )
-    return run.system
+    return run.mechanism
+
+
+def _with_joints(system: System) -> MechanismSystem:
+    """The same system, of which it is known that it is a mechanism's."""
+    assert system.mechanism is not None
+    return cast("MechanismSystem", system)
 
 
 def body_motion(run: Run, name: str) -> BodyMotion:
     """Motion of one body."""
-    parts = mechanism_of(run).parts
+    parts = parts_of(run)
     bodies = {b.name: b for b in parts.bodies if b.kind is not SCALAR}
     if name not in bodies:
         raise UnknownNameError("body", name, bodies)
@@ -106,7 +116,7 @@ def body_motion(run: Run, name: str) -> BodyMotion:
 
 def poses(run: Run, body: Body) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Centre of mass, rotation, velocity and angular velocity in world axes of one body."""
-    parts, i = mechanism_of(run).parts, body.index
+    parts, i = parts_of(run), body.index
     center, R = pose(parts, i, run.q)
     v = run.v[:, parts.places[1][i] : parts.places[1][i + 1]]
     if body.kind.plane is None:
@@ -119,9 +129,9 @@ def poses(run: Run, body: Body) -> tuple[FloatArray, FloatArray, FloatArray, Flo
 
 def channel(run: Run, name: str) -> FloatArray:
     """A joint's coordinate or rate over time; angles go on beyond full turns."""
-    system = mechanism_of(run)
+    parts_of(run)
     parts = [
-        s.system.joint_states(  # type: ignore[attr-defined]
+        _with_joints(s.system).joint_states(
             name,
             run.q[s.first : s.last],
             run.v[s.first : s.last],
@@ -134,7 +144,7 @@ def channel(run: Run, name: str) -> FloatArray:
     value, rate = (np.concatenate([p[k] for p in parts]) for k in range(2))
     if name.endswith("_rate"):
         return rate
-    if not system.is_angle(name):
+    if not _with_joints(run.system).is_angle(name):
         return value
 
     def between(times: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -144,7 +154,7 @@ def channel(run: Run, name: str) -> FloatArray:
         found = np.empty((2, len(times)))
         for k in np.unique(at := np.searchsorted(begun, times, side="right") - 1):
             s, here = run.segments[k], at == k
-            found[:, here] = s.system.joint_states(
+            found[:, here] = _with_joints(s.system).joint_states(
                 name, q[here], v[here], times[here], parameters=s.parameters
             )
         return found[0], found[1]
@@ -154,7 +164,7 @@ def channel(run: Run, name: str) -> FloatArray:
 
 def reaction(run: Run, name: str, axes: str = "world") -> Reaction:
     """Force and moment that a joint exerts on its second body."""
-    parts = mechanism_of(run).parts
+    parts = parts_of(run)
     if name not in parts.joints:
         raise UnknownNameError("joint", name, parts.joints)
     joint: Joint = parts.joints[name]
@@ -179,24 +189,24 @@ def reaction(run: Run, name: str, axes: str = "world") -> Reaction:
     return Reaction(name, force, moment, point, run)
 
 
-def _pushed_apart(run: Run, segment: Any, name: str) -> FloatArray:
+def _pushed_apart(run: Run, segment: Segment, name: str) -> FloatArray:
     """Generalized force by which teeth push apart, over a stretch of a run."""
     here = slice(segment.first, segment.last)
     lam = run.multipliers(name)[here]
     state = run.q[here], run.v[here], run.t[here]
     p = segment.system.parameter_vector(segment.parameters)
-    return segment.system.tooth_force(name, *state, lam, p)
+    return _with_joints(segment.system).tooth_force(name, *state, lam, p)
 
 
-def _pitch_points(run: Run, segment: Any, name: str) -> FloatArray:
+def _pitch_points(run: Run, segment: Segment, name: str) -> FloatArray:
     """Where teeth meet over a stretch of a run; of all joints, those that do not act too."""
     here = slice(segment.first, segment.last)
-    system = mechanism_of(run)
+    system = _with_joints(run.system)
     p = system.parameter_vector(segment.parameters)
     return system.pitch_point(name, run.q[here], run.t[here], p)
 
 
-def _axes(run: Run, parts: Any, marker: Marker, *, own: bool) -> FloatArray:
+def _axes(run: Run, parts: Parts, marker: Marker, *, own: bool) -> FloatArray:
     """Axes, as columns, of a marker or of its body, shape (nt, 3, 3)."""
     R = (
         np.broadcast_to(np.eye(3), (len(run.t), 3, 3))
@@ -206,15 +216,10 @@ def _axes(run: Run, parts: Any, marker: Marker, *, own: bool) -> FloatArray:
     return R @ marker.axes if own else R
 
 
-def _determinate(run: Run) -> list[dict[str, bool]]:
-    """For each saved time which joints' reactions are determinate, found once for all joints."""
-    kept: dict[str, list[dict[str, bool]]] = run.__dict__
-    if "_determinate" not in kept:
-        kept["_determinate"] = [
-            s.system.determinate(  # type: ignore[attr-defined] - of a mechanism, as it has joints
-                run.q[i], run.v[i], float(run.t[i]), s.parameters
-            )
-            for s in run.segments
-            for i in range(s.first, s.last)
-        ]
-    return kept["_determinate"]
+def determinate(run: Run) -> list[dict[str, bool]]:
+    """For each saved time which joints' reactions are determinate."""
+    return [
+        _with_joints(s.system).determinate(run.q[i], run.v[i], float(run.t[i]), s.parameters)
+        for s in run.segments
+        for i in range(s.first, s.last)
+    ]

@@ -24,6 +24,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from zwang.multibody.frozen import Parts
     from zwang.results.certificate import RunCertificate
     from zwang.results.energy_ledger import Work
     from zwang.results.export import ErrorEstimate
@@ -631,6 +632,18 @@ class Run:
         return name
 
     # --- mechanisms -------------------------------------------------------------------------------
+
+    @property
+    def mechanism(self) -> Parts | None:
+        """Bodies, joints and forces of the mechanism as data; None for a system of functions."""
+        return self.system.mechanism
+
+    @computed_once
+    def _determinate_joints(self) -> list[dict[str, bool]]:
+        """For each saved time which joints' reactions are determinate, found once for all."""
+        from zwang.results.mechanism_run import determinate
+
+        return determinate(self)
 
     def body(self, name: str) -> BodyMotion:
         """Motion of a body of a mechanism: position, rotation, velocities over time."""

@@ -75,7 +75,7 @@ def channel_of(run: Run, name: str) -> Channel:
     if name in ENERGIES:
         values = getattr(run, ENERGIES[name])
         if values is not None:
-            return Channel(name, "J" if hasattr(run.system, "parts") else "", values[:, None])
+            return Channel(name, "J" if run.mechanism is not None else "", values[:, None])
     owner, _, rest = name.partition(".")
     what, _, part = rest.partition(".")
     if owner in reacting_joints(run) and what in ("force", "moment") and part in ("", *PARTS):

@@ -20,7 +20,7 @@ from zwang.multibody.inertia import cross
 from zwang.multibody.marker import Joint, Marker
 from zwang.multibody.pose import SCALAR
 from zwang.results.event_rows import changed, with_instants
-from zwang.results.mechanism_run import mechanism_of
+from zwang.results.mechanism_run import parts_of
 from zwang.results.run import Run
 from zwang.terms import FloatArray
 from zwang.view.forces import Applied, applied_forces
@@ -275,7 +275,7 @@ def scene_of(
 
 def as_simulated(run: Run) -> Parts:
     """The mechanism of a run, its joints where the parameters of the run have them."""
-    parts: Parts = mechanism_of(run).parts
+    parts: Parts = parts_of(run)
     joints = {}
     for name, joint in parts.joints.items():
         moved = joint
@@ -348,7 +348,7 @@ def statuses(run: Run) -> dict[str, Status | None]:
     Asked at the begin of each stretch between events and in the middle of the run: rank, and with
     it determinacy, changes at singular configurations alone. None where the mechanism is too large.
     """
-    joints: Mapping[str, Joint] = mechanism_of(run).parts.joints
+    joints: Mapping[str, Joint] = parts_of(run).joints
     rows = sum(len(rows) for rows in run.system.groups.values())
     if rows > PASSPORT_ROWS:
         return dict.fromkeys(joints)
