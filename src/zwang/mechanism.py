@@ -38,6 +38,7 @@ from zwang.system import ONE_STORE
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
+    from zwang.analysis.kinematics_result import Kinematics
     from zwang.assembly.result import Assembly
     from zwang.diagnosis.passport import Passport
     from zwang.diagnosis.splits import Splits
@@ -267,7 +268,7 @@ class Mechanism(JointBuilder):
             numbers = {k: element.numbers[k] for k in law.shapes}
             self._constraints.append(Element(name, law, joint.bodies, numbers))
             self._joints[name] = Joint(
-                name, None, joint.bodies, joint.a, joint.b, joint.layout, (name,)
+                name, None, joint.bodies, joint.a, joint.b, joint.layout, (name,), drives=what
             )
         elif owner in self._bodies and quantity in ("position", "orientation"):
             body = self._bodies[owner]
@@ -918,6 +919,50 @@ class Mechanism(JointBuilder):
     ) -> int:
         """How many independent motions the joints allow at a state, as placed by default."""
         return self.explain(q, None, t, parameters=parameters).degrees_of_freedom
+
+    def kinematics(
+        self,
+        times: ArrayLike | None = None,
+        along: tuple[str, ArrayLike] | None = None,
+        start: Any = None,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Kinematics:
+        """Positions, velocities and accelerations of a driven mechanism; no masses are needed.
+
+        The branch of the start is kept, past singular positions too. Dead points, where a driver
+        can go no further, and change points, where branches cross, are found and named.
+
+        Parameters
+        ----------
+        times : increasing times [s], for drivers that are functions of time.
+        along : in place of times a driver, or a coordinate of a joint that is driven or not
+            (``"pin.angle"``), and its values, increasing or decreasing. Other drivers stand still;
+            rates are those for a unit rate of the coordinate.
+        start : a state near which the motion begins, the placement by default; it chooses the
+            branch.
+        parameters : values that replace defaults.
+
+        Raises
+        ------
+        NotUniqueError : a motion that no driver determines; the error names its bodies.
+        AssemblyError : joints and drivers cannot be satisfied at the first value.
+
+        Examples
+        --------
+        >>> import numpy as np, zwang as zw
+        >>> m = zw.Mechanism(plane="xy")
+        >>> crank = m.body("crank", position=(0, 0))
+        >>> rod, slider = m.body("rod", position=(1, 0)), m.body("slider", position=(4, 0))
+        >>> m.revolute("main", m.ground, crank, at=(0, 0))
+        >>> m.revolute("pin", crank, rod, at=(1, 0))
+        >>> m.revolute("gudgeon", rod, slider, at=(4, 0))
+        >>> m.prismatic("guide", m.ground, slider, at=(4, 0), axis="x")
+        >>> k = m.kinematics(along=("main.angle", [0.0, np.pi / 2, np.pi]))
+        >>> k["slider.position.x"].round(4)
+        array([4.    , 2.8284, 2.    ])
+        """
+        return self.system.kinematics(times, along, start, parameters=parameters)
 
     def _start(self, q: Any, t: Any, parameters: Mapping[str, Any] | None) -> Any:
         """A state as it was given, or the placement at a time."""

@@ -33,6 +33,7 @@ from zwang.tracing.definition import (
 from zwang.tracing.traced_model import Definition, Lagrangian, TracedModel, trace
 
 if TYPE_CHECKING:
+    from zwang.analysis.kinematics_result import Kinematics
     from zwang.assembly.assemble import Assembly, StartConditions
     from zwang.closed_form.closed_form import ClosedForm
     from zwang.control.control_force import ControlForce
@@ -763,6 +764,39 @@ class System(Equations):
             progress=progress,
             certify=certify,
         )
+
+    # --- kinematics -------------------------------------------------------------------------------
+
+    def kinematics(
+        self,
+        times: ArrayLike | None = None,
+        along: tuple[str, ArrayLike] | None = None,
+        start: Any = None,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Kinematics:
+        """Positions, velocities and accelerations where constraints alone determine the motion.
+
+        No masses are needed. The branch of the start is kept, past singular positions too; dead
+        points and change points on the way are found.
+
+        Parameters
+        ----------
+        times : increasing times [s].
+        along : in place of times a coordinate that is varied, or the driver that holds it, and its
+            values, increasing or decreasing; all that depends on time stands still. Rates are then
+            those for a unit rate of the coordinate.
+        start : a state, or coordinates, near which the motion begins; it chooses the branch.
+        parameters : values that replace defaults.
+
+        Raises
+        ------
+        NotUniqueError : constraints leave a motion open; the error names it.
+        AssemblyError : they cannot be satisfied at the first value.
+        """
+        from zwang.analysis.kinematics import kinematics
+
+        return kinematics(self, times, along, start, parameters=parameters)
 
     # --- control ----------------------------------------------------------------------------------
 

@@ -68,8 +68,9 @@ def test_the_error_follows_the_tolerance_in_absolute_coordinates(integrator, tol
 
 
 def test_rows_are_chosen_again_where_those_that_act_lose_rank():
+    """Which rows are chosen first, and so when others must act, differs between processors."""
     run = (
-        Bennett().mechanism().simulate(until=1.0, save=0.5, tolerance=1e-13, coordinates="absolute")
+        Bennett().mechanism().simulate(until=4.0, save=0.5, tolerance=1e-10, coordinates="absolute")
     )
     assert run.finished, run.status
     assert any("had to act in place of others" in note for note in run.notes)

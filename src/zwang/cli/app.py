@@ -209,6 +209,27 @@ def derive(
 
 
 @app.command()
+def kinematics(
+    model: ModelFile,
+    *,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", help="File for all values of the outputs.")
+    ] = None,
+    output: Annotated[
+        list[str] | None,
+        typer.Option("--output", help="Quantity, as slider.position.x; several are allowed."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Positions, velocities and dead points of a driven mechanism, as [kinematics] says."""
+    from zwang.cli.motion import kinematics as look
+
+    out = Printer(as_json=as_json)
+    with guarded(out):
+        look(out, model, csv, output or [])
+
+
+@app.command()
 def examples(
     name: Annotated[
         str | None,

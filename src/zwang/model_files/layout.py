@@ -27,7 +27,7 @@ from zwang.model_files.fields import (
 from zwang.multibody.joints import KINDS
 from zwang.multibody.pose import PLANES
 
-__all__ = ["CURVE", "FILE", "FORCES", "MECHANISM_ONLY", "SHAPES", "SYSTEM_ONLY"]
+__all__ = ["ANALYSIS_TABLES", "CURVE", "FILE", "FORCES", "MECHANISM_ONLY", "SHAPES", "SYSTEM_ONLY"]
 
 _LENGTH, _ANGLE, _MASS, _PLAIN = (
     NumberField("m"),
@@ -389,6 +389,19 @@ _SIMULATION = TableField(
     }
 )
 
+_KINEMATICS = TableField(
+    {
+        "along": Field(Text(), "driver or coordinate that is varied; time if not given"),
+        "from": Field(NumberField(), "first value, 0 if not given"),
+        "to": Field(NumberField(), "last value"),
+        "steps": Field(NumberField("", least=1.0), "from the first to the last, 100 if not given"),
+        "values": Field(
+            NumberArrayField(None, ((0,),)), "all values, in place of from, to and steps"
+        ),
+        "outputs": Field(NameList(), "quantities to print, as slider.position.x"),
+    }
+)
+
 _EVENT = TableField(
     {
         "function": Field(
@@ -440,8 +453,12 @@ FILE = TableField(
         "start": Field(_START, "where the motion begins"),
         "event": Field(Map(_EVENT), "what happens when something crosses a value"),
         "simulation": Field(_SIMULATION, "what to simulate and save"),
+        "kinematics": Field(_KINEMATICS, "times or values of a driver for zwang kinematics"),
     }
 )
+
+#: Tables of analyses, which a model keeps as they are.
+ANALYSIS_TABLES = ("kinematics",)
 
 MECHANISM_ONLY = ("body", "coordinate", "joint", "drive", "couple", "force", "friction")
 SYSTEM_ONLY = ("nonideal",)

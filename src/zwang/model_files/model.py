@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from zwang.errors import DamageError, InputError, ModelError, StoreError, ZwangError
 from zwang.keywords import known_keywords
@@ -23,6 +24,7 @@ from zwang.results.store import companion
 from zwang.state import State
 
 if TYPE_CHECKING:
+    from zwang.analysis.kinematics_result import Kinematics
     from zwang.assembly.result import Assembly
     from zwang.mechanism import Mechanism
     from zwang.model_files.document import Item
@@ -82,6 +84,7 @@ class Model:
     simulation : what to simulate.
     events : name → event.
     text : the file.
+    analysis_tables : what the file says of analyses, such as ``kinematics``: name → key → value.
 
     Examples
     --------
@@ -104,6 +107,7 @@ class Model:
     text: str = field(repr=False)
     _system: System | None = field(repr=False)
     _root: Item = field(repr=False)
+    analysis_tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
 
     @property
     def system(self) -> System:
@@ -261,6 +265,51 @@ class Model:
             progress=progress,
             certify=certify,
         )
+
+    def kinematics(
+        self,
+        times: ArrayLike | None = None,
+        along: tuple[str, ArrayLike] | None = None,
+        start: Any = None,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Kinematics:
+        """Kinematics as the table ``[kinematics]`` says; arguments replace what it says.
+
+        Parameters
+        ----------
+        times, along, start : those of `zwang.Mechanism.kinematics`; the start is that of the file
+            if not given.
+        parameters : name → value in place of that of the file.
+        """
+        values = {**self.simulation.choices.get("parameters", {}), **(parameters or {})}
+        if times is None and along is None:
+            times, along = self._path()
+        given = self.start_conditions
+        if start is None and (given.wishes or given.q is not None):
+            start = self.start(parameters)
+        with self.telling("kinematics"):
+            return self.system.kinematics(times, along, start, parameters=values)
+
+    def _path(self) -> tuple[Any, Any]:
+        """Times, or a driver with its values, of the table ``[kinematics]``."""
+        table = self.analysis_tables.get("kinematics", {})
+        item = self._root.under("kinematics")
+        if "values" in table:
+            for key in ("from", "to", "steps"):
+                if key in table:
+                    raise item[key].error(f"'{key}' beside 'values'", "one or the other")
+            values = np.asarray(table["values"])
+        elif "to" in table:
+            steps = table.get("steps", 100.0)
+            if steps != int(steps):
+                raise item["steps"].error(expected="a whole number of steps")
+            values = np.linspace(table.get("from", 0.0), table["to"], int(steps) + 1)
+        else:
+            raise item.error(
+                "no range", "to = …, or values = […], in [kinematics]", "Or give times or along."
+            )
+        return (None, (table["along"], values)) if "along" in table else (values, None)
 
     @contextmanager
     def telling(self, table: str, given: Iterable[str] = ()) -> Iterator[None]:

@@ -10,7 +10,7 @@ from zwang.model_files.arithmetic import CONSTANTS, FUNCTIONS
 from zwang.model_files.document import Item, parse
 from zwang.model_files.fields import NumberField
 from zwang.model_files.formulas import Definitions
-from zwang.model_files.layout import FILE, MECHANISM_ONLY, SYSTEM_ONLY
+from zwang.model_files.layout import ANALYSIS_TABLES, FILE, MECHANISM_ONLY, SYSTEM_ONLY
 from zwang.model_files.mechanisms import blaming, mechanism_of
 from zwang.model_files.model import Model, SimulationRequest, Start
 from zwang.model_files.systems import StateNames, state_formula, system_of
@@ -63,6 +63,7 @@ def model_of(
         text,
         system,
         root,
+        {name: values[name] for name in ANALYSIS_TABLES if name in values},
     )
 
 

@@ -268,7 +268,7 @@ class _FileWriter:
             simulation = {"until": model.simulation.until, **simulation}
         if simulation:
             tables["simulation"] = simulation
-        return tables
+        return tables | {name: dict(values) for name, values in model.analysis_tables.items()}
 
     def _event(self, what: str, event: Any) -> Tables:
         named = isinstance(event.function, str)

@@ -51,6 +51,7 @@ class Joint:
     layout : how the markers' numbers are laid out.
     elements : names of the constraint elements it consists of.
     numbers : further numbers.
+    drives : of a driver, the coordinate of a joint that it prescribes, ``"pin.angle"``; else empty.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Joint:
     layout: FrameLayout | None
     elements: tuple[str, ...]
     numbers: Mapping[str, Any] = field(default_factory=dict)
+    drives: str = ""
 
 
 @dataclass(frozen=True)
