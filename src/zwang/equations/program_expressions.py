@@ -10,6 +10,7 @@ from zwang.programs.factor import ProgramExpressions, least_norm
 if TYPE_CHECKING:
     from zwang.equations.active_rows import ActiveRows
     from zwang.equations.expression import Equations
+    from zwang.tracing.traced_model import TracedModel
 
 __all__ = ["expressions_of", "with_positive_mass"]
 
@@ -64,14 +65,23 @@ def expressions_of(system: Equations, rows: ActiveRows, *, singular: bool) -> Pr
         distinct=rows.distinct,
         singular_mass=singular,
     )
-    if law is None:
-        return e
-    lam, pressures = model.multipliers, model.pressures
+    return e if law is None else _with_law(e, model, rows, every)
+
+
+def _with_law(
+    e: ProgramExpressions, model: TracedModel, rows: ActiveRows, every: list[int]
+) -> ProgramExpressions:
+    """The same with a law that depends on reactions, given the multipliers of `every` active row.
+
+    The law is given the multipliers of least norm, as in `zwang.tracing.nonideal`.
+    """
+    import casadi as ca
+
+    lam, pressures, law = model.multipliers, model.pressures, model.C
     if not rows.gone:
         return replace(e, multipliers=lam, law=law, pressures=pressures)
-    # The law is given the multipliers of least norm, as in `zwang.tracing.nonideal`.
     acting_ones = ca.SX.sym("lambda", len(every))
-    X, shared = least_norm(e, A[list(rows.gone), :])
+    X, shared = least_norm(e, model.A[list(rows.gone), :])
     of_gone = ca.mtimes(shared, acting_ones)
     whole = ca.SX.zeros(lam.numel(), 1)
     whole[list(rows.gone)] = of_gone
