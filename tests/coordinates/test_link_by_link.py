@@ -6,7 +6,7 @@ from test_joint_coordinates import ROUNDING, SAME, TIGHT, TREES, grown
 
 import zwang as zw
 from zwang import library
-from zwang.coordinates.joint.link_constants import LinkNumbers
+from zwang.coordinates.joint.link_constants import LinkConstants
 from zwang.coordinates.joint.programs import JointCoordinateCache
 from zwang.programs.blocks.call_list_program import TapeProgram
 from zwang.simulation.options import choices_of
@@ -23,8 +23,8 @@ def both(m, lanes=1):
     kept = JointCoordinateCache.of(system, system.parts, system.cache).with_values(p)
     whole = kept.system
     program = whole.tree_program(1)
-    hat = np.concatenate([p, kept.vector])
-    return whole, program, kept.tape(lanes), hat
+    p_joint = np.concatenate([p, kept.vector])
+    return whole, program, kept.program_by_link(lanes), p_joint
 
 
 def state(tree, seed):
@@ -62,7 +62,7 @@ def test_the_way_in_and_back_is_that_of_one_expression(name):
     np.testing.assert_allclose(
         outside, whole.carrier.leave(np.concatenate([q, v])[None], np.zeros(1), p), atol=ROUNDING
     )
-    given = outside, 0.0, p[None, : -LinkNumbers.count(whole.tree)]
+    given = outside, 0.0, p[None, : -LinkConstants.count(whole.tree)]
     for a, b in zip(whole.carrier.into(*given), tape.carrier.into(*given), strict=True):
         np.testing.assert_allclose(b, a, atol=100 * ROUNDING)
 

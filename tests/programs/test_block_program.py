@@ -169,10 +169,10 @@ def test_pivots_kept_from_zero_give_what_regularised_ones_give(name):
     blocks = LargeMechanismSystem.of_parts(parts)
     p = blocks.parameter_vector()
     for q, v in states(parts):
-        acting = blocks._acting(q, 0.3, p)
+        acting = blocks.active_rows(q, 0.3, p)
         assert acting.distinct
         regularised, kept = (
-            blocks.block_program(acting.gone, distinct=distinct).kernel("derivative")(
+            blocks.block_program(acting.inactive, distinct=distinct).kernel("derivative")(
                 q, v, [0.3], p
             )
             for distinct in (False, True)

@@ -190,7 +190,7 @@ def acting(mechanism):
 def test_one_row_of_three_parallel_cranks_goes():
     """One row is too many, another one near a flat position than upright: one that may go here."""
     three = acting(library.parallelogram())
-    assert (len(three.gone), three.distinct) == (1, True)
+    assert (len(three.inactive), three.distinct) == (1, True)
     assert acting(library.four_bars(2)) == ((), True)
 
 
@@ -198,4 +198,4 @@ def test_rows_of_which_none_may_go_are_not_taken_for_independent(monkeypatch):
     for name in ("LEAST_SHARE", "LEAST_SHARE_NEAR"):
         monkeypatch.setattr(f"zwang.equations.active_rows.{name}", 2.0)
     three = acting(library.parallelogram())
-    assert (three.gone, three.distinct) == ((), False)
+    assert (three.inactive, three.distinct) == ((), False)

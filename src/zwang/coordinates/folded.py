@@ -84,7 +84,7 @@ class FoldedEquations(Equations):
         found = rows_without_pivot(
             whole, y[: whole.nq], t, alike, lambda q: self._rows(q, t, p)[placed]
         )
-        return ActiveRows(tuple(placed[i] for i in found.gone), found.distinct)
+        return ActiveRows(tuple(placed[i] for i in found.inactive), found.distinct)
 
     def _rows(self, q: FloatArray, t: float, p: FloatArray) -> FloatArray:
         """A at rest."""
@@ -97,7 +97,7 @@ class FoldedEquations(Equations):
 
         def made() -> WholeProgram:
             e = expressions_of(self, rows, singular=key.singular_mass)
-            return fuse(e, lanes=lanes, left_out=rows.gone, carrier=self.carrier)
+            return fuse(e, lanes=lanes, left_out=rows.inactive, carrier=self.carrier)
 
         key = self.key(rows, p, lanes)
         return self.cache.program(key, made)

@@ -81,11 +81,11 @@ class ActiveRows(NamedTuple):
 
     Attributes
     ----------
-    gone : numbers of those that do not, in order; none for most systems.
+    inactive : numbers of those that do not, in order; none for most systems.
     distinct : whether those that act are independent, but for singular positions.
     """
 
-    gone: tuple[int, ...] = ()
+    inactive: tuple[int, ...] = ()
     distinct: bool = True
 
 
@@ -150,12 +150,12 @@ def _judged(
     closed = view.moved(q, t, np.zeros(view.nv))
     q = q if closed is None else closed
     scaled, rows = view.scaled(q, v, t), placed
-    if rows is not None and not rows.gone and deficit(scaled) == 0:
+    if rows is not None and not rows.inactive and deficit(scaled) == 0:
         rows = _ALL  # of the placement, or of another assembly than that
-    elif rows is None or rows == _ALL or not may_go(scaled, rows.gone):
+    elif rows is None or rows == _ALL or not may_go(scaled, rows.inactive):
         rows = _walk(view, q, v, t, span)
     rows = rows or ActiveRows(distinct=False)
-    return RowsAtStart(rows, deficit(np.delete(scaled, rows.gone, axis=0)) == 0)
+    return RowsAtStart(rows, deficit(np.delete(scaled, rows.inactive, axis=0)) == 0)
 
 
 def redundant_rows_of_many(
@@ -180,9 +180,9 @@ def redundant_rows_of_many(
     for members in groups.values():
         placed = known.from_placement(P[members[0]], t, span)
         fits = np.zeros(len(members), bool)
-        if placed is not None and placed.gone:
-            kept = np.delete(rows[members], placed.gone, axis=-2)
-            fits = may_go(rows[members], placed.gone) & plain[members] & _distinct(kept)
+        if placed is not None and placed.inactive:
+            kept = np.delete(rows[members], placed.inactive, axis=-2)
+            fits = may_go(rows[members], placed.inactive) & plain[members] & _distinct(kept)
         for i, fit in zip(members, fits, strict=True):
             if placed is not None and fit:
                 found[i] = placed

@@ -562,7 +562,7 @@ class LargeMechanismSystem(MechanismSystem):
         The equations come from the elements one by one, not from the program that solved them.
         """
         p = self.parameter_vector(parameters)
-        left_out = self.active_rows(q[0], float(t[0]), p).gone
+        left_out = self.active_rows(q[0], float(t[0]), p).inactive
         a, lam = self.fast_forces(q, v, t, parameters, left_out)
         masses, force, _, _ = self.bulk.bodies(q, v, p)
         applied = force + self.bulk.forces(q, v, t, p)[0]

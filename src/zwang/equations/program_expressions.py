@@ -32,7 +32,7 @@ def expressions_of(system: Equations, rows: ActiveRows, *, singular: bool) -> Pr
 
     def acting(*at: str) -> list[int]:
         """Rows that act, of some levels."""
-        return [i for i, level in enumerate(levels) if i not in rows.gone and level in at]
+        return [i for i, level in enumerate(levels) if i not in rows.inactive and level in at]
 
     A, b = model.A, model.b
     value = column([or_zero(b.value, b.A.shape[0]) for b in blocks])
@@ -78,14 +78,14 @@ def _with_law(
     import casadi as ca
 
     lam, pressures, law = model.multipliers, model.pressures, model.C
-    if not rows.gone:
+    if not rows.inactive:
         return replace(e, multipliers=lam, law=law, pressures=pressures)
     acting_ones = ca.SX.sym("lambda", len(every))
-    X, shared = least_norm(e, model.A[list(rows.gone), :])
-    of_gone = ca.mtimes(shared, acting_ones)
+    X, shared = least_norm(e, model.A[list(rows.inactive), :])
+    of_inactive = ca.mtimes(shared, acting_ones)
     whole = ca.SX.zeros(lam.numel(), 1)
-    whole[list(rows.gone)] = of_gone
-    whole[every] = acting_ones - ca.mtimes(X.T, of_gone)
+    whole[list(rows.inactive)] = of_inactive
+    whole[every] = acting_ones - ca.mtimes(X.T, of_inactive)
     if pressures is not None:
         n, values, force = pressures
         pressures = n, ca.substitute(values, lam, whole), force

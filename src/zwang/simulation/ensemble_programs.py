@@ -162,11 +162,11 @@ def _in_joints(
         if constants.has_massless_motion:
             return None
         return [in_joints(found, ActiveRows(), lanes, singular=False)] * len(Y)
-    states, hats = entered
-    M, A = terms_at(found, states, t, hats)
+    states, p_joint = entered
+    M, A = terms_at(found, states, t, p_joint)
     if not all_regular(M):
         return None
-    rows = redundant_rows_of_many(found, states, t, hats, settings.until - t, M, A)
+    rows = redundant_rows_of_many(found, states, t, p_joint, settings.until - t, M, A)
     if settings.coordinates is not Coordinates.JOINT and not all(x.distinct for x in rows):
         return None
     return [in_joints(found, active, lanes, singular=False) for active in rows]

@@ -110,7 +110,7 @@ def select_program(
         if isinstance(equations, ByElements):
             if _by_blocks(settings):
                 rows = equations.active_rows(start.y[: len(equations.coordinates)], *start[1:])
-                return equations.block_program(rows.gone, lanes, distinct=rows.distinct)
+                return equations.block_program(rows.inactive, lanes, distinct=rows.distinct)
         elif not only_own_coordinates(mechanism, settings):
             folded = PossibleCoordinates.of(mechanism, cache).folded(start.p)
             return folded.program(_rows_of_folded(folded, start, settings), start.p, lanes)
@@ -257,7 +257,7 @@ def _in_joints(given: _Given, mechanism: Parts) -> Program | str:
     if against:
         return against
     if by_link:
-        program = constants.tape(lanes)
+        program = constants.program_by_link(lanes)
         assert program.carrier is not None
         return UNREACHED if program.carrier.reached(y, t, p, FOREIGN) is None else program
     found = constants.system
@@ -378,7 +378,7 @@ def _fused(
 ) -> WholeProgram:
     def made() -> WholeProgram:
         e = with_positive_mass(expressions_of(equations, rows, singular=key.singular_mass))
-        return fuse(e, lanes=key.lanes, stabilisation=key.baumgarte, left_out=rows.gone)
+        return fuse(e, lanes=key.lanes, stabilisation=key.baumgarte, left_out=rows.inactive)
 
     return cache.program(key, made)
 

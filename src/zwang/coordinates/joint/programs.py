@@ -12,8 +12,8 @@ from zwang.caching import Remembered, computed_once
 from zwang.coordinates.constants import ConstantPattern, Pattern
 from zwang.coordinates.embedding import has_massless_motion
 from zwang.coordinates.joint.by_link import tree_kernel, tree_program
-from zwang.coordinates.joint.from_bodies import TapeEntry
-from zwang.coordinates.joint.link_constants import LinkNumbers, link_numbers
+from zwang.coordinates.joint.from_bodies import FromBodiesByCalls
+from zwang.coordinates.joint.link_constants import LinkConstants, link_constants
 from zwang.coordinates.joint.system import JointEquations, TreeExpressions
 from zwang.coordinates.joint.tree import Tree, tree_of
 from zwang.equations.expression import Equations
@@ -41,8 +41,8 @@ class JointCoordinateCache:
     structure: ConstantPattern
     values: Remembered[bytes, JointConstants] = field(default_factory=lambda: Remembered(KEPT))
     systems: dict[tuple[bytes, Pattern], JointEquations] = field(default_factory=dict)
-    tapes: dict[tuple[bytes, Pattern, int], TapeProgram] = field(default_factory=dict)
-    tape_carrier: CoordinateChangeByCalls | None = None
+    programs: dict[tuple[bytes, Pattern, int], TapeProgram] = field(default_factory=dict)
+    change_by_link: CoordinateChangeByCalls | None = None
 
     @classmethod
     def of(cls, equations: Equations, parts: Parts, cache: ProgramCache) -> JointCoordinateCache:
@@ -62,7 +62,7 @@ class JointCoordinateCache:
         return found
 
     def vector_of(self, p: FloatArray) -> FloatArray:
-        """The numbers of the links for some parameters, as one array."""
+        """The link constants for some parameters, as one array."""
         return self.with_values(p).vector
 
 
@@ -74,9 +74,9 @@ class JointConstants:
     p: FloatArray
 
     @computed_once
-    def numbers(self) -> LinkNumbers:
-        """The numbers of the links."""
-        return link_numbers(self.found.tree, self.p)
+    def numbers(self) -> LinkConstants:
+        """The link constants."""
+        return link_constants(self.found.tree, self.p)
 
     @computed_once
     def vector(self) -> FloatArray:
@@ -88,20 +88,20 @@ class JointConstants:
         """Whether a body can move without inertia."""
         return has_massless_motion(self.found.tree.parts, self.p, None)
 
-    def tape(self, lanes: int) -> TapeProgram:
+    def program_by_link(self, lanes: int) -> TapeProgram:
         """The program of a large tree link by link."""
         found, tree, first = self.found, self.found.tree, self.p.size
-        if found.tape_carrier is None:
-            entry = TapeEntry(found.mechanism, tree, found.vector_of)
-            entry.carrier = found.tape_carrier = CoordinateChangeByCalls(
+        if found.change_by_link is None:
+            entry = FromBodiesByCalls(found.mechanism, tree, found.vector_of)
+            entry.carrier = found.change_by_link = CoordinateChangeByCalls(
                 "joint", entry.into, entry.scales, lambda name: tree_kernel(tree, first, name)
             )
         key = found.structure.pattern(self.p), self.numbers.pattern(), lanes
-        if key not in found.tapes:
+        if key not in found.programs:
             constants = dict(found.structure.constants(self.p))
             constants |= {first + k: value for k, value in key[1]}
-            found.tapes[key] = tree_program(tree, first, constants, found.tape_carrier, lanes)
-        return found.tapes[key]
+            found.programs[key] = tree_program(tree, first, constants, found.change_by_link, lanes)
+        return found.programs[key]
 
     @computed_once
     def system(self) -> JointEquations:

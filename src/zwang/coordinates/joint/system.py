@@ -17,8 +17,8 @@ import numpy as np
 from zwang.caching import computed_once
 from zwang.coordinates.constants import Pattern, folded, sizes_of
 from zwang.coordinates.joint.equations import Recursion
-from zwang.coordinates.joint.from_bodies import WrittenEntry, symbolic
-from zwang.coordinates.joint.link_constants import LinkNumbers
+from zwang.coordinates.joint.from_bodies import FromBodiesByExpression, symbolic
+from zwang.coordinates.joint.link_constants import LinkConstants
 from zwang.coordinates.joint.tree import MOTIONS, Tree
 from zwang.equations.expression import Equations
 from zwang.programs.cache import TreeKey
@@ -59,12 +59,12 @@ class TreeExpressions:
         mechanism: Equations,
         tree: Tree,
         constants: Pattern,
-        numbers: LinkNumbers,
+        numbers: LinkConstants,
         vector_of: Callable[[FloatArray], FloatArray],
     ) -> TreeExpressions:
         """Of a mechanism with these parameters, and all others of the same structure.
 
-        `vector_of` gives the numbers of the links as one array, for any parameters.
+        `vector_of` gives the link constants as one array, for any parameters.
         """
         import casadi as ca
 
@@ -79,7 +79,7 @@ class TreeExpressions:
         own = folded(symbols[3][:count], constants)
         entries = symbolic(tree, folded(symbols[3][count:], numbers.pattern()))
         recursion = Recursion(tree, *symbols[:3], own, entries)
-        entry = WrittenEntry(mechanism, tree, vector_of)
+        entry = FromBodiesByExpression(mechanism, tree, vector_of)
         q, v = recursion.state()
         carrier = CoordinateChangeByExpression("joint", entry.into, entry.scales, symbols, q, v)
         entry.carrier = carrier
@@ -115,7 +115,7 @@ class JointEquations(Equations):
         parts = self.tree.parts
         return self.carrier.placed(*parts.start, parts.defaults)
 
-    def for_parameters(self, p: FloatArray, numbers: LinkNumbers) -> JointEquations:
+    def for_parameters(self, p: FloatArray, numbers: LinkConstants) -> JointEquations:
         """The same without the rows that vanish with these parameters."""
         gone = self._vanishing(p, numbers)
         if not gone:
@@ -129,18 +129,18 @@ class JointEquations(Equations):
         """What was asked of `for_parameters`, by the rows that vanish."""
         return {}
 
-    def _vanishing(self, p: FloatArray, numbers: LinkNumbers) -> tuple[int, ...]:
+    def _vanishing(self, p: FloatArray, numbers: LinkConstants) -> tuple[int, ...]:
         """Rows of Â that are zero at some states of the tree, whatever they are."""
         if not self.rows:
             return ()
         tree, generator = self.tree, np.random.default_rng(0)
-        hat = np.concatenate([p, numbers.vector])
+        p_joint = np.concatenate([p, numbers.vector])
         largest = np.zeros(len(self.rows))
         for _ in range(STATES):
             q, v = generator.uniform(-1.0, 1.0, tree.nq), np.zeros(tree.nv)
             for group in tree.unit:
                 q[list(group)] /= np.linalg.norm(q[list(group)])
-            A = np.array(self._all_rows(q, v, 0.0, hat))
+            A = np.array(self._all_rows(q, v, 0.0, p_joint))
             largest = np.maximum(largest, np.abs(A).max(axis=1, initial=0.0))
         # Directions are of length one, points move with the size of the mechanism.
         size = max(1.0, float(np.abs(numbers.d).max(initial=0.0)))
@@ -154,9 +154,9 @@ class JointEquations(Equations):
         return ca.Function("rows", list(self.carrier.inputs), [ca.densify(A)])
 
     def parameter_sizes(self, p: FloatArray) -> FloatArray:
-        """To which size each parameter is rounded; the numbers of the links come last."""
+        """To which size each parameter is rounded; the link constants come last."""
         own = self.tree.parts.defaults.size
-        places = LinkNumbers.places(self.tree)
+        places = LinkConstants.places(self.tree)
         links = np.abs(p[own:])
         for name in ("E", "R", "marker_R", "offset", "parameters", "E_parameters"):
             links[places[name].ravel()] = 1.0
