@@ -7,8 +7,7 @@ its class. Nothing else is remembered with a system, and by no other way.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from zwang.programs.contract import Program
 
@@ -18,8 +17,7 @@ T = TypeVar("T")
 P = TypeVar("P", bound=Program)
 
 
-@dataclass(frozen=True)
-class WholeKey:
+class WholeKey(NamedTuple):
     """What decides about a program of one expression.
 
     Attributes
@@ -36,8 +34,7 @@ class WholeKey:
     baumgarte: float = 0.0
 
 
-@dataclass(frozen=True)
-class ReferenceKey:
+class ReferenceKey(NamedTuple):
     """What decides about a program that is evaluated in Python."""
 
     formulation: str
@@ -46,8 +43,7 @@ class ReferenceKey:
     baumgarte: float
 
 
-@dataclass(frozen=True)
-class BlockKey:
+class BlockKey(NamedTuple):
     """What decides about a program block by block.
 
     Attributes
@@ -61,15 +57,13 @@ class BlockKey:
     distinct: bool
 
 
-@dataclass(frozen=True)
-class TreeKey:
+class TreeKey(NamedTuple):
     """What decides about the articulated-body recursion of a tree."""
 
     lanes: int
 
 
-@dataclass(frozen=True)
-class RenumberedKey:
+class RenumberedKey(NamedTuple):
     """A program in coordinates of its own, with its rows numbered as those of the mechanism."""
 
     inner: Hashable
@@ -80,18 +74,19 @@ class ProgramCache:
 
     Attributes
     ----------
-    programs : by their keys.
+    programs : by their keys, and the kinds of these.
     """
 
     def __init__(self) -> None:
-        self.programs: dict[Hashable, Program] = {}
+        self.programs: dict[tuple[type, Hashable], Program] = {}
         self._once: dict[type, Any] = {}
 
     def program(self, key: Hashable, make: Callable[[], P]) -> P:
         """The program of a key; made if there is none yet."""
-        known: Any = self.programs.get(key)
+        kind = type(key), key  # tuples of two kinds may be equal
+        known: Any = self.programs.get(kind)
         if known is None:
-            known = self.programs[key] = make()
+            known = self.programs[kind] = make()
         return known
 
     def once(self, kind: type[T], make: Callable[[], T]) -> T:

@@ -83,7 +83,7 @@ class Reaction:
         if self._run.system.rows_independent:
             return np.ones(len(self._run.t), dtype=bool)
         # Where a joint is switched off there is no force, which is known.
-        known = self._run._determinate_joints  # noqa: SLF001 - a reaction is a part of its run
+        known = self._run.determinate_joints
         return np.array([at.get(self.joint, True) for at in known], dtype=bool)
 
 

@@ -639,8 +639,8 @@ class Run:
         return self.system.mechanism
 
     @computed_once
-    def _determinate_joints(self) -> list[dict[str, bool]]:
-        """For each saved time which joints' reactions are determinate, found once for all."""
+    def determinate_joints(self) -> list[dict[str, bool]]:
+        """For each saved time: joint → whether its reaction follows from the motion."""
         from zwang.results.mechanism_run import determinate
 
         return determinate(self)

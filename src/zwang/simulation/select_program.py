@@ -107,16 +107,16 @@ def select_program(
         program = _in_other_coordinates(given, mechanism)
         if program is not None:
             return program
-        if isinstance(equations, ByElements):
-            if _by_blocks(settings):
+        if equations.by_blocks:
+            if isinstance(equations, ByElements) and _by_blocks(settings):
                 rows = equations.active_rows(start.y[: len(equations.coordinates)], *start[1:])
                 return equations.block_program(rows.inactive, lanes, distinct=rows.distinct)
         elif not only_own_coordinates(mechanism, settings):
             folded = PossibleCoordinates.of(mechanism, cache).folded(start.p)
             return folded.program(_rows_of_folded(folded, start, settings), start.p, lanes)
     if singular is None:
-        q, v = np.split(start.y, [len(equations.coordinates)])
-        singular = equations.mass_is_singular(q, v, np.asarray(start.t), start.p)
+        (y, t, p), nq = start, len(equations.coordinates)
+        singular = equations.mass_is_singular(y[:nq], y[nq:], np.asarray(t), p)
     if in_python(equations, settings):
         return _evaluated_in_python(given, singular=singular)
     return _whole(given, _active_rows(given) if active is None else active, singular=singular)
@@ -222,8 +222,8 @@ def _inactive_in_plane(
     equations, (y, t, p) = given.equations, given.start
     if equations.rows_independent:
         return ()
-    q, v = np.split(y, [len(equations.coordinates)])
-    A = equations.ideal_terms_at(q, v, np.asarray(t), p).constraint_matrix
+    nq = len(equations.coordinates)
+    A = equations.ideal_terms_at(y[:nq], y[nq:], np.asarray(t), p).constraint_matrix
     if not found.rows_of_mechanism:
         return tuple(sorted(dependent_on_earlier(A)))
     inactive = [found.rows[i] for i in inner.left_out]
@@ -265,7 +265,7 @@ def _in_joints(given: _Given, mechanism: Parts) -> Program | str:
     if entered is None:
         return UNREACHED
     start = Start(entered[0], t, entered[1])
-    q, v = np.split(start.y, [found.tree.nq])
+    q, v = start.y[: found.tree.nq], start.y[found.tree.nq :]
     if not found.rows:
         light = constants.has_massless_motion
         if light and found.mass_is_singular(q, v, np.asarray(t), start.p):
@@ -407,7 +407,8 @@ def _evaluated_in_python(given: _Given, *, singular: bool) -> Program:
 
 def _has_redundant_rows(given: _Given) -> bool:
     equations, (y, t, p) = given.equations, given.start
-    q, v = np.split(y, [len(equations.coordinates)])
+    nq = len(equations.coordinates)
+    q, v = y[:nq], y[nq:]
     (A,) = equations.evaluator("rows", lambda m: {"A": m.A}, q, v, np.asarray(t), p)
     A = A.reshape(-1, len(v))
     length = np.linalg.norm(A, axis=1, keepdims=True)

@@ -300,12 +300,10 @@ class _Page:
         try:
             for name in joints:
                 joint, found = parts.joints[name], self.even.reaction(name)
+                markers = [m for m in (joint.a, joint.b) if m is not None]
                 sizes = [np.linalg.norm(x, axis=1) for x in (found.force, found.moment)]
                 when = self.even.t[int(np.argmax(sizes[0]))]
-                bodies = [
-                    "ground" if m.body < 0 else parts.bodies[m.body].name
-                    for m in (joint.a, joint.b)
-                ]
+                bodies = ["ground" if m.body < 0 else parts.bodies[m.body].name for m in markers]
                 rows.append(
                     [
                         escape(name),
