@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from zwang.errors import InputError, ModelError, ZwangError, shown
+from zwang.paths import is_folder
 
 __all__ = ["Document", "Item", "Key", "line_index", "parse", "read_text"]
 
@@ -235,7 +236,7 @@ def read_text(path: Path) -> str:
             str(path), 0, "", found="bytes that are no text", expected="a text file in UTF-8"
         ) from error
     except OSError as error:
-        near = [p.name for p in path.parent.glob("*.toml")] if path.parent.is_dir() else []
+        near = [p.name for p in path.parent.glob("*.toml")] if is_folder(path.parent) else []
         close = difflib.get_close_matches(path.name, near, n=1)
         raise ModelError(
             str(path),

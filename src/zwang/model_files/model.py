@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from zwang.errors import DamageError, InputError, ModelError, StoreError, ZwangError
 from zwang.keywords import known_keywords
-from zwang.paths import path_of
+from zwang.paths import is_folder, path_of
 from zwang.results.store import companion
 from zwang.state import State
 
@@ -382,8 +382,9 @@ def read_model(path: str | PathLike[str]) -> Model:
     from zwang.model_files.read import model_of
 
     where = path_of(path, "model file")
-    file = companion(where, IN_A_RUN) if where.is_dir() else where
-    if where.is_dir() and not file.is_file():
+    folder = is_folder(where)
+    file = companion(where, IN_A_RUN) if folder else where
+    if folder and _missing(file):
         raise ModelError(
             str(where),
             0,
@@ -395,12 +396,23 @@ def read_model(path: str | PathLike[str]) -> Model:
     return model_of(read_text(file), str(file), where.stem, _kept_meshes(where))
 
 
+def _missing(file: Path) -> bool:
+    """Whether there is nothing; of what may not be looked at, no: reading it says why."""
+    try:
+        file.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def _kept_meshes(store: Path) -> dict[str, Path]:
     """Path of a mesh as the model has it → where the stored run has it."""
     index = companion(store, MESHES_IN_A_RUN)
-    if not index.is_file():
-        return {}
     try:
+        if not index.is_file():
+            return {}
         names = json.loads(index.read_bytes())
         return {path: companion(store, name) for path, name in names.items()}
     except (OSError, ValueError, AttributeError, TypeError) as error:
