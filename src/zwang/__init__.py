@@ -17,6 +17,7 @@ from zwang.errors import (
     InconsistentConstraintsError,
     InputError,
     ModelError,
+    NoEquilibriumError,
     NotApplicableError,
     NotUniqueError,
     PainleveError,
@@ -32,13 +33,16 @@ from zwang.solvers.solution import Solution
 from zwang.terms import EquationTerms, join
 
 if TYPE_CHECKING:
+    from zwang.analysis.linearization import Linearization
+    from zwang.analysis.statics import Equilibrium
+    from zwang.analysis.steady_motion import SteadyMotion
     from zwang.assembly.result import Assembly
     from zwang.diagnosis.portrait import Portrait, portrait
     from zwang.mechanism import Mechanism
     from zwang.model_files.model import Model, read_model, write_model
+    from zwang.model_files.stored import load, resume, verify
     from zwang.multibody.mesh import mesh
     from zwang.results.run import Run
-    from zwang.simulation.stored_runs import load, resume, verify
     from zwang.state import State
     from zwang.system import System
     from zwang.tracing.constraint import acceleration, constraint, position, velocity
@@ -53,12 +57,15 @@ __all__ = [
     "Certificate",
     "DamageError",
     "EquationTerms",
+    "Equilibrium",
     "Explanation",
     "InconsistentConstraintsError",
     "InputError",
+    "Linearization",
     "Mechanism",
     "Model",
     "ModelError",
+    "NoEquilibriumError",
     "NotApplicableError",
     "NotUniqueError",
     "PainleveError",
@@ -68,6 +75,7 @@ __all__ = [
     "Solution",
     "Split",
     "State",
+    "SteadyMotion",
     "StoreError",
     "System",
     "Tolerances",
@@ -103,6 +111,9 @@ __all__ = [
 
 #: Module → names of it that load when they are first asked for: what models are made of.
 _LATER = {
+    "zwang.analysis.linearization": ("Linearization",),
+    "zwang.analysis.statics": ("Equilibrium",),
+    "zwang.analysis.steady_motion": ("SteadyMotion",),
     "zwang.multibody.mesh": ("mesh",),
     "zwang.diagnosis.portrait": ("Portrait", "portrait"),
     "zwang.assembly.result": ("Assembly",),
@@ -113,7 +124,7 @@ _LATER = {
     "zwang.mechanism": ("Mechanism",),
     "zwang.model_files.model": ("Model", "read_model", "write_model"),
     "zwang.results.run": ("Run",),
-    "zwang.simulation.stored_runs": ("load", "resume", "verify"),
+    "zwang.model_files.stored": ("load", "resume", "verify"),
     "zwang.state": ("State",),
     "zwang.system": ("System",),
 }

@@ -10,7 +10,7 @@ from zwang.coordinates.joint.link_constants import LinkConstants
 from zwang.coordinates.joint.programs import JointCoordinateCache
 from zwang.programs.blocks.call_list_program import TapeProgram
 from zwang.simulation.options import choices_of
-from zwang.simulation.select_program import Start, select_program
+from zwang.simulation.select_program import ProgramStart, select_program
 
 #: Two orders of the same sums, relative to the largest acceleration.
 SUMS = 1e-11
@@ -124,7 +124,10 @@ def test_a_large_tree_moves_as_its_bodies_do(long_run):
     assert (
         type(
             select_program(
-                m.system, Start(y, 0.0, m.system.parameter_vector()), settings, m.system.cache
+                m.system,
+                ProgramStart(y, 0.0, m.system.parameter_vector()),
+                settings,
+                m.system.cache,
             )
         )
         is TapeProgram
@@ -188,6 +191,6 @@ def test_bodies_without_inertia_keep_a_tree_in_one_expression():
         before = body
     settings, _, _ = choices_of(m.system, until=1.0, start=0.0)
     y, p = np.concatenate(m.system.placement), m.system.parameter_vector()
-    program = select_program(m.system, Start(y, 0.0, p), settings, m.system.cache)
+    program = select_program(m.system, ProgramStart(y, 0.0, p), settings, m.system.cache)
     assert program.carrier.name == "joint"
     assert type(program) is not TapeProgram

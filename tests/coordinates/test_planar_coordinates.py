@@ -7,7 +7,7 @@ import zwang as zw
 from zwang import library
 from zwang.errors import InputError
 from zwang.simulation.options import choices_of
-from zwang.simulation.select_program import Start, select_program
+from zwang.simulation.select_program import ProgramStart, select_program
 
 TIGHT = 1e-11
 #: Motions in two sets of coordinates at that tolerance, over a second or two [m, m/s].
@@ -87,7 +87,7 @@ def program(system, coordinates, state=None):
     settings, _, _ = choices_of(system, until=1.0, start=0.0, coordinates=coordinates)
     return select_program(
         system,
-        Start(np.concatenate([q, v]), 0.0, system.parameter_vector()),
+        ProgramStart(np.concatenate([q, v]), 0.0, system.parameter_vector()),
         settings,
         system.cache,
     )
@@ -163,14 +163,16 @@ def test_a_change_of_lengths_compiles_nothing_and_of_an_axis_is_noticed():
     settings, _, _ = choices_of(system, until=1.0, start=0.0)
     other = system.parameter_vector({"upper.mass": 3.0, "second.at_a": (0.55, 0.0, 0.1)})
     assert (
-        select_program(system, Start(np.concatenate([q, v]), 0.0, other), settings, system.cache)
+        select_program(
+            system, ProgramStart(np.concatenate([q, v]), 0.0, other), settings, system.cache
+        )
         is first
     )
     hinge = {f"second.axes_{side}": turned(7) for side in "ab"}
     askew = system.parameter_vector(hinge)
     assert (
         select_program(
-            system, Start(np.concatenate([q, v]), 0.0, askew), settings, system.cache
+            system, ProgramStart(np.concatenate([q, v]), 0.0, askew), settings, system.cache
         ).carrier.name
         == "joint"
     )

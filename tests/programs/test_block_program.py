@@ -10,7 +10,7 @@ from zwang.equations.elements import LargeMechanismSystem
 from zwang.integrators.settings import Coordinates, Settings
 from zwang.mechanism_system import MechanismSystem
 from zwang.programs.blocks.order import block_order
-from zwang.simulation.select_program import Start, select_program
+from zwang.simulation.select_program import ProgramStart, select_program
 
 #: In the coordinates of bodies, as blocks are.
 ABSOLUTE = Settings(until=1.0, coordinates=Coordinates.ABSOLUTE)
@@ -150,7 +150,7 @@ def test_blocks_give_what_the_whole_expression_gives(name):
     for q, v in states(parts):
         t = [0.3]
         y = np.concatenate([q, v])
-        other = select_program(whole, Start(y, 0.3, p), ABSOLUTE, whole.cache)
+        other = select_program(whole, ProgramStart(y, 0.3, p), ABSOLUTE, whole.cache)
         if any(body.singular for body in parts.bodies):
             other = _Dense(whole)
         mine, theirs = (x.kernel("derivative")(q, v, t, p) for x in (program, other))
@@ -188,7 +188,9 @@ def test_corrections_agree_to_first_order(name):
     whole, blocks = MechanismSystem.of_parts(parts), LargeMechanismSystem.of_parts(parts)
     p = whole.parameter_vector()
     for q, v in states(parts, off=1e-6):
-        other = select_program(whole, Start(np.concatenate([q, v]), 0.0, p), ABSOLUTE, whole.cache)
+        other = select_program(
+            whole, ProgramStart(np.concatenate([q, v]), 0.0, p), ABSOLUTE, whole.cache
+        )
         mine = blocks.block_program().kernel("project")(q, v, [0.0], p)
         theirs = other.kernel("project")(q, v, [0.0], p)
         # By blocks corrections of positions also keep to the velocity constraints.

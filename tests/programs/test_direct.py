@@ -10,7 +10,7 @@ from zwang.codegen.schedule import contract, share_reciprocals
 from zwang.equations.active_rows import redundant_rows
 from zwang.integrators.settings import Settings
 from zwang.programs.elimination import analyse
-from zwang.simulation.select_program import Start, select_program
+from zwang.simulation.select_program import ProgramStart, select_program
 
 G = 9.81
 RATE = 4.6  # of the cranks [rad/s], about that of the benchmark where it passes flat positions
@@ -21,7 +21,7 @@ ROUNDING = 1e-12
 def program_at(system, q, v):
     return select_program(
         system,
-        Start(np.concatenate([q, v]), 0.0, system.parameter_vector()),
+        ProgramStart(np.concatenate([q, v]), 0.0, system.parameter_vector()),
         Settings(until=1.0),
         system.cache,
     )

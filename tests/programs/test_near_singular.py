@@ -5,7 +5,7 @@ import pytest
 
 from zwang import library
 from zwang.integrators.settings import Settings
-from zwang.simulation.select_program import Start, select_program
+from zwang.simulation.select_program import ProgramStart, select_program
 
 G = 9.81
 RATE = 4.6  # of the cranks [rad/s], about that of the benchmark where it passes flat positions
@@ -35,7 +35,7 @@ def test_acceleration_is_good_next_to_a_flat_position(distance):
     for _ in range(20):
         q, v, expected = linkages_near_flat(n, np.pi / 2 + distance * rng.uniform(0.9, 1.1))
         program = select_program(
-            system, Start(np.concatenate([q, v]), 0.0, p), Settings(until=1.0), system.cache
+            system, ProgramStart(np.concatenate([q, v]), 0.0, p), Settings(until=1.0), system.cache
         )
         v_dot, _ = program.kernel("forces")(q, v, 0.0, p)
         assert np.abs(np.ravel(v_dot) - expected).max() < limit * np.abs(expected).max()

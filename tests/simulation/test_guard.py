@@ -176,7 +176,7 @@ def matters(system: Any, start: dict[str, Any]) -> bool:
     settings = zw.integrators.settings.Settings(until=1.0, **choices)
     y = np.concatenate([q, v])
     program = select_program.select_program(
-        system, select_program.Start(y, 0.0, p), settings, system.cache
+        system, select_program.ProgramStart(y, 0.0, p), settings, system.cache
     )
     hat, inner = (y, p) if program.carrier is None else program.carrier.entered(y, 0.0, p)
     found = guard.motion_of(program, hat, 0.0, inner)

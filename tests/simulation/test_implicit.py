@@ -163,13 +163,13 @@ def test_new_parameters_compile_nothing():
 
 def test_explicit_runs_compile_no_jacobian():
     from zwang.integrators.settings import Settings
-    from zwang.simulation.select_program import Start, select_program
+    from zwang.simulation.select_program import ProgramStart, select_program
 
     system, start = governor()
     system.simulate(start, until=1e-3)
     y = np.concatenate([start.q, start.v])
     program = select_program(
-        system, Start(y, 0.0, system.parameter_vector()), Settings(until=1.0), system.cache
+        system, ProgramStart(y, 0.0, system.parameter_vector()), Settings(until=1.0), system.cache
     )
     assert set(program.compiled) == {"derivative", "project", "residual", "arrival"}
 

@@ -24,7 +24,15 @@ if TYPE_CHECKING:
     from zwang.results.run import Run, Segment
     from zwang.system import System
 
-__all__ = ["BodyMotion", "Reaction", "body_motion", "channel", "parts_of", "reaction"]
+__all__ = [
+    "BodyMotion",
+    "Reaction",
+    "body_motion",
+    "channel",
+    "joint_rates",
+    "parts_of",
+    "reaction",
+]
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,28 @@ class BodyMotion:
     center: FloatArray
     rotation: FloatArray
     angular_velocity: FloatArray
+    _run: Run = field(repr=False)
+
+    @computed_once
+    def angular_acceleration(self) -> FloatArray:
+        """World axes, shape (nt, 3)."""
+        return self._accelerations[1]
+
+    @computed_once
+    def acceleration(self) -> FloatArray:
+        """Of its origin, world axes, shape (nt, 3)."""
+        of_center, alpha = self._accelerations
+        arm, omega = self.position - self.center, self.angular_velocity
+        return of_center + np.cross(alpha, arm) + np.cross(omega, np.cross(omega, arm))
+
+    @computed_once
+    def _accelerations(self) -> tuple[FloatArray, FloatArray]:
+        """Of the centre of mass, and angular, world axes."""
+        run = self._run
+        parts = parts_of(run)
+        body = next(b for b in parts.bodies if b.name == self.name)
+        i, starts = body.index, parts.places[1]
+        return _in_world(body, self.rotation, run.acceleration[:, starts[i] : starts[i + 1]])
 
     @computed_once
     def quaternion(self) -> FloatArray:
@@ -111,7 +141,7 @@ def body_motion(run: Run, name: str) -> BodyMotion:
     body = bodies[name]
     center, R, v, omega = poses(run, body)
     arm = R @ -body.inertia.center
-    return BodyMotion(name, center + arm, v + np.cross(omega, arm), center, R, omega)
+    return BodyMotion(name, center + arm, v + np.cross(omega, arm), center, R, omega, run)
 
 
 def poses(run: Run, body: Body) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -119,12 +149,20 @@ def poses(run: Run, body: Body) -> tuple[FloatArray, FloatArray, FloatArray, Flo
     parts, i = parts_of(run), body.index
     center, R = pose(parts, i, run.q)
     v = run.v[:, parts.places[1][i] : parts.places[1][i + 1]]
+    return center, R, *_in_world(body, R, v)
+
+
+def _in_world(body: Body, R: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Linear and angular part in world axes of a body's own velocities or accelerations (nt, nv).
+
+    Those about body axes rotate into the world alike: d/dt (R ω′) = R ω̇′, as ω × ω = 0.
+    """
     if body.kind.plane is None:
-        return center, R, v[:, :3], (R @ v[:, 3:, None])[..., 0]
+        return v[:, :3], (R @ v[:, 3:, None])[..., 0]
     a, b, k = body.kind.plane
-    velocity, omega = np.zeros((len(v), 3)), np.zeros((len(v), 3))
-    velocity[:, [a, b]], omega[:, k] = v[:, :2], v[:, 2]
-    return center, R, velocity, omega
+    linear, angular = np.zeros((len(v), 3)), np.zeros((len(v), 3))
+    linear[:, [a, b]], angular[:, k] = v[:, :2], v[:, 2]
+    return linear, angular
 
 
 def channel(run: Run, name: str) -> FloatArray:
@@ -160,6 +198,23 @@ def channel(run: Run, name: str) -> FloatArray:
         return found[0], found[1]
 
     return followed(run.t, value, rate, between)
+
+
+def joint_rates(run: Run, name: str, v: FloatArray) -> FloatArray:
+    """A joint's rate at the saved positions with other velocities (nt, nv), shape (nt,)."""
+    parts_of(run)
+    rates = [
+        _with_joints(s.system).joint_states(
+            name,
+            run.q[s.first : s.last],
+            v[s.first : s.last],
+            run.t[s.first : s.last],
+            parameters=s.parameters,
+        )[1]
+        for s in run.segments
+        if s.last > s.first
+    ]
+    return np.concatenate(rates)
 
 
 def reaction(run: Run, name: str, axes: str = "world") -> Reaction:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from zwang.multibody.frozen import Parts
     from zwang.results.certificate import RunCertificate
+    from zwang.results.channels import ChannelTable
     from zwang.results.energy_ledger import Work
     from zwang.results.export import ErrorEstimate
     from zwang.results.mechanism_run import BodyMotion, Reaction
@@ -241,26 +242,103 @@ class Run:
 
         save(self, path)
 
-    def to_xarray(self) -> Any:
-        """The states as an ``xarray.Dataset``, one variable a channel (extra `data`)."""
-        from zwang.results.export import to_xarray
-
-        return to_xarray(self)
-
-    # --- seeing -----------------------------------------------------------------------------------
-
-    def plot(self, *names: str, against: str | None = None) -> Any:
-        """Channels over time as a Matplotlib figure (extra `plot`); all coordinates by default.
+    def to_csv(
+        self,
+        path: str | PathLike[str],
+        channels: Sequence[str] | str | None = None,
+        every: float | None = None,
+        *,
+        units: bool = False,
+        degrees: bool = False,
+    ) -> Path:
+        """Write channels as comma-separated values, names in the first line; gives the path.
 
         Parameters
         ----------
-        names : of `names`, ``"energy"``, ``"kinetic_energy"``, ``"potential_energy"``, or of
-            reactions: ``"pin.force"``, ``"pin.moment"`` and their parts as ``"pin.force.x"``.
-        against : another of these names for a phase plot; of vectors the size is taken.
+        path : of the file; one that is there is replaced.
+        channels : names as in ``run[name]``, vectors expanded to x, y, z; all by default.
+        every : seconds between lines; one for each saved state by default.
+        units : whether the first line has units after the names.
+        degrees : whether angles are in degrees.
+        """
+        from zwang.results.tables import to_csv
+
+        return to_csv(self, path, channels, every, units=units, degrees=degrees)
+
+    def to_pandas(
+        self,
+        channels: Sequence[str] | str | None = None,
+        every: float | None = None,
+        *,
+        degrees: bool = False,
+    ) -> Any:
+        """Channels as a ``pandas.DataFrame`` over t (extra `data`); arguments as of `to_csv`.
+
+        ``run.to_pandas().to_excel("run.xlsx")`` writes a spreadsheet.
+        """
+        from zwang.results.tables import to_pandas
+
+        return to_pandas(self, channels, every, degrees=degrees)
+
+    def to_mat(
+        self,
+        path: str | PathLike[str],
+        channels: Sequence[str] | str | None = None,
+        every: float | None = None,
+        *,
+        degrees: bool = False,
+    ) -> Path:
+        """Write channels as a MATLAB file, one variable a column; gives the path.
+
+        ``pin.angle`` is the variable ``pin_angle``; the cell array ``channels`` has variables,
+        names and units. Arguments as of `to_csv`.
+        """
+        from zwang.results.tables import to_mat
+
+        return to_mat(self, path, channels, every, degrees=degrees)
+
+    def to_xarray(
+        self,
+        channels: Sequence[str] | str | None = None,
+        every: float | None = None,
+        *,
+        degrees: bool = False,
+    ) -> Any:
+        """Channels as an ``xarray.Dataset`` with units, one variable a column (extra `data`).
+
+        Arguments as of `to_csv`.
+        """
+        from zwang.results.tables import to_xarray
+
+        return to_xarray(self, channels, every, degrees=degrees)
+
+    # --- seeing -----------------------------------------------------------------------------------
+
+    @known_keywords()
+    def plot(
+        self,
+        *names: str,
+        against: str | None = None,
+        degrees: bool = False,
+        compare: Run | Sequence[Run] = (),
+        labels: Sequence[str] | None = None,
+    ) -> Any:
+        """Channels over time as a Matplotlib figure (extra `plot`).
+
+        Parameters
+        ----------
+        names : of `channels`; by default the coordinates of joints, drivers and the energy, of a
+            system of functions its coordinates.
+        against : another channel for a phase portrait, or ``run.plot("tip.position.z",
+            against="tip.position.x")`` for the curve of a point; of vectors the magnitude is taken.
+        degrees : whether angles are in degrees.
+        compare : other runs, drawn into the same panels; of vectors the magnitudes.
+        labels : names of all runs, this one first.
         """
         from zwang.view.plots import plot
 
-        return plot(self, names, against)
+        others = (compare,) if isinstance(compare, Run) else tuple(compare)
+        return plot((self, *others), names, against, degrees=degrees, labels=labels)
 
     @known_keywords()
     def draw(
@@ -457,7 +535,7 @@ class Run:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What ``run[name]`` knows: coordinates, velocities, coordinates of joints."""
+        """Coordinates, velocities and coordinates of joints; `channels` lists all there is."""
         return (*self.system.coordinates, *self.system.velocities, *self.system.channels)
 
     @property
@@ -470,7 +548,10 @@ class Run:
     @overload
     def __getitem__(self, name: int | slice | np.ndarray | Sequence[int]) -> State: ...
     def __getitem__(self, name: Any) -> FloatArray | State:
-        """A coordinate or velocity over time, shape (nt,), by name; saved states by number.
+        """A channel over time by name, shape (nt,), or (nt, 3) of a vector; states by number.
+
+        Names are those of coordinates and velocities, then those of `channels`; of a vector,
+        ``run["pin.force.x"]`` and ``run["pin.force.magnitude"]`` are parts.
 
         ``run[-1]`` is the last saved state, ``run[10:20]`` and ``run[run.t > 1.0]`` are several.
         """
@@ -484,7 +565,21 @@ class Run:
             from zwang.results.mechanism_run import channel
 
             return channel(self, name)
-        raise UnknownNameError("channel", name, self.names)
+        from zwang.results.channels import channel_values
+
+        return channel_values(self, name)
+
+    @computed_once
+    def channels(self) -> ChannelTable:
+        """All that ``run[name]`` knows, with units and descriptions; printed, a table."""
+        from zwang.results.channels import ChannelTable, channels_of
+
+        return ChannelTable(self, channels_of(self))
+
+    @property
+    def mechanism(self) -> Parts | None:
+        """Bodies, joints and forces of the mechanism as data; None for a system of functions."""
+        return self.system.mechanism
 
     def _saved(self, which: Any) -> State:
         """Saved states by number, slice or mask."""
@@ -632,11 +727,6 @@ class Run:
         return name
 
     # --- mechanisms -------------------------------------------------------------------------------
-
-    @property
-    def mechanism(self) -> Parts | None:
-        """Bodies, joints and forces of the mechanism as data; None for a system of functions."""
-        return self.system.mechanism
 
     @computed_once
     def determinate_joints(self) -> list[dict[str, bool]]:

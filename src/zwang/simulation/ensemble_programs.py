@@ -20,7 +20,7 @@ from zwang.programs.cache import ProgramCache
 from zwang.programs.contract import Program
 from zwang.programs.cost import COST
 from zwang.simulation.select_program import (
-    Start,
+    ProgramStart,
     against_tree,
     in_joints,
     joint_constants,
@@ -56,9 +56,9 @@ class EnsembleStarts(NamedTuple):
     lanes: int
     terms: Callable[[], tuple[FloatArray, FloatArray]]
 
-    def start(self, i: int) -> Start:
+    def start(self, i: int) -> ProgramStart:
         """One of them."""
-        return Start(self.Y[i], self.t, self.P[i])
+        return ProgramStart(self.Y[i], self.t, self.P[i])
 
 
 def select_programs(

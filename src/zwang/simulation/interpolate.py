@@ -15,7 +15,7 @@ from zwang.programs.contract import Program
 from zwang.results.run import Counts, Run, Segment
 from zwang.results.status import status_of
 from zwang.simulation.guard import look, motion_of
-from zwang.simulation.select_program import Start, inactive_rows, select_program
+from zwang.simulation.select_program import ProgramStart, inactive_rows, select_program
 from zwang.terms import FloatArray
 
 __all__ = ["disagreements", "propagate", "states_between"]
@@ -50,7 +50,9 @@ def _program_of(run: Run, segment: Segment, settings: Settings) -> Program:
         begun = float(run.t[segment.first])
         first = np.concatenate([run.q[segment.first], run.v[segment.first]])
     p = segment.system.parameter_vector(segment.parameters)
-    return select_program(segment.system, Start(first, begun, p), settings, segment.system.cache)
+    return select_program(
+        segment.system, ProgramStart(first, begun, p), settings, segment.system.cache
+    )
 
 
 class StatesBetween:
@@ -75,7 +77,7 @@ class StatesBetween:
     def inactive_rows(self, run: Run) -> tuple[int, ...]:
         """Numbers of the rows that did not act in the program of a run, from its first state on."""
         system, y = run.system, np.concatenate([run.q[0], run.v[0]])
-        start = Start(y, float(run.t[0]), system.parameter_vector(run.parameters))
+        start = ProgramStart(y, float(run.t[0]), system.parameter_vector(run.parameters))
         return inactive_rows(system, start, run.settings, system.cache)
 
 
@@ -146,7 +148,7 @@ def propagate(
             )
         if chunk.code == sh.SINGULAR:
             t, y = float(loop.t[0]), loop.present[:, 0].copy()
-            other = select_program(system, Start(y, t, p), settings, system.cache)
+            other = select_program(system, ProgramStart(y, t, p), settings, system.cache)
             if other.left_out != program.left_out:
                 tried += sum(loop.work_done()[:2])
                 program, loop = other, loop_from(other, t, y)

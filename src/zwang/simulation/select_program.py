@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from zwang.equations.expression import Equations
     from zwang.multibody.frozen import Parts
 
-__all__ = ["Start", "in_python", "inactive_rows", "only_own_coordinates", "select_program"]
+__all__ = ["ProgramStart", "in_python", "inactive_rows", "only_own_coordinates", "select_program"]
 
 CHEAPER_IN_PLANE = "a plane, in which the coordinates of bodies are cheaper"
 UNREACHED = "a state that its joints, as placed, do not reach"
@@ -61,7 +61,7 @@ EXPECTED = {
 NEARLY_DEPENDENT = 1e-5
 
 
-class Start(NamedTuple):
+class ProgramStart(NamedTuple):
     """Where a program begins.
 
     Attributes
@@ -78,7 +78,7 @@ class Start(NamedTuple):
 
 def select_program(
     equations: Equations,
-    start: Start,
+    start: ProgramStart,
     settings: Settings,
     cache: ProgramCache,
     lanes: int = 1,
@@ -102,7 +102,7 @@ def select_program(
     ------
     InputError : coordinates are asked for that these equations do not have; it says why.
     """
-    given, mechanism = _Given(equations, start, settings, cache, lanes), equations.mechanism
+    given, mechanism = _Selection(equations, start, settings, cache, lanes), equations.mechanism
     if mechanism is not None:
         program = _in_other_coordinates(given, mechanism)
         if program is not None:
@@ -122,17 +122,17 @@ def select_program(
     return _whole(given, _active_rows(given) if active is None else active, singular=singular)
 
 
-class _Given(NamedTuple):
+class _Selection(NamedTuple):
     """What a program is selected for."""
 
     equations: Equations
-    start: Start
+    start: ProgramStart
     settings: Settings
     cache: ProgramCache
     lanes: int
 
 
-def _in_other_coordinates(given: _Given, mechanism: Parts) -> Program | None:
+def _in_other_coordinates(given: _Selection, mechanism: Parts) -> Program | None:
     """The program of a mechanism in planar or joint coordinates; None for its own."""
     asked, against = given.settings.coordinates, only_own_coordinates(mechanism, given.settings)
     for coordinates, attempt in ((Coordinates.PLANAR, _in_plane), (Coordinates.JOINT, _in_joints)):
@@ -148,14 +148,14 @@ def _in_other_coordinates(given: _Given, mechanism: Parts) -> Program | None:
 
 
 def inactive_rows(
-    equations: Equations, start: Start, settings: Settings, cache: ProgramCache
+    equations: Equations, start: ProgramStart, settings: Settings, cache: ProgramCache
 ) -> tuple[int, ...]:
     """Rows of a large mechanism that do not act where its forces are asked for block by block.
 
     Those of the program that it was integrated by; none where that was one expression of all rows.
     """
     assert equations.mechanism is not None
-    given = _Given(equations, start, settings, cache, 1)
+    given = _Selection(equations, start, settings, cache, 1)
     if _by_blocks(settings):
         return select_program(*given).left_out
     program = _in_other_coordinates(given, equations.mechanism)
@@ -195,7 +195,7 @@ def in_python(equations: Equations, settings: Settings) -> str:
 # --- planar coordinates ---------------------------------------------------------------------------
 
 
-def _in_plane(given: _Given, mechanism: Parts) -> Program | str:
+def _in_plane(given: _Selection, mechanism: Parts) -> Program | str:
     """The program of a mechanism in its plane, or what speaks against one."""
     if len(mechanism.bodies) > COST.planar_bodies:
         return f"{len(mechanism.bodies)} bodies, which is more than {COST.planar_bodies}"
@@ -212,7 +212,7 @@ def _in_plane(given: _Given, mechanism: Parts) -> Program | str:
 
 
 def _inactive_in_plane(
-    found: PlanarEquations, inner: WholeProgram, given: _Given
+    found: PlanarEquations, inner: WholeProgram, given: _Selection
 ) -> tuple[int, ...]:
     """The rows that do not act in a plane, numbered as the mechanism's.
 
@@ -232,7 +232,7 @@ def _inactive_in_plane(
     return tuple(sorted(inactive))
 
 
-def _rows_of_folded(found: FoldedEquations, start: Start, settings: Settings) -> ActiveRows:
+def _rows_of_folded(found: FoldedEquations, start: ProgramStart, settings: Settings) -> ActiveRows:
     """The rows that act in one expression of a mechanism, in its plane or not."""
     if found.rows_independent:
         return ActiveRows()
@@ -245,7 +245,7 @@ def _rows_of_folded(found: FoldedEquations, start: Start, settings: Settings) ->
 # --- joint coordinates ----------------------------------------------------------------------------
 
 
-def _in_joints(given: _Given, mechanism: Parts) -> Program | str:
+def _in_joints(given: _Selection, mechanism: Parts) -> Program | str:
     """The program of a mechanism in the coordinates of its joints, or what speaks against it."""
     (y, t, p), settings, lanes = given.start, given.settings, given.lanes
     asked = settings.coordinates is Coordinates.JOINT
@@ -264,7 +264,7 @@ def _in_joints(given: _Given, mechanism: Parts) -> Program | str:
     entered = found.carrier.reached(y, t, p, FOREIGN)
     if entered is None:
         return UNREACHED
-    start = Start(entered[0], t, entered[1])
+    start = ProgramStart(entered[0], t, entered[1])
     q, v = start.y[: found.tree.nq], start.y[found.tree.nq :]
     if not found.rows:
         light = constants.has_massless_motion
@@ -353,7 +353,7 @@ def _by_blocks(settings: Settings) -> bool:
     return explicit and settings.formulation == "auto"
 
 
-def _active_rows(given: _Given) -> ActiveRows:
+def _active_rows(given: _Selection) -> ActiveRows:
     """The rows that act in one expression of any equations."""
     (y, t, p), settings = given.start, given.settings
     if not may_be_redundant(given.equations, settings):
@@ -367,7 +367,7 @@ def may_be_redundant(equations: Equations, settings: Settings) -> bool:
     return not (equations.rows_independent or by_multipliers)
 
 
-def _whole(given: _Given, rows: ActiveRows, *, singular: bool) -> WholeProgram:
+def _whole(given: _Selection, rows: ActiveRows, *, singular: bool) -> WholeProgram:
     """All equations as one expression."""
     key = WholeKey(rows, singular, given.lanes, _baumgarte(given.settings))
     return _fused(given.equations, given.cache, key, rows)
@@ -387,7 +387,7 @@ def _baumgarte(settings: Settings) -> float:
     return settings.baumgarte if settings.drift is Drift.BAUMGARTE else 0.0
 
 
-def _evaluated_in_python(given: _Given, *, singular: bool) -> Program:
+def _evaluated_in_python(given: _Selection, *, singular: bool) -> Program:
     """All equations, by a formulation or functions in Python."""
     settings = given.settings
     redundant, rate = _has_redundant_rows(given), _baumgarte(settings)
@@ -405,7 +405,7 @@ def _evaluated_in_python(given: _Given, *, singular: bool) -> Program:
     return given.cache.program(key, made)
 
 
-def _has_redundant_rows(given: _Given) -> bool:
+def _has_redundant_rows(given: _Selection) -> bool:
     equations, (y, t, p) = given.equations, given.start
     nq = len(equations.coordinates)
     q, v = y[:nq], y[nq:]

@@ -76,7 +76,7 @@ from zwang.simulation.rank_report import (
     left_out_note,
     rank_changes,
 )
-from zwang.simulation.select_program import Start, in_python, select_program
+from zwang.simulation.select_program import ProgramStart, in_python, select_program
 from zwang.simulation.start import start_time
 from zwang.terms import FloatArray
 from zwang.tracing.event import Event, Watched, events_of
@@ -380,14 +380,14 @@ class _Simulation:
             formulation = self.settings.formulation
             self.active.solve_at(y[:nq], y[nq:], np.asarray(t), p, formulation=formulation)
         self.active.require_unique(y[:nq], y[nq:], np.asarray(t), p)
-        program = self._program(Start(y, t, p))
+        program = self._program(ProgramStart(y, t, p))
         doubt = self.guard.account.doubt(program)
         if doubt:
             assert program.carrier is not None
             note = f"integrated in absolute coordinates: in {program.carrier.name} ones {doubt}"
             self.notes += [note] if note not in self.notes else []
             self.settings = replace(self.settings, coordinates=Coordinates.ABSOLUTE)
-            program = self._program(Start(y, t, p))
+            program = self._program(ProgramStart(y, t, p))
         self.guard.begin(program, p)
         if program.left_out:
             note = left_out_note(self.active, program.left_out)
@@ -592,7 +592,7 @@ class _Simulation:
         y, t, a = self.loop.present[:, 0], float(self.loop.t[0]), self.loop.accelerations()[0]
         return mass_beyond(self.active, y, t, self.p, a, self.settings.step)
 
-    def _program(self, start: Start) -> Program:
+    def _program(self, start: ProgramStart) -> Program:
         """The program of the constraints of now."""
         return select_program(self.active, start, self.settings, self.active.cache)
 
@@ -601,7 +601,7 @@ class _Simulation:
         y, t = self.loop.present[:, 0].copy(), float(self.loop.t[0])
         if not self.loop.program.left_out or self.loop.finished or t == self.began_at[0]:
             return False
-        program = self._program(Start(y, t, self.p))
+        program = self._program(ProgramStart(y, t, self.p))
         if program.left_out == self.loop.program.left_out:
             return False
         if not any(note.endswith(ACT_AGAIN) for note in self.notes):  # the first time alone
