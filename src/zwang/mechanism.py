@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zwang.caching import Remembered
 from zwang.equations.elements import mechanism_system
 from zwang.errors import InputError, UnknownNameError, ZwangError, shown
 from zwang.keywords import known_keywords
@@ -557,6 +558,20 @@ class Mechanism(JointBuilder):
     def _changed(self) -> None:
         self._system = None
 
+    def _put_together(
+        self, velocity: Any, t: Any, parameters: Mapping[str, Any] | None
+    ) -> Assembly:
+        """The placement put together, which is remembered for its time and parameters."""
+        system = self.system
+        if velocity is not None or not isinstance(t, int | float):
+            return system.assemble(velocity=velocity, t=t, parameters=parameters)
+        kept: Remembered[Any, Assembly] = system.__dict__.setdefault("_starts", Remembered(8))
+        key = float(t), system.parameter_vector(parameters).tobytes()
+        found = kept.get(key)
+        if found is None:
+            found = kept[key] = system.assemble(t=t, parameters=parameters)
+        return found
+
     @property
     def _recipe(self) -> Recipe:
         plane = None if self._kind is SPATIAL else self._kind.name
@@ -842,7 +857,7 @@ class Mechanism(JointBuilder):
             )
         if q is None:
             at = 0.0 if start is None else start
-            q = self.system.assemble(velocity=velocity, t=at, parameters=parameters)
+            q = self._put_together(velocity, at, parameters)
         return self.system.simulate(
             q,
             v,

@@ -11,6 +11,7 @@ import numpy as np
 from zwang.assembly.mechanism import AssemblyTable, assembled
 from zwang.assembly.result import Assembly
 from zwang.caching import computed_once
+from zwang.coordinates.blocks import structure_of
 from zwang.coordinates.constants import sizes_of
 from zwang.diagnosis.explain import explain_terms
 from zwang.diagnosis.passport import (
@@ -41,6 +42,7 @@ from zwang.tracing.arguments import single_time, state_arrays
 if TYPE_CHECKING:
     import casadi
 
+    from zwang.programs.blocks.layout import BlockLayout
     from zwang.terms import EquationTerms
 
 __all__ = ["MechanismSystem", "about_untold"]
@@ -127,6 +129,11 @@ class MechanismSystem(System):
             )
         return solve_by(formulation, self, q, v, t, p, shift)
 
+    @computed_once
+    def block_layout(self) -> BlockLayout:
+        """Bodies, joints and forces as nodes and elements, with all equations."""
+        return structure_of(self.parts)
+
     # --- teeth ------------------------------------------------------------------------------------
 
     @computed_once
@@ -208,7 +215,7 @@ class MechanismSystem(System):
     def parameter_vector(self, parameters: Mapping[str, Any] | None = None) -> FloatArray:
         """All parameters as one flat array; masses and inertias no body can have are refused."""
         result = super().parameter_vector(parameters)
-        if not parameters:
+        if not parameters or self._parameters.are_defaults(parameters):
             return result
         defaults = self.definition.parameters
         for body in self.parts.bodies:

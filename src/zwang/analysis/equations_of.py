@@ -6,7 +6,8 @@ unit length kept so. Rows of channels are by these displacements too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ __all__ = ["ChannelRow", "EquationsOf", "Spaces", "Values", "spaces_of"]
 
 #: Newton steps that put a configuration back on its constraints, and the residual at which it is.
 CORRECTIONS, ON_CONSTRAINTS = 30, 1e-14
+#: Velocities of a mechanism up to which matrices are dense.
+LARGEST = 300
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,11 @@ class EquationsOf:
     def parts(self) -> Any:
         """Bodies and joints of a mechanism, or None of a system of functions."""
         return self.system.mechanism
+
+    @property
+    def is_large(self) -> bool:
+        """Whether dense matrices would keep a user waiting."""
+        return self.parts is not None and self.nv > LARGEST
 
     @property
     def turns(self) -> list[int]:
@@ -191,26 +199,38 @@ class EquationsOf:
             return ChannelRow(float(q[i]), self.values(q).N[i], np.zeros(self.nv))
         if name not in system.channels:
             raise UnknownNameError("channel", name, self.known_channels)
-        x = self.expressions
+        (found,) = self.joint_channels([name.removesuffix("_rate")], q, v)
+        return found[1] if name.endswith("_rate") else found[0]
+
+    def joint_channels(
+        self, names: Sequence[str], q: FloatArray, v: FloatArray
+    ) -> list[tuple[ChannelRow, ChannelRow]]:
+        """Coordinates of joints with their rates, by one kernel for all of them."""
+        x, system = self.expressions, self.system
 
         def outputs() -> dict[str, casadi.SX]:
-            s, (expression, _) = x.state, system.channel(name)
-            return {
-                "value": expression,
-                "by_q": x.jacobian(expression, s.q),
-                "by_v": x.jacobian(expression, s.v),
-                "N": x.model.N,
-            }
+            found: dict[str, casadi.SX] = {"N": x.model.N}
+            for k, name in enumerate(names):
+                expression, _ = system.channel(name)
+                found[f"value{k}"] = expression
+                found[f"by_q{k}"] = x.jacobian(expression, x.state.q)
+                found[f"by_v{k}"] = x.jacobian(expression, x.state.v)
+            return found
 
-        found = x.evaluate(f"channel{_label(name)}", outputs, {}, q, v, [self.t], self.p)
-        value, by_pi, by_v = found["value"][:, 0], found["by_q"] @ found["N"], found["by_v"]
-        if name.endswith("_rate"):
-            return ChannelRow(float(value[-1]), by_pi[-1], by_v[-1])
-        if len(value) == 3:  # sin, cos, rate
-            sine, cosine = value[:2]
-            slope = cosine * by_pi[0] - sine * by_pi[1]
-            return ChannelRow(float(np.arctan2(sine, cosine)), slope, np.zeros(self.nv), angle=True)
-        return ChannelRow(float(value[0]), by_pi[0], np.zeros(self.nv))
+        label = _label(",".join(names))
+        every = x.evaluate(f"channels{label}", outputs, {}, q, v, [self.t], self.p)
+        result, none = [], np.zeros(self.nv)
+        for k in range(len(names)):
+            value, by_v = every[f"value{k}"][:, 0], every[f"by_v{k}"]
+            by_pi = every[f"by_q{k}"] @ every["N"]
+            rate = ChannelRow(float(value[-1]), by_pi[-1], by_v[-1])
+            own = ChannelRow(float(value[0]), by_pi[0], none)
+            if len(value) == 3:  # sin, cos, rate
+                sine, cosine = value[:2]
+                slope = cosine * by_pi[0] - sine * by_pi[1]
+                own = ChannelRow(float(np.arctan2(sine, cosine)), slope, none, angle=True)
+            result.append((own, rate))
+        return result
 
     @property
     def known_channels(self) -> list[str]:
@@ -350,5 +370,6 @@ def held_channels(equations: EquationsOf, hold: Mapping[str, Any] | None) -> lis
     return names
 
 
-def _label(name: str) -> str:
-    return "".join(c if c.isalnum() else "_" for c in name) + f"_{sum(map(ord, name))}"
+def _label(names: str) -> str:
+    """A name for a kernel; that of a user may be no name for CasADi."""
+    return f"_{hashlib.sha256(names.encode()).hexdigest()[:16]}"

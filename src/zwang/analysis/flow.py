@@ -20,6 +20,7 @@ import numpy as np
 
 from zwang.analysis.equations_of import EquationsOf, Spaces, spaces_of
 from zwang.analysis.second_derivatives import Slopes
+from zwang.caching import computed_once
 from zwang.errors import NotUniqueError
 from zwang.linalg.rank import DEFAULT_TOLERANCES
 from zwang.terms import FloatArray
@@ -78,18 +79,23 @@ class SmallMotions:
     frame: MovingFrame | None
     free: np.ndarray
 
-    @property
+    @computed_once
     def spaces(self) -> Spaces:
         """Of all rows."""
         return spaces_of(self.slopes.M, self.slopes.A)
+
+    def _of_rows(self, chosen: np.ndarray) -> Spaces:
+        """Of some rows; of all of them they are known."""
+        x = self.slopes
+        return self.spaces if chosen.all() else spaces_of(x.M, x.A[chosen])
 
     def tangents(self) -> Tangents:
         """A basis of the states that satisfy the constraints."""
         x, equations = self.slopes, self.equations
         at_position = equations.is_position & ~self.free
         rated = equations.is_rated & ~self.free
-        D_q = spaces_of(x.M, x.A[at_position]).basis
-        moving = spaces_of(x.M, x.A[rated])
+        D_q = self._of_rows(at_position).basis
+        moving = self._of_rows(rated)
         psi_pi = x.psi_pi[~self.free[equations.is_rated]]
         P = -moving.particular(psi_pi @ D_q) if rated.any() else np.zeros_like(D_q)
         fq, fv = D_q.shape[1], moving.basis.shape[1]

@@ -53,11 +53,11 @@ def candidates(
     """
     system = equations.system
     names = [c for c in system.channels if not c.endswith("_rate")] if joints is None else joints
-    of_joints = []
-    for name in names:
-        value = equations.channel(name, q, v)
-        rate = equations.channel(f"{name}_rate", q, v)
-        of_joints.append(Candidate(name, f"{name}_rate", value.by_pi, rate.by_pi, rate.by_v))
+    rows = equations.joint_channels(names, q, v) if names else []
+    of_joints = [
+        Candidate(name, f"{name}_rate", value.by_pi, rate.by_pi, rate.by_v)
+        for name, (value, rate) in zip(names, rows, strict=True)
+    ]
     if equations.parts is not None:
         return of_joints, _of_bodies(equations)
     zero, unit = np.zeros(equations.nv), np.eye(equations.nv)
@@ -164,12 +164,21 @@ def chosen(
         take(name, left)
     everything = [one for group in groups for one in group]
     for group, threshold in [*((g, CLEAR) for g in groups), (everything, 0.0)]:
-        pool = {name: row for name, row in group if name not in picked}
-        while pool and len(picked) < count:
-            found = {name: rest(row) for name, row in pool.items()}
-            best = max(found, key=lambda name: float(np.linalg.norm(found[name])))
-            if not np.linalg.norm(found[best]) > threshold:
+        pool = [(name, row) for name, row in group if name not in picked]
+        if not pool or len(picked) == count:
+            continue
+        rows = np.array([row for _, row in pool])
+        lengths = np.maximum(np.linalg.norm(rows * d, axis=1), 1e-300)
+        left = (rows @ D) / lengths[:, None]
+        left = left - (left @ seen.T) @ seen
+        while len(picked) < count:
+            sizes = np.linalg.norm(left, axis=1)
+            best = int(sizes.argmax())
+            if not sizes[best] > threshold:
                 break
-            take(best, found[best])
-            del pool[best]
+            # Once more, against what rounding left of those before.
+            direction = left[best] - seen.T @ (seen @ left[best])
+            take(pool[best][0], direction)
+            left = left - np.outer(left @ seen[-1], seen[-1])
+            left[best] = 0.0
     return picked

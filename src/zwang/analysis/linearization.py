@@ -256,7 +256,29 @@ def linearize(
             expected="a state of rest",
             advice="About a motion that stays the same: steady_motion(rates=…).linearization.",
         )
+    if equations.is_large:
+        return _large(equations, q, inputs, outputs, independent)
     return linearized(equations, q, v, None, inputs, outputs, independent)
+
+
+def _large(
+    equations: EquationsOf,
+    q: FloatArray,
+    inputs: Sequence[str] | None,
+    outputs: Sequence[str] | None,
+    independent: Sequence[str] | None,
+) -> Any:
+    """Modes alone: dense matrices of so many states would serve nobody."""
+    from zwang.analysis.sparse_modes import sparse_linearization
+
+    for what, names in (("inputs", inputs), ("outputs", outputs), ("independent", independent)):
+        if names:
+            raise NotApplicableError(
+                f"{what} of a linearization",
+                found=f"a mechanism of {equations.nv} velocities",
+                expected="at most 300; larger ones have modes(count) and no state space",
+            )
+    return sparse_linearization(equations, q)
 
 
 class Steady(NamedTuple):

@@ -22,6 +22,7 @@ app = typer.Typer(
     help="Motion and forces of constrained mechanical systems.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # loading rich takes as long as everything else that help needs
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

@@ -11,7 +11,8 @@ from zwang.caching import computed_once
 from zwang.errors import InputError, UnknownNameError
 from zwang.multibody.inertia import vector
 from zwang.multibody.pose import SCALAR
-from zwang.multibody.wrench import joint_wrench, pose
+from zwang.multibody.wrench import ended, joint_wrench, pose
+from zwang.results.forces import StretchForces, forces_along
 from zwang.results.unwrap import followed
 from zwang.rotation.quaternion import from_rotation_matrix
 from zwang.terms import FloatArray
@@ -98,23 +99,39 @@ class Reaction:
     ----------
     joint : name.
     force, moment : shape (nt, 3), in the axes asked for; the moment is about `point`.
-    point : in the world, shape (nt, 3).
     """
 
     joint: str
     force: FloatArray
     moment: FloatArray
-    point: FloatArray
     _run: Run = field(repr=False)
 
     @computed_once
-    def determinate(self) -> FloatArray:
+    def point(self) -> FloatArray:
+        """Where it acts, in the world, shape (nt, 3)."""
+        parts = parts_of(self._run)
+        joint = parts.joints[self.joint]
+        if _toothed(joint):
+            return np.concatenate(
+                [_pitch_points(self._run, s, self.joint) for s in self._run.segments]
+            )
+        center, R = pose(parts, ended(joint).body, self._run.q)
+        return center + R @ ended(joint).arm
+
+    @computed_once
+    def determinate(self) -> np.ndarray:
         """Whether force and moment follow from the motion at each saved time, shape (nt,)."""
         if self._run.system.rows_independent:
             return np.ones(len(self._run.t), dtype=bool)
         # Where a joint is switched off there is no force, which is known.
-        known = self._run.determinate_joints
-        return np.array([at.get(self.joint, True) for at in known], dtype=bool)
+        return np.concatenate(
+            [
+                forces.determinate(self.joint)
+                if self.joint in forces.groups
+                else np.ones(segment.last - segment.first, dtype=bool)
+                for segment, forces in forces_along(self._run)
+            ]
+        )
 
 
 def parts_of(run: Run) -> Parts:
@@ -232,16 +249,47 @@ def reaction(run: Run, name: str, axes: str = "world") -> Reaction:
             expected="a joint",
             advice="run.constraint_force gives its generalized force.",
         )
-    total = run.constraint_force(name)
-    if joint.kind is not None and joint.kind.contact is not None:
-        total = total + np.concatenate([_pushed_apart(run, s, name) for s in run.segments])
-    toothed = joint.kind is not None and joint.kind.contact is not None
-    at = np.concatenate([_pitch_points(run, x, name) for x in run.segments]) if toothed else None
-    force, moment, point = joint_wrench(parts, joint, total, run.q, at)
+    (force, moment), *more = [_wrench(run, segment, f, joint) for segment, f in forces_along(run)]
+    if more:
+        force, moment = map(np.concatenate, zip((force, moment), *more, strict=True))
     if axes != "world":
         seen = _axes(run, parts, joint.a if axes == "joint" else joint.b, own=axes == "joint")
         force, moment = (np.einsum("tji,tj->ti", seen, x) for x in (force, moment))
-    return Reaction(name, force, moment, point, run)
+    return Reaction(name, force, moment, run)
+
+
+def _wrench(
+    run: Run, segment: Segment, forces: StretchForces, joint: Joint
+) -> tuple[FloatArray, FloatArray]:
+    """Force and moment of a joint over a stretch of a run, in the world, each (n, 3)."""
+    count, name = segment.last - segment.first, joint.name
+    if name not in forces.groups:
+        return np.zeros((count, 3)), np.zeros((count, 3))
+    parts, marker = parts_of(run), ended(joint)
+    told = None if _toothed(joint) else forces.wrench(name)
+    if told is None:
+        generalized, at = forces.group_force(name), None
+        if _toothed(joint):
+            generalized = generalized + _pushed_apart(run, segment, name)
+            at = _pitch_points(run, segment, name)
+        q = run.q[segment.first : segment.last]
+        return joint_wrench(parts, joint, generalized, q, at)[:2]
+    plane = parts.bodies[marker.body].kind.plane
+    if plane is None:
+        return told[:3].T.copy(), told[3:].T.copy()
+    force, moment = np.zeros((count, 3)), np.zeros((count, 3))
+    a, b, k = plane
+    force[:, a], force[:, b], moment[:, k] = told
+    if marker.arm[k]:  # a point above the centre's plane
+        arm = np.zeros(3)
+        arm[k] = marker.arm[k]
+        moment -= np.cross(arm, force)
+    return force, moment
+
+
+def _toothed(joint: Joint) -> bool:
+    """Whether a joint acts by teeth."""
+    return joint.kind is not None and joint.kind.contact is not None
 
 
 def _pushed_apart(run: Run, segment: Segment, name: str) -> FloatArray:
@@ -269,12 +317,3 @@ def _axes(run: Run, parts: Parts, marker: Marker, *, own: bool) -> FloatArray:
         else poses(run, parts.bodies[marker.body])[1]
     )
     return R @ marker.axes if own else R
-
-
-def determinate(run: Run) -> list[dict[str, bool]]:
-    """For each saved time which joints' reactions are determinate."""
-    return [
-        _with_joints(s.system).determinate(run.q[i], run.v[i], float(run.t[i]), s.parameters)
-        for s in run.segments
-        for i in range(s.first, s.last)
-    ]

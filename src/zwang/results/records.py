@@ -15,7 +15,6 @@ from zwang.results.certificate import RunCertificate
 from zwang.results.model_digest import describe_events, describe_model, versions
 from zwang.results.run import (
     Beginning,
-    BetweenStates,
     Counts,
     EventRecord,
     RankChange,
@@ -128,7 +127,7 @@ class StoredRun(Run):
         cls,
         stored: Stored,
         system: System | None,
-        between: BetweenStates,
+        between: Callable[[Run, FloatArray], tuple[FloatArray, FloatArray]],
         again: Callable[[float, FloatArray], Run] | None = None,
         watched: Mapping[str, Event] | None = None,
     ) -> StoredRun:
@@ -147,7 +146,7 @@ class StoredRun(Run):
         cls,
         stored: Stored,
         system: System | None,
-        between: BetweenStates,
+        between: Callable[[Run, FloatArray], tuple[FloatArray, FloatArray]],
         again: Callable[[float, FloatArray], Run] | None,
         watched: Mapping[str, Event] | None,
     ) -> StoredRun:

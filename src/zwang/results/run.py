@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from operator import add
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,8 +15,6 @@ from zwang.caching import computed_once
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.integrators.settings import Settings
 from zwang.keywords import known_keywords, no_longer
-from zwang.linalg.products import dot, transpose_matvec
-from zwang.results.sparse_run import ByElements
 from zwang.solvers.solution import Solution
 from zwang.state import Residuals, State
 from zwang.terms import FloatArray
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     from zwang.results.channels import ChannelTable
     from zwang.results.energy_ledger import Work
     from zwang.results.export import ErrorEstimate
+    from zwang.results.forces import StretchForces
     from zwang.results.mechanism_run import BodyMotion, Reaction
     from zwang.system import System
     from zwang.tracing.event import Event, Watched
@@ -145,6 +144,16 @@ class Beginning(NamedTuple):
     found: FloatArray
 
 
+def no_state() -> InputError:
+    """What is wrong where something is asked of a run without saved states."""
+    return InputError(
+        "run",
+        found="no saved state",
+        expected="at least one",
+        advice="Ask for other times with save=…; events and the status are there.",
+    )
+
+
 @dataclass(frozen=True)
 class Segment:
     """A stretch of a run without change of constraints or parameters.
@@ -163,18 +172,6 @@ class Segment:
     system: System = field(repr=False)
     parameters: Mapping[str, Any]
     began: Beginning | None = field(default=None, repr=False, compare=False)
-
-
-class BetweenStates(Protocol):
-    """What of a run takes its program: states between the saved ones, and rows that did not act."""
-
-    def __call__(self, run: Run, times: FloatArray, /) -> tuple[FloatArray, FloatArray]:
-        """States (nt, nq) and (nt, nv) at some times within a run."""
-        ...
-
-    def inactive_rows(self, run: Run, /) -> tuple[int, ...]:
-        """Numbers of the constraint rows that did not act from the first saved state on."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -212,7 +209,7 @@ class Run:
     settings: Settings
     segments: tuple[Segment, ...]
     counts: Counts
-    between: BetweenStates = field(repr=False)
+    between: Callable[[Run, FloatArray], tuple[FloatArray, FloatArray]] = field(repr=False)
     events: tuple[EventRecord, ...] = ()
     ranks: tuple[RankChange, ...] = ()
     notes: tuple[str, ...] = ()
@@ -647,15 +644,14 @@ class Run:
             for s in self._occupied()
         ]
 
+    def _states(self, s: Segment) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """q, v and t of a stretch."""
+        return self.q[s.first : s.last], self.v[s.first : s.last], self.t[s.first : s.last]
+
     def _occupied(self) -> list[Segment]:
         """Stretches with saved states."""
         if not len(self):
-            raise InputError(
-                "run",
-                found="no saved state",
-                expected="at least one",
-                advice="Ask for other times with save=…; events and the status are there.",
-            )
+            raise no_state()
         return [s for s in self.segments if s.last > s.first]
 
     # --- forces -----------------------------------------------------------------------------------
@@ -665,21 +661,16 @@ class Run:
         """Acceleration, constraint force, multipliers and ranks, for each segment."""
         return tuple(self._each("solve"))
 
-    @computed_once
-    def _by_blocks(self) -> tuple[FloatArray, FloatArray] | None:
-        """Accelerations and multipliers of a large mechanism from its block program, else None."""
-        system = self.system
-        if not isinstance(system, ByElements) or len(self.segments) > 1:
-            return None
-        inactive = self.between.inactive_rows(self)
-        return system.fast_forces(self.q, self.v, self.t, self.parameters, inactive)
+    def _forces(self) -> tuple[tuple[Segment, StretchForces], ...]:
+        """Stretches with saved states, each with its forces."""
+        from zwang.results.forces import forces_along
+
+        return forces_along(self)
 
     @computed_once
     def acceleration(self) -> FloatArray:
         """v̇ at the saved states, shape (nt, nv)."""
-        if self._by_blocks is not None:
-            return self._by_blocks[0]
-        return np.concatenate([s.acceleration for s in self.solutions])
+        return np.concatenate([forces.acceleration for _, forces in self._forces()])
 
     def multipliers(self, name: str | None = None) -> FloatArray:
         """λ of one constraint, or of all rows, shape (nt, rows); zero while it does not act."""
@@ -689,36 +680,26 @@ class Run:
         return np.concatenate(parts, axis=1) if parts else np.zeros((len(self), 0))
 
     def _multipliers_of(self, name: str, count: int) -> FloatArray:
-        if self._by_blocks is not None:
-            return self._by_blocks[1][:, self.system.groups[name]]
         parts = []
-        for segment, solution in self._solved():
-            rows = segment.system.groups.get(name)
+        for segment, forces in self._forces():
+            rows = forces.groups.get(name)
             size = segment.last - segment.first
-            parts.append(np.zeros((size, count)) if rows is None else solution.multipliers[:, rows])
+            parts.append(np.zeros((size, count)) if rows is None else forces.multipliers[:, rows])
         return np.concatenate(parts)
 
     def constraint_force(self, name: str | None = None) -> FloatArray:
         """Generalized force of one constraint, A_gᵀ λ_g, or Q_c of all, shape (nt, nv)."""
         if name is None:
-            return np.concatenate([s.constraint_force for s in self.solutions])
+            return np.concatenate([forces.constraint_force for _, forces in self._forces()])
         self._known(name)
-        if self._by_blocks is not None and isinstance(self.system, ByElements):
-            return self.system.group_force(
-                name, self.q, self.v, self.t, self.multipliers(name), self.parameters
-            )
-        parts = []
-        for segment, solution in self._solved():
-            rows = segment.system.groups.get(name)
-            if rows is None:
-                parts.append(np.zeros((segment.last - segment.first, self.v.shape[1])))
-            else:
-                A = solution.terms.constraint_matrix[:, rows]
-                parts.append(transpose_matvec(A, solution.multipliers[:, rows]))
-        return np.concatenate(parts)
-
-    def _solved(self) -> list[tuple[Segment, Solution]]:
-        return list(zip(self._occupied(), self.solutions, strict=True))
+        return np.concatenate(
+            [
+                forces.group_force(name)
+                if name in forces.groups
+                else np.zeros((segment.last - segment.first, self.v.shape[1]))
+                for segment, forces in self._forces()
+            ]
+        )
 
     def _known(self, name: str) -> str:
         groups = self.system.groups
@@ -727,13 +708,6 @@ class Run:
         return name
 
     # --- mechanisms -------------------------------------------------------------------------------
-
-    @computed_once
-    def determinate_joints(self) -> list[dict[str, bool]]:
-        """For each saved time: joint → whether its reaction follows from the motion."""
-        from zwang.results.mechanism_run import determinate
-
-        return determinate(self)
 
     def body(self, name: str) -> BodyMotion:
         """Motion of a body of a mechanism: position, rotation, velocities over time."""
@@ -770,7 +744,9 @@ class Run:
 
     @computed_once
     def _energies(self) -> tuple[FloatArray, FloatArray | None]:
-        parts = self._each("energy")
+        from zwang.results.energies import energies
+
+        parts = [energies(s.system, self._states(s), s.parameters) for s in self._occupied()]
         potential = [V for _, V in parts if V is not None]
         return (
             np.concatenate([T for T, _ in parts]),
@@ -803,17 +779,11 @@ class Run:
     @computed_once
     def power(self) -> dict[str, FloatArray]:
         """Power of applied, constraint and non-ideal forces at the saved states, each (nt,)."""
-        applied, nonideal, ideal = [], [], []
-        for segment, s in self._solved():
-            v = self.v[segment.first : segment.last]
-            applied.append(dot(s.terms.applied_force, v))
-            nonideal.append(dot(s.terms.nonideal_force, v))
-            ideal.append(dot(s.constraint_force - s.terms.nonideal_force, v))
-        return {
-            "applied": np.concatenate(applied),
-            "constraint": np.concatenate(ideal),
-            "nonideal": np.concatenate(nonideal),
-        }
+        from zwang.results.energies import powers
+
+        found = [powers(s.system, self._states(s), s.parameters) for s in self._occupied()]
+        names = ("applied", "constraint", "nonideal")
+        return {name: np.concatenate([part[name] for part in found]) for name in names}
 
 
 def _remade(values: dict[str, Any]) -> Run:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from zwang.equations.expression import Equations
     from zwang.multibody.frozen import Parts
 
-__all__ = ["ProgramStart", "in_python", "inactive_rows", "only_own_coordinates", "select_program"]
+__all__ = ["ProgramStart", "in_python", "only_own_coordinates", "select_program"]
 
 CHEAPER_IN_PLANE = "a plane, in which the coordinates of bodies are cheaper"
 UNREACHED = "a state that its joints, as placed, do not reach"
@@ -145,21 +145,6 @@ def _in_other_coordinates(given: _Selection, mechanism: Parts) -> Program | None
         if asked is coordinates:
             raise _refusal(coordinates, program)
     return None
-
-
-def inactive_rows(
-    equations: Equations, start: ProgramStart, settings: Settings, cache: ProgramCache
-) -> tuple[int, ...]:
-    """Rows of a large mechanism that do not act where its forces are asked for block by block.
-
-    Those of the program that it was integrated by; none where that was one expression of all rows.
-    """
-    assert equations.mechanism is not None
-    given = _Selection(equations, start, settings, cache, 1)
-    if _by_blocks(settings):
-        return select_program(*given).left_out
-    program = _in_other_coordinates(given, equations.mechanism)
-    return () if program is None else program.left_out
 
 
 def _refusal(coordinates: Coordinates, why: str) -> InputError:

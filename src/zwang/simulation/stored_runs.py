@@ -73,7 +73,7 @@ def load(
     if not sound_part or not stored.commits:
         stored.require_sound()
     if system is None:
-        return StoredRun.of(stored, None, _NeedsSystem())
+        return StoredRun.of(stored, None, _needs_system)
     system = _system_of(system)
     require_same_model(stored, system)
     from zwang.simulation.interpolate import states_between
@@ -98,19 +98,13 @@ def _system_of(model: Any) -> System:
     return system
 
 
-class _NeedsSystem:
-    """In the place of what a program gives, for runs that are loaded without their system."""
-
-    def __call__(self, _: Run, times: FloatArray) -> tuple[FloatArray, FloatArray]:
-        raise InputError(
-            f"state at t = {times[0]:g}",
-            found="a run that was loaded without its system",
-            expected="the system, to integrate from the saved state before",
-            advice="Load it as zw.load(path, system).",
-        )
-
-    def inactive_rows(self, _: Run) -> tuple[int, ...]:
-        return ()
+def _needs_system(_: Run, times: FloatArray) -> tuple[FloatArray, FloatArray]:
+    raise InputError(
+        f"state at t = {times[0]:g}",
+        found="a run that was loaded without its system",
+        expected="the system, to integrate from the saved state before",
+        advice="Load it as zw.load(path, system).",
+    )
 
 
 def resume(
