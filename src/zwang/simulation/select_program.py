@@ -53,8 +53,8 @@ CHEAPER_IN_PLANE = "a plane, in which the coordinates of bodies are cheaper"
 UNREACHED = "a state that its joints, as placed, do not reach"
 #: What coordinates other than the system's own take, for those who ask for them.
 EXPECTED = {
-    Coordinates.PLANAR: "a mechanism whose joints hold all bodies to a plane",
-    Coordinates.JOINT: "a mechanism that its joints' coordinates can carry",
+    Coordinates.PLANAR: "be used for a mechanism whose joints hold all bodies to a plane",
+    Coordinates.JOINT: "be used for a mechanism that has joint coordinates",
 }
 #: Rows that are this near to dependence, relative, count as redundant: a start may be off its
 #: constraints by as much, and redundant rows are dependent on them alone.
@@ -150,9 +150,9 @@ def _in_other_coordinates(given: _Selection, mechanism: Parts) -> Program | None
 def _refusal(coordinates: Coordinates, why: str) -> InputError:
     return InputError(
         f"coordinates={coordinates.value!r}",
-        found=why,
-        expected=EXPECTED[coordinates],
-        advice="coordinates='auto' takes what there is.",
+        must=EXPECTED[coordinates],
+        but=f"this one has {why}",
+        advice="coordinates='auto' chooses the coordinates that apply.",
     )
 
 
