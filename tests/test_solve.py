@@ -81,7 +81,10 @@ def test_auto_says_what_it_chose_and_why(kind, formulation, words):
 def test_auto_looks_at_conditioning_and_at_the_number_of_freedoms():
     A = np.eye(3, 4)
     few = zw.solve(np.eye(4), np.zeros(4), A, np.zeros(3))
-    assert (few.formulation, few.reason) == ("udwadia_mogharabin", "the freedoms are few (1 of 4)")
+    assert (few.formulation, few.reason) == (
+        "udwadia_mogharabin",
+        "the degrees of freedom are few (1 of 4)",
+    )
     # A badly conditioned M that no scaling of coordinates improves
     M = np.ones((4, 4)) + np.diag([0.0, 1e-9, 2e-9, 3e-9])
     bad = zw.solve(M, np.zeros(4), A[:1], np.zeros(1))
@@ -161,7 +164,7 @@ def test_condition_is_that_of_the_scaled_saddle_point_system(given):
 def test_text_of_a_solution_names_coordinates():
     s = zw.solve(np.eye(2), [0, -9.81], [[1, 1]], [0], names=["rail"], coordinates=["x", "y"])
     text = str(s)
-    assert "2 coordinates, 1 constraint rows of rank 1, 1 freedoms" in text
+    assert "2 coordinates, 1 constraint rows of rank 1, 1 degree of freedom" in text
     assert "x" in text
     assert "4.905" in text
     assert "batch (3,)" in str(zw.solve(np.eye(2), np.zeros((3, 2))))

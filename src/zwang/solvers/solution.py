@@ -116,8 +116,8 @@ class Solution:
         if batch:
             head = f"batch {batch}: {head}"
         else:
-            head += f" of rank {self.ranks.constraint}, {self.degrees_of_freedom} degrees of "
-            "freedom"
+            free = self.degrees_of_freedom
+            head += f" of rank {self.ranks.constraint}, {free} degree{'s' * (free != 1)} of freedom"
         lines = [head, f"solved by {self.formulation}: {self.reason}"]
         if not batch and n <= 20:
             lines.append(f"{'coordinate':>14} {'acceleration':>16} {'constraint force':>17}")
