@@ -352,7 +352,7 @@ class Model:
         time = float(table.get("t", 0.0)) if t is None else t
         rates = table.get("rates") if rates is None else rates
         given = self.start_conditions
-        if start is None and not hold and not prefer and (given.wishes or given.q is not None):
+        if start is None and not hold and not prefer and (given.request or given.q is not None):
             start = self.start(parameters)
         with self.telling("equilibrium"):
             if rates:
