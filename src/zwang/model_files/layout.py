@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from zwang.analysis.effort_rules import RULES
 from zwang.integrators.settings import METHODS, Coordinates, Drift, OnSingular
 from zwang.model_files.document import Item
 from zwang.model_files.fields import (
@@ -402,6 +403,14 @@ _KINEMATICS = TableField(
     }
 )
 
+_INVERSE_DYNAMICS = TableField(
+    {
+        "actuators": Field(NameList(), "coordinates that they work on, or drivers", required=True),
+        "rule": Field(Choice(RULES), "which of the efforts that make the same motion"),
+        "weights": Field(Map(NumberField("", least=0.0)), "actuator → weight of its effort"),
+    }
+)
+
 _EVENT = TableField(
     {
         "function": Field(
@@ -454,11 +463,12 @@ FILE = TableField(
         "event": Field(Map(_EVENT), "what happens when something crosses a value"),
         "simulation": Field(_SIMULATION, "what to simulate and save"),
         "kinematics": Field(_KINEMATICS, "times or values of a driver for zwang kinematics"),
+        "inverse_dynamics": Field(_INVERSE_DYNAMICS, "actuators for zwang inverse"),
     }
 )
 
 #: Tables of analyses, which a model keeps as they are.
-ANALYSIS_TABLES = ("kinematics",)
+ANALYSIS_TABLES = ("kinematics", "inverse_dynamics")
 
 MECHANISM_ONLY = ("body", "coordinate", "joint", "drive", "couple", "force", "friction")
 SYSTEM_ONLY = ("nonideal",)
