@@ -20,7 +20,7 @@ import numpy as np
 from zwang.errors import InputError, UnknownNameError
 from zwang.terms import FloatArray
 
-__all__ = ["RULES", "Balance", "Efforts", "balance", "chosen", "weights_of"]
+__all__ = ["RULES", "Efforts", "ForceBalance", "balance", "chosen", "weights_of"]
 
 RULES = ("least norm", "weights", "smallest maximum")
 #: Singular values below this share of the largest, of scaled rows or columns, are zero.
@@ -29,7 +29,7 @@ ZERO = 1e-9
 ROUNDING = 1e-9
 
 
-class Balance(NamedTuple):
+class ForceBalance(NamedTuple):
     """The balance of forces in the directions that constraints leave free, of one or many states.
 
     Attributes
@@ -94,7 +94,7 @@ def weights_of(rule: str, weights: object, names: tuple[str, ...]) -> FloatArray
 
 def balance(
     M: FloatArray, A: FloatArray, B: FloatArray, r: FloatArray, size: FloatArray
-) -> Balance:
+) -> ForceBalance:
     """The balance of states (n, …) whose rows have the same rank.
 
     Parameters
@@ -126,10 +126,10 @@ def balance(
     D = np.einsum("nia,nab->nib", N, vectors / root[:, None, :])
     G, g = np.einsum("nia,nik->nak", D, B), np.einsum("nia,ni->na", D, r)
     summed = np.einsum("nia,ni->na", np.abs(D), size)
-    return Balance(D, G, g, np.linalg.norm(summed, axis=1))
+    return ForceBalance(D, G, g, np.linalg.norm(summed, axis=1))
 
 
-def chosen(of: Balance, rule: str, weights: FloatArray) -> Efforts:
+def chosen(of: ForceBalance, rule: str, weights: FloatArray) -> Efforts:
     """Efforts by a rule, what they do not reach, and their family."""
     n, _, k = of.G.shape
     unit = np.linalg.norm(of.G, axis=1)
