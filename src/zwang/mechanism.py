@@ -40,6 +40,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.analysis.effort_result import InverseDynamics
     from zwang.analysis.kinematics_result import Kinematics
+    from zwang.analysis.servo import Servo
     from zwang.assembly.result import Assembly
     from zwang.diagnosis.passport import Passport
     from zwang.diagnosis.splits import Splits
@@ -1011,6 +1012,36 @@ class Mechanism(JointBuilder):
         return self.system.inverse_dynamics(
             motion, actuators, rule, weights, start=start, parameters=parameters
         )
+
+    def servo(
+        self,
+        program: Mapping[str, Any],
+        actuators: Any,
+        *,
+        start: Any = None,
+        t: float = 0.0,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Servo:
+        """Servo constraints with given actuators: whether and how they follow a program.
+
+        ``servo.realizability`` tells rank, relative degrees, index, internal dynamics and the
+        smoothness that the program must have; ``servo.solve(times)`` gives motion and efforts.
+
+        Parameters
+        ----------
+        program : quantity → function of t: coordinates, coordinates of joints, components such as
+            ``"load.position.x"``.
+        actuators : as many names of quantities, or a matrix B (nv, k) or a function of (q, v, t, p)
+            that returns it, as in `System.control_force`.
+        start : a state near which the program begins.
+        t : time of the start [s].
+        parameters : values that replace defaults.
+
+        Raises
+        ------
+        UnreachableError : there are not as many actuators as programs.
+        """
+        return self.system.servo(program, actuators, start=start, t=t, parameters=parameters)
 
     def _start(self, q: Any, t: Any, parameters: Mapping[str, Any] | None) -> Any:
         """A state as it was given, or the placement at a time."""

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from zwang.codegen.kernel import Kernel
+from zwang.codegen.kernel import compile as compile_kernel
 from zwang.errors import InputError, shown
 from zwang.terms import FloatArray
 from zwang.tracing.symbol import Symbol
@@ -33,6 +35,10 @@ class TimeFunction:
         """The derivative of an order at times (…), shape (…, size)."""
         t = np.asarray(t, dtype=float)
         return self._derivative(t.ravel(), order).reshape(*t.shape, self.size)
+
+    def jet(self, t: float, order: int) -> FloatArray:
+        """All derivatives up to an order at one time, shape (order + 1, size)."""
+        return np.array([self._derivative(np.array([t]), j)[0] for j in range(order + 1)])
 
 
 def time_function(what: str, given: Any, times: FloatArray, size: int) -> TimeFunction:
@@ -86,14 +92,14 @@ def _traced(what: str, given: Callable[..., Any], size: int) -> TimeFunction:
         raise InputError(
             what, found=f"a function with {value.numel()} values", expected=f"{size} of them"
         )
-    kept: dict[int, ca.Function] = {}
+    kept: dict[int, Kernel] = {}
 
     def derivative(at: FloatArray, order: int) -> FloatArray:
         if order not in kept:
             e = value
             for _ in range(order):
                 e = ca.jacobian(e, t)
-            kept[order] = ca.Function("f", [t], [ca.densify(e)])
-        return np.asarray(kept[order](at[None, :]).full()).T.reshape(len(at), size)
+            kept[order] = compile_kernel(ca.Function("f", [t], [ca.densify(e)]))
+        return np.array([kept[order]([x])[0] for x in at]).reshape(len(at), size)
 
     return TimeFunction(size, derivative)
