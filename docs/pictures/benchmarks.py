@@ -202,6 +202,19 @@ def formulas(runs: Any) -> Any:
     return figure
 
 
+def speeds(locus: Any) -> Any:
+    """Growth and frequency of lean and steer over the speed."""
+    figure, (left, right) = sheet(1, 2, width_ratios=(1.0, 1.0))
+    v = 0.3 * locus.values
+    for branch in locus.eigenvalues.T:
+        left.plot(v, branch.real, ".", color=TEAL, markersize=2)
+        right.plot(v, branch.imag, ".", color=AMBER, markersize=2)
+    left.axhline(0.0, color=GREY, lw=0.8)
+    left.set(xlabel="speed [m/s]", ylabel="growth [1/s]", ylim=(-8, 6))
+    right.set(xlabel="speed [m/s]", ylabel="frequency [rad/s]", ylim=(0, 10))
+    return figure
+
+
 PICTURES = {
     "23_squeezer": squeezer,
     "24_car_axis": axle,
@@ -215,4 +228,5 @@ PICTURES = {
     "32_hanging_net": net,
     "33_many_starts": many,
     "34_formulas": formulas,
+    "35_bicycle_speeds": speeds,
 }

@@ -1,22 +1,20 @@
 """Zwang: the motion of constrained mechanical systems.
 
 Any constraint, any mass matrix, the right motion and the right forces, or a clear sentence that
-names what is wrong. Importing the package loads NumPy and changes nothing.
+names what is wrong. Importing the package loads its errors alone, and changes nothing.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from zwang._version import __version__
-from zwang.diagnosis.explain import Explanation, explain
-from zwang.diagnosis.passport import Passport, passport
-from zwang.diagnosis.splits import Split, splits
 from zwang.errors import (
     AssemblyError,
     DamageError,
     InconsistentConstraintsError,
     InputError,
     ModelError,
+    NoEquilibriumError,
     NotApplicableError,
     NotUniqueError,
     PainleveError,
@@ -25,22 +23,28 @@ from zwang.errors import (
     UnreachableError,
     ZwangError,
 )
-from zwang.linalg.rank import Tolerances
-from zwang.solvers.certify import Certificate, certify
-from zwang.solvers.dense import FORMULATIONS, solve
-from zwang.solvers.solution import Solution
-from zwang.terms import EquationTerms, join
 
 if TYPE_CHECKING:
+    from zwang.analysis.linearization import Linearization
+    from zwang.analysis.statics import Equilibrium
+    from zwang.analysis.steady_motion import SteadyMotion
     from zwang.assembly.result import Assembly
+    from zwang.diagnosis.explain import Explanation, explain
+    from zwang.diagnosis.passport import Passport, passport
     from zwang.diagnosis.portrait import Portrait, portrait
+    from zwang.diagnosis.splits import Split, splits
+    from zwang.linalg.rank import Tolerances
     from zwang.mechanism import Mechanism
     from zwang.model_files.model import Model, read_model, write_model
+    from zwang.model_files.stored import load, resume, verify
     from zwang.multibody.mesh import mesh
     from zwang.results.run import Run
-    from zwang.simulation.stored_runs import load, resume, verify
+    from zwang.solvers.certify import Certificate, certify
+    from zwang.solvers.dense import FORMULATIONS, solve
+    from zwang.solvers.solution import Solution
     from zwang.state import State
     from zwang.system import System
+    from zwang.terms import EquationTerms, join
     from zwang.tracing.constraint import acceleration, constraint, position, velocity
     from zwang.tracing.event import bounce, event, set_parameters, switch
     from zwang.tracing.opaque import opaque
@@ -53,12 +57,15 @@ __all__ = [
     "Certificate",
     "DamageError",
     "EquationTerms",
+    "Equilibrium",
     "Explanation",
     "InconsistentConstraintsError",
     "InputError",
+    "Linearization",
     "Mechanism",
     "Model",
     "ModelError",
+    "NoEquilibriumError",
     "NotApplicableError",
     "NotUniqueError",
     "PainleveError",
@@ -68,6 +75,7 @@ __all__ = [
     "Solution",
     "Split",
     "State",
+    "SteadyMotion",
     "StoreError",
     "System",
     "Tolerances",
@@ -101,10 +109,21 @@ __all__ = [
 ]
 
 
-#: Module → names of it that load when they are first asked for: what models are made of.
+#: Module → names of it that load when they are first asked for.
 _LATER = {
+    "zwang.analysis.linearization": ("Linearization",),
+    "zwang.analysis.statics": ("Equilibrium",),
+    "zwang.analysis.steady_motion": ("SteadyMotion",),
     "zwang.multibody.mesh": ("mesh",),
+    "zwang.diagnosis.explain": ("Explanation", "explain"),
+    "zwang.diagnosis.passport": ("Passport", "passport"),
     "zwang.diagnosis.portrait": ("Portrait", "portrait"),
+    "zwang.diagnosis.splits": ("Split", "splits"),
+    "zwang.linalg.rank": ("Tolerances",),
+    "zwang.solvers.certify": ("Certificate", "certify"),
+    "zwang.solvers.dense": ("FORMULATIONS", "solve"),
+    "zwang.solvers.solution": ("Solution",),
+    "zwang.terms": ("EquationTerms", "join"),
     "zwang.assembly.result": ("Assembly",),
     "zwang.tracing.constraint": ("acceleration", "constraint", "position", "velocity"),
     "zwang.tracing.event": ("bounce", "event", "set_parameters", "switch"),
@@ -113,7 +132,7 @@ _LATER = {
     "zwang.mechanism": ("Mechanism",),
     "zwang.model_files.model": ("Model", "read_model", "write_model"),
     "zwang.results.run": ("Run",),
-    "zwang.simulation.stored_runs": ("load", "resume", "verify"),
+    "zwang.model_files.stored": ("load", "resume", "verify"),
     "zwang.state": ("State",),
     "zwang.system": ("System",),
 }

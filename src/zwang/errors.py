@@ -17,6 +17,7 @@ __all__ = [
     "InputError",
     "MissingExtraError",
     "ModelError",
+    "NoEquilibriumError",
     "NotApplicableError",
     "NotUniqueError",
     "PainleveError",
@@ -151,6 +152,19 @@ class TooManyStepsError(ZwangError):
 
 class NotApplicableError(ZwangError):
     """A formulation's own conditions are not met by the system it was asked to solve."""
+
+
+class NoEquilibriumError(ZwangError):
+    """No configuration was found in which all forces balance.
+
+    Attributes
+    ----------
+    direction : the displacement that what is left drives, by the velocities, shape (n,), or None.
+    """
+
+    def __init__(self, what: str, *, direction: object = None, **facts: str | None) -> None:
+        super().__init__(what, **facts)
+        self.direction = direction
 
 
 class NotUniqueError(ZwangError):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zwang.caching import Remembered
 from zwang.equations.elements import mechanism_system
 from zwang.errors import InputError, UnknownNameError, ZwangError, shown
 from zwang.keywords import known_keywords
@@ -40,7 +41,12 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.analysis.effort_result import InverseDynamics
     from zwang.analysis.kinematics_result import Kinematics
+    from zwang.analysis.linearization import Linearization
+    from zwang.analysis.load_path import LoadPath
+    from zwang.analysis.root_locus import RootLocus
     from zwang.analysis.servo import Servo
+    from zwang.analysis.statics import Equilibrium
+    from zwang.analysis.steady_motion import SteadyMotion
     from zwang.assembly.result import Assembly
     from zwang.diagnosis.passport import Passport
     from zwang.diagnosis.splits import Splits
@@ -554,6 +560,20 @@ class Mechanism(JointBuilder):
     def _changed(self) -> None:
         self._system = None
 
+    def _put_together(
+        self, velocity: Any, t: Any, parameters: Mapping[str, Any] | None
+    ) -> Assembly:
+        """The placement put together, which is remembered for its time and parameters."""
+        system = self.system
+        if velocity is not None or not isinstance(t, int | float):
+            return system.assemble(velocity=velocity, t=t, parameters=parameters)
+        kept: Remembered[Any, Assembly] = system.__dict__.setdefault("_starts", Remembered(8))
+        key = float(t), system.parameter_vector(parameters).tobytes()
+        found = kept.get(key)
+        if found is None:
+            found = kept[key] = system.assemble(t=t, parameters=parameters)
+        return found
+
     @property
     def _recipe(self) -> Recipe:
         plane = None if self._kind is SPATIAL else self._kind.name
@@ -591,6 +611,163 @@ class Mechanism(JointBuilder):
         return self.system.assemble(
             hold, prefer, velocity=velocity, t=t, parameters=parameters, start=start
         )
+
+    # --- rest and small motions -------------------------------------------------------------------
+
+    def equilibrium(
+        self,
+        start: Any = None,
+        hold: Mapping[str, Any] | None = None,
+        prefer: Mapping[str, Any] | None = None,
+        t: float = 0.0,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Equilibrium:
+        """A configuration at rest, from the placement by default; see `zwang.System.equilibrium`.
+
+        Parameters
+        ----------
+        start : where the search begins: a state or coordinates.
+        hold : joint coordinate (``pin.angle``), coordinate of a body (``crank.x``) or a body
+            (``{"crank": True}``) → value that is kept; `Equilibrium.holding` has the effort.
+        prefer : the same, for the start alone.
+        t : time [s] at which forces and drivers are taken.
+        parameters : values that replace defaults.
+
+        Examples
+        --------
+        >>> import zwang as zw
+        >>> m = zw.Mechanism(gravity=(0, 0, -9.81))
+        >>> rod = m.body("rod", inertia=zw.inertia.rod(mass=1.0, length=1.0), position=(0.5, 0, 0))
+        >>> m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
+        >>> rest = m.equilibrium()
+        >>> rest.stability, rest.reaction("pin").force.round(9) + 0.0
+        ('stable', array([0.  , 0.  , 9.81]))
+        """
+        return self.system.equilibrium(start, hold, prefer, t, parameters)
+
+    def equilibria(
+        self,
+        starts: Any = None,
+        count: int = 40,
+        hold: Mapping[str, Any] | None = None,
+        t: float = 0.0,
+        parameters: Mapping[str, Any] | None = None,
+        seed: int = 0,
+        spread: float = 3.0,
+    ) -> list[Equilibrium]:
+        """Several equilibria, nearest to the first start first; see `zwang.System.equilibria`.
+
+        Parameters
+        ----------
+        starts : configurations to begin from, beside random ones.
+        count : number of random starts.
+        hold, t, parameters : as for `equilibrium`.
+        seed : of the random starts.
+        spread : how far they lie from the first one, in each direction [m, rad].
+        """
+        return self.system.equilibria(starts, count, hold, t, parameters, seed, spread)
+
+    def load_path(
+        self,
+        parameter: str,
+        values: Any,
+        start: Any = None,
+        t: float = 0.0,
+        parameters: Mapping[str, Any] | None = None,
+        largest_step: float | None = None,
+        limit: int = 2000,
+    ) -> LoadPath:
+        """Equilibria while a parameter changes; see `zwang.System.load_path`.
+
+        Parameters
+        ----------
+        parameter : name of a parameter that is one number; ``gravity.z`` for a part of a vector.
+        values : of the parameter, from which the path begins and towards which it goes, in order.
+        start, t, parameters : as for `equilibrium`.
+        largest_step : of the coordinates, from one point of the path to the next.
+        limit : number of points at most.
+        """
+        return self.system.load_path(parameter, values, start, t, parameters, largest_step, limit)
+
+    def linearize(
+        self,
+        state: Any = None,
+        inputs: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        independent: Sequence[str] | None = None,
+        t: float = 0.0,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Linearization:
+        """Small motions about rest; see `zwang.System.linearize`.
+
+        Parameters
+        ----------
+        state : an `Equilibrium`, or a state of rest; the equilibrium that is found from the
+            placement if not given.
+        inputs : coordinates of joints (an effort), velocities of bodies (a force), parameters of
+            forces, or drivers (their acceleration).
+        outputs : coordinates, velocities, channels of joints, rows, ``pin.force.x``.
+        independent : coordinates that become states, such as ``pin.angle``, ``rod.x``,
+            ``rod.turn1``.
+        t : time [s], unless the state knows it.
+        parameters : values that replace defaults.
+        """
+        if state is None:
+            state = self.system.equilibrium(t=t, parameters=parameters)
+        return self.system.linearize(state, inputs, outputs, independent, t, parameters)
+
+    def steady_motion(
+        self,
+        rates: Mapping[str, float],
+        start: Any = None,
+        hold: Mapping[str, Any] | None = None,
+        t: float = 0.0,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> SteadyMotion:
+        """A motion that stays the same in a frame that moves with it, near a start.
+
+        See `zwang.System.steady_motion`.
+
+        Symmetries are found by themselves: cyclic coordinates of a system of functions; of a
+        mechanism shifts and turns of the whole, and turns of round bodies about their axes.
+
+        Parameters
+        ----------
+        rates : what is given of them. Of a mechanism the rate of a joint coordinate
+            (``"hinge.angle"``), ``"wheel.spin"`` of a round body against the frame that moves with
+            the whole, ``"yaw"`` of the whole about the vertical, or a velocity (``"frame.vx"``);
+            of a system a cyclic coordinate, its rate. The others follow, or stay near the start's.
+        start : a state near it; for a mechanism, its placement if not given.
+        hold : coordinate → value that is kept, such as a lean.
+        t : time [s].
+        parameters : values that replace defaults.
+
+        Raises
+        ------
+        NoEquilibriumError : there is no symmetry, or no such motion near the start.
+        """
+        return self.system.steady_motion(rates, start, hold, t, parameters)
+
+    def root_locus(
+        self,
+        parameter: str,
+        values: Any,
+        start: Any = None,
+        rates: Mapping[str, float] | None = None,
+        hold: Mapping[str, Any] | None = None,
+        t: float = 0.0,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> RootLocus:
+        """Eigenvalues of small motions while a parameter, or a rate of steady motion, changes.
+
+        Parameters
+        ----------
+        parameter : name of a parameter that is one number, or of a rate as in `steady_motion`.
+        values : of it; each equilibrium or motion is looked for from the one before.
+        start, hold, t, parameters : as for `equilibrium` and `steady_motion`.
+        rates : further rates that are given, if it is about steady motions.
+        """
+        return self.system.root_locus(parameter, values, start, rates, hold, t, parameters)
 
     @known_keywords()
     def simulate(
@@ -682,7 +859,7 @@ class Mechanism(JointBuilder):
             )
         if q is None:
             at = 0.0 if start is None else start
-            q = self.system.assemble(velocity=velocity, t=at, parameters=parameters)
+            q = self._put_together(velocity, at, parameters)
         return self.system.simulate(
             q,
             v,

@@ -11,6 +11,7 @@ import numpy as np
 from zwang.assembly.mechanism import AssemblyTable, assembled
 from zwang.assembly.result import Assembly
 from zwang.caching import computed_once
+from zwang.coordinates.blocks import structure_of
 from zwang.coordinates.choose import carried_program, carried_programs
 from zwang.coordinates.constants import sizes_of
 from zwang.diagnosis.explain import explain_terms
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     import casadi
 
     from zwang.integrators.settings import Settings
+    from zwang.programs.blocks.layout import BlockLayout
     from zwang.simulation.select_program import EnsembleStarts
     from zwang.terms import EquationTerms
 
@@ -124,6 +126,11 @@ class MechanismSystem(System):
                 expected="'auto', for which accelerations need not be unique",
             )
         return solve_by(formulation, self, q, v, t, p, shift)
+
+    @computed_once
+    def block_layout(self) -> BlockLayout:
+        """Bodies, joints and forces as nodes and elements, with all equations."""
+        return structure_of(self.parts)
 
     # --- teeth ------------------------------------------------------------------------------------
 
@@ -221,7 +228,7 @@ class MechanismSystem(System):
     def parameter_vector(self, parameters: Mapping[str, Any] | None = None) -> FloatArray:
         """All parameters as one flat array; masses and inertias no body can have are refused."""
         result = super().parameter_vector(parameters)
-        if not parameters:
+        if not parameters or self._parameters.are_defaults(parameters):
             return result
         defaults = self.definition.parameters
         for body in self.parts.bodies:

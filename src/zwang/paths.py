@@ -8,7 +8,7 @@ from typing import Any
 
 from zwang.errors import InputError, shown
 
-__all__ = ["path_of"]
+__all__ = ["is_folder", "path_of"]
 
 
 def path_of(given: Any, what: str, expected: str = "the path of a file") -> Path:
@@ -21,3 +21,11 @@ def path_of(given: Any, what: str, expected: str = "the path of a file") -> Path
     if b"\0" in encoded:
         raise InputError(what, found=shown(given), expected=expected)
     return path
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there to be seen; no error where its place may not be looked at."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False

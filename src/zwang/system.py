@@ -35,7 +35,12 @@ from zwang.tracing.traced_model import Definition, Lagrangian, TracedModel, trac
 if TYPE_CHECKING:
     from zwang.analysis.effort_result import InverseDynamics
     from zwang.analysis.kinematics_result import Kinematics
+    from zwang.analysis.linearization import Linearization
+    from zwang.analysis.load_path import LoadPath
+    from zwang.analysis.root_locus import RootLocus
     from zwang.analysis.servo import Servo
+    from zwang.analysis.statics import Equilibrium
+    from zwang.analysis.steady_motion import SteadyMotion
     from zwang.assembly.assemble import Assembly, StartConditions
     from zwang.closed_form.closed_form import ClosedForm
     from zwang.control.control_force import ControlForce
@@ -563,6 +568,194 @@ class System(Equations):
         from zwang.assembly.assemble import StartConditions
 
         return StartConditions(self.evaluator)
+
+    # --- rest and small motions -------------------------------------------------------------------
+
+    def equilibrium(
+        self,
+        start: Any = None,
+        hold: Mapping[str, Any] | None = None,
+        prefer: Mapping[str, Any] | None = None,
+        t: float = 0.0,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Equilibrium:
+        """A configuration at rest: Q + Aᵀλ = 0 on the constraints.
+
+        Where forces have a potential, the search goes downhill along the constraints and ends in a
+        stable equilibrium; a start that is at rest already is kept. Otherwise Newton's method,
+        continuation and a damped motion are tried in turn, and the answer says which it was.
+
+        Parameters
+        ----------
+        start : where the search begins: a state, coordinates or a mapping of some of them; for a
+            mechanism, its placement if not given.
+        hold : coordinate or joint coordinate → value that is kept; the effort that this takes is
+            `Equilibrium.holding`.
+        prefer : the same, for the start alone; chooses between ways of assembling.
+        t : time [s] at which forces and drivers are taken.
+        parameters : values that replace defaults.
+
+        Raises
+        ------
+        NoEquilibriumError : nothing holds the system, or none was found; the error names the motion
+            and what drives it.
+
+        Examples
+        --------
+        >>> import zwang as zw
+        >>> pendulum = zw.library.spherical_pendulum(L=2.0)  # y points down
+        >>> rest = pendulum.equilibrium(start=[0.3, 0.1, 0.2])
+        >>> rest.stability, rest.q.round(6) + 0.0
+        ('stable', array([0., 2., 0.]))
+        """
+        from zwang.analysis.statics import equilibrium
+
+        return equilibrium(self, start, hold, prefer, t, parameters)
+
+    def equilibria(
+        self,
+        starts: Any = None,
+        count: int = 40,
+        hold: Mapping[str, Any] | None = None,
+        t: float = 0.0,
+        parameters: Mapping[str, Any] | None = None,
+        seed: int = 0,
+        spread: float = 3.0,
+    ) -> list[Equilibrium]:
+        """Several equilibria, stable or not, nearest to the first start first.
+
+        What the search finds from random starts is not known to be all there are.
+
+        Parameters
+        ----------
+        starts : configurations to begin from, beside random ones.
+        count : number of random starts.
+        hold, t, parameters : as for `equilibrium`.
+        seed : of the random starts.
+        spread : how far they lie from the first one, in each direction [m, rad].
+        """
+        from zwang.analysis.statics import equilibria
+
+        return equilibria(self, starts, count, hold, t, parameters, seed, spread)
+
+    def load_path(
+        self,
+        parameter: str,
+        values: Any,
+        start: Any = None,
+        t: float = 0.0,
+        parameters: Mapping[str, Any] | None = None,
+        largest_step: float | None = None,
+        limit: int = 2000,
+    ) -> LoadPath:
+        """Equilibria while a parameter changes: load stepping, with turning and buckling points.
+
+        The path is followed by its arc length, so that it goes on where the load has a maximum.
+
+        Parameters
+        ----------
+        parameter : name of a parameter that is one number; ``gravity.z`` for a part of a vector.
+        values : of the parameter, from which the path begins and towards which it goes, in order.
+        start, t, parameters : as for `equilibrium`.
+        largest_step : of the coordinates, from one point of the path to the next.
+        limit : number of points at most.
+        """
+        from zwang.analysis.load_path import load_path
+
+        return load_path(self, parameter, values, start, t, parameters, largest_step, limit)
+
+    def linearize(
+        self,
+        state: Any,
+        inputs: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        independent: Sequence[str] | None = None,
+        t: float = 0.0,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Linearization:
+        """Linear equations of small motions about an equilibrium, in independent coordinates.
+
+        Constraints may be redundant or nonholonomic, and mass may be missing where a spring or a
+        damper acts. About motions that stay the same: `steady_motion`.
+
+        Parameters
+        ----------
+        state : an `Equilibrium`, or a state of rest in which forces balance.
+        inputs : velocities or coordinates (a generalized force), coordinates of joints (an effort),
+            parameters of forces, or drivers (their acceleration).
+        outputs : coordinates, velocities, channels of joints, rows of constraints (a multiplier),
+            ``pin.force.x`` or ``pin.moment.z``.
+        independent : coordinates that become states; what is missing is chosen by a rank-revealing
+            decomposition, joint coordinates first.
+        t : time [s], unless the state knows it.
+        parameters : values that replace defaults.
+
+        Examples
+        --------
+        >>> import zwang as zw
+        >>> pendulum = zw.library.spherical_pendulum(L=2.0, g=9.81)
+        >>> lin = pendulum.linearize([0.0, 2.0, 0.0])
+        >>> [round(mode.frequency**2, 9) for mode in lin.modes()]
+        [4.905, 4.905]
+        """
+        from zwang.analysis.linearization import linearize
+
+        return linearize(self, state, inputs, outputs, independent, t, parameters)
+
+    def steady_motion(
+        self,
+        rates: Mapping[str, float],
+        start: Any = None,
+        hold: Mapping[str, Any] | None = None,
+        t: float = 0.0,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> SteadyMotion:
+        """A motion that stays the same in a frame that moves with it, near a start.
+
+        Symmetries are found by themselves: cyclic coordinates of a system of functions; of a
+        mechanism shifts and turns of the whole, and turns of round bodies about their axes.
+
+        Parameters
+        ----------
+        rates : what is given of them. Of a mechanism the rate of a joint coordinate
+            (``"hinge.angle"``), ``"wheel.spin"`` of a round body against the frame that moves with
+            the whole, ``"yaw"`` of the whole about the vertical, or a velocity (``"frame.vx"``);
+            of a system a cyclic coordinate, its rate. The others follow, or stay near the start's.
+        start : a state near it; for a mechanism, its placement if not given.
+        hold : coordinate → value that is kept, such as a lean.
+        t : time [s].
+        parameters : values that replace defaults.
+
+        Raises
+        ------
+        NoEquilibriumError : there is no symmetry, or no such motion near the start.
+        """
+        from zwang.analysis.steady_motion import steady_motion
+
+        return steady_motion(self, rates, start, hold, t, parameters)
+
+    def root_locus(
+        self,
+        parameter: str,
+        values: Any,
+        start: Any = None,
+        rates: Mapping[str, float] | None = None,
+        hold: Mapping[str, Any] | None = None,
+        t: float = 0.0,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> RootLocus:
+        """Eigenvalues of small motions while a parameter, or a rate of steady motion, changes.
+
+        Parameters
+        ----------
+        parameter : name of a parameter that is one number, or of a rate as in `steady_motion`.
+        values : of it; each equilibrium or motion is looked for from the one before.
+        start, hold, t, parameters : as for `equilibrium` and `steady_motion`.
+        rates : further rates that are given, if it is about steady motions.
+        """
+        from zwang.analysis.root_locus import root_locus
+
+        return root_locus(self, parameter, values, start, rates, hold, t, parameters)
 
     # --- motions ----------------------------------------------------------------------------------
 

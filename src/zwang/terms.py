@@ -315,10 +315,17 @@ def join(
     )
 
 
+#: Length of arrays up to which BLAS makes products in one thread.
+NO_THREADS = 8192
+
+
 def finite(array: FloatArray) -> bool:
     """Whether all numbers are finite."""
-    # One product settles the usual case in a third of the time; a square may be out of range.
-    return math.isfinite(np.vdot(array, array)) or bool(np.isfinite(array).all())
+    # One product settles the usual case in a third of the time; a square may be out of range. Of
+    # long arrays BLAS would make it in threads, which take longer to begin than the work does.
+    if array.size <= NO_THREADS and math.isfinite(np.vdot(array, array)):
+        return True
+    return bool(np.isfinite(array).all())
 
 
 def rounding_of(value: Any) -> float:

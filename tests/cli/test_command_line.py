@@ -38,7 +38,7 @@ def called_json(*arguments, code=0):
 
 def test_help_names_all_commands():
     text = call("--help").stdout
-    commands = "run check explain verify report view derive examples new info"
+    commands = "run check explain verify plot export report view derive examples new info"
     for command in commands.split():
         assert command in text
     assert call("--version").stdout.strip() == f"zwang {zw.__version__}"
@@ -128,7 +128,7 @@ def test_stopped_run_is_resumed_to_the_same_bits(here):
 def test_resume_refuses_other_choices_and_missing_runs(here):
     call("run", PENDULUM, "--until", "0.1", "-o", "done")
     error = called_json("run", PENDULUM, "-o", "done", "--resume", "--until", "3", code=1)["error"]
-    assert error["found"] == "--until or --tolerance beside it"
+    assert error["found"] == "--until, --tolerance or --set beside it"
     call("run", PENDULUM, "-o", "nowhere", "--resume", code=1)
     assert not Path("nowhere").exists()
 
@@ -285,7 +285,7 @@ def test_the_shell_completes_commands_options_and_examples():
             run, env=environment, capture_output=True, encoding="utf-8", check=False
         ).stdout.split()
 
-    assert completed("zwang ex", 1) == ["explain", "examples"]
+    assert completed("zwang ex", 1) == ["explain", "export", "examples"]
     assert completed("zwang examples bri", 2) == ["bricard"]
 
 
@@ -353,3 +353,72 @@ def test_a_damaged_run_is_told_of_in_a_sentence(here):
     model.write_text(model.read_text().replace("pendulum", "pendulux"))
     result = call("verify", "swing.run", code=1)
     assert "model.toml is not what was written" in result.output
+
+
+# --- channels, tables, values from outside --------------------------------------------------------
+
+FOUR_BAR = example_path("four_bar")
+
+
+@pytest.fixture(scope="module")
+def linkage(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("linkage") / "linkage"
+    call("run", FOUR_BAR, "--until", "0.2", "--set", "crank_length=0.4", "-o", folder)
+    return folder
+
+
+def test_set_changes_the_geometry_and_the_model_that_is_stored(linkage):
+    run = zw.load(linkage)
+    assert run.parameters["A.at_b"][0] == pytest.approx(-0.2)
+    assert "crank_length = 0.4" in zw.read_model(linkage).text
+    assert zw.verify(linkage)
+    np.testing.assert_allclose(run["crank.position.magnitude"], 0.2, atol=1e-9)
+
+
+def test_set_takes_units_and_any_parameter(here):
+    call("run", FOUR_BAR, "--until", "0.1", "--set", "speed=60 rpm", "--set", "crank.mass=0.9")
+    run = zw.load("four_bar.run")
+    np.testing.assert_allclose(run["motor.speed"], 2.0 * np.pi)
+    assert run.parameters["crank.mass"] == 0.9
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("crank_lenght=0.3", "Did you mean 'crank_length'"),
+        ("crank_length", "NAME=VALUE"),
+        ("crank_length=", "NAME=VALUE"),
+        ("crank_length=true", "finite number"),
+        ("crank_length=3 apples", "crank_length"),
+        ("crank.mass=1 kg", "SI units"),
+        ("crank.mass=-1", "mass"),
+    ],
+)
+def test_values_that_cannot_be_meant_are_refused(here, given, message):
+    result = call("run", FOUR_BAR, "--until", "0.1", "--set", given, code=1)
+    assert message in result.output
+    assert not Path("four_bar.run").exists()
+
+
+def test_export_writes_what_a_script_reads(linkage, here):
+    call("export", linkage, "motor.torque", "A.force", "--csv", "t.csv", "--every", "0.05")
+    values = np.loadtxt("t.csv", delimiter=",", skiprows=1)
+    run = zw.load(linkage)
+    assert values.shape == (5, 5)
+    np.testing.assert_allclose(values[0, 1], run["motor.torque"][0])
+    listed = called_json("export", linkage, "--list")["channels"]
+    assert listed["motor.torque"]["unit"] == "N m"
+    for ending in ("mat", "xlsx"):
+        call("export", linkage, "A.angle", "-o", f"t.{ending}")
+        assert Path(f"t.{ending}").stat().st_size > 400
+    assert "one of .csv" in call("export", linkage, "-o", "t.doc", code=1).output
+    assert "Did you mean 'A.angle'" in call("export", linkage, "A.angel", code=1).output
+
+
+def test_plot_draws_into_a_file(linkage, here):
+    call("plot", linkage, "motor.torque", "A.force", "--degrees", "-o", "p.svg")
+    assert "motor.torque" in Path("p.svg").read_text(encoding="utf-8")
+    call("plot", linkage)
+    assert Path("linkage.png").read_bytes().startswith(b"\x89PNG")
+    assert "cannot be written" in call("plot", linkage, "-o", "p.doc", code=1).output
+    assert "no such folder" in call("plot", "nowhere", code=1).output

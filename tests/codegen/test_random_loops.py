@@ -8,14 +8,36 @@ from __future__ import annotations
 
 import math
 import random
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from zwang.codegen.interpreted_loops import in_python, plain_function
-from zwang.codegen.jit import loop
+from zwang.codegen.jit import inlined, loop
 
 SIZE = 4  # of the arrays
+
+
+class Point(NamedTuple):
+    first: float
+    second: float
+
+
+class Turned(NamedTuple):  # the same values under exchanged names
+    second: float
+    first: float
+
+
+class Inner(NamedTuple):
+    x: np.ndarray
+    marks: np.ndarray
+
+
+class Box(NamedTuple):
+    inner: Inner
+    gain: float
+    turns: int
 
 
 class Program:
@@ -41,7 +63,7 @@ class Program:
         self.say("        local[z0, z1] = z0 - 0.5 * z1")
         self.block(self.chance.randint(4, 8))
         self.say(f"return {self.real(2)}")
-        head = "def program(a, b, n, p, x, m, k, u, pair):"
+        head = "def program(a, b, n, p, x, m, k, u, pair, box):"
         return "\n".join([head, *self.lines]) + "\n"
 
     def say(self, line: str) -> None:
@@ -55,7 +77,7 @@ class Program:
 
     def statement(self, loops: int) -> None:
         self.room -= 1
-        kinds = ["real", "real", "real", "whole", "truth", "entry", "entry", "row", "two"]
+        kinds = ["real", "real", "real", "whole", "truth", "entry", "entry", "row", "two", "record"]
         if self.room > 0 and self.depth < 5:
             kinds += ["if", "if", "for", "while", "tuple"]
         if loops:
@@ -75,13 +97,17 @@ class Program:
 
     def write_entry(self, _: int) -> None:
         sign = self.chance.choice(["=", "+=", "*="])
-        kind = self.chance.randrange(4)
+        kind = self.chance.randrange(6)
         if kind == 0:
             self.say(f"x[{self.index()}] {sign} {self.real(2)}")
         elif kind == 1:
             self.say(f"m[{self.index()}, {self.index(3)}] {sign} {self.real(2)}")
         elif kind == 2:
             self.say(f"k[{self.index()}] = ({self.whole(2)}) % 97")
+        elif kind == 3:
+            self.say(f"box.inner.x[{self.index()}] {sign} {self.real(2)}")
+        elif kind == 4:
+            self.say(f"box.inner.marks[{self.index()}] = {self.truth(1)}")
         else:
             self.say(f"u[{self.index()}] = {self.truth(1)}")
 
@@ -91,6 +117,15 @@ class Program:
         part = self.chance.choice([f"m[{self.index()}]", "x[1:]", "pair[0]", "local[1]"])
         self.say(f"{name} = {part}")
         self.say(f"{name}[{self.index(2)}] = {self.real(2)} + {name}[0]")
+
+    def write_record(self, _: int) -> None:
+        name = f"point{self.fresh}"
+        self.fresh += 1
+        kind = self.chance.choice(["Point", "Turned"])
+        first, second, other = self.real(2), self.real(1), self.real(1)
+        self.say(f"{name} = {kind}(first={first}, second={second})")
+        self.say(f"{name} = {name}._replace(second={other})")
+        self.say(f"r0 = {name}.first - measured({name})")
 
     def write_two(self, _: int) -> None:
         self.say("r0, r1 = r1, r0")
@@ -159,6 +194,8 @@ class Program:
                     f"m[{self.index()}, {self.index(3)}]",
                     f"pair[0][{self.index(2)}]",
                     "pair[1]",
+                    "box.gain",
+                    f"box.inner.x[{self.index()}]",
                     f"local[{self.index(3)}, {self.index(2)}]",
                     f"float({c.choice(self.wholes)})",
                 ]
@@ -175,6 +212,9 @@ class Program:
                 f"np.sqrt(abs({x}))",
                 f"({x} if {self.truth(deep - 1)} else {y})",
                 f"helper({x}, {y})",
+                f"measured({c.choice(['Point', 'Turned'])}({x}, {y}))",
+                f"exchanged(Point({x}, {y})).second",
+                f"(Point({x}, {y}) if {self.truth(deep - 1)} else Point({y}, {x})).first",
                 f"({x} * {self.whole(1)})",
             ]
         )
@@ -183,7 +223,7 @@ class Program:
         c = self.chance
         if deep == 0 or c.random() < 0.3:
             entry = f"k[{self.index()}]"
-            return c.choice([*self.wholes, str(c.randint(-9, 9)), entry, "len(x)"])
+            return c.choice([*self.wholes, str(c.randint(-9, 9)), entry, "len(x)", "box.turns"])
         x, y = self.whole(deep - 1), self.whole(deep - 1)
         number = c.choice([-7, -3, 2, 5])
         return c.choice(
@@ -200,7 +240,9 @@ class Program:
     def truth(self, deep: int) -> str:
         c = self.chance
         if deep == 0 or c.random() < 0.2:
-            return c.choice([*self.truths, f"u[{self.index()}]", f"{c.choice(self.reals)} < 1.0"])
+            marked = f"box.inner.marks[{self.index()}]"
+            less = f"{c.choice(self.reals)} < 1.0"
+            return c.choice([*self.truths, f"u[{self.index()}]", marked, less])
         sign = c.choice(["<", "<=", ">", ">=", "==", "!="])
         return c.choice(
             [
@@ -220,6 +262,18 @@ def helper(x, y):
     return x / (1.0 + y * y)
 
 
+@loop
+def measured(point):
+    if point.first < point.second:
+        return 3.0 * point.first - point.second
+    return point.second
+
+
+@inlined
+def exchanged(point):
+    return Point(first=point.second, second=point.first)
+
+
 def arguments(seed: int):
     rng = np.random.default_rng(seed)
     special = np.array([0.0, -0.0, np.inf, np.nan, 1e300, 5e-324])
@@ -229,12 +283,18 @@ def arguments(seed: int):
     m, k = rng.normal(size=(SIZE, 3)), rng.integers(-50, 50, size=SIZE)
     u, inner = rng.random(SIZE) < 0.5, (rng.normal(size=3), float(rng.normal()))
     a, b = (float(value) for value in rng.normal(size=2))
-    return a, b, int(rng.integers(0, 9)), bool(seed % 2), x, m, k, u, inner
+    box = Box(
+        Inner(rng.normal(size=SIZE), rng.random(SIZE) < 0.5),
+        float(rng.normal()),
+        int(rng.integers(-9, 9)),
+    )
+    return a, b, int(rng.integers(0, 9)), bool(seed % 2), x, m, k, u, inner, box
 
 
 def copied(value):
     if isinstance(value, tuple):
-        return tuple(map(copied, value))
+        entries = map(copied, value)
+        return type(value)(*entries) if hasattr(value, "_fields") else tuple(entries)
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
@@ -246,7 +306,8 @@ def same(one, other) -> bool:
 
 def check(seed: int) -> float:
     text = Program(seed).text()
-    names = {"np": np, "helper": helper, "range": range}
+    names = {"np": np, "helper": helper, "measured": measured, "exchanged": exchanged}
+    names |= {"Point": Point, "Turned": Turned, "range": range}
     exec(compile(text, f"<program {seed}>", "exec"), names)
     compiled = loop(names["program"], text=text)
     result = math.nan

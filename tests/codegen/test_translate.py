@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
 from zwang.codegen.jit import inlined, loop
+from zwang.codegen.loops import entry
 from zwang.codegen.loops.values import LoopError
 
 TABLE = np.array([[1.0, -2.0], [0.5, 4.0]])
@@ -156,7 +159,8 @@ def compared(function, *arguments):
 
     def copies(value):
         if isinstance(value, tuple):
-            return tuple(map(copies, value))
+            entries = map(copies, value)
+            return type(value)(*entries) if hasattr(value, "_fields") else tuple(entries)
         return value.copy() if isinstance(value, np.ndarray) else value
 
     for _ in range(2):
@@ -233,6 +237,76 @@ def test_new_arrays_and_tuples():
 def test_functions_of_the_c_library():
     for a in (0.5, -1.25):
         assert functions(a) == pytest.approx(functions.function(a), rel=1e-15)
+
+
+class Spring(NamedTuple):
+    stiffness: float
+    length: float
+
+
+class Rope(NamedTuple):  # equal to a spring as a tuple, with its fields exchanged
+    length: float
+    stiffness: float
+
+
+@loop
+def force(link, x):
+    return link.stiffness * (x - link.length)
+
+
+@loop
+def forces(links, x, out):
+    for k in range(out.shape[0]):
+        out[k] = force(links[0], x[k]) + force(links[1]._replace(length=0.0), x[k])
+    return force(Rope(1.0, 2.0), 5.0) - force(Spring(1.0, 2.0), 5.0)
+
+
+def test_records_are_known_by_their_fields():
+    x = np.array([1.0, -2.0, 0.5])
+    compared(forces, (Spring(3.0, 0.5), Rope(0.25, 7.0)), x, np.zeros(3))
+    assert forces((Spring(3.0, 0.5), Rope(0.25, 7.0)), x, np.zeros(3)) == 8.0 - 3.0
+
+
+def test_records_of_two_classes_have_code_of_their_own():
+    for _ in range(2):
+        assert force(Spring(10.0, 1.0), 4.0) == 30.0
+        assert force(Rope(10.0, 1.0), 4.0) == -6.0
+
+
+def test_a_tuple_is_not_taken_for_a_record():
+    force(Spring(10.0, 1.0), 4.0)
+    with pytest.raises(LoopError, match="stiffness has no compiled form"):
+        force((10.0, 1.0), 4.0)
+
+
+def test_fields_of_arrays_are_where_compiled_code_reads_them(monkeypatch):
+    entry.check_layout()
+    entry.check_layout.cache_clear()
+    monkeypatch.setattr(entry, "_FLAGS", entry._FLAGS + 4)
+    with pytest.raises(RuntimeError, match="another layout in memory"):
+        entry.check_layout()
+    entry.check_layout.cache_clear()
+
+
+@loop
+def product_and_sum(a, b, c):
+    return a * b + c
+
+
+def test_products_and_sums_are_rounded_one_by_one_on_every_processor():
+    a, b = 1.0 + 2.0**-30, 1.0 - 2.0**-30  # a b is 1 − 2⁻⁶⁰, which rounds to 1
+    assert product_and_sum(a, b, -1.0) == 0.0
+
+
+def wrong_record(x):
+    link = Spring(x[0], 1.0)
+    if x[1] > 0.0:
+        link = Rope(x[0], 1.0)
+    return link.length
+
+
+def wrong_field(x):
+    return Spring(x[0], 1.0).colour
 
 
 def wrong_type(x):
@@ -324,6 +398,8 @@ def wrong_word(x):
 @pytest.mark.parametrize(
     ("function", "line", "message"),
     [
+        (wrong_record, 3, "link: the record Rope of 2 values where there was the record Spring"),
+        (wrong_field, 1, ".colour has no compiled form"),
         (wrong_for, 5, "an else of a loop has no compiled form"),
         (wrong_while, 5, "an else of a loop has no compiled form"),
         (wrong_comparison, 1, "this operator has no compiled form"),

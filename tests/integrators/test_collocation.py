@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.polynomial import legendre
 
-from zwang.integrators.collocation import nodes
+from zwang.integrators.collocation import nodes, records
 from zwang.integrators.collocation.coefficients import gauss
 
 #: Of sums of eight numbers near one.
@@ -58,15 +58,23 @@ def test_a_step_begins_with_the_polynomial_of_the_last_one(origin):
     def motion(theta):
         return np.stack([1.0 - theta**3, 0.5 * theta**7])
 
-    past = np.zeros(nodes.PAST)
-    past[nodes.LENGTH], past[nodes.ORIGIN] = last, origin
-    past[nodes.SPECTRUM :] = 1e-3 ** np.arange(8)  # falls faster than the terms grow ahead
-    F, kept, tables, zeros = np.empty((2, 8)), motion(rule.c), np.empty((4, 8, 8)), np.zeros((8, 1))
-    nodes.predict(F, kept, past, h, rule.c, rule.analysis, tables, zeros, 2)
+    past = np.zeros(records.PAST)
+    past[records.LENGTH], past[records.ORIGIN] = last, origin
+    past[records.SPECTRUM :] = 1e-3 ** np.arange(8)  # falls faster than the terms grow ahead
+    F, none = np.empty((2, 8)), np.empty((2, 8))
+    method = records.CollocationMethod(
+        np.zeros(3, np.int64), rule.c, rule.b, rule.integral, rule.analysis
+    )
+    before = records.StepBefore(motion(rule.c), past)
+    sweeps = records.NodeSweeps(
+        *(none, F, none, none[None], none, none, none[0], none[0]),
+        *(np.empty((4, 8, 8)), np.zeros((8, 1))),
+    )
+    nodes.predict(method, before, sweeps, h)
     ahead = motion(origin + h / last * rule.c)
     # Of coefficients by P₇ at 2·1.5 − 1 = 2, some 5e2.
     np.testing.assert_allclose(F, ahead, atol=5e3 * ROUNDING)
-    past[nodes.SPECTRUM + 4 :] = 1.0  # noise from degree 4 on, which is left out
-    nodes.predict(F, kept, past, h, rule.c, rule.analysis, tables, zeros, 2)
+    past[records.SPECTRUM + 4 :] = 1.0  # noise from degree 4 on, which is left out
+    nodes.predict(method, before, sweeps, h)
     np.testing.assert_allclose(F[0], ahead[0], atol=5e3 * ROUNDING)
     assert np.abs(F[1] - ahead[1]).max() > 1e-3

@@ -1,5 +1,9 @@
 """The coefficients of the Runge–Kutta pairs satisfy the identities that define them."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -64,3 +68,30 @@ def test_interpolant_integrates_powers_of_time_at_every_point(tableau):
         weights = tableau.P @ theta ** np.arange(1, degree + 1)
         for k in range(tableau.order - 1):
             assert abs(weights @ tableau.C**k - theta ** (k + 1) / (k + 1)) < CORRECTED
+
+
+PROGRAM = """
+import hashlib
+from zwang.integrators.collocation.coefficients import gauss
+from zwang.integrators.explicit.tableaus import TABLEAUS
+tables = [x for t in TABLEAUS.values() for x in (t.A, t.B, t.C, t.E, t.P, t.S)]
+rule = gauss(8)
+tables += [rule.c, rule.b, rule.integral, rule.analysis]
+print(hashlib.sha256(b"".join(x.tobytes() for x in tables)).hexdigest())
+"""
+
+
+def test_coefficients_are_the_same_bits_whatever_the_processor():
+    """They are constants of compiled loops, which are kept on disk under their sources."""
+    found = set()
+    for core in ("", "Nehalem"):  # as OpenBLAS adds up here, and did long ago
+        setting = {"OPENBLAS_CORETYPE": core} if core else {}
+        child = subprocess.run(
+            [sys.executable, "-c", PROGRAM],
+            env={**os.environ, **setting},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        found.add(child.stdout)
+    assert len(found) == 1

@@ -121,6 +121,14 @@ def test_what_is_no_path_is_refused(what, path):
         calls[what]()
 
 
+def test_a_name_that_no_system_takes_is_told_in_a_sentence():
+    """As of a place that may not be looked at, asking whether it is a folder fails already."""
+    with pytest.raises(zw.ModelError, match="expected a model file that can be read"):
+        zw.read_model("x" * 300)
+    with pytest.raises(zw.StoreError):
+        zw.load("x" * 300)
+
+
 def zw_example():
     from zwang.model_files.examples import example_path
 

@@ -34,7 +34,7 @@ def test_reactions_and_joints_are_plotted_by_name(run):
         "energy [J]",
     ]
     lines = figure.axes[0].lines
-    assert [line.get_label() for line in lines] == ["x", "y", "z", "size"]
+    assert [line.get_label() for line in lines] == ["x", "y", "z", "magnitude"]
     assert np.allclose(lines[2].get_ydata(), run.reaction("pin").force[:, 2])
 
 

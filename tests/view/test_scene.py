@@ -5,9 +5,10 @@ import pytest
 
 import zwang as zw
 from zwang.diagnosis.passport import Status
+from zwang.results.resample import at_times
 from zwang.view.camera import camera_of, painted
-from zwang.view.channels import channel_names, channel_of
-from zwang.view.scene import sampled, scene_of
+from zwang.view.channels import series_of
+from zwang.view.scene import scene_of
 
 #: States at other times come from the integrator: they agree to the tolerance of the runs.
 TOLERANCE = 1e-8
@@ -43,7 +44,7 @@ def test_frames_are_evenly_spaced_states_of_the_motion(run, scene):
 
 def test_a_sampled_run_gives_what_the_run_gives(run):
     times = run.t[[0, len(run) // 2, -1]]
-    few = sampled(run, times)
+    few = at_times(run, times)
     rows = np.searchsorted(run.t, times)
     assert np.allclose(few["pin.angle"], run["pin.angle"][rows], atol=1e-12)
     assert np.allclose(few.reaction("pin").force, run.reaction("pin").force[rows], atol=1e-9)
@@ -58,7 +59,7 @@ def test_a_sampled_run_keeps_the_parameters_of_each_stretch():
     )
     turn = zw.event(lambda q, v, t, p: t - 0.5, zw.set_parameters(g=1.0))
     run = m.simulate([0.0], [0.0], until=1.0, events={"turn": turn})
-    few = sampled(run, np.linspace(0.0, 1.0, 9))
+    few = at_times(run, np.linspace(0.0, 1.0, 9))
     assert np.allclose(few.acceleration[:, 0], [-1, -1, -1, -1, 1, 1, 1, 1, 1])
 
 
@@ -134,15 +135,14 @@ def test_systems_of_functions_have_no_bodies_to_draw():
 
 
 def test_channels_are_the_quantities_of_the_run(run):
-    names = channel_names(run)
-    assert {"pin.angle", "pin.force", "pin.moment.z", "energy"} <= set(names)
+    assert {"pin.angle", "pin.force", "pin.moment", "energy"} <= set(run.channels)
     force = run.reaction("pin").force
-    assert np.allclose(channel_of(run, "pin.force").values[:, :3], force)
-    assert np.allclose(channel_of(run, "pin.force").values[:, 3], np.linalg.norm(force, axis=1))
-    assert np.array_equal(channel_of(run, "pin.force.z").values[:, 0], force[:, 2])
-    assert channel_of(run, "pin.angle_rate").label == "pin.angle_rate [rad/s]"
+    assert np.allclose(series_of(run, "pin.force").values[:, :3], force)
+    assert np.allclose(series_of(run, "pin.force").values[:, 3], np.linalg.norm(force, axis=1))
+    assert np.array_equal(series_of(run, "pin.force.z").values[:, 0], force[:, 2])
+    assert series_of(run, "pin.angle_rate").label == "pin.angle_rate [rad/s]"
     with pytest.raises(zw.ZwangError, match=r"Did you mean 'pin\.force"):
-        channel_of(run, "pin.forc")
+        series_of(run, "pin.forc")
 
 
 # --- meshes of files ------------------------------------------------------------------------------

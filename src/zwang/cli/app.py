@@ -22,10 +22,15 @@ app = typer.Typer(
     help="Motion and forces of constrained mechanical systems.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # loading rich takes as long as everything else that help needs
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL.toml", help="Model file.")]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
+StoredModel = Annotated[
+    Path | None, typer.Option("--model", help="Its model, unless the folder has it.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
@@ -69,6 +74,12 @@ def run(
     *,
     until: Annotated[float | None, typer.Option(help="End in seconds.")] = None,
     tolerance: Annotated[float | None, typer.Option(help="Local error of a step.")] = None,
+    values: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="Constant or parameter in place of the file's."
+        ),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a stopped run.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -77,7 +88,15 @@ def run(
 
     out = Printer(as_json=as_json)
     with guarded(out):
-        simulate(out, model, output, until=until, tolerance=tolerance, resume=resume)
+        simulate(
+            out,
+            model,
+            output,
+            until=until,
+            tolerance=tolerance,
+            values=values or [],
+            resume=resume,
+        )
 
 
 @app.command()
@@ -115,6 +134,66 @@ def verify(
     out = Printer(as_json=as_json)
     with guarded(out):
         look(out, folder, model)
+
+
+@app.command()
+def plot(
+    folder: RunFolder,
+    channels: Annotated[
+        list[str] | None, typer.Argument(metavar="CHANNEL…", help="As pin.angle or pin.force.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Picture: .png, .svg or .pdf.")
+    ] = None,
+    model: StoredModel = None,
+    *,
+    against: Annotated[
+        str | None, typer.Option("--against", help="Channel in place of time.")
+    ] = None,
+    degrees: Annotated[bool, typer.Option("--degrees", help="Angles in degrees.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Draw channels of a run over time (needs the extra 'plot')."""
+    from zwang.cli.export import plot as draw
+
+    out = Printer(as_json=as_json)
+    with guarded(out):
+        draw(out, folder, channels or [], output, model, against=against, degrees=degrees)
+
+
+@app.command()
+def export(
+    folder: RunFolder,
+    channels: Annotated[
+        list[str] | None, typer.Argument(metavar="CHANNEL…", help="All if none is given.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--csv", "-o", help="Table: .csv, .mat or .xlsx.")
+    ] = None,
+    model: StoredModel = None,
+    *,
+    every: Annotated[float | None, typer.Option("--every", help="Seconds between lines.")] = None,
+    units: Annotated[bool, typer.Option("--units", help="Units after the names.")] = False,
+    degrees: Annotated[bool, typer.Option("--degrees", help="Angles in degrees.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the channels instead.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write channels of a run as a table."""
+    from zwang.cli.export import export as write
+
+    out = Printer(as_json=as_json)
+    with guarded(out):
+        write(
+            out,
+            folder,
+            channels or [],
+            output,
+            model,
+            every=every,
+            units=units,
+            degrees=degrees,
+            listed=listed,
+        )
 
 
 @app.command()
@@ -255,6 +334,33 @@ def inverse(
     out = Printer(as_json=as_json)
     with guarded(out):
         look(out, model, motion, actuator or None, rule, csv)
+
+
+@app.command()
+def equilibrium(model: ModelFile, *, as_json: AsJson = False) -> None:
+    """Where a model rests, how stably, and what its joints carry there."""
+    from zwang.cli.rest import equilibrium as look
+
+    out = Printer(as_json=as_json)
+    with guarded(out):
+        look(out, model)
+
+
+@app.command()
+def linearize(
+    model: ModelFile,
+    *,
+    bode: Annotated[
+        Path | None, typer.Option("--bode", help="File for a Bode plot of inputs and outputs.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Frequencies, damping and state space of small motions about rest or a steady motion."""
+    from zwang.cli.rest import linearize as look
+
+    out = Printer(as_json=as_json)
+    with guarded(out):
+        look(out, model, bode)
 
 
 @app.command()

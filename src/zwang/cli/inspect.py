@@ -117,6 +117,7 @@ def info(out: Printer) -> None:
         "plot": ("matplotlib", "av"),
         "data": ("xarray",),
         "view": ("viser",),
+        "control": ("control",),
     }
     present = {name: all(find_spec(p) for p in needed) for name, needed in extras.items()}
     facts = {**versions(), "platform": platform.platform(), "cache": str(folder() or "none")}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
@@ -14,6 +14,7 @@ import typer
 
 from zwang.cli.output import FAILURE, STOPPED, Printer
 from zwang.errors import InputError
+from zwang.model_files.given_values import parsed_values
 from zwang.model_files.model import Model, read_model
 from zwang.simulation.progress import EnsembleProgress, Progress, Report, reporting
 
@@ -31,19 +32,20 @@ def simulate(
     until: float | None,
     tolerance: float | None,
     resume: bool,
+    values: Sequence[str] = (),
 ) -> Path:
     """Simulate a model file, print what came of it, and give the folder it is kept in."""
-    model = read_model(path)
+    model = read_model(path, values=parsed_values(values))
     folder = _folder(path, output, resume=resume)
     begun, pace = perf_counter(), _ProgressLine()
     how_to_go_on = f"Go on with: zwang run {quote(str(path))} -o {quote(str(folder))} --resume"
     with reporting(progress=False if out.as_json else None) as show, _telling(folder, how_to_go_on):
         pace.show = show
         if resume:
-            if until is not None or tolerance is not None:
+            if until is not None or tolerance is not None or values:
                 raise InputError(
                     "--resume",
-                    found="--until or --tolerance beside it",
+                    found="--until, --tolerance or --set beside it",
                     expected="the choices that the run was begun with",
                 )
             run = model.resume(folder, progress=pace)

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from zwang.codegen.loops.kinds import alike
+
 __all__ = ["in_python", "inside", "plain_function"]
 
 _thread = threading.local()  # `inside`: a plain loop is running, this one is called by it
@@ -48,5 +50,5 @@ def in_python(plain: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
 
 def _machine_numbers(value: Any) -> Any:
     if isinstance(value, tuple):
-        return tuple(map(_machine_numbers, value))
+        return alike(value, map(_machine_numbers, value))
     return np.float64(value) if type(value) is float else value

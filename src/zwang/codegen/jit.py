@@ -8,8 +8,9 @@
         return s
 
 is compiled when it is first called with arguments of some types, or loaded if that was done before,
-and called with arrays, numbers and tuples of them. `zwang.codegen.loops` tells what a loop may
-say. A loop whose code is in the cache needs llvmlite and nothing else to run.
+and called with arrays, numbers, and tuples and records (named tuples) of them.
+`zwang.codegen.loops` lists what a loop may consist of. A loop whose code is in the cache needs
+llvmlite and nothing else to run.
 
 The key of the cache holds the sources that loops are made of and the processor; damaged or missing
 files mean one more compilation. With ``ZWANG_LLVM=off`` in the environment, and after one logged
@@ -33,7 +34,16 @@ import numpy as np
 from zwang.codegen import cache as disk
 from zwang.codegen.environment import FAILURES, llvm_failed, uses_llvm
 from zwang.codegen.interpreted_loops import in_python, inside, plain_function
-from zwang.codegen.loops.kinds import BOOL, COMPLEX, FLOAT, INT, Array, RuntimeNumber
+from zwang.codegen.loops.kinds import (
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    INT,
+    Array,
+    RuntimeNumber,
+    alike,
+    signature,
+)
 
 if TYPE_CHECKING:
     from zwang.codegen.llvm import LoadedCode
@@ -50,6 +60,9 @@ _KINDS = {float: FLOAT, int: INT, bool: BOOL}
 _KINDS_OF_ARRAYS = {"float64": FLOAT, "int64": INT, "bool": BOOL, "complex128": COMPLEX}
 #: As ctypes knows the C functions; they let other threads run themselves.
 _ENTRY = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.c_void_p)
+
+#: A C function, and the addresses it is given besides its arguments.
+_EntryPoint = tuple[Callable[[Any, Any], Any], Any]
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
@@ -85,11 +98,11 @@ class CompiledLoop:
             function,
         )
         self.loaded = 0
-        self._entries: dict[Any, Callable[..., Any] | None] = {}
+        #: C functions and the addresses they are given, by the forms of arguments.
+        self._entries: dict[Any, _EntryPoint | None] = {}
         self._code: list[LoadedCode] = []
-        self._things: Any = None
         #: The C function that was used last; it gives back arguments that are not for it.
-        self._latest: Callable[[Any, Any], Any] = lambda arguments, _: arguments
+        self._latest: _EntryPoint = ((lambda arguments, _: arguments), None)
 
     @property
     def name(self) -> str:
@@ -98,7 +111,8 @@ class CompiledLoop:
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the loop."""
-        result = self._latest(arguments, self._things)
+        run, things = self._latest
+        result = run(arguments, things)
         return self._first(arguments) if result is arguments else result
 
     def _first(self, arguments: tuple[Any, ...]) -> Any:
@@ -107,14 +121,15 @@ class CompiledLoop:
             return in_python(self._plain_function, arguments)
         arguments = _plain(arguments)
         forms = tuple(map(_form, arguments))
+        key = signature(forms)
         with _lock:
-            if forms not in self._entries:
-                self._entries[forms] = self._entry(forms)
-            entry = self._entries[forms]
+            if key not in self._entries:
+                self._entries[key] = self._entry(forms)
+            entry = self._entries[key]
         if entry is None:
             return in_python(self._plain_function, arguments)
-        self._latest = entry
-        result = entry(arguments, self._things)
+        self._latest = run, things = entry
+        result = run(arguments, things)
         if result is arguments:
             raise TypeError(f"{self.name} takes no such arguments")
         return result
@@ -123,22 +138,23 @@ class CompiledLoop:
     def _plain_function(self) -> Callable[..., Any]:
         return plain_function(self.function)
 
-    def _entry(self, forms: tuple[Any, ...]) -> Callable[..., Any] | None:
-        """The C function for arguments of these forms; None where LLVM fails."""
+    def _entry(self, forms: tuple[Any, ...]) -> _EntryPoint | None:
+        """The C function for arguments of these forms and its addresses; None where LLVM fails."""
         try:
+            from zwang.codegen.loops.entry import check_layout, things
+
+            check_layout()
             loaded = self._loaded_code(forms)
         except FAILURES as error:
             llvm_failed(error)
             return None
         self._code.append(loaded)
-        return _ENTRY(loaded.address)
+        return _ENTRY(loaded.address), things(forms)
 
     def _loaded_code(self, forms: tuple[Any, ...]) -> LoadedCode:
         """Code for arguments of these forms, from the cache or compiled now."""
         from zwang.codegen.llvm import is_object_code, load, object_code
-        from zwang.codegen.loops.entry import things
 
-        self._things = things()
         key = self._key(forms)
         code = disk.load(disk.LOOPS, key, is_object_code) if key else None
         if code is not None:
@@ -177,14 +193,14 @@ class CompiledLoop:
 def _plain(argument: Any) -> Any:
     """An argument with numbers as Python has them."""
     if isinstance(argument, tuple):
-        return tuple(map(_plain, argument))
+        return alike(argument, map(_plain, argument))
     return argument.item() if isinstance(argument, np.generic) else argument
 
 
 def _form(argument: Any) -> Any:
     """The form of an argument, see `zwang.codegen.loops.kinds`."""
     if isinstance(argument, tuple):
-        return tuple(map(_form, argument))
+        return alike(argument, map(_form, argument))
     if isinstance(argument, np.ndarray):
         native = argument.dtype.isnative
         kind = _KINDS_OF_ARRAYS.get(argument.dtype.name) if native else None
@@ -193,5 +209,5 @@ def _form(argument: Any) -> Any:
             raise TypeError(f"loops take arrays of float64, int64, bool or complex128, not {what}")
         return Array(kind, None, (None,) * argument.ndim)
     if type(argument) not in _KINDS:
-        raise TypeError(f"loops take numbers, arrays and tuples of them, not {argument!r}")
+        raise TypeError(f"loops take numbers, arrays, tuples and records of them, not {argument!r}")
     return RuntimeNumber(_KINDS[type(argument)], None)

@@ -10,7 +10,7 @@ import ctypes
 import sys
 from functools import cache
 
-__all__ = ["FUNCTIONS", "addresses"]
+__all__ = ["FUNCTIONS", "addresses", "stack_probes"]
 
 FUNCTIONS = (
     *("sin", "cos", "tan", "asin", "acos", "atan", "atan2"),
@@ -40,6 +40,17 @@ def addresses() -> dict[str, int]:
         except (OSError, AttributeError):
             continue
     raise OSError("the C library's mathematical functions were not found")
+
+
+def stack_probes(platform: str = sys.platform) -> dict[str, int]:
+    """Name and address of what LLVM calls where a stack frame is longer than a page.
+
+    On Windows memory of the stack exists page by page, each made when the one before is touched;
+    frames of large kernels, with their spilled registers, would step over it.
+    """
+    if platform != "win32":
+        return {}
+    return {"__chkstk": _address(ctypes.CDLL("ntdll"), "__chkstk")}
 
 
 def _address(library: ctypes.CDLL, name: str) -> int:

@@ -19,7 +19,7 @@ from typing import Any
 
 from zwang.codegen.emit import ENTRY_POINT
 from zwang.codegen.environment import FAILURES, TARGET, target, uses_llvm
-from zwang.codegen.libm import addresses
+from zwang.codegen.libm import addresses, stack_probes
 from zwang.codegen.writer import LIBRARY_PREFIX
 from zwang.errors import InputError
 
@@ -126,6 +126,8 @@ def _native() -> Host:
     llvm.initialize_native_asmprinter()
     for name, address in addresses().items():
         llvm.add_symbol(LIBRARY_PREFIX + name, address)
+    for name, address in stack_probes().items():
+        llvm.add_symbol(name, address)
     triple, cpu = llvm.get_process_triple(), llvm.get_host_cpu_name()
     features = llvm.get_host_cpu_features()
     flat = features.flatten()

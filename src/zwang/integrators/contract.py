@@ -1,14 +1,14 @@
 """The time loop seen from Python: buffers around a compiled method, chunk by chunk.
 
 To add an integrator: name it in `settings.METHODS`, derive its loop from `Loop` and enter that in
-`choose.LOOPS`. A loop
+`registry.LOOPS`. A loop
 
 1.  names in `REMEMBERED` every array it needs to go on with the same bits;
 2.  names in `KERNELS` what it calls besides derivative, project, residual and events;
 3.  sets up its own arrays in `prepare`, besides those of `Loop`, and in `begin` what it must know
     at the present state; what is the same in all loops of a program is in its `LoopSetup`;
-4.  in `run` integrates from `state` at `memory[T]`, fills the output and tells why it returned; its
-    compiled loop takes what `handed_over` gives.
+4.  in `run` integrates from `state` at `memory[T]`, fills the output and returns why it ended; its
+    compiled loop takes the records of `records`, and those of its own.
 
 Everything else, here and in the driver, is the same for all methods.
 """
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from operator import add, itemgetter
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,8 +26,23 @@ from zwang.codegen.kernel import Kernel
 from zwang.integrators import memory as sh
 from zwang.integrators.event_detection import PARTS
 from zwang.integrators.output import RANK_ROWS, Chunk, LoopOutput, left
+from zwang.integrators.projection import (
+    CORRECTIONS,
+    LARGEST,
+    derivative,
+    project_start,
+    room_for_pivots,
+)
+from zwang.integrators.records import (
+    EventMemory,
+    LoopChoices,
+    LoopEquations,
+    LoopMemory,
+    ProjectionRoom,
+)
 from zwang.integrators.settings import Settings
 from zwang.integrators.setup import LoopSetup
+from zwang.integrators.step_size import begin_step
 from zwang.programs.contract import Program
 from zwang.terms import FloatArray
 
@@ -95,11 +110,8 @@ class Loop(ABC):
         frame = LoopSetup.of(
             program, settings, scales, events, self.KERNELS, every_step=every_step, carried=carried
         )
-        self.scales, self.absolute, self.entry_sizes = (
-            frame.scales,
-            frame.absolute,
-            frame.entry_sizes,
-        )
+        self.scales, self.absolute = frame.scales, frame.absolute
+        self.entry_sizes = frame.entry_sizes
         self.addresses, self.sizes, self.options = frame.addresses, frame.sizes, frame.options
         self.event_count = frame.event_count
         self.state = np.array(y, dtype=float, order="C")  # the loop works in place
@@ -112,14 +124,20 @@ class Loop(ABC):
         self.lanes = (0,) * W
         self.largest = frame.largest
         #: Pivots of position rows and what they are compared with, which is remembered.
-        self.pivots = sh.room_for_pivots(program.rows[0], W)
+        self.pivots = room_for_pivots(program.rows[0], W)
         rows = max(program.rows[0], 1)
-        self.row_sizes = self.pivots[sh.LARGEST * rows : (sh.LARGEST + 1) * rows]
-        self.event_values = np.zeros((max(self.event_count, 1), W))
-        self.event_before = np.zeros((max(self.event_count, 1), W))
+        self.row_sizes = self.pivots[LARGEST * rows : (LARGEST + 1) * rows]
+        ok, settled = np.zeros((2, W), dtype=bool)
+        residuals, scratch = np.empty((max(program.rows[1], 1), W)), np.empty((n, W))
+        self.onto = ProjectionRoom(
+            self.pivots, residuals, self.absolute, ok, np.empty(W), settled, scratch
+        )
+        functions = max(self.event_count, 1)
+        self.event_values, self.event_before, self.event_new = np.zeros((3, functions, W))
         #: Time and state at the start of the last step, for events.
         self.previous = np.zeros((2, n, W))
         self.prepare()
+        self._make_records()
         if project and self.options[0]:
             self._project()
         if t < settings.until:
@@ -140,6 +158,26 @@ class Loop(ABC):
     @abstractmethod
     def run(self, out: LoopOutput, budget: int) -> int:
         """Call the compiled loop; why it returned."""
+
+    def _make_records(self) -> None:
+        """The arrays as compiled loops know them."""
+        nq, rows, _, events = self.sizes
+        self.equations = LoopEquations(
+            self.addresses, self.parameters, self.work, nq, rows, events, self.lanes
+        )
+        self.remembered_steps = LoopMemory(self.state, self.memory, self.counts)
+        settings = self.settings
+        self.choices = LoopChoices(
+            settings.until,
+            *settings.limits,
+            settings.tolerance,
+            self.entry_sizes,
+            self.times,
+            *self.options,
+        )
+        self.event_memory = EventMemory(
+            self.event_values, self.event_before, self.event_new, self.previous
+        )
 
     def _look(self, events: Kernel) -> None:
         """The event functions at the present state."""
@@ -184,15 +222,7 @@ class Loop(ABC):
     def accelerations(self) -> FloatArray:
         """v̇ of the system at the present state of each lane, (lanes, nv); all at one time."""
         rates = np.empty_like(self.state)
-        sh.derivative(
-            self.addresses,
-            self.state,
-            self.memory[sh.T : sh.T + 1],
-            self.parameters,
-            rates,
-            self.work,
-            self.program.nq,
-        )
+        derivative(self.equations, self.state, self.memory[sh.T : sh.T + 1], rates)
         if self.program.carrier is None:
             return np.ascontiguousarray(rates[self.program.nq :].T)
         return self.program.carrier.accelerations(
@@ -201,38 +231,11 @@ class Loop(ABC):
 
     def _project(self) -> None:
         """Put the present state on its constraints."""
-        sh.project_start(
-            self.addresses,
-            self.state,
-            self.memory,
-            self.counts,
-            self.parameters,
-            self.pivots,
-            self.sizes,
-            self.work,
-            self.absolute,
-            self.lanes,
-        )
+        project_start(self.equations, self.remembered_steps, self.onto)
 
     def first_step(self, derivative: FloatArray, error_order: int) -> None:
         """Choose a first step, and write the derivative at the present state."""
-        settings = self.settings
-        sh.begin_step(
-            self.addresses,
-            self.state,
-            self.memory,
-            self.counts,
-            self.parameters,
-            derivative,
-            self.work,
-            self.program.nq,
-            settings.tolerance,
-            self.entry_sizes,
-            error_order,
-            settings.until,
-            settings.limits[1],
-            self.lanes,
-        )
+        begin_step(self.equations, self.remembered_steps, derivative, self.choices, error_order)
 
     def advance(self, budget: int = STEPS_PER_CHUNK, rows: int = BUFFER_ROWS) -> Chunk:
         """Run until done, a buffer is full, the budget of steps is used or an event is met."""
@@ -255,46 +258,6 @@ class Loop(ABC):
             carrier = self.program.carrier
             return Chunk(code, out.t, out.y, filled, out.ranks, logged, self.parameters, carrier)
 
-    def handed_over(
-        self, out: LoopOutput, budget: int, own: tuple[Any, ...], space: tuple[Any, ...] = ()
-    ) -> tuple[Any, ...]:
-        """What compiled loops are called with, in their order.
-
-        Parameters
-        ----------
-        own : what the method needs and remembers besides.
-        space : arrays of its own to work with.
-        """
-        settings = self.settings
-        return (
-            self.addresses,
-            self.sizes,
-            self.state,
-            self.parameters,
-            self.memory,
-            self.counts,
-            *own,
-            self.entry_sizes,
-            settings.until,
-            settings.limits,
-            self.options,
-            self.times,
-            out.t,
-            out.y,
-            out.filled,
-            out.ranks,
-            out.rank_rows,
-            self.event_values,
-            self.event_before,
-            self.previous,
-            *space,
-            self.pivots,
-            self.absolute,
-            self.work,
-            budget,
-            self.lanes,
-        )
-
     def work_done(self, lane: int = 0) -> tuple[int, ...]:
         """Steps, rejected ones, evaluations, projections, Jacobians, factorisations."""
         return work_of(self.counts, lane)
@@ -315,7 +278,7 @@ class Loop(ABC):
 def met_all_rows(program: Program, counts: np.ndarray) -> bool:
     """`Loop.met_all_rows` from what a lane counted."""
     more = counts[sh.PROJECTIONS] - counts[sh.ACCEPTS]
-    return bool(program.watches_all_rows and 0 <= more < sh.CORRECTIONS - 1)
+    return bool(program.watches_all_rows and 0 <= more < CORRECTIONS - 1)
 
 
 def work_of(counts: np.ndarray, lane: int) -> tuple[int, ...]:

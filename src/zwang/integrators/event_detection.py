@@ -2,9 +2,8 @@
 
 Steps are long where the motion is smooth, and a function of it may cross zero and come back within
 one. So its sign is looked at not only at the end of a step but at points in between as well; and
-where three points in a row tell of an extremum at zero or beyond, of which they saw nothing, that
-counts too. Where exactly it crosses, and whether, is found afterwards, from states that are
-integrated to there.
+where three points in a row show an extremum at zero or beyond, between them, that counts too. Where
+exactly it crosses, and whether, is determined afterwards, from states that are integrated to there.
 """
 
 from __future__ import annotations
@@ -13,8 +12,9 @@ import numpy as np
 
 from zwang.codegen.call import call, part
 from zwang.codegen.jit import inlined, loop
+from zwang.integrators.records import EVENTS, EventMemory, LoopEquations
 
-__all__ = ["PARTS", "changed", "crosses", "dips", "dips_between"]
+__all__ = ["PARTS", "changed", "crosses", "dips", "dips_between", "event_functions"]
 
 #: Parts of a step at whose ends the signs of event functions are looked at.
 PARTS = 8
@@ -64,12 +64,12 @@ def dips_between(times, values, points, events, lane):
 
 
 @inlined
-def changed(g, now, accepted, events, lanes):
+def changed(events: EventMemory, accepted, lanes):
     """Whether a function has another sign than before in some lane, or is no number any more."""
     found = False
     for lane in range(len(lanes)):
-        for k in range(events):
-            was, value = g[k, lane], now[k, lane]
+        for k in range(events.new.shape[0]):
+            was, value = events.values[k, lane], events.new[k, lane]
             lost = not abs(value) <= np.inf and abs(was) <= np.inf
             crossed = was * value < 0.0 or (value == 0.0 and was != 0.0)
             if accepted[lane] and (crossed or lost):
@@ -77,46 +77,62 @@ def changed(g, now, accepted, events, lanes):
     return found
 
 
+@inlined
+def event_functions(equations: LoopEquations, y, t, out):
+    """Out = the event functions at y, all lanes."""
+    call(
+        equations.kernels[EVENTS],
+        *(y, part(y, equations.nq), t, equations.parameters, out, equations.work),
+    )
+
+
+@inlined
+def cubic_at(s, y, rate, new, new_rate, t, ts, state, moment, lane):
+    """State and time at the part s of a step, on the cubic through both ends with their rates."""
+    rest, h = 1.0 - s, ts[0, lane] - t[0, lane]
+    moment[0, lane] = t[0, lane] + s * h
+    for i in range(y.shape[0]):
+        state[i, lane] = (
+            y[i, lane]
+            + s * s * (3.0 - 2.0 * s) * (new[i, lane] - y[i, lane])
+            + h * s * rest * (rest * rate[i, lane] - s * new_rate[i, lane])
+        )
+
+
 @loop
 def crosses(
-    kernels, y, rate, new, new_rate, t, ts, p, g, g_new, accepted, state, moment, work, nq, events,
-    lanes,
+    equations: LoopEquations, events: EventMemory, y, rate, new, new_rate, t, ts, accepted, state,
+    moment,
 ):  # fmt: skip
     """Whether a function changes its sign from y at t to `new` at ts, or does so in between.
 
     In between, states are those of the cubic through both ends with their rates: near enough to
-    see signs. Writes the values at `new` to g_new; `state` and `moment` are to work with.
+    see signs. Writes the values at `new` to events.new; `state` and `moment` are to work with.
     """
-    call(kernels[3], new, part(new, nq), ts, p, g_new, work)
-    if changed(g, g_new, accepted, events, lanes):
+    lanes, functions = equations.lanes, equations.event_functions
+    event_functions(equations, new, ts, events.new)
+    if changed(events, accepted, lanes):
         return True
-    values, times = np.empty(((PARTS + 1) * events, len(lanes))), np.empty((PARTS + 1, len(lanes)))
+    values = np.empty(((PARTS + 1) * functions, len(lanes)))
+    times = np.empty((PARTS + 1, len(lanes)))
     for lane in range(len(lanes)):
         times[0, lane], times[PARTS, lane] = t[0, lane], ts[0, lane]
-        for j in range(events):
-            values[j, lane], values[PARTS * events + j, lane] = g[j, lane], g_new[j, lane]
+        for j in range(functions):
+            values[j, lane] = events.values[j, lane]
+            values[PARTS * functions + j, lane] = events.new[j, lane]
     for k in range(1, PARTS):
-        s = k / PARTS
-        rest = 1.0 - s
         for lane in range(len(lanes)):
-            h = ts[0, lane] - t[0, lane]
-            moment[0, lane] = t[0, lane] + s * h
-            for i in range(y.shape[0]):
-                state[i, lane] = (
-                    y[i, lane]
-                    + s * s * (3.0 - 2.0 * s) * (new[i, lane] - y[i, lane])
-                    + h * s * rest * (rest * rate[i, lane] - s * new_rate[i, lane])
-                )
-        call(kernels[3], state, part(state, nq), moment, p, g_new, work)
-        if changed(g, g_new, accepted, events, lanes):
-            call(kernels[3], new, part(new, nq), ts, p, g_new, work)
+            cubic_at(k / PARTS, y, rate, new, new_rate, t, ts, state, moment, lane)
+        event_functions(equations, state, moment, events.new)
+        if changed(events, accepted, lanes):
+            event_functions(equations, new, ts, events.new)
             return True
         for lane in range(len(lanes)):
             times[k, lane] = moment[0, lane]
-            for j in range(events):
-                values[k * events + j, lane] = g_new[j, lane]
-    call(kernels[3], new, part(new, nq), ts, p, g_new, work)
+            for j in range(functions):
+                values[k * functions + j, lane] = events.new[j, lane]
+    event_functions(equations, new, ts, events.new)
     for lane in range(len(lanes)):
-        if accepted[lane] and dips_between(times, values, PARTS + 1, events, lane):
+        if accepted[lane] and dips_between(times, values, PARTS + 1, functions, lane):
             return True
     return False

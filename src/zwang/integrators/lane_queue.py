@@ -6,14 +6,23 @@ those that began together, a fifth of the work of a thousand pendulums would be 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from zwang.codegen.jit import inlined, loop
 from zwang.codegen.simd import side_by_side
 from zwang.integrators import memory as sh
-from zwang.integrators.explicit.step import FIRST, OUTCOMES, POINT, advance
+from zwang.integrators.explicit.records import (
+    FIRST,
+    OUTCOMES,
+    POINT,
+    ExplicitMethod,
+    ExplicitRoom,
+    ExplicitStep,
+    step_of,
+)
+from zwang.integrators.explicit.step import advance
 from zwang.integrators.memory import (
     ACTIVE,
     DONE,
@@ -23,16 +32,24 @@ from zwang.integrators.memory import (
     RANK_PIVOT,
     H,
     T,
-    evaluate,
-    first_step,
-    projected,
-    save,
 )
-from zwang.integrators.output import LoopOutput, RankLog, left, rank_logs
+from zwang.integrators.output import LoopOutput, RankLog, left, rank_logs, save
+from zwang.integrators.projection import copy_lanes, evaluate, projected
+from zwang.integrators.records import (
+    BoolArray,
+    EventMemory,
+    FloatArray,
+    IntArray,
+    LoopChoices,
+    LoopEquations,
+    LoopMemory,
+    OutputBuffers,
+    ProjectionRoom,
+)
+from zwang.integrators.step_size import first_step
 
 if TYPE_CHECKING:
     from zwang.integrators.explicit.loop import ExplicitLoop
-    from zwang.terms import FloatArray
 
 __all__ = ["LaneQueue"]
 
@@ -46,156 +63,192 @@ NEXT, NOTED = 0, 1
 PIECE = 6
 
 
+class Trajectories(NamedTuple):
+    """The trajectories of a queue, and what is known of those that have begun or ended.
+
+    Attributes
+    ----------
+    starts, parameters : where they begin, a row each.
+    memory, counts : what a lane remembers, and has counted, when a trajectory begins.
+    span : longest first step (lanes,).
+    saves_first : whether to save where trajectories begin.
+    begun : of those that have begun: state and derivative there (trajectories, 2, n).
+    ends, counted, outcomes : of those that have ended: when, what they counted, and why.
+    """
+
+    starts: FloatArray
+    parameters: FloatArray
+    memory: FloatArray
+    counts: IntArray
+    span: FloatArray
+    saves_first: bool
+    begun: FloatArray
+    ends: FloatArray
+    counted: IntArray
+    outcomes: IntArray
+
+
+class LaneUse(NamedTuple):
+    """Which trajectories run in which lanes.
+
+    Attributes
+    ----------
+    places : OWNER, ROW and LOG of lanes.
+    queue : NEXT and NOTED.
+    pieces : of trajectories, (trajectories, PIECE).
+    row_sizes : the part of the pivots that is remembered.
+    fresh : whether a trajectory begins in a lane.
+    steps : first steps of lanes.
+    """
+
+    places: IntArray
+    queue: IntArray
+    pieces: IntArray
+    row_sizes: FloatArray
+    fresh: BoolArray
+    steps: FloatArray
+
+
 @inlined
-def take_over(lane, y, p, memory, counts, state, parameters, real, count, sizes):
+def take_over(
+    equations: LoopEquations, memory: LoopMemory, all_: Trajectories, use: LaneUse, k, lane
+):
     """Let a trajectory begin in a lane, as a loop of its own would."""
-    for i in range(y.shape[0]):
-        state[i, lane] = y[i]
-    for i in range(p.shape[0]):
-        parameters[i, lane] = p[i]
-    for i in range(real.shape[0]):
-        real[i, lane] = memory[i]
-    for i in range(count.shape[0]):
-        count[i, lane] = counts[i]
-    for i in range(sizes.shape[0]):
-        sizes[i, lane] = 0.0
+    for i in range(memory.y.shape[0]):
+        memory.y[i, lane] = all_.starts[k, i]
+    for i in range(equations.parameters.shape[0]):
+        equations.parameters[i, lane] = all_.parameters[k, i]
+    for i in range(memory.real.shape[0]):
+        memory.real[i, lane] = all_.memory[i]
+    for i in range(memory.counts.shape[0]):
+        memory.counts[i, lane] = all_.counts[i]
+    for i in range(use.row_sizes.shape[0]):
+        use.row_sizes[i, lane] = 0.0
 
 
 @inlined
-def note(lane, places, queue, pieces, filled, rank_rows):
+def note(use: LaneUse, output: OutputBuffers, lane):
     """Note what the trajectory of a lane has put out since the last note."""
-    piece = queue[NOTED]
-    queue[NOTED] = piece + 1
+    places, pieces, piece = use.places, use.pieces, use.queue[NOTED]
+    use.queue[NOTED] = piece + 1
     pieces[piece, 0], pieces[piece, 1] = places[OWNER, lane], lane
-    pieces[piece, 2], pieces[piece, 3] = places[ROW, lane], filled[lane]
-    pieces[piece, 4], pieces[piece, 5] = places[LOG, lane], rank_rows[lane]
-    places[ROW, lane], places[LOG, lane] = filled[lane], rank_rows[lane]
+    pieces[piece, 2], pieces[piece, 3] = places[ROW, lane], output.filled[lane]
+    pieces[piece, 4], pieces[piece, 5] = places[LOG, lane], output.rank_rows[lane]
+    places[ROW, lane], places[LOG, lane] = output.filled[lane], output.rank_rows[lane]
+
+
+@inlined
+def end_trajectory(
+    memory: LoopMemory, output: OutputBuffers, step: ExplicitStep, all_: Trajectories,
+    use: LaneUse, k, lane,
+):  # fmt: skip
+    """Note when and why the trajectory of a lane ended, and what it has put out."""
+    all_.ends[k], all_.outcomes[k] = memory.real[T, lane], step.outcome[lane]
+    for i in range(memory.counts.shape[0]):
+        all_.counted[i, k] = memory.counts[i, lane]
+    note(use, output, lane)
+
+
+@inlined
+def hand_over(
+    equations: LoopEquations, memory: LoopMemory, output: OutputBuffers, step: ExplicitStep,
+    all_: Trajectories, use: LaneUse,
+):  # fmt: skip
+    """Let trajectories begin in lanes whose own have ended.
+
+    Returns whether some run, whether some begin, and whether there is no room for one to begin.
+    """
+    running, some_fresh, full = False, False, False
+    for lane in range(len(equations.lanes)):
+        k, use.fresh[lane] = use.places[OWNER, lane], False
+        if k != NOBODY and not memory.counts[ACTIVE, lane]:
+            end_trajectory(memory, output, step, all_, use, k, lane)
+            k = NOBODY
+        if k == NOBODY and use.queue[NEXT] < all_.starts.shape[0]:
+            if output.filled[lane] < output.t.shape[1]:
+                k = use.queue[NEXT]
+                use.queue[NEXT] = k + 1
+                take_over(equations, memory, all_, use, k, lane)
+                step.outcome[lane], use.fresh[lane], some_fresh = DONE, True, True
+            else:
+                full = True
+        use.places[OWNER, lane] = k
+        running = running or k != NOBODY
+    return running, some_fresh, full
+
+
+@inlined
+def project_fresh(equations: LoopEquations, memory: LoopMemory, onto: ProjectionRoom, point, fresh):
+    """Put the states of fresh lanes on their constraints; in other lanes nothing is kept."""
+    lanes = equations.lanes
+    copy_lanes(memory.y, point, lanes)
+    projected(equations, point, memory.real[T : T + 1], onto)
+    for lane in side_by_side(lanes):
+        if fresh[lane]:
+            # Rows that are dependent here and at the end of a step were so from the start.
+            dependent = 0
+            for k in range(equations.rows):
+                dependent += 1 if onto.pivots[k, lane] < RANK_PIVOT else 0
+            memory.counts[ENDED, lane] = dependent
+            for i in range(point.shape[0]):
+                memory.y[i, lane] = point[i, lane]
 
 
 @inlined
 def begin(
-    kernels, y, t, p, pivots, ratio, work, nq, atol, ok, before, settled, x, real, count, K,
-    tolerance, size, order, span, rows, project, fresh, steps, lanes,
+    equations: LoopEquations, memory: LoopMemory, choices: LoopChoices, onto: ProjectionRoom,
+    method: ExplicitMethod, step: ExplicitStep, all_: Trajectories, use: LaneUse,
 ):  # fmt: skip
     """Put the states of fresh lanes on their constraints, with derivatives and first steps.
 
     Kernels compute all lanes; in those that are not fresh nothing is kept.
     """
-    n, point, derivative = y.shape[0], x[POINT], x[FIRST]
-    if project:
-        for lane in side_by_side(lanes):
-            for i in range(n):
-                point[i, lane] = y[i, lane]
-        projected(
-            kernels, point, t, p, pivots, ratio, work, nq, atol, ok, before, settled, derivative,
-            lanes,
-        )  # fmt: skip
-        for lane in side_by_side(lanes):
-            if fresh[lane]:
-                # Rows that are dependent here and at the end of a step were so from the start.
-                dependent = 0
-                for k in range(rows):
-                    dependent += 1 if pivots[k, lane] < RANK_PIVOT else 0
-                count[ENDED, lane] = dependent
-                for i in range(n):
-                    y[i, lane] = point[i, lane]
-    if span[0] > 0.0:
-        first_step(
-            kernels, y, t, p, derivative, work, nq, tolerance, size, order, span, steps, lanes
-        )
+    y, t, derivative, fresh = memory.y, memory.real[T : T + 1], step.x[FIRST], use.fresh
+    if choices.project:
+        project_fresh(equations, memory, onto, step.x[POINT], fresh)
+    if all_.span[0] > 0.0:
+        first_step(equations, y, t, derivative, choices, method.order, all_.span, use.steps)
     else:  # a simulation of no length
-        evaluate(kernels, y, t, p, derivative, work, nq)
-    for lane in side_by_side(lanes):
+        evaluate(equations, y, t, derivative)
+    for lane in side_by_side(equations.lanes):
         if fresh[lane]:
-            real[H, lane] = steps[lane]
-            for i in range(n):
-                K[0, i, lane] = derivative[i, lane]
+            memory.real[H, lane] = use.steps[lane]
+            for i in range(y.shape[0]):
+                step.K[0, i, lane] = derivative[i, lane]
 
 
 @loop
 def relay(
-    arguments,  # of `advance`, and some of them by themselves
-    kernels,
-    sizes,
-    y,
-    p,
-    real,
-    count,
-    K,
-    order,
-    tolerance,
-    project,
-    output,  # times, states, rows filled and rows of changes
-    x,
-    pivots,
-    ratio,
-    row_sizes,
-    atol,
-    ok,
-    settled,
-    before,
-    reasons,  # why lanes have ended
-    work,
-    size,
-    starts,  # states and parameters of the trajectories, a row each
-    parameters,
-    memory,  # what a lane remembers, and has counted, when a trajectory begins
-    counts,
-    span,  # longest first step (lanes,)
-    saves_first,  # whether to save where trajectories begin
-    places,  # OWNER, ROW and LOG of lanes
-    queue,  # NEXT and NOTED
-    pieces,  # (trajectories, PIECE)
-    begun,  # of trajectories that have begun: state and derivative there (trajectories, 2, n)
-    ends,  # of those that have ended: when, what they counted, and why
-    counted,
-    outcomes,
-    fresh,  # a mark and a number for each lane to work with
-    steps,
-    lanes,
+    equations: LoopEquations,
+    memory: LoopMemory,
+    choices: LoopChoices,
+    output: OutputBuffers,
+    events: EventMemory,
+    onto: ProjectionRoom,
+    method: ExplicitMethod,
+    room: ExplicitRoom,
+    budget,
+    all_: Trajectories,
+    use: LaneUse,
 ):
     """Run all trajectories, or until a buffer is full, the budget is used up or rank is lost."""
-    out_t, out_y, filled, rank_rows = output
-    code = HANDOVER
+    code, y, step = HANDOVER, memory.y, step_of(room)
     while code == HANDOVER:
-        running, some_fresh, full = False, False, False
-        for lane in range(len(lanes)):
-            k, fresh[lane] = places[OWNER, lane], False
-            if k != NOBODY and not count[ACTIVE, lane]:
-                ends[k], outcomes[k] = real[T, lane], reasons[lane]
-                for i in range(count.shape[0]):
-                    counted[i, k] = count[i, lane]
-                note(lane, places, queue, pieces, filled, rank_rows)
-                k = NOBODY
-            if k == NOBODY and queue[NEXT] < starts.shape[0]:
-                if filled[lane] < out_t.shape[1]:
-                    k = queue[NEXT]
-                    queue[NEXT] = k + 1
-                    begin_with = starts[k], parameters[k], memory, counts
-                    take_over(lane, *begin_with, y, p, real, count, row_sizes)
-                    reasons[lane], fresh[lane], some_fresh = DONE, True, True
-                else:
-                    full = True
-            places[OWNER, lane] = k
-            running = running or k != NOBODY
+        running, some_fresh, full = hand_over(equations, memory, output, step, all_, use)
         if some_fresh:
-            begin(
-                kernels, y, real[T : T + 1], p, pivots, ratio, work, sizes[0], atol, ok, before,
-                settled, x, real, count, K, tolerance, size, order, span, sizes[1], project,
-                fresh, steps, lanes,
-            )  # fmt: skip
-            for lane in range(len(lanes)):
-                if fresh[lane]:
+            begin(equations, memory, choices, onto, method, step, all_, use)
+            for lane in range(len(equations.lanes)):
+                if use.fresh[lane]:
                     for i in range(y.shape[0]):
-                        begun[places[OWNER, lane], 0, i] = y[i, lane]
-                        begun[places[OWNER, lane], 1, i] = K[0, i, lane]
-                    if saves_first:
-                        save(real[T, lane], y, out_t, out_y, filled, lane)
+                        all_.begun[use.places[OWNER, lane], 0, i] = y[i, lane]
+                        all_.begun[use.places[OWNER, lane], 1, i] = step.K[0, i, lane]
+                    if all_.saves_first:
+                        save(memory.real[T, lane], y, output, lane)
         if full:
             return FULL
         if not running:
             return DONE
-        code = advance(*arguments)
+        code = advance(equations, memory, choices, output, events, onto, method, room, budget)
     return code
 
 
@@ -271,7 +324,7 @@ class LaneQueue:
                 rows = min(rows, (len(loop.times) + 2) * len(self.starts))
             self.out, self.places[ROW:] = LoopOutput(self.roomier * rows, n, W), 0
         code = self._run(self.out, budget)
-        self.tried += int(loop.spent[0])
+        self.tried += int(loop.room.spent[0])
         if self.queue[NOTED]:
             self.noted.append((self.out, self.pieces[: self.queue[NOTED]].copy()))
             self.queue[NOTED] = 0
@@ -286,44 +339,29 @@ class LaneQueue:
     def _run(self, out: LoopOutput, budget: int) -> int:
         """Call the compiled loop."""
         loop = self.loop
+        loop.room.spent[0] = 0
         return relay(
-            loop.arguments(out, budget),
-            loop.addresses,
-            loop.sizes,
-            loop.state,
-            loop.parameters,
-            loop.memory,
-            loop.counts,
-            loop.stages,
-            loop.tableau.error_order,
-            loop.settings.tolerance,
-            loop.options[0],
-            (out.t, out.y, out.filled, out.rank_rows),
-            loop.vectors,
-            loop.pivots,
-            loop.ratio,
-            loop.row_sizes,
-            loop.absolute,
-            loop.marks[0],
-            loop.marks[1],
-            loop.numbers[2],
-            loop.integers[OUTCOMES],
-            loop.work,
-            loop.entry_sizes,
-            self.starts,
-            self.parameters,
-            *self.first,
-            self.span,
-            self.saves_first,
-            self.places,
-            self.queue,
-            self.pieces,
-            self.begun,
-            self.ends,
-            self.counts,
-            self.outcomes,
-            *self.spare,
-            loop.lanes,
+            loop.equations,
+            loop.remembered_steps,
+            loop.choices,
+            out.buffers,
+            loop.event_memory,
+            loop.onto,
+            loop.method,
+            loop.room,
+            budget,
+            Trajectories(
+                self.starts,
+                self.parameters,
+                *self.first,
+                self.span,
+                self.saves_first,
+                self.begun,
+                self.ends,
+                self.counts,
+                self.outcomes,
+            ),
+            LaneUse(self.places, self.queue, self.pieces, loop.row_sizes, *self.spare),
         )
 
     def _cut(self) -> None:
@@ -346,7 +384,7 @@ class LaneQueue:
 
     def drop(self, lane: int) -> None:
         """End the trajectory of a lane where rank was lost."""
-        self.loop.integers[OUTCOMES, lane] = sh.SINGULAR
+        self.loop.room.integers[OUTCOMES, lane] = sh.SINGULAR
         self.loop.counts[ACTIVE, lane] = 0
 
     def close(self) -> None:

@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from zwang.codegen.jit import inlined
 from zwang.integrators import rank_loss as sg
+from zwang.integrators.records import OutputBuffers
 from zwang.programs.coordinate_change import CoordinateChange
 from zwang.terms import FloatArray
 
-__all__ = ["Chunk", "LoopOutput", "RankLog", "left", "rank_logs"]
+__all__ = ["Chunk", "LoopOutput", "RankLog", "left", "rank_logs", "save"]
 
 #: Changes of rank that are remembered until a loop returns.
 RANK_ROWS = 256
@@ -32,6 +34,21 @@ class LoopOutput:
         self.filled = np.zeros(W, dtype=np.int64)
         self.ranks = np.empty((rank_rows, sg.LOG + n, W))
         self.rank_rows = np.zeros(W, dtype=np.int64)
+
+    @property
+    def buffers(self) -> OutputBuffers:
+        """The arrays as compiled loops know them."""
+        return OutputBuffers(self.t, self.y, self.filled, self.ranks, self.rank_rows)
+
+
+@inlined
+def save(t, y, output: OutputBuffers, lane):
+    """Write a state of a lane to the output."""
+    row = output.filled[lane]
+    output.t[lane, row] = t
+    for i in range(y.shape[0]):
+        output.y[lane, row, i] = y[i, lane]
+    output.filled[lane] = row + 1
 
 
 class RankLog(NamedTuple):

@@ -27,8 +27,14 @@ from zwang.integrators.memory import (
     PIVOT,
     RANK_PIVOT,
     T,
-    pivot_of,
-    project_once,
+)
+from zwang.integrators.projection import pivot_of, project_once
+from zwang.integrators.records import (
+    LoopEquations,
+    LoopMemory,
+    OutputBuffers,
+    RankRoom,
+    StepEnds,
 )
 
 __all__ = [
@@ -120,11 +126,10 @@ def least_pivot(pivots, rows, dependent, lane):
 
 
 @loop
-def pivot_between(
-    kernels, y0, f0, y1, f1, t0, h, theta, p, x, moment, pivots, work, nq, rows, dependent, lane
-):
+def pivot_between(equations: LoopEquations, ends: StepEnds, theta, room: RankRoom, dependent, lane):
     """The least pivot on the cubic at t₀ + θ h; the state is left in x[0]."""
-    state, out = x[0], x[1]
+    y0, f0, y1, f1, t0, t1 = ends
+    state, out, h = room.x[0], room.x[1], t1 - t0
     a, b = 1.0 - theta, theta
     for i in range(y0.shape[0]):
         rise = y1[i, lane] - y0[i, lane]
@@ -133,29 +138,47 @@ def pivot_between(
         for other in range(y0.shape[1]):
             state[i, other] = value
     for other in range(y0.shape[1]):
-        moment[0, other] = t0 + theta * h
-    project_once(kernels, state, moment, p, out, pivots, work, nq)
-    return least_pivot(pivots, rows, dependent, lane)
+        room.moment[0, other] = t0 + theta * h
+    project_once(equations, state, room.moment, out, room.pivots)
+    return least_pivot(room.pivots, equations.rows, dependent, lane)
+
+
+@inlined
+def next_trial(low, high, best, least, second, at_second, third, at_third, moved, further):
+    """Where Brent's method looks next: how far from the best, and how far the step before was.
+
+    The vertex of the parabola through the three least values so far, and the golden part of the
+    interval where that is outside of it or comes no nearer.
+    """
+    middle = 0.5 * (low + high)
+    one, two = (best - second) * (least - at_third), (best - third) * (least - at_second)
+    bend = 2.0 * (two - one)
+    vertex = best - ((best - third) * two - (best - second) * one) / bend if bend else -1.0
+    if low < vertex < high and abs(vertex - best) < 0.5 * abs(further):
+        further, moved = moved, vertex - best
+    else:
+        further = high - best if best < middle else low - best
+        moved = (1.0 - GOLDEN) * further
+    if abs(moved) < PLACED:
+        moved = PLACED if best < middle else -PLACED
+    return moved, further
 
 
 @loop
 def passage(
-    kernels, y0, f0, y1, f1, t0, h, before, after, p, x, moment, pivots, work, nq, rows, dependent,
-    lane,
-):  # fmt: skip
+    equations: LoopEquations, ends: StepEnds, before, after, room: RankRoom, dependent, lane
+):
     """θ of the singular position within a step, or −1; x[0] and the pivots are those of it.
 
-    Brent's way to a minimum: the vertex of the parabola through the three least values so far, and
-    the golden part of the interval where that is outside of it or comes no nearer.
+    The minimum of the pivot on the cubic, by Brent's method.
     """
-    rest = (p, x, moment, pivots, work, nq, rows, dependent, lane)
-    late = pivot_between(kernels, y0, f0, y1, f1, t0, h, NEAR_END, *rest)
+    late = pivot_between(equations, ends, NEAR_END, room, dependent, lane)
     if not late <= after * (1.0 + ALIKE):
-        return -1.0  # it falls until the end: the next step will tell
+        return -1.0  # it falls until the end: the next step will show
     low, high, depth = 0.0, 1.0, DEPTH * max(before, after)
     # Roots of pivots are distances; where the ends are on both sides of it, it is here.
     best = min(max(np.sqrt(before) / (np.sqrt(before) + np.sqrt(after)), GUESSED), 1.0 - GUESSED)
-    least = pivot_between(kernels, y0, f0, y1, f1, t0, h, best, *rest)
+    least = pivot_between(equations, ends, best, room, dependent, lane)
     second, at_second, third, at_third = 0.0, before, 1.0, after
     if after < before:
         second, at_second, third, at_third = third, at_third, second, at_second
@@ -166,18 +189,11 @@ def passage(
             return -1.0
         if abs(best - middle) <= 2.0 * PLACED - 0.5 * width:
             break
-        one, two = (best - second) * (least - at_third), (best - third) * (least - at_second)
-        bend = 2.0 * (two - one)
-        vertex = best - ((best - third) * two - (best - second) * one) / bend if bend else -1.0
-        if low < vertex < high and abs(vertex - best) < 0.5 * abs(further):
-            further, moved = moved, vertex - best
-        else:
-            further = high - best if best < middle else low - best
-            moved = (1.0 - GOLDEN) * further
-        if abs(moved) < PLACED:
-            moved = PLACED if best < middle else -PLACED
+        moved, further = next_trial(
+            low, high, best, least, second, at_second, third, at_third, moved, further
+        )
         tried = best + moved
-        value = pivot_between(kernels, y0, f0, y1, f1, t0, h, tried, *rest)
+        value = pivot_between(equations, ends, tried, room, dependent, lane)
         if value <= least:
             if tried < best:
                 high = best
@@ -196,13 +212,14 @@ def passage(
             third, at_third = tried, value
     if before < least:  # it was passed at the very end of the step before
         best = 0.0
-    least = pivot_between(kernels, y0, f0, y1, f1, t0, h, best, *rest)
+    least = pivot_between(equations, ends, best, room, dependent, lane)
     return best if least < SINGULAR_PIVOT else -1.0
 
 
 @inlined
-def may_pass(real, count, after, lane):
+def may_pass(memory: LoopMemory, after, lane):
     """Whether the step may have passed a singular position: its derivatives are needed."""
+    real, count = memory.real, memory.counts
     before, highest = real[PIVOT, lane], max(real[HIGHEST, lane], after)
     deep = not before < np.inf or min(before, after) < DIP * highest
     # In one long step it may have fallen, and risen again at its end.
@@ -272,28 +289,27 @@ def foreseeable(real, t0, t1, lane):
 
 
 @inlined
-def slowed(real, count, lane):
+def slowed(memory: LoopMemory, lane):
     """Whether steps become shorter and shorter before a singular position."""
-    return real[AHEAD, lane] < np.inf and count[APPROACHES, lane] >= APPROACHING
+    return memory.real[AHEAD, lane] < np.inf and memory.counts[APPROACHES, lane] >= APPROACHING
 
 
 @loop
-def foresee(
-    kernels, y0, f0, y1, f1, t0, t1, p, x, moment, pivots, work, nq, rows, real, count, lane
-):  # fmt: skip
-    """Tell more exactly when a singular position ahead will be reached.
+def foresee(equations: LoopEquations, memory: LoopMemory, ends: StepEnds, room: RankRoom, lane):
+    """Predict more exactly when a singular position ahead will be reached.
 
     The cubic of the step is continued beyond it, and so is the line through two distances on it;
     both points are on this side of the position, where distances fall.
     """
-    h, here = t1 - t0, np.sqrt(real[PIVOT, lane])
-    rest = (p, x, moment, pivots, work, nq, rows, count[DEFICIT, lane], lane)
+    real, t1 = memory.real, ends.t1
+    h, here = t1 - ends.t0, np.sqrt(real[PIVOT, lane])
+    dependent = memory.counts[DEFICIT, lane]
     first = HALF_WAY * (real[AHEAD, lane] - t1) / h
-    one = np.sqrt(pivot_between(kernels, y0, f0, y1, f1, t0, h, 1.0 + first, *rest))
+    one = np.sqrt(pivot_between(equations, ends, 1.0 + first, room, dependent, lane))
     real[AHEAD, lane] = np.inf
     if one < here:  # otherwise it was passed, or the motion turns back
         second = ALMOST * first * here / (here - one)
-        two = np.sqrt(pivot_between(kernels, y0, f0, y1, f1, t0, h, 1.0 + second, *rest))
+        two = np.sqrt(pivot_between(equations, ends, 1.0 + second, room, dependent, lane))
         if second > first and two < one:
             real[AHEAD, lane] = t1 + h * (second + (second - first) * two / (one - two))
         else:
@@ -301,56 +317,53 @@ def foresee(
 
 
 @loop
-def record(t, dependent, lasting, y, log, log_rows, lane):
+def record(t, dependent, lasting, y, output: OutputBuffers, lane):
     """Write a change of rank to the log."""
-    row = log_rows[lane]
+    log, row = output.rank_log, output.rank_rows[lane]
     log[row, MOMENT, lane] = t
     log[row, DEPENDENT, lane] = dependent
     log[row, LASTING, lane] = lasting
     for i in range(y.shape[0]):
         log[row, STATE + i, lane] = y[i, lane]
-    log_rows[lane] += 1
+    output.rank_rows[lane] += 1
 
 
 @inlined
 def watch_rank(
-    kernels, y0, f0, y1, f1, t0, t1, p, x, moment, pivots, work, nq, rows, real, count, deficit,
-    after, last, log, log_rows, lane,
+    equations: LoopEquations, memory: LoopMemory, ends: StepEnds, deficit, after, last,
+    output: OutputBuffers, room: RankRoom, lane,
 ):  # fmt: skip
     """Log a change of rank within an accepted step or at its ends; whether rank was lost.
 
     Parameters
     ----------
-    y0, f0, y1, f1 : state and derivative at the start t0 and the end t1 of the step; derivatives
-        are looked at where `may_pass` says so.
-    x : two vectors like y to work with.
+    ends : of the step; derivatives are looked at where `may_pass` holds.
     deficit, after : rows that are dependent at the end, and the least pivot of the others there.
     last : whether it is the last step.
     """
-    if deficit == count[DEFICIT, lane] and not may_pass(real, count, after, lane):
-        remember(real, count, deficit, after, 0, t0, t1, lane)
+    if deficit == memory.counts[DEFICIT, lane] and not may_pass(memory, after, lane):
+        remember(memory, deficit, after, 0, ends.t0, ends.t1, lane)
         return False
-    return look_closer(
-        kernels, y0, f0, y1, f1, t0, t1, p, x, moment, pivots, work, nq, rows, real, count, deficit,
-        after, last, log, log_rows, lane,
-    )  # fmt: skip
+    return look_closer(equations, memory, ends, deficit, after, last, output, room, lane)
 
 
 @inlined
-def remember(real, count, deficit, after, found, t0, t1, lane):
+def remember(memory: LoopMemory, deficit, after, passed, t0, t1, lane):
     """What the next step will be compared with, and where a singular position is to be expected."""
-    expect(real, count, real[PIVOT, lane], after, found, t0, t1, lane)
+    real, count = memory.real, memory.counts
+    expect(memory, real[PIVOT, lane], after, passed, t0, t1, lane)
     count[ENDED, lane] = deficit
-    count[FALLING, lane] = 1 if after < real[PIVOT, lane] and not found else 0
+    count[FALLING, lane] = 1 if after < real[PIVOT, lane] and not passed else 0
     real[PIVOT, lane] = after
     real[HIGHEST, lane] = max(real[HIGHEST, lane], after)
 
 
 @inlined
-def expect(real, count, before, after, found, t0, t1, lane):
+def expect(memory: LoopMemory, before, after, passed, t0, t1, lane):
     """Where a singular position is to be expected, from pivots at t0 and t1."""
+    real, count = memory.real, memory.counts
     real[AHEAD, lane], close = np.inf, False
-    if after < before < np.inf and not found:
+    if after < before < np.inf and not passed:
         # Distances are square roots of pivots.
         near, far = np.sqrt(after), np.sqrt(before)
         steps, close = near / (far - near), after < NEAR_PIVOT * real[HIGHEST, lane]
@@ -360,41 +373,30 @@ def expect(real, count, before, after, found, t0, t1, lane):
 
 @loop
 def look_closer(
-    kernels, y0, f0, y1, f1, t0, t1, p, x, moment, pivots, work, nq, rows, real, count, deficit,
-    after, last, log, log_rows, lane,
+    equations: LoopEquations, memory: LoopMemory, ends: StepEnds, deficit, after, last,
+    output: OutputBuffers, room: RankRoom, lane,
 ):  # fmt: skip
     """`watch_rank` where there may have been a change.
 
     Rows that are dependent at the ends of two steps running stay so; at one end alone, that was a
     singular position which the step happened to meet.
     """
-    known, ended, before = count[DEFICIT, lane], count[ENDED, lane], real[PIVOT, lane]
+    real, count = memory.real, memory.counts
+    known, ended = count[DEFICIT, lane], count[ENDED, lane]
     if deficit < known:
-        record(t1, deficit, 1.0, y1, log, log_rows, lane)
+        record(ends.t1, deficit, 1.0, ends.y1, output, lane)
     elif deficit > known and ended > known:
         deficit = min(deficit, ended)
-        record(t0, deficit, 1.0, y0, log, log_rows, lane)
+        record(ends.t0, deficit, 1.0, ends.y0, output, lane)
     else:
-        found = False
+        passed = False
         if deficit > known and last:
-            record(t1, deficit, 0.0, y1, log, log_rows, lane)
-            found = True
-        elif may_pass(real, count, after, lane):
-            h = t1 - t0
-            rest = (p, x, moment, pivots, work, nq, rows, known, lane)
-            if not before < np.inf:
-                before = pivot_between(kernels, y0, f0, y1, f1, t0, h, 0.0, *rest)
-                real[PIVOT, lane] = before
-            theta = passage(kernels, y0, f0, y1, f1, t0, h, before, after, *rest)
-            if theta >= 0.0:
-                dependent = 0
-                for k in range(rows):
-                    if pivot_of(pivots, k, rows, lane) < SINGULAR_PIVOT:
-                        dependent += 1
-                record(t0 + theta * h, dependent, 0.0, x[0], log, log_rows, lane)
-                found = True
-        remember(real, count, deficit, after, found, t0, t1, lane)
-        return found
+            record(ends.t1, deficit, 0.0, ends.y1, output, lane)
+            passed = True
+        elif may_pass(memory, after, lane):
+            passed = record_passage(equations, memory, ends, after, output, room, lane)
+        remember(memory, deficit, after, passed, ends.t0, ends.t1, lane)
+        return passed
     # Another pivot is the least one to watch from here on: one that is not known if rank was lost,
     # and if it was regained one that has just risen from zero.
     lost = deficit > known
@@ -403,3 +405,24 @@ def look_closer(
     real[PIVOT, lane], real[AHEAD, lane] = np.inf if lost else 0.0, np.inf
     real[HIGHEST, lane] = 0.0
     return lost
+
+
+@inlined
+def record_passage(
+    equations: LoopEquations, memory: LoopMemory, ends: StepEnds, after, output: OutputBuffers,
+    room: RankRoom, lane,
+):  # fmt: skip
+    """Log the singular position that a step passes; whether it does."""
+    known, before = memory.counts[DEFICIT, lane], memory.real[PIVOT, lane]
+    if not before < np.inf:
+        before = pivot_between(equations, ends, 0.0, room, known, lane)
+        memory.real[PIVOT, lane] = before
+    theta = passage(equations, ends, before, after, room, known, lane)
+    if not theta >= 0.0:
+        return False
+    dependent = 0
+    for k in range(equations.rows):
+        if pivot_of(room.pivots, k, equations.rows, lane) < SINGULAR_PIVOT:
+            dependent += 1
+    record(ends.t0 + theta * (ends.t1 - ends.t0), dependent, 0.0, room.x[0], output, lane)
+    return True

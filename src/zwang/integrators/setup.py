@@ -46,7 +46,7 @@ class LoopSetup:
     memory: np.ndarray
     counts: np.ndarray
     event_count: int
-    sizes: np.ndarray
+    sizes: tuple[int, int, int, int]
     options: tuple[bool, bool, bool, bool]
 
     @classmethod
@@ -105,7 +105,7 @@ class LoopSetup:
             memory,
             counts,
             count,
-            np.array([program.nq, *program.rows[:2], count]),
+            (int(program.nq), int(program.rows[0]), int(program.rows[1]), count),
             (
                 projects and program.rows[1] > 0,
                 every_step,

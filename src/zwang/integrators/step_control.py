@@ -1,6 +1,6 @@
 """What loops of one trajectory do around a step: choose its length, reject it, end it.
 
-Arrays are [entry][0]; `limits` are the smallest, the largest and the fixed step, 0 where none is.
+Arrays are [entry][0].
 """
 
 from __future__ import annotations
@@ -13,95 +13,104 @@ from zwang.integrators.memory import (
     AVOIDED,
     DEFICIT,
     FAILED_PROJECTION,
-    FIXED_LIMIT,
     NEXT,
     PROJECTIONS,
     REJECTED,
     REJECTS,
     H,
     T,
-    missed_most,
-    note_sizes,
-    projected,
-    save,
 )
+from zwang.integrators.output import save
+from zwang.integrators.projection import FIXED_LIMIT, largest_residual, note_sizes, projected
 from zwang.integrators.rank_loss import deficit_of, least_pivot
+from zwang.integrators.records import (
+    EventMemory,
+    LoopChoices,
+    LoopEquations,
+    LoopMemory,
+    OutputBuffers,
+    ProjectionRoom,
+)
 
-__all__ = ["end_step", "has_room", "landed", "next_step", "note_events", "shorten", "wanted_step"]
+__all__ = ["chosen_step", "end_step", "has_room", "landed", "next_step", "note_events", "shorten"]
 
 
 @inlined
-def wanted_step(real, limits):
+def chosen_step(memory: LoopMemory, choices: LoopChoices):
     """Length of the next step, if it is not the last."""
-    return limits[2] if limits[2] > 0.0 else min(real[H, 0], limits[1])
+    return choices.fixed if choices.fixed > 0.0 else min(memory.real[H, 0], choices.largest)
 
 
 @inlined
-def next_step(real, h, until, longest):
+def next_step(memory: LoopMemory, h, until, longest):
     """Length and end of the next step, and whether it is the last: up to `longest` h are left."""
-    left = until - real[T, 0]
+    t = memory.real[T, 0]
+    left = until - t
     last = h * longest >= left
     if last:
         h = left
-    return h, until if last else real[T, 0] + h, last
+    return h, until if last else t + h, last
 
 
 @inlined
-def has_room(end, count, times, out_t, filled, logs, rank_log, rank_rows):
+def has_room(end, memory: LoopMemory, times, output: OutputBuffers, logs):
     """Whether there is room for the states of a step that ends there, and for so many logs."""
-    k = count[NEXT, 0]
+    k, first = memory.counts[NEXT, 0], memory.counts[NEXT, 0]
     while k < times.shape[0] and times[k] <= end:
         k += 1
-    room = out_t.shape[1] - filled[0]
-    return k - count[NEXT, 0] + 1 <= room and rank_rows[0] + logs <= rank_log.shape[0]
+    room = output.t.shape[1] - output.filled[0]
+    return k - first + 1 <= room and output.rank_rows[0] + logs <= output.rank_log.shape[0]
 
 
 @inlined
-def shorten(real, count, h, change, limits):
+def shorten(memory: LoopMemory, h, change, choices: LoopChoices):
     """Try a step of h times `change` next; False if that is too short."""
-    count[REJECTS, 0] += 1
-    count[REJECTED, 0] = 1
-    real[H, 0] = h * change
-    return real[H, 0] > limits[0]
+    memory.counts[REJECTS, 0] += 1
+    memory.counts[REJECTED, 0] = 1
+    memory.real[H, 0] = h * change
+    return memory.real[H, 0] > choices.smallest
 
 
 @inlined
-def landed(kernels, point, ts, p, onto, count, rows, fixed, ends):
+def landed(
+    equations: LoopEquations, count, point, ts, onto: ProjectionRoom, choices: LoopChoices, ends
+):
     """Project the end of a step, and count the rows that are dependent there.
 
-    `onto` is what `projected` takes beside state and time; `ends` tells that the step is to end
-    here even if rows are. Returns by how much h is to change if the step is to be rejected, else 1,
-    0 for a fixed step that cannot be put on its constraints; the dependent rows; the least pivot of
-    the others.
+    `ends` means that the step is to end here even if rows are. Returns by how much h is to change
+    if the step is to be rejected, else 1, 0 for a fixed step that cannot be put on its constraints;
+    the dependent rows; the least pivot of the others.
     """
-    count[PROJECTIONS, 0] += projected(kernels, point, ts, p, *onto)
-    pivots, contracted, change = onto[0], onto[5], 1.0
-    note_sizes(pivots, rows, 0)
-    deficit = deficit_of(pivots, rows, 0)
-    if fixed and not contracted[0] and missed_most(onto[1], 0) > FIXED_LIMIT:
+    rows, fixed, change = equations.rows, choices.fixed > 0.0, 1.0
+    count[PROJECTIONS, 0] += projected(equations, point, ts, onto)
+    note_sizes(onto.pivots, rows, 0)
+    deficit = deficit_of(onto.pivots, rows, 0)
+    contracted = onto.ok[0]
+    if fixed and not contracted and largest_residual(onto.residuals, 0) > FIXED_LIMIT:
         change = 0.0
-    elif not fixed and not contracted[0]:
+    elif not fixed and not contracted:
         change = FAILED_PROJECTION
     elif not fixed and deficit > count[DEFICIT, 0] and not ends and count[AVOIDED, 0] < AVOIDANCES:
         # A singular position is passed in a step, not stopped at, as in `explicit`.
         count[AVOIDED, 0] += 1
         change = AVOIDANCE
-    return change, deficit, least_pivot(pivots, rows, count[DEFICIT, 0], 0)
+    return change, deficit, least_pivot(onto.pivots, rows, count[DEFICIT, 0], 0)
 
 
 @inlined
-def note_events(previous, t, y, event_values, event_before, g_new, events):
+def note_events(events: EventMemory, t, y):
     """Remember where a step began, and the event functions at both of its ends."""
-    previous[0, 0, 0] = t
+    events.previous[0, 0, 0] = t
     for i in range(y.shape[0]):
-        previous[1, i, 0] = y[i, 0]
-    for k in range(events):
-        event_before[k, 0], event_values[k, 0] = event_values[k, 0], g_new[k, 0]
+        events.previous[1, i, 0] = y[i, 0]
+    for k in range(events.new.shape[0]):
+        events.before[k, 0], events.values[k, 0] = events.values[k, 0], events.new[k, 0]
 
 
 @inlined
-def end_step(real, count, h, end, change, last, y, times, every_step, out_t, out_y, filled):
+def end_step(memory: LoopMemory, h, end, change, last, choices: LoopChoices, output: OutputBuffers):
     """End a step at y: its time, the length of the next one, and what is saved there."""
+    real, count, times = memory.real, memory.counts, choices.times
     real[T, 0] = end
     if not last or change < 1.0:
         real[H, 0] = h * change
@@ -109,7 +118,7 @@ def end_step(real, count, h, end, change, last, y, times, every_step, out_t, out
         count[ACTIVE, 0] = 0
     k = count[NEXT, 0]
     on_time = k < times.shape[0] and times[k] <= end
-    if every_step or on_time:
-        save(end, y, out_t, out_y, filled, 0)
+    if choices.every_step or on_time:
+        save(end, memory.y, output, 0)
         if on_time:
             count[NEXT, 0] = k + 1

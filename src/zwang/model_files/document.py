@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from zwang.errors import InputError, ModelError, ZwangError, shown
+from zwang.paths import is_folder
 
-__all__ = ["Document", "Item", "Key", "line_index", "parse", "read_text"]
+__all__ = ["Document", "Item", "Key", "line_index", "parse", "read_text", "value_spans"]
 
 #: Way to a value: keys of tables and places in lists.
 Key = tuple[str | int, ...]
@@ -235,7 +236,7 @@ def read_text(path: Path) -> str:
             str(path), 0, "", found="bytes that are no text", expected="a text file in UTF-8"
         ) from error
     except OSError as error:
-        near = [p.name for p in path.parent.glob("*.toml")] if path.parent.is_dir() else []
+        near = [p.name for p in path.parent.glob("*.toml")] if is_folder(path.parent) else []
         close = difflib.get_close_matches(path.name, near, n=1)
         raise ModelError(
             str(path),
@@ -255,12 +256,20 @@ def line_index(text: str) -> dict[Key, int]:
     return _Scanner(text).scan()
 
 
+def value_spans(text: str) -> dict[Key, tuple[int, int]]:
+    """Where the value of each key begins and ends in a valid TOML text."""
+    scanner = _Scanner(text)
+    scanner.scan()
+    return scanner.spans
+
+
 class _Scanner:
     """Walks through valid TOML; it looks for keys and line ends and understands nothing else."""
 
     def __init__(self, text: str) -> None:
         self.text, self.at, self.line = text, 0, 1
         self.lines: dict[Key, int] = {}
+        self.spans: dict[Key, tuple[int, int]] = {}
         self._counts: dict[Key, int] = {}  # entries so far of each array of tables
 
     def scan(self) -> dict[Key, int]:
@@ -321,7 +330,9 @@ class _Scanner:
             self._note(key)
         self.at += 1  # =
         self._blank(newlines=False)
+        start = self.at
         self._value(key)
+        self.spans[key] = start, start + len(self.text[start : self.at].rstrip())
 
     def _keys(self) -> list[str]:
         """A dotted key."""

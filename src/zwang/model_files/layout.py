@@ -433,6 +433,24 @@ _MECHANISM = TableField(
     }
 )
 
+_EQUILIBRIUM = TableField(
+    {
+        "hold": Field(_VALUES, "coordinate or joint coordinate → value that is kept"),
+        "prefer": Field(_VALUES, "the same, for the start alone"),
+        "t": Field(NumberField("s"), "time at which forces and drivers are taken"),
+        "rates": Field(_VALUES, "of a steady motion in place of rest: joint coordinate → rate"),
+    }
+)
+
+_LINEARIZE = TableField(
+    {
+        "inputs": Field(NameList(), "forces, efforts at joints, parameters or drivers"),
+        "outputs": Field(NameList(), "coordinates, velocities, joint coordinates, reactions"),
+        "independent": Field(NameList(), "coordinates that become states"),
+        "modes": Field(NumberField("", least=0.0), "how many modes to print, all if not given"),
+    }
+)
+
 #: The whole file.
 FILE = TableField(
     {
@@ -464,11 +482,13 @@ FILE = TableField(
         "simulation": Field(_SIMULATION, "what to simulate and save"),
         "kinematics": Field(_KINEMATICS, "times or values of a driver for zwang kinematics"),
         "inverse_dynamics": Field(_INVERSE_DYNAMICS, "actuators for zwang inverse"),
+        "equilibrium": Field(_EQUILIBRIUM, "what zwang equilibrium and linearize look for"),
+        "linearize": Field(_LINEARIZE, "inputs, outputs and states of zwang linearize"),
     }
 )
 
 #: Tables of analyses, which a model keeps as they are.
-ANALYSIS_TABLES = ("kinematics", "inverse_dynamics")
+ANALYSIS_TABLES = ("kinematics", "inverse_dynamics", "equilibrium", "linearize")
 
 MECHANISM_ONLY = ("body", "coordinate", "joint", "drive", "couple", "force", "friction")
 SYSTEM_ONLY = ("nonideal",)

@@ -17,15 +17,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zwang.errors import DamageError, InputError, ModelError, StoreError, ZwangError
+from zwang.errors import (
+    DamageError,
+    InputError,
+    ModelError,
+    StoreError,
+    UnknownNameError,
+    ZwangError,
+)
 from zwang.keywords import known_keywords
-from zwang.paths import path_of
+from zwang.paths import is_folder, path_of
 from zwang.results.store import companion
 from zwang.state import State
 
 if TYPE_CHECKING:
     from zwang.analysis.effort_result import InverseDynamics
     from zwang.analysis.kinematics_result import Kinematics
+    from zwang.analysis.linearization import Linearization
+    from zwang.analysis.statics import Equilibrium
+    from zwang.analysis.steady_motion import SteadyMotion
     from zwang.assembly.result import Assembly
     from zwang.mechanism import Mechanism
     from zwang.model_files.document import Item
@@ -125,6 +135,11 @@ class Model:
     def path(self) -> str:
         """File it was read from."""
         return self._root.document.file
+
+    @property
+    def text_constants(self) -> tuple[str, ...]:
+        """Names of the file's constants."""
+        return tuple(self._root["constants"].value) if "constants" in self._root else ()
 
     def start(self, parameters: Mapping[str, Any] | None = None) -> Assembly | State:
         """The state at which the motion begins.
@@ -350,6 +365,69 @@ class Model:
             )
         return (None, (table["along"], values)) if "along" in table else (values, None)
 
+    def equilibrium(
+        self,
+        start: Any = None,
+        *,
+        hold: Mapping[str, Any] | None = None,
+        prefer: Mapping[str, Any] | None = None,
+        t: float | None = None,
+        rates: Mapping[str, float] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Equilibrium | SteadyMotion:
+        """Rest, or a steady motion where rates are given, as ``[equilibrium]`` says.
+
+        Parameters
+        ----------
+        start, hold, prefer, t : those of `zwang.System.equilibrium`, in place of the file's; the
+            search begins at the start of the file if not given.
+        rates : those of `zwang.System.steady_motion`.
+        parameters : name → value in place of that of the file.
+        """
+        table = self.analysis_tables.get("equilibrium", {})
+        values = {**self.simulation.choices.get("parameters", {}), **(parameters or {})}
+        hold = table.get("hold") if hold is None else hold
+        prefer = table.get("prefer") if prefer is None else prefer
+        time = float(table.get("t", 0.0)) if t is None else t
+        rates = table.get("rates") if rates is None else rates
+        given = self.start_conditions
+        if start is None and not hold and not prefer and (given.wishes or given.q is not None):
+            start = self.start(parameters)
+        with self.telling("equilibrium"):
+            if rates:
+                return self.system.steady_motion(rates, start, hold, time, values)
+            return self.system.equilibrium(start, hold, prefer, time, values)
+
+    def linearize(
+        self,
+        state: Any = None,
+        *,
+        inputs: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        independent: Sequence[str] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Linearization:
+        """Small motions about rest or a steady motion, as ``[linearize]`` says.
+
+        Parameters
+        ----------
+        state : an `Equilibrium` or a `SteadyMotion`; that of `equilibrium` if not given.
+        inputs, outputs, independent : those of `zwang.System.linearize`, in place of the file's.
+        parameters : name → value in place of that of the file.
+        """
+        table = self.analysis_tables.get("linearize", {})
+        at = self.equilibrium(parameters=parameters) if state is None else state
+        ports: dict[str, Any] = {
+            "inputs": table.get("inputs") if inputs is None else inputs,
+            "outputs": table.get("outputs") if outputs is None else outputs,
+            "independent": table.get("independent") if independent is None else independent,
+        }
+        with self.telling("linearize"):
+            if hasattr(at, "linearize"):
+                return at.linearize(**ports)
+            values = {**self.simulation.choices.get("parameters", {}), **(parameters or {})}
+            return self.system.linearize(at, **ports, parameters=values)
+
     @contextmanager
     def telling(self, table: str, given: Iterable[str] = ()) -> Iterator[None]:
         """Tell errors of the library, while this is entered, of their place in the file.
@@ -404,12 +482,14 @@ def _narrowed(place: Item, error: InputError) -> Item:
     return place
 
 
-def read_model(path: str | PathLike[str]) -> Model:
+def read_model(path: str | PathLike[str], *, values: Mapping[str, Any] | None = None) -> Model:
     """Read a model file.
 
     Parameters
     ----------
     path : of a TOML file, or of the folder of a run that was made from one.
+    values : name → value in place of that in the file: its constants, on which geometry may depend,
+        its parameters, and any parameter of the mechanism such as ``"crank.mass"``.
 
     Raises
     ------
@@ -418,11 +498,13 @@ def read_model(path: str | PathLike[str]) -> Model:
         what was expected.
     """
     from zwang.model_files.document import read_text
+    from zwang.model_files.given_values import with_values
     from zwang.model_files.read import model_of
 
     where = path_of(path, "model file")
-    file = companion(where, IN_A_RUN) if where.is_dir() else where
-    if where.is_dir() and not file.is_file():
+    folder = is_folder(where)
+    file = companion(where, IN_A_RUN) if folder else where
+    if folder and _missing(file):
         raise ModelError(
             str(where),
             0,
@@ -431,15 +513,49 @@ def read_model(path: str | PathLike[str]) -> Model:
             expected="a model file, or the folder of a run that was made from one",
             advice="zwang verify and zwang report take the model by --model.",
         )
-    return model_of(read_text(file), str(file), where.stem, _kept_meshes(where))
+    text, rest = read_text(file), {}
+    if values:
+        text, rest = with_values(text, str(file), values)
+    model = model_of(text, str(file), where.stem, _kept_meshes(where))
+    return _with_parameters(model, rest) if rest else model
+
+
+def _with_parameters(model: Model, values: Mapping[str, Any]) -> Model:
+    """The model with other values of parameters that the file does not name."""
+    known = model.system.parameters
+    constants = model.text_constants
+    for name, value in values.items():
+        if name not in known:
+            raise UnknownNameError("constant or parameter", name, [*constants, *known])
+        if isinstance(value, str):
+            raise InputError(
+                f"value of {name!r}",
+                found=repr(value),
+                expected="a number or a list of numbers, in SI units",
+                advice="Units are understood for the constants and parameters of the file.",
+            )
+    choices = dict(model.simulation.choices)
+    choices["parameters"] = {**choices.get("parameters", {}), **values}
+    return replace(model, simulation=replace(model.simulation, choices=choices))
+
+
+def _missing(file: Path) -> bool:
+    """Whether there is nothing; of what may not be looked at, no: reading it says why."""
+    try:
+        file.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _kept_meshes(store: Path) -> dict[str, Path]:
     """Path of a mesh as the model has it → where the stored run has it."""
     index = companion(store, MESHES_IN_A_RUN)
-    if not index.is_file():
-        return {}
     try:
+        if not index.is_file():
+            return {}
         names = json.loads(index.read_bytes())
         return {path: companion(store, name) for path, name in names.items()}
     except (OSError, ValueError, AttributeError, TypeError) as error:

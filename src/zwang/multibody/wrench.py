@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from zwang.multibody.frozen import Parts
-from zwang.multibody.marker import Joint
+from zwang.multibody.marker import Joint, Marker
+from zwang.multibody.pose import BodyKind
 from zwang.rotation.quaternion import rotation_matrix
 from zwang.terms import FloatArray
 
-__all__ = ["Wrench", "joint_wrench", "pose"]
+__all__ = ["Wrench", "ended", "joint_wrench", "pose", "wrench_expression"]
 
 
 class Wrench(NamedTuple):
@@ -40,6 +41,15 @@ def pose(parts: Parts, index: int, q: FloatArray) -> tuple[FloatArray, FloatArra
     return center, R
 
 
+def ended(joint: Joint) -> Marker:
+    """The marker on the body for which a reaction is told: on the second, or the first if that is
+    the ground.
+    """
+    assert joint.a is not None
+    assert joint.b is not None
+    return joint.b if joint.b.body >= 0 else joint.a
+
+
 def joint_wrench(
     parts: Parts,
     joint: Joint,
@@ -55,10 +65,9 @@ def joint_wrench(
     q : the states, shape (nt, nq).
     point : where it acts, if not at the marker, shape (nt, 3).
     """
-    assert joint.a is not None
-    assert joint.b is not None
     # On the second body, or what the first one gets, reversed.
-    marker, sign = (joint.b, 1.0) if joint.b.body >= 0 else (joint.a, -1.0)
+    marker = ended(joint)
+    sign = 1.0 if marker is joint.b else -1.0
     body, start = parts.bodies[marker.body], parts.places[1][marker.body]
     center, R = pose(parts, marker.body, q)
     own = generalized[:, start : start + body.kind.nv]
@@ -70,3 +79,31 @@ def joint_wrench(
         force[:, [a, b]], about[:, k] = own[:, :2], own[:, 2]
     arm = (R @ marker.arm) if point is None else point - center
     return Wrench(sign * force, sign * (about - np.cross(arm, force)), center + arm)
+
+
+def wrench_expression(kind: BodyKind, config: Any, force: Any, arm: Any, sign: float) -> Any:
+    """`joint_wrench` as an expression: force and moment at a point of a body, in world axes.
+
+    In space six numbers; in a plane the two of the force and the moment about the normal.
+
+    Parameters
+    ----------
+    config : of the body, see `zwang.multibody.pose`.
+    force : generalized, on the velocities of the body.
+    arm : from its centre of mass to the point, body axes, (3,).
+    """
+    import casadi as ca
+
+    if kind.plane is None:
+        R = ca.reshape(config[3:12], 3, 3).T  # entries are told row by row
+        about = ca.mtimes(R, force[3:6])
+        return sign * ca.vertcat(force[:3], about - ca.cross(ca.mtimes(R, arm), force[:3]))
+    a, b, k = kind.plane
+    # (a, b, k) need not be right-handed: cos and sin turn about k from the axis after it on.
+    cos, sin = config[2], config[3]
+    first, second = (k + 1) % 3, (k + 2) % 3
+    turned, push = ca.SX.zeros(3, 1), ca.SX.zeros(3, 1)
+    turned[first] = cos * arm[first] - sin * arm[second]
+    turned[second] = sin * arm[first] + cos * arm[second]
+    push[a], push[b] = force[0], force[1]
+    return sign * ca.vertcat(force[0], force[1], force[2] - ca.cross(turned, push)[k])

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from zwang.errors import InputError
-from zwang.linalg.products import dot
+from zwang.results.energies import powers
 from zwang.results.event_rows import with_instants
-from zwang.results.sparse_run import ByElements
+from zwang.results.quadrature import Antiderivative
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
-    from zwang.results.run import Run
-    from zwang.system import System
-    from zwang.tracing.traced_model import TracedModel
+    from zwang.results.run import Run, Segment
 
-__all__ = ["Work", "powers", "work_of"]
+__all__ = ["Work", "work_of"]
 
-#: Gauss–Legendre nodes between two saved states: order 16, above that of any integrator here, so
-#: that the quadrature is as good as the states.
-NODES = 8
+#: Powers whose sum is the rate of the kinetic energy.
+NAMES = ("applied", "constraint", "nonideal", "inertia")
+#: What the last polynomials of a power may be, in tolerances of the run: their integral over a
+#: piece of a step is less by far, and the states they come from are no better.
+SHARE = 10.0
+#: So many saved states to a piece are enough to begin with, however short steps are.
+STATES = 8
 
 
 @dataclass(frozen=True)
@@ -50,36 +51,6 @@ class Work:
     balance: FloatArray
 
 
-def powers(
-    system: System, q: FloatArray, v: FloatArray, t: FloatArray, parameters: Mapping[str, Any]
-) -> dict[str, FloatArray]:
-    """Powers whose sum is the rate of the kinetic energy, each (nt,)."""
-    if isinstance(system, ByElements):
-        found = system.balance(q, v, t, parameters)
-        return {
-            "applied": found.applied_power,
-            "constraint": found.constraint_power,
-            "nonideal": found.nonideal_power,
-            "inertia": np.zeros(len(q)),  # masses of bodies are constant
-        }
-    s = system.solve(q, v, t, parameters=parameters)
-    arguments = system.arguments(q, v, t, parameters)
-    (inertia,) = system.evaluator("inertia_power", _inertia, *arguments)
-    return {
-        "applied": dot(s.terms.applied_force, v),
-        "constraint": dot(s.constraint_force - s.terms.nonideal_force, v),
-        "nonideal": dot(s.terms.nonideal_force, v),
-        "inertia": inertia[..., 0],
-    }
-
-
-def _inertia(model: TracedModel) -> dict[str, Any]:
-    """dT/dt at fixed v: ½ vᵀ Ṁ v."""
-    from zwang.tracing.differentiate import rate
-
-    return {"power": rate(model.T, model.state)}
-
-
 def work_of(run: Run) -> Work:
     """The ledger of a run, by quadrature of the powers between saved states."""
     run, rows = with_instants(run)
@@ -91,10 +62,8 @@ def work_of(run: Run) -> Work:
             expected="one that knows them",
             advice="Simulate it again.",
         )
-    names = ("applied", "constraint", "nonideal", "inertia")
-    steps = {name: np.zeros(len(run.t)) for name in (*names, "impulses")}
+    steps = {name: np.zeros(len(run.t)) for name in (*NAMES, "impulses")}
     T = run.kinetic_energy
-    nodes, weights = np.polynomial.legendre.leggauss(NODES)
     for segment in run.segments:
         first, last = segment.first, segment.last
         if last == first:
@@ -103,13 +72,8 @@ def work_of(run: Run) -> Work:
             steps["impulses"][first] = T[first] - T[first - 1]
         if last - first == 1:
             continue
-        a, b = run.t[first : last - 1], run.t[first + 1 : last]
-        half = 0.5 * (b - a)
-        times = (a[:, None] + half[:, None] * (1.0 + nodes)).ravel()
-        q, v = run.between(run, times)
-        power = powers(segment.system, q, v, times, segment.parameters)
-        for name in names:
-            steps[name][first + 1 : last] = half * (power[name].reshape(-1, NODES) @ weights)
+        for name, work in _work_between(run, segment).items():
+            steps[name][first + 1 : last] = np.diff(work)
     sums = {name: np.cumsum(values) for name, values in steps.items()}
     balance = T - T[:1] - np.sum(list(sums.values()), axis=0)
     every = {**sums, "balance": balance}
@@ -117,3 +81,22 @@ def work_of(run: Run) -> Work:
     return Work(
         **{name: (x - x[rows[:1]])[rows] if len(rows) else x[:0] for name, x in every.items()}
     )
+
+
+def _work_between(run: Run, segment: Segment) -> dict[str, FloatArray]:
+    """Work of each kind from the first saved state of a stretch to each of them."""
+    t = run.t[segment.first : segment.last]
+
+    def power(times: FloatArray) -> FloatArray:
+        q, v = run.between(run, times)
+        found = powers(segment.system, (q, v, times), segment.parameters)
+        return np.array([found[name] for name in NAMES])
+
+    whole = run.t[-1] - run.t[0]
+    length = max(whole / max(run.counts.steps, 1), STATES * (t[-1] - t[0]) / len(t))
+    # What is next to nothing beside energies, over the time of the run, need not be known well.
+    V = run.potential_energy
+    energy = np.abs(run.kinetic_energy).max() + (0.0 if V is None else np.abs(V).max())
+    error = SHARE * run.settings.tolerance
+    work = Antiderivative(power, t[0], t[-1], length, error, energy / whole)
+    return dict(zip(NAMES, work(t), strict=True))

@@ -1,19 +1,19 @@
-"""A run in other forms: labelled arrays, an estimate of its error."""
+"""Estimate of the global error of a run, by a second one."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zwang.errors import InputError, MissingExtraError
+from zwang.errors import InputError
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.results.run import Run
 
-__all__ = ["ErrorEstimate", "error_estimate", "to_xarray"]
+__all__ = ["ErrorEstimate", "error_estimate"]
 
 #: The second run of an estimate takes this part of the tolerance, so that its own error is small
 #: beside that of the first.
@@ -80,31 +80,3 @@ def _other_tolerance(tolerance: float) -> float:
     """
     tighter = max(TIGHTER * tolerance, min(0.1 * tolerance, ROUNDING))
     return tighter if tighter >= LEAST else 10.0 * tolerance
-
-
-def to_xarray(run: Run) -> Any:
-    """The states as an ``xarray.Dataset`` with the names of coordinates and velocities."""
-    try:
-        import xarray as xr
-    except ImportError as error:
-        raise MissingExtraError("run.to_xarray", "xarray", "data") from error
-    channels = {name: ("time", run[name]) for name in run.names}
-    tables = {
-        "settings": run.settings.to_dict(),
-        "parameters": run.parameters,
-        "counts": asdict(run.counts),
-    }
-    attributes = {"status": run.status, "notes": "\n".join(run.notes)}
-    for table, entries in tables.items():
-        attributes |= {f"{table}.{name}": _plain(value) for name, value in entries.items()}
-    return xr.Dataset(channels, coords={"time": run.t}, attrs=attributes)
-
-
-def _plain(value: Any) -> Any:
-    """What both Zarr and netCDF keep as an attribute: a finite number, a list of them, or text."""
-    if isinstance(value, str):
-        return value
-    array = np.asarray(value, dtype=float)
-    if array.ndim > 1 or not np.isfinite(array).all():
-        return str(array.tolist())
-    return array.tolist()

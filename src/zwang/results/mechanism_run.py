@@ -11,7 +11,8 @@ from zwang.caching import computed_once
 from zwang.errors import InputError, UnknownNameError
 from zwang.multibody.inertia import vector
 from zwang.multibody.pose import SCALAR
-from zwang.multibody.wrench import joint_wrench, pose
+from zwang.multibody.wrench import ended, joint_wrench, pose
+from zwang.results.forces import StretchForces, forces_along
 from zwang.results.unwrap import followed
 from zwang.rotation.quaternion import from_rotation_matrix
 from zwang.terms import FloatArray
@@ -19,9 +20,17 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.multibody.body import Body
     from zwang.multibody.marker import Joint, Marker
-    from zwang.results.run import Run
+    from zwang.results.run import Run, Segment
 
-__all__ = ["BodyMotion", "Reaction", "body_motion", "channel", "mechanism_of", "reaction"]
+__all__ = [
+    "BodyMotion",
+    "Reaction",
+    "body_motion",
+    "channel",
+    "joint_rates",
+    "mechanism_of",
+    "reaction",
+]
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,28 @@ class BodyMotion:
     center: FloatArray
     rotation: FloatArray
     angular_velocity: FloatArray
+    _run: Run = field(repr=False)
+
+    @computed_once
+    def angular_acceleration(self) -> FloatArray:
+        """World axes, shape (nt, 3)."""
+        return self._accelerations[1]
+
+    @computed_once
+    def acceleration(self) -> FloatArray:
+        """Of its origin, world axes, shape (nt, 3)."""
+        of_center, alpha = self._accelerations
+        arm, omega = self.position - self.center, self.angular_velocity
+        return of_center + np.cross(alpha, arm) + np.cross(omega, np.cross(omega, arm))
+
+    @computed_once
+    def _accelerations(self) -> tuple[FloatArray, FloatArray]:
+        """Of the centre of mass, and angular, world axes."""
+        run = self._run
+        parts = mechanism_of(run).parts
+        body = next(b for b in parts.bodies if b.name == self.name)
+        i, starts = body.index, parts.places[1]
+        return _in_world(body, self.rotation, run.acceleration[:, starts[i] : starts[i + 1]])
 
     @computed_once
     def quaternion(self) -> FloatArray:
@@ -65,22 +96,39 @@ class Reaction:
     ----------
     joint : name.
     force, moment : shape (nt, 3), in the axes asked for; the moment is about `point`.
-    point : in the world, shape (nt, 3).
     """
 
     joint: str
     force: FloatArray
     moment: FloatArray
-    point: FloatArray
     _run: Run = field(repr=False)
 
     @computed_once
-    def determinate(self) -> FloatArray:
+    def point(self) -> FloatArray:
+        """Where it acts, in the world, shape (nt, 3)."""
+        parts = mechanism_of(self._run).parts
+        joint = parts.joints[self.joint]
+        if _toothed(joint):
+            return np.concatenate(
+                [_pitch_points(self._run, s, self.joint) for s in self._run.segments]
+            )
+        center, R = pose(parts, ended(joint).body, self._run.q)
+        return center + R @ ended(joint).arm
+
+    @computed_once
+    def determinate(self) -> np.ndarray:
         """Whether force and moment follow from the motion at each saved time, shape (nt,)."""
         if self._run.system.rows_independent:
             return np.ones(len(self._run.t), dtype=bool)
         # Where a joint is switched off there is no force, which is known.
-        return np.array([at.get(self.joint, True) for at in _determinate(self._run)], dtype=bool)
+        return np.concatenate(
+            [
+                forces.determinate(self.joint)
+                if self.joint in forces.groups
+                else np.ones(segment.last - segment.first, dtype=bool)
+                for segment, forces in forces_along(self._run)
+            ]
+        )
 
 
 def mechanism_of(run: Run) -> Any:
@@ -101,7 +149,7 @@ def body_motion(run: Run, name: str) -> BodyMotion:
     body = bodies[name]
     center, R, v, omega = poses(run, body)
     arm = R @ -body.inertia.center
-    return BodyMotion(name, center + arm, v + np.cross(omega, arm), center, R, omega)
+    return BodyMotion(name, center + arm, v + np.cross(omega, arm), center, R, omega, run)
 
 
 def poses(run: Run, body: Body) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -109,12 +157,20 @@ def poses(run: Run, body: Body) -> tuple[FloatArray, FloatArray, FloatArray, Flo
     parts, i = mechanism_of(run).parts, body.index
     center, R = pose(parts, i, run.q)
     v = run.v[:, parts.places[1][i] : parts.places[1][i + 1]]
+    return center, R, *_in_world(body, R, v)
+
+
+def _in_world(body: Body, R: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Linear and angular part in world axes of a body's own velocities or accelerations (nt, nv).
+
+    Those about body axes rotate into the world alike: d/dt (R ω′) = R ω̇′, as ω × ω = 0.
+    """
     if body.kind.plane is None:
-        return center, R, v[:, :3], (R @ v[:, 3:, None])[..., 0]
+        return v[:, :3], (R @ v[:, 3:, None])[..., 0]
     a, b, k = body.kind.plane
-    velocity, omega = np.zeros((len(v), 3)), np.zeros((len(v), 3))
-    velocity[:, [a, b]], omega[:, k] = v[:, :2], v[:, 2]
-    return center, R, velocity, omega
+    linear, angular = np.zeros((len(v), 3)), np.zeros((len(v), 3))
+    linear[:, [a, b]], angular[:, k] = v[:, :2], v[:, 2]
+    return linear, angular
 
 
 def channel(run: Run, name: str) -> FloatArray:
@@ -152,6 +208,23 @@ def channel(run: Run, name: str) -> FloatArray:
     return followed(run.t, value, rate, between)
 
 
+def joint_rates(run: Run, name: str, v: FloatArray) -> FloatArray:
+    """A joint's rate at the saved positions with other velocities (nt, nv), shape (nt,)."""
+    mechanism_of(run)
+    rates = [
+        s.system.joint_states(  # type: ignore[attr-defined]
+            name,
+            run.q[s.first : s.last],
+            v[s.first : s.last],
+            run.t[s.first : s.last],
+            parameters=s.parameters,
+        )[1]
+        for s in run.segments
+        if s.last > s.first
+    ]
+    return np.concatenate(rates)
+
+
 def reaction(run: Run, name: str, axes: str = "world") -> Reaction:
     """Force and moment that a joint exerts on its second body."""
     parts = mechanism_of(run).parts
@@ -167,16 +240,47 @@ def reaction(run: Run, name: str, axes: str = "world") -> Reaction:
             expected="a joint",
             advice="run.constraint_force gives its generalized force.",
         )
-    total = run.constraint_force(name)
-    if joint.kind is not None and joint.kind.contact is not None:
-        total = total + np.concatenate([_pushed_apart(run, s, name) for s in run.segments])
-    toothed = joint.kind is not None and joint.kind.contact is not None
-    at = np.concatenate([_pitch_points(run, x, name) for x in run.segments]) if toothed else None
-    force, moment, point = joint_wrench(parts, joint, total, run.q, at)
+    (force, moment), *more = [_wrench(run, segment, f, joint) for segment, f in forces_along(run)]
+    if more:
+        force, moment = map(np.concatenate, zip((force, moment), *more, strict=True))
     if axes != "world":
         seen = _axes(run, parts, joint.a if axes == "joint" else joint.b, own=axes == "joint")
         force, moment = (np.einsum("tji,tj->ti", seen, x) for x in (force, moment))
-    return Reaction(name, force, moment, point, run)
+    return Reaction(name, force, moment, run)
+
+
+def _wrench(
+    run: Run, segment: Segment, forces: StretchForces, joint: Joint
+) -> tuple[FloatArray, FloatArray]:
+    """Force and moment of a joint over a stretch of a run, in the world, each (n, 3)."""
+    count, name = segment.last - segment.first, joint.name
+    if name not in forces.groups:
+        return np.zeros((count, 3)), np.zeros((count, 3))
+    parts, marker = run.system.parts, ended(joint)  # type: ignore[attr-defined]
+    told = None if _toothed(joint) else forces.wrench(name)
+    if told is None:
+        generalized, at = forces.group_force(name), None
+        if _toothed(joint):
+            generalized = generalized + _pushed_apart(run, segment, name)
+            at = _pitch_points(run, segment, name)
+        q = run.q[segment.first : segment.last]
+        return joint_wrench(parts, joint, generalized, q, at)[:2]
+    plane = parts.bodies[marker.body].kind.plane
+    if plane is None:
+        return told[:3].T.copy(), told[3:].T.copy()
+    force, moment = np.zeros((count, 3)), np.zeros((count, 3))
+    a, b, k = plane
+    force[:, a], force[:, b], moment[:, k] = told
+    if marker.arm[k]:  # a point above the centre's plane
+        arm = np.zeros(3)
+        arm[k] = marker.arm[k]
+        moment -= np.cross(arm, force)
+    return force, moment
+
+
+def _toothed(joint: Joint) -> bool:
+    """Whether a joint acts by teeth."""
+    return joint.kind is not None and joint.kind.contact is not None
 
 
 def _pushed_apart(run: Run, segment: Any, name: str) -> FloatArray:
@@ -204,17 +308,3 @@ def _axes(run: Run, parts: Any, marker: Marker, *, own: bool) -> FloatArray:
         else poses(run, parts.bodies[marker.body])[1]
     )
     return R @ marker.axes if own else R
-
-
-def _determinate(run: Run) -> list[dict[str, bool]]:
-    """For each saved time which joints' reactions are determinate, found once for all joints."""
-    kept: dict[str, list[dict[str, bool]]] = run.__dict__
-    if "_determinate" not in kept:
-        kept["_determinate"] = [
-            s.system.determinate(  # type: ignore[attr-defined] - of a mechanism, as it has joints
-                run.q[i], run.v[i], float(run.t[i]), s.parameters
-            )
-            for s in run.segments
-            for i in range(s.first, s.last)
-        ]
-    return kept["_determinate"]

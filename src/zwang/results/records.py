@@ -201,10 +201,12 @@ def _values(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 def absent_system(stored: Stored) -> Any:
     """Stands for the system of a run that was loaded without it: it knows the names alone."""
-    return _AbsentSystem(stored)
+    return AbsentSystem(stored)
 
 
-class _AbsentSystem:
+class AbsentSystem:
+    """In place of the system of a run that was loaded without it."""
+
     def __init__(self, stored: Stored) -> None:
         model = stored.header["model"]
         self.coordinates = tuple(model["coordinates"])

@@ -15,8 +15,6 @@ from zwang.caching import computed_once
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.integrators.settings import Settings
 from zwang.keywords import known_keywords, no_longer
-from zwang.linalg.products import dot, transpose_matvec
-from zwang.results.sparse_run import ByElements
 from zwang.solvers.solution import Solution
 from zwang.state import Residuals, State
 from zwang.terms import FloatArray
@@ -24,9 +22,12 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from zwang.multibody.frozen import Parts
     from zwang.results.certificate import RunCertificate
+    from zwang.results.channels import ChannelTable
     from zwang.results.energy_ledger import Work
     from zwang.results.export import ErrorEstimate
+    from zwang.results.forces import StretchForces
     from zwang.results.mechanism_run import BodyMotion, Reaction
     from zwang.system import System
     from zwang.tracing.event import Event, Watched
@@ -143,6 +144,16 @@ class Beginning(NamedTuple):
     found: FloatArray
 
 
+def no_state() -> InputError:
+    """What is wrong where something is asked of a run without saved states."""
+    return InputError(
+        "run",
+        found="no saved state",
+        expected="at least one",
+        advice="Ask for other times with save=…; events and the status are there.",
+    )
+
+
 @dataclass(frozen=True)
 class Segment:
     """A stretch of a run without change of constraints or parameters.
@@ -228,26 +239,103 @@ class Run:
 
         save(self, path)
 
-    def to_xarray(self) -> Any:
-        """The states as an ``xarray.Dataset``, one variable a channel (extra `data`)."""
-        from zwang.results.export import to_xarray
-
-        return to_xarray(self)
-
-    # --- seeing -----------------------------------------------------------------------------------
-
-    def plot(self, *names: str, against: str | None = None) -> Any:
-        """Channels over time as a Matplotlib figure (extra `plot`); all coordinates by default.
+    def to_csv(
+        self,
+        path: str | PathLike[str],
+        channels: Sequence[str] | str | None = None,
+        every: float | None = None,
+        *,
+        units: bool = False,
+        degrees: bool = False,
+    ) -> Path:
+        """Write channels as comma-separated values, names in the first line; gives the path.
 
         Parameters
         ----------
-        names : of `names`, ``"energy"``, ``"kinetic_energy"``, ``"potential_energy"``, or of
-            reactions: ``"pin.force"``, ``"pin.moment"`` and their parts as ``"pin.force.x"``.
-        against : another of these names for a phase plot; of vectors the size is taken.
+        path : of the file; one that is there is replaced.
+        channels : names as in ``run[name]``, vectors expanded to x, y, z; all by default.
+        every : seconds between lines; one for each saved state by default.
+        units : whether the first line has units after the names.
+        degrees : whether angles are in degrees.
+        """
+        from zwang.results.tables import to_csv
+
+        return to_csv(self, path, channels, every, units=units, degrees=degrees)
+
+    def to_pandas(
+        self,
+        channels: Sequence[str] | str | None = None,
+        every: float | None = None,
+        *,
+        degrees: bool = False,
+    ) -> Any:
+        """Channels as a ``pandas.DataFrame`` over t (extra `data`); arguments as of `to_csv`.
+
+        ``run.to_pandas().to_excel("run.xlsx")`` writes a spreadsheet.
+        """
+        from zwang.results.tables import to_pandas
+
+        return to_pandas(self, channels, every, degrees=degrees)
+
+    def to_mat(
+        self,
+        path: str | PathLike[str],
+        channels: Sequence[str] | str | None = None,
+        every: float | None = None,
+        *,
+        degrees: bool = False,
+    ) -> Path:
+        """Write channels as a MATLAB file, one variable a column; gives the path.
+
+        ``pin.angle`` is the variable ``pin_angle``; the cell array ``channels`` has variables,
+        names and units. Arguments as of `to_csv`.
+        """
+        from zwang.results.tables import to_mat
+
+        return to_mat(self, path, channels, every, degrees=degrees)
+
+    def to_xarray(
+        self,
+        channels: Sequence[str] | str | None = None,
+        every: float | None = None,
+        *,
+        degrees: bool = False,
+    ) -> Any:
+        """Channels as an ``xarray.Dataset`` with units, one variable a column (extra `data`).
+
+        Arguments as of `to_csv`.
+        """
+        from zwang.results.tables import to_xarray
+
+        return to_xarray(self, channels, every, degrees=degrees)
+
+    # --- seeing -----------------------------------------------------------------------------------
+
+    @known_keywords()
+    def plot(
+        self,
+        *names: str,
+        against: str | None = None,
+        degrees: bool = False,
+        compare: Run | Sequence[Run] = (),
+        labels: Sequence[str] | None = None,
+    ) -> Any:
+        """Channels over time as a Matplotlib figure (extra `plot`).
+
+        Parameters
+        ----------
+        names : of `channels`; by default the coordinates of joints, drivers and the energy, of a
+            system of functions its coordinates.
+        against : another channel for a phase portrait, or ``run.plot("tip.position.z",
+            against="tip.position.x")`` for the curve of a point; of vectors the magnitude is taken.
+        degrees : whether angles are in degrees.
+        compare : other runs, drawn into the same panels; of vectors the magnitudes.
+        labels : names of all runs, this one first.
         """
         from zwang.view.plots import plot
 
-        return plot(self, names, against)
+        others = (compare,) if isinstance(compare, Run) else tuple(compare)
+        return plot((self, *others), names, against, degrees=degrees, labels=labels)
 
     @known_keywords()
     def draw(
@@ -444,7 +532,7 @@ class Run:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What ``run[name]`` knows: coordinates, velocities, coordinates of joints."""
+        """Coordinates, velocities and coordinates of joints; `channels` lists all there is."""
         return (*self.system.coordinates, *self.system.velocities, *self.system.channels)
 
     @property
@@ -457,7 +545,10 @@ class Run:
     @overload
     def __getitem__(self, name: int | slice | np.ndarray | Sequence[int]) -> State: ...
     def __getitem__(self, name: Any) -> FloatArray | State:
-        """A coordinate or velocity over time, shape (nt,), by name; saved states by number.
+        """A channel over time by name, shape (nt,), or (nt, 3) of a vector; states by number.
+
+        Names are those of coordinates and velocities, then those of `channels`; of a vector,
+        ``run["pin.force.x"]`` and ``run["pin.force.magnitude"]`` are parts.
 
         ``run[-1]`` is the last saved state, ``run[10:20]`` and ``run[run.t > 1.0]`` are several.
         """
@@ -471,7 +562,21 @@ class Run:
             from zwang.results.mechanism_run import channel
 
             return channel(self, name)
-        raise UnknownNameError("channel", name, self.names)
+        from zwang.results.channels import channel_values
+
+        return channel_values(self, name)
+
+    @computed_once
+    def channels(self) -> ChannelTable:
+        """All that ``run[name]`` knows, with units and descriptions; printed, a table."""
+        from zwang.results.channels import ChannelTable, channels_of
+
+        return ChannelTable(self, channels_of(self))
+
+    @property
+    def mechanism(self) -> Parts | None:
+        """Bodies, joints and forces of a mechanism; None of a system of functions."""
+        return getattr(self.system, "parts", None)
 
     def _saved(self, which: Any) -> State:
         """Saved states by number, slice or mask."""
@@ -539,15 +644,14 @@ class Run:
             for s in self._occupied()
         ]
 
+    def _states(self, s: Segment) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """q, v and t of a stretch."""
+        return self.q[s.first : s.last], self.v[s.first : s.last], self.t[s.first : s.last]
+
     def _occupied(self) -> list[Segment]:
         """Stretches with saved states."""
         if not len(self):
-            raise InputError(
-                "run",
-                found="no saved state",
-                expected="at least one",
-                advice="Ask for other times with save=…; events and the status are there.",
-            )
+            raise no_state()
         return [s for s in self.segments if s.last > s.first]
 
     # --- forces -----------------------------------------------------------------------------------
@@ -557,24 +661,16 @@ class Run:
         """Acceleration, constraint force, multipliers and ranks, for each segment."""
         return tuple(self._each("solve"))
 
-    @computed_once
-    def _by_blocks(self) -> tuple[FloatArray, FloatArray] | None:
-        """Accelerations and multipliers of a large mechanism from its block program, else None."""
-        system = self.system
-        if not isinstance(system, ByElements) or len(self.segments) > 1:
-            return None
-        start = np.concatenate([self.q[0], self.v[0]])
-        p = self.system.parameter_vector(self.parameters)
-        program = self.system.own_program(start, float(self.t[0]), p, self.settings, 1)
-        left_out = () if program is None else program.left_out
-        return system.fast_forces(self.q, self.v, self.t, self.parameters, left_out)
+    def _forces(self) -> tuple[tuple[Segment, StretchForces], ...]:
+        """Stretches with saved states, each with its forces."""
+        from zwang.results.forces import forces_along
+
+        return forces_along(self)
 
     @computed_once
     def acceleration(self) -> FloatArray:
         """v̇ at the saved states, shape (nt, nv)."""
-        if self._by_blocks is not None:
-            return self._by_blocks[0]
-        return np.concatenate([s.acceleration for s in self.solutions])
+        return np.concatenate([forces.acceleration for _, forces in self._forces()])
 
     def multipliers(self, name: str | None = None) -> FloatArray:
         """λ of one constraint, or of all rows, shape (nt, rows); zero while it does not act."""
@@ -584,36 +680,26 @@ class Run:
         return np.concatenate(parts, axis=1) if parts else np.zeros((len(self), 0))
 
     def _multipliers_of(self, name: str, count: int) -> FloatArray:
-        if self._by_blocks is not None:
-            return self._by_blocks[1][:, self.system.groups[name]]
         parts = []
-        for segment, solution in self._solved():
-            rows = segment.system.groups.get(name)
+        for segment, forces in self._forces():
+            rows = forces.groups.get(name)
             size = segment.last - segment.first
-            parts.append(np.zeros((size, count)) if rows is None else solution.multipliers[:, rows])
+            parts.append(np.zeros((size, count)) if rows is None else forces.multipliers[:, rows])
         return np.concatenate(parts)
 
     def constraint_force(self, name: str | None = None) -> FloatArray:
         """Generalized force of one constraint, A_gᵀ λ_g, or Q_c of all, shape (nt, nv)."""
         if name is None:
-            return np.concatenate([s.constraint_force for s in self.solutions])
+            return np.concatenate([forces.constraint_force for _, forces in self._forces()])
         self._known(name)
-        if self._by_blocks is not None and isinstance(self.system, ByElements):
-            return self.system.group_force(
-                name, self.q, self.v, self.t, self.multipliers(name), self.parameters
-            )
-        parts = []
-        for segment, solution in self._solved():
-            rows = segment.system.groups.get(name)
-            if rows is None:
-                parts.append(np.zeros((segment.last - segment.first, self.v.shape[1])))
-            else:
-                A = solution.terms.constraint_matrix[:, rows]
-                parts.append(transpose_matvec(A, solution.multipliers[:, rows]))
-        return np.concatenate(parts)
-
-    def _solved(self) -> list[tuple[Segment, Solution]]:
-        return list(zip(self._occupied(), self.solutions, strict=True))
+        return np.concatenate(
+            [
+                forces.group_force(name)
+                if name in forces.groups
+                else np.zeros((segment.last - segment.first, self.v.shape[1]))
+                for segment, forces in self._forces()
+            ]
+        )
 
     def _known(self, name: str) -> str:
         groups = self.system.groups
@@ -658,7 +744,9 @@ class Run:
 
     @computed_once
     def _energies(self) -> tuple[FloatArray, FloatArray | None]:
-        parts = self._each("energy")
+        from zwang.results.energies import energies
+
+        parts = [energies(s.system, self._states(s), s.parameters) for s in self._occupied()]
         potential = [V for _, V in parts if V is not None]
         return (
             np.concatenate([T for T, _ in parts]),
@@ -691,17 +779,11 @@ class Run:
     @computed_once
     def power(self) -> dict[str, FloatArray]:
         """Power of applied, constraint and non-ideal forces at the saved states, each (nt,)."""
-        applied, nonideal, ideal = [], [], []
-        for segment, s in self._solved():
-            v = self.v[segment.first : segment.last]
-            applied.append(dot(s.terms.applied_force, v))
-            nonideal.append(dot(s.terms.nonideal_force, v))
-            ideal.append(dot(s.constraint_force - s.terms.nonideal_force, v))
-        return {
-            "applied": np.concatenate(applied),
-            "constraint": np.concatenate(ideal),
-            "nonideal": np.concatenate(nonideal),
-        }
+        from zwang.results.energies import powers
+
+        found = [powers(s.system, self._states(s), s.parameters) for s in self._occupied()]
+        names = ("applied", "constraint", "nonideal")
+        return {name: np.concatenate([part[name] for part in found]) for name in names}
 
 
 def _remade(values: dict[str, Any]) -> Run:

@@ -27,7 +27,7 @@ from zwang.errors import NotUniqueError, TooManyStepsError, ZwangError
 from zwang.formulations.gauss import certificate
 from zwang.integrators.settings import Drift
 from zwang.linalg.rank import RowGeometry
-from zwang.results.energy_ledger import powers
+from zwang.results.energies import reference_powers
 from zwang.results.run import Run, Segment
 from zwang.results.sparse_run import ByElements
 from zwang.terms import FloatArray
@@ -494,7 +494,9 @@ def _work(
     times = (ends[:-1, None] + halves * (1.0 + nodes)).ravel()
     states = propagate(segment, float(ends[0]), y, times)
     q, v = np.split(states, [len(segment.system.coordinates)], axis=1)
-    power = np.sum(list(powers(segment.system, q, v, times, segment.parameters).values()), axis=0)
+    power = np.sum(
+        list(reference_powers(segment.system, (q, v, times), segment.parameters).values()), axis=0
+    )
     dt = (halves * weights).ravel()
     return float(dt @ power), float(dt @ np.abs(power))
 
@@ -527,7 +529,7 @@ def _work_with_jumps(
         times, places = np.unique(every[:, :1] + halves * (1.0 + at), return_inverse=True)
         states = propagate(segment, start, y, times)
         q, v = np.split(states, [len(segment.system.coordinates)], axis=1)
-        found = powers(segment.system, q, v, times, segment.parameters).values()
+        found = reference_powers(segment.system, (q, v, times), segment.parameters).values()
         power = np.sum(list(found), axis=0)[places.reshape(-1, len(at))]
         inside, outside = power[:, 1:-1], power[:, [0, -1]]
         sums = np.sum(halves * weights * inside, axis=1)

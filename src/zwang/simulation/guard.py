@@ -29,7 +29,8 @@ import numpy as np
 
 from zwang.caching import Remembered
 from zwang.errors import ZwangError
-from zwang.integrators import memory as sh
+from zwang.integrators.projection import derivative
+from zwang.integrators.records import LoopEquations
 from zwang.integrators.settings import Drift, Settings
 from zwang.results.sparse_run import ByElements
 from zwang.simulation.full_terms import FullTerms, full_terms
@@ -163,7 +164,9 @@ def _rates(program: Program, y: FloatArray, t: float, p: FloatArray) -> FloatArr
     states, numbers = (np.repeat(x[:, None], W, axis=1) for x in (y, p))
     out = np.empty_like(states)
     addresses = np.array([kernel.address], dtype=np.int64)
-    sh.derivative(addresses, states, np.full((1, W), t), numbers, out, kernel.work(), program.nq)
+    sizes = int(program.nq), 0, 0  # rows and event functions are not looked at
+    equations = LoopEquations(addresses, numbers, kernel.work(), *sizes, (0,) * W)
+    derivative(equations, states, np.full((1, W), t), out)
     return out[:, 0].copy()
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from zwang.errors import InputError, TooManyStepsError
+from zwang.errors import InputError, TooManyStepsError, ZwangError
 from zwang.integrators import memory as sh
 from zwang.integrators.contract import Loop
 from zwang.integrators.registry import start_loop
@@ -19,6 +19,14 @@ from zwang.simulation.select_program import program_of
 from zwang.terms import FloatArray
 
 __all__ = ["disagreements", "propagate", "states_between"]
+
+
+#: Saved states between which states are asked for, from which on they are integrated in one go.
+MANY = 12
+#: At so many saved states it is looked whether the motion is the same, the last among them.
+LOOKED_AT = 8
+#: What saved states may then differ by, in tolerances of the run.
+SAME = 0.1
 
 
 def disagreements(run: Run, count: int) -> list[str]:
@@ -61,13 +69,54 @@ def states_between(run: Run, times: FloatArray) -> tuple[FloatArray, FloatArray]
     q[exact], v[exact] = run.q[index[exact]], run.v[index[exact]]
     begun = [-np.inf if s.began is None else s.began[0] for s in run.segments]
     segments = np.searchsorted(begun, times, side="right") - 1
-    others = np.flatnonzero(~exact)
+    left = ~exact
+    for k in range(len(run.segments)):
+        wanted = np.flatnonzero(left & (segments == k))
+        if np.count_nonzero(np.diff(index[wanted])) < MANY:
+            continue
+        found = _in_one_go(run, k, times[wanted])
+        if found is not None:
+            q[wanted], v[wanted] = np.split(found, [q.shape[1]], axis=1)
+            left[wanted] = False
+    if not left.any():
+        return q, v
+    others = np.flatnonzero(left)
     for start, k in np.unique(np.column_stack([index, segments])[others], axis=0):
         wanted = others[(index[others] == start) & (segments[others] == k)]
         unique, back = np.unique(times[wanted], return_inverse=True)
         states = _from_known(run, int(start), int(k), unique)[back]
         q[wanted], v[wanted] = states[:, : q.shape[1]], states[:, q.shape[1] :]
     return q, v
+
+
+def _in_one_go(run: Run, k: int, times: FloatArray) -> FloatArray | None:
+    """States at many times of segment k, integrated from its beginning; None if that is not it.
+
+    The same steps give the same states. That they are the same is seen at the saved ones: where a
+    motion is very sensitive, or rows were chosen again, it may be another one after a while.
+    """
+    segment = run.segments[k]
+    first = segment.first
+    if segment.began is not None:
+        t, y = segment.began[:2]
+    elif segment.last > first:
+        t, y = float(run.t[first]), np.concatenate([run.q[first], run.v[first]])
+    else:
+        return None
+    saved = np.arange(first, segment.last)
+    saved = saved[run.t[saved] > t][:: -max(len(saved) // LOOKED_AT, 1)]
+    every, back = np.unique(np.concatenate([times, run.t[saved]]), return_inverse=True)
+    if every[0] <= t:
+        return None
+    try:
+        found = propagate(run, segment, run.settings, t, y, every)[back]
+    except ZwangError:
+        return None
+    known = np.concatenate([run.q[saved], run.v[saved]], axis=1)
+    scales = np.ones(len(y)) if run.scales is None else run.scales
+    size = np.maximum(np.abs(known), scales)
+    same = np.abs(found[len(times) :] - known) <= SAME * run.settings.tolerance * size
+    return found[: len(times)] if same.all() else None
 
 
 def _from_known(run: Run, start: int, k: int, times: FloatArray) -> FloatArray:

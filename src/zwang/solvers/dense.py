@@ -376,7 +376,7 @@ def _require_range(system: ScaledTerms) -> None:
     f, b = system.scaled.total_force, system.scaled.constraint_rhs
     low, high = system.scale_range
     mild = low > SMALLEST_SCALE and high < LARGEST_SCALE
-    if not (mild and np.vdot(f, f) + np.vdot(b, b) < LARGEST**2):
+    if not (mild and max(np.abs(x).max(initial=0.0) for x in (f, b)) < LARGEST):
         raise out_of_range(system.terms)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isfinite
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,12 @@ class Parameters:
         """Whether a value is the very default that `by_name` gave."""
         return value is self._values[name]
 
+    def are_defaults(self, given: Mapping[str, Any]) -> bool:
+        """Whether values are all of the very defaults that `by_name` gave, in their order."""
+        return given.keys() == self._values.keys() and all(
+            map(is_, given.values(), self._values.values())
+        )
+
     def vector(self, given: Mapping[str, Any] | None = None) -> FloatArray:
         """All values as one flat array; names and shapes that do not fit are refused."""
         result = self._vector.copy()
@@ -51,7 +58,9 @@ class Parameters:
             raise InputError(
                 "parameters", found=shown(given), expected="a dictionary of names and values"
             )
-        for name, value in (given or {}).items():
+        if not given or self.are_defaults(given):
+            return result
+        for name, value in given.items():
             if name not in self._slots:
                 raise UnknownNameError("parameter", name, self._slots)
             if self.is_default(name, value):

@@ -1,4 +1,4 @@
-"""What can be plotted of a run, by name: coordinates, joints, reactions, energies."""
+"""Channels of a run as series to be drawn: columns with labels."""
 
 from __future__ import annotations
 
@@ -6,23 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zwang.errors import UnknownNameError
+from zwang.results.channels import PARTS
 from zwang.results.run import Run
 from zwang.terms import FloatArray
 
-__all__ = ["Channel", "channel_names", "channel_of", "single"]
-
-#: Quantities of a run as a whole.
-ENERGIES = {
-    "energy": "energy",
-    "kinetic_energy": "kinetic_energy",
-    "potential_energy": "potential_energy",
-}
-PARTS = ("x", "y", "z")
+__all__ = ["Series", "reacting_joints", "series_of", "single"]
 
 
 @dataclass(frozen=True)
-class Channel:
+class Series:
     """A named quantity over time.
 
     Attributes
@@ -43,70 +35,35 @@ class Channel:
         return f"{self.name} [{self.unit}]" if self.unit else self.name
 
 
-def channel_names(run: Run) -> tuple[str, ...]:
-    """All names that `channel_of` knows."""
-    energies = [n for n in ENERGIES if n != "potential_energy" or run.potential_energy is not None]
-    forces = [
-        f"{joint}.{what}{part}"
-        for joint in reacting_joints(run)
-        for what in ("force", "moment")
-        for part in ("", *(f".{p}" for p in PARTS))
-    ]
-    return (*run.names, *forces, *energies)
-
-
 def reacting_joints(run: Run) -> tuple[str, ...]:
     """Joints whose reaction is a force at a point; none of a system of functions."""
-    parts = getattr(run.system, "parts", None)
+    parts = run.mechanism
     if parts is None:
         return ()
     return tuple(j.name for j in parts.joints.values() if j.a is not None and j.b is not None)
 
 
-def channel_of(run: Run, name: str) -> Channel:
-    """A quantity of a run: one of `run.names`, ``"pin.force"``, ``"pin.moment.z"``, ``"energy"``.
+def series_of(run: Run, name: str, *, degrees: bool = False) -> Series:
+    """A channel to be drawn; a vector with its components and its magnitude.
 
     Raises
     ------
     UnknownNameError : there is none of that name; the message lists those there are.
     """
-    if name in run.names:
-        return Channel(name, _unit(run, name), run[name][:, None])
-    if name in ENERGIES:
-        values = getattr(run, ENERGIES[name])
-        if values is not None:
-            return Channel(name, "J" if hasattr(run.system, "parts") else "", values[:, None])
-    owner, _, rest = name.partition(".")
-    what, _, part = rest.partition(".")
-    if owner in reacting_joints(run) and what in ("force", "moment") and part in ("", *PARTS):
-        reaction = run.reaction(owner)
-        values, unit = (reaction.force, "N") if what == "force" else (reaction.moment, "N m")
-        if part:
-            return Channel(name, unit, values[:, [PARTS.index(part)]])
-        size = np.linalg.norm(values, axis=1, keepdims=True)
-        return Channel(name, unit, np.concatenate([values, size], axis=1), (*PARTS, "size"))
-    raise UnknownNameError("channel", name, channel_names(run))
+    values, known = run[name], run.channels
+    channel = known[name] if name in known else known[name.rpartition(".")[0]]
+    unit = channel.unit
+    if degrees and unit.startswith("rad"):
+        values, unit = np.rad2deg(values), "deg" + unit.removeprefix("rad")
+    if values.ndim == 1:
+        return Series(name, unit, values[:, None])
+    magnitude = np.linalg.norm(values, axis=1, keepdims=True)
+    return Series(name, unit, np.concatenate([values, magnitude], axis=1), PARTS)
 
 
-def single(run: Run, name: str) -> Channel:
-    """A quantity as one number at a time: of a vector its size."""
-    found = channel_of(run, name)
+def single(run: Run, name: str, *, degrees: bool = False) -> Series:
+    """A channel as one number at a time: of a vector its magnitude."""
+    found = series_of(run, name, degrees=degrees)
     if found.values.shape[1] == 1:
         return found
-    return Channel(f"|{name}|", found.unit, found.values[:, -1:])
-
-
-def _unit(run: Run, name: str) -> str:
-    """Units of what a mechanism consists of; those of functions are the user's."""
-    parts = getattr(run.system, "parts", None)
-    if parts is None:
-        return ""
-    if name in run.system.channels:
-        base = "rad" if "angle" in name.partition(".")[2] else "m"
-        return f"{base}/s" if name.endswith("_rate") else base
-    end = name.rpartition(".")[2]
-    if end in PARTS:
-        return "m"
-    if end in ("vx", "vy", "vz"):
-        return "m/s"
-    return "rad/s" if end.startswith("omega") else ""
+    return Series(f"|{name}|", found.unit, found.values[:, -1:])

@@ -13,7 +13,7 @@ from zwang.errors import InputError, UnknownNameError, ZwangError
 from zwang.results.run import Run
 from zwang.state import State
 from zwang.tracing.event import Watched
-from zwang.view.channels import channel_names, single
+from zwang.view.channels import single
 from zwang.view.live import Limits, Live, cut, joined, slider_limits
 from zwang.view.nodes import Drawn, set_stage
 from zwang.view.page_charts import Charts
@@ -289,7 +289,7 @@ class View:
                 gui.add_markdown("Orange: the motion does not determine this reaction.")
         for note in scene.notes:
             gui.add_markdown(note)
-        names = channel_names(scene.run)
+        names = tuple(scene.run.channels)
         first = plot[0] if plot else next((n for n in names if ".angle" in n), names[0])
         menu = gui.add_dropdown("plot", names, initial_value=first)
         runs = [drawn.scene.run for drawn in self._drawn]

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.errors import InputError, MissingExtraError, shown
+from zwang.multibody.pose import SCALAR
 from zwang.paths import path_of
 from zwang.results.run import Run
 from zwang.view.camera import Camera, camera_of, floor, line_points, painted
-from zwang.view.channels import channel_of, single
+from zwang.view.channels import series_of, single
 from zwang.view.scene import Scene, scene_of
 
 if TYPE_CHECKING:
@@ -25,44 +26,127 @@ __all__ = ["animate", "draw", "draw_scene", "plot"]
 LINK, GRID = "#56606b", "#e3e7eb"
 #: Arrows shorter than this, against half the picture, are all head.
 SHORTEST = 0.01
+#: Panels of joints, and of drivers, in a figure for which no channels were named.
+MOST_PANELS = 8
 
 
-def plot(run: Run, names: Sequence[str], against: str | None = None) -> Any:
-    """Channels over time, one below the other, or against another channel."""
+def plot(
+    runs: Sequence[Run],
+    names: Sequence[str],
+    against: str | None = None,
+    *,
+    degrees: bool = False,
+    labels: Sequence[str] | None = None,
+) -> Any:
+    """Channels of one run or several: over time, in panels, or against another channel."""
     figures = _figure_module("run.plot")
-    chosen = tuple(names) or run.system.coordinates
+    run = runs[0]
+    chosen = tuple(names) or default_channels(run)
+    marks = _labels(runs, labels)
     if against is not None:
-        return _phase(figures, run, chosen, against)
-    channels = [channel_of(run, name) for name in chosen]
+        return _phase(figures, runs, chosen, against, marks, degrees=degrees)
     figure, axes = figures.subplots(
-        len(channels), 1, sharex=True, squeeze=False, figsize=(7.0, 1.0 + 1.6 * len(channels))
+        len(chosen),
+        1,
+        sharex=True,
+        squeeze=False,
+        figsize=(7.5, 1.0 + 1.7 * len(chosen)),
+        layout="constrained",
     )
-    for axis, channel in zip(axes[:, 0], channels, strict=True):
-        for k, part in enumerate(channel.parts):
-            style = {"color": "0.35", "linewidth": 0.9} if part == "size" else {}
-            axis.plot(run.t, channel.values[:, k], label=part or None, **style)
-        axis.set_ylabel(channel.label)
-        if len(channel.parts) > 1:
-            axis.legend(loc="upper right", ncols=len(channel.parts), fontsize="small")
-        for e in run.events:
-            axis.axvline(e.t, color="0.8", linewidth=0.8, zorder=0)
+    for axis, name in zip(axes[:, 0], chosen, strict=True):
+        _over_time(axis, runs, name, marks, degrees=degrees)
     axes[-1, 0].set_xlabel("t [s]")
-    figure.tight_layout()
-    return figure
+    return _shown_once(figures, figure)
 
 
-def _phase(figures: Any, run: Run, names: tuple[str, ...], against: str) -> Any:
-    across = single(run, against)
-    channels = [single(run, name) for name in names]
+def default_channels(run: Run) -> tuple[str, ...]:
+    """What is worth a look first: coordinates of joints, drivers, energy; else coordinates."""
+    parts = run.mechanism
+    if parts is None:
+        return run.system.coordinates
+    joints = [name for name in run.system.channels if not name.endswith("_rate")]
+    drivers = [
+        name
+        for joint in parts.joints.values()
+        if joint.drives
+        for name in (f"{joint.name}.torque", f"{joint.name}.effort")
+        if name in run.channels
+    ]
+    bodies = [] if joints else [f"{b.name}.position" for b in parts.bodies if b.kind is not SCALAR]
+    extra = [b.name for b in parts.bodies if b.kind is SCALAR]
+    return (*[*joints, *extra, *bodies][:MOST_PANELS], *drivers[:MOST_PANELS], "energy")
+
+
+def _labels(runs: Sequence[Run], labels: Sequence[str] | None) -> list[str]:
+    if labels is None:
+        return [f"run {k + 1}" for k in range(len(runs))] if len(runs) > 1 else [""]
+    if isinstance(labels, str) or len(labels) != len(runs):
+        raise InputError(
+            "labels", found=shown(labels), expected=f"a list of {len(runs)}, one for each run"
+        )
+    return [str(label) for label in labels]
+
+
+def _over_time(
+    axis: Axes, runs: Sequence[Run], name: str, marks: Sequence[str], *, degrees: bool
+) -> None:
+    """One channel of all runs in one panel."""
+    for run, mark in zip(runs, marks, strict=True):
+        series = series_of(run, name, degrees=degrees)
+        columns = list(enumerate(series.parts))
+        if len(runs) > 1 and len(columns) > 1:  # of several runs the magnitudes alone
+            columns = columns[-1:]
+        for k, part in columns:
+            style = {"color": "0.35", "linewidth": 0.9} if part == "magnitude" else {}
+            style = {} if len(runs) > 1 else style
+            label = " ".join(filter(None, [mark, part]))
+            axis.plot(run.t, series.values[:, k], label=label or None, **style)
+        axis.set_ylabel(series.label)
+    axis.grid(visible=True, color="0.9", linewidth=0.8)
+    if len(axis.get_lines()) > 1:
+        axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small", frameon=False)
+    for e in runs[0].events:
+        axis.axvline(e.t, color="0.7", linewidth=0.8, zorder=0)
+
+
+def _phase(
+    figures: Any,
+    runs: Sequence[Run],
+    names: tuple[str, ...],
+    against: str,
+    marks: Sequence[str],
+    *,
+    degrees: bool,
+) -> Any:
+    """Channels against another: phase portraits, coupler curves."""
     figure, axes = figures.subplots(
-        1, len(channels), squeeze=False, figsize=(1.0 + 4.0 * len(channels), 4.0)
+        1,
+        len(names),
+        squeeze=False,
+        figsize=(1.0 + 4.0 * len(names), 4.0),
+        layout="constrained",
     )
-    for axis, channel in zip(axes[0], channels, strict=True):
-        axis.plot(across.values[:, 0], channel.values[:, 0], linewidth=1.0)
-        axis.plot(across.values[:1, 0], channel.values[:1, 0], "o", color="0.2", markersize=4)
-        axis.set_xlabel(across.label)
-        axis.set_ylabel(channel.label)
-    figure.tight_layout()
+    for axis, name in zip(axes[0], names, strict=True):
+        for run, mark in zip(runs, marks, strict=True):
+            across = single(run, against, degrees=degrees)
+            series = single(run, name, degrees=degrees)
+            x, y = across.values[:, 0], series.values[:, 0]
+            (line,) = axis.plot(x, y, linewidth=1.0, label=mark or None)
+            axis.plot(x[:1], y[:1], "o", color=line.get_color(), markersize=4)
+            axis.set_xlabel(across.label)
+            axis.set_ylabel(series.label)
+            if across.unit == series.unit == "m":
+                axis.set_aspect("equal", adjustable="datalim")
+        axis.grid(visible=True, color="0.9", linewidth=0.8)
+        if len(runs) > 1:
+            axis.legend(fontsize="small", frameon=False)
+    return _shown_once(figures, figure)
+
+
+def _shown_once(figures: Any, figure: Any) -> Any:
+    """A figure that a notebook shows as the value of its cell, and not once more at the end."""
+    if "inline" in figures.get_backend().lower():
+        figures.close(figure)
     return figure
 
 

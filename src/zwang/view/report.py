@@ -20,6 +20,7 @@ from zwang.diagnosis.passport import Status
 from zwang.errors import InputError, ZwangError
 from zwang.paths import path_of
 from zwang.results.model_digest import versions
+from zwang.results.resample import at_times
 from zwang.results.run import Run
 from zwang.terms import FloatArray
 from zwang.view.camera import camera_of
@@ -33,7 +34,6 @@ from zwang.view.scene import (
     REACTION_COLOR,
     Scene,
     frame_times,
-    sampled,
     scene_of,
     statuses,
 )
@@ -117,7 +117,7 @@ def report_html(
         page = _Page(run, scene.run, scene)
     else:
         times = frame_times(run, frames, start, end)
-        page = _Page(run, sampled(run, times), None)
+        page = _Page(run, at_times(run, times), None)
     head = title or page.default_title
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8">

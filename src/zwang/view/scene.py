@@ -19,8 +19,8 @@ from zwang.multibody.frozen import Parts
 from zwang.multibody.inertia import cross
 from zwang.multibody.marker import Joint, Marker
 from zwang.multibody.pose import SCALAR
-from zwang.results.event_rows import changed, with_instants
 from zwang.results.mechanism_run import mechanism_of
+from zwang.results.resample import at_times
 from zwang.results.run import Run
 from zwang.terms import FloatArray
 from zwang.view.forces import Applied, applied_forces
@@ -41,7 +41,6 @@ __all__ = [
     "Solid",
     "Trace",
     "Track",
-    "sampled",
     "scene_of",
     "statuses",
 ]
@@ -181,20 +180,6 @@ class Scene:
         return ARROW * self.size / largest if largest > 0.0 else 1.0
 
 
-def sampled(run: Run, times: FloatArray) -> Run:
-    """The same run as if it had been saved at other times, with all that follows from states."""
-    if np.array_equal(times, run.t):
-        return run
-    state, (run, _) = run.at(times), with_instants(run)
-    before = np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(run.t) - 1)
-    segments = []
-    for s in run.segments:
-        own = np.flatnonzero((before >= s.first) & (before < s.last))
-        if own.size:
-            segments.append(replace(s, first=int(own[0]), last=int(own[-1]) + 1))
-    return changed(run, t=times, q=state.q, v=state.v, segments=tuple(segments))
-
-
 def frame_times(run: Run, frames: int | None, start: float | None, end: float | None) -> FloatArray:
     """Evenly spaced times within a run."""
     if not len(run):
@@ -235,7 +220,7 @@ def scene_of(
     known : joint → how much of its reaction is determinate, where that has been asked before.
     """
     parts = as_simulated(run)
-    moving = sampled(run, frame_times(run, frames, start, end))
+    moving = at_times(run, frame_times(run, frames, start, end))
     count = len(moving.t)
     still = np.broadcast_to(np.eye(3), (count, 3, 3))
     tracks = [Track("ground", np.zeros((count, 3)), still)]

@@ -8,7 +8,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from zwang.codegen.loops.kinds import BOOL, COMPLEX, FLOAT, INT, KINDS, Array, RuntimeNumber
+from zwang.codegen.loops.kinds import BOOL, COMPLEX, FLOAT, INT, KINDS, Array, RuntimeNumber, alike
 from zwang.codegen.loops.values import (
     REAL,
     TYPES,
@@ -45,7 +45,7 @@ class Arithmetic:
     def registered(self, value: Any) -> Any:
         """A value whose numbers are all in registers, known or not."""
         if isinstance(value, tuple):
-            return tuple(map(self.registered, value))
+            return alike(value, map(self.registered, value))
         return value if isinstance(value, Array) or is_thing(value) else self.number(value)
 
     def number(self, value: Any, kind: str | None = None) -> RuntimeNumber:

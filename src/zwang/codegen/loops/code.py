@@ -10,7 +10,7 @@ import numpy as np
 from llvmlite import ir
 
 from zwang.codegen.loops.arithmetic import Arithmetic
-from zwang.codegen.loops.kinds import BOOL, COMPLEX, FLOAT, Array, Lanes, RuntimeNumber
+from zwang.codegen.loops.kinds import BOOL, COMPLEX, FLOAT, Array, Lanes, RuntimeNumber, alike
 from zwang.codegen.loops.values import (
     BIT,
     BYTE,
@@ -20,6 +20,7 @@ from zwang.codegen.loops.values import (
     TYPES,
     WORD,
     LoopError,
+    described,
     is_static,
     is_thing,
     is_vector,
@@ -211,7 +212,7 @@ class FunctionCode(Arithmetic):
         """Room for values like this one; `new` makes room for one in LLVM."""
         new = new or self.place_for
         if isinstance(value, tuple):
-            return tuple(self.place(entry, new) for entry in value)
+            return alike(value, [self.place(entry, new) for entry in value])
         if isinstance(value, Array):
             shape = tuple(new(WORD) for _ in value.shape)
             return Array(value.kind, new(value.data.type), shape)
@@ -226,8 +227,8 @@ class FunctionCode(Arithmetic):
         """Write a value to its place."""
         b = self.builder
         if isinstance(place, tuple):
-            if not isinstance(value, tuple) or len(value) != len(place):
-                raise LoopError(f"{value!r} where there were {len(place)} values")
+            if type(value) is not type(place) or len(value) != len(place):
+                raise LoopError(f"{described(value)} where there was {described(place)}")
             for inner, entry in zip(place, value, strict=True):
                 self.put(inner, entry)
         elif isinstance(place, Array):
@@ -260,7 +261,7 @@ class FunctionCode(Arithmetic):
         """The value at a place."""
         b = self.builder
         if isinstance(place, tuple):
-            return tuple(map(self.get, place))
+            return alike(place, map(self.get, place))
         if isinstance(place, Array):
             return Array(place.kind, b.load(place.data), tuple(map(b.load, place.shape)))
         if isinstance(place, RuntimeNumber):

@@ -2,11 +2,17 @@
 
 A loop's C function is called with the tuple of arguments and takes it apart itself, as a function
 of an extension module would: from Python it takes twenty times as long, for some loops longer than
-the loop. Offsets are those of Python's and NumPy's binary interfaces, which extension modules rely
-on.
+the loop.
+
+Of Python it uses functions of the stable interface alone, no layout of objects. The public way to
+the numbers of an array is the buffer protocol, at 0.15 µs for each new array of NumPy, of which a
+short run has sixty: 4 % of all it takes. So the fields of an array are read where NumPy's own
+macros (``PyArray_DATA`` and the like) read them in every extension module. `check_layout` compares
+them with what NumPy reports, once in a process; where they differ loops are not compiled.
 
 *   an array must be one of NumPy's, without gaps, of the right numbers and axes;
-*   numbers must be ``float`` (or NumPy's, which is derived from it), ``int`` and ``bool``.
+*   numbers must be ``float`` (or NumPy's, which is derived from it), ``int`` and ``bool``;
+*   a tuple must be a plain one, a record one of its class.
 
 Where an argument is something else, nothing is done and the tuple is given back.
 """
@@ -15,30 +21,44 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
+from itertools import count
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
-from zwang.codegen.loops.kinds import BOOL, COMPLEX, FLOAT, INT, Array, RuntimeNumber
+from zwang.codegen.loops.kinds import (
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    INT,
+    Array,
+    RuntimeNumber,
+    is_record,
+    record_classes,
+)
 from zwang.codegen.loops.values import BYTE, REAL, WORD, types
 
-__all__ = ["things", "write_entry"]
+__all__ = ["check_layout", "things", "write_entry"]
 
 _OBJECT = BYTE.as_pointer()
-#: Objects and functions of Python that the C function is given the addresses of, in this order.
+#: Objects and functions of Python that the C function is given the addresses of, in this order;
+#: then come the classes of records among its arguments.
 _OBJECTS = (np.ndarray, float, np.float64, int, tuple, True, False, None)
 _FUNCTIONS = {
     "Py_IncRef": ir.FunctionType(ir.VoidType(), [_OBJECT]),
+    "Py_DecRef": ir.FunctionType(ir.VoidType(), [_OBJECT]),
+    "PyObject_Type": ir.FunctionType(_OBJECT, [_OBJECT]),
+    "PyTuple_Size": ir.FunctionType(WORD, [_OBJECT]),
+    "PyTuple_GetItem": ir.FunctionType(_OBJECT, [_OBJECT, WORD]),
+    "PyFloat_AsDouble": ir.FunctionType(REAL, [_OBJECT]),
     "PyLong_AsLongLong": ir.FunctionType(WORD, [_OBJECT]),
     "PyLong_FromLongLong": ir.FunctionType(_OBJECT, [WORD]),
     "PyFloat_FromDouble": ir.FunctionType(_OBJECT, [REAL]),
     "PyEval_SaveThread": ir.FunctionType(_OBJECT, []),
     "PyEval_RestoreThread": ir.FunctionType(ir.VoidType(), [_OBJECT]),
 }
-_HEAD = object.__basicsize__  # count of references and type; the type is the last word of it
-_TYPE = _HEAD - 8
-_FLOAT_VALUE, _TUPLE_ITEMS = float.__basicsize__ - 8, tuple.__basicsize__
+_HEAD = object.__basicsize__  # what every object begins with
 # PyArrayObject: data, number of axes, lengths, strides, base, description, flags.
 _DATA, _AXES, _LENGTHS, _DESCRIPTION, _FLAGS = (_HEAD + 8 * k for k in (0, 1, 2, 5, 6))
 _WANTED_FLAGS = 0x101  # NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_ALIGNED
@@ -48,14 +68,63 @@ _I32 = ir.IntType(32)
 _SCALARS = {FLOAT: np.float64, INT: np.int64, BOOL: np.bool_, COMPLEX: np.complex128}
 
 
+def things(forms: tuple[Any, ...]) -> ctypes.Array[ctypes.c_int64]:
+    """The addresses that the C function for arguments of these forms is given."""
+    addresses = [*_common_things(), *map(id, record_classes(forms))]
+    return (ctypes.c_int64 * len(addresses))(*addresses)
+
+
 @cache
-def things() -> ctypes.Array[ctypes.c_int64]:
-    """The addresses that every C function is given."""
+def _common_things() -> tuple[int, ...]:
     addresses = [id(thing) for thing in _OBJECTS]
     for name in _FUNCTIONS:
         function = getattr(ctypes.pythonapi, name)
         addresses.append(ctypes.cast(function, ctypes.c_void_p).value or 0)
-    return (ctypes.c_int64 * len(addresses))(*addresses)
+    return tuple(addresses)
+
+
+@cache
+def check_layout() -> None:
+    """Compare the fields of arrays with what NumPy reports of them.
+
+    Raises
+    ------
+    RuntimeError
+        They are elsewhere: this is another NumPy, or another Python, than is known here.
+    """
+    for kind in _SCALARS.values():
+        for array in (np.zeros((2, 3), kind), np.zeros((4, 5, 6), kind)[:, :, ::2]):
+            if _fields(array) != _reported(array):
+                raise RuntimeError(
+                    f"arrays of NumPy {np.__version__} have another layout in memory than loops "
+                    "are compiled for"
+                )
+
+
+def _fields(array: np.ndarray) -> tuple[Any, ...]:
+    """What compiled code reads of an array."""
+
+    def read(kind: Any, address: int) -> Any:
+        return kind.from_address(address).value
+
+    at, description = id(array), read(ctypes.c_int64, id(array) + _DESCRIPTION)
+    axes, lengths = read(ctypes.c_int32, at + _AXES), read(ctypes.c_int64, at + _LENGTHS)
+    if axes != array.ndim or description != id(array.dtype):
+        return ()  # what else is there may be no address
+    return (
+        read(ctypes.c_int64, at + _DATA),
+        tuple(read(ctypes.c_int64, lengths + 8 * k) for k in range(axes)),
+        read(ctypes.c_int32, description + _TYPE_NUMBER),
+        chr(read(ctypes.c_uint8, description + _BYTE_ORDER)),
+        read(ctypes.c_int32, at + _FLAGS) & _WANTED_FLAGS == _WANTED_FLAGS,
+    )
+
+
+def _reported(array: np.ndarray) -> tuple[Any, ...]:
+    """The same as NumPy reports it."""
+    described, flags = array.dtype, array.flags
+    sound = flags.c_contiguous and flags.aligned
+    return array.ctypes.data, array.shape, described.num, described.byteorder, sound
 
 
 def write_entry(inner: ir.Function, forms: tuple[Any, ...], result: Any, name: str) -> None:
@@ -69,6 +138,7 @@ class _EntryPoint:
         self.function = ir.Function(module, kind, name)
         self.b = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.refused = self.b.append_basic_block("refused")
+        self.records = count()
 
     def write(self, inner: ir.Function, forms: tuple[Any, ...], result: Any) -> None:
         b, (arguments, _) = self.b, self.function.args
@@ -96,9 +166,12 @@ class _EntryPoint:
     def parts(self, form: Any, given: Any) -> list[Any]:
         """The parts of an argument, see `zwang.codegen.loops.values.parts`."""
         if isinstance(form, tuple):
-            self.require_type(given, tuple)
-            self.require_equal(self.at(given, _HEAD, WORD), WORD(len(form)))
-            items = [self.at(given, _TUPLE_ITEMS + 8 * k, _OBJECT) for k in range(len(form))]
+            if is_record(type(form)):
+                self.require_type(given, self.record())
+            else:
+                self.require_type(given, self.thing(tuple))
+            self.require_equal(self.call("PyTuple_Size", given), WORD(len(form)))
+            items = [self.call("PyTuple_GetItem", given, WORD(k)) for k in range(len(form))]
             return [
                 part for x, item in zip(form, items, strict=True) for part in self.parts(x, item)
             ]
@@ -108,10 +181,10 @@ class _EntryPoint:
 
     def of_number(self, form: RuntimeNumber, given: Any) -> Any:
         if form.kind == FLOAT:
-            self.require_type(given, float, np.float64)
-            return self.at(given, _FLOAT_VALUE, REAL)
+            self.require_type(given, self.thing(float), self.thing(np.float64))
+            return self.call("PyFloat_AsDouble", given)
         if form.kind == INT:
-            self.require_type(given, int)
+            self.require_type(given, self.thing(int))
             return self.call("PyLong_AsLongLong", given)
         yes, no = (self.same(given, self.thing(value)) for value in (True, False))
         self.require(self.b.or_(yes, no))
@@ -119,7 +192,7 @@ class _EntryPoint:
 
     def of_array(self, form: Array, given: Any) -> list[Any]:
         b = self.b
-        self.require_type(given, np.ndarray)
+        self.require_type(given, self.thing(np.ndarray))
         self.require_equal(self.at(given, _AXES, _I32), _I32(len(form.shape)))
         description, wanted = self.at(given, _DESCRIPTION, _OBJECT), np.dtype(_SCALARS[form.kind])
         self.require_equal(self.at(description, _TYPE_NUMBER, _I32), _I32(wanted.num))
@@ -142,6 +215,10 @@ class _EntryPoint:
         place = next(k for k, known in enumerate(_OBJECTS) if known is thing)
         return self._address(place, _OBJECT)
 
+    def record(self) -> Any:
+        """The class of the next record among the arguments."""
+        return self._address(len(_OBJECTS) + len(_FUNCTIONS) + next(self.records), _OBJECT)
+
     def call(self, name: str, *arguments: Any) -> Any:
         """One of Python's functions."""
         place = len(_OBJECTS) + list(_FUNCTIONS).index(name)
@@ -160,12 +237,13 @@ class _EntryPoint:
         """Whether two addresses are equal."""
         return self.b.icmp_unsigned("==", self.b.ptrtoint(a, WORD), self.b.ptrtoint(b, WORD))
 
-    def require_type(self, given: Any, *kinds: type) -> None:
-        """Go on if an object is of one of these types."""
-        found = self.at(given, _TYPE, _OBJECT)
-        holds = self.same(found, self.thing(kinds[0]))
+    def require_type(self, given: Any, *kinds: Any) -> None:
+        """Go on if the type of an object is one of these."""
+        own = self.call("PyObject_Type", given)
+        self.call("Py_DecRef", own)  # the object holds it as well
+        holds = self.same(own, kinds[0])
         for kind in kinds[1:]:
-            holds = self.b.or_(holds, self.same(found, self.thing(kind)))
+            holds = self.b.or_(holds, self.same(own, kind))
         self.require(holds)
 
     def require_equal(self, a: Any, b: Any) -> None:

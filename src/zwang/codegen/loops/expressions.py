@@ -15,7 +15,16 @@ import numpy as np
 from zwang.codegen.jit import CompiledLoop
 from zwang.codegen.loops.code import FunctionCode
 from zwang.codegen.loops.functions import FUNCTIONS, KINDS_OF_TYPES, PLAIN
-from zwang.codegen.loops.kinds import BOOL, COMPLEX, FLOAT, INT, KINDS, Array, RuntimeNumber
+from zwang.codegen.loops.kinds import (
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    INT,
+    KINDS,
+    Array,
+    RuntimeNumber,
+    is_record,
+)
 from zwang.codegen.loops.values import (
     BIT,
     WORD,
@@ -141,8 +150,10 @@ class FunctionTranslator(ABC):
         return values
 
     def read_Attribute(self, node: ast.Attribute) -> Any:
-        """A name of a module, the lengths of an array, a part of a complex number."""
+        """A name of a module, a field of a record, the lengths of an array, a part of a complex."""
         owner = self.value(node.value)
+        if is_record(type(owner)) and node.attr in (*owner._fields, "_replace"):
+            return getattr(owner, node.attr)
         if isinstance(owner, Array) and node.attr == "shape":
             return tuple(RuntimeNumber(INT, length) for length in owner.shape)
         if (
@@ -290,6 +301,8 @@ class FunctionTranslator(ABC):
         named = {str(word.arg): self.value(word.value) for word in node.keywords}
         if isinstance(function, CompiledLoop) and not named:
             return self.call(function, arguments)
+        if is_record(function) or is_record(type(getattr(function, "__self__", None))):
+            return function(*arguments, **named)  # a record, or another with some fields replaced
         if function in (np.empty, np.empty_like):
             return self.allocate(node, function, *arguments, **named)
         known = all(map(is_static, (*arguments, *named.values())))

@@ -14,7 +14,7 @@ from zwang.codegen.emit import ENTRY_POINT
 from zwang.codegen.jit import CompiledLoop
 from zwang.codegen.loops.code import FunctionCode
 from zwang.codegen.loops.entry import write_entry
-from zwang.codegen.loops.kinds import COMPLEX, RuntimeNumber
+from zwang.codegen.loops.kinds import COMPLEX, RuntimeNumber, signature
 from zwang.codegen.loops.statements import Statements
 from zwang.codegen.loops.values import WORD, LoopError, form, rebuilt, room_in, types
 
@@ -62,7 +62,8 @@ class Module:
 
         It takes the parts of its arguments and room for the parts of its result.
         """
-        if (loop, forms) not in self.functions:
+        key = loop, signature(forms)
+        if key not in self.functions:
             kinds = [*types(forms), WORD.as_pointer()]
             name = self.module.get_unique_name(loop.name)
             function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), kinds), name)
@@ -77,5 +78,5 @@ class Module:
             )
             writer.write()
             builder.ret_void()
-            self.functions[loop, forms] = function, form(writer.result)
-        return self.functions[loop, forms]
+            self.functions[key] = function, form(writer.result)
+        return self.functions[key]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from zwang.codegen.loops.kinds import BOOL, COMPLEX, FLOAT, INT, Array, Lanes, RuntimeNumber
+from zwang.codegen.loops.kinds import BOOL, COMPLEX, FLOAT, INT, Array, Lanes, RuntimeNumber, alike
 
 __all__ = [
     "BIT",
@@ -23,6 +23,7 @@ __all__ = [
     "TYPES",
     "WORD",
     "LoopError",
+    "described",
     "form",
     "is_static",
     "is_thing",
@@ -52,6 +53,16 @@ class LoopError(Exception):
     def __init__(self, message: str, *, located: bool = False) -> None:
         super().__init__(message)
         self.located = located
+
+
+def described(value: Any) -> str:
+    """What a value is, in an error."""
+    if isinstance(value, tuple):
+        name = "a tuple" if type(value) is tuple else f"the record {type(value).__name__}"
+        return f"{name} of {len(value)} values"
+    if isinstance(value, Array):
+        return f"an array of {len(value.shape)} axes"
+    return f"a number ({value.kind})" if isinstance(value, RuntimeNumber) else repr(value)
 
 
 def is_static(value: Any) -> bool:
@@ -93,7 +104,7 @@ def form(value: Any) -> Any:
     Numbers that are known have the form of those that are not.
     """
     if isinstance(value, tuple):
-        return tuple(map(form, value))
+        return alike(value, map(form, value))
     if isinstance(value, Array):
         return Array(value.kind, None, (None,) * len(value.shape))
     return value if is_thing(value) else RuntimeNumber(kind_of(value), None)
@@ -124,7 +135,7 @@ def types(shape: Any) -> list[Any]:
 def rebuilt(shape: Any, given: Iterator[Any]) -> Any:
     """A value of a form, from its parts."""
     if isinstance(shape, tuple):
-        return tuple(rebuilt(entry, given) for entry in shape)
+        return alike(shape, [rebuilt(entry, given) for entry in shape])
     if isinstance(shape, Array):
         return Array(shape.kind, next(given), tuple(next(given) for _ in shape.shape))
     if isinstance(shape, RuntimeNumber):

@@ -21,9 +21,14 @@ import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
+from zwang.integrators.many_digits import Digits, in_digits, many_digits, rounded
+
 __all__ = ["Collocation", "gauss"]
 
 FloatArray = NDArray[np.float64]
+
+#: Iterations after those in double precision, each of which doubles the digits.
+NEWTON = 3
 
 
 @dataclass(frozen=True)
@@ -43,22 +48,43 @@ class Collocation:
     analysis: FloatArray
 
 
-def _integrals(x: FloatArray, s: int) -> FloatArray:
-    """½ ∫₋₁ˣ P_m for m < s, (places, s): (P_{m+1} − P_{m−1}) / (2m + 1), halved."""
-    P = legendre.legvander(x, s)
-    columns = [0.5 * (x + 1.0)]
-    columns += [0.5 * (P[..., m + 1] - P[..., m - 1]) / (2 * m + 1) for m in range(1, s)]
-    return np.stack(columns, axis=-1)
+def _legendre(x: Digits, s: int) -> list[Digits]:
+    """P_0 … P_s at some places, by (m + 1) P_{m+1} = (2m + 1) x P_m − m P_{m−1}."""
+    P = [0 * x + 1, x]
+    for m in range(1, s):
+        P.append(((2 * m + 1) * x * P[m] - m * P[m - 1]) / (m + 1))
+    return P
+
+
+def _points(s: int) -> tuple[Digits, Digits]:
+    """Zeros of P_s and weights of their quadrature, 2 / ((1 − x²) P_s′²), by Newton's iteration."""
+    x = in_digits(legendre.leggauss(s)[0])
+    for _ in range(NEWTON):
+        P, slope = _with_slope(x, s)
+        x = x - P / slope
+    _, slope = _with_slope(x, s)
+    return x, 2 / ((1 - x * x) * slope * slope)
+
+
+def _with_slope(x: Digits, s: int) -> tuple[Digits, Digits]:
+    """P_s and its slope, s (P_{s−1} − x P_s) / (1 − x²)."""
+    *_, before, P = _legendre(x, s)
+    return P, s * (before - x * P) / (1 - x * x)
 
 
 @cache
 def gauss(s: int) -> Collocation:
     """Collocation at the s points of Gauss.
 
-    The analysis is by quadrature, a_m = (2m + 1) Σ b_k P_m(x_k) F[k], exact for what is meant.
+    The analysis is by quadrature, a_m = (2m + 1) Σ b_k P_m(x_k) F[k], exact for what is meant; the
+    integrals ½ ∫₋₁ˣ P_m are (P_{m+1} − P_{m−1}) / (2m + 1), halved.
     """
-    x, w = legendre.leggauss(s)
-    analysis = (legendre.legvander(x, s - 1) * w[:, None]) * (np.arange(s) + 0.5)
-    integral = (_integrals(x, s) @ analysis.T).T
-    tables = (0.5 * (x + 1.0), 0.5 * w, integral, analysis)
-    return Collocation(*(np.ascontiguousarray(table) for table in tables))
+    with many_digits():
+        x, w = _points(s)
+        P = _legendre(x, s)
+        analysis = np.stack([w * P[m] * (2 * m + 1) / 2 for m in range(s)], axis=-1)
+        columns = [(x + 1) / 2]
+        columns += [(P[m + 1] - P[m - 1]) / (4 * m + 2) for m in range(1, s)]
+        integral = analysis @ np.stack(columns, axis=0)
+        tables = ((x + 1) / 2, w / 2, integral, analysis)
+        return Collocation(*(rounded(table) for table in tables))

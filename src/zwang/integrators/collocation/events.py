@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.codegen.call import call, part
 from zwang.codegen.jit import inlined, loop
-from zwang.integrators.event_detection import changed, dips_between
-from zwang.integrators.memory import APPROACHES, DEFICIT, evaluate, pivot_of
+from zwang.integrators.collocation.records import FIRST, POINT, CollocationStep, NodeSweeps
+from zwang.integrators.event_detection import changed, dips_between, event_functions
+from zwang.integrators.memory import APPROACHES, DEFICIT, SAVED
+from zwang.integrators.projection import evaluate, pivot_of
 from zwang.integrators.rank_loss import (
     expect,
     foresee,
@@ -20,6 +21,14 @@ from zwang.integrators.rank_loss import (
     look_closer,
     may_pass,
     remember,
+)
+from zwang.integrators.records import (
+    EventMemory,
+    LoopEquations,
+    LoopMemory,
+    OutputBuffers,
+    RankRoom,
+    StepEnds,
 )
 
 __all__ = ["crosses", "watch"]
@@ -34,107 +43,125 @@ def column(array, j, out):
 
 @loop
 def crosses(
-    kernels, Y, at, new, start, ts, p, g, g_new, state, moment, accepted, work, nq, events, lanes,
+    equations: LoopEquations, events: EventMemory, sweeps: NodeSweeps, step: CollocationStep,
+    moment, accepted,
 ):  # fmt: skip
     """Whether an event function changes its sign within a step or at its end.
 
-    Writes the values at the new point to g_new.
+    Writes the values at the new point to events.new.
     """
-    found, nodes = False, Y.shape[1]
-    values, times = np.empty(((nodes + 2) * events, 1)), np.empty((nodes + 2, 1))
-    times[0, 0], times[nodes + 1, 0] = start, ts[0, 0]
-    for k in range(events):
-        values[k, 0] = g[k, 0]
+    found, nodes, functions = False, sweeps.Y.shape[1], equations.event_functions
+    state, new, at = step.x[FIRST], step.x[POINT], sweeps.times
+    values, times = np.empty(((nodes + 2) * functions, 1)), np.empty((nodes + 2, 1))
+    times[0, 0], times[nodes + 1, 0] = step.start[0, 0], step.end[0, 0]
+    for k in range(functions):
+        values[k, 0] = events.values[k, 0]
     for j in range(nodes):
-        column(Y, j, state)
+        column(sweeps.Y, j, state)
         moment[0, 0] = at[0, j]
-        call(kernels[3], state, part(state, nq), moment, p, g_new, work)
-        found = found or changed(g, g_new, accepted, events, lanes)
+        event_functions(equations, state, moment, events.new)
+        found = found or changed(events, accepted, equations.lanes)
         times[j + 1, 0] = at[0, j]
-        for k in range(events):
-            values[(j + 1) * events + k, 0] = g_new[k, 0]
-    call(kernels[3], new, part(new, nq), ts, p, g_new, work)
-    for k in range(events):
-        values[(nodes + 1) * events + k, 0] = g_new[k, 0]
-    found = found or changed(g, g_new, accepted, events, lanes)
-    return found or dips_between(times, values, nodes + 2, events, 0)
+        for k in range(functions):
+            values[(j + 1) * functions + k, 0] = events.new[k, 0]
+    event_functions(equations, new, step.end, events.new)
+    for k in range(functions):
+        values[(nodes + 1) * functions + k, 0] = events.new[k, 0]
+    found = found or changed(events, accepted, equations.lanes)
+    return found or dips_between(times, values, nodes + 2, functions, 0)
 
 
 @inlined
-def least_pivots(node_pivots, rows, dependent, leasts):
+def least_pivots(pivots, rows, dependent, leasts):
     """`least_pivot` at each node, rows by rows where none is dependent."""
-    nodes = node_pivots.shape[1]
+    nodes = pivots.shape[1]
     for j in range(nodes):
-        leasts[j] = np.inf if dependent == 0 else least_pivot(node_pivots, rows, dependent, j)
+        leasts[j] = np.inf if dependent == 0 else least_pivot(pivots, rows, dependent, j)
     if dependent == 0:
         for k in range(rows):
             for j in range(nodes):
-                leasts[j] = min(leasts[j], pivot_of(node_pivots, k, rows, j))
+                leasts[j] = min(leasts[j], pivot_of(pivots, k, rows, j))
+
+
+@inlined
+def ends_of_part(
+    equations: LoopEquations, memory: LoopMemory, sweeps: NodeSweeps, step: CollocationStep, F, x,
+    j, ended,
+):  # fmt: skip
+    """Write the ends of the part before node j to x, with derivatives; the last one if `ended`."""
+    if j == 0:
+        column(memory.y, 0, x[0])
+        evaluate(equations, memory.y, step.start, x[1])
+    else:
+        column(sweeps.Y, j - 1, x[0])
+        column(F, j - 1, x[1])
+    if ended:
+        column(step.x[POINT], 0, x[2])
+        evaluate(equations, step.x[POINT], step.end, x[3])
+    else:
+        column(sweeps.Y, j, x[2])
+        column(F, j, x[3])
+
+
+@inlined
+def foresee_from_half(
+    equations: LoopEquations, memory: LoopMemory, sweeps: NodeSweeps, step: CollocationStep, F,
+    leasts, passed, x, room: RankRoom,
+):  # fmt: skip
+    """What is ahead of the step, from its second half, if that is on this side of it."""
+    nodes = sweeps.Y.shape[1]
+    half = nodes // 2
+    t0, t1 = sweeps.times[0, half], step.end[0, 0]
+    expect(memory, leasts[half], leasts[nodes], passed >= half, t0, t1, 0)
+    if foreseeable(memory.real, t0, t1, 0):
+        column(sweeps.Y, half, x[0])
+        column(F, half, x[1])
+        column(step.x[POINT], 0, x[2])
+        evaluate(equations, step.x[POINT], step.end, x[3])
+        foresee(equations, memory, StepEnds(x[0], x[1], x[2], x[3], t0, t1), room, 0)
 
 
 @loop
 def watch(
-    kernels, Y, F, at, node_pivots, y, new, start, ts, p, x, moment, pivots, work, nq, rows, real,
-    count, deficit, after, last, log, log_rows,
+    equations: LoopEquations, memory: LoopMemory, output: OutputBuffers, sweeps: NodeSweeps,
+    step: CollocationStep, F, pivots, deficit, after, last,
 ):  # fmt: skip
     """Log changes of rank within an accepted step or at its end; whether rank was lost.
 
     Parameters
     ----------
-    node_pivots : pivots and sizes of rows at the nodes, as those at the end.
-    x : four vectors like y for the ends of a part and their derivatives, and two to work with.
+    F : derivatives at the nodes.
     deficit, after : rows that are dependent at the end, and the least pivot of the others there.
     """
-    nodes, lost = Y.shape[1], False
+    count, x, rows = memory.counts, step.x[FIRST:], equations.rows
+    nodes, lost = sweeps.Y.shape[1], False
+    room = RankRoom(x[4:], memory.real[SAVED : SAVED + 1], pivots)
     for k in range(3 * rows, 4 * rows):  # the sizes of late that pivots are relative to
         for j in range(nodes):
-            node_pivots[k, j] = pivots[k, 0]
+            sweeps.pivots[k, j] = pivots[k, 0]
     leasts = np.empty(nodes + 1)
     counted, passed, approaches = -1, -1, count[APPROACHES, 0]
     for j in range(nodes + 1):
         known = count[DEFICIT, 0]
         if known != counted:
-            least_pivots(node_pivots, rows, known, leasts)
+            least_pivots(sweeps.pivots, rows, known, leasts)
             leasts[nodes], counted = after, known
         ended, least = j == nodes, leasts[j]
         dependent = deficit if ended else known
-        t0 = start[0, 0] if j == 0 else at[0, j - 1]
-        t1 = ts[0, 0] if ended else at[0, j]
+        t0 = step.start[0, 0] if j == 0 else sweeps.times[0, j - 1]
+        t1 = step.end[0, 0] if ended else sweeps.times[0, j]
         # What falls until the next node has no minimum before this one.
         falls = not ended and leasts[min(j + 1, nodes)] < least
-        if dependent == known and (falls or not may_pass(real, count, least, 0)):
-            remember(real, count, dependent, least, 0, t0, t1, 0)
+        if dependent == known and (falls or not may_pass(memory, least, 0)):
+            remember(memory, dependent, least, 0, t0, t1, 0)
             continue
-        if j == 0:
-            column(y, 0, x[0])
-            evaluate(kernels, y, start, p, x[1], work, nq)
-        else:
-            column(Y, j - 1, x[0])
-            column(F, j - 1, x[1])
-        if ended:
-            column(new, 0, x[2])
-            evaluate(kernels, new, ts, p, x[3], work, nq)
-        else:
-            column(Y, j, x[2])
-            column(F, j, x[3])
+        ends_of_part(equations, memory, sweeps, step, F, x, j, ended)
         found = look_closer(
-            kernels, x[0], x[1], x[2], x[3], t0, t1, p, x[4:], moment, pivots, work, nq, rows, real,
-            count, dependent, least, last and ended, log, log_rows, 0,
-        )  # fmt: skip
+            *(equations, memory, StepEnds(x[0], x[1], x[2], x[3], t0, t1)),
+            *(dependent, least, last and ended, output, room, 0),
+        )
         if found:
             lost, passed = True, j
-    # What is ahead of the step is told from its second half, if that is on this side of it.
-    half = nodes // 2
     count[APPROACHES, 0] = approaches
-    ends = at[0, half], ts[0, 0]
-    expect(real, count, leasts[half], leasts[nodes], passed >= half, *ends, 0)
-    if foreseeable(real, *ends, 0):
-        column(Y, half, x[0])
-        column(F, half, x[1])
-        column(new, 0, x[2])
-        evaluate(kernels, new, ts, p, x[3], work, nq)
-        foresee(
-            *(kernels, x[0], x[1], x[2], x[3], *ends, p, x[4:], moment, pivots, work, nq, rows),
-            *(real, count, 0),
-        )
+    foresee_from_half(equations, memory, sweeps, step, F, leasts, passed, x, room)
     return lost

@@ -9,10 +9,19 @@ import numpy as np
 from zwang.codegen.kernel import address
 from zwang.codegen.node_sums import NODES
 from zwang.integrators import memory as sh
-from zwang.integrators.collocation import nodes, step
+from zwang.integrators.collocation import step
 from zwang.integrators.collocation.coefficients import gauss as gauss_points
+from zwang.integrators.collocation.records import (
+    PAST,
+    VECTORS,
+    CollocationMethod,
+    CollocationStep,
+    NodeSweeps,
+    StepBefore,
+)
 from zwang.integrators.contract import Loop
 from zwang.integrators.output import LoopOutput
+from zwang.integrators.projection import room_for_pivots
 from zwang.programs.contract import Program
 from zwang.terms import FloatArray
 
@@ -32,39 +41,36 @@ class GaussLoop(Loop):
     def prepare(self) -> None:
         """Coefficients, nodes and what belongs to them."""
         n = len(self.state)
-        self.node_addresses, work_size = _node_kernels(self.program)
+        addresses, work_size = _node_kernels(self.program)
         c = gauss_points(NODES)
-        self.coefficients = (c.c, c.b, c.integral, c.analysis)
-        kept, at_nodes, tables = n, step.NODE_VECTORS * n, 4 * NODES
+        self.method = CollocationMethod(addresses, c.c, c.b, c.integral, c.analysis)
         work_size = max(self.largest.work_size, work_size, 1)
-        lines = aligned(NODES * (kept + at_nodes + tables) + work_size)
+        arrays, tables = 6 * n, 4 * NODES  # of those below, in lines of the cache
+        lines = aligned(NODES * (arrays + tables) + work_size)
         self.work = lines[-work_size:]
         lines = lines[:-work_size].reshape(-1, NODES)
-        self.kept, self.past = lines[:n], np.zeros(nodes.PAST)
-        self.space = (
-            lines[n:-tables].reshape(step.NODE_VECTORS, n, NODES),
-            lines[-tables:].reshape(4, NODES, NODES),
+        at_nodes, table = lines[:arrays].reshape(6, n, NODES), lines[arrays:].reshape(4, NODES, -1)
+        self.kept, self.past = at_nodes[0], np.zeros(PAST)
+        self.before = StepBefore(self.kept, self.past)
+        self.sweeps = NodeSweeps(
+            at_nodes[1],
+            at_nodes[2],
+            at_nodes[3],
+            at_nodes[4:],
+            table[3, 0:1],
+            room_for_pivots(self.program.rows[0], NODES),
+            np.empty(n),
+            table[3, 1],
+            table,
+            np.zeros((max(n, NODES), 1)),
+        )
+        self.step_under_way = CollocationStep(
+            np.empty((1, 1)), np.empty((1, 1)), np.empty((VECTORS, n, 1))
         )
 
     def begin(self) -> None:
         """The derivative at the present state stands for a step before, and a step."""
-        settings = self.settings
-        step.begin(
-            self.addresses,
-            self.state,
-            self.memory,
-            self.counts,
-            self.parameters,
-            self.kept,
-            self.past,
-            self.work,
-            self.program.nq,
-            settings.tolerance,
-            self.entry_sizes,
-            settings.until,
-            settings.limits[1],
-            self.lanes,
-        )
+        step.begin(self.equations, self.remembered_steps, self.choices, self.before)
 
     def held_back(self, lane: int = 0) -> bool:
         """Whether most of many steps were as long as sweeps converge: the motion is stiff."""
@@ -73,8 +79,19 @@ class GaussLoop(Loop):
 
     def run(self, out: LoopOutput, budget: int) -> int:
         """Call the compiled loop."""
-        own = self.node_addresses, self.kept, self.past, self.coefficients, self.settings.tolerance
-        return step.advance(*self.handed_over(out, budget, own, self.space))
+        return step.advance(
+            self.equations,
+            self.remembered_steps,
+            self.choices,
+            out.buffers,
+            self.event_memory,
+            self.onto,
+            self.method,
+            self.before,
+            self.sweeps,
+            self.step_under_way,
+            budget,
+        )
 
 
 def _node_kernels(program: Program) -> tuple[np.ndarray, int]:

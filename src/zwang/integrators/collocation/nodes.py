@@ -17,31 +17,30 @@ import numpy as np
 from zwang.codegen.call import call, part
 from zwang.codegen.jit import inlined, loop
 from zwang.codegen.node_sums import NODES, change, mix, spread
+from zwang.integrators.collocation.records import (
+    LENGTH,
+    ORIGIN,
+    RATE,
+    SPECTRUM,
+    CollocationMethod,
+    NodeSweeps,
+    StepBefore,
+)
+from zwang.integrators.records import LoopEquations
 
 __all__ = [
     "CONVERGED",
     "DIVERGED",
-    "LAST",
-    "LENGTH",
     "LOWEST_RATE",
-    "ORIGIN",
-    "PAST",
-    "RATE",
-    "SPECTRUM",
     "TOO_LONG",
     "UNDEFINED",
     "between",
     "estimate",
     "finish",
+    "node_pivots",
     "predict",
     "solve",
 ]
-
-# What is remembered of the step before: its length, where in it the present step begins (0 or 1),
-# the rate at which its sweeps converged, the length of the last accepted step, and the sizes of the
-# coefficients of its polynomial.
-LENGTH, ORIGIN, RATE, LAST, SPECTRUM = 0, 1, 2, 3, 4
-PAST = SPECTRUM + NODES
 
 # How sweeps ended.
 CONVERGED, TOO_LONG, DIVERGED, UNDEFINED = 0, 1, 2, 3
@@ -71,16 +70,17 @@ def legendre(x, P):
 
 
 @loop
-def predict(F, kept, past, h, nodes, analysis, tables, zeros, n):
+def predict(method: CollocationMethod, before: StepBefore, sweeps: NodeSweeps, h):
     """F at the nodes of a step from the polynomial of the step before.
 
     Continued beyond its step, the terms of the polynomial grow with their degree; those after the
     smallest one are noise, and are left out.
     """
-    P, weights, x = tables[0], tables[1], tables[2, 0]
+    P, weights, x = sweeps.tables[0], sweeps.tables[1], sweeps.tables[2, 0]
+    past, zeros = before.numbers, sweeps.zeros
     ratio = h / past[LENGTH]
     for j in range(NODES):
-        x[j] = 2.0 * (past[ORIGIN] + ratio * nodes[j]) - 1.0
+        x[j] = 2.0 * (past[ORIGIN] + ratio * method.nodes[j]) - 1.0
     legendre(x, P)
     degree, least = NODES, np.inf
     for m in range(NODES):
@@ -90,51 +90,68 @@ def predict(F, kept, past, h, nodes, analysis, tables, zeros, n):
     for m in range(degree, NODES):
         for j in range(NODES):
             P[m, j] = 0.0
-    mix(weights, P, analysis, 1.0, zeros, 0, NODES)
-    mix(F, weights, kept, 1.0, zeros, 0, n)
+    mix(weights, P, method.analysis, 1.0, zeros, 0, NODES)
+    mix(sweeps.F, weights, before.F, 1.0, zeros, 0, sweeps.F.shape[0])
 
 
 @inlined
-def velocities(Y, F, y, h, integral, nq, n):
+def velocities(method: CollocationMethod, Y, F, y, h, nq):
     """V = v + h A v̇."""
-    mix(Y[nq:], integral, F[nq:], h, y[nq:], 0, n - nq)
+    mix(Y[nq:], method.integral, F[nq:], h, y[nq:], 0, y.shape[0] - nq)
 
 
 @inlined
-def positions(kernels, Y, G, y, h, t, p, integral, work, nq):
+def positions(equations: LoopEquations, method: CollocationMethod, Y, G, y, h, t):
     """G = q̇ at Q and V, then Q = q + h A q̇; without a kernel of rates, q̇ = V."""
-    if kernels[1] == 0:
-        mix(Y, integral, Y[nq:], h, y, 0, nq)
+    nq = equations.nq
+    if method.kernels[1] == 0:
+        mix(Y, method.integral, Y[nq:], h, y, 0, nq)
     else:
-        call(kernels[1], Y, part(Y, nq), t, p, G, work)
-        mix(Y, integral, G, h, y, 0, nq)
+        call(method.kernels[1], Y, part(Y, nq), t, equations.parameters, G, equations.work)
+        mix(Y, method.integral, G, h, y, 0, nq)
+
+
+@inlined
+def node_pivots(equations: LoopEquations, method: CollocationMethod, Y, t, out, pivots):
+    """Out = states after one correction onto the constraints, and the pivots, at all nodes."""
+    nq = equations.nq
+    call(
+        method.kernels[2],
+        *(Y, part(Y, nq), t, equations.parameters, out, part(out, nq), pivots, equations.work),
+    )
 
 
 @loop
-def accelerations_near(kernels, Y, G, t, p, near, pivots, work, nq):
+def accelerations_near(
+    equations: LoopEquations, method: CollocationMethod, Y, G, t, projected, pivots
+):
     """As below, at projected states; the second correction takes the factor at the first."""
-    a, b = near[0], near[1]
-    call(kernels[2], Y, part(Y, nq), t, p, a, part(a, nq), pivots, work)
-    call(kernels[2], a, part(a, nq), t, p, b, part(b, nq), pivots, work)
-    call(kernels[0], b, part(b, nq), t, p, part(G, nq), work)
+    a, b = projected[0], projected[1]
+    node_pivots(equations, method, Y, t, a, pivots)
+    node_pivots(equations, method, a, t, b, pivots)
+    accelerations(equations, method, b, G, t)
 
 
 @inlined
-def accelerations(kernels, Y, G, t, p, work, nq):
+def accelerations(equations: LoopEquations, method: CollocationMethod, Y, G, t):
     """G = v̇ at the nodes."""
-    call(kernels[0], Y, part(Y, nq), t, p, part(G, nq), work)
+    nq = equations.nq
+    call(
+        method.kernels[0],
+        *(Y, part(Y, nq), t, equations.parameters, part(G, nq), equations.work),
+    )
 
 
 @inlined
-def estimate(F, analysis, size, past, total, first):
+def estimate(method: CollocationMethod, past, sweeps: NodeSweeps, F, first):
     """Error of the states within the step, in units of the tolerance; the spectrum is kept.
 
     The coefficients of smooth functions fall by the same factor from one to the next but for odd
     and even ones apart, so that the first one left out follows from the last two pairs. Entries
     from `first` on are looked at.
     """
-    n = F.shape[0]
-    spread(total, analysis, F, size, first, n)
+    n, total = F.shape[0], sweeps.total
+    spread(total, method.analysis, F, sweeps.part_of, first, n)
     for m in range(NODES):
         past[SPECTRUM + m] = np.sqrt(total[m] / n)
     low = total[NODES - 4] + total[NODES - 3]
@@ -145,43 +162,60 @@ def estimate(F, analysis, size, past, total, first):
     return WITHIN * np.sqrt(high / n) * fall * np.sqrt(fall)
 
 
+@inlined
+def sweep(
+    equations: LoopEquations, method: CollocationMethod, sweeps: NodeSweeps, F, G, y, h, is_near
+):
+    """G from F: velocities, positions, and accelerations there."""
+    velocities(method, sweeps.Y, F, y, h, equations.nq)
+    positions(equations, method, sweeps.Y, G, y, h, sweeps.times)
+    if is_near:
+        accelerations_near(
+            equations, method, sweeps.Y, G, sweeps.times, sweeps.projected, sweeps.pivots
+        )
+    else:
+        accelerations(equations, method, sweeps.Y, G, sweeps.times)
+
+
+@inlined
+def sweep_error(sweeps: NodeSweeps, F, G, first):
+    """How much a sweep has changed the derivatives, root mean square in units of the tolerance."""
+    n = F.shape[0]
+    change(sweeps.total, F, G, sweeps.part_of, first, n)
+    squares = 0.0
+    for j in range(NODES):
+        squares += sweeps.total[j]
+    scale = 1.0 / (NODES * (n - first))
+    return np.sqrt(scale * squares)
+
+
 @loop
 def solve(
-    kernels, Y, F, G, y, h, t, p, integral, analysis, size, past, total, is_near, near, pivots,
-    work, nq, fixed, tolerance,
+    equations: LoopEquations, method: CollocationMethod, before: StepBefore, sweeps: NodeSweeps, y,
+    h, is_near, fixed, tolerance,
 ):  # fmt: skip
     """Sweep until F is right to a part of the tolerance; how that went, and after how many.
 
-    Where `is_near`, accelerations are taken at projected states; `near` is room for two like Y.
+    Where `is_near`, accelerations are taken at projected states.
 
     The result is in F after an even number of sweeps, in G after an odd one.
     """
-    n = y.shape[0]
-    plain = kernels[1] == 0
-    first = nq if plain else 0
+    past, F, G = before.numbers, sweeps.F, sweeps.G
+    plain = method.kernels[1] == 0
+    first = equations.nq if plain else 0
     expected = min(SLOWEST, max(past[RATE] * h / past[LENGTH], LOWEST_RATE))
-    rate, before, begun = expected, np.inf, np.inf
-    scale = 1.0 / (NODES * (n - first))
+    rate, last, begun = expected, np.inf, np.inf
     if not plain:
-        mix(Y, integral, F, h, y, 0, nq)
+        mix(sweeps.Y, method.integral, F, h, y, 0, equations.nq)
     for k in range(1, (FIXED_SWEEPS if fixed else SWEEPS) + 1):
-        velocities(Y, F, y, h, integral, nq, n)
-        positions(kernels, Y, G, y, h, t, p, integral, work, nq)
-        if is_near:
-            accelerations_near(kernels, Y, G, t, p, near, pivots, work, nq)
-        else:
-            accelerations(kernels, Y, G, t, p, work, nq)
-        change(total, F, G, size, first, n)
-        squares = 0.0
-        for j in range(NODES):
-            squares += total[j]
-        error = np.sqrt(scale * squares)
+        sweep(equations, method, sweeps, F, G, y, h, is_near)
+        error = sweep_error(sweeps, F, G, first)
         F, G = G, F
         if not error < np.inf:
             return UNDEFINED, k
         if k == 1:
             begun = error
-        elif error >= before:
+        elif error >= last:
             if error < max(LEFT, ROUNDING / tolerance):  # nothing but that is left
                 return CONVERGED, k
             if k > 2:
@@ -190,30 +224,33 @@ def solve(
         else:
             # What converges fast may hide what does not: slower than before is believed at once,
             # faster by and by.
-            rate = max(error / before, expected)
+            rate = max(error / last, expected)
         if error * rate <= LEFT * (1.0 - rate):
             mean = LOWEST_RATE if k == 1 else max(error / begun, 1e-300) ** (1.0 / (k - 1))
             past[RATE] = max(mean, expected * (FORGET if k > 2 else FORGET_SOON))
             return CONVERGED, k
-        before = error
-        # Where sweeps converge, the polynomial is soon near enough to tell whether it will do.
+        last = error
+        # Where sweeps converge, the polynomial is soon near enough to decide whether it will do.
         if k == EARLY and rate < SURE and not fixed and not is_near:
-            if estimate(F, analysis, size, past, total, first) > FAR:
+            if estimate(method, past, sweeps, F, first) > FAR:
                 return TOO_LONG, k
     return DIVERGED, FIXED_SWEEPS if fixed else SWEEPS
 
 
 @inlined
-def finish(kernels, Y, F, y, h, t, p, integral, work, nq):
-    """The rates of the coordinates that belong to the accelerations found."""
-    n = y.shape[0]
-    velocities(Y, F, y, h, integral, nq, n)
-    if kernels[1] == 0:
+def finish(equations: LoopEquations, method: CollocationMethod, sweeps: NodeSweeps, F, y, h):
+    """The rates of the coordinates that belong to the accelerations of the last sweep."""
+    nq, Y = equations.nq, sweeps.Y
+    velocities(method, Y, F, y, h, nq)
+    if method.kernels[1] == 0:
         for i in range(nq):
             for j in range(NODES):
                 F[i, j] = Y[nq + i, j]
     else:
-        call(kernels[1], Y, part(Y, nq), t, p, F, work)
+        call(
+            method.kernels[1],
+            *(Y, part(Y, nq), sweeps.times, equations.parameters, F, equations.work),
+        )
 
 
 @loop

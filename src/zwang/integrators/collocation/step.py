@@ -21,26 +21,36 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.codegen.call import call, part
 from zwang.codegen.jit import inlined, loop
 from zwang.codegen.node_sums import NODES
 from zwang.integrators.collocation.events import crosses, watch
 from zwang.integrators.collocation.nodes import (
     CONVERGED,
     DIVERGED,
-    LAST,
-    LENGTH,
     LOWEST_RATE,
-    ORIGIN,
-    RATE,
     TOO_LONG,
     UNDEFINED,
     WITHIN,
     between,
     estimate,
     finish,
+    node_pivots,
     predict,
     solve,
+)
+from zwang.integrators.collocation.records import (
+    FIRST,
+    LAST,
+    LENGTH,
+    ORIGIN,
+    POINT,
+    RATE,
+    SECOND,
+    THIRD,
+    CollocationMethod,
+    CollocationStep,
+    NodeSweeps,
+    StepBefore,
 )
 from zwang.integrators.memory import (
     ACCEPTS,
@@ -64,7 +74,6 @@ from zwang.integrators.memory import (
     NO_ROOT,
     NOT_FINITE,
     OFF_CONSTRAINTS,
-    PARTS,
     PIVOT,
     REJECTED,
     SAVED,
@@ -74,30 +83,35 @@ from zwang.integrators.memory import (
     TOO_SMALL,
     H,
     T,
-    begin_step,
-    keep_sizes,
-    project_between,
-    project_once,
-    save,
-    size_of,
 )
+from zwang.integrators.output import save
+from zwang.integrators.projection import keep_sizes, project_between, project_once, size_of
 from zwang.integrators.rank_loss import away, comes_near, placed, rounding, slowed
+from zwang.integrators.records import (
+    EventMemory,
+    LoopChoices,
+    LoopEquations,
+    LoopMemory,
+    OutputBuffers,
+    ProjectionRoom,
+)
 from zwang.integrators.step_control import (
+    chosen_step,
     end_step,
     has_room,
     landed,
     next_step,
     note_events,
     shorten,
-    wanted_step,
 )
+from zwang.integrators.step_size import begin_step
 
-__all__ = ["ERROR_ORDER", "NODE_VECTORS", "advance", "begin"]
+__all__ = ["ERROR_ORDER", "advance", "begin"]
 
 ERROR_ORDER = 9  # of the error within a step
 SAFETY = 0.8  # its ninth power is what the error aims at: estimates vary, rejections are dear
 LARGEST_ERROR = 1e6
-WANTED_RATE = 0.12  # of convergence, which grows like h; longer steps cost as much in sweeps
+TARGET_RATE = 0.12  # of convergence, which grows like h; longer steps cost as much in sweeps
 ALONG = 0.1  # an error is one along the constraints if projecting leaves this part of it
 FAR_BELOW = np.log(1e-4)  # an error that has not decided the step, its logarithm
 DIVERGENCE = 0.5  # change of h where sweeps do not converge
@@ -108,21 +122,111 @@ NEAR_DIVERGENCE = 0.8
 ROUNDED = 0.99  # what an error counts as that is one of rounding
 MIDDLE = NODES // 2  # the first node after the widest gap between them
 
-# Vectors like y to work with: the new point, and six for whatever comes.
-POINT, FIRST, SECOND, THIRD = 0, 1, 2, 3
-VECTORS = 7
-# Arrays [entry][node] to work with: states, derivatives before and after a sweep, projected states.
-Y_, F_, G_, PROJECTED = 0, 1, 2, 3
-NODE_VECTORS = 5
+
+@loop
+def advance(
+    equations: LoopEquations,
+    memory: LoopMemory,
+    choices: LoopChoices,
+    output: OutputBuffers,
+    events: EventMemory,
+    onto: ProjectionRoom,
+    method: CollocationMethod,
+    before: StepBefore,
+    sweeps: NodeSweeps,
+    step: CollocationStep,
+    budget,
+):
+    """Run until `until`, or until a buffer is full, the budget is used up or an event is met."""
+    real, count, y = memory.real, memory.counts, memory.y
+    fixed, watches_rank = choices.fixed > 0.0, choices.project and equations.rows > 0
+    logs = NODES + 1 if watches_rank else 0  # changes of rank that a step may log
+    for _ in range(budget):
+        if not count[ACTIVE, 0]:
+            return DONE
+        h, is_near, short, allowed = place_step(method, memory, choices)
+        h, end, last = next_step(memory, h, choices.until, LAST_STEP)
+        if not end > real[T, 0]:
+            return TOO_SMALL
+        if not has_room(end, memory, choices.times, output, logs):
+            return FULL
+        step.start[0, 0], step.end[0, 0] = real[T, 0], end
+        outcome, count_of_sweeps = sweep_nodes(
+            equations, method, memory, choices, before, sweeps, h, is_near
+        )
+        F = sweeps.G if count_of_sweeps % 2 else sweeps.F
+        G = sweeps.F if count_of_sweeps % 2 else sweeps.G
+        outcome, error, across = estimate_error(
+            *(equations, method, memory, choices, before, sweeps, step, onto.pivots),
+            *(F, G, h, outcome, is_near, allowed),
+        )
+        known = outcome == CONVERGED or outcome == TOO_LONG  # noqa: PLR1714 - no sets in loops
+        if fixed and (outcome == UNDEFINED or not error < np.inf):
+            return NOT_FINITE if outcome == UNDEFINED else NO_ROOT
+        accepted = fixed or (error < 1.0 and outcome == CONVERGED)
+        logarithm = np.log(min(max(error, NO_ERROR), LARGEST_ERROR))
+        change = change_by_error(logarithm, known, is_near and outcome == DIVERGED)
+        across = across or not known
+        deficit, arrived = count[DEFICIT, 0], np.inf
+        if accepted:
+            rise(F, y, h, method.weights, step.x[POINT])
+            if choices.project:
+                accepted, change, across, deficit, arrived = project_end(
+                    equations, memory, choices, step, onto, change, across, last
+                )
+                if change == 0.0:
+                    return OFF_CONSTRAINTS
+        if not accepted:
+            if watches_rank and not fixed and (across or real[AHEAD, 0] < np.inf):
+                count[NEAR, 0] = STAGES_KEPT
+            if known:  # the polynomial of the step that was too long serves the shorter one
+                keep(before, F, h, 0.0)
+            if not shorten(memory, h, change, choices):
+                return NOT_FINITE if outcome == UNDEFINED else TOO_SMALL
+            continue
+        save_within(equations, method, memory, choices, output, sweeps, step, onto, F, h)
+        event = watch_events(equations, memory, choices, events, sweeps, step, onto.ok)
+        change = control_step(memory, before.numbers, logarithm, change, h, is_near, arrived)
+        singular = False
+        if watches_rank:
+            singular = rank_lost(
+                *(equations, method, memory, output, sweeps, step, onto.pivots),
+                *(F, is_near, deficit, arrived, last),
+            )
+        for i in range(y.shape[0]):
+            y[i, 0] = step.x[POINT, i, 0]
+        keep(before, F, h, 1.0)
+        if short:
+            change = real[H, 0] / h  # it was shortened for its place alone
+        end_step(memory, h, end, change, last, choices, output)
+        if singular and choices.stop_where_singular:
+            return SINGULAR
+        if event:
+            return EVENT
+    return BUDGET
+
+
+@loop
+def begin(equations: LoopEquations, memory: LoopMemory, choices: LoopChoices, before: StepBefore):
+    """A first h; the derivative at y stands for those at the nodes of a step before."""
+    derivative, past = np.empty_like(memory.y), before.numbers
+    begin_step(equations, memory, derivative, choices, ERROR_ORDER)
+    for i in range(memory.y.shape[0]):
+        for j in range(NODES):
+            before.F[i, j] = derivative[i, 0]
+    for k in range(past.shape[0]):
+        past[k] = 0.0
+    past[LENGTH] = past[LAST] = memory.real[H, 0]
+    past[RATE] = LOWEST_RATE
 
 
 @inlined
-def keep(kept, F, past, h, origin):
+def keep(before: StepBefore, F, h, origin):
     """Let the next step begin with the polynomial of this one."""
     for i in range(F.shape[0]):
         for j in range(NODES):
-            kept[i, j] = F[i, j]
-    past[LENGTH], past[ORIGIN] = h, origin
+            before.F[i, j] = F[i, j]
+    before.numbers[LENGTH], before.numbers[ORIGIN] = h, origin
 
 
 @loop
@@ -144,290 +248,234 @@ def distance(a, b, part_of, h):
     return np.sqrt(total / a.shape[0]) / h
 
 
+@inlined
+def place_step(method: CollocationMethod, memory: LoopMemory, choices: LoopChoices):
+    """The length of a step, so that a singular position ahead lies between its middle nodes.
+
+    Also whether accelerations are to be taken at projected nodes, whether the step was shortened
+    for its place, and the error that need not be controlled because it is one of rounding.
+    """
+    real, nodes = memory.real, method.nodes
+    h, short, allowed = chosen_step(memory, choices), False, 1.0
+    is_near = memory.counts[NEAR, 0] > 0 or slowed(memory, 0)
+    if not choices.fixed > 0.0 and comes_near(h, real, 0):
+        gap = nodes[MIDDLE - 1], nodes[MIDDLE]
+        short, h = placed(h, real, gap, nodes, NODES - 1, True, 0)  # noqa: FBT003 - loops take positions
+        is_near = is_near or real[AHEAD, 0] < real[T, 0] + h
+    if is_near:
+        allowed = max(allowed, rounding(real[PIVOT, 0], choices.tolerance))
+    return h, is_near, short, allowed
+
+
+@inlined
+def sweep_nodes(
+    equations: LoopEquations, method: CollocationMethod, memory: LoopMemory, choices: LoopChoices,
+    before: StepBefore, sweeps: NodeSweeps, h, is_near,
+):  # fmt: skip
+    """Solve for the derivatives at the nodes: how that went, and after how many sweeps."""
+    y, t, tolerance = memory.y, memory.real[T, 0], choices.tolerance
+    for j in range(NODES):
+        sweeps.times[0, j] = t + method.nodes[j] * h
+    for i in range(y.shape[0]):
+        size = size_of(choices.entry_sizes, i, abs(y[i, 0]), 0)
+        sweeps.part_of[i] = h / (tolerance * size)
+    predict(method, before, sweeps, h)
+    outcome, count_of_sweeps = solve(
+        equations, method, before, sweeps, y, h, is_near, choices.fixed > 0.0, tolerance
+    )
+    memory.counts[EVALUATIONS, 0] += NODES * count_of_sweeps
+    return outcome, count_of_sweeps
+
+
+@inlined
+def estimate_error(
+    equations: LoopEquations, method: CollocationMethod, memory: LoopMemory, choices: LoopChoices,
+    before: StepBefore, sweeps: NodeSweeps, step: CollocationStep, pivots, F, G, h, outcome,
+    is_near, allowed,
+):  # fmt: skip
+    """How the sweeps ended, the error of the step, and whether projecting removes most of it."""
+    y, error, across = memory.y, np.inf, False
+    if outcome == DIVERGED and is_near:
+        finish(equations, method, sweeps, F, y, h)
+        finish(equations, method, sweeps, G, y, h)
+        across = agree(equations, method, sweeps, step, F, G, y, h, pivots, allowed)
+        outcome = CONVERGED if across else DIVERGED
+    if outcome == CONVERGED or outcome == TOO_LONG:  # noqa: PLR1714 - no sets in loops
+        finish(equations, method, sweeps, F, y, h)
+        error = estimate(method, before.numbers, sweeps, F, 0)
+        held = choices.project and equations.rows > 0 and not choices.fixed > 0.0
+        if held and 1.0 <= error < LARGEST_ERROR:
+            share = share_along(equations, method, sweeps, step, F, y, h, pivots)
+            across = across or share < ALONG
+            error *= share
+        if error < allowed:
+            error = min(error, ROUNDED)
+    return outcome, error, across
+
+
+@inlined
+def change_by_error(logarithm, known, near_diverged):
+    """By how much h may change for its error, or where sweeps did not converge."""
+    change = min(GROWTH, SAFETY * np.exp(-logarithm / ERROR_ORDER))
+    if not known:
+        change = NEAR_DIVERGENCE if near_diverged else DIVERGENCE
+    return change
+
+
 @loop
-def agree(kernels, F, G, y, h, t, p, x, weights, part_of, pivots, work, nq, allowed):
+def agree(
+    equations: LoopEquations, method: CollocationMethod, sweeps: NodeSweeps, step: CollocationStep,
+    F, G, y, h, pivots, allowed,
+):  # fmt: skip
     """Whether the last two sweeps end at one point of the constraints, to what is allowed.
 
     Near a singular position accelerations carry a large error of rounding across the constraints,
     along which the motion is hardly held there. At the end of the step it is held again, and the
     projection takes that error away; sweeps need not agree further than that.
     """
-    rise(F, y, h, weights, x[POINT])
-    rise(G, y, h, weights, x[THIRD])
-    project_once(kernels, x[POINT], t, p, x[FIRST], pivots, work, nq)
-    project_once(kernels, x[THIRD], t, p, x[SECOND], pivots, work, nq)
-    return distance(x[FIRST], x[SECOND], part_of, h) < allowed
+    x = step.x
+    rise(F, y, h, method.weights, x[POINT])
+    rise(G, y, h, method.weights, x[THIRD])
+    project_once(equations, x[POINT], step.end, x[FIRST], pivots)
+    project_once(equations, x[THIRD], step.end, x[SECOND], pivots)
+    return distance(x[FIRST], x[SECOND], sweeps.part_of, h) < allowed
 
 
 @loop
-def share_along(kernels, F, y, h, t, p, x, weights, analysis, part_of, pivots, work, nq):
+def share_along(
+    equations: LoopEquations, method: CollocationMethod, sweeps: NodeSweeps, step: CollocationStep,
+    F, y, h, pivots,
+):  # fmt: skip
     """The part of the error that lies along the constraints and that projecting leaves.
 
     That of the last two coefficients of the polynomial, the larger one: along few free directions
     one of them is easily near zero by chance.
     """
-    rise(F, y, h, weights, x[POINT])
-    project_once(kernels, x[POINT], t, p, x[FIRST], pivots, work, nq)
+    x, part_of = step.x, sweeps.part_of
+    rise(F, y, h, method.weights, x[POINT])
+    project_once(equations, x[POINT], step.end, x[FIRST], pivots)
     share = 0.0
     for m in range(NODES - 2, NODES):
         for i in range(y.shape[0]):
             total = 0.0
             for j in range(NODES):
-                total += analysis[j, m] * F[i, j]
+                total += method.analysis[j, m] * F[i, j]
             x[SECOND, i, 0] = x[POINT, i, 0] + WITHIN * h * total
         full = distance(x[SECOND], x[POINT], part_of, h)
-        project_once(kernels, x[SECOND], t, p, x[THIRD], pivots, work, nq)
+        project_once(equations, x[SECOND], step.end, x[THIRD], pivots)
         if full > 0.0:
             share = max(share, distance(x[THIRD], x[FIRST], part_of, h) / full)
     return min(share, 1.0)
 
 
-@loop
-def save_between(
-    kernels, F, y, t, ts, h, p, x, project, real, count, times, out_t, out_y, filled, analysis,
-    tables, onto, size, tolerance,
+@inlined
+def project_end(
+    equations: LoopEquations, memory: LoopMemory, choices: LoopChoices, step: CollocationStep,
+    onto: ProjectionRoom, change, across, last,
 ):  # fmt: skip
-    """Save the states at times within the step from t to ts, from its polynomial, projected.
+    """Project the new point.
 
-    `onto` is what `projected` takes beside state and time.
+    Whether it is accepted, the change of h (0 for a fixed step that cannot be put on its
+    constraints), whether projecting removes most of the error, dependent rows, the least pivot.
     """
-    state, moment, k = x[SECOND], real[SAVED : SAVED + 1], count[NEXT, 0]
-    while k < times.shape[0] and times[k] < ts:
-        between((times[k] - t) / h, F, y, h, analysis, tables, state)
-        if project:
-            moment[0, 0] = times[k]
-            project_between(kernels, state, x[THIRD], moment, p, onto, size, tolerance, 0)
-        save(times[k], state, out_t, out_y, filled, 0)
-        k += 1
-    count[NEXT, 0] = k
+    real, end, accepted = memory.real, step.end[0, 0], True
+    passes = real[AHEAD, 0] < end
+    shorter, deficit, arrived = landed(
+        equations, memory.counts, step.x[POINT], step.end, onto, choices, last or passes
+    )
+    if shorter < 1.0:
+        accepted, change, across = False, shorter, across or not onto.ok[0]
+        if onto.ok[0]:  # it ends at a singular position, and is placed before that
+            change, real[AHEAD, 0] = 1.0, end
+    return accepted, change, across, deficit, arrived
 
 
 @inlined
-def clear(array):
-    """All entries of an array (rows, columns) zero."""
-    for i in range(array.shape[0]):
-        for j in range(array.shape[1]):
-            array[i, j] = 0.0
-
-
-@loop
-def begin(
-    kernels, y, real, count, p, kept, past, work, nq, tolerance, size, until, h_max, lanes
+def save_within(
+    equations: LoopEquations, method: CollocationMethod, memory: LoopMemory, choices: LoopChoices,
+    output: OutputBuffers, sweeps: NodeSweeps, step: CollocationStep, onto: ProjectionRoom, F, h,
 ):  # fmt: skip
-    """A first h; the derivative at y stands for those at the nodes of a step before."""
-    derivative = np.empty_like(y)
-    begin_step(
-        kernels, y, real, count, p, derivative, work, nq, tolerance, size, ERROR_ORDER, until,
-        h_max, lanes,
-    )  # fmt: skip
-    for i in range(y.shape[0]):
-        for j in range(NODES):
-            kept[i, j] = derivative[i, 0]
-    for k in range(past.shape[0]):
-        past[k] = 0.0
-    past[LENGTH] = past[LAST] = real[H, 0]
-    past[RATE] = LOWEST_RATE
+    """Save the states at times within the step, if there are any."""
+    k, times = memory.counts[NEXT, 0], choices.times
+    if k < times.shape[0] and times[k] < step.end[0, 0]:
+        save_between(equations, method, memory, choices, output, sweeps, step, onto, F, h)
 
 
 @loop
-def advance(
-    kernels,  # addresses: derivative, project, residual, events
-    sizes,  # nq, position rows, residual rows, event functions
-    y,  # state (n, 1)
-    p,  # parameters (np, 1)
-    real,  # REALS × 1
-    count,  # COUNTS × 1
-    node_kernels,  # addresses for nodes: acceleration, rates or 0, project or 0
-    kept,  # derivatives at the nodes of the last step (n, NODES)
-    past,  # what is remembered of it, see `nodes`
-    coefficients,  # nodes, weights, integral, analysis
-    tolerance,
-    size,  # absolute size of each entry of y, and the share of |y| that adds to it (2, n, 1)
-    until,
-    limits,  # smallest h, largest h, fixed h or 0
-    options,  # project?, save every step?, look for events?, stop where rank is lost?
-    times,  # times to save at
-    out_t,  # saved times (1, rows)
-    out_y,  # saved states (1, rows, n)
-    filled,  # rows filled (1,)
-    rank_log,  # (rows, LOG + n, 1): each change of rank and the state there, see `rank_loss`
-    rank_rows,  # rows filled (1,)
-    event_values,  # g at y (events, 1)
-    event_before,  # g at the start of the last step
-    previous,  # time and state at the start of the last step, for events
-    at_nodes,  # NODE_VECTORS arrays (n, NODES) to work with
-    tables,  # (4, NODES, NODES) to work with
-    pivots,  # of the position rows and their sizes, see `memory` (PARTS · rows, 1)
-    atol,  # absolute part of the tolerance (n,)
-    work,
-    budget,
-    lanes,
-):
-    """Run until `until`, or until a buffer is full, the budget is used up or an event is met."""
-    n, nq, events = y.shape[0], sizes[0], sizes[3]
-    project, every_step, watch_events, stop = options
-    nodes, weights, integral, analysis = coefficients
-    fixed = limits[2] > 0.0
-    logs = NODES + 1 if project and sizes[1] else 0  # changes of rank that a step may log
-    x, part_of = np.empty((VECTORS, n, 1)), np.empty(n)  # what an error counts as, times h
-    zeros, node_pivots = np.empty((max(n, NODES), 1)), np.empty((PARTS * max(sizes[1], 1), NODES))
-    clear(zeros)
-    clear(node_pivots)
-    ratio, g_new = np.empty((max(sizes[2], 1), 1)), np.empty((max(events, 1), 1))
-    start, ts = np.empty((1, 1)), np.empty((1, 1))
-    ok, before, settled = np.empty(1, np.bool_), np.empty(1), np.empty(1, np.bool_)
-    onto = (pivots, ratio, work, nq, atol, ok, before, settled, x[FIRST], lanes)
-    point, at, total = x[POINT], tables[3, 0:1], tables[3, 1]
-    Y, first, second, near = at_nodes[Y_], at_nodes[F_], at_nodes[G_], at_nodes[PROJECTED:]
-    for _ in range(budget):
-        if not count[ACTIVE, 0]:
-            return DONE
-        t = real[T, 0]
-        h, short, allowed = wanted_step(real, limits), False, 1.0
-        is_near = count[NEAR, 0] > 0 or slowed(real, count, 0)
-        if not fixed and comes_near(h, real, 0):
-            gap = nodes[MIDDLE - 1], nodes[MIDDLE]
-            short, h = placed(h, real, gap, nodes, NODES - 1, not fixed, 0)
-            is_near = is_near or real[AHEAD, 0] < t + h
-        if is_near:
-            allowed = max(allowed, rounding(real[PIVOT, 0], tolerance))
-        h, end, last = next_step(real, h, until, LAST_STEP)
-        if not end > t:
-            return TOO_SMALL
-        if not has_room(end, count, times, out_t, filled, logs, rank_log, rank_rows):
-            return FULL
-
-        # nodes
-        for j in range(NODES):
-            at[0, j] = t + nodes[j] * h
-        for i in range(n):
-            part_of[i] = h / (tolerance * size_of(size, i, abs(y[i, 0]), 0))
-        predict(first, kept, past, h, nodes, analysis, tables, zeros, n)
-        outcome, sweeps = solve(
-            node_kernels, Y, first, second, y, h, at, p, integral, analysis, part_of, past,
-            total, is_near, near, node_pivots, work, nq, fixed,
-            tolerance,
-        )  # fmt: skip
-        count[EVALUATIONS, 0] += NODES * sweeps
-        F = second if sweeps % 2 else first
-
-        # error
-        error, accepted, across = np.inf, False, False
-        start[0, 0], ts[0, 0] = t, end
-        held = project and sizes[1] > 0 and not fixed
-        if outcome == DIVERGED and is_near:
-            G = first if sweeps % 2 else second
-            finish(node_kernels, Y, F, y, h, at, p, integral, work, nq)
-            finish(node_kernels, Y, G, y, h, at, p, integral, work, nq)
-            across = agree(
-                kernels, F, G, y, h, ts, p, x, weights, part_of, pivots, work, nq, allowed
+def save_between(
+    equations: LoopEquations, method: CollocationMethod, memory: LoopMemory, choices: LoopChoices,
+    output: OutputBuffers, sweeps: NodeSweeps, step: CollocationStep, onto: ProjectionRoom, F, h,
+):  # fmt: skip
+    """Save the states at times within the step from its polynomial, projected."""
+    state, moment, times = step.x[SECOND], memory.real[SAVED : SAVED + 1], choices.times
+    t, end, k = step.start[0, 0], step.end[0, 0], memory.counts[NEXT, 0]
+    usual = np.inf if choices.fixed > 0.0 else choices.tolerance
+    while k < times.shape[0] and times[k] < end:
+        theta = (times[k] - t) / h
+        between(theta, F, memory.y, h, method.analysis, sweeps.tables, state)
+        if choices.project:
+            moment[0, 0] = times[k]
+            project_between(
+                equations, state, step.x[THIRD], moment, onto, choices.entry_sizes, usual, 0
             )
-            outcome = CONVERGED if across else DIVERGED
-        known = outcome == CONVERGED or outcome == TOO_LONG  # noqa: PLR1714 - no sets in loops
-        if known:
-            finish(node_kernels, Y, F, y, h, at, p, integral, work, nq)
-            error = estimate(F, analysis, part_of, past, total, 0)
-            if held and 1.0 <= error < LARGEST_ERROR:
-                share = share_along(
-                    kernels, F, y, h, ts, p, x, weights, analysis, part_of, pivots, work, nq
-                )
-                across = across or share < ALONG
-                error *= share
-            if error < allowed:
-                error = min(error, ROUNDED)
-            accepted = error < 1.0 and outcome == CONVERGED
-        logarithm = np.log(min(max(error, NO_ERROR), LARGEST_ERROR))
-        change = min(GROWTH, SAFETY * np.exp(-logarithm / ERROR_ORDER))
-        if not known:
-            change = NEAR_DIVERGENCE if is_near and outcome == DIVERGED else DIVERGENCE
-        if fixed:
-            if outcome == UNDEFINED or not error < np.inf:
-                return NOT_FINITE if outcome == UNDEFINED else NO_ROOT
-            accepted = True
+        save(times[k], state, output, 0)
+        k += 1
+    memory.counts[NEXT, 0] = k
 
-        # the new point: projection, rank
-        deficit, arrived = count[DEFICIT, 0], np.inf
-        across = across or not known
-        if accepted:
-            rise(F, y, h, weights, point)
-            if project:
-                passes = real[AHEAD, 0] < end
-                shorter, deficit, arrived = landed(
-                    kernels, point, ts, p, onto, count, sizes[1], fixed, last or passes
-                )
-                if shorter == 0.0:
-                    return OFF_CONSTRAINTS
-                if shorter < 1.0:
-                    accepted, change, across = False, shorter, across or not ok[0]
-                    if ok[0]:  # it ends at a singular position, and is placed before that
-                        change, real[AHEAD, 0] = 1.0, end
-        if not accepted:
-            if held and (across or real[AHEAD, 0] < np.inf):
-                count[NEAR, 0] = STAGES_KEPT
-            if known:  # what was found of the step that was too long serves the shorter one
-                keep(kept, F, past, h, 0.0)
-            if not shorten(real, count, h, change, limits):
-                return NOT_FINITE if outcome == UNDEFINED else TOO_SMALL
-            continue
 
-        if count[NEXT, 0] < times.shape[0] and times[count[NEXT, 0]] < end:
-            save_between(
-                kernels, F, y, t, end, h, p, x, project, real, count, times, out_t, out_y,
-                filled, analysis, tables, onto, size, np.inf if fixed else tolerance,
-            )  # fmt: skip
+@inlined
+def watch_events(
+    equations: LoopEquations, memory: LoopMemory, choices: LoopChoices, events: EventMemory,
+    sweeps: NodeSweeps, step: CollocationStep, accepted,
+):  # fmt: skip
+    """Whether an event function changes its sign within the step."""
+    event = False
+    if choices.watch_events:
+        accepted[0] = True
+        moment = memory.real[SAVED : SAVED + 1]
+        event = crosses(equations, events, sweeps, step, moment, accepted)
+        note_events(events, step.start[0, 0], memory.y)
+    return event
 
-        # acceptance
-        met = False
-        if watch_events:
-            ok[0] = True
-            met = crosses(
-                kernels, Y, at, point, t, ts, p, event_values, g_new, x[FIRST],
-                real[SAVED : SAVED + 1], ok, work, nq, events, lanes,
-            )  # fmt: skip
-            note_events(previous, t, y, event_values, event_before, g_new, events)
-        # Near a singular position the next two tell of the distance to it; steps that they made
-        # shorter would creep up to it.
-        least = min(change, 1.0) if is_near or real[AHEAD, 0] < np.inf else 0.0
-        if count[ACCEPTS, 0] > 0:  # as errors grew over the last two steps, they may go on
-            trend = (real[ERROR, 0] - logarithm) / ERROR_ORDER
-            change = min(change, change * np.exp(trend) * h / past[LAST])
-        if change > WANTED_RATE / past[RATE]:
-            change = max(SHRINK, WANTED_RATE / past[RATE])
-            if logarithm < FAR_BELOW:
-                count[AT_STABILITY, 0] += 1
-        change = max(change, least)
-        if count[REJECTED, 0]:
-            change = min(change, 1.0)
-        past[LAST] = h
-        real[ERROR, 0] = max(logarithm, LEAST_ERROR)
-        count[REJECTED, 0] = 0
-        if away(real, arrived, 0):
-            count[AVOIDED, 0] = 0
-        count[ACCEPTS, 0] += 1
-        count[NEAR, 0] = max(0, count[NEAR, 0] - 1)
-        singular = False
-        if project and sizes[1]:
-            if not is_near:  # otherwise sweeps have left the pivots there
-                call(
-                    node_kernels[2], Y, part(Y, nq), at, p, near[0], part(near[0], nq), node_pivots,
-                    work,
-                )  # fmt: skip
-            singular = watch(
-                kernels, Y, F, at, node_pivots, y, point, start, ts, p, x[FIRST:],
-                real[SAVED : SAVED + 1], pivots, work, nq, sizes[1], real, count, deficit,
-                arrived, last, rank_log, rank_rows,
-            )  # fmt: skip
-            keep_sizes(pivots, sizes[1], 0)
-            if count[NEAR, 0] > 0 and real[AHEAD, 0] < np.inf:
-                count[NEAR, 0] = STAGES_KEPT  # until after it is passed
-        for i in range(n):
-            y[i, 0] = point[i, 0]
-        keep(kept, F, past, h, 1.0)
-        if short:
-            change = real[H, 0] / h  # it was shortened for its place alone
-        end_step(real, count, h, end, change, last, y, times, every_step, out_t, out_y, filled)
-        if singular and stop:
-            return SINGULAR
-        if met:
-            return EVENT
-    return BUDGET
+
+@inlined
+def control_step(memory: LoopMemory, past, logarithm, change, h, is_near, arrived):
+    """The change of h after an accepted step, from errors, their trend and the rate of sweeps."""
+    real, count = memory.real, memory.counts
+    # Near a singular position the next two measure the distance to it; steps that they made
+    # shorter would creep up to it.
+    least = min(change, 1.0) if is_near or real[AHEAD, 0] < np.inf else 0.0
+    if count[ACCEPTS, 0] > 0:  # as errors grew over the last two steps, they may go on
+        trend = (real[ERROR, 0] - logarithm) / ERROR_ORDER
+        change = min(change, change * np.exp(trend) * h / past[LAST])
+    if change > TARGET_RATE / past[RATE]:
+        change = max(SHRINK, TARGET_RATE / past[RATE])
+        if logarithm < FAR_BELOW:
+            count[AT_STABILITY, 0] += 1
+    change = max(change, least)
+    if count[REJECTED, 0]:
+        change = min(change, 1.0)
+    past[LAST] = h
+    real[ERROR, 0] = max(logarithm, LEAST_ERROR)
+    count[REJECTED, 0] = 0
+    if away(real, arrived, 0):
+        count[AVOIDED, 0] = 0
+    count[ACCEPTS, 0] += 1
+    count[NEAR, 0] = max(0, count[NEAR, 0] - 1)
+    return change
+
+
+@inlined
+def rank_lost(
+    equations: LoopEquations, method: CollocationMethod, memory: LoopMemory, output: OutputBuffers,
+    sweeps: NodeSweeps, step: CollocationStep, pivots, F, is_near, deficit, arrived, last,
+):  # fmt: skip
+    """Log changes of rank in the step; whether rank was lost."""
+    if not is_near:  # otherwise sweeps have left the pivots there
+        projected = sweeps.projected[0]
+        node_pivots(equations, method, sweeps.Y, sweeps.times, projected, sweeps.pivots)
+    lost = watch(equations, memory, output, sweeps, step, F, pivots, deficit, arrived, last)
+    keep_sizes(pivots, equations.rows, 0)
+    if memory.counts[NEAR, 0] > 0 and memory.real[AHEAD, 0] < np.inf:
+        memory.counts[NEAR, 0] = STAGES_KEPT  # until after it is passed
+    return lost

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from zwang.integrators import memory as sh
 from zwang.integrators.contract import Loop
 from zwang.integrators.explicit import step
+from zwang.integrators.explicit.records import (
+    INTEGERS,
+    MARKS,
+    NUMBERS,
+    VECTORS,
+    ExplicitMethod,
+    ExplicitRoom,
+)
 from zwang.integrators.explicit.tableaus import TABLEAUS
 from zwang.integrators.output import LoopOutput
 
@@ -33,24 +41,20 @@ class ExplicitLoop(Loop):
     def prepare(self) -> None:
         """Coefficients and stages."""
         super().prepare()
-        self.tableau = TABLEAUS[self.settings.integrator]
+        self.tableau = c = TABLEAUS[self.settings.integrator]
+        self.method = ExplicitMethod(
+            *(c.A, c.B, c.C, c.P, c.S), c.stability, c.stages, c.error_order, c.loosest
+        )
         n, W = self.state.shape
-        self.stages = np.zeros((len(self.tableau.C), n, W))
-        self.spent = np.zeros(1, dtype=np.int64)
-        self.vectors = np.empty((step.VECTORS, n, W))
-        self.ratio = np.empty((max(self.program.rows[1], 1), W))
-        self.numbers = np.zeros((step.NUMBERS, W))
-        self.marks = np.zeros((step.MARKS, W), dtype=bool)
-        self.integers = np.zeros((step.INTEGERS, W), dtype=np.int64)
-        self.space = (
-            self.vectors,
+        self.stages = np.zeros((len(c.C), n, W))
+        self.room = ExplicitRoom(
+            self.stages,
+            np.empty((VECTORS, n, W)),
             np.empty((2, W)),
-            self.ratio,
-            np.empty((max(self.event_count, 1), W)),
-            self.numbers,
-            self.marks,
-            self.integers,
-            self.spent,
+            np.zeros((NUMBERS, W)),
+            np.zeros((MARKS, W), dtype=bool),
+            np.zeros((INTEGERS, W), dtype=np.int64),
+            np.zeros(1, dtype=np.int64),
         )
 
     def begin(self) -> None:
@@ -63,11 +67,15 @@ class ExplicitLoop(Loop):
 
     def run(self, out: LoopOutput, budget: int) -> int:
         """Call the compiled loop."""
-        return step.advance(*self.arguments(out, budget))
-
-    def arguments(self, out: LoopOutput, budget: int) -> tuple[Any, ...]:
-        """What the compiled loop is called with."""
-        c, self.spent[0] = self.tableau, 0
-        tableau = (c.A, c.B, c.C, c.P, c.S), c.stability, c.stages, c.error_order
-        own = self.stages, *tableau, min(self.settings.tolerance, self.tableau.loosest)
-        return self.handed_over(out, budget, own, self.space)
+        self.room.spent[0] = 0
+        return step.advance(
+            self.equations,
+            self.remembered_steps,
+            self.choices,
+            out.buffers,
+            self.event_memory,
+            self.onto,
+            self.method,
+            self.room,
+            budget,
+        )

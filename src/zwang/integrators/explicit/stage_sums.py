@@ -23,24 +23,25 @@ __all__ = ["errors_of", "interpolation_of", "shifts_of", "stages_of"]
 def stages_of(tableau: Tableau, derivative: Callable[..., int]) -> Callable[..., int]:
     """The stages of a step and its solution.
 
-    Returns ``stages(y, t, h, K, point, new, *rest)``, which for s = 1, 2, … writes x[point] =
-    y + h Σⱼ A[s, j] K[j] and ts = t + C[s] h, and lets ``derivative(K[s], *rest)`` write K[s] from
-    them; at last it writes the solution to x[new]. It gives the sum of what `derivative` returned.
-    The arrays ts and x and the tuple lanes are among the rest.
+    Returns ``stages(equations, y, t, h, K, ts, point, new, *rest)``, which for s = 1, 2, … writes
+    point = y + h Σⱼ A[s, j] K[j] and ts = t + C[s] h, and lets ``derivative(equations, point, ts,
+    K[s], *rest)`` write K[s] from them; at last it writes the solution to `new`. It returns the sum
+    of what `derivative` returned.
     """
-    rest = ", ".join(list(signature(derivative).parameters)[1:])
+    rest = ", ".join(list(signature(derivative).parameters)[4:])
     names: dict[str, Any] = {"derivative": derivative, "solution": _increment(tableau.B)}
     names["side_by_side"] = side_by_side
-    lines = [f"def stages(y, t, h, K, point, new, {rest}):", "    done = 0"]
+    lines = [f"def stages(equations, y, t, h, K, ts, point, new, {rest}):"]
+    lines += ["    done, lanes = 0, equations.lanes"]
     for s in range(1, tableau.stages):
         names[f"increment_{s}"] = _increment(tableau.A[s])
         lines += [
             "    for lane in side_by_side(lanes):",
             f"        ts[0, lane] = t[0, lane] + {float(tableau.C[s])!r} * h[lane]",
-            f"    increment_{s}(lanes, (x[point],), y, h, K)",
-            f"    done += derivative(K[{s}], {rest})",
+            f"    increment_{s}(lanes, (point,), y, h, K)",
+            f"    done += derivative(equations, point, ts, K[{s}], {rest})",
         ]
-    lines += ["    solution(lanes, (x[new],), y, h, K)", "    return done"]
+    lines += ["    solution(lanes, (new,), y, h, K)", "    return done"]
     return _function("stages", lines, names, inlined)
 
 

@@ -11,6 +11,7 @@ from zwang.codegen.call import call
 from zwang.integrators import memory as sh
 from zwang.integrators.contract import Loop
 from zwang.integrators.fixed_step import step
+from zwang.integrators.fixed_step.records import DiscreteStage, DiscreteStep, RootProblem
 from zwang.integrators.output import LoopOutput
 from zwang.integrators.settings import Drift
 
@@ -33,8 +34,8 @@ class DiscreteLoop(Loop):
         """The stages, and what the method remembers from step to step."""
         super().prepare()
         stages = self.program.stages(self.method)
-        none = (0, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), 0)
-        given = [(s.kernel.address, s.rows, s.columns, s.unknowns) for s in stages]
+        none = DiscreteStage(0, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), 0)
+        given = [DiscreteStage(s.kernel.address, s.rows, s.columns, s.unknowns) for s in stages]
         self.stages = (given[0], given[1] if len(given) > 1 else none)  # one type to compile for
         self.remembered = np.zeros((stages[0].kernel.inputs[2].size, 1))
         largest = max(stages, key=lambda s: s.kernel.work_size)
@@ -42,14 +43,33 @@ class DiscreteLoop(Loop):
             self.work = largest.kernel.work()
         #: t, h and the coefficients of the method.
         self.scalars = np.zeros((6, 1))
+        n = len(self.state)
+        start, new, rate, rate_new, between = np.empty((5, n, 1))
+        self.step_under_way = DiscreteStep(
+            self.scalars,
+            self.remembered,
+            *(np.empty_like(self.remembered), np.empty_like(self.remembered)),
+            *(start, new, np.empty((max(s.unknowns for s in stages), 1))),
+            *(rate, rate_new, between),
+            *(np.empty((2, n, 1)), np.empty((1, 1))),
+        )
 
     def begin(self) -> None:
         """Nothing need be known besides the state."""
 
     def run(self, out: LoopOutput, budget: int) -> int:
         """Call the compiled loop."""
-        own = self.stages, self.remembered, self.scalars
-        return step.advance(*self.handed_over(out, budget, own))
+        return step.advance(
+            self.equations,
+            self.remembered_steps,
+            self.choices,
+            out.buffers,
+            self.event_memory,
+            self.onto,
+            self.stages,
+            self.step_under_way,
+            budget,
+        )
 
 
 class RattleLoop(DiscreteLoop):
@@ -103,22 +123,16 @@ class GeneralizedAlphaLoop(DiscreteLoop):
 
     def _trial(self, t: float, h: float) -> NDArray[np.float64] | None:
         """Where a step from here leads, or None."""
-        nq = self.program.nq
-        address, rows, columns, unknowns = self.stages[0]
-        end, memory = np.empty_like(self.state), np.empty_like(self.remembered)
-        scalars = self.scalars.copy()
+        end, scalars = np.empty_like(self.state), self.scalars.copy()
         scalars[:2, 0] = t, h
-        found = step.root(
-            (address, rows, columns),
-            self.state[:nq],
-            self.state[nq:],
-            self.remembered,
-            scalars,
-            self.parameters,
+        tries = step.root(
+            self.stages[0],
+            RootProblem(self.state, self.remembered, scalars, self.parameters),
             end,
-            memory,
-            np.empty((unknowns, 1)),
+            np.empty_like(self.remembered),
+            np.empty((self.stages[0].unknowns, 1)),
             self.entry_sizes,
+            int(self.program.nq),
             self.work,
         )
-        return end if found > 0 else None
+        return end if tries > 0 else None

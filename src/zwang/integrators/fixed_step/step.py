@@ -17,8 +17,9 @@ from __future__ import annotations
 import numpy as np
 
 from zwang.codegen.call import call
-from zwang.codegen.jit import loop
-from zwang.integrators.event_detection import changed
+from zwang.codegen.jit import inlined, loop
+from zwang.integrators.event_detection import changed, event_functions
+from zwang.integrators.fixed_step.records import DiscreteStage, DiscreteStep, RootProblem
 from zwang.integrators.lu import factorise, substitute
 from zwang.integrators.memory import (
     ACCEPTS,
@@ -36,16 +37,28 @@ from zwang.integrators.memory import (
     NOT_FINITE,
     SINGULAR,
     T,
+)
+from zwang.integrators.output import save
+from zwang.integrators.projection import (
     evaluate,
     keep_sizes,
     note_sizes,
     project_once,
     projected,
-    save,
     size_of,
 )
 from zwang.integrators.rank_loss import deficit_of, least_pivot, may_pass, watch_rank
-from zwang.integrators.step_control import end_step, has_room, next_step, note_events, wanted_step
+from zwang.integrators.records import (
+    EventMemory,
+    LoopChoices,
+    LoopEquations,
+    LoopMemory,
+    OutputBuffers,
+    ProjectionRoom,
+    RankRoom,
+    StepEnds,
+)
+from zwang.integrators.step_control import chosen_step, end_step, has_room, next_step, note_events
 
 __all__ = ["advance", "root", "solve"]
 
@@ -58,6 +71,132 @@ SETTLED = 1e-10
 ROUNDING = 1e-6
 #: A last step up to this much longer than the others takes the place of a tiny one after it.
 LONGEST = 1.001
+
+
+@loop
+def advance(
+    equations: LoopEquations,
+    memory: LoopMemory,
+    choices: LoopChoices,
+    output: OutputBuffers,
+    events: EventMemory,
+    onto: ProjectionRoom,
+    stages,  # two of `DiscreteStage`
+    step: DiscreteStep,
+    budget,
+):
+    """Run until `until`, or until a buffer is full, the budget is used up or an event is met."""
+    y, count = memory.y, memory.counts
+    for _ in range(budget):
+        if not count[ACTIVE, 0]:
+            return DONE
+        t = memory.real[T, 0]
+        h, end, last = next_step(memory, chosen_step(memory, choices), choices.until, LONGEST)
+        if not has_room(end, memory, choices.times, output, 1):
+            return FULL
+        step.scalars[0, 0], step.scalars[1, 0] = t, h
+        evaluations, factorisations = take_stages(equations, stages, y, step, choices.entry_sizes)
+        if evaluations <= 0:
+            return NOT_FINITE if evaluations == 0 else NO_ROOT
+        save_within(equations, memory, choices, output, step, onto, t, end, h)
+        event, singular = False, False
+        step.moment[0, 0] = end
+        if choices.watch_events:
+            event_functions(equations, step.new, step.moment, events.new)
+            onto.ok[0] = True
+            event = changed(events, onto.ok, equations.lanes)
+            note_events(events, t, y)
+        if choices.project and equations.rows:
+            singular = rank_lost(equations, memory, output, step, onto, t, end, last)
+        copy(step.new, y)
+        copy(step.memory_new, step.memory)
+        count[ACCEPTS, 0] += 1
+        count[EVALUATIONS, 0] += evaluations
+        count[JACOBIANS, 0] += evaluations
+        count[FACTORISATIONS, 0] += factorisations
+        end_step(memory, h, end, 1.0, last, choices, output)
+        if singular and choices.stop_where_singular:
+            return SINGULAR
+        if event:
+            return EVENT
+    return BUDGET
+
+
+@inlined
+def take_stages(equations: LoopEquations, stages, y, step: DiscreteStep, entry_sizes):
+    """One stage after the other: how many evaluations and factorisations they took.
+
+    The first number is 0 where a residual is not finite, −1 where there is no root.
+    """
+    copy(y, step.start)
+    copy(step.memory, step.memory_start)
+    evaluations = factorisations = 0
+    for stage in stages:
+        if stage.unknowns == 0:
+            continue
+        given = RootProblem(step.start, step.memory_start, step.scalars, equations.parameters)
+        tries = root(
+            *(stage, given, step.new, step.memory_new, step.unknowns[: stage.unknowns]),
+            *(entry_sizes, equations.nq, equations.work),
+        )
+        if tries <= 0:
+            return tries, factorisations
+        evaluations += tries
+        factorisations += tries - 1
+        copy(step.new, step.start)
+        copy(step.memory_new, step.memory_start)
+    return evaluations, factorisations
+
+
+@inlined
+def save_within(
+    equations: LoopEquations, memory: LoopMemory, choices: LoopChoices, output: OutputBuffers,
+    step: DiscreteStep, onto: ProjectionRoom, t, end, h,
+):  # fmt: skip
+    """Save the states at times within the step, from an interpolant, projected."""
+    y, times, moment = memory.y, choices.times, step.moment
+    first = k = memory.counts[NEXT, 0]
+    while k < times.shape[0] and times[k] < end:
+        k += 1
+    memory.counts[NEXT, 0] = k
+    if k > first:
+        rates_at_ends(equations, y, step, t, end)
+    for place in range(first, k):
+        moment[0, 0] = times[place]
+        interpolate(y, step, (times[place] - t) / h, h, equations.nq)
+        if choices.project:
+            projected(equations, step.between, moment, onto)
+        save(times[place], step.between, output, 0)
+
+
+@inlined
+def rates_at_ends(equations: LoopEquations, y, step: DiscreteStep, t, end):
+    """Derivatives at both ends of the step."""
+    step.moment[0, 0] = end
+    evaluate(equations, step.new, step.moment, step.rate_new)
+    step.moment[0, 0] = t
+    evaluate(equations, y, step.moment, step.rate)
+
+
+@inlined
+def rank_lost(
+    equations: LoopEquations, memory: LoopMemory, output: OutputBuffers, step: DiscreteStep,
+    onto: ProjectionRoom, t, end, last,
+):  # fmt: skip
+    """Log changes of rank in the step; whether rank was lost."""
+    rows, pivots = equations.rows, onto.pivots
+    project_once(equations, step.new, step.moment, onto.scratch, pivots)
+    note_sizes(pivots, rows, 0)
+    deficit = deficit_of(pivots, rows, 0)
+    arrived = least_pivot(pivots, rows, memory.counts[DEFICIT, 0], 0)
+    if may_pass(memory, arrived, 0):
+        rates_at_ends(equations, memory.y, step, t, end)
+    lost = watch_rank(
+        *(equations, memory, StepEnds(memory.y, step.rate, step.new, step.rate_new, t, end)),
+        *(deficit, arrived, last, output, RankRoom(step.looked, step.moment, pivots), 0),
+    )
+    keep_sizes(pivots, rows, 0)
+    return lost
 
 
 @loop
@@ -93,33 +232,42 @@ def solve(K, x):
     return finite
 
 
-@loop
-def root(stage, q, v, m, s, p, new, m_new, x, entry_sizes, work):
-    """Find x with r(x) = 0 from x = 0, and with it the state and memory the stage leads to.
+@inlined
+def change_of(new, before, entry_sizes):
+    """The largest change of a state, relative to its entries; `before` becomes the state."""
+    change = 0.0
+    for i in range(new.shape[0]):
+        difference = abs(new[i, 0] - before[i, 0])
+        change = max(change, difference / size_of(entry_sizes, i, abs(new[i, 0]), 0))
+        before[i, 0] = new[i, 0]
+    return change
 
-    Parameters
-    ----------
-    stage : address of its kernel, rows and columns of the entries of its iteration matrix.
+
+@loop
+def root(stage: DiscreteStage, given: RootProblem, new, memory_new, x, entry_sizes, nq, work):
+    """Find x with r(x) = 0 from x = 0, and with it the state and memory the stage leads to.
 
     Returns
     -------
     Number of evaluations, or 0 if r is not finite where it begins, −1 if Newton's method fails.
     """
-    address, rows, columns = stage
-    nq, n, size = q.shape[0], new.shape[0], x.shape[0]
+    size, rows, columns = x.shape[0], stage.rows, stage.columns
     before = np.empty_like(new)
     r, entries, K = np.empty(size), np.empty((rows.shape[0], 1)), np.empty((size, size))
     for i in range(size):
         x[i, 0] = 0.0
     last = np.inf
     for k in range(CORRECTIONS + 1):
-        call(address, q, v, m, x, s, p, new[:nq], new[nq:], m_new, r, entries, work)
+        call(
+            stage.address,
+            *(given.y[:nq], given.y[nq:], given.memory, x, given.scalars, given.parameters),
+            *(new[:nq], new[nq:], memory_new, r, entries, work),
+        )
         change = 0.0
-        for i in range(n):
-            if k > 0:
-                difference = abs(new[i, 0] - before[i, 0])
-                change = max(change, difference / size_of(entry_sizes, i, abs(new[i, 0]), 0))
-            before[i, 0] = new[i, 0]
+        if k > 0:
+            change = change_of(new, before, entry_sizes)
+        else:
+            copy(new, before)
         finite = change < np.inf
         for i in range(size):
             finite = finite and abs(r[i]) < np.inf
@@ -141,142 +289,15 @@ def root(stage, q, v, m, s, p, new, m_new, x, entry_sizes, work):
 
 
 @loop
-def advance(
-    kernels,  # addresses: derivative, project, residual, events
-    sizes,  # nq, position rows, residual rows, event functions
-    y,  # state (n, 1)
-    p,  # parameters
-    real,  # REALS × 1
-    count,  # COUNTS × 1
-    stages,  # two stages: address, rows, columns, unknowns; a second without unknowns is none
-    m,  # what the method remembers
-    s,  # t, h and coefficients of the method
-    entry_sizes,  # absolute size of each entry of y, and the share of |y| that adds to it (2, n, 1)
-    until,
-    limits,  # smallest h, largest h, fixed h
-    options,  # project?, save every step?, look for events?, stop where rank is lost?
-    times,  # times to save at
-    out_t,  # saved times (1, rows)
-    out_y,  # saved states (1, rows, n)
-    filled,  # rows filled
-    rank_log,  # (rows, LOG + n, 1): each change of rank and the state there, see `rank_loss`
-    rank_rows,  # rows filled
-    event_values,  # g at y
-    event_before,  # g at the start of the last step
-    previous,  # time and state at the start of the last step
-    pivots,  # of the position rows and their sizes, see `memory` (PARTS · rows, 1)
-    atol,  # absolute part of the tolerance (n,)
-    work,
-    budget,
-    lanes,
-):
-    """Run until `until`, or until a buffer is full, the budget is used up or an event is met."""
-    nq, events = sizes[0], sizes[3]
-    project, every_step, watch, stop = options
-    n = y.shape[0]
-    start, new = np.empty_like(y), np.empty_like(y)
-    m_start, m_new = np.empty_like(m), np.empty_like(m)
-    unknowns = 0
-    for stage in stages:
-        unknowns = max(unknowns, stage[3])
-    x = np.empty((unknowns, 1))
-    scratch, between = np.empty_like(y), np.empty_like(y)
-    rate, rate_new, looked = np.empty_like(y), np.empty_like(y), np.empty((2, n, 1))
-    ratio = np.empty((max(sizes[2], 1), 1))
-    g_new = np.empty((max(events, 1), 1))
-    ok, settled, before = np.empty(1, np.bool_), np.empty(1, np.bool_), np.empty(1)
-    moment = np.empty((1, 1))
-    onto = (pivots, ratio, work, nq, atol, ok, before, settled, scratch, lanes)
-    around = (p, looked, moment, pivots, work, nq, sizes[1], real, count)
-    for _ in range(budget):
-        if not count[ACTIVE, 0]:
-            return DONE
-        t = real[T, 0]
-        h, t_new, last = next_step(real, wanted_step(real, limits), until, LONGEST)
-        if not has_room(t_new, count, times, out_t, filled, 1, rank_log, rank_rows):
-            return FULL
-        s[0, 0], s[1, 0] = t, h
-
-        # stages
-        copy(y, start)
-        copy(m, m_start)
-        evaluations = factorisations = 0
-        for stage in stages:
-            if stage[3] == 0:
-                continue
-            found = root(
-                *(stage[:3], start[:nq], start[nq:], m_start, s, p, new, m_new),
-                *(x[: stage[3]], entry_sizes, work),
-            )
-            if found <= 0:
-                return NOT_FINITE if found == 0 else NO_ROOT
-            evaluations += found
-            factorisations += found - 1
-            copy(new, start)
-            copy(m_new, m_start)
-
-        # states within the step
-        first = k = count[NEXT, 0]
-        while k < times.shape[0] and times[k] < t_new:
-            k += 1
-        count[NEXT, 0] = k
-        if k > first:
-            moment[0, 0] = t_new
-            evaluate(kernels, new, moment, p, rate_new, work, nq)
-            moment[0, 0] = t
-            evaluate(kernels, y, moment, p, rate, work, nq)
-        for place in range(first, k):
-            moment[0, 0] = times[place]
-            interpolate(y, new, rate, rate_new, m_new, (times[place] - t) / h, h, nq, between)
-            if project:
-                projected(kernels, between, moment, p, *onto)
-            save(times[place], between, out_t, out_y, filled, 0)
-
-        # acceptance
-        met = False
-        moment[0, 0] = t_new
-        if watch:
-            call(kernels[3], new[:nq], new[nq:], moment, p, g_new, work)
-            ok[0] = True
-            met = changed(event_values, g_new, ok, events, lanes)
-            note_events(previous, t, y, event_values, event_before, g_new, events)
-        singular = False
-        if project and sizes[1]:
-            project_once(kernels, new, moment, p, scratch, pivots, work, nq)
-            note_sizes(pivots, sizes[1], 0)
-            deficit = deficit_of(pivots, sizes[1], 0)
-            arrived = least_pivot(pivots, sizes[1], count[DEFICIT, 0], 0)
-            if may_pass(real, count, arrived, 0):
-                evaluate(kernels, new, moment, p, rate_new, work, nq)
-                moment[0, 0] = t
-                evaluate(kernels, y, moment, p, rate, work, nq)
-            singular = watch_rank(
-                *(kernels, y, rate, new, rate_new, t, t_new, *around),
-                *(deficit, arrived, last, rank_log, rank_rows, 0),
-            )
-            keep_sizes(pivots, sizes[1], 0)
-        copy(new, y)
-        copy(m_new, m)
-        count[ACCEPTS, 0] += 1
-        count[EVALUATIONS, 0] += evaluations
-        count[JACOBIANS, 0] += evaluations
-        count[FACTORISATIONS, 0] += factorisations
-        end_step(real, count, h, t_new, 1.0, last, y, times, every_step, out_t, out_y, filled)
-        if singular and stop:
-            return SINGULAR
-        if met:
-            return EVENT
-    return BUDGET
-
-
-@loop
-def interpolate(y, new, rate, rate_new, m, theta, h, nq, out):
+def interpolate(y, step: DiscreteStep, theta, h, nq):
     """The state at t + θ h, to the order of the method.
 
     q is Hermite's cubic. v is the quadratic through both ends whose mean is the mean velocity w of
     the step, for q̇ = v the derivative of that cubic. Accelerations do not enter: they may be large
     where the system is stiff.
     """
+    new, rate, rate_new = step.new, step.rate, step.rate_new
+    m, out = step.memory_new, step.between
     a, b = 1.0 - theta, theta
     for i in range(nq):
         rise = new[i, 0] - y[i, 0]

@@ -9,6 +9,7 @@ import numpy as np
 from zwang.integrators.contract import Loop
 from zwang.integrators.output import LoopOutput
 from zwang.integrators.radau import stages, step
+from zwang.integrators.radau.records import NewtonRoom, RadauMemory, RadauStep
 
 __all__ = ["RadauLoop"]
 
@@ -31,6 +32,17 @@ class RadauLoop(Loop):
         n = len(self.state)
         self.derivative, self.stages = np.zeros((n, 1)), np.zeros((3, n, 1))
         self.jacobian, self.newton = np.zeros((n * n, 1)), np.zeros(stages.NEWTON)
+        self.past = RadauMemory(self.derivative, self.stages, self.jacobian, self.newton)
+        self.room = NewtonRoom(
+            *(np.empty((n, n)), np.empty((n, n), np.complex128), np.empty((2, n), np.int64)),
+            *(np.empty((n, 1)), np.empty((1, 1)), np.empty((3, n, 1)), np.empty((3, n))),
+            *(np.empty(n), np.empty(n, np.complex128), np.empty(n)),
+        )
+        self.step_under_way = RadauStep(
+            *(np.empty((1, 1)), np.empty((1, 1)), np.empty((3, n, 1))),
+            *(np.empty((n, 1)), np.empty((n, 1)), np.empty((n, 1))),
+            *(np.empty(n), np.empty(n), np.empty(3), np.empty((2, n, 1))),
+        )
 
     def begin(self) -> None:
         """Derivative and step at the present state, nothing known of earlier ones."""
@@ -40,5 +52,15 @@ class RadauLoop(Loop):
 
     def run(self, out: LoopOutput, budget: int) -> int:
         """Call the compiled loop."""
-        own = self.derivative, self.stages, self.jacobian, self.newton, self.settings.tolerance
-        return step.advance(*self.handed_over(out, budget, own))
+        return step.advance(
+            self.equations,
+            self.remembered_steps,
+            self.choices,
+            out.buffers,
+            self.event_memory,
+            self.onto,
+            self.past,
+            self.room,
+            self.step_under_way,
+            budget,
+        )

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.codegen.jit import loop
+from zwang.codegen.jit import inlined, loop
 from zwang.integrators.lu import factorise, substitute
-from zwang.integrators.memory import evaluate
+from zwang.integrators.projection import evaluate
+from zwang.integrators.radau.records import NewtonRoom
+from zwang.integrators.records import LoopEquations
 
 __all__ = [
     "C1",
@@ -79,63 +81,95 @@ def weights(theta, out):
 
 
 @loop
-def factorise_both(J, h, real, complex_, exchanged):
+def factorise_both(J, h, room: NewtonRoom):
     """Factors of γ/h − J and (α + iβ)/h − J; J holds its columns one after the other."""
-    n = real.shape[0]
+    real, complex_, n = room.real, room.complex_, room.real.shape[0]
     for i in range(n):
         for j in range(n):
             entry = -J[j * n + i, 0]
             real[i, j], complex_[i, j] = entry, entry
         real[i, i] += GAMMA / h
         complex_[i, i] += ALPHA_BETA / h
-    factorise(real, exchanged[0])
-    factorise(complex_, exchanged[1])
+    factorise(real, room.exchanged[0])
+    factorise(complex_, room.exchanged[1])
 
 
-@loop
-def solve_stages(kernels, y, t, p, h, Z, newton, goal, size, factors, buffers, work, nq, fixed):
-    """Newton's method for the stages Z, from the given ones on.
-
-    Returns how it ended, the number of evaluations and by how much the step should change.
-    """
-    real, complex_, exchanged = factors
-    Y, F, W, x, z = buffers
-    n = y.shape[0]
-    ts = np.empty((1, 1))
-    c = (C1, C2, 1.0)
-    for i in range(n):
+@inlined
+def to_eigenvectors(Z, W):
+    """W = T⁻¹ Z."""
+    for i in range(W.shape[1]):
         for k in range(3):
             W[k, i] = (
                 T_INVERSE[k, 0] * Z[0, i, 0]
                 + T_INVERSE[k, 1] * Z[1, i, 0]
                 + T_INVERSE[k, 2] * Z[2, i, 0]
             )
+
+
+@inlined
+def evaluate_stages(equations: LoopEquations, y, t, h, Z, room: NewtonRoom):
+    """F = f at the three stages."""
+    c = (C1, C2, 1.0)
+    for k in range(3):
+        room.moment[0, 0] = t + c[k] * h
+        for i in range(y.shape[0]):
+            room.trial[i, 0] = y[i, 0] + Z[k, i, 0]
+        evaluate(equations, room.trial, room.moment, room.F[k])
+
+
+@inlined
+def newton_change(h, room: NewtonRoom):
+    """The change of W of an iteration in x and z; its root mean square, relative to `size`."""
+    F, W, x, z, size = room.F, room.W, room.x, room.z, room.size
+    n = x.shape[0]
+    for i in range(n):
+        f0, f1, f2 = F[0, i, 0], F[1, i, 0], F[2, i, 0]
+        x[i] = (T_INVERSE[0, 0] * f0 + T_INVERSE[0, 1] * f1 + T_INVERSE[0, 2] * f2) - GAMMA / h * W[
+            0, i
+        ]
+        z[i] = complex(
+            T_INVERSE[1, 0] * f0 + T_INVERSE[1, 1] * f1 + T_INVERSE[1, 2] * f2,
+            T_INVERSE[2, 0] * f0 + T_INVERSE[2, 1] * f1 + T_INVERSE[2, 2] * f2,
+        ) - ALPHA_BETA / h * complex(W[1, i], W[2, i])
+    substitute(room.real, room.exchanged[0], x)
+    substitute(room.complex_, room.exchanged[1], z)
+    change = 0.0
+    for i in range(n):
+        change += (x[i] ** 2 + z[i].real ** 2 + z[i].imag ** 2) / size[i] ** 2
+    return np.sqrt(change / (3 * n))
+
+
+@inlined
+def change_stages(Z, room: NewtonRoom):
+    """Take the change of W, and Z = T W."""
+    W, x, z = room.W, room.x, room.z
+    for i in range(x.shape[0]):
+        W[0, i] += x[i]
+        W[1, i] += z[i].real
+        W[2, i] += z[i].imag
+        for k in range(3):
+            Z[k, i, 0] = (
+                T_MATRIX[k, 0] * W[0, i] + T_MATRIX[k, 1] * W[1, i] + T_MATRIX[k, 2] * W[2, i]
+            )
+
+
+@loop
+def solve_stages(
+    equations: LoopEquations, y, t, h, Z, newton, goal, room: NewtonRoom, fixed
+):  # fmt: skip
+    """Newton's method for the stages Z, from the given ones on.
+
+    Returns how it ended, the number of evaluations and by how much the step should change.
+    """
+    to_eigenvectors(Z, room.W)
     # θ/(1 − θ) times a change bounds all changes that would follow. Before there are two changes to
     # compare, the θ of the last step must do; but nothing vouches for a small one.
     rate = max(newton[SLOW] / (1.0 - min(newton[SLOW], 0.5)), SUPPOSED_RATE)
     before, quotient = 0.0, 0.0
     newton[SLOW] = 1.0
     for iteration in range(ITERATIONS):
-        for k in range(3):
-            ts[0, 0] = t[0, 0] + c[k] * h
-            for i in range(n):
-                Y[i, 0] = y[i, 0] + Z[k, i, 0]
-            evaluate(kernels, Y, ts, p, F[k], work, nq)
-        for i in range(n):
-            f0, f1, f2 = F[0, i, 0], F[1, i, 0], F[2, i, 0]
-            x[i] = (
-                T_INVERSE[0, 0] * f0 + T_INVERSE[0, 1] * f1 + T_INVERSE[0, 2] * f2
-            ) - GAMMA / h * W[0, i]
-            z[i] = complex(
-                T_INVERSE[1, 0] * f0 + T_INVERSE[1, 1] * f1 + T_INVERSE[1, 2] * f2,
-                T_INVERSE[2, 0] * f0 + T_INVERSE[2, 1] * f1 + T_INVERSE[2, 2] * f2,
-            ) - ALPHA_BETA / h * complex(W[1, i], W[2, i])
-        substitute(real, exchanged[0], x)
-        substitute(complex_, exchanged[1], z)
-        change = 0.0
-        for i in range(n):
-            change += (x[i] ** 2 + z[i].real ** 2 + z[i].imag ** 2) / size[i] ** 2
-        change = np.sqrt(change / (3 * n))
+        evaluate_stages(equations, y, t, h, Z, room)
+        change = newton_change(h, room)
         done = 3 * (iteration + 1)
         if not change < np.inf:
             return UNDEFINED, done, DIVERGED
@@ -154,14 +188,7 @@ def solve_stages(kernels, y, t, p, h, Z, newton, goal, size, factors, buffers, w
                 excess = max(1e-4, min(20.0, ahead))  # these and 0.8 as in RADAU5
                 return DIVERGENT, done, 0.8 * excess ** (-1.0 / (4.0 + left))
         before = max(change, 1e-300)
-        for i in range(n):
-            W[0, i] += x[i]
-            W[1, i] += z[i].real
-            W[2, i] += z[i].imag
-            for k in range(3):
-                Z[k, i, 0] = (
-                    T_MATRIX[k, 0] * W[0, i] + T_MATRIX[k, 1] * W[1, i] + T_MATRIX[k, 2] * W[2, i]
-                )
+        change_stages(Z, room)
         if rate * change <= goal:
             if iteration == 0:
                 newton[SLOW] = 0.0

@@ -39,6 +39,7 @@ from zwang.integrators.memory import (
     EVENT,
     FACTORISATIONS,
     FULL,
+    GOES_ON,
     JACOBIANS,
     LAST_STEP,
     NEXT,
@@ -50,12 +51,10 @@ from zwang.integrators.memory import (
     SINGULAR,
     TOO_SMALL,
     T,
-    evaluate,
-    keep_sizes,
-    projected,
-    save,
-    size_of,
 )
+from zwang.integrators.output import save
+from zwang.integrators.projection import evaluate, keep_sizes, projected, size_of
+from zwang.integrators.radau.records import NewtonRoom, RadauMemory, RadauStep
 from zwang.integrators.radau.stages import (
     C1,
     C2,
@@ -73,14 +72,25 @@ from zwang.integrators.radau.stages import (
     weights,
 )
 from zwang.integrators.rank_loss import watch_rank
+from zwang.integrators.records import (
+    FURTHER,
+    EventMemory,
+    LoopChoices,
+    LoopEquations,
+    LoopMemory,
+    OutputBuffers,
+    ProjectionRoom,
+    RankRoom,
+    StepEnds,
+)
 from zwang.integrators.step_control import (
+    chosen_step,
     end_step,
     has_room,
     landed,
     next_step,
     note_events,
     shorten,
-    wanted_step,
 )
 
 __all__ = ["ERROR_ORDER", "advance"]
@@ -94,12 +104,91 @@ ERROR_ORDER, ERROR_POWER, ERROR_FACTOR = 4, 0.9, 0.5
 NEWTON_PART = 0.03  # of the tolerance, for the error of Newton's method
 ROUNDING = 10.0 * 2.2e-16  # relative; what Newton's method cannot go below
 SLOW_RATE = 1e-3  # J is kept while θ is below: an evaluation more costs less than J and factors
-WANTED_RATE = 0.4  # θ grows like h; beyond this steps are lost to Newton (Gustafsson & Söderlind)
+TARGET_RATE = 0.4  # θ grows like h; beyond this steps are lost to Newton (Gustafsson & Söderlind)
 KEPT_STEPS = 1.0, 1.2  # h and its factors are kept for changes in between
 NO_ERROR = 1e-10  # errors count as no less, so that they can be divided by
 LEAST_BEFORE = 1e-2  # nor does the error of the step before in predicting the next one
 SAFETY = 0.9
 GROWTH, SHRINK = 8.0, 0.2  # largest and smallest change of h in a step
+
+
+@loop
+def advance(
+    equations: LoopEquations,
+    memory: LoopMemory,
+    choices: LoopChoices,
+    output: OutputBuffers,
+    events: EventMemory,
+    onto: ProjectionRoom,
+    past: RadauMemory,
+    room: NewtonRoom,
+    step: RadauStep,
+    budget,
+):
+    """Run until `until`, or until a buffer is full, the budget is used up or an event is met."""
+    real, count, newton = memory.real, memory.counts, past.newton
+    fixed = choices.fixed > 0.0
+    allowed = ERROR_FACTOR * choices.tolerance**ERROR_POWER
+    # How well Newton must solve: its error is one of the step, and of the states within it.
+    goal = max(ROUNDING, NEWTON_PART * choices.tolerance) / allowed
+    if newton[FACTORED_H] > 0.0:  # the factors are not stored, what they are made of is
+        factorise_both(past.J, newton[FACTORED_H], room)
+    for _ in range(budget):
+        if not count[ACTIVE, 0]:
+            return DONE
+        step.start[0, 0] = real[T, 0]
+        h, step.end[0, 0], last = next_step(
+            memory, chosen_step(memory, choices), choices.until, LAST_STEP
+        )
+        if not step.end[0, 0] > step.start[0, 0]:
+            return TOO_SMALL
+        if not has_room(step.end[0, 0], memory, choices.times, output, 1):
+            return FULL
+        prepare_newton(equations, memory, past, room, step.start, h)
+        predict_stages(memory.y, past, room, step, h, allowed, choices.entry_sizes)
+        outcome, done, change = solve_stages(
+            equations, memory.y, step.start[0, 0], h, step.stages, newton, goal, room, fixed
+        )
+        count[EVALUATIONS, 0] += done
+        if outcome != CONVERGED:
+            ended = not_converged(memory, choices, newton, h, change, outcome == UNDEFINED)
+            if ended != GOES_ON:
+                return ended
+            continue
+        error = estimate_error(equations, memory, choices, past, room, step, h, allowed)
+        if fixed and not error < np.inf:
+            return NOT_FINITE
+        error = max(error, NO_ERROR)
+        change = change_by_error(error, done)
+        accepted = fixed or error < 1.0
+        accepted, change, deficit, arrived = project_end(
+            equations, count, choices, step, onto, accepted, change, last
+        )
+        if change == 0.0:
+            return OFF_CONSTRAINTS
+        if not accepted:
+            if not shorten(memory, h, change, choices):
+                return TOO_SMALL if error < np.inf else NOT_FINITE
+            continue
+        save_within(equations, memory, choices, output, step, room.trial, onto, h)
+        change = control_step(memory, past, error, h, change)
+        evaluate(equations, step.point, step.end, step.rate)
+        count[EVALUATIONS, 0] += 1
+        event = watch_events(equations, memory, choices, events, past.f, step, onto)
+        singular = False
+        if choices.project and equations.rows:
+            singular = rank_lost(
+                equations, memory, output, past.f, step, onto.pivots, deficit, arrived, last
+            )
+        take_point(memory.y, past, step)
+        if newton[SLOW] <= SLOW_RATE and KEPT_STEPS[0] <= change <= KEPT_STEPS[1]:
+            change = 1.0
+        end_step(memory, h, step.end[0, 0], change, last, choices, output)
+        if singular and choices.stop_where_singular:
+            return SINGULAR
+        if event:
+            return EVENT
+    return BUDGET
 
 
 @loop
@@ -121,17 +210,136 @@ def extrapolated(Z, h, last_h, stages, w):
             stages[k, i, 0] = w[0] * Z[0, i, 0] + w[1] * Z[1, i, 0] + (w[2] - 1.0) * Z[2, i, 0]
 
 
+@inlined
+def prepare_newton(
+    equations: LoopEquations, memory: LoopMemory, past: RadauMemory, room: NewtonRoom, t, h
+):
+    """A new Jacobian where Newton's method got slow, and factors for the length of the step."""
+    y, nq, newton, count = memory.y, equations.nq, past.newton, memory.counts
+    if not newton[FRESH] and (newton[FACTORED_H] == 0.0 or newton[SLOW] > SLOW_RATE):
+        call(
+            equations.kernels[FURTHER],
+            *(y[:nq], y[nq:], t, equations.parameters, past.J, equations.work),
+        )
+        count[JACOBIANS, 0] += 1
+        newton[FRESH], newton[FACTORED_H] = 1.0, 0.0
+    if newton[FACTORED_H] != h:
+        factorise_both(past.J, h, room)
+        count[FACTORISATIONS, 0] += 1
+        newton[FACTORED_H] = h
+
+
+@inlined
+def predict_stages(
+    y, past: RadauMemory, room: NewtonRoom, step: RadauStep, h, allowed, entry_sizes
+):
+    """Stages from the polynomial of the last step, and the magnitudes of the entries of y."""
+    for i in range(y.shape[0]):
+        room.size[i] = allowed * size_of(entry_sizes, i, abs(y[i, 0]), 0)
+    if past.newton[LAST_H] > 0.0:
+        extrapolated(past.Z, h, past.newton[LAST_H], step.stages, step.weights)
+    else:
+        for k in range(3):
+            for i in range(y.shape[0]):
+                step.stages[k, i, 0] = 0.0
+
+
+@inlined
+def not_converged(memory: LoopMemory, choices: LoopChoices, newton, h, change, undefined):
+    """Try a shorter step, or the same with a new Jacobian; why the loop returns, or GOES_ON."""
+    newton[LAST_H] = 0.0  # the extrapolation may have been what led astray
+    newton[SLOW] = 1.0
+    if not newton[FRESH]:
+        return GOES_ON  # the same step with a new Jacobian
+    if choices.fixed > 0.0:
+        return NOT_FINITE if undefined else NO_ROOT
+    if not shorten(memory, h, change, choices):
+        return NOT_FINITE if undefined else TOO_SMALL
+    return GOES_ON
+
+
+@inlined
+def estimate_error(
+    equations: LoopEquations, memory: LoopMemory, choices: LoopChoices, past: RadauMemory,
+    room: NewtonRoom, step: RadauStep, h, allowed,
+):  # fmt: skip
+    """The new point, and the error of the step in units of what is allowed."""
+    y, stages, n = memory.y, step.stages, memory.y.shape[0]
+    for i in range(n):
+        step.new[i, 0] = y[i, 0] + stages[2, i, 0]
+        step.defect[i] = (
+            DEFECT[0] * stages[0, i, 0] + DEFECT[1] * stages[1, i, 0] + DEFECT[2] * stages[2, i, 0]
+        ) / h
+        step.error[i] = step.defect[i] + past.f[i, 0]
+        larger = max(abs(y[i, 0]), abs(step.new[i, 0]))
+        room.size[i] = allowed * size_of(choices.entry_sizes, i, larger, 0)
+    substitute(room.real, room.exchanged[0], step.error)
+    error = norm(step.error, room.size)
+    first = past.newton[LAST_H] == 0.0 or memory.counts[REJECTED, 0]
+    if not error < 1.0 and first and not choices.fixed > 0.0:
+        # At a first step f may be far larger than along the motion; once more at y + e.
+        for i in range(n):
+            room.trial[i, 0] = y[i, 0] + step.error[i]
+        evaluate(equations, room.trial, step.start, step.rate)
+        memory.counts[EVALUATIONS, 0] += 1
+        for i in range(n):
+            step.error[i] = step.defect[i] + step.rate[i, 0]
+        substitute(room.real, room.exchanged[0], step.error)
+        error = norm(step.error, room.size)
+    return error
+
+
+@inlined
+def change_by_error(error, done):
+    """By how much h may change for its error, after so many evaluations of Newton's method."""
+    # Many iterations are a sign of a step too long for Newton: be more careful.
+    factor = SAFETY * (2.0 * ITERATIONS + 1.0) / (2.0 * ITERATIONS + done // 3)
+    change = factor * error ** (-1.0 / ERROR_ORDER) if error < np.inf else SHRINK
+    return min(GROWTH, max(SHRINK, change))
+
+
+@inlined
+def project_end(
+    equations: LoopEquations, count, choices: LoopChoices, step: RadauStep, onto: ProjectionRoom,
+    accepted, change, last,
+):  # fmt: skip
+    """Project the new point: whether it is accepted, the change of h, dependent rows, least pivot.
+
+    The change is 0 for a fixed step that cannot be put on its constraints.
+    """
+    for i in range(step.new.shape[0]):
+        step.point[i, 0] = step.new[i, 0]
+    deficit, arrived = count[DEFICIT, 0], np.inf
+    if accepted and choices.project:
+        shorter, deficit, arrived = landed(
+            equations, count, step.point, step.end, onto, choices, last
+        )
+        if shorter < 1.0:
+            accepted, change = False, shorter
+    return accepted, change, deficit, arrived
+
+
+@inlined
+def save_within(
+    equations: LoopEquations, memory: LoopMemory, choices: LoopChoices, output: OutputBuffers,
+    step: RadauStep, state, onto: ProjectionRoom, h,
+):  # fmt: skip
+    """Save the states at times within the step, if there are any."""
+    k, times = memory.counts[NEXT, 0], choices.times
+    if k < times.shape[0] and times[k] < step.end[0, 0]:
+        save_between(equations, memory, choices, output, step, state, onto, h)
+
+
 @loop
 def save_between(
-    kernels, stages, error_vector, y, t, ts, h, p, state, w, project, real, count, times, out_t,
-    out_y, filled, onto,
+    equations: LoopEquations, memory: LoopMemory, choices: LoopChoices, output: OutputBuffers,
+    step: RadauStep, state, onto: ProjectionRoom, h,
 ):  # fmt: skip
-    """Save the states at times within the step from t to ts, from its interpolant, projected.
-
-    `onto` is what `projected` takes beside state and time.
-    """
-    k = count[NEXT, 0]
-    while k < times.shape[0] and times[k] < ts:
+    """Save the states at times within the step from its interpolant, projected."""
+    y, stages, w, times = memory.y, step.stages, step.weights, choices.times
+    real, k = memory.real, memory.counts[NEXT, 0]
+    t, end = step.start[0, 0], step.end[0, 0]
+    while k < times.shape[0] and times[k] < end:
         theta = (times[k] - t) / h
         weights(theta, w)
         # γ ∫ M(s)/M(0) ds from 0 to θ; it vanishes at 0 and 1.
@@ -142,210 +350,70 @@ def save_between(
                 + w[0] * stages[0, i, 0]
                 + w[1] * stages[1, i, 0]
                 + w[2] * stages[2, i, 0]
-                + g * error_vector[i]
+                + g * step.error[i]
             )
-        if project:
+        if choices.project:
             real[SAVED, 0] = times[k]
-            projected(kernels, state, real[SAVED : SAVED + 1], p, *onto)
-        save(times[k], state, out_t, out_y, filled, 0)
+            projected(equations, state, real[SAVED : SAVED + 1], onto)
+        save(times[k], state, output, 0)
         k += 1
-    count[NEXT, 0] = k
+    memory.counts[NEXT, 0] = k
 
 
-@loop
-def advance(
-    kernels,  # addresses: derivative, project, residual, events, jacobian
-    sizes,  # nq, position rows, residual rows, event functions
-    y,  # state (n, 1)
-    p,  # parameters (np, 1)
-    real,  # REALS × 1
-    count,  # COUNTS × 1
-    f,  # derivative at y (n, 1)
-    Z,  # stages of the last accepted step (3, n, 1)
-    J,  # Jacobian, column by column (n², 1)
-    newton,  # NEWTON
-    tolerance,
-    entry_sizes,  # absolute size of each entry of y, and the share of |y| that adds to it (2, n, 1)
-    until,
-    limits,  # smallest h, largest h, fixed h or 0
-    options,  # project?, save every step?, look for events?, stop where rank is lost?
-    times,  # times to save at
-    out_t,  # saved times (1, rows)
-    out_y,  # saved states (1, rows, n)
-    filled,  # rows filled (1,)
-    rank_log,  # (rows, LOG + n, 1): each change of rank and the state there, see `rank_loss`
-    rank_rows,  # rows filled (1,)
-    event_values,  # g at y (events, 1)
-    event_before,  # g at the start of the last step
-    previous,  # time and state at the start of the last step, for events
-    pivots,  # of the position rows and their sizes, see `memory` (PARTS · rows, 1)
-    atol,  # absolute part of the tolerance (n,)
-    work,
-    budget,
-    lanes,
-):
-    """Run until `until`, or until a buffer is full, the budget is used up or an event is met."""
-    n, nq, events = y.shape[0], sizes[0], sizes[3]
-    project, every_step, watch, stop = options
-    fixed = limits[2] > 0.0
-    factors = (np.empty((n, n)), np.empty((n, n), dtype=np.complex128), np.empty((2, n), np.int64))
-    stages, trial = np.empty((3, n, 1)), np.empty((n, 1))
-    buffers = (
-        trial,
-        np.empty((3, n, 1)),
-        np.empty((3, n)),
-        np.empty(n),
-        np.empty(n, dtype=np.complex128),
-    )
-    new, state, scratch = np.empty((n, 1)), np.empty((n, 1)), np.empty((n, 1))
-    f_new, looked = np.empty((n, 1)), np.empty((2, n, 1))
-    error_vector, defect, size = np.empty(n), np.empty(n), np.empty(n)
-    ratio = np.empty((max(sizes[2], 1), 1))
-    g_new = np.empty((max(events, 1), 1))
-    ok, before, settled = np.empty(1, np.bool_), np.empty(1), np.empty(1, np.bool_)
-    t, ts, w = np.empty((1, 1)), np.empty((1, 1)), np.empty(3)
-    onto = (pivots, ratio, work, nq, atol, ok, before, settled, scratch, lanes)
-    around = (p, looked, real[SAVED : SAVED + 1], pivots, work, nq, sizes[1], real, count)
-    allowed = ERROR_FACTOR * tolerance**ERROR_POWER
-    # How well Newton must solve: its error is one of the step, and of the states within it.
-    goal = max(ROUNDING, NEWTON_PART * tolerance) / allowed
-    if newton[FACTORED_H] > 0.0:  # the factors are not stored, what they are made of is
-        factorise_both(J, newton[FACTORED_H], factors[0], factors[1], factors[2])
-    for _ in range(budget):
-        if not count[ACTIVE, 0]:
-            return DONE
-        t[0, 0] = real[T, 0]
-        h, ts[0, 0], last = next_step(real, wanted_step(real, limits), until, LAST_STEP)
-        if not ts[0, 0] > t[0, 0]:
-            return TOO_SMALL
-        if not has_room(ts[0, 0], count, times, out_t, filled, 1, rank_log, rank_rows):
-            return FULL
+@inlined
+def control_step(memory: LoopMemory, past: RadauMemory, error, h, change):
+    """The change of h after an accepted step, by Gustafsson's predictive control."""
+    real, count, newton = memory.real, memory.counts, past.newton
+    if newton[LAST_H] > 0.0:
+        predicted = SAFETY * h / newton[LAST_H] * (real[ERROR, 0] / error**2) ** 0.25
+        change = min(change, max(SHRINK, predicted))
+    change = min(change, TARGET_RATE / max(newton[SLOW], SLOW_RATE))
+    if count[REJECTED, 0]:
+        change = min(change, 1.0)
+    real[ERROR, 0] = max(error, LEAST_BEFORE)
+    count[REJECTED, 0] = count[AVOIDED, 0] = 0
+    count[ACCEPTS, 0] += 1
+    newton[LAST_H], newton[FRESH] = h, 0.0
+    return change
 
-        # Jacobian and factors
-        if not newton[FRESH] and (newton[FACTORED_H] == 0.0 or newton[SLOW] > SLOW_RATE):
-            call(kernels[4], y[:nq], y[nq:], t, p, J, work)
-            count[JACOBIANS, 0] += 1
-            newton[FRESH], newton[FACTORED_H] = 1.0, 0.0
-        if newton[FACTORED_H] != h:
-            factorise_both(J, h, factors[0], factors[1], factors[2])
-            count[FACTORISATIONS, 0] += 1
-            newton[FACTORED_H] = h
 
-        # stages
-        for i in range(n):
-            size[i] = allowed * size_of(entry_sizes, i, abs(y[i, 0]), 0)
-        if newton[LAST_H] > 0.0:
-            extrapolated(Z, h, newton[LAST_H], stages, w)
-        else:
-            for k in range(3):
-                for i in range(n):
-                    stages[k, i, 0] = 0.0
-        outcome, done, change = solve_stages(
-            kernels, y, t, p, h, stages, newton, goal, size, factors, buffers, work, nq, fixed
+@inlined
+def watch_events(
+    equations: LoopEquations, memory: LoopMemory, choices: LoopChoices, events: EventMemory, f,
+    step: RadauStep, onto: ProjectionRoom,
+):  # fmt: skip
+    """Whether an event function changes its sign within the step."""
+    event = False
+    if choices.watch_events:
+        onto.ok[0] = True
+        event = crosses(
+            *(equations, events, memory.y, f, step.point, step.rate, step.start, step.end),
+            *(onto.ok, onto.scratch, memory.real[SAVED : SAVED + 1]),
         )
-        count[EVALUATIONS, 0] += done
-        if outcome != CONVERGED:
-            newton[LAST_H] = 0.0  # the extrapolation may have been what led astray
-            newton[SLOW] = 1.0
-            if not newton[FRESH]:
-                continue  # the same step with a new Jacobian
-            if fixed:
-                return NOT_FINITE if outcome == UNDEFINED else NO_ROOT
-            if not shorten(real, count, h, change, limits):
-                return NOT_FINITE if outcome == UNDEFINED else TOO_SMALL
-            continue
+        note_events(events, step.start[0, 0], memory.y)
+    return event
 
-        # error
-        for i in range(n):
-            new[i, 0] = y[i, 0] + stages[2, i, 0]
-            defect[i] = (
-                DEFECT[0] * stages[0, i, 0]
-                + DEFECT[1] * stages[1, i, 0]
-                + DEFECT[2] * stages[2, i, 0]
-            ) / h
-            error_vector[i] = defect[i] + f[i, 0]
-            larger = max(abs(y[i, 0]), abs(new[i, 0]))
-            size[i] = allowed * size_of(entry_sizes, i, larger, 0)
-        substitute(factors[0], factors[2][0], error_vector)
-        error = norm(error_vector, size)
-        if not error < 1.0 and (newton[LAST_H] == 0.0 or count[REJECTED, 0]) and not fixed:
-            # At a first step f may be far larger than along the motion; once more at y + e.
-            for i in range(n):
-                trial[i, 0] = y[i, 0] + error_vector[i]
-            evaluate(kernels, trial, t, p, scratch, work, nq)
-            count[EVALUATIONS, 0] += 1
-            for i in range(n):
-                error_vector[i] = defect[i] + scratch[i, 0]
-            substitute(factors[0], factors[2][0], error_vector)
-            error = norm(error_vector, size)
-        if fixed and not error < np.inf:
-            return NOT_FINITE
-        # Many iterations are a sign of a step too long for Newton: be more careful.
-        factor = SAFETY * (2.0 * ITERATIONS + 1.0) / (2.0 * ITERATIONS + done // 3)
-        error = max(error, NO_ERROR)
-        change = factor * error ** (-1.0 / ERROR_ORDER) if error < np.inf else SHRINK
-        change = min(GROWTH, max(SHRINK, change))
-        accepted = fixed or error < 1.0
 
-        # projection
-        for i in range(n):
-            state[i, 0] = new[i, 0]
-        deficit, arrived = count[DEFICIT, 0], np.inf
-        if accepted and project:
-            shorter, deficit, arrived = landed(
-                kernels, state, ts, p, onto, count, sizes[1], fixed, last
-            )
-            if shorter == 0.0:
-                return OFF_CONSTRAINTS
-            if shorter < 1.0:
-                accepted, change = False, shorter
-        if not accepted:
-            if not shorten(real, count, h, change, limits):
-                return TOO_SMALL if error < np.inf else NOT_FINITE
-            continue
+@inlined
+def rank_lost(
+    equations: LoopEquations, memory: LoopMemory, output: OutputBuffers, f, step: RadauStep,
+    pivots, deficit, arrived, last,
+):  # fmt: skip
+    """Log changes of rank in the step; whether rank was lost."""
+    t, end = step.start[0, 0], step.end[0, 0]
+    room = RankRoom(step.looked, memory.real[SAVED : SAVED + 1], pivots)
+    lost = watch_rank(
+        *(equations, memory, StepEnds(memory.y, f, step.point, step.rate, t, end)),
+        *(deficit, arrived, last, output, room, 0),
+    )
+    keep_sizes(pivots, equations.rows, 0)
+    return lost
 
-        if count[NEXT, 0] < times.shape[0] and times[count[NEXT, 0]] < ts[0, 0]:
-            save_between(
-                kernels, stages, error_vector, y, t[0, 0], ts[0, 0], h, p, trial, w, project, real,
-                count, times, out_t, out_y, filled, onto,
-            )  # fmt: skip
 
-        # acceptance
-        if newton[LAST_H] > 0.0:
-            predicted = SAFETY * h / newton[LAST_H] * (real[ERROR, 0] / error**2) ** 0.25
-            change = min(change, max(SHRINK, predicted))
-        change = min(change, WANTED_RATE / max(newton[SLOW], SLOW_RATE))
-        if count[REJECTED, 0]:
-            change = min(change, 1.0)
-        real[ERROR, 0] = max(error, LEAST_BEFORE)
-        count[REJECTED, 0] = count[AVOIDED, 0] = 0
-        count[ACCEPTS, 0] += 1
-        newton[LAST_H], newton[FRESH] = h, 0.0
-        evaluate(kernels, state, ts, p, f_new, work, nq)
-        count[EVALUATIONS, 0] += 1
-        met, singular = False, False
-        if watch:
-            ok[0] = True
-            met = crosses(
-                kernels, y, f, state, f_new, t, ts, p, event_values, g_new, ok,
-                scratch, real[SAVED : SAVED + 1], work, nq, events, lanes,
-            )  # fmt: skip
-            note_events(previous, t[0, 0], y, event_values, event_before, g_new, events)
-        if project and sizes[1]:
-            singular = watch_rank(
-                *(kernels, y, f, state, f_new, t[0, 0], ts[0, 0], *around),
-                *(deficit, arrived, last, rank_log, rank_rows, 0),
-            )
-            keep_sizes(pivots, sizes[1], 0)
-        for i in range(n):
-            y[i, 0], f[i, 0] = state[i, 0], f_new[i, 0]
-            for k in range(3):
-                Z[k, i, 0] = stages[k, i, 0]
-        if newton[SLOW] <= SLOW_RATE and KEPT_STEPS[0] <= change <= KEPT_STEPS[1]:
-            change = 1.0
-        end_step(real, count, h, ts[0, 0], change, last, y, times, every_step, out_t, out_y, filled)
-        if singular and stop:
-            return SINGULAR
-        if met:
-            return EVENT
-    return BUDGET
+@inlined
+def take_point(y, past: RadauMemory, step: RadauStep):
+    """Take the new point, its derivative, and the stages for the next step."""
+    for i in range(y.shape[0]):
+        y[i, 0], past.f[i, 0] = step.point[i, 0], step.rate[i, 0]
+        for k in range(3):
+            past.Z[k, i, 0] = step.stages[k, i, 0]

@@ -31,12 +31,18 @@ CORRECTIONS = 3
 class Sweep:
     """One tape in the making.
 
+    Attributes
+    ----------
+    corrections : how many there are where mass was added.
+
     Parameters
     ----------
     purpose : what constraints are evaluated for, see `kernels.constraint`.
     q_dot : where the rates of the coordinates of each node go; work, if not given.
     pivots : space of the outputs to which relative pivots go and then sizes of rows, or None.
     """
+
+    corrections = CORRECTIONS
 
     def __init__(
         self,
@@ -349,6 +355,10 @@ class Sweep:
         """Places for right sides or multipliers by a name."""
         return lambda e: self._row(what, e)
 
+    def of_nodes(self, what: str) -> Callable[[int], Place]:
+        """Places for something of the nodes by a name."""
+        return lambda n: self._node(what, n)
+
     def forward(self, c: Callable[[int], Place]) -> None:
         """y = L⁻¹ c for a further right side."""
         for e in self.pattern.order.order:
@@ -416,6 +426,15 @@ class Sweep:
     ) -> tuple[kernels.Ends, list[Place]]:
         """(f, (A, λ)…) of a node, few enough for one call, and what its ends are."""
         return self._pull(n, f, lam, self._A, frozenset())
+
+    def ends(
+        self, sides: list[Side], lam: Callable[[int], Place]
+    ) -> tuple[kernels.Ends, list[Place]]:
+        """(A, λ)… of some ends of constraints at a node, and what these are."""
+        types = [self.s.constraints[side.constraint].type for side in sides]
+        given = [x for side in sides for x in (self._A(side), lam(side.constraint))]
+        kinds = zip(types, sides, strict=True)
+        return tuple((kind, side.place, False) for kind, side in kinds), given
 
     def _pull(
         self,
@@ -498,7 +517,7 @@ class Sweep:
         shifted = [n for n, node in enumerate(self.s.nodes) if node.type.shift]
         regular = [n for n, node in enumerate(self.s.nodes) if not node.type.shift]
         moved = {n: self._node("a", n) for n in shifted}
-        for turn in range(CORRECTIONS):
+        for turn in range(self.corrections):
             for n in shifted:
                 ends, given = self.pull(n, self.force(n), lam)
                 function = kernels.corrected(self.s.nodes[n].type, ends)

@@ -1,0 +1,164 @@
+"""Small motions about a state that is constant in its own frame.
+
+Displacements δπ and velocities δv near a relative equilibrium, q̇ = N w(q) and v̇ = y(q, v) with a
+symmetry (w, y) of the system that is zero at rest, follow the linearization of q̇ − N w, v̇ − y:
+
+    δπ̇ = δv − w_π δπ
+    M δa + E_π δπ + E_v δv = (A + C_λᵀ)ᵀ δλ + f,     A δa + H_π δπ + H_v δv = h
+    δv̇ = δa − y_π δπ − y_v δv
+
+It keeps to the states that satisfy the constraints, φ_π δπ = 0 and ψ_π δπ + A δv = 0, on which
+N(A) is the space of free velocities.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from zwang.analysis.equations_of import EquationsOf, Spaces, spaces_of
+from zwang.analysis.second_derivatives import Slopes
+from zwang.caching import computed_once
+from zwang.errors import NotUniqueError
+from zwang.linalg.rank import DEFAULT_TOLERANCES
+from zwang.terms import FloatArray
+
+__all__ = ["MovingFrame", "Response", "SmallMotions", "Tangents"]
+
+
+class MovingFrame(NamedTuple):
+    """Derivatives of the symmetry along which a state moves: w by π, y by π and v, (n, n) each."""
+
+    w_pi: FloatArray
+    y_pi: FloatArray
+    y_v: FloatArray
+
+
+class Tangents(NamedTuple):
+    """States that satisfy the constraints, near a state.
+
+    Attributes
+    ----------
+    pi, v : displacements and velocities, one column for each state, shape (n, f).
+    positions : how many of them, the first, have displacements; the others are velocities alone.
+    """
+
+    pi: FloatArray
+    v: FloatArray
+    positions: int
+
+    def times(self, S: FloatArray) -> Tangents:
+        """The same states combined by the columns of S."""
+        return Tangents(self.pi @ S, self.v @ S, self.positions)
+
+
+class Response(NamedTuple):
+    """How displacements and velocities go on, and the reactions, one column for each case."""
+
+    pi_dot: FloatArray
+    v_dot: FloatArray
+    multipliers: FloatArray
+
+
+@dataclass(frozen=True)
+class SmallMotions:
+    """The linearized equations at a state.
+
+    Attributes
+    ----------
+    slopes : derivatives there.
+    frame : those of the symmetry, or None at rest.
+    free : rows that restrict accelerations alone, boolean, shape (m,): those of acceleration level
+        and those of drivers that are inputs.
+    """
+
+    equations: EquationsOf
+    slopes: Slopes
+    frame: MovingFrame | None
+    free: np.ndarray
+
+    @computed_once
+    def spaces(self) -> Spaces:
+        """Of all rows."""
+        return spaces_of(self.slopes.M, self.slopes.A)
+
+    def _of_rows(self, chosen: np.ndarray) -> Spaces:
+        """Of some rows; of all of them they are known."""
+        x = self.slopes
+        return self.spaces if chosen.all() else spaces_of(x.M, x.A[chosen])
+
+    def tangents(self) -> Tangents:
+        """A basis of the states that satisfy the constraints."""
+        x, equations = self.slopes, self.equations
+        at_position = equations.is_position & ~self.free
+        rated = equations.is_rated & ~self.free
+        D_q = self._of_rows(at_position).basis
+        moving = self._of_rows(rated)
+        psi_pi = x.psi_pi[~self.free[equations.is_rated]]
+        P = -moving.particular(psi_pi @ D_q) if rated.any() else np.zeros_like(D_q)
+        fq, fv = D_q.shape[1], moving.basis.shape[1]
+        n = equations.nv
+        pi = np.hstack([D_q, np.zeros((n, fv))])
+        return Tangents(pi, np.hstack([P, moving.basis]), fq)
+
+    def response(
+        self,
+        pi: FloatArray,
+        v: FloatArray,
+        force: FloatArray | None = None,
+        right: FloatArray | None = None,
+    ) -> Response:
+        """What follows from displacements, velocities, forces f and right sides h, in columns."""
+        x = self.slopes
+        f = -(x.E_pi @ pi + x.E_v @ v) + (0.0 if force is None else force)
+        h = -(x.H_pi @ pi + x.H_v @ v) + (0.0 if right is None else right)
+        a, lam = self._solved(f, h)
+        if self.frame is None:
+            return Response(v + x.drift @ pi, a, lam)
+        w_pi, y_pi, y_v = self.frame
+        return Response(v - w_pi @ pi, a - y_pi @ pi - y_v @ v, lam)
+
+    def _solved(self, f: FloatArray, h: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """δa and the least δλ of M δa − (A + C_λᵀ)ᵀδλ = f, A δa = h."""
+        x, spaces = self.slopes, self.spaces
+        if np.any(x.C_lam):
+            return self._solved_with_law(f, h, spaces)
+        D = spaces.basis
+        part = spaces.particular(h) if len(h) else np.zeros_like(f)
+        own = D.T @ x.M @ D
+        self.require_mass(own, spaces)
+        a = part + D @ np.linalg.solve(own, D.T @ (f - x.M @ part))
+        return a, spaces.multipliers(x.M @ a - f)
+
+    def _solved_with_law(
+        self, f: FloatArray, h: FloatArray, spaces: Spaces
+    ) -> tuple[FloatArray, FloatArray]:
+        """The same where a law of the reactions acts: all unknowns at once, scaled."""
+        x = self.slopes
+        m, n = x.A.shape
+        d, e = spaces.d, spaces.e
+        K = np.zeros((n + m, n + m))
+        K[:n, :n] = d[:, None] * x.M * d
+        K[:n, n:] = -d[:, None] * (x.A.T + x.C_lam) * e
+        K[n:, :n] = e[:, None] * x.A * d
+        rhs = np.vstack([d[:, None] * f, e[:, None] * h])
+        found = np.linalg.lstsq(K, rhs, rcond=DEFAULT_TOLERANCES.rank)[0]
+        return d[:, None] * found[:n], e[:, None] * found[n:]
+
+    def require_mass(self, own: FloatArray, spaces: Spaces) -> None:
+        """Refuse freedoms without mass, by name; `massless` condenses those of springs."""
+        if not own.size:
+            return
+        values, U = np.linalg.eigh(own)
+        if values[0] > DEFAULT_TOLERANCES.definite * max(values[-1], 0.0):
+            return
+        loose = spaces.basis @ U[:, values <= DEFAULT_TOLERANCES.definite * max(values[-1], 1e-300)]
+        raise NotUniqueError(
+            "linearization",
+            directions=loose,
+            found=f"freedoms without mass ({loose.shape[1]})",
+            expected="mass or inertia in every free motion, or a spring or damper that holds it",
+            advice="Give the parts mass.",
+        )

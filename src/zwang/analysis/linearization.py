@@ -1,0 +1,531 @@
+"""Linearization about rest or steady motion, in independent coordinates.
+
+The small motions of `zwang.analysis.flow` are restricted to a basis of the states that satisfy the
+constraints, which is chosen such that its coordinates z are named displacements and velocities:
+
+    ż = A z + B u,    y = C z + D u
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from zwang.analysis.equations_of import EquationsOf
+from zwang.analysis.flow import MovingFrame, SmallMotions, Tangents
+from zwang.analysis.independent import chosen, named
+from zwang.analysis.massless import Condensed, condensed
+from zwang.analysis.modes import Mode, modes_of
+from zwang.analysis.ports import Output, checked_names, driver_rows, input_of, output_of
+from zwang.caching import computed_once
+from zwang.errors import InputError, MissingExtraError, NotApplicableError
+from zwang.state import State
+from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    from zwang.system import System
+
+__all__ = ["Linearization", "linearize", "linearized"]
+
+#: Constraints, rates and forces may be off by this, relative to what acts, at a steady state.
+STEADY = 1e-7
+#: Entries of A beside its largest that are zero where a second-order form is looked for.
+SMALL = 1e-9
+#: Eigenvalues below this share of the largest count as zero: a double zero is known to √ε.
+ZERO = 1e-6
+#: Eigenvalues along symmetries below this share of the largest entry of A are zero: symmetries that
+#: commute have no others, those that do not turn at the rate of the motion.
+ORBIT = 1e-4
+
+
+@dataclass(frozen=True)
+class Linearization:
+    """Linear equations of small motions about a state.
+
+    Attributes
+    ----------
+    A, B, C, D : ż = A z + B u, y = C z + D u.
+    states : names of z: displacements, then velocities.
+    inputs, outputs : names of u and y.
+    state : that about which it is.
+    infinite : number of infinite eigenvalues, of freedoms without mass.
+    notes : how many eigenvalues are zero or infinite and why, as sentences.
+    displacements, velocities : columns of δπ and δv for a unit of each state, shape (n, f).
+    positions : how many states, the first, are displacements.
+    """
+
+    A: FloatArray
+    B: FloatArray
+    C: FloatArray
+    D: FloatArray
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    state: State
+    infinite: int
+    notes: tuple[str, ...]
+    displacements: FloatArray = field(repr=False)
+    velocities: FloatArray = field(repr=False)
+    positions: int = field(repr=False)
+    _mass: FloatArray = field(repr=False)
+    _N: FloatArray = field(repr=False)
+    _orbit: FloatArray = field(repr=False)
+
+    @computed_once
+    def eigenvalues(self) -> FloatArray:
+        """Of A, sorted by real and imaginary part, complex, shape (f,)."""
+        values = _eigenvalues(self.A, self._orbit).astype(complex)
+        return values[np.lexsort((values.imag, values.real.round(12)))]
+
+    @property
+    def zero(self) -> int:
+        """Number of eigenvalues that are zero, to the accuracy to which multiple ones are known."""
+        size = np.abs(self.eigenvalues)
+        return int(np.count_nonzero(size <= ZERO * size.max(initial=0.0)))
+
+    def modes(self, count: int | None = None) -> list[Mode]:
+        """Modes by rising frequency, one for each pair of complex eigenvalues.
+
+        Parameters
+        ----------
+        count : how many of them, all if not given.
+        """
+        found = modes_of(self.A, self.states, self._N @ self.displacements)
+        return found if count is None else found[:count]
+
+    # --- second order -----------------------------------------------------------------------------
+
+    @computed_once
+    def _second_order(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """M, B, K of M z̈ + B ż + K z = 0, z the first displacements."""
+        fq, fv = self.positions, len(self.states) - self.positions
+        A_qq, A_qv = self.A[:fv, :fq], self.A[:fv, fq:]
+        limit = SMALL * max(1.0, float(np.abs(self.A).max(initial=0.0)))
+        rate = np.abs(A_qq).max(initial=0.0) <= limit and fq >= fv
+        rate = rate and np.abs(A_qv - np.eye(fv)).max(initial=0.0) <= limit
+        across = self.A[fq:, fv:fq]
+        if not rate or np.abs(across).max(initial=0.0) > limit:
+            raise NotApplicableError(
+                "second-order form",
+                found=f"{fq} displacements and {fv} velocities that are not their rates"
+                if not rate
+                else "forces that depend on displacements without a velocity of their own",
+                expected="as many displacements as velocities, M z̈ + B ż + K z = 0",
+                advice="Use A, the first-order form.",
+            )
+        M = self._mass
+        return M, -M @ self.A[fq:, fq:], -M @ self.A[fq:, :fv]
+
+    @property
+    def mass(self) -> FloatArray:
+        """M of M z̈ + B ż + K z = 0, z the displacements that have velocities, shape (f, f)."""
+        return self._second_order[0]
+
+    @property
+    def damping(self) -> FloatArray:
+        """B of it: damping and gyroscopic terms."""
+        return self._second_order[1]
+
+    @property
+    def stiffness(self) -> FloatArray:
+        """K of it, geometric stiffness included."""
+        return self._second_order[2]
+
+    # --- responses --------------------------------------------------------------------------------
+
+    def frequency_response(self, frequencies: Any) -> FloatArray:
+        """G(iω) = C (iω − A)⁻¹ B + D, complex, shape (nω, outputs, inputs); ω in rad/s."""
+        w = np.asarray(frequencies, dtype=float)
+        if w.ndim != 1 or not np.isfinite(w).all():
+            raise InputError(
+                "frequencies", found=f"shape {w.shape}", expected="a list of finite numbers [rad/s]"
+            )
+        unit = np.eye(len(self.A))
+        found = [self.C @ np.linalg.solve(1j * x * unit - self.A, self.B) + self.D for x in w]
+        return np.array(found).reshape(len(w), *self.D.shape)
+
+    def to_control(self) -> Any:
+        """The same as a ``control.StateSpace`` of python-control; needs the extra ``control``."""
+        self._require_ports()
+        try:
+            from control import ss  # type: ignore[import-not-found] - an extra
+        except ImportError:
+            raise MissingExtraError("to_control", "control", "control") from None
+        return ss(
+            self.A,
+            self.B,
+            self.C,
+            self.D,
+            states=[_plain(x) for x in self.states],
+            inputs=[_plain(x) for x in self.inputs],
+            outputs=[_plain(x) for x in self.outputs],
+        )
+
+    def plot_bode(
+        self,
+        frequencies: Any = None,
+        *,
+        inputs: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        path: Any = None,
+    ) -> Any:
+        """Gain [dB] and phase [°] over frequency [Hz], as a Matplotlib figure.
+
+        Parameters
+        ----------
+        frequencies : [rad/s]; around all eigenvalues if not given.
+        inputs, outputs : which of them, all if not given.
+        path : a file to write it to.
+        """
+        from zwang.analysis.plots import bode
+
+        self._require_ports()
+        return bode(self, frequencies, inputs, outputs, path)
+
+    def _require_ports(self) -> None:
+        if not self.inputs or not self.outputs:
+            what = "inputs" if not self.inputs else "outputs"
+            raise InputError(
+                f"{what} of the linearization",
+                found="none",
+                expected="at least one",
+                advice=f"Name them: system.linearize(state, {what}=[…]).",
+            )
+
+    def __str__(self) -> str:
+        lines = [f"Linearization with {len(self.states)} states: {', '.join(self.states)}."]
+        lines += [f"  {mode}" for mode in self.modes()]
+        return "\n".join([*lines, *self.notes])
+
+    def __repr__(self) -> str:
+        first = ", ".join(self.states[:4]) + (" …" if len(self.states) > 4 else "")
+        return f"<Linearization: {len(self.states)} states ({first})>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+def _eigenvalues(A: FloatArray, orbit: FloatArray) -> Any:
+    """Eigenvalues of A, those along an invariant subspace apart from the others.
+
+    The zeros of symmetries form blocks in which rounding makes them ε^(1/3) and others inaccurate.
+    """
+    if not A.size:
+        return np.zeros(0)
+    U, s, _ = np.linalg.svd(orbit) if orbit.size else (np.eye(len(A)), np.zeros(0), None)
+    rank = int(np.count_nonzero(s > 1e-9 * s.max(initial=0.0)))
+    along, across = U[:, :rank], U[:, rank:]
+    own: Any = np.linalg.eigvals(along.T @ A @ along) if rank else np.zeros(0)
+    size = float(np.abs(A).max())
+    own = np.where(np.abs(own) < ORBIT * size, 0.0, own)
+    rest: Any = np.linalg.eigvals(across.T @ A @ across) if rank < len(A) else np.zeros(0)
+    return np.concatenate([own, rest])
+
+
+def _plain(name: str) -> str:
+    """python-control keeps dots and brackets for signals of subsystems."""
+    return name.replace(".", "_").replace("[", "_").replace("]", "")
+
+
+def linearize(
+    system: System,
+    state: Any,
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
+    independent: Sequence[str] | None = None,
+    t: float = 0.0,
+    parameters: Mapping[str, Any] | None = None,
+) -> Linearization:
+    """Small motions about rest; see `zwang.System.linearize`."""
+    given = parameters if parameters is not None else getattr(state, "parameters", None)
+    q, v, time, _ = system.arguments(state, None, t, given)
+    if q.ndim > 1:
+        raise InputError("state", found=f"states of shape {q.shape[:-1]}", expected="one state")
+    equations = EquationsOf(system, float(time), given)
+    moving = np.abs(v).max(initial=0.0)
+    if moving > 0.0:
+        k = int(np.abs(v).argmax())
+        raise InputError(
+            "state",
+            found=f"a state that moves ({system.velocities[k]} = {v[k]:.6g})",
+            expected="a state of rest",
+            advice="About a motion that stays the same: steady_motion(rates=…).linearization.",
+        )
+    if equations.is_large:
+        return _large(equations, q, inputs, outputs, independent)
+    return linearized(equations, q, v, None, inputs, outputs, independent)
+
+
+def _large(
+    equations: EquationsOf,
+    q: FloatArray,
+    inputs: Sequence[str] | None,
+    outputs: Sequence[str] | None,
+    independent: Sequence[str] | None,
+) -> Any:
+    """Modes alone: dense matrices of so many states would serve nobody."""
+    from zwang.analysis.sparse_modes import sparse_linearization
+
+    for what, names in (("inputs", inputs), ("outputs", outputs), ("independent", independent)):
+        if names:
+            raise NotApplicableError(
+                f"{what} of a linearization",
+                found=f"a mechanism of {equations.nv} velocities",
+                expected="at most 300; larger ones have modes(count) and no state space",
+            )
+    return sparse_linearization(equations, q)
+
+
+class Steady(NamedTuple):
+    """A symmetry along which a state moves.
+
+    Attributes
+    ----------
+    acceleration : v̇ there.
+    frame : derivatives of its fields.
+    orbit : displacements and velocities along all symmetries, one below the other, shape (2n, k):
+        small motions that lead to the same motion elsewhere.
+    """
+
+    acceleration: FloatArray
+    frame: MovingFrame
+    orbit: FloatArray
+
+
+def linearized(
+    equations: EquationsOf,
+    q: FloatArray,
+    v: FloatArray,
+    steady: Steady | None,
+    inputs: Sequence[str] | None,
+    outputs: Sequence[str] | None,
+    independent: Sequence[str] | None,
+) -> Linearization:
+    """Small motions about rest, or about a steady motion."""
+    a = np.zeros(equations.nv) if steady is None else steady.acceleration
+    names_in = checked_names("inputs", inputs)
+    names_out = checked_names("outputs", outputs)
+    drivers = driver_rows(equations, names_in)
+    lam = _reactions(equations, q, v, a, in_motion=steady is not None)
+    free = ~equations.is_rated
+    free[list(drivers.values())] = True
+    slopes = equations.slopes(q, v, a, lam)
+    motions = SmallMotions(equations, slopes, None if steady is None else steady.frame, free)
+    system: SmallMotions | Condensed = motions
+    light = condensed(motions, q)
+    tangents = motions.tangents()
+    if light is not None:
+        system, tangents = light, light.tangents
+    states, S = _states(equations, motions, tangents, q, v, independent)
+    T = tangents.times(np.linalg.inv(S @ np.vstack([tangents.pi, tangents.v])))
+    columns = system.response(T.pi, T.v)
+    A = S @ np.vstack([columns.pi_dot, columns.v_dot])
+    fq = tangents.positions
+    A[:fq][np.abs(A[:fq]) < 1e-15] = 0.0
+    B, lam_u = _inputs(equations, system, S, q, v, a, lam, names_in, drivers)
+    C, D = _outputs(equations, motions, T, columns.multipliers, lam_u, q, v, lam, names_out)
+    T_v = T.v[:, fq:]
+    found = Linearization(
+        A,
+        B,
+        C,
+        D,
+        states,
+        tuple(names_in),
+        tuple(names_out),
+        State(q, v, equations.t),
+        0 if light is None else light.infinite,
+        (),
+        T.pi,
+        T.v,
+        fq,
+        T_v.T @ slopes.M @ T_v,
+        equations.values(q).N,
+        np.zeros((len(S), 0)) if steady is None else S @ steady.orbit,
+    )
+    return _explained(found, equations, light)
+
+
+def _reactions(
+    equations: EquationsOf, q: FloatArray, v: FloatArray, a: FloatArray, *, in_motion: bool
+) -> FloatArray:
+    """λ of a steady state; a state that is none is refused, with what drives it."""
+    from zwang.analysis.search import point_at
+
+    if not in_motion:
+        at = point_at(equations, q)
+        values, spaces, lam = at.values, at.spaces, at.lam
+        force = at.force
+    else:
+        from zwang.analysis.equations_of import spaces_of
+
+        values = equations.values(q, v)
+        spaces = spaces_of(values.M, values.A)
+        force = values.Q + values.C - values.M @ a
+        lam = spaces.multipliers(-force)
+    reach = max(1.0, float(np.abs(q).max(initial=0.0)))
+    for what, gap, names in (
+        ("constraints", values.phi, [n for n, k in _rows(equations) if k == "position"]),
+        ("velocities", values.rate, [n for n, k in _rows(equations) if k != "acceleration"]),
+    ):
+        if np.abs(gap).max(initial=0.0) > STEADY * reach:
+            k = int(np.abs(gap).argmax())
+            raise InputError(
+                "state",
+                found=f"{what} that are not satisfied ({names[k]} by {gap[k]:.3g})",
+                expected="a state of rest on its constraints"
+                if what == "constraints"
+                else "constraints that allow rest; a driver moves there",
+                advice="system.equilibrium(start=…) finds one."
+                if what == "constraints"
+                else "Take a time at which it stands still; about motions that stay the same: "
+                "steady_motion(rates=…).",
+            )
+    left = spaces.basis.T @ force
+    size = float(np.linalg.norm(spaces.d * force)) + float(np.linalg.norm(spaces.d * values.Q))
+    if np.linalg.norm(left) > STEADY * size:
+        direction = spaces.basis @ left
+        unit = direction / float(np.abs(direction).max())
+        words = equations.motion_in_words(q, direction)
+        raise InputError(
+            "state",
+            found=f"no equilibrium: a force of {abs(float(force @ unit)):.6g} drives {words} "
+            f"({np.linalg.norm(left) / size:.1e} of all forces)",
+            expected="a state in which all forces balance",
+            advice="system.equilibrium(start=state) finds one near it.",
+        )
+    return lam
+
+
+def _rows(equations: EquationsOf) -> list[tuple[str, str]]:
+    return list(zip(equations.system.row_names, equations.system.row_levels(), strict=True))
+
+
+def _states(
+    equations: EquationsOf,
+    motions: SmallMotions,
+    tangents: Tangents,
+    q: FloatArray,
+    v: FloatArray,
+    independent: Sequence[str] | None,
+) -> tuple[tuple[str, ...], FloatArray]:
+    """Names of the states, and rows that give them from (δπ, δv), shape (f, 2n)."""
+    given, groups = named(equations, q, v, independent)
+    every = [*given, *(c for group in groups for c in group)]
+    d, fq = motions.spaces.d, tangents.positions
+    by_name = {c.name: c for c in every if c.name}
+    positions = chosen(
+        [(c.name, c.by_pi) for c in given if c.name],
+        [[(c.name, c.by_pi) for c in group if c.name] for group in groups],
+        tangents.pi[:, :fq],
+        d,
+    )
+    partners = [by_name[name] for name in positions if by_name[name].rate]
+    by_rate = {c.rate: c for c in every if c.rate}
+    wanted = [c for c in given if not c.name]
+    rates = chosen(
+        [(c.rate, c.rate_by_v) for c in wanted],
+        [[(c.rate, c.rate_by_v)] for c in partners]
+        + [[(c.rate, c.rate_by_v) for c in group if c.rate] for group in groups],
+        tangents.v[:, fq:],
+        d,
+    )
+    # Displacements whose rates are states come first, in the same order.
+    own = {c.rate: c.name for c in partners}
+    paired = [own[rate] for rate in rates if rate in own]
+    positions = paired + [name for name in positions if name not in paired]
+    zero = np.zeros(equations.nv)
+    rows: list[FloatArray] = [np.concatenate([by_name[n].by_pi, zero]) for n in positions]
+    rows += [np.concatenate([by_rate[n].rate_by_pi, by_rate[n].rate_by_v]) for n in rates]
+    return (*positions, *rates), np.array(rows).reshape(-1, 2 * equations.nv)
+
+
+def _inputs(
+    equations: EquationsOf,
+    system: SmallMotions | Condensed,
+    S: FloatArray,
+    q: FloatArray,
+    v: FloatArray,
+    a: FloatArray,
+    lam: FloatArray,
+    names: Sequence[str],
+    drivers: dict[str, int],
+) -> tuple[FloatArray, FloatArray]:
+    """B, and the multipliers that a unit of each input causes."""
+    n, m, k = equations.nv, equations.rows, len(names)
+    if not k:
+        return np.zeros((len(S), 0)), np.zeros((m, 0))
+    found = [input_of(equations, name, q, v, a, lam, drivers) for name in names]
+    force = np.array([x.force for x in found]).T.reshape(n, k)
+    right = np.array([x.right for x in found]).T.reshape(m, k)
+    none = np.zeros((n, k))
+    columns = system.response(none, none, force, right)
+    return S @ np.vstack([none, columns.v_dot]), columns.multipliers
+
+
+def _outputs(
+    equations: EquationsOf,
+    motions: SmallMotions,
+    T: Tangents,
+    lam_z: FloatArray,
+    lam_u: FloatArray,
+    q: FloatArray,
+    v: FloatArray,
+    lam: FloatArray,
+    names: Sequence[str],
+) -> tuple[FloatArray, FloatArray]:
+    """C and D."""
+    C, D = np.zeros((len(names), T.pi.shape[1])), np.zeros((len(names), lam_u.shape[1]))
+    idle = motions.spaces.idle
+    for k, name in enumerate(names):
+        row: Output = output_of(equations, name, q, v, lam)
+        open_share = row.by_lam @ idle
+        if np.abs(open_share).max(initial=0.0) > 1e-8 * np.abs(row.by_lam).max(initial=1e-300):
+            raise InputError(
+                f"output {name!r}",
+                found="a reaction that the equations leave open",
+                expected="one that is determinate",
+                advice="passport() of the equilibrium tells which are.",
+            )
+        C[k] = row.by_pi @ T.pi + row.by_v @ T.v + row.by_lam @ lam_z
+        D[k] = row.by_lam @ lam_u
+    return C, D
+
+
+def _explained(
+    found: Linearization, equations: EquationsOf, light: Condensed | None
+) -> Linearization:
+    """The same with sentences on zero and infinite eigenvalues."""
+    from dataclasses import replace
+
+    notes, fq = [], found.positions
+    fv = len(found.states) - fq
+    if light is not None:
+        how = "two" if not light.damped else "one"
+        words = "; ".join(light.words[:3]) + (" …" if len(light.words) > 3 else "")
+        notes.append(
+            f"{light.infinite} eigenvalues are infinite, {how} for each motion without mass: "
+            f"{words}."
+        )
+    if found.zero:
+        extra = fq - fv if light is None or not light.damped else 0
+        text = f"{found.zero} of {len(found.states)} eigenvalues are zero"
+        if extra > 0:
+            text += (
+                f": {extra} because rows of velocities leave {fq} displacements to {fv} free "
+                "velocities"
+            )
+        if found.zero > extra:
+            rest = found.zero - max(extra, 0)
+            text += (", " if extra > 0 else ": ") + (
+                f"{rest} because {'a displacement' if rest <= 2 else 'displacements'} or "
+                f"{'a velocity' if rest <= 2 else 'velocities'} meet no resistance"
+            )
+        notes.append(f"{text}.")
+    del equations
+    return replace(found, notes=tuple(notes))

@@ -1,0 +1,551 @@
+"""Equilibria: Q + C + Aᵀλ = 0 on the constraints, with reactions, stability and families."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.analysis.equations_of import EquationsOf, Held, held_channels
+from zwang.analysis.search import AT_ONCE, Found, Point, newton_only, point_at, search
+from zwang.analysis.stability import Variation, depends_on_sharing, second_variation, verdict
+from zwang.caching import computed_once
+from zwang.diagnosis.passport import Passport, Status, passport_terms
+from zwang.diagnosis.splits import Splits, splits_terms
+from zwang.errors import (
+    InputError,
+    NoEquilibriumError,
+    UnknownNameError,
+    ZwangError,
+    shown,
+)
+from zwang.state import State
+from zwang.terms import EquationTerms, FloatArray
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from zwang.analysis.linearization import Linearization
+    from zwang.system import System
+
+__all__ = ["Equilibrium", "StaticReaction", "equilibria", "equilibrium"]
+
+#: Equilibria whose coordinates differ by less than this, relative, are one.
+SAME = 1e-6
+
+
+@dataclass(frozen=True)
+class StaticReaction:
+    """What a constraint or joint exerts at rest.
+
+    Attributes
+    ----------
+    name : of the constraint or joint.
+    generalized : A_gᵀλ_g on all velocities, shape (n,).
+    determinate : whether it follows from the forces; if not, it is the least-norm share.
+    force, moment, point : of a joint, on its second body at its point, world axes, shape (3,) each;
+        None of constraints that act at no point.
+    """
+
+    name: str
+    generalized: FloatArray
+    determinate: bool
+    force: FloatArray | None = None
+    moment: FloatArray | None = None
+    point: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class Equilibrium:
+    """A system at rest, or a state from which it does not move.
+
+    Attributes
+    ----------
+    q : coordinates, shape (nq,).
+    t : time [s] at which forces and drivers are taken.
+    stability : ``"stable"``, ``"unstable"``, ``"marginal"`` where a displacement meets no
+        resistance, or ``"undecided"``.
+    residual : largest force that is left, relative to the largest that acts.
+    method : how it was found: ``"the start is at rest"``, ``"descent"``, ``"Newton"``,
+        ``"continuation"`` or ``"dynamic relaxation"``.
+    steps : of that method.
+    families : neutral displacements in words; the equilibrium is one of a family along each.
+    family_directions : the same as columns by the velocities, shape (n, k).
+    stiffness : eigenvalues of the constrained second variation, smallest first.
+    holding : effort that holds a coordinate, by its name, positive along it.
+    notes : what else there is to know, as sentences.
+    """
+
+    q: FloatArray
+    t: float
+    stability: str
+    residual: float
+    method: str
+    steps: int
+    families: tuple[str, ...]
+    family_directions: FloatArray = field(repr=False)
+    stiffness: FloatArray = field(repr=False)
+    holding: Mapping[str, float]
+    notes: tuple[str, ...]
+    _equations: EquationsOf = field(repr=False)
+    _point: Point = field(repr=False)
+
+    @property
+    def system(self) -> System:
+        """The system that is at rest."""
+        return self._equations.system
+
+    @property
+    def v(self) -> FloatArray:
+        """Velocities, all zero, shape (nv,)."""
+        return np.zeros(self._equations.nv)
+
+    @property
+    def state(self) -> State:
+        """The state, for `simulate` or `linearize`; the equilibrium itself will do as well."""
+        return State(self.q, self.v, self.t)
+
+    @property
+    def parameters(self) -> dict[str, Any] | None:
+        """Values that replaced defaults."""
+        return self._equations.parameters
+
+    def __getitem__(self, name: str) -> float:
+        """Value of a coordinate or of a joint's coordinate."""
+        return self._equations.channel(name, self.q, self.v).value
+
+    # --- reactions --------------------------------------------------------------------------------
+
+    @computed_once
+    def terms(self) -> EquationTerms:
+        """The equations of statics as terms: unit masses, since nothing accelerates."""
+        equations, values = self._equations, self._point.values
+        force = self._point.force + self._held_force + self._tooth_force
+        return EquationTerms.of(
+            np.diag(1.0 / self._point.spaces.d**2),
+            force,
+            values.A,
+            np.zeros(equations.rows),
+            names=equations.system.row_names,
+            coordinates=equations.system.velocities,
+        )
+
+    @property
+    def _held_force(self) -> FloatArray:
+        """What holds coordinates, as a generalized force."""
+        if not self.holding:
+            return np.zeros(self._equations.nv)
+        rows = Held(self._equations, self.q, list(self.holding)).at(self.q)[1]
+        return rows.T @ np.array(list(self.holding.values()))
+
+    @property
+    def _tooth_force(self) -> FloatArray:
+        """Forces by which teeth push bearings apart, which move nothing."""
+        parts = self._equations.parts
+        if parts is None or not parts.workless:
+            return np.zeros(self._equations.nv)
+        at = self.q, self.v, np.asarray(self.t), self._equations.p
+        return self.system.terms_at(*at).nonideal_force
+
+    def passport(self, groups: Mapping[str, Iterable[int | str] | str] | None = None) -> Passport:
+        """Which reactions are determinate, with their least-norm values; see `zwang.passport`."""
+        chosen = self._groups if groups is None else groups
+        return passport_terms(self.terms, groups=chosen)
+
+    def splits(
+        self, *, weights: ArrayLike | None = None, compliance: ArrayLike | None = None
+    ) -> Splits:
+        """Ways to share indeterminate reactions among the rows; see `zwang.splits`."""
+        return splits_terms(self.terms, weights=weights, compliance=compliance)
+
+    @property
+    def _groups(self) -> dict[str, list[int]]:
+        system = self.system
+        return getattr(system, "rows_of_joints", None) or system.groups
+
+    @computed_once
+    def _passport(self) -> Passport:
+        return self.passport(self.system.groups)
+
+    def multipliers(self, name: str, lam: ArrayLike | None = None) -> FloatArray:
+        """λ of a constraint or joint, the least-norm ones, shape (rows,).
+
+        Parameters
+        ----------
+        lam : other multipliers of all rows, such as those of a choice of `splits`.
+        """
+        rows = self._rows(name)
+        every = self._passport.multipliers if lam is None else np.asarray(lam, dtype=float)
+        if every.shape != (self._equations.rows,):
+            raise InputError(
+                "multipliers",
+                found=f"shape {every.shape}",
+                expected=f"({self._equations.rows},), one for each row",
+            )
+        return every[rows]
+
+    def _rows(self, name: str) -> list[int]:
+        groups = self.system.groups
+        if name not in groups:
+            raise UnknownNameError("constraint or joint", str(name), groups)
+        return groups[name]
+
+    def reaction(self, name: str, lam: ArrayLike | None = None) -> StaticReaction:
+        """What a constraint or joint exerts.
+
+        Parameters
+        ----------
+        lam : other multipliers of all rows, such as those of `splits`; the least-norm ones if not
+            given.
+        """
+        multipliers, rows = self.multipliers(name, lam), self._rows(name)
+        generalized = self._point.values.A[rows].T @ multipliers
+        known = self._passport.groups[name].status is Status.DETERMINATE
+        parts: Any = self._equations.parts
+        joint = None if parts is None else parts.joints.get(name)
+        if joint is None or joint.a is None or joint.b is None:
+            return StaticReaction(name, generalized, known)
+        from zwang.multibody.wrench import joint_wrench
+
+        system: Any = self.system
+        total, q, point = generalized[None], self.q[None], None
+        if joint.kind is not None and joint.kind.contact is not None:
+            t, p = np.array([self.t]), self._equations.p
+            total = total + system.tooth_force(name, q, self.v[None], t, multipliers[None], p)
+            point = system.pitch_point(name, q, t, p)
+        assert parts is not None
+        found = joint_wrench(parts, joint, total, q, point)
+        return StaticReaction(
+            name, generalized, known, found.force[0], found.moment[0], found.point[0]
+        )
+
+    # --- what follows -----------------------------------------------------------------------------
+
+    @computed_once
+    def linearization(self) -> Linearization:
+        """The linearized motion about this equilibrium; see `zwang.System.linearize`."""
+        return self.linearize()
+
+    def linearize(
+        self,
+        inputs: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        independent: Sequence[str] | None = None,
+    ) -> Linearization:
+        """The same with inputs, outputs or states of your choice; see `zwang.System.linearize`."""
+        if self.holding:
+            raise InputError(
+                "linearization of an equilibrium",
+                found=f"held coordinates ({', '.join(self.holding)})",
+                expected="one that is at rest by itself",
+                advice="Hold them by drivers or constraints, which the linearization keeps.",
+            )
+        return self.system.linearize(
+            self.state, inputs, outputs, independent, parameters=self.parameters
+        )
+
+    def __str__(self) -> str:
+        lines = [f"Equilibrium, {self.stability}, found by {_how(self.method, self.steps)}."]
+        pairs = [f"{n} = {x:.6g}" for n, x in zip(self.system.coordinates, self.q, strict=True)]
+        if len(pairs) > 12:
+            pairs = [*pairs[:12], f"and {len(pairs) - 12} more"]
+        lines.append(", ".join(pairs))
+        lines.append(f"Forces balance to {self.residual:.1e} of the largest.")
+        lines += [f"One of a family: {words}." for words in self.families]
+        lines += [f"{name} is held by {effort:.6g}." for name, effort in self.holding.items()]
+        return "\n".join([*lines, *self.notes])
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+def _how(method: str, steps: int) -> str:
+    if method == AT_ONCE:
+        return f"looking: {AT_ONCE}"
+    return f"{method} in {steps} step{'s' if steps != 1 else ''}"
+
+
+def equilibrium(
+    system: System,
+    start: Any = None,
+    hold: Mapping[str, Any] | None = None,
+    prefer: Mapping[str, Any] | None = None,
+    t: float = 0.0,
+    parameters: Mapping[str, Any] | None = None,
+) -> Equilibrium:
+    """A configuration at rest; see `zwang.System.equilibrium`."""
+    equations = EquationsOf(system, t, parameters)
+    q = _start(equations, start, hold, prefer)
+    names = held_channels(equations, hold)
+    held = Held(equations, q, names) if names else None
+    _require_rest(equations, q)
+    q, met = equations.corrected(q, held)
+    if not met:
+        raise InputError(
+            "start", found="a configuration off the constraints", expected="one that satisfies them"
+        )
+    found = search(equations, q, held)
+    if not found.at_rest:
+        raise _none(equations, found)
+    return _equilibrium(equations, found, held)
+
+
+def at_rest(equations: EquationsOf, q: FloatArray, method: str, steps: int) -> Equilibrium:
+    """The equilibrium at a configuration that is known to be one."""
+    return _equilibrium(equations, Found(point_at(equations, q), method, steps, at_rest=True), None)
+
+
+def _start(
+    equations: EquationsOf,
+    start: Any,
+    hold: Mapping[str, Any] | None,
+    prefer: Mapping[str, Any] | None,
+) -> FloatArray:
+    """A configuration on the constraints from which the search begins."""
+    system = equations.system
+    if equations.parts is None and start is None and not hold and not prefer:
+        start = np.zeros(equations.nq)
+        q, met = equations.corrected(equations.on_unit_length(start))
+        if met:
+            return q
+    found: Any = system.assemble(
+        hold, prefer, t=equations.t, parameters=equations.parameters, start=start
+    )
+    return np.array(found.q, dtype=float)
+
+
+def _require_rest(equations: EquationsOf, q: FloatArray) -> None:
+    """Refuse rows of velocity that no rest satisfies, and kinematics that move by themselves."""
+    values = equations.values(q)
+    levels = equations.system.row_levels()
+    names = [n for n, k in zip(equations.system.row_names, levels, strict=True) if k == "velocity"]
+    rated = [k for k in levels if k != "acceleration"]
+    moving = [
+        (name, float(rate))
+        for name, rate in zip(
+            names, values.rate[[i for i, k in enumerate(rated) if k == "velocity"]], strict=True
+        )
+        if abs(rate) > 1e-9
+    ]
+    if moving:
+        name, rate = moving[0]
+        raise NoEquilibriumError(
+            f"constraint {name!r}",
+            found=f"a velocity of {rate:.6g} that it prescribes",
+            expected="constraints that allow rest",
+            advice="Ask for a steady motion, system.steady_motion(rates=…).",
+        )
+    if np.abs(values.n0).max(initial=0.0) > 1e-12:
+        raise NoEquilibriumError(
+            "kinematics n0",
+            found="coordinates that change at zero velocity",
+            expected="q̇ = N v, so that rest exists",
+        )
+
+
+def _none(equations: EquationsOf, found: Found) -> NoEquilibriumError:
+    """The error where no rest was found: what moves, and what drives it."""
+    at = found.point
+    direction = at.spaces.basis @ at.g
+    words = equations.motion_in_words(at.q, direction)
+    size = float(np.abs(at.force).max(initial=0.0))
+    along = direction / max(float(np.abs(direction).max(initial=0.0)), 1e-300)
+    effort = abs(float(at.force @ along))
+    far = found.method == "descent"
+    bodies = _bodies(equations, direction)
+    what = f"equilibrium of {bodies}" if bodies else "equilibrium"
+    return NoEquilibriumError(
+        what,
+        direction=direction,
+        found=f"nothing that holds this motion: {words}, driven by {effort:.6g} "
+        f"(largest force {size:.6g})"
+        if far
+        else f"none by {', '.join(found.tried)}; what is left drives this motion: {words}, "
+        f"by {effort:.6g}",
+        expected="a configuration in which all forces balance",
+        advice="Support it by a joint or a spring, or hold a coordinate, hold={…}."
+        if far
+        else "Give a start nearer to it, start=… or prefer={…}.",
+    )
+
+
+def _bodies(equations: EquationsOf, direction: FloatArray) -> str:
+    """``body 'ball'``, of a mechanism."""
+    if equations.parts is None:
+        return ""
+    from zwang.diagnosis.wording import listing
+    from zwang.multibody.motion_words import moving_bodies
+
+    names = [repr(b.name) for b in moving_bodies(equations.parts, direction)]
+    return f"{'body' if len(names) == 1 else 'bodies'} {listing(names)}"
+
+
+def _equilibrium(equations: EquationsOf, found: Found, held: Held | None) -> Equilibrium:
+    at = found.point
+    variation = second_variation(equations, at, held)
+    left = at.force + _rows(at, held).T @ at.lam
+    size = max(
+        float(np.abs(at.force).max(initial=0.0)), float(np.abs(at.values.Q).max(initial=0.0))
+    )
+    notes = list(_notes(equations, at, found, held))
+    stability = _stability(equations, at, variation, held)
+    if stability == "unstable" and found.method == AT_ONCE:
+        notes.append("Start a little off it to find a stable one.")
+    if depends_on_sharing(equations, at):
+        notes.append(
+            "Reactions are indeterminate, and stability depends on how they are shared (prestress)."
+        )
+        stability = "undecided" if stability != "unstable" or variation.symmetric else stability
+    neutral = _one_by_one(equations, variation.neutral)
+    holding = (
+        {}
+        if held is None
+        else dict(zip(held.names, (float(x) for x in at.lam[equations.rows :]), strict=True))
+    )
+    return Equilibrium(
+        at.q,
+        equations.t,
+        stability,
+        float(np.abs(left).max(initial=0.0)) / size if size > 0.0 else 0.0,
+        found.method,
+        found.steps,
+        tuple(equations.motion_in_words(at.q, d) for d in neutral.T),
+        neutral,
+        variation.eigenvalues,
+        holding,
+        tuple(notes),
+        equations,
+        at,
+    )
+
+
+def _rows(at: Point, held: Held | None) -> FloatArray:
+    return at.values.A if held is None else np.vstack([at.values.A, held.at(at.q)[1]])
+
+
+def _one_by_one(equations: EquationsOf, neutral: FloatArray) -> FloatArray:
+    """Neutral displacements apart from each other, body by body where that is possible."""
+    if not neutral.shape[1]:
+        return neutral
+    orthonormal = np.linalg.qr(neutral)[0]
+    if equations.parts is not None:
+        from zwang.multibody.motion_words import one_by_one
+
+        return one_by_one(equations.parts, orthonormal)
+    from scipy.linalg import qr
+
+    found: Any = qr(orthonormal.T, pivoting=True)
+    order = found[2]
+    chosen = order[: neutral.shape[1]]
+    return np.linalg.solve(orthonormal[chosen].T, orthonormal.T).T
+
+
+def _stability(equations: EquationsOf, at: Point, variation: Variation, held: Held | None) -> str:
+    found = verdict(variation, None)
+    if found != "undecided" or held is not None:
+        return found
+    from zwang.analysis.linearization import linearize
+
+    try:
+        state = State(at.q, np.zeros(equations.nv), equations.t)
+        lin = linearize(equations.system, state, parameters=equations.parameters)
+    except ZwangError:  # accelerations are not unique, or drivers move
+        return found
+    return verdict(variation, lin.eigenvalues)
+
+
+def _notes(equations: EquationsOf, at: Point, found: Found, held: Held | None) -> Iterable[str]:
+    if len(found.tried) > 1:
+        yield f"Tried in turn: {', '.join(found.tried)}."
+    if at.spaces.idle.shape[1]:
+        yield (
+            f"Reactions are indeterminate by {at.spaces.idle.shape[1]}; passport() says which, "
+            "splits() shares them out."
+        )
+    parts = equations.parts
+    if parts is not None and parts.friction:
+        names = ", ".join(e.name.split(".")[0] for e in parts.friction)
+        yield (
+            f"Friction in {names} is smoothed and exerts nothing at rest; with sticking, "
+            "neighbouring positions are at rest as well."
+        )
+    values = equations.values(at.q)
+    moving = np.abs(values.rate).max(initial=0.0) > 1e-9
+    if moving:
+        yield f"Drivers are taken as they stand at t = {equations.t:g}; they move there."
+    del held
+
+
+def equilibria(
+    system: System,
+    starts: Any = None,
+    count: int = 40,
+    hold: Mapping[str, Any] | None = None,
+    t: float = 0.0,
+    parameters: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    spread: float = 3.0,
+) -> list[Equilibrium]:
+    """Several equilibria, nearest to the first start first; see `zwang.System.equilibria`."""
+    if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 0:
+        raise InputError("count", found=shown(count), expected="a number of starts, 0 or more")
+    equations = EquationsOf(system, t, parameters)
+    given = None if starts is None else [np.asarray(getattr(s, "q", s), float) for s in starts]
+    first = _start(equations, None if not given else given[0], hold, None)
+    names = held_channels(equations, hold)
+    _require_rest(equations, first)
+    rng = np.random.default_rng(seed)
+    found: list[Equilibrium] = []
+    begin = [first] if given is None else [_start(equations, s, hold, None) for s in given]
+    begin += [_drawn(equations, first, rng, spread) for _ in range(count)]
+    held = Held(equations, first, names) if names else None
+    for q in begin:
+        on, met = equations.corrected(q, held)
+        if not met:
+            continue
+        for one in _from(equations, on, held):
+            if not any(_same(equations, one.q, other.q) for other in found):
+                found.append(one)
+    return sorted(found, key=lambda one: float(np.linalg.norm(one.q - first)))
+
+
+def _drawn(
+    equations: EquationsOf, q: FloatArray, rng: np.random.Generator, spread: float
+) -> FloatArray:
+    """A configuration displaced at random along what the constraints allow, in a few steps."""
+    goal = rng.standard_normal(equations.nv) * spread * rng.uniform(0.1, 1.0)
+    for _ in range(8):
+        at = point_at(equations, q)
+        D, d = at.spaces.basis, at.spaces.d
+        step = D @ (D.T @ (goal / 8.0 / d**2))
+        new, met = equations.corrected(equations.moved(q, step, at.values.N))
+        if not met:
+            break
+        q = new
+    return q
+
+
+def _from(equations: EquationsOf, q: FloatArray, held: Held | None) -> Iterable[Equilibrium]:
+    """Equilibria that descent and Newton find from one start: the second finds unstable ones."""
+    for method in (search, newton_only):
+        try:
+            found = method(equations, q, held)
+        except np.linalg.LinAlgError:
+            continue
+        if found.at_rest:
+            yield _equilibrium(equations, found, held)
+
+
+def _same(equations: EquationsOf, a: FloatArray, b: FloatArray) -> bool:
+    """Whether two configurations are one: Euler parameters count up to their sign."""
+    a, b = a.copy(), b.copy()
+    for group in equations.system.model.unit:
+        own = list(group)
+        if len(own) == 4 and a[own] @ b[own] < 0.0:
+            a[own] = -a[own]
+    size = max(1.0, float(np.abs(b).max(initial=0.0)))
+    return bool(np.abs(a - b).max(initial=0.0) <= SAME * size)

@@ -1,0 +1,107 @@
+"""``zwang plot`` and ``zwang export``: channels of a stored run as a picture or a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from zwang.cli.output import Printer
+from zwang.errors import InputError, MissingExtraError
+from zwang.model_files.model import read_model
+from zwang.model_files.stored import load
+from zwang.results.run import Run
+
+__all__ = ["export", "plot"]
+
+#: Endings of tables that can be written.
+FORMATS = (".csv", ".mat", ".xlsx")
+
+
+def plot(
+    out: Printer,
+    folder: Path,
+    names: list[str],
+    output: Path | None,
+    model: Path | None,
+    *,
+    against: str | None,
+    degrees: bool,
+) -> None:
+    """Draw channels of a run into a file."""
+    run = _run(folder, model)
+    figure = run.plot(*names, against=against, degrees=degrees)
+    target = Path(f"{folder.stem}.png") if output is None else output
+    try:
+        figure.savefig(target, dpi=150)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"file '{target}'",
+            found=f"that it cannot be written ({error})",
+            expected="a file ending in .png, .svg or .pdf, in a folder that exists",
+        ) from None
+    out.result({"run": str(folder), "picture": str(target)})
+    out.say(f"Wrote {target}.")
+
+
+def export(
+    out: Printer,
+    folder: Path,
+    channels: list[str],
+    output: Path | None,
+    model: Path | None,
+    *,
+    every: float | None,
+    units: bool,
+    degrees: bool,
+    listed: bool,
+) -> None:
+    """Write channels of a run as a table, or list them."""
+    run = _run(folder, model)
+    if listed:
+        rows = {
+            c.name: {"unit": c.unit, "description": c.description} for c in run.channels.values()
+        }
+        out.result({"run": str(folder), "channels": rows})
+        out.say(str(run.channels))
+        return
+    target = Path(f"{folder.stem}.csv") if output is None else output
+    _write(run, target, channels or None, every, units=units, degrees=degrees)
+    out.result({"run": str(folder), "table": str(target)})
+    out.say(f"Wrote {target}.")
+
+
+def _run(folder: Path, model: Path | None) -> Run:
+    if not folder.is_dir():
+        raise InputError(
+            f"run '{folder}'",
+            found="a file" if folder.exists() else "no such folder",
+            expected="the folder of a run",
+            advice="'zwang run MODEL.toml' makes one.",
+        )
+    return load(folder, None if model is None else read_model(model))
+
+
+def _write(
+    run: Run,
+    target: Path,
+    channels: list[str] | None,
+    every: float | None,
+    *,
+    units: bool,
+    degrees: bool,
+) -> None:
+    ending = target.suffix.lower()
+    if ending == ".csv":
+        run.to_csv(target, channels, every, units=units, degrees=degrees)
+    elif ending == ".mat":
+        run.to_mat(target, channels, every, degrees=degrees)
+    elif ending == ".xlsx":
+        try:
+            run.to_pandas(channels, every, degrees=degrees).to_excel(target)
+        except ImportError as error:
+            raise MissingExtraError("a table for Excel", "openpyxl", "data") from error
+    else:
+        raise InputError(
+            f"file '{target}'",
+            found=f"the ending {ending!r}",
+            expected=f"one of {', '.join(FORMATS)}",
+        )

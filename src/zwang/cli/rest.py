@@ -1,0 +1,107 @@
+"""``zwang equilibrium`` and ``zwang linearize``: rest, steady motion, and small motions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from zwang.analysis.statics import Equilibrium, StaticReaction
+from zwang.cli.output import Printer
+from zwang.model_files.model import read_model
+
+__all__ = ["equilibrium", "linearize"]
+
+
+def equilibrium(out: Printer, path: Path) -> None:
+    """Find rest, or the steady motion that the file asks for, and print it."""
+    model = read_model(path)
+    found = model.equilibrium()
+    system = found.system
+    facts: dict[str, Any] = {
+        "model": model.name,
+        "stability": found.stability,
+        "q": dict(zip(system.coordinates, found.q.tolist(), strict=True)),
+        "v": dict(zip(system.velocities, found.v.tolist(), strict=True)),
+        "t": found.t,
+        "residual": found.residual,
+    }
+    reactions: dict[str, StaticReaction] = {}
+    if isinstance(found, Equilibrium):
+        reactions = {name: found.reaction(name) for name in system.groups}
+        facts |= {
+            "method": found.method,
+            "steps": found.steps,
+            "families": list(found.families),
+            "holding": dict(found.holding),
+            "notes": list(found.notes),
+            "reactions": {
+                name: {
+                    "determinate": one.determinate,
+                    "generalized": one.generalized,
+                    **({} if one.force is None else {"force": one.force, "moment": one.moment}),
+                }
+                for name, one in reactions.items()
+            },
+        }
+    else:
+        facts["rates"] = dict(found.rates)
+    out.result(facts)
+    out.say(str(found))
+    if reactions:
+        rows = {name: _force(one) for name, one in reactions.items()}
+        out.table("Reactions on the second body", rows)
+
+
+def _force(one: Any) -> str:
+    """A reaction in a line of a table."""
+    open_ = "" if one.determinate else ", open: the least-norm share"
+    if one.force is None:
+        return f"generalized force up to {abs(one.generalized).max(initial=0.0):.6g}{open_}"
+    size = max(abs(one.generalized).max(initial=0.0), 1e-300)
+    force, moment = (
+        ", ".join(f"{x if abs(x) > 1e-12 * size else 0.0:.6g}" for x in v)
+        for v in (one.force, one.moment)
+    )
+    return f"force ({force}) N, moment ({moment}) N m{open_}"
+
+
+def linearize(out: Printer, path: Path, bode: Path | None) -> None:
+    """Linearize about rest or steady motion, and print modes."""
+    model = read_model(path)
+    lin = model.linearize()
+    wanted = model.analysis_tables.get("linearize", {}).get("modes")
+    modes = lin.modes(None if wanted is None else int(wanted))
+    out.result(
+        {
+            "model": model.name,
+            "states": list(lin.states),
+            "inputs": list(lin.inputs),
+            "outputs": list(lin.outputs),
+            "A": lin.A,
+            "B": lin.B,
+            "C": lin.C,
+            "D": lin.D,
+            "eigenvalues": [[s.real, s.imag] for s in lin.eigenvalues.tolist()],
+            "modes": [
+                {
+                    "frequency": mode.frequency,
+                    "hertz": mode.hertz,
+                    "damping": mode.damping,
+                    "shape": {name: [x.real, x.imag] for name, x in mode.shape.items()},
+                }
+                for mode in modes
+            ],
+            "zero_eigenvalues": lin.zero,
+            "infinite_eigenvalues": lin.infinite,
+            "notes": list(lin.notes),
+        }
+    )
+    out.table(
+        f"{model.name}: {len(lin.states)} states",
+        {f"mode {k + 1}": str(mode) for k, mode in enumerate(modes)},
+    )
+    for note in lin.notes:
+        out.say(note)
+    if bode is not None:
+        lin.plot_bode(path=bode)
+        out.say(f"The Bode plot is in {bode}.")

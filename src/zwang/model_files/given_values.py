@@ -1,0 +1,74 @@
+"""Values given from outside in place of those in a model file: ``--set crank_length=0.4``.
+
+Constants and parameters are replaced in the text itself, so that what is read, simulated and stored
+with a run is one file. Other parameters of a mechanism, ``crank.mass``, go to the simulation.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from zwang.errors import InputError, shown
+from zwang.model_files.document import parse, value_spans
+
+__all__ = ["parsed_values", "with_values"]
+
+#: Tables of a file whose entries may be given from outside, in the order they are looked up.
+TABLES = ("constants", "parameters")
+
+
+def parsed_values(assignments: Sequence[str]) -> dict[str, Any]:
+    """``["L=0.4", "speed=40 rpm"]`` as names and values: numbers, lists of them, or text."""
+    values: dict[str, Any] = {}
+    for text in assignments:
+        name, sign, value = (part.strip() for part in text.partition("="))
+        if not (name and sign and value):
+            raise InputError(
+                "--set", found=repr(text), expected="NAME=VALUE", advice="As in --set length=0.3."
+            )
+        if name in values:
+            raise InputError("--set", found=f"{name!r} twice", expected="each name once")
+        try:
+            values[name] = json.loads(value)
+        except ValueError:
+            values[name] = value  # a number with a unit, or an expression of constants
+    return values
+
+
+def with_values(text: str, file: str, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The text with other constants and parameters, and the values that it has no place for."""
+    root = parse(text, file).root
+    spans, edits = value_spans(text), list[tuple[int, int, str]]()
+    rest: dict[str, Any] = {}
+    for name, value in values.items():
+        key = next(
+            ((table, name) for table in TABLES if table in root and name in root[table]), None
+        )
+        if key is None:
+            rest[name] = value
+        else:
+            edits.append((*spans[key], _written(name, value)))
+    for start, end, written in sorted(edits, reverse=True):
+        text = text[:start] + written + text[end:]
+    return text, rest
+
+
+def _written(name: str, value: Any) -> str:
+    """A value as TOML."""
+    if isinstance(value, str):
+        return json.dumps(value)
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        array = np.array(np.nan)
+    if isinstance(value, bool) or array.ndim > 2 or not np.isfinite(array).all():
+        raise InputError(
+            f"value of {name!r}",
+            found=shown(value),
+            expected="a finite number, a list of numbers, or text with a unit",
+        )
+    return json.dumps(array.tolist())

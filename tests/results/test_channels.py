@@ -1,0 +1,242 @@
+"""Channels of a run by name, against closed forms and differences of the motion."""
+
+import csv
+
+import numpy as np
+import pytest
+
+import zwang as zw
+from zwang.results.resample import at_times
+
+#: What is computed directly agrees to rounding; forces of a run are as good as its states.
+ROUNDING, FORCES = 1e-12, 1e-9
+#: Central differences of states with errors of 1e-12 over steps of 1e-4 s.
+STEP, DIFFERENCES = 1e-4, 1e-6
+G, MASS, LENGTH = 9.81, 2.0, 0.8
+
+
+def crank(value=lambda t: 0.3 + 2.0 * t):
+    """A driven crank about y: torque, reaction and power are closed forms."""
+    m = zw.Mechanism(gravity=(0, 0, -G))
+    rod = m.body(
+        "rod",
+        inertia=zw.inertia.rod(MASS, LENGTH, axis=(1, 0, 0)),
+        position=(LENGTH / 2, 0, 0),
+    )
+    m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
+    m.drive("motor", "pin.angle", value)
+    return m
+
+
+def elastic():
+    """A block on a slide between a spring and the ground, with a bushing and a push beside."""
+    m = zw.Mechanism(gravity=(0, 0, 0))
+    block = m.body("block", mass=MASS, inertia=zw.inertia.sphere(MASS, 0.1), position=(1.5, 0, 0))
+    m.prismatic("slide", m.ground, block, axis="x", at=(1.5, 0, 0))
+    m.spring_damper(
+        "spring",
+        m.ground,
+        block,
+        at=[(0, 0, 0), (1.5, 0, 0)],
+        stiffness=40.0,
+        damping=3.0,
+        length=1.0,
+    )
+    m.bushing("bush", m.ground, block, at=(1.5, 0, 0), stiffness=(7.0, 8.0, 9.0))
+    m.force("push", block, force=(2.0, 1.0, 0.0), at=(0.0, 0.1, 0.0))
+    return m
+
+
+@pytest.fixture(scope="module")
+def driven():
+    return crank().simulate(until=1.0, save=0.1)
+
+
+@pytest.fixture(scope="module")
+def sprung():
+    return elastic().simulate(until=0.5, save=0.05)
+
+
+def test_torque_of_a_driver_is_that_of_gravity_at_constant_speed(driven):
+    # About y an angle is positive from z towards x: the rod along x falls with a growing angle.
+    angle = 0.3 + 2.0 * driven.t
+    torque = -MASS * G * LENGTH / 2 * np.cos(angle)
+    np.testing.assert_allclose(driven["motor.torque"], torque, atol=FORCES)
+    np.testing.assert_allclose(driven["motor.speed"], 2.0, atol=FORCES)
+    np.testing.assert_allclose(driven["motor.power"], 2.0 * torque, atol=FORCES)
+
+
+def test_the_sign_of_a_torque_is_that_of_the_angle_half_a_rotation_off():
+    """sin(θ − f) = 0 holds for θ = f + π as well, and there its multiplier has the other sign."""
+    here = crank(lambda t: 0.3 + 2.0 * t)
+    there = crank(lambda t: 0.3 + np.pi + 2.0 * t)
+    start = here.simulate(until=0.1)[0]
+    near, off = (m.simulate(start, until=0.1, save=0.05) for m in (here, there))
+    np.testing.assert_allclose(off["pin.angle"], near["pin.angle"], atol=FORCES)
+    np.testing.assert_allclose(off["motor.torque"], near["motor.torque"], atol=FORCES)
+    assert np.all(np.abs(near["motor.torque"]) > 1.0)
+
+
+def test_effort_of_a_driver_of_a_displacement():
+    m = zw.Mechanism(gravity=(0, 0, -G))
+    lift = m.body("lift", mass=MASS, inertia=zw.inertia.sphere(MASS, 0.1))
+    m.prismatic("guide", m.ground, lift, axis="z", at=(0, 0, 0))
+    m.drive("jack", "guide.displacement", lambda t: 0.5 * 3.0 * t * t)
+    run = m.simulate(until=0.4, save=0.1)
+    np.testing.assert_allclose(run["jack.effort"], MASS * (G + 3.0), atol=FORCES)
+    np.testing.assert_allclose(run["jack.power"], MASS * (G + 3.0) * 3.0 * run.t, atol=FORCES)
+    assert run.channels["jack.effort"].unit == "N"
+
+
+def test_motion_of_a_body_is_that_of_its_states(driven):
+    t = np.array([0.31, 0.52])
+    before, after = (driven.at(t + sign * STEP) for sign in (-1.0, 1.0))
+    x = driven.system.coordinates.index("rod.x")
+    for k, part in enumerate("xyz"):
+        # The origin of the rod is its center.
+        velocity = (after.q[:, x + k] - before.q[:, x + k]) / (2.0 * STEP)
+        at = at_times(driven, t)
+        np.testing.assert_allclose(at[f"rod.velocity.{part}"], velocity, atol=DIFFERENCES)
+    r = np.array([[np.cos(a), 0.0, -np.sin(a)] for a in 0.3 + 2.0 * t]) * LENGTH / 2
+    np.testing.assert_allclose(at["rod.position"], r, atol=FORCES)
+    np.testing.assert_allclose(at["rod.acceleration"], -4.0 * r, atol=FORCES)
+    np.testing.assert_allclose(at["rod.angular_velocity"], [[0, 2, 0]] * 2, atol=FORCES)
+    np.testing.assert_allclose(at["rod.angular_acceleration"], np.zeros((2, 3)), atol=FORCES)
+
+
+def test_acceleration_of_an_origin_off_the_center():
+    """A free body that spins: its center is at rest, its origin runs around it."""
+    m = zw.Mechanism(gravity=(0, 0, 0))
+    inertia = zw.inertia.box(1.0, (0.2, 0.4, 0.6)).at((0.3, 0.0, 0.0))
+    m.body(
+        "box", free=True, inertia=inertia, angular_velocity=(0, 0, 2.0), velocity=(0.0, -0.6, 0.0)
+    )
+    run = m.simulate(until=0.5, save=0.1)
+    arm = run["box.position"] - run["box.center"]
+    np.testing.assert_allclose(np.linalg.norm(arm, axis=1), 0.3, atol=FORCES)
+    np.testing.assert_allclose(run["box.acceleration"], -4.0 * arm, atol=FORCES)
+
+
+def test_forces_of_elements(sprung):
+    x, v = sprung["slide.displacement"] + 1.5, sprung["slide.displacement_rate"]
+    tension = 40.0 * (x - 1.0) + 3.0 * v
+    np.testing.assert_allclose(sprung["spring.force"], tension, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(sprung["bush.force.x"], -7.0 * (x - 1.5), atol=ROUNDING)
+    np.testing.assert_allclose(sprung["push.force"], [[2.0, 1.0, 0.0]] * len(sprung))
+    acceleration = (2.0 - tension - 7.0 * (x - 1.5)) / MASS
+    np.testing.assert_allclose(sprung["block.acceleration.x"], acceleration, atol=FORCES)
+
+
+def test_moment_of_a_torsion_spring_has_the_sign_of_its_twist():
+    m = zw.Mechanism(gravity=(0, 0, 0))
+    wheel = m.body("wheel", inertia=zw.inertia.cylinder(1.0, 0.2, 0.1, axis=(0, 1, 0)))
+    m.revolute("pin", m.ground, wheel, axis="y", at=(0, 0, 0))
+    m.torsion_spring("coil", m.ground, wheel, axis="y", stiffness=5.0, angle=-0.4, damping=0.2)
+    run = m.simulate(until=0.3, save=0.1)
+    moment = 5.0 * (run["pin.angle"] + 0.4) + 0.2 * run["pin.angle_rate"]
+    np.testing.assert_allclose(run["coil.moment"], moment, rtol=1e-11, atol=1e-11)
+    assert run["coil.moment"][0] > 1.9
+
+
+def test_a_vector_has_components_and_a_magnitude(driven):
+    force = driven.reaction("pin").force
+    assert np.array_equal(driven["pin.force"], force)
+    assert np.array_equal(driven["pin.force.z"], force[:, 2])
+    np.testing.assert_allclose(driven["pin.force.magnitude"], np.linalg.norm(force, axis=1))
+    with pytest.raises(zw.InputError, match=r"'pin\.force\.w'"):
+        driven["pin.force.w"]
+    with pytest.raises(zw.InputError, match=r"energy\.x"):
+        driven["energy.x"]
+
+
+def test_channels_are_listed_with_units_and_determinacy():
+    run = zw.library.bricard().simulate(until=0.05)
+    name = next(n for n in run.channels if n.endswith(".force"))
+    assert run.channels[name].unit == "N"
+    assert not run.channels.determinate(name)
+    assert "indeterminate" in str(run.channels)
+    assert run.channels.determinate("energy")
+    assert len(repr(run.channels)) < 120
+
+
+def test_systems_of_functions_have_multipliers():
+    system = zw.library.spherical_pendulum()
+    run = system.simulate(system.assemble(hold={"x": 0.3}), until=0.2)
+    assert np.array_equal(run["rod.multiplier"], run.multipliers("rod")[:, 0])
+    assert "potential_energy" in run.channels
+
+
+def test_a_coordinate_comes_before_a_channel_of_the_same_name():
+    system = zw.System(coordinates=["energy"], mass=[[1.0]], force=[0.0])
+    run = system.simulate([2.0], [0.0], until=0.1)
+    assert np.all(run["energy"] == 2.0)
+    assert list(run.channels).count("energy") == 1
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def test_csv_has_names_then_numbers(driven, tmp_path):
+    path = driven.to_csv(tmp_path / "run.csv", ["pin.angle", "pin.force"], every=0.25, units=True)
+    with path.open(encoding="utf-8") as file:
+        head, *rows = csv.reader(file)
+    assert head == ["t [s]", "pin.angle [rad]"] + [f"pin.force.{k} [N]" for k in "xyz"]
+    values = np.array(rows, dtype=float)
+    np.testing.assert_allclose(values[:, 0], [0.0, 0.25, 0.5, 0.75, 1.0])
+    np.testing.assert_allclose(values[:, 1], 0.3 + 2.0 * values[:, 0], atol=FORCES)
+
+
+def test_numbers_of_a_csv_are_those_of_the_run_to_the_bit(driven, tmp_path):
+    path = driven.to_csv(tmp_path / "run.csv", "pin.angle")
+    values = np.loadtxt(path, delimiter=",", skiprows=1)
+    assert np.array_equal(values[:, 1], driven["pin.angle"])
+
+
+def test_degrees_on_request(driven):
+    frame = driven.to_pandas(["pin.angle", "pin.angle_rate", "pin.force.x"], degrees=True)
+    np.testing.assert_allclose(frame["pin.angle"], np.rad2deg(driven["pin.angle"]))
+    assert frame.attrs["units"]["pin.angle_rate"] == "deg/s"
+    assert np.array_equal(frame["pin.force.x"], driven["pin.force.x"])
+
+
+def test_xarray_has_units_reactions_and_energies(driven):
+    data = driven.to_xarray()
+    assert data["pin.force.x"].attrs["units"] == "N"
+    assert {"motor.torque", "energy", "rod.position.z"} <= set(data.data_vars)
+    assert np.array_equal(data["pin.angle"], driven["pin.angle"])
+
+
+def test_matlab_reads_variables_by_plain_names(driven, tmp_path):
+    from scipy.io import loadmat
+
+    path = driven.to_mat(tmp_path / "run.mat", ["pin.angle", "pin.force"])
+    found = loadmat(path)
+    assert np.array_equal(found["pin_angle"][:, 0], driven["pin.angle"])
+    assert np.array_equal(found["pin_force_y"][:, 0], driven["pin.force.y"])
+    assert next(str(row[1][0]) for row in found["channels"]) == "pin.angle"
+
+
+@pytest.mark.parametrize("every", [0.0, -1.0, np.nan, "often", True, 1e-12])
+def test_intervals_that_make_no_table_are_refused(driven, every, tmp_path):
+    with pytest.raises(zw.InputError, match="every"):
+        driven.to_csv(tmp_path / "run.csv", "pin.angle", every=every)
+
+
+def test_a_folder_that_is_not_there_is_named(driven, tmp_path):
+    with pytest.raises(zw.StoreError, match="nowhere"):
+        driven.to_csv(tmp_path / "nowhere" / "run.csv", "pin.angle")
+    with pytest.raises(zw.StoreError, match="nowhere"):
+        driven.to_mat(tmp_path / "nowhere" / "run.mat", "pin.angle")
+
+
+def test_a_run_without_a_stored_model_asks_for_its_system(driven, tmp_path):
+    driven.save(tmp_path / "driven")
+    for call in (zw.verify, zw.resume):
+        with pytest.raises(zw.InputError, match="no model stored with it"):
+            call(tmp_path / "driven")
+        with pytest.raises(zw.ZwangError, match="nowhere"):
+            call(tmp_path / "nowhere")
+    assert set(zw.load(tmp_path / "driven").channels) == {
+        *driven.system.coordinates,
+        *driven.system.velocities,
+    }
