@@ -274,7 +274,7 @@ def uncompiled(monkeypatch):
     monkeypatch.setenv("ZWANG_LLVM", "off")  # each mechanism is evaluated a few times
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [*range(10), 54, 155])  # the last: idle actuators
 def test_forward_of_inverse_is_the_projection(seed, uncompiled):
     assert _mismatch(wish(seed)) < PROJECTED
 

@@ -25,6 +25,8 @@ __all__ = ["RULES", "Efforts", "ForceBalance", "balance", "chosen", "weights_of"
 RULES = ("least norm", "weights", "smallest maximum")
 #: Singular values below this share of the largest, of scaled rows or columns, are zero.
 ZERO = 1e-9
+#: A column of G below this share of what was summed into it is rounding.
+NO_EFFECT = 1e-11
 #: A force below this share of the forces that were summed is rounding.
 ROUNDING = 1e-9
 
@@ -37,12 +39,14 @@ class ForceBalance(NamedTuple):
     D : M-orthonormal basis of the allowed motions, shape (n, nv, d).
     G, g : shapes (n, d, k) and (n, d).
     size : of the forces that were summed into g, shape (n,).
+    reach : of what was summed into each column of G, shape (n, k).
     """
 
     D: FloatArray
     G: FloatArray
     g: FloatArray
     size: FloatArray
+    reach: FloatArray
 
 
 class Efforts(NamedTuple):
@@ -126,15 +130,18 @@ def balance(
     D = np.einsum("nia,nab->nib", N, vectors / root[:, None, :])
     G, g = np.einsum("nia,nik->nak", D, B), np.einsum("nia,ni->na", D, r)
     summed = np.einsum("nia,ni->na", np.abs(D), size)
-    return ForceBalance(D, G, g, np.linalg.norm(summed, axis=1))
+    # Rounding in D is relative to its largest entries, and those may be far from an actuator.
+    reach = np.einsum("i,nik->nk", d, np.abs(B)) / root.min(axis=1, initial=np.inf)[:, None]
+    return ForceBalance(D, G, g, np.linalg.norm(summed, axis=1), reach)
 
 
 def chosen(of: ForceBalance, rule: str, weights: FloatArray) -> Efforts:
     """Efforts by a rule, what they do not reach, and their family."""
     n, _, k = of.G.shape
     unit = np.linalg.norm(of.G, axis=1)
-    unit = np.where(unit > 0.0, 1.0 / np.where(unit > 0.0, unit, 1.0), 1.0)
-    scaled = of.G * unit[:, None, :]
+    acts = unit > NO_EFFECT * of.reach  # an actuator along a direction that joints hold does not
+    unit = np.where(acts, 1.0 / np.where(acts, unit, 1.0), 1.0)
+    scaled = np.where(acts[:, None, :], of.G * unit[:, None, :], 0.0)
     U, values, Vt = np.linalg.svd(scaled, full_matrices=True)
     count = values.shape[1]
     active = values > ZERO * np.maximum(values.max(axis=1, initial=0.0), 1e-300)[:, None]
