@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.engines.zwang import repeat
 from zwang import library
 from zwang.integrators.settings import Settings as Choices
-from zwang.simulation.select_program import program_of
+from zwang.simulation.select_program import ProgramStart, select_program
 from zwang.state import State
 from zwang.system import System
 
@@ -60,7 +60,9 @@ class Evaluation:
 
     def __init__(self, system: System, state: State) -> None:
         y, p = np.concatenate([state.q, state.v]), system.parameter_vector()
-        self.program = program_of(system, y, state.t, p, Choices(until=state.t + 1.0))
+        self.program = select_program(
+            system, ProgramStart(y, state.t, p), Choices(until=state.t + 1.0), system.cache
+        )
         if self.program.carrier is not None:
             y, p = (x[:, 0] for x in self.program.carrier.enter(y[:, None], state.t, p[:, None]))
         kernel = self.program.kernel("derivative")

@@ -25,7 +25,7 @@ from scipy.integrate import solve_ivp
 
 import zwang as zw
 from zwang.integrators.settings import Settings
-from zwang.simulation.select_program import program_of
+from zwang.simulation.select_program import ProgramStart, select_program
 
 PASSES = 7
 #: A share is the difference of two times that noise moves as much: it takes more of them.
@@ -86,7 +86,7 @@ def right_hand_side(
     """The compiled derivative, called from Python with as little in between as there can be."""
     y = np.concatenate([q, v])
     p = system.parameter_vector()
-    program = program_of(system, y, 0.0, p, Settings(until=1.0))
+    program = select_program(system, ProgramStart(y, 0.0, p), Settings(until=1.0), system.cache)
     kernel = program.kernel("derivative")
     state, out, moment, work = np.empty_like(y), np.empty_like(y), np.empty(1), kernel.work()
     p = np.ascontiguousarray(np.append(p, 0.0))

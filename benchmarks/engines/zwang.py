@@ -22,7 +22,7 @@ from zwang.codegen.call import call
 from zwang.codegen.jit import loop
 from zwang.integrators.registry import LOOPS
 from zwang.integrators.settings import Settings as Choices
-from zwang.simulation.select_program import program_of
+from zwang.simulation.select_program import ProgramStart, select_program
 
 MODULE, PACKAGES = "zwang", ("zwang",)
 STEPPED = "compiled, Gauss of order 16 or explicit of order 8, error control"
@@ -173,7 +173,7 @@ def evaluation(work: Work) -> Callable[[int], None]:
     subject, start, _ = model(work)
     system = getattr(subject, "system", subject)
     y, p = np.concatenate([start.q, start.v]), system.parameter_vector()
-    program = program_of(system, y, 0.0, p, Choices(until=1.0))
+    program = select_program(system, ProgramStart(y, 0.0, p), Choices(until=1.0), system.cache)
     if program.carrier is not None:
         y, p = (x[:, 0] for x in program.carrier.enter(y[:, None], 0.0, p[:, None]))
     kernel = program.kernel("derivative")

@@ -12,7 +12,6 @@ from zwang.assembly.mechanism import AssemblyTable, assembled
 from zwang.assembly.result import Assembly
 from zwang.caching import computed_once
 from zwang.coordinates.blocks import structure_of
-from zwang.coordinates.choose import carried_program, carried_programs
 from zwang.coordinates.constants import sizes_of
 from zwang.diagnosis.explain import explain_terms
 from zwang.diagnosis.passport import (
@@ -43,9 +42,7 @@ from zwang.tracing.arguments import single_time, state_arrays
 if TYPE_CHECKING:
     import casadi
 
-    from zwang.integrators.settings import Settings
     from zwang.programs.blocks.layout import BlockLayout
-    from zwang.simulation.select_program import EnsembleStarts
     from zwang.terms import EquationTerms
 
 __all__ = ["MechanismSystem", "about_untold"]
@@ -82,6 +79,11 @@ class MechanismSystem(System):
             f"<MechanismSystem of {len(self.parts.bodies)} bodies and "
             f"{len(self.parts.joints)} joints>"
         )
+
+    @property
+    def mechanism(self) -> Parts:
+        """Bodies, joints and forces as data."""
+        return self.parts
 
     # --- formulations of bodies -------------------------------------------------------------------
 
@@ -194,24 +196,9 @@ class MechanismSystem(System):
         state = q, np.zeros((len(q), len(self.velocities))), t
         return self.bulk.evaluate(key, function, [element], state, p, configs)[0][0]
 
-    def own_program(
-        self, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int
-    ) -> Any:
-        """The program in other coordinates than those of bodies, where that is faster, or None."""
-        return carried_program(self, y, t, p, settings, lanes)
-
-    def own_programs(self, many: EnsembleStarts) -> list[Any]:
-        """`own_program` of each of many starts."""
-        return carried_programs(self, many)
-
     def parameter_sizes(self, p: FloatArray) -> FloatArray:
         """To which size each parameter is rounded."""
         return sizes_of(self.parts, p)
-
-    def constraint_rows(self, y: FloatArray, t: float, p: FloatArray) -> FloatArray:
-        """A at a state, shape (m, nv)."""
-        nq = len(self.coordinates)
-        return self.ideal_terms_at(y[:nq], y[nq:], np.asarray(t), p).constraint_matrix
 
     @property
     def rows_independent(self) -> bool:
@@ -461,7 +448,7 @@ class MechanismSystem(System):
 
     # --- a consistent start -----------------------------------------------------------------------
 
-    def assemble(  # type: ignore[override]
+    def assemble(  # type: ignore[override] - by joints and bodies, not by coordinates alone
         self,
         hold: Mapping[str, Any] | None = None,
         prefer: Mapping[str, Any] | None = None,

@@ -207,7 +207,7 @@ class EquationTerms:
         """Name of a coordinate, or ``q3`` when none was given."""
         return self.coordinates[column] if self.coordinates else f"q{column}"
 
-    def system(self, index: int | tuple[int, ...]) -> EquationTerms:
+    def system(self, index: int | tuple[int, ...] | np.ndarray) -> EquationTerms:
         """One system, or a part, of a batch."""
         return replace(
             self,

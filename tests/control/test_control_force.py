@@ -6,6 +6,7 @@ from scipy.integrate import solve_ivp
 
 import zwang as zw
 from zwang.codegen import compilations
+from zwang.control.program import ControlledSystems
 
 #: Small well-conditioned systems, solved to rounding.
 ROUNDING = 1e-11
@@ -428,24 +429,24 @@ def test_repeated_calls_trace_and_compile_once():
             stabilize=0.1 + size,
         )
     assert compilations() == before
-    assert len(system.__dict__["_controlled"]) == 1
+    assert len(system.cache.once(ControlledSystems, ControlledSystems)) == 1
 
 
 def test_functions_written_anew_at_each_call_do_not_pile_up():
     system = particle()
     for k in range(12):
         system.control_force([0.0, 0.0], program={"line": lambda q, k=k: q[0] - k * q[1]})
-    assert len(system.__dict__["_controlled"]) <= 8
+    assert len(system.cache.once(ControlledSystems, ControlledSystems)) <= 8
 
 
 def test_programs_to_follow_leave_compiled_programs_alone():
     # Each of more programs than are remembered once took the place of what simulations compiled.
     system, start = particle(), ([0.0, 0.0], [1.0, 0.5])
     system.simulate(*start, until=0.1)
-    before = list(system.__dict__["_programs"])
+    before = list(system.cache.programs)
     for k in range(10):
         system.control_force(*start, program={"line": lambda q, k=k: q[0] - k * q[1]})
-    assert list(system.__dict__["_programs"]) == before
+    assert list(system.cache.programs) == before
 
 
 # --- refusals -------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from zwang.coordinates.joint.tree import tree_of
 from zwang.errors import InputError
 from zwang.integrators.registry import start_loop
 from zwang.simulation.options import choices_of
-from zwang.simulation.select_program import program_of
+from zwang.simulation.select_program import ProgramStart, select_program
 
 TIGHT = 1e-11
 #: Motions in two sets of coordinates at that tolerance, over half a second [m, m/s].
@@ -91,7 +91,9 @@ CASES = {
 
 def carried(system, y, t=0.0, coordinates="joint"):
     settings, _, _ = choices_of(system, until=1.0, start=0.0, coordinates=coordinates)
-    return program_of(system, y, t, system.parameter_vector(), settings)
+    return select_program(
+        system, ProgramStart(y, t, system.parameter_vector()), settings, system.cache
+    )
 
 
 def terms(system, q, v):

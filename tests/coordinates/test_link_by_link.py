@@ -6,11 +6,11 @@ from test_joint_coordinates import ROUNDING, SAME, TIGHT, TREES, grown
 
 import zwang as zw
 from zwang import library
-from zwang.coordinates.joint.link_constants import LinkNumbers
+from zwang.coordinates.joint.link_constants import LinkConstants
 from zwang.coordinates.joint.programs import JointCoordinateCache
 from zwang.programs.blocks.call_list_program import TapeProgram
 from zwang.simulation.options import choices_of
-from zwang.simulation.select_program import program_of
+from zwang.simulation.select_program import ProgramStart, select_program
 
 #: Two orders of the same sums, relative to the largest acceleration.
 SUMS = 1e-11
@@ -20,11 +20,11 @@ def both(m, lanes=1):
     """The program of one expression, the one link by link, and parameters."""
     system = m.system
     p = system.parameter_vector()
-    kept = JointCoordinateCache.of(system).with_values(p)
+    kept = JointCoordinateCache.of(system, system.parts, system.cache).with_values(p)
     whole = kept.system
-    program = whole.own_program(np.zeros(0), 0.0, p, None, 1)
-    hat = np.concatenate([p, kept.vector])
-    return whole, program, kept.tape(lanes), hat
+    program = whole.tree_program(1)
+    p_joint = np.concatenate([p, kept.vector])
+    return whole, program, kept.program_by_link(lanes), p_joint
 
 
 def state(tree, seed):
@@ -62,7 +62,7 @@ def test_the_way_in_and_back_is_that_of_one_expression(name):
     np.testing.assert_allclose(
         outside, whole.carrier.leave(np.concatenate([q, v])[None], np.zeros(1), p), atol=ROUNDING
     )
-    given = outside, 0.0, p[None, : -LinkNumbers.count(whole.tree)]
+    given = outside, 0.0, p[None, : -LinkConstants.count(whole.tree)]
     for a, b in zip(whole.carrier.into(*given), tape.carrier.into(*given), strict=True):
         np.testing.assert_allclose(b, a, atol=100 * ROUNDING)
 
@@ -121,7 +121,17 @@ def test_a_large_tree_moves_as_its_bodies_do(long_run):
     assert "integrated in joint coordinates" in run.notes
     settings, _, _ = choices_of(m.system, until=1.0, start=0.0)
     y = np.concatenate([run.q[0], run.v[0]])
-    assert type(program_of(m.system, y, 0.0, m.system.parameter_vector(), settings)) is TapeProgram
+    assert (
+        type(
+            select_program(
+                m.system,
+                ProgramStart(y, 0.0, m.system.parameter_vector()),
+                settings,
+                m.system.cache,
+            )
+        )
+        is TapeProgram
+    )
     bodies = m.simulate(until=0.3, tolerance=TIGHT, save=0.05, coordinates="absolute")
     np.testing.assert_allclose(run.q, bodies.q, atol=SAME)
     np.testing.assert_allclose(run.v, bodies.v, atol=10 * SAME)
@@ -181,6 +191,6 @@ def test_bodies_without_inertia_keep_a_tree_in_one_expression():
         before = body
     settings, _, _ = choices_of(m.system, until=1.0, start=0.0)
     y, p = np.concatenate(m.system.placement), m.system.parameter_vector()
-    program = program_of(m.system, y, 0.0, p, settings)
+    program = select_program(m.system, ProgramStart(y, 0.0, p), settings, m.system.cache)
     assert program.carrier.name == "joint"
     assert type(program) is not TapeProgram

@@ -7,7 +7,7 @@ import zwang as zw
 from zwang import library
 from zwang.errors import InputError
 from zwang.simulation.options import choices_of
-from zwang.simulation.select_program import program_of
+from zwang.simulation.select_program import ProgramStart, select_program
 
 TIGHT = 1e-11
 #: Motions in two sets of coordinates at that tolerance, over a second or two [m, m/s].
@@ -85,7 +85,12 @@ CASES = {
 def program(system, coordinates, state=None):
     q, v = system.parts.start if state is None else state
     settings, _, _ = choices_of(system, until=1.0, start=0.0, coordinates=coordinates)
-    return program_of(system, np.concatenate([q, v]), 0.0, system.parameter_vector(), settings)
+    return select_program(
+        system,
+        ProgramStart(np.concatenate([q, v]), 0.0, system.parameter_vector()),
+        settings,
+        system.cache,
+    )
 
 
 def consistent_state(m):
@@ -157,10 +162,20 @@ def test_a_change_of_lengths_compiles_nothing_and_of_an_axis_is_noticed():
     q, v = system.parts.start
     settings, _, _ = choices_of(system, until=1.0, start=0.0)
     other = system.parameter_vector({"upper.mass": 3.0, "second.at_a": (0.55, 0.0, 0.1)})
-    assert program_of(system, np.concatenate([q, v]), 0.0, other, settings) is first
+    assert (
+        select_program(
+            system, ProgramStart(np.concatenate([q, v]), 0.0, other), settings, system.cache
+        )
+        is first
+    )
     hinge = {f"second.axes_{side}": turned(7) for side in "ab"}
     askew = system.parameter_vector(hinge)
-    assert program_of(system, np.concatenate([q, v]), 0.0, askew, settings).carrier.name == "joint"
+    assert (
+        select_program(
+            system, ProgramStart(np.concatenate([q, v]), 0.0, askew), settings, system.cache
+        ).carrier.name
+        == "joint"
+    )
 
 
 def test_lanes_and_company_change_nothing():

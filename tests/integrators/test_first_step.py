@@ -7,7 +7,7 @@ import zwang as zw
 from zwang.integrators import memory as sh
 from zwang.integrators.registry import start_loop
 from zwang.simulation.options import choices_of
-from zwang.simulation.select_program import program_of
+from zwang.simulation.select_program import ProgramStart, select_program
 
 #: Steps within which each of these runs ends, one way or another; without a length none does.
 ENOUGH = 100_000
@@ -27,7 +27,7 @@ def test_a_step_of_no_length_is_never_chosen(what, integrator):
     system = zw.System(["x"], mass=lambda: [[1.0]], force=force)
     settings, times, scales = choices_of(system, until=1.0, start=0.0, integrator=integrator)
     y, p = np.array([q, v]), system.parameter_vector()
-    program = program_of(system, y, 0.0, p, settings)
+    program = select_program(system, ProgramStart(y, 0.0, p), settings, system.cache)
     loop = start_loop(program, settings, 0.0, y[:, None], p[:, None], times=times, scales=scales)
     assert 0.0 < loop.memory[sh.H, 0] <= 1.0
     assert loop.advance(ENOUGH, 2 * ENOUGH).code in (sh.DONE, sh.TOO_SMALL, sh.NOT_FINITE)
@@ -43,7 +43,7 @@ def test_a_motion_too_fast_for_its_times_stops(integrator):
     choices = {"start": LATE, "until": LATE + 1.0, "integrator": integrator}
     settings, times, scales = choices_of(system, **choices)
     y, p = np.array([1.0, 0.0]), system.parameter_vector()
-    program = program_of(system, y, LATE, p, settings)
+    program = select_program(system, ProgramStart(y, LATE, p), settings, system.cache)
     loop = start_loop(program, settings, LATE, y[:, None], p[:, None], times=times, scales=scales)
     assert loop.advance(ENOUGH, 2 * ENOUGH).code == sh.TOO_SMALL
 

@@ -10,7 +10,7 @@ from zwang.integrators.lu import factorise, substitute
 from zwang.integrators.radau import stages as radau
 from zwang.integrators.settings import Drift, Settings
 from zwang.programs.jacobian_columns import ColumnsKernel
-from zwang.simulation.select_program import program_of
+from zwang.simulation.select_program import ProgramStart, select_program
 
 #: Rounding of a few operations, for numbers near one.
 ROUNDING = 1e-13
@@ -123,7 +123,7 @@ def test_jacobian_is_the_derivative_of_the_derivative(case, stabilised):
         system = build()
     y, p, t = np.concatenate([q, v]), system.parameter_vector(), np.array([0.3])
     settings = Settings(until=1.0, drift=Drift.BAUMGARTE if stabilised else Drift.PROJECTION)
-    program, n = program_of(system, y, 0.3, p, settings), len(y)
+    program, n = select_program(system, ProgramStart(y, 0.3, p), settings, system.cache), len(y)
 
     def derivative(y):
         return np.concatenate(program.kernel("derivative")(y[: len(q)], y[len(q) :], t, p))

@@ -8,7 +8,7 @@ from zwang.integrators import memory as sh
 from zwang.integrators.output import LoopOutput
 from zwang.integrators.registry import start_loop
 from zwang.simulation.options import choices_of
-from zwang.simulation.select_program import program_of
+from zwang.simulation.select_program import ProgramStart, select_program
 
 #: Rows of the log in this test, and what is beyond them.
 ROWS, BEYOND = 10, -7.0
@@ -29,7 +29,7 @@ def loop_of(integrator):
     choices = {"until": 40.0, "start": 0.0, "tolerance": 1e-6, "integrator": integrator}
     settings, times, scales = choices_of(system, **choices)
     y, p = np.eye(2 * count + 2)[0], system.parameter_vector()
-    program = program_of(system, y, 0.0, p, settings)
+    program = select_program(system, ProgramStart(y, 0.0, p), settings, system.cache)
     return start_loop(program, settings, 0.0, y[:, None], p[:, None], times=times, scales=scales)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from zwang.programs.cost import CostModel
 
 MASS, ARM, RADIUS, COEFFICIENT = 2.0, 0.4, 0.1, 0.3
 RATE = 2.0
@@ -45,5 +46,5 @@ def test_friction_acts_in_solve_as_in_simulate(formulation):
 
 def test_a_run_tells_what_is_not_looked_for_in_a_large_mechanism(monkeypatch):
     assert not any("this large" in note for note in pendulum().simulate(until=1e-4).notes)
-    monkeypatch.setattr("zwang.equations.elements.LARGE", 10)
+    monkeypatch.setattr("zwang.equations.elements.COST", CostModel(element_unknowns=10))
     assert any("this large" in note for note in pendulum().simulate(until=1e-4).notes)

@@ -6,6 +6,7 @@ import pytest
 import zwang as zw
 from zwang.equations import elements
 from zwang.library.mechanisms.states import mechanism_states
+from zwang.programs.cost import COST, CostModel
 
 #: Accelerations, multipliers and forces of well-conditioned linkages, both ways good to rounding.
 AGREE = 1e-8
@@ -53,7 +54,7 @@ def both(request, monkeypatch):
 
     def sparsely(ask):
         with monkeypatch.context() as patched:
-            patched.setattr(elements, "DENSE", 0)
+            patched.setattr(elements, "COST", CostModel(dense_velocities=0))
             return ask()
 
     return m, state, sparsely
@@ -117,7 +118,7 @@ def test_drivers_that_disagree_in_a_large_mechanism_are_found():
         m = zw.library.chain(105)
         m.drive("motor", "joint3.angle", lambda t: 0.1 * t**2)
         m.drive("other", "joint3.angle", lambda t, factor=factor: factor * t**2)
-        assert len(m.system.velocities) > elements.DENSE
+        assert len(m.system.velocities) > COST.dense_velocities
         told.append(m.explain())
     assert [x.consistent for x in told] == [True, False]
     assert told[1].conflicts == (("driver motor", "driver other"),)

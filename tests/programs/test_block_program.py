@@ -10,7 +10,7 @@ from zwang.equations.elements import LargeMechanismSystem
 from zwang.integrators.settings import Coordinates, Settings
 from zwang.mechanism_system import MechanismSystem
 from zwang.programs.blocks.order import block_order
-from zwang.simulation.select_program import program_of
+from zwang.simulation.select_program import ProgramStart, select_program
 
 #: In the coordinates of bodies, as blocks are.
 ABSOLUTE = Settings(until=1.0, coordinates=Coordinates.ABSOLUTE)
@@ -150,7 +150,7 @@ def test_blocks_give_what_the_whole_expression_gives(name):
     for q, v in states(parts):
         t = [0.3]
         y = np.concatenate([q, v])
-        other = program_of(whole, y, 0.3, p, ABSOLUTE)
+        other = select_program(whole, ProgramStart(y, 0.3, p), ABSOLUTE, whole.cache)
         if any(body.singular for body in parts.bodies):
             other = _Dense(whole)
         mine, theirs = (x.kernel("derivative")(q, v, t, p) for x in (program, other))
@@ -169,10 +169,10 @@ def test_pivots_kept_from_zero_give_what_regularised_ones_give(name):
     blocks = LargeMechanismSystem.of_parts(parts)
     p = blocks.parameter_vector()
     for q, v in states(parts):
-        acting = blocks._acting(q, 0.3, p)
+        acting = blocks.active_rows(q, 0.3, p)
         assert acting.distinct
         regularised, kept = (
-            blocks.block_program(acting.gone, distinct=distinct).kernel("derivative")(
+            blocks.block_program(acting.inactive, distinct=distinct).kernel("derivative")(
                 q, v, [0.3], p
             )
             for distinct in (False, True)
@@ -188,7 +188,9 @@ def test_corrections_agree_to_first_order(name):
     whole, blocks = MechanismSystem.of_parts(parts), LargeMechanismSystem.of_parts(parts)
     p = whole.parameter_vector()
     for q, v in states(parts, off=1e-6):
-        other = program_of(whole, np.concatenate([q, v]), 0.0, p, ABSOLUTE)
+        other = select_program(
+            whole, ProgramStart(np.concatenate([q, v]), 0.0, p), ABSOLUTE, whole.cache
+        )
         mine = blocks.block_program().kernel("project")(q, v, [0.0], p)
         theirs = other.kernel("project")(q, v, [0.0], p)
         # By blocks corrections of positions also keep to the velocity constraints.

@@ -5,7 +5,7 @@ import pytest
 
 from zwang import library
 from zwang.integrators.settings import Settings
-from zwang.simulation.select_program import program_of
+from zwang.simulation.select_program import ProgramStart, select_program
 
 G = 9.81
 RATE = 4.6  # of the cranks [rad/s], about that of the benchmark where it passes flat positions
@@ -34,6 +34,8 @@ def test_acceleration_is_good_next_to_a_flat_position(distance):
     limit = 1e-13 / distance + 100 * (1e-12 / distance**2) ** 2
     for _ in range(20):
         q, v, expected = linkages_near_flat(n, np.pi / 2 + distance * rng.uniform(0.9, 1.1))
-        program = program_of(system, np.concatenate([q, v]), 0.0, p, Settings(until=1.0))
+        program = select_program(
+            system, ProgramStart(np.concatenate([q, v]), 0.0, p), Settings(until=1.0), system.cache
+        )
         v_dot, _ = program.kernel("forces")(q, v, 0.0, p)
         assert np.abs(np.ravel(v_dot) - expected).max() < limit * np.abs(expected).max()

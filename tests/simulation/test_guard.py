@@ -13,8 +13,11 @@ import pytest
 
 import zwang as zw
 from zwang import library
+from zwang.coordinates import folded
 from zwang.coordinates.joint import system as joint_system
 from zwang.coordinates.planar import equations
+from zwang.equations.active_rows import ActiveRows
+from zwang.equations.program_expressions import expressions_of
 from zwang.programs.coordinate_change import CoordinateChangeByExpression
 from zwang.programs.factor import ProgramExpressions
 from zwang.programs.whole import fuse
@@ -160,7 +163,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, int], None]:
         def fused(e: ProgramExpressions, **choices: Any) -> Any:
             return fuse(BREAKS[how](e, k), **choices)
 
-        for module in (select_program, equations, joint_system):
+        for module in (select_program, folded, joint_system):
             monkeypatch.setattr(module, "fuse", fused)
 
     return apply
@@ -172,7 +175,9 @@ def matters(system: Any, start: dict[str, Any]) -> bool:
     q, v, _, p = system.arguments(state.get("q"), state.get("v"), 0.0, None)
     settings = zw.integrators.settings.Settings(until=1.0, **choices)
     y = np.concatenate([q, v])
-    program = select_program.program_of(system, y, 0.0, p, settings)
+    program = select_program.select_program(
+        system, select_program.ProgramStart(y, 0.0, p), settings, system.cache
+    )
     hat, inner = (y, p) if program.carrier is None else program.carrier.entered(y, 0.0, p)
     found = guard.motion_of(program, hat, 0.0, inner)
     right = np.concatenate([_rates_of(system, q, v, p), _right(system, q, v, p)])
@@ -263,7 +268,7 @@ def test_a_parameter_that_is_stale_from_the_second_run_on_is_noticed(
     system, start = pendulums()
     right = [simulated(system, start) for _ in range(50)]
     assert all(run.finished for run in right)
-    program = next(iter(system._programs.values()))
+    program = next(iter(system.cache.programs.values()))
     kernel = program.kernel("derivative")
     p = system.parameter_vector()
     stale = fuse_with_constants(system, p)
@@ -279,7 +284,7 @@ def fuse_with_constants(system: Any, p: np.ndarray) -> Any:
     """The derivative with the parameters that are now written into it."""
     from zwang.codegen.kernel import compile as compile_kernel
 
-    e = select_program.expressions_of(system, select_program.Acting(), singular=False)
+    e = expressions_of(system, ActiveRows(), singular=False)
     derivative = fuse(e).outputs["derivative"]()
     fixed = [ca.densify(ca.substitute(x, e.p, ca.SX(p))) for x in derivative]
     return compile_kernel(ca.Function("derivative", [e.q, e.v, e.t, e.p], fixed))

@@ -163,12 +163,14 @@ def test_new_parameters_compile_nothing():
 
 def test_explicit_runs_compile_no_jacobian():
     from zwang.integrators.settings import Settings
-    from zwang.simulation.select_program import program_of
+    from zwang.simulation.select_program import ProgramStart, select_program
 
     system, start = governor()
     system.simulate(start, until=1e-3)
     y = np.concatenate([start.q, start.v])
-    program = program_of(system, y, 0.0, system.parameter_vector(), Settings(until=1.0))
+    program = select_program(
+        system, ProgramStart(y, 0.0, system.parameter_vector()), Settings(until=1.0), system.cache
+    )
     assert set(program.compiled) == {"derivative", "project", "residual", "arrival"}
 
 

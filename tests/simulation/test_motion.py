@@ -201,14 +201,20 @@ def test_rheonomic_constraint_does_work():
 def test_lanes_give_the_bits_of_a_single_trajectory(parallelogram):
     from zwang.integrators.registry import start_loop
     from zwang.integrators.settings import Settings
-    from zwang.simulation.select_program import program_of
+    from zwang.simulation.select_program import ProgramStart, select_program
 
     settings = Settings(until=2.0, tolerance=1e-9)
     starts = [np.concatenate(parallelogram_state(np.pi / 2, r)) for r in (-1.0, -1.2, -1.5, -2.0)]
     p = parallelogram.parameter_vector()
 
     def final(lanes, chosen):
-        program = program_of(parallelogram, starts[0], 0.0, p, settings, lanes=lanes)
+        program = select_program(
+            parallelogram,
+            ProgramStart(starts[0], 0.0, p),
+            settings,
+            parallelogram.cache,
+            lanes=lanes,
+        )
         y, many = np.column_stack(chosen), np.column_stack([p] * lanes)
         loop = start_loop(program, settings, 0.0, y, many, times=None, scales=np.ones(len(y)))
         while not loop.finished:

@@ -99,7 +99,7 @@ class EquationsOf:
     @property
     def parts(self) -> Any:
         """Bodies and joints of a mechanism, or None of a system of functions."""
-        return getattr(self.system, "parts", None)
+        return self.system.mechanism
 
     @property
     def is_large(self) -> bool:

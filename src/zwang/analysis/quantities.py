@@ -130,7 +130,7 @@ def quantity(system: System, name: str, what: str = "channel") -> Quantity:
 
 def parts_of(system: System) -> Parts | None:
     """Bodies and joints of a mechanism's system; a system of functions has none."""
-    return getattr(system, "parts", None)
+    return system.mechanism
 
 
 def _bodies(system: System) -> dict[str, Body]:

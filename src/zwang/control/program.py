@@ -108,11 +108,15 @@ def control_force(
     return _collected(found, terms, errors, actuated=actuators is not None)
 
 
+class ControlledSystems(dict[Any, Any]):
+    """A system with its programs as plain constraints, by these."""
+
+
 def _controlled(
     system: System, program: Any, parameters: dict[str, Any]
 ) -> tuple[System, dict[str, Any], tuple[float, float]]:
     """The system with its program as plain constraints, its parameters, and its own gains."""
-    cache: dict[Any, System] = system.__dict__.setdefault("_controlled", {})
+    cache = system.cache.once(ControlledSystems, ControlledSystems)
     if program is not None:
         named = named_program(program)
         extra = {k: x for k, x in parameters.items() if k not in system.definition.parameters}

@@ -31,6 +31,7 @@ from zwang.caching import Remembered
 from zwang.equations.row_sizes import LEFT, shares_left, shifted
 from zwang.errors import ZwangError
 from zwang.linalg.rank import equilibrate, scaled_rows
+from zwang.programs.cost import COST
 from zwang.terms import FloatArray
 from zwang.tracing.differentiate import depends_on
 
@@ -54,7 +55,6 @@ DEPENDENT = 1e-9
 #: most [m, rad]: a turn of a crank in all.
 STATES = 16
 STATES_OF_LARGE = 5
-LARGE = 200
 STEP = 0.4
 #: Share of chance in the direction of a step, against going on as before.
 CHANCE = 0.3
@@ -81,11 +81,11 @@ class ActiveRows(NamedTuple):
 
     Attributes
     ----------
-    gone : numbers of those that do not, in order; none for most systems.
+    inactive : numbers of those that do not, in order; none for most systems.
     distinct : whether those that act are independent, but for singular positions.
     """
 
-    gone: tuple[int, ...] = ()
+    inactive: tuple[int, ...] = ()
     distinct: bool = True
 
 
@@ -150,12 +150,12 @@ def _judged(
     closed = view.moved(q, t, np.zeros(view.nv))
     q = q if closed is None else closed
     scaled, rows = view.scaled(q, v, t), placed
-    if rows is not None and not rows.gone and deficit(scaled) == 0:
+    if rows is not None and not rows.inactive and deficit(scaled) == 0:
         rows = _ALL  # of the placement, or of another assembly than that
-    elif rows is None or rows == _ALL or not may_go(scaled, rows.gone):
+    elif rows is None or rows == _ALL or not may_go(scaled, rows.inactive):
         rows = _walk(view, q, v, t, span)
     rows = rows or ActiveRows(distinct=False)
-    return RowsAtStart(rows, deficit(np.delete(scaled, rows.gone, axis=0)) == 0)
+    return RowsAtStart(rows, deficit(np.delete(scaled, rows.inactive, axis=0)) == 0)
 
 
 def redundant_rows_of_many(
@@ -180,9 +180,9 @@ def redundant_rows_of_many(
     for members in groups.values():
         placed = known.from_placement(P[members[0]], t, span)
         fits = np.zeros(len(members), bool)
-        if placed is not None and placed.gone:
-            kept = np.delete(rows[members], placed.gone, axis=-2)
-            fits = may_go(rows[members], placed.gone) & plain[members] & _distinct(kept)
+        if placed is not None and placed.inactive:
+            kept = np.delete(rows[members], placed.inactive, axis=-2)
+            fits = may_go(rows[members], placed.inactive) & plain[members] & _distinct(kept)
         for i, fit in zip(members, fits, strict=True):
             if placed is not None and fit:
                 found[i] = placed
@@ -235,9 +235,7 @@ class _Known(Remembered[Any, Any]):
     @classmethod
     def of(cls, system: Equations) -> _Known:
         """What is known of a system, kept with it."""
-        if "_redundancy" not in system.__dict__:
-            system.__dict__["_redundancy"] = cls(system)
-        return system.__dict__["_redundancy"]
+        return system.cache.once(cls, lambda: cls(system))
 
     def geometry(self, p: FloatArray, t: float, span: float) -> Any:
         """What decides about rows besides the state: parameters, and time if that is prescribed."""
@@ -369,7 +367,7 @@ def _states(
     rest = np.zeros(view.nv)
     states: list[tuple[FloatArray, FloatArray, float]] = [(q, rest, t)]
     before: FloatArray | None = None
-    for k in range(1, STATES if view.nv < LARGE else STATES_OF_LARGE):
+    for k in range(1, STATES if view.nv < COST.walk_velocities else STATES_OF_LARGE):
         start, _, _ = states[-1]
         later = t + 1e-3 * span * k
         A, _, _, M, _ = view.rows(start, rest, later)

@@ -28,7 +28,6 @@ from zwang.diagnosis.wording import listing
 from zwang.equations.active_pivots import PIVOT, PIVOT_OF_MASSLESS, rows_without_pivot
 from zwang.equations.active_rows import ActiveRows
 from zwang.errors import PainleveError
-from zwang.integrators.settings import Drift, Settings
 from zwang.linalg.rank import AT_A_STATE, DEFAULT_TOLERANCES
 from zwang.mechanism_system import MechanismSystem, about_untold
 from zwang.multibody.element import Element
@@ -40,6 +39,8 @@ from zwang.multibody.motion_words import one_by_one, spins_in_place, undetermine
 from zwang.multibody.sparse_explanation import SparseDiagnosis
 from zwang.multibody.terms import MechanismSymbols, definition_of, model_of
 from zwang.programs.blocks.program import BlockProgram, block_program
+from zwang.programs.cache import BlockKey
+from zwang.programs.cost import COST
 from zwang.results.sparse_run import Balance
 from zwang.solvers.solution import Ranks, Solution
 from zwang.state import Residuals
@@ -52,12 +53,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LargeMechanismSystem", "is_large", "mechanism_system"]
 
-#: Velocities plus constraint rows from which a mechanism is carried by blocks. Measured: in space
-#: blocks win from 10 bodies on (110 here); in a plane the single expression is still ahead there,
-#: but its build time grows faster than its size.
-LARGE = 110
-#: Velocities up to which answers at one state come from dense matrices, which tell more.
-DENSE = 300
 #: Corrections after which what is left of random accelerations is undetermined, and how much of
 #: what is determined may be left: each correction takes away all but about 1e-6 of it.
 SETTLING, SETTLED = 8, 1e-6
@@ -67,7 +62,7 @@ MOST_DIRECTIONS = 12
 
 def is_large(parts: Parts) -> bool:
     """Whether a mechanism is carried by blocks rather than as one expression."""
-    return parts.unknowns >= LARGE
+    return parts.unknowns >= COST.element_unknowns
 
 
 def mechanism_system(parts: Parts) -> MechanismSystem:
@@ -359,7 +354,7 @@ class LargeMechanismSystem(MechanismSystem):
     @property
     def _very_large(self) -> bool:
         """Whether dense matrices would keep a user waiting."""
-        return len(self.velocities) > DENSE
+        return len(self.velocities) > COST.dense_velocities
 
     def explain(
         self,
@@ -429,12 +424,12 @@ class LargeMechanismSystem(MechanismSystem):
         self, left_out: tuple[int, ...] = (), lanes: int = 1, *, distinct: bool = False
     ) -> BlockProgram:
         """The compiled program; rows that are left out do not act, see `structure_of`."""
-        cache: dict[Any, BlockProgram] = self.__dict__.setdefault("_blocks", {})
-        key = left_out, lanes, distinct
-        if key not in cache:
+
+        def made() -> BlockProgram:
             structure = structure_of(self.parts, frozenset(left_out), distinct=distinct)
-            cache[key] = block_program(structure, lanes=lanes, left_out=left_out)
-        return cache[key]
+            return block_program(structure, lanes=lanes, left_out=left_out)
+
+        return self.cache.program(BlockKey(left_out, lanes, distinct), made)
 
     def fast_forces(
         self,
@@ -567,7 +562,7 @@ class LargeMechanismSystem(MechanismSystem):
         The equations come from the elements one by one, not from the program that solved them.
         """
         p = self.parameter_vector(parameters)
-        left_out = self._acting(q[0], float(t[0]), p).gone
+        left_out = self.active_rows(q[0], float(t[0]), p).inactive
         a, lam = self.fast_forces(q, v, t, parameters, left_out)
         masses, force, _, _ = self.bulk.bodies(q, v, p)
         applied = force + self.bulk.forces(q, v, t, p)[0]
@@ -660,22 +655,7 @@ class LargeMechanismSystem(MechanismSystem):
         (found,) = self._one(channel.element, channel.key, function, _flat(q, v, t), p)
         return found[0].reshape(*q.shape[:-1], -1)
 
-    def own_program(
-        self, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int
-    ) -> BlockProgram | None:
-        """The block program, for explicit integration with projection or without anything."""
-        carried = super().own_program(y, t, p, settings, lanes)
-        if carried is not None:
-            return carried
-        method = settings.method
-        explicit = (method.lanes or method.nodes) and settings.drift is not Drift.BAUMGARTE
-        if not explicit or settings.formulation != "auto":
-            return None
-        nq = len(self.coordinates)
-        acting = self._acting(y[:nq], t, p)
-        return self.block_program(acting.gone, lanes, distinct=acting.distinct)
-
-    def _acting(self, q: FloatArray, t: float, p: FloatArray) -> ActiveRows:
+    def active_rows(self, q: FloatArray, t: float, p: FloatArray) -> ActiveRows:
         """Which rows act; those that depend on others do not."""
         if self.parts.row_starts[-1] == 0 or self.rows_independent or self.parts.frictions:
             return ActiveRows(distinct=False)  # friction may look at the multiplier of any row

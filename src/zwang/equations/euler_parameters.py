@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -81,7 +81,8 @@ class EulerParameterSystem(System):
 
     def _without(self, removed: frozenset[str]) -> System:
         """The same with some joints left out; norms stay."""
-        return self.origin.without(removed).in_euler_parameters()  # type: ignore[attr-defined]
+        less = cast("MechanismSystem", self.origin.without(removed))
+        return less.in_euler_parameters()
 
     def way_in(self, q: Any, v: Any = None, t: Any = 0.0) -> State:
         """The state (q, q̇) that belongs to a state (q, v) of the mechanism, or to many."""

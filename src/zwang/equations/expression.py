@@ -19,6 +19,7 @@ from zwang.diagnosis.explain import indefinite_error, not_unique_error
 from zwang.errors import InputError, UnknownNameError
 from zwang.linalg.rank import DEFAULT_TOLERANCES, own_spectrum
 from zwang.linalg.scaling import ScaledTerms
+from zwang.programs.cache import ProgramCache
 from zwang.solvers.dense import FORMULATIONS, solve_terms
 from zwang.solvers.solution import Solution
 from zwang.state import Residuals
@@ -34,8 +35,7 @@ if TYPE_CHECKING:
     import casadi
 
     from zwang.codegen.kernel import Kernel
-    from zwang.integrators.settings import Settings
-    from zwang.simulation.select_program import EnsembleStarts
+    from zwang.multibody.frozen import Parts
     from zwang.tracing.differentiate import Symbols
     from zwang.tracing.evaluator import Evaluator
 
@@ -56,6 +56,13 @@ class Equations:
 
     definition: Definition
     model: TracedModel
+    #: What `mass_is_singular` answered last, and to what.
+    _last_singular_mass: tuple[Any, bool] | None = None
+
+    @computed_once
+    def cache(self) -> ProgramCache:
+        """Programs, and what else is made of these equations once."""
+        return ProgramCache()
 
     # --- names and sizes --------------------------------------------------------------------------
 
@@ -142,6 +149,11 @@ class Equations:
     def rows_independent(self) -> bool:
         """Whether no constraint can ever depend on others; of functions that is not known."""
         return False
+
+    @property
+    def mechanism(self) -> Parts | None:
+        """Bodies, joints and forces as data; functions have none."""
+        return None
 
     @property
     def by_blocks(self) -> bool:
@@ -345,14 +357,13 @@ class Equations:
         One that is not symmetric is refused.
         """
         key = (p.tobytes(), *(() if self.mass_is_constant else (q.tobytes(), float(t))))
-        known: dict[int, tuple[Any, bool]] = self.__dict__.setdefault("_singular_mass", {})
-        last = known.get(0)
+        last = self._last_singular_mass
         if last is None or last[0] != key:
             (M,) = self.evaluator("mass", lambda m: {"M": m.M}, q, v, t, p)
             M = M.reshape(len(v), len(v))
             require_symmetric(M)
             rank = own_spectrum(M).rank
-            last = known[0] = key, bool(rank < len(v))
+            last = self._last_singular_mass = key, bool(rank < len(v))
         return last[1]
 
     @computed_once
@@ -417,21 +428,6 @@ class Equations:
             tuple(name for name, level in names if level == "position"),
             tuple(name for name, level in names if level != "acceleration"),
         )
-
-    # --- programs of its own ----------------------------------------------------------------------
-
-    def own_program(
-        self, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int
-    ) -> Any:
-        """A program that the system makes itself in place of one compiled as a whole, or None."""
-        del y, t, p, settings, lanes
-
-    def own_programs(self, many: EnsembleStarts) -> list[Any]:
-        """`own_program` of each of many starts."""
-        Y, t, P, settings, lanes, _ = many
-        if type(self).own_program is Equations.own_program:
-            return [None] * len(Y)
-        return [self.own_program(y, t, p, settings, lanes) for y, p in zip(Y, P, strict=True)]
 
 
 def _terms(model: TracedModel) -> dict[str, Any]:

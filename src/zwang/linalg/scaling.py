@@ -203,7 +203,7 @@ class ScaledTerms:
             return
         for rank in np.unique(self.constraint_ranks):
             index = np.flatnonzero(self.constraint_ranks == rank)
-            part = self.scaled.system(index)  # type: ignore[arg-type]
+            part = self.scaled.system(index)
             U, s, Vt = (array[index] for array in self.decomposition)
             yield RankGroup(index, part, RowGeometry(part.constraint_matrix, int(rank), U, s, Vt))
 

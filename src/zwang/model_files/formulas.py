@@ -13,6 +13,7 @@ from zwang.model_files.arithmetic import CONSTANTS, FUNCTIONS, listed
 from zwang.model_files.document import Item
 from zwang.model_files.expressions import (
     ExpressionError,
+    Name,
     Node,
     NumberLiteral,
     Room,
@@ -93,6 +94,10 @@ class Entries:
         for part in self.parts:
             yield from part.leaves()
 
+    def names(self) -> Iterable[Name]:
+        """Names in a single expression."""
+        return () if self.tree is None else names_in(self.tree)
+
     def evaluate(self, values: Mapping[str, Any], room: Room) -> Any:
         """Value, or nested lists of values."""
         if self.tree is None:
@@ -139,7 +144,7 @@ class Definitions:
                 raise item.error(repr(name), "a name that is not taken")
             entry = Entries.of(item)
             for leaf in entry.leaves():
-                for used in names_in(leaf.tree):  # type: ignore[arg-type]
+                for used in leaf.names():
                     if used.text in items and used.text not in entries:
                         raise leaf.item.error(
                             f"the definition {used.text!r}",
@@ -154,7 +159,7 @@ class Definitions:
         waiting = [(leaf, leaf.item, "") for leaf in entry.leaves()]
         while waiting:
             leaf, item, way = waiting.pop()
-            for name in names_in(leaf.tree):  # type: ignore[arg-type]
+            for name in leaf.names():
                 text = name.text
                 if text in self.entries:
                     if text not in found:

@@ -135,7 +135,7 @@ def _constraint(item: Item, given: Mapping[str, Any], formula: Any) -> Constrain
         (key,) = given
         arguments = ("q", "t") if key == "position" else ("q", "v", "t")
         level = {"equations": "detect"}.get(key, key)
-        return Constraint(level, (formula(item[key], *arguments),))  # type: ignore[arg-type]
+        return Constraint(level, (formula(item[key], *arguments),))  # type: ignore[arg-type] - one of the levels, as `forms` holds no other key
     if set(given) == {"A", "b"}:
         return Constraint(
             "acceleration",

@@ -15,6 +15,7 @@ from zwang.codegen.node_sums import NODES
 from zwang.errors import ZwangError
 from zwang.programs.contract import Program, Stage
 from zwang.programs.coordinate_change import CoordinateChange
+from zwang.programs.cost import COST
 from zwang.programs.direct import Direct, accelerations, is_direct
 from zwang.programs.factor import Factor, ProgramExpressions, accelerate, project
 from zwang.programs.fixed_step import METHODS, StageExpressions
@@ -28,8 +29,6 @@ __all__ = ["WholeProgram", "fuse"]
 
 #: Number of the parameters among the inputs of a kernel.
 _PARAMETERS = 3
-#: Coordinates and velocities up to which their Jacobian is one expression.
-AS_A_WHOLE = 60
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,11 @@ class WholeProgram(Program):
     def kernel(self, name: str) -> Kernel:
         """A kernel, compiled when it is first asked for."""
         if name not in self.compiled:
-            if name == "jacobian" and self.nq + self.nv > AS_A_WHOLE and self.lanes == 1:
+            if (
+                name == "jacobian"
+                and self.nq + self.nv > COST.jacobian_freedoms
+                and self.lanes == 1
+            ):
                 self.compiled[name] = ColumnsKernel(name, self.kernel("along"))
             else:
                 function = self._function(name)

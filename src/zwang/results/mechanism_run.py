@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -18,9 +18,12 @@ from zwang.rotation.quaternion import from_rotation_matrix
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
+    from zwang.mechanism_system import MechanismSystem
     from zwang.multibody.body import Body
+    from zwang.multibody.frozen import Parts
     from zwang.multibody.marker import Joint, Marker
     from zwang.results.run import Run, Segment
+    from zwang.system import System
 
 __all__ = [
     "BodyMotion",
@@ -28,7 +31,7 @@ __all__ = [
     "body_motion",
     "channel",
     "joint_rates",
-    "mechanism_of",
+    "parts_of",
     "reaction",
 ]
 
@@ -70,7 +73,7 @@ class BodyMotion:
     def _accelerations(self) -> tuple[FloatArray, FloatArray]:
         """Of the centre of mass, and angular, world axes."""
         run = self._run
-        parts = mechanism_of(run).parts
+        parts = parts_of(run)
         body = next(b for b in parts.bodies if b.name == self.name)
         i, starts = body.index, parts.places[1]
         return _in_world(body, self.rotation, run.acceleration[:, starts[i] : starts[i + 1]])
@@ -106,7 +109,7 @@ class Reaction:
     @computed_once
     def point(self) -> FloatArray:
         """Where it acts, in the world, shape (nt, 3)."""
-        parts = mechanism_of(self._run).parts
+        parts = parts_of(self._run)
         joint = parts.joints[self.joint]
         if _toothed(joint):
             return np.concatenate(
@@ -131,18 +134,24 @@ class Reaction:
         )
 
 
-def mechanism_of(run: Run) -> Any:
-    """The mechanism's system behind a run."""
-    if not hasattr(run.system, "parts"):
+def parts_of(run: Run) -> Parts:
+    """The mechanism behind a run."""
+    if run.mechanism is None:
         raise InputError(
             "run", found="a system of functions", expected="a mechanism of bodies and joints"
         )
-    return run.system
+    return run.mechanism
+
+
+def _with_joints(system: System) -> MechanismSystem:
+    """The same system, of which it is known that it is a mechanism's."""
+    assert system.mechanism is not None
+    return cast("MechanismSystem", system)
 
 
 def body_motion(run: Run, name: str) -> BodyMotion:
     """Motion of one body."""
-    parts = mechanism_of(run).parts
+    parts = parts_of(run)
     bodies = {b.name: b for b in parts.bodies if b.kind is not SCALAR}
     if name not in bodies:
         raise UnknownNameError("body", name, bodies)
@@ -154,7 +163,7 @@ def body_motion(run: Run, name: str) -> BodyMotion:
 
 def poses(run: Run, body: Body) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Centre of mass, rotation, velocity and angular velocity in world axes of one body."""
-    parts, i = mechanism_of(run).parts, body.index
+    parts, i = parts_of(run), body.index
     center, R = pose(parts, i, run.q)
     v = run.v[:, parts.places[1][i] : parts.places[1][i + 1]]
     return center, R, *_in_world(body, R, v)
@@ -175,9 +184,9 @@ def _in_world(body: Body, R: FloatArray, v: FloatArray) -> tuple[FloatArray, Flo
 
 def channel(run: Run, name: str) -> FloatArray:
     """A joint's coordinate or rate over time; angles go on beyond full turns."""
-    system = mechanism_of(run)
+    parts_of(run)
     parts = [
-        s.system.joint_states(  # type: ignore[attr-defined]
+        _with_joints(s.system).joint_states(
             name,
             run.q[s.first : s.last],
             run.v[s.first : s.last],
@@ -190,7 +199,7 @@ def channel(run: Run, name: str) -> FloatArray:
     value, rate = (np.concatenate([p[k] for p in parts]) for k in range(2))
     if name.endswith("_rate"):
         return rate
-    if not system.is_angle(name):
+    if not _with_joints(run.system).is_angle(name):
         return value
 
     def between(times: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -200,7 +209,7 @@ def channel(run: Run, name: str) -> FloatArray:
         found = np.empty((2, len(times)))
         for k in np.unique(at := np.searchsorted(begun, times, side="right") - 1):
             s, here = run.segments[k], at == k
-            found[:, here] = s.system.joint_states(
+            found[:, here] = _with_joints(s.system).joint_states(
                 name, q[here], v[here], times[here], parameters=s.parameters
             )
         return found[0], found[1]
@@ -210,9 +219,9 @@ def channel(run: Run, name: str) -> FloatArray:
 
 def joint_rates(run: Run, name: str, v: FloatArray) -> FloatArray:
     """A joint's rate at the saved positions with other velocities (nt, nv), shape (nt,)."""
-    mechanism_of(run)
+    parts_of(run)
     rates = [
-        s.system.joint_states(  # type: ignore[attr-defined]
+        _with_joints(s.system).joint_states(
             name,
             run.q[s.first : s.last],
             v[s.first : s.last],
@@ -227,7 +236,7 @@ def joint_rates(run: Run, name: str, v: FloatArray) -> FloatArray:
 
 def reaction(run: Run, name: str, axes: str = "world") -> Reaction:
     """Force and moment that a joint exerts on its second body."""
-    parts = mechanism_of(run).parts
+    parts = parts_of(run)
     if name not in parts.joints:
         raise UnknownNameError("joint", name, parts.joints)
     joint: Joint = parts.joints[name]
@@ -256,7 +265,7 @@ def _wrench(
     count, name = segment.last - segment.first, joint.name
     if name not in forces.groups:
         return np.zeros((count, 3)), np.zeros((count, 3))
-    parts, marker = run.system.parts, ended(joint)  # type: ignore[attr-defined]
+    parts, marker = parts_of(run), ended(joint)
     told = None if _toothed(joint) else forces.wrench(name)
     if told is None:
         generalized, at = forces.group_force(name), None
@@ -283,24 +292,24 @@ def _toothed(joint: Joint) -> bool:
     return joint.kind is not None and joint.kind.contact is not None
 
 
-def _pushed_apart(run: Run, segment: Any, name: str) -> FloatArray:
+def _pushed_apart(run: Run, segment: Segment, name: str) -> FloatArray:
     """Generalized force by which teeth push apart, over a stretch of a run."""
     here = slice(segment.first, segment.last)
     lam = run.multipliers(name)[here]
     state = run.q[here], run.v[here], run.t[here]
     p = segment.system.parameter_vector(segment.parameters)
-    return segment.system.tooth_force(name, *state, lam, p)
+    return _with_joints(segment.system).tooth_force(name, *state, lam, p)
 
 
-def _pitch_points(run: Run, segment: Any, name: str) -> FloatArray:
+def _pitch_points(run: Run, segment: Segment, name: str) -> FloatArray:
     """Where teeth meet over a stretch of a run; of all joints, those that do not act too."""
     here = slice(segment.first, segment.last)
-    system = mechanism_of(run)
+    system = _with_joints(run.system)
     p = system.parameter_vector(segment.parameters)
     return system.pitch_point(name, run.q[here], run.t[here], p)
 
 
-def _axes(run: Run, parts: Any, marker: Marker, *, own: bool) -> FloatArray:
+def _axes(run: Run, parts: Parts, marker: Marker, *, own: bool) -> FloatArray:
     """Axes, as columns, of a marker or of its body, shape (nt, 3, 3)."""
     R = (
         np.broadcast_to(np.eye(3), (len(run.t), 3, 3))

@@ -13,7 +13,14 @@ from zwang.errors import DamageError, InputError, StoreError
 from zwang.integrators.settings import Coordinates, Drift, OnSingular, Settings
 from zwang.results.certificate import RunCertificate
 from zwang.results.model_digest import describe_events, describe_model, versions
-from zwang.results.run import Beginning, Counts, EventRecord, RankChange, Run, Segment
+from zwang.results.run import (
+    Beginning,
+    Counts,
+    EventRecord,
+    RankChange,
+    Run,
+    Segment,
+)
 from zwang.results.store import Store, Stored
 from zwang.terms import FloatArray
 

@@ -575,8 +575,8 @@ class Run:
 
     @property
     def mechanism(self) -> Parts | None:
-        """Bodies, joints and forces of a mechanism; None of a system of functions."""
-        return getattr(self.system, "parts", None)
+        """Bodies, joints and forces of the mechanism as data; None for a system of functions."""
+        return self.system.mechanism
 
     def _saved(self, which: Any) -> State:
         """Saved states by number, slice or mask."""

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    from zwang.equations.active_rows import ActiveRows
+    from zwang.programs.blocks.program import BlockProgram
 
 __all__ = ["Balance", "ByElements"]
 
@@ -33,6 +37,16 @@ class ByElements(Protocol):
 
     def elements_digest(self) -> str:
         """A hash of all functions and connections, in place of one of a whole expression."""
+        ...
+
+    def block_program(
+        self, left_out: tuple[int, ...] = (), lanes: int = 1, *, distinct: bool = False
+    ) -> BlockProgram:
+        """The compiled program; rows that are left out do not act."""
+        ...
+
+    def active_rows(self, q: FloatArray, t: float, p: FloatArray) -> ActiveRows:
+        """Which rows act; those that depend on others do not."""
         ...
 
     def fast_forces(

@@ -2,7 +2,8 @@
 
     simulation      one motion; ensemble, many; stored_runs, those on disk
     options         what a user chose, checked; start, the same for many starts at once
-    select_program  the compiled equations of a system; reference, those evaluated in Python
+    select_program  which coordinates, rows and program; ensemble_programs, the same for many
+    reference       equations that are evaluated in Python
     guard           what a program does, against the full terms
     rank_report     what a run says of rows that depend on others
     events          events found; impacts, what happens at them

@@ -39,7 +39,7 @@ from zwang.simulation.rank_report import (
     left_out_note,
     rank_changes,
 )
-from zwang.simulation.select_program import in_python, program_of
+from zwang.simulation.select_program import ProgramStart, in_python, select_program
 from zwang.simulation.simulation import simulate
 from zwang.simulation.start import LANES, Starts, start_time
 from zwang.simulation.threads import ThreadTeam
@@ -462,8 +462,12 @@ class _ThreadShare:
         values = starts.system.parameter_values(starts.given(i))
         if not chosen_rows_lost_rank(starts.system, program, logs, values):
             return True
-        now = loop.present[:, lane], float(loop.t[lane]), starts.P[i]
-        return program_of(starts.system, *now, settings).left_out == program.left_out
+        now, system = (
+            ProgramStart(loop.present[:, lane], float(loop.t[lane]), starts.P[i]),
+            starts.system,
+        )
+        other = select_program(system, now, settings, system.cache)
+        return other.left_out == program.left_out
 
     def _require_rows(self) -> None:
         """Let those fail in which a row that does not act is not met, at first or on the way."""

@@ -54,10 +54,7 @@ def full_terms(system: Equations, y: FloatArray, t: float, p: FloatArray) -> Ful
         return FullTerms(*system.full_terms(q, v, t, p))
     if system.opaque:
         return _called_terms(system, q, v, t, p)
-    interpreted = system.__dict__.get("_interpreted")
-    if interpreted is None:
-        interpreted = system.__dict__["_interpreted"] = _Interpreted(system)
-    return interpreted(q, v, t, p)
+    return system.cache.once(_Interpreted, lambda: _Interpreted(system))(q, v, t, p)
 
 
 class _Interpreted:

@@ -608,9 +608,7 @@ class Account:
     @classmethod
     def of(cls, system: Equations) -> Account:
         """That of a system."""
-        if "_account" not in system.__dict__:
-            system.__dict__["_account"] = cls(len(system.velocities))
-        return system.__dict__["_account"]
+        return system.cache.once(cls, lambda: cls(len(system.velocities)))
 
     def doubt(self, program: Program) -> str:
         """Why a program's coordinates are not believed; empty if nothing speaks against them."""

@@ -15,7 +15,7 @@ from zwang.programs.contract import Program
 from zwang.results.run import Counts, Run, Segment
 from zwang.results.status import status_of
 from zwang.simulation.guard import look, motion_of
-from zwang.simulation.select_program import program_of
+from zwang.simulation.select_program import ProgramStart, select_program
 from zwang.terms import FloatArray
 
 __all__ = ["disagreements", "propagate", "states_between"]
@@ -58,7 +58,9 @@ def _program_of(run: Run, segment: Segment, settings: Settings) -> Program:
         begun = float(run.t[segment.first])
         first = np.concatenate([run.q[segment.first], run.v[segment.first]])
     p = segment.system.parameter_vector(segment.parameters)
-    return program_of(segment.system, first, begun, p, settings)
+    return select_program(
+        segment.system, ProgramStart(first, begun, p), settings, segment.system.cache
+    )
 
 
 def states_between(run: Run, times: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -182,7 +184,7 @@ def propagate(
             )
         if chunk.code == sh.SINGULAR:
             t, y = float(loop.t[0]), loop.present[:, 0].copy()
-            other = program_of(system, y, t, p, settings)
+            other = select_program(system, ProgramStart(y, t, p), settings, system.cache)
             if other.left_out != program.left_out:
                 tried += sum(loop.work_done()[:2])
                 program, loop = other, loop_from(other, t, y)

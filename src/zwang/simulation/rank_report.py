@@ -130,12 +130,16 @@ def chosen_rows_lost_rank(
     )
 
 
+class _DependentRows(Remembered[tuple[float, bytes, bytes], int]):
+    """How many of all rows depend on others, by time, state and parameters."""
+
+
 def _all_lose_rank(
     system: System, log: RankLog, parameters: Mapping[str, Any], always: int
 ) -> bool:
     """Whether all rows together lose rank, or only those chosen to act, which does no harm."""
     nq, p = len(system.coordinates), system.parameter_vector(parameters)
-    known = system.__dict__.setdefault("_lost_by_all", Remembered(KEPT))
+    known = system.cache.once(_DependentRows, lambda: _DependentRows(KEPT))
     key = (log.t, log.y.tobytes(), p.tobytes())
     lost = known.get(key)
     if lost is None:

@@ -1,224 +1,401 @@
-"""From a system to its compiled program, and which constraints and masses that takes."""
+"""Which coordinates, constraint rows and program a simulation uses: the one place that decides.
+
+    what is asked for  ─►  what is possible  ─►  what is cheapest
+
+| equations | coordinates | program |
+| --- | --- | --- |
+| bodies in space that joints hold to a plane | planar | one expression |
+| bodies on a tree of joints | joint | the articulated-body recursion: one expression, or by links |
+| the same with loops | joint | one expression |
+| a large mechanism, explicit methods | absolute | block by block |
+| other mechanisms | absolute | one expression with what is structure folded in |
+| functions | their own | one expression |
+| functions that cannot be traced, formulations by name | their own | evaluated in Python |
+
+They are tried in this order. What is not possible, or not cheaper, gives its reason as a sentence;
+where it was asked for, that is the refusal. Sizes that decide are in `zwang.programs.cost`. What a
+run, an event or a reaction sees is in the coordinates of the system in all cases.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from zwang.equations.active_rows import ActiveRows, redundant_rows, redundant_rows_of_many
-from zwang.integrators.settings import Drift, Settings
+from zwang.coordinates.joint.programs import FOREIGN, JointConstants, JointCoordinateCache
+from zwang.coordinates.possible import PossibleCoordinates
+from zwang.equations.active_pivots import dependent_on_earlier
+from zwang.equations.active_rows import ActiveRows, redundant_rows, verdict_at
+from zwang.equations.program_expressions import expressions_of, with_positive_mass
+from zwang.errors import InputError
+from zwang.integrators.settings import Coordinates, Drift, Settings
+from zwang.programs.cache import ProgramCache, ReferenceKey, RenumberedKey, WholeKey
 from zwang.programs.contract import Program
-from zwang.programs.factor import ProgramExpressions, least_norm
-from zwang.programs.whole import fuse
+from zwang.programs.cost import COST
+from zwang.programs.whole import WholeProgram, fuse
+from zwang.results.sparse_run import ByElements
 from zwang.simulation.reference import reference_program
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
+    from zwang.coordinates.folded import FoldedEquations
+    from zwang.coordinates.joint.system import JointEquations
+    from zwang.coordinates.joint.tree import Tree
+    from zwang.coordinates.planar.equations import PlanarEquations
     from zwang.equations.expression import Equations
+    from zwang.multibody.frozen import Parts
 
-__all__ = ["EnsembleStarts", "acting_of_many", "expressions_of", "in_python", "program_of"]
+__all__ = ["ProgramStart", "in_python", "only_own_coordinates", "select_program"]
 
-
-class EnsembleStarts(NamedTuple):
-    """Starts of an ensemble that ask for their programs together.
-
-    Attributes
-    ----------
-    Y, P : states (N, n) and parameters (N, np).
-    t : time of all.
-    settings, lanes : as for one.
-    terms : gives M (N, nv, nv) and A (N, m, nv) there, where they are needed.
-    """
-
-    Y: FloatArray
-    t: float
-    P: FloatArray
-    settings: Settings
-    lanes: int
-    terms: Callable[[], tuple[FloatArray, FloatArray]]
-
-
-def program_of(
-    system: Equations,
-    y: FloatArray,
-    t: float,
-    p: FloatArray,
-    settings: Settings,
-    lanes: int = 1,
-    *,
-    singular: bool | None = None,
-    acting: ActiveRows | None = None,
-) -> Program:
-    """The program of a system, kept with it; parameters are inputs, not part of it.
-
-    Whether the mass matrix is `singular` and which rows are `acting` is found at the state y,
-    unless it is known.
-    """
-    own = system.own_program(y, t, p, settings, lanes)
-    if own is not None:
-        return own
-    rate = settings.baumgarte if settings.drift is Drift.BAUMGARTE else 0.0
-    if singular is None:
-        nq = len(system.coordinates)
-        singular = system.mass_is_singular(y[:nq], y[nq:], np.asarray(t), p)
-    programs = system.__dict__.setdefault("_programs", {})
-    if not in_python(system, settings):
-        rows = _acting(system, y, t, p, settings) if acting is None else acting
-        key: Any = (lanes, rate, singular, rows)
-        if key not in programs:
-            e = _with_positive_mass(expressions_of(system, rows, singular=singular))
-            programs[key] = fuse(e, lanes=lanes, stabilisation=rate, left_out=rows.gone)
-        return programs[key]
-    redundant = _redundant_rows(system, y, t, p)
-    key = (settings.formulation, rate, singular, redundant)
-    if key not in programs:
-        programs[key] = reference_program(
-            system,
-            expressions_of(system, ActiveRows(), singular=singular),
-            settings.formulation,
-            redundant=redundant and settings.drift is Drift.PROJECTION,
-            rate=rate,
-        )
-    return programs[key]
-
-
-def in_python(system: Equations, settings: Settings) -> str:
-    """Why the equations of a system are evaluated in Python, a note; empty if they are compiled."""
-    slower = "the equations of motion were evaluated in Python, which is slower"
-    if settings.formulation != "auto":
-        return f"accelerations are those of {settings.formulation!r}: {slower}"
-    if system.opaque:
-        return f"{', '.join(system.opaque)} cannot be traced: {slower}"
-    return ""
-
-
+CHEAPER_IN_PLANE = "a plane, in which the coordinates of bodies are cheaper"
+UNREACHED = "a state that its joints, as placed, do not reach"
+#: What coordinates other than the system's own take, for those who ask for them.
+EXPECTED = {
+    Coordinates.PLANAR: "a mechanism whose joints hold all bodies to a plane",
+    Coordinates.JOINT: "a mechanism that its joints' coordinates can carry",
+}
 #: Rows that are this near to dependence, relative, count as redundant: a start may be off its
 #: constraints by as much, and redundant rows are dependent on them alone.
 NEARLY_DEPENDENT = 1e-5
 
 
-def _redundant_rows(system: Equations, y: FloatArray, t: float, p: FloatArray) -> bool:
-    nq = len(system.coordinates)
-    (A,) = system.evaluator("rows", lambda m: {"A": m.A}, y[:nq], y[nq:], np.asarray(t), p)
-    A = A.reshape(-1, len(y) - nq)
+class ProgramStart(NamedTuple):
+    """Where a program begins.
+
+    Attributes
+    ----------
+    y : coordinates and velocities as one array.
+    t : time [s].
+    p : parameters.
+    """
+
+    y: FloatArray
+    t: float
+    p: FloatArray
+
+
+def select_program(
+    equations: Equations,
+    start: ProgramStart,
+    settings: Settings,
+    cache: ProgramCache,
+    lanes: int = 1,
+    *,
+    singular: bool | None = None,
+    active: ActiveRows | None = None,
+) -> Program:
+    """The program of some equations from a start on; parameters are inputs, not part of it.
+
+    What is asked for, then what is possible, then what is cheapest.
+
+    Parameters
+    ----------
+    settings : which coordinates, integrator, formulation and treatment of drift are asked for.
+    cache : where programs are kept, that of the equations.
+    lanes : trajectories side by side.
+    singular, active : whether M is singular and which rows act, for equations in their own
+        coordinates; found at the start unless they are known.
+
+    Raises
+    ------
+    InputError : coordinates are asked for that these equations do not have; it says why.
+    """
+    given, mechanism = _Selection(equations, start, settings, cache, lanes), equations.mechanism
+    if mechanism is not None:
+        program = _in_other_coordinates(given, mechanism)
+        if program is not None:
+            return program
+        if equations.by_blocks:
+            if isinstance(equations, ByElements) and _by_blocks(settings):
+                rows = equations.active_rows(start.y[: len(equations.coordinates)], *start[1:])
+                return equations.block_program(rows.inactive, lanes, distinct=rows.distinct)
+        elif not only_own_coordinates(mechanism, settings):
+            folded = PossibleCoordinates.of(mechanism, cache).folded(start.p)
+            return folded.program(_rows_of_folded(folded, start, settings), start.p, lanes)
+    if singular is None:
+        (y, t, p), nq = start, len(equations.coordinates)
+        singular = equations.mass_is_singular(y[:nq], y[nq:], np.asarray(t), p)
+    if in_python(equations, settings):
+        return _evaluated_in_python(given, singular=singular)
+    return _whole(given, _active_rows(given) if active is None else active, singular=singular)
+
+
+class _Selection(NamedTuple):
+    """What a program is selected for."""
+
+    equations: Equations
+    start: ProgramStart
+    settings: Settings
+    cache: ProgramCache
+    lanes: int
+
+
+def _in_other_coordinates(given: _Selection, mechanism: Parts) -> Program | None:
+    """The program of a mechanism in planar or joint coordinates; None for its own."""
+    asked, against = given.settings.coordinates, only_own_coordinates(mechanism, given.settings)
+    for coordinates, attempt in ((Coordinates.PLANAR, _in_plane), (Coordinates.JOINT, _in_joints)):
+        in_plane_already = mechanism.kind.plane is not None and coordinates is Coordinates.PLANAR
+        if in_plane_already or asked not in (Coordinates.AUTO, coordinates):
+            continue
+        program = against or attempt(given, mechanism)
+        if not isinstance(program, str):
+            return program
+        if asked is coordinates:
+            raise _refusal(coordinates, program)
+    return None
+
+
+def _refusal(coordinates: Coordinates, why: str) -> InputError:
+    return InputError(
+        f"coordinates={coordinates.value!r}",
+        found=why,
+        expected=EXPECTED[coordinates],
+        advice="coordinates='auto' takes what there is.",
+    )
+
+
+def only_own_coordinates(mechanism: Parts, settings: Settings) -> str:
+    """What keeps a mechanism to its own equations, whatever its shape; empty if nothing."""
+    if settings.formulation != "auto":
+        return f"formulation={settings.formulation!r}, which is in the coordinates of bodies"
+    if settings.method.fixed_step or settings.drift is Drift.BAUMGARTE:
+        return f"{settings.integrator!r} with drift={settings.drift.value!r}, for bodies in space"
+    if mechanism.frictions:
+        return "friction, which depends on the reactions of all rows"
+    return ""
+
+
+def in_python(equations: Equations, settings: Settings) -> str:
+    """Why equations are evaluated in Python, a note; empty if they are compiled."""
+    slower = "the equations of motion were evaluated in Python, which is slower"
+    if settings.formulation != "auto":
+        return f"accelerations are those of {settings.formulation!r}: {slower}"
+    if equations.opaque:
+        return f"{', '.join(equations.opaque)} cannot be traced: {slower}"
+    return ""
+
+
+# --- planar coordinates ---------------------------------------------------------------------------
+
+
+def _in_plane(given: _Selection, mechanism: Parts) -> Program | str:
+    """The program of a mechanism in its plane, or what speaks against one."""
+    if len(mechanism.bodies) > COST.planar_bodies:
+        return f"{len(mechanism.bodies)} bodies, which is more than {COST.planar_bodies}"
+    start = given.start
+    found = PossibleCoordinates.of(mechanism, given.cache).in_plane(start.y, start.p)
+    if isinstance(found, str):
+        return found
+    rows = _rows_of_folded(found, start, given.settings)
+    inner = found.program(rows, start.p, given.lanes)
+    return found.cache.program(
+        RenumberedKey(found.key(rows, start.p, given.lanes)),
+        lambda: replace(inner, left_out=_inactive_in_plane(found, inner, given)),
+    )
+
+
+def _inactive_in_plane(
+    found: PlanarEquations, inner: WholeProgram, given: _Selection
+) -> tuple[int, ...]:
+    """The rows that do not act in a plane, numbered as the mechanism's.
+
+    Of the rows that vanished on the way to fewer coordinates, those that others imply are counted
+    among them: a mechanism has as many redundant equations in all coordinates.
+    """
+    equations, (y, t, p) = given.equations, given.start
+    if equations.rows_independent:
+        return ()
+    nq = len(equations.coordinates)
+    A = equations.ideal_terms_at(y[:nq], y[nq:], np.asarray(t), p).constraint_matrix
+    if not found.rows_of_mechanism:
+        return tuple(sorted(dependent_on_earlier(A)))
+    inactive = [found.rows[i] for i in inner.left_out]
+    vanished = sorted(set(range(len(A))) - set(found.rows))
+    inactive += [vanished[i] for i in dependent_on_earlier(A[vanished])]
+    return tuple(sorted(inactive))
+
+
+def _rows_of_folded(found: FoldedEquations, start: ProgramStart, settings: Settings) -> ActiveRows:
+    """The rows that act in one expression of a mechanism, in its plane or not."""
+    if found.rows_independent:
+        return ActiveRows()
+    y, p = found.entered(*start)
+    if len(found.velocities) < COST.pivot_velocities:
+        return redundant_rows(found, y, start.t, p, settings.until - start.t)
+    return found.rows_by_pivots(y, start.t, p)
+
+
+# --- joint coordinates ----------------------------------------------------------------------------
+
+
+def _in_joints(given: _Selection, mechanism: Parts) -> Program | str:
+    """The program of a mechanism in the coordinates of its joints, or what speaks against it."""
+    (y, t, p), settings, lanes = given.start, given.settings, given.lanes
+    asked = settings.coordinates is Coordinates.JOINT
+    if mechanism.kind.plane is not None and not asked and not settings.method.nodes:
+        return CHEAPER_IN_PLANE  # known without the tree
+    constants = joint_constants(given.equations, mechanism, p, given.cache)
+    by_link = link_by_link(constants, settings)
+    against = against_tree(constants.found.tree, settings, by_link=by_link)
+    if against:
+        return against
+    if by_link:
+        program = constants.program_by_link(lanes)
+        assert program.carrier is not None
+        return UNREACHED if program.carrier.reached(y, t, p, FOREIGN) is None else program
+    found = constants.system
+    entered = found.carrier.reached(y, t, p, FOREIGN)
+    if entered is None:
+        return UNREACHED
+    start = ProgramStart(entered[0], t, entered[1])
+    q, v = start.y[: found.tree.nq], start.y[found.tree.nq :]
+    if not found.rows:
+        light = constants.has_massless_motion
+        if light and found.mass_is_singular(q, v, np.asarray(t), start.p):
+            return "a motion of its joints that meets no inertia"
+        return in_joints(found, ActiveRows(), lanes, singular=False)
+    verdict = verdict_at(found, start.y, t, start.p, settings.until - t)
+    if not (verdict.here and verdict.acting.distinct) and not asked:
+        # In absolute coordinates there are more rows to choose those from that need not act.
+        return "redundant equations of its loops of which none can be left out everywhere"
+    singular = found.mass_is_singular(q, v, np.asarray(t), start.p)
+    return in_joints(found, verdict.acting, lanes, singular=singular)
+
+
+def joint_constants(
+    equations: Equations, mechanism: Parts, p: FloatArray, cache: ProgramCache
+) -> JointConstants:
+    """What is known of a mechanism in the coordinates of its joints, for some parameters."""
+    return JointCoordinateCache.of(equations, mechanism, cache).with_values(p)
+
+
+def in_joints(
+    found: JointEquations, rows: ActiveRows, lanes: int, *, singular: bool
+) -> WholeProgram:
+    """The program of a tree with rows numbered as the mechanism's."""
+
+    def made() -> WholeProgram:
+        inner = _program_of_tree(found, rows, lanes, singular=singular)
+        inactive = [*found.vanished, *(found.rows[i] for i in inner.left_out)]
+        return replace(inner, carrier=found.carrier, left_out=tuple(sorted(inactive)))
+
+    return found.cache.program(RenumberedKey(WholeKey(rows, singular, lanes)), made)
+
+
+def _program_of_tree(
+    found: JointEquations, rows: ActiveRows, lanes: int, *, singular: bool
+) -> WholeProgram:
+    """The program of a tree: by articulated bodies, unless there are constraints besides."""
+    if not found.rows:
+        return found.tree_program(lanes)
+    return _fused(found, found.cache, WholeKey(rows, singular, lanes), rows)
+
+
+def link_by_link(constants: JointConstants, settings: Settings) -> bool:
+    """Whether a tree is evaluated by one kernel for each kind of link.
+
+    Where bodies lack inertia, only the mass matrix as a whole tells whether the tree does.
+    """
+    tree, method = constants.found.tree, settings.method
+    large = len(tree.links) > COST.link_by_link and not tree.constraints
+    wanted = large and constants.found.mechanism.by_blocks and (method.lanes or method.nodes)
+    return wanted and not constants.has_massless_motion
+
+
+def against_tree(tree: Tree, settings: Settings, *, by_link: bool) -> str:
+    """Why a tree is not integrated in its joints' coordinates; empty if nothing speaks against."""
+    if not tree.nv:
+        return "joints that leave no freedom"
+    if len(tree.links) > COST.joint_links and not by_link:
+        return (
+            f"{len(tree.links)} freedoms, more than {COST.joint_links}, with loops, bodies that "
+            "lack inertia or an implicit method"
+        )
+    if tree.constraints and tree.nv > COST.joint_loop_velocities:
+        return f"{tree.nv} freedoms with loops, more than {COST.joint_loop_velocities}"
+    if settings.coordinates is Coordinates.JOINT:
+        return ""
+    if tree.parts.kind.plane is not None and (tree.constraints or not settings.method.nodes):
+        # At nodes, where sums over them cost as much as equations, fewer coordinates are cheaper.
+        # But where loops lie flat, rows of angles vanish as a whole, and no pivot tells.
+        return CHEAPER_IN_PLANE
+    if all(branch.joint is None for branch in tree.branches):
+        return "no joints that carry a body"
+    return ""
+
+
+# --- the coordinates of the system ----------------------------------------------------------------
+
+
+def _by_blocks(settings: Settings) -> bool:
+    """Whether the method is one that block programs are for: explicit, and with projection or
+    without anything.
+    """
+    method = settings.method
+    explicit = (method.lanes or method.nodes) and settings.drift is not Drift.BAUMGARTE
+    return explicit and settings.formulation == "auto"
+
+
+def _active_rows(given: _Selection) -> ActiveRows:
+    """The rows that act in one expression of any equations."""
+    (y, t, p), settings = given.start, given.settings
+    if not may_be_redundant(given.equations, settings):
+        return ActiveRows()
+    return redundant_rows(given.equations, y, t, p, settings.until - t)
+
+
+def may_be_redundant(equations: Equations, settings: Settings) -> bool:
+    """Whether rows may be left out; methods of fixed steps solve for the multipliers of laws."""
+    by_multipliers = equations.reaction_dependent and settings.method.fixed_step
+    return not (equations.rows_independent or by_multipliers)
+
+
+def _whole(given: _Selection, rows: ActiveRows, *, singular: bool) -> WholeProgram:
+    """All equations as one expression."""
+    key = WholeKey(rows, singular, given.lanes, _baumgarte(given.settings))
+    return _fused(given.equations, given.cache, key, rows)
+
+
+def _fused(
+    equations: Equations, cache: ProgramCache, key: WholeKey, rows: ActiveRows
+) -> WholeProgram:
+    def made() -> WholeProgram:
+        e = with_positive_mass(expressions_of(equations, rows, singular=key.singular_mass))
+        return fuse(e, lanes=key.lanes, stabilisation=key.baumgarte, left_out=rows.inactive)
+
+    return cache.program(key, made)
+
+
+def _baumgarte(settings: Settings) -> float:
+    return settings.baumgarte if settings.drift is Drift.BAUMGARTE else 0.0
+
+
+def _evaluated_in_python(given: _Selection, *, singular: bool) -> Program:
+    """All equations, by a formulation or functions in Python."""
+    settings = given.settings
+    redundant, rate = _has_redundant_rows(given), _baumgarte(settings)
+
+    def made() -> Program:
+        return reference_program(
+            given.equations,
+            expressions_of(given.equations, ActiveRows(), singular=singular),
+            settings.formulation,
+            redundant=redundant and settings.drift is Drift.PROJECTION,
+            rate=rate,
+        )
+
+    key = ReferenceKey(settings.formulation, redundant, singular, rate)
+    return given.cache.program(key, made)
+
+
+def _has_redundant_rows(given: _Selection) -> bool:
+    equations, (y, t, p) = given.equations, given.start
+    nq = len(equations.coordinates)
+    q, v = y[:nq], y[nq:]
+    (A,) = equations.evaluator("rows", lambda m: {"A": m.A}, q, v, np.asarray(t), p)
+    A = A.reshape(-1, len(v))
     length = np.linalg.norm(A, axis=1, keepdims=True)
     A = np.divide(A, length, out=np.zeros_like(A), where=length > 0.0)
     return bool(np.linalg.matrix_rank(A, tol=NEARLY_DEPENDENT) < len(A)) if A.size else False
-
-
-def _acting(
-    system: Equations, y: FloatArray, t: float, p: FloatArray, settings: Settings
-) -> ActiveRows:
-    """Which constraint rows act in the program."""
-    if not _may_be_redundant(system, settings):
-        return ActiveRows()
-    return redundant_rows(system, y, t, p, settings.until - t)
-
-
-def acting_of_many(system: Equations, many: EnsembleStarts) -> list[ActiveRows]:
-    """Rows that act at each of many starts."""
-    Y, t, P, settings, _, terms = many
-    if not _may_be_redundant(system, settings) or not len(Y):
-        return [ActiveRows()] * len(Y)
-    return redundant_rows_of_many(system, Y, t, P, settings.until - t, *terms())
-
-
-def _may_be_redundant(system: Equations, settings: Settings) -> bool:
-    """Whether rows may be left out; methods of fixed steps solve for the multipliers of laws."""
-    by_multipliers = system.reaction_dependent and settings.method.fixed_step
-    return not (system.rows_independent or by_multipliers)
-
-
-def expressions_of(system: Equations, rows: ActiveRows, *, singular: bool) -> ProgramExpressions:
-    """What the program of a system computes from, and which of its rows act."""
-    import casadi as ca
-
-    model, state = system.model, system.model.state
-    nv = state.v.numel()
-    blocks = list(model.blocks.values())
-    levels = [b.level for b in blocks for _ in range(b.A.shape[0])]
-
-    def column(parts: list[Any]) -> Any:
-        return ca.vertcat(*parts) if parts else ca.SX(0, 1)
-
-    def or_zero(part: Any, count: int) -> Any:
-        return ca.SX.zeros(count, 1) if part is None else part
-
-    def acting(*at: str) -> list[int]:
-        """Rows that act, of some levels."""
-        return [i for i, level in enumerate(levels) if i not in rows.gone and level in at]
-
-    A, b = model.A, model.b
-    value = column([or_zero(b.value, b.A.shape[0]) for b in blocks])
-    rate = column([or_zero(b.rate, b.A.shape[0]) for b in blocks])
-    half = [0.5 if level == "velocity" else 1.0 for level in levels]
-    every = acting("position", "velocity", "acceleration")
-    placed, moving = acting("position"), acting("position", "velocity")
-    law = model.C if model.reaction_dependent else None
-    e = ProgramExpressions(
-        q=state.q,
-        v=state.v,
-        t=state.t,
-        p=state.p,
-        N=model.N,
-        q_dot=state.q_dot,
-        M=model.M,
-        force=model.Q if law is not None else model.Q + model.C,
-        A=_rows(A, every, nv),
-        b=_rows(b, every, 1),
-        phi=_rows(value, placed, 1),
-        A_position=_rows(A, placed, nv),
-        psi=_rows(rate, moving, 1),
-        A_rate=_rows(A, moving, nv),
-        value_of_row=_rows(value, every, 1),
-        rate_of_row=_rows(rate * ca.DM(half), every, 1),
-        levels=tuple(levels[i] for i in every),
-        checked=(model.position_values, model.rates),
-        unit=model.unit,
-        independent=system.rows_independent,
-        distinct=rows.distinct,
-        singular_mass=singular,
-    )
-    if law is None:
-        return e
-    lam, pressures = model.multipliers, model.pressures
-    if not rows.gone:
-        return replace(e, multipliers=lam, law=law, pressures=pressures)
-    # The law is given the multipliers of least norm, as in `zwang.tracing.nonideal`.
-    acting_ones = ca.SX.sym("lambda", len(every))
-    X, shared = least_norm(e, A[list(rows.gone), :])
-    of_gone = ca.mtimes(shared, acting_ones)
-    whole = ca.SX.zeros(lam.numel(), 1)
-    whole[list(rows.gone)] = of_gone
-    whole[every] = acting_ones - ca.mtimes(X.T, of_gone)
-    if pressures is not None:
-        n, values, force = pressures
-        pressures = n, ca.substitute(values, lam, whole), force
-    law = ca.substitute(law, lam, whole)
-    return replace(e, multipliers=acting_ones, law=law, pressures=pressures)
-
-
-def _with_positive_mass(e: ProgramExpressions) -> ProgramExpressions:
-    """Forces that are no numbers where an entry on the diagonal of M that varies is not positive.
-
-    Integrators end before such a place. Where masses depend on parameters alone nothing is added;
-    they are looked at once, where a simulation begins; those of bodies are positive.
-    """
-    import casadi as ca
-
-    symbols = ca.veccat(e.q, e.v, e.t)
-    varying = [x for x in ca.vertsplit(ca.densify(ca.diag(e.M))) if ca.depends_on(x, symbols)]
-    if not varying or e.acceleration is not None:
-        return e
-    least = ca.mmin(ca.vertcat(*varying))
-    wrong = least < 0.0 if e.singular_mass else ca.logic_not(least > 0.0)
-    return replace(e, force=e.force + ca.if_else(wrong, ca.SX(float("nan")), 0.0))
-
-
-def _rows(matrix: Any, numbers: list[int], columns: int) -> Any:
-    import casadi as ca
-
-    return matrix[numbers, :] if numbers else ca.SX(0, columns)

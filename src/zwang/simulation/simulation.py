@@ -76,12 +76,13 @@ from zwang.simulation.rank_report import (
     left_out_note,
     rank_changes,
 )
-from zwang.simulation.select_program import in_python, program_of
+from zwang.simulation.select_program import ProgramStart, in_python, select_program
 from zwang.simulation.start import start_time
 from zwang.terms import FloatArray
 from zwang.tracing.event import Event, Watched, events_of
 
 if TYPE_CHECKING:
+    from zwang.programs.contract import Program
     from zwang.programs.coordinate_change import CoordinateChange
     from zwang.system import System
 
@@ -379,14 +380,14 @@ class _Simulation:
             formulation = self.settings.formulation
             self.active.solve_at(y[:nq], y[nq:], np.asarray(t), p, formulation=formulation)
         self.active.require_unique(y[:nq], y[nq:], np.asarray(t), p)
-        program = program_of(self.active, y, t, p, self.settings)
+        program = self._program(ProgramStart(y, t, p))
         doubt = self.guard.account.doubt(program)
         if doubt:
             assert program.carrier is not None
             note = f"integrated in absolute coordinates: in {program.carrier.name} ones {doubt}"
             self.notes += [note] if note not in self.notes else []
             self.settings = replace(self.settings, coordinates=Coordinates.ABSOLUTE)
-            program = program_of(self.active, y, t, p, self.settings)
+            program = self._program(ProgramStart(y, t, p))
         self.guard.begin(program, p)
         if program.left_out:
             note = left_out_note(self.active, program.left_out)
@@ -591,12 +592,16 @@ class _Simulation:
         y, t, a = self.loop.present[:, 0], float(self.loop.t[0]), self.loop.accelerations()[0]
         return mass_beyond(self.active, y, t, self.p, a, self.settings.step)
 
+    def _program(self, start: ProgramStart) -> Program:
+        """The program of the constraints of now."""
+        return select_program(self.active, start, self.settings, self.active.cache)
+
     def _choose_rows_again(self) -> bool:
         """Go on with other rows acting, if others are to be left out from the present state on."""
         y, t = self.loop.present[:, 0].copy(), float(self.loop.t[0])
         if not self.loop.program.left_out or self.loop.finished or t == self.began_at[0]:
             return False
-        program = program_of(self.active, y, t, self.p, self.settings)
+        program = self._program(ProgramStart(y, t, self.p))
         if program.left_out == self.loop.program.left_out:
             return False
         if not any(note.endswith(ACT_AGAIN) for note in self.notes):  # the first time alone

@@ -12,20 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.equations.active_rows import ActiveRows
+from zwang.equations.many_states import all_regular, terms_at
 from zwang.errors import InputError, ZwangError, shown
 from zwang.integrators.settings import Settings
-from zwang.linalg.rank import own_spectrum
+from zwang.simulation.ensemble_programs import EnsembleStarts, select_programs
 from zwang.simulation.options import UNREMARKABLE, require_law, require_start
-from zwang.simulation.select_program import EnsembleStarts, acting_of_many, program_of
-from zwang.terms import SYMMETRY_TOLERANCE, FloatArray, asymmetry
+from zwang.terms import FloatArray
 from zwang.tracing.arguments import single_time
 
 if TYPE_CHECKING:
-    from zwang.equations.expression import Equations
+    from zwang.programs.contract import Program
     from zwang.system import System
 
-__all__ = ["LANES", "Starts", "all_regular", "start_time", "terms_at"]
+__all__ = ["LANES", "Starts", "start_time"]
 
 #: Trajectories that run side by side in one thread. With four, a pendulum takes 1.5 times as long
 #: and a Bricard loop 1.2 times; four-bars take 0.85 times, for at singular positions one holds up
@@ -77,18 +76,12 @@ class Starts:
         """Coordinates and velocities of a start as one array."""
         return np.concatenate([self.q[i], self.v[i]])
 
-    def programs(self, settings: Settings) -> list[tuple[Any, list[int]]]:
+    def programs(self, settings: Settings) -> list[tuple[Program, list[int]]]:
         """The programs that starts take, each with the numbers of those; refused ones take none."""
         if self.system.by_blocks:
             self._check(np.arange(len(self)))
             good = [i for i in range(len(self)) if i not in self.refusals]
-            return _by_program(
-                good,
-                [
-                    program_of(self.system, self.state(i), self.t, self.P[i], settings, LANES)
-                    for i in good
-                ],
-            )
+            return self._selected(good, settings, regular=False)
         Y = np.concatenate([self.q, self.v], axis=1)
         same = self.system.mass_is_constant and not self._values
         regular = self._never_singular() if same else all_regular(self._terms(Y)[0])
@@ -99,24 +92,17 @@ class Starts:
         good = [i for i in range(len(self)) if i not in self.refusals]
         if not good:
             return []
-        terms = partial(self._terms, Y[good], good)
-        many = EnsembleStarts(Y[good], self.t, self.P[good], settings, LANES, terms)
-        own = self.system.own_programs(many)
-        if own[0] is not None:
-            return _by_program(good, own)
-        acting = acting_of_many(self.system, many)
+        return self._selected(good, settings, regular=regular)
 
-        def program(i: int, acting: ActiveRows) -> Any:
-            known: Any = {"acting": acting, "singular": False if regular else None}
-            return program_of(self.system, Y[i], self.t, self.P[i], settings, LANES, **known)
-
-        if not regular or any(x is not None for x in own):
-            return _by_program(good, [program(*start) for start in zip(good, acting, strict=True)])
-        # Where M is regular at all starts, programs differ in the rows alone that act.
-        kinds: dict[ActiveRows, list[int]] = {}
-        for i, rows in zip(good, acting, strict=True):
-            kinds.setdefault(rows, []).append(i)
-        return [(program(members[0], rows), members) for rows, members in kinds.items()]
+    def _selected(
+        self, good: list[int], settings: Settings, *, regular: bool
+    ) -> list[tuple[Program, list[int]]]:
+        """The programs that some starts take, each with the numbers of those."""
+        Y = np.concatenate([self.q[good], self.v[good]], axis=1)
+        terms = partial(self._terms, Y, good)
+        starts = EnsembleStarts(Y, self.t, self.P[good], settings, LANES, terms)
+        groups = select_programs(self.system, starts, self.system.cache, regular=regular)
+        return [(program, [good[i] for i in members]) for program, members in groups]
 
     def _terms(self, Y: FloatArray, which: Any = slice(None)) -> tuple[FloatArray, FloatArray]:
         """M (N, nv, nv) and A (N, m, nv) at states of some starts."""
@@ -152,41 +138,6 @@ class Starts:
                 self.refusals[i] = str(error)
             if notes:
                 self.notes[i] = (*self.notes.get(i, ()), *notes)
-
-
-def _by_program(starts: list[int], programs: list[Any]) -> list[tuple[Any, list[int]]]:
-    """Programs, each once, with the starts that take it."""
-    found: dict[int, tuple[Any, list[int]]] = {}
-    for i, program in zip(starts, programs, strict=True):
-        found.setdefault(id(program), (program, []))[1].append(i)
-    return list(found.values())
-
-
-def terms_at(
-    system: Equations, Y: FloatArray, t: float, P: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """M (N, nv, nv) and A (N, m, nv) at states (N, n) with parameters (N, np)."""
-    import casadi as ca
-
-    from zwang.codegen.kernel import compile as compile_kernel
-    from zwang.programs.residuals import evaluated
-
-    kernels = system.__dict__.setdefault("_mass_and_rows", {})
-    if not kernels:
-        m, s = system.model, system.model.state
-        outputs = [ca.densify(ca.vec(ca.densify(x))) for x in (m.M.T, m.A.T)]
-        kernels[0] = compile_kernel(ca.Function("terms", [s.q, s.v, s.t, s.p], outputs))
-    count, nv = len(Y), len(system.velocities)
-    M, A = evaluated(kernels[0], Y, t, P, len(system.coordinates))
-    return M.reshape(count, nv, nv), A.reshape(count, -1, nv)
-
-
-def all_regular(M: FloatArray) -> bool:
-    """Whether all mass matrices (N, nv, nv) are symmetric, and regular by a wide margin."""
-    if not np.isfinite(M).all() or asymmetry(M).max(initial=0.0) > SYMMETRY_TOLERANCE:
-        return False
-    spectrum = own_spectrum(M)
-    return bool(np.all(spectrum.rank == M.shape[-1]) and spectrum.estimated)
 
 
 def start_time(q: Any, start: float | None) -> float:

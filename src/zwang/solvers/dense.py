@@ -343,7 +343,8 @@ def _joined(groups: list[RankGroup], answers: list[_ScaledAnswer]) -> _ScaledAns
     """The answers in the order of the batch."""
     if len(answers) == 1:
         return answers[0]
-    order = np.argsort(np.concatenate([group.index for group in groups]))  # type: ignore[misc]
+    indices = [group.index for group in groups if group.index is not None]
+    order = np.argsort(np.concatenate(indices))
     acceleration, ideal_force, multipliers, corrections, checked = zip(*answers, strict=True)
     return _ScaledAnswer(
         np.concatenate(acceleration)[order],

@@ -436,9 +436,10 @@ def _require_semidefinite(terms: EquationTerms, scaled: _Scaled, tolerances: Tol
 
 def _lightest(M: Any) -> np.ndarray:
     """The coordinates of a large block that move most in its velocity of least kinetic energy."""
-    start = np.random.default_rng(0).standard_normal(M.shape[0])
+    start: Any = np.random.default_rng(0).standard_normal(M.shape[0])
+    accuracy: Any = 1e-3  # SciPy's annotations know whole numbers alone
     try:
-        _, vectors = eigsh(M, k=1, which="SA", v0=start, tol=1e-3)  # type: ignore[arg-type]
+        _, vectors = eigsh(M, k=1, which="SA", v0=start, tol=accuracy)
     except ArpackNoConvergence:
         return np.arange(SPARSE_SIZE)
     return np.sort(np.argsort(-np.abs(vectors[:, 0]))[:SPARSE_SIZE])

@@ -18,6 +18,7 @@ import numpy as np
 
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.results.event_rows import changed
+from zwang.results.mechanism_run import parts_of
 from zwang.results.run import Run, Segment
 from zwang.state import State
 from zwang.view.scene import Scene, scene_of, statuses
@@ -171,7 +172,7 @@ def slider_limits(run: Run, *, wanted: bool | Limits) -> dict[str, tuple[float, 
     """
     numbers = {k: float(v) for k, v in run.parameters.items() if np.ndim(v) == 0}
     if not isinstance(wanted, Mapping):
-        own = run.system.parts.parameters  # type: ignore[attr-defined]
+        own = parts_of(run).parameters
         names = [k for k in numbers if k in own] or [k for k in numbers if k.endswith(".mass")]
         names = names[:MOST_SLIDERS] if wanted else []
         return {name: _around(numbers[name]) for name in names}

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from zwang.errors import InputError, UnknownNameError, ZwangError
+from zwang.results.mechanism_run import parts_of
 from zwang.results.run import Run
 from zwang.state import State
 from zwang.tracing.event import Watched
@@ -89,7 +90,7 @@ def view(
 
 
 def _last_body(run: Run) -> list[str]:
-    bodies = [b.name for b in run.system.parts.bodies if b.kind.nv > 1]  # type: ignore[attr-defined]
+    bodies = [b.name for b in parts_of(run).bodies if b.kind.nv > 1]
     return bodies[-1:]
 
 

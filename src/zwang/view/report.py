@@ -19,6 +19,7 @@ import numpy as np
 from zwang.diagnosis.passport import Status
 from zwang.errors import InputError, ZwangError
 from zwang.paths import path_of
+from zwang.results.mechanism_run import parts_of
 from zwang.results.model_digest import versions
 from zwang.results.resample import at_times
 from zwang.results.run import Run
@@ -111,7 +112,7 @@ def report_html(
     forces: bool = True,
 ) -> str:
     """The report as text."""
-    if hasattr(run.system, "parts"):
+    if run.mechanism is not None:
         shown = _farthest(run) if traces is None else traces
         scene = scene_of(run, frames=frames, start=start, end=end, traces=shown, forces=forces)
         page = _Page(run, scene.run, scene)
@@ -147,7 +148,7 @@ def _asset(name: str) -> str:
 
 def _farthest(run: Run) -> list[str]:
     """The body that gets about most leaves a trace."""
-    parts = run.system.parts  # type: ignore[attr-defined]
+    parts = parts_of(run)
     moved = {
         b.name: float(np.ptp(run.body(b.name).center, axis=0).max())
         for b in parts.bodies
@@ -178,7 +179,7 @@ class _Page:
         system = self.run.system
         if self.scene is None:
             return f"Run of a system in {_counted(len(system.coordinates), 'coordinate')}"
-        parts = system.parts  # type: ignore[attr-defined]
+        parts = parts_of(self.run)
         bodies = sum(b.kind.nv > 1 for b in parts.bodies)
         return (
             f"Run of a mechanism of {_counted(bodies, 'body', 'bodies')} and "
@@ -243,7 +244,7 @@ class _Page:
         energy = run.energy
         facts: list[tuple[str, str]] = []
         if self.scene is not None:
-            parts = system.parts  # type: ignore[attr-defined]
+            parts = parts_of(run)
             plane = "in space" if parts.kind.plane is None else f"in the plane {parts.kind.name}"
             facts += [("bodies", f"{sum(b.kind.nv > 1 for b in parts.bodies)}, {plane}")]
             facts += [("joints", _kinds(parts))]
@@ -294,17 +295,15 @@ class _Page:
         joints = reacting_joints(self.run) if self.scene is not None else ()
         if not joints:
             return ""
-        known, parts = statuses(self.even), self.run.system.parts  # type: ignore[attr-defined]
+        known, parts = statuses(self.even), parts_of(self.run)
         rows = []
         try:
             for name in joints:
                 joint, found = parts.joints[name], self.even.reaction(name)
+                markers = [m for m in (joint.a, joint.b) if m is not None]
                 sizes = [np.linalg.norm(x, axis=1) for x in (found.force, found.moment)]
                 when = self.even.t[int(np.argmax(sizes[0]))]
-                bodies = [
-                    "ground" if m.body < 0 else parts.bodies[m.body].name
-                    for m in (joint.a, joint.b)
-                ]
+                bodies = ["ground" if m.body < 0 else parts.bodies[m.body].name for m in markers]
                 rows.append(
                     [
                         escape(name),

@@ -19,7 +19,7 @@ from zwang.multibody.frozen import Parts
 from zwang.multibody.inertia import cross
 from zwang.multibody.marker import Joint, Marker
 from zwang.multibody.pose import SCALAR
-from zwang.results.mechanism_run import mechanism_of
+from zwang.results.mechanism_run import parts_of
 from zwang.results.resample import at_times
 from zwang.results.run import Run
 from zwang.terms import FloatArray
@@ -260,7 +260,7 @@ def scene_of(
 
 def as_simulated(run: Run) -> Parts:
     """The mechanism of a run, its joints where the parameters of the run have them."""
-    parts: Parts = mechanism_of(run).parts
+    parts: Parts = parts_of(run)
     joints = {}
     for name, joint in parts.joints.items():
         moved = joint
@@ -333,7 +333,7 @@ def statuses(run: Run) -> dict[str, Status | None]:
     Asked at the begin of each stretch between events and in the middle of the run: rank, and with
     it determinacy, changes at singular configurations alone. None where the mechanism is too large.
     """
-    joints: Mapping[str, Joint] = mechanism_of(run).parts.joints
+    joints: Mapping[str, Joint] = parts_of(run).joints
     rows = sum(len(rows) for rows in run.system.groups.values())
     if rows > PASSPORT_ROWS:
         return dict.fromkeys(joints)

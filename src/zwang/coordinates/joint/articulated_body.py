@@ -84,7 +84,7 @@ class Links:
     ----------
     links : parents first; a parent of −1 is the base.
     q, v : coordinates and velocities.
-    numbers : of `LinkNumbers`, each entry an SX.
+    numbers : of `LinkConstants`, each entry an SX.
     turns : T of each link where it is known, None where it does not turn; else found from q.
     """
 

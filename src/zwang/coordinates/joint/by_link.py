@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from zwang.codegen.expression import Port
 from zwang.codegen.kernel import Kernel
 from zwang.coordinates.joint import link_kernels as of
-from zwang.coordinates.joint.link_constants import OF_LINKS, LinkNumbers
+from zwang.coordinates.joint.link_constants import OF_LINKS, LinkConstants
 from zwang.coordinates.joint.relative_poses import entered_branch, marker_names
 from zwang.coordinates.joint.tree import MOTIONS, Branch, Tree
 from zwang.multibody.element import Element
@@ -46,7 +46,7 @@ def tree_program(
 
     Parameters
     ----------
-    first : where the numbers of the links begin in p̂.
+    first : where the link constants begin in p̂.
     constants : entries of p̂ that are structure.
     """
     writers: dict[str, Callable[[CallList], object]] = {
@@ -58,7 +58,7 @@ def tree_program(
         "residual": lambda tape: TreeTape(tree, first, tape).residual(OUT),
     }
     rows = (0, len(tree.unit), 0)
-    count = first + LinkNumbers.count(tree)
+    count = first + LinkConstants.count(tree)
     return TapeProgram(
         *(tree.nq, tree.nv, rows, lanes, count, writers),
         carrier=carrier,
@@ -85,7 +85,7 @@ def tree_kernel(tree: Tree, first: int, name: str) -> Kernel:
         tape = RateTape({Q: nq, V: nv})
         TreeTape(tree, first, tape).leave()
         inner = [Port("q", 2 * nq), Port("v", 2 * nv)]
-    inputs = (*inner, Port("t", 1), Port("p", first + LinkNumbers.count(tree)))
+    inputs = (*inner, Port("t", 1), Port("p", first + LinkConstants.count(tree)))
     return CallListKernel(name, inputs, tuple(outer), 1, tape.stream())
 
 
@@ -94,7 +94,7 @@ class TreeTape:
 
     Parameters
     ----------
-    first : where the numbers of the links begin in p̂.
+    first : where the link constants begin in p̂.
     """
 
     def __init__(self, tree: Tree, first: int, tape: CallList) -> None:

@@ -20,7 +20,7 @@ from zwang.coordinates.joint.articulated_body import (
     product,
     symmetric,
 )
-from zwang.coordinates.joint.link_constants import LinkNumbers, marked
+from zwang.coordinates.joint.link_constants import LinkConstants, marked
 from zwang.coordinates.joint.tree import Tree
 from zwang.multibody.element import Element
 from zwang.multibody.pose import SCALAR
@@ -66,7 +66,7 @@ class Recursion(Links):
         v: casadi.SX,
         t: casadi.SX,
         p: casadi.SX,
-        numbers: LinkNumbers,
+        numbers: LinkConstants,
     ) -> None:
         self.tree, self.t, self.p = tree, t, p
         start, end = tree.parts.slots["gravity"]

@@ -13,7 +13,7 @@ from zwang.codegen.kernel import Kernel
 from zwang.codegen.kernel import compile as compile_kernel
 from zwang.coordinates.joint.by_link import tree_kernel
 from zwang.coordinates.joint.equations import Recursion
-from zwang.coordinates.joint.link_constants import LinkNumbers
+from zwang.coordinates.joint.link_constants import LinkConstants
 from zwang.coordinates.joint.relative_poses import entered
 from zwang.coordinates.joint.tree import Tree
 from zwang.multibody.frozen import Parts
@@ -28,9 +28,9 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     import casadi
 
-    from zwang.mechanism_system import MechanismSystem
+    from zwang.equations.expression import Equations
 
-__all__ = ["CLOSED", "FromBodies", "TapeEntry", "WrittenEntry", "symbolic"]
+__all__ = ["CLOSED", "FromBodies", "FromBodiesByCalls", "FromBodiesByExpression", "symbolic"]
 
 #: How far a start may be from the joints of the tree before its coordinates are fitted, relative:
 #: above what closing a mechanism leaves, below what a tolerance can ask for.
@@ -51,7 +51,7 @@ class FromBodies(ABC):
 
     def __init__(
         self,
-        mechanism: MechanismSystem,
+        mechanism: Equations,
         tree: Tree,
         vector_of: Callable[[FloatArray], FloatArray],
     ) -> None:
@@ -67,25 +67,25 @@ class FromBodies(ABC):
         """The kernel."""
 
     @abstractmethod
-    def _fitted(self, row: FloatArray, y: FloatArray, t: float, hat: FloatArray) -> FloatArray:
+    def _fitted(self, row: FloatArray, y: FloatArray, t: float, p_joint: FloatArray) -> FloatArray:
         """The state (q̂, v̂) of the tree nearest to (q, v), from one near by."""
 
     def into(self, Y: FloatArray, t: float, P: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Ŷ, and P with the numbers of the links, the signs of Euler parameters among them.
+        """Ŷ, and P with the link constants, the signs of Euler parameters among them.
 
         A state off the joints of the tree is put on them like by projection: the nearest one, as
         the masses weigh it, in position and then in velocity.
         """
         nq, n, nv = len(self.tree.parts.coordinates), self.tree.nq, self.tree.nv
-        hat = np.concatenate([P, self._numbers(P)], axis=1)
+        p_joint = np.concatenate([P, self._numbers(P)], axis=1)
         rows, off, there = np.empty((len(Y), n + nv)), np.empty(len(Y)), np.empty(Y.shape[1])
         enter, leave = self.kernel, self.carrier.leaving
         kernels, sizes = (enter.address, leave.address), (nq, n)
         work = max(enter, leave, key=lambda kernel: kernel.work_size).work()
-        enter_tree(kernels, Y, np.array([t]), hat, rows, there, off, sizes, *self._signed, work)
+        enter_tree(kernels, Y, np.array([t]), p_joint, rows, there, off, sizes, *self._signed, work)
         for k in np.flatnonzero(~(off <= CLOSED)).tolist():
-            rows[k] = self._fitted(rows[k], Y[k], t, hat[k])
-        return rows, hat
+            rows[k] = self._fitted(rows[k], Y[k], t, p_joint[k])
+        return rows, p_joint
 
     def _numbers(self, P: FloatArray) -> FloatArray:
         """Numbers of the links for parameters (N, np), signs as in the placement, (N, …)."""
@@ -102,7 +102,7 @@ class FromBodies(ABC):
         (starts, _), bodies = tree.parts.places, tree.parts.bodies
         spatial = [i for i, body in enumerate(bodies) if body.kind is SPATIAL]
         in_q = [starts[i] + 3 for i in spatial]
-        in_p = first + LinkNumbers.places(tree)["parameters"][spatial, 0]
+        in_p = first + LinkConstants.places(tree)["parameters"][spatial, 0]
         return np.array(in_q, dtype=np.int64), np.array(in_p, dtype=np.int64)
 
     def scales(self, sizes: FloatArray) -> FloatArray:
@@ -135,7 +135,7 @@ class FromBodies(ABC):
         return result
 
 
-class WrittenEntry(FromBodies):
+class FromBodiesByExpression(FromBodies):
     """The way into a tree that is one expression."""
 
     carrier: CoordinateChangeByExpression  # type: ignore[reportIncompatibleVariableOverride] - set once
@@ -146,34 +146,36 @@ class WrittenEntry(FromBodies):
         tree, (_, _, t, p) = self.tree, self.carrier.inputs
         q = ca.SX.sym("q", len(tree.parts.coordinates))
         v = ca.SX.sym("v", len(tree.parts.velocities))
-        count = p.numel() - LinkNumbers.count(tree)
+        count = p.numel() - LinkConstants.count(tree)
         outputs = entered(tree, q, v, p[:count], symbolic(tree, p[count:]))
         function = ca.Function("enter", [q, v, t, p], [ca.densify(x) for x in outputs])
         return compile_kernel(function, name="enter")
 
-    def _fitted(self, row: FloatArray, y: FloatArray, t: float, hat: FloatArray) -> FloatArray:
+    def _fitted(self, row: FloatArray, y: FloatArray, t: float, p_joint: FloatArray) -> FloatArray:
         """The nearest state on the joints: δq̂ = N (BᵀMB)⁻¹BᵀM δ, then v̂ = (BᵀMB)⁻¹BᵀM v."""
         nq, n = len(self.tree.parts.coordinates), self.tree.nq
-        q, v, q_hat, v_hat = y[:nq], y[nq:], row[:n], row[n:]
-        p = hat[: self.tree.parts.defaults.size]
+        q, v, q_joint, v_joint = y[:nq], y[nq:], row[:n], row[n:]
+        p = p_joint[: self.tree.parts.defaults.size]
         M = self.mechanism.ideal_terms_at(q, v, np.asarray(t), p).mass_matrix
         for _ in range(FITS):
-            B, N = self._motion(q_hat, v_hat, t, hat)
-            there = self.carrier.leave(np.concatenate([q_hat, v_hat])[None], np.array([t]), hat)
+            B, N = self._motion(q_joint, v_joint, t, p_joint)
+            there = self.carrier.leave(
+                np.concatenate([q_joint, v_joint])[None], np.array([t]), p_joint
+            )
             step = N @ _nearest(B, M, _difference(self.tree.parts, there[0, :nq], q))
-            q_hat = q_hat + step
+            q_joint = q_joint + step
             for group in self.tree.unit:
-                q_hat[list(group)] /= np.linalg.norm(q_hat[list(group)])
+                q_joint[list(group)] /= np.linalg.norm(q_joint[list(group)])
             if np.abs(step).max(initial=0.0) <= CLOSED:
                 break
-        B, _ = self._motion(q_hat, v_hat, t, hat)
-        return np.concatenate([q_hat, _nearest(B, M, v)])
+        B, _ = self._motion(q_joint, v_joint, t, p_joint)
+        return np.concatenate([q_joint, _nearest(B, M, v)])
 
     def _motion(
-        self, q_hat: FloatArray, v_hat: FloatArray, t: float, hat: FloatArray
+        self, q_joint: FloatArray, v_joint: FloatArray, t: float, p_joint: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """B of v = B v̂ and N of q̂̇ = N v̂ at a state."""
-        B, N = self._slopes(q_hat, v_hat, t, hat)
+        B, N = self._slopes(q_joint, v_joint, t, p_joint)
         return np.array(B), np.array(N)
 
     @cached_property
@@ -182,30 +184,30 @@ class WrittenEntry(FromBodies):
 
         q, v, t, p = self.carrier.inputs
         B = ca.jacobian(self.carrier.v, v)
-        count = p.numel() - LinkNumbers.count(self.tree)
+        count = p.numel() - LinkConstants.count(self.tree)
         rec = Recursion(self.tree, q, v, t, p[:count], symbolic(self.tree, p[count:]))
         return ca.Function("slopes", [q, v, t, p], [ca.densify(B), ca.densify(rec.kinematics())])
 
 
-class TapeEntry(FromBodies):
+class FromBodiesByCalls(FromBodies):
     """The way into a large tree."""
 
     def _made(self) -> Kernel:
         return tree_kernel(self.tree, self.tree.parts.defaults.size, "enter")
 
-    def _fitted(self, row: FloatArray, y: FloatArray, t: float, hat: FloatArray) -> FloatArray:
+    def _fitted(self, row: FloatArray, y: FloatArray, t: float, p_joint: FloatArray) -> FloatArray:
         """The nearest state on the joints, by the projection of the bodies."""
         del row
         system: Any = self.mechanism  # one that is carried by blocks
         project, parts = system.block_program().kernel("project"), self.tree.parts
         q, v = np.split(y, [len(parts.coordinates)])
-        p = hat[: parts.defaults.size]
+        p = p_joint[: parts.defaults.size]
         for _ in range(FITS):
             before = q
             q, v, _ = project(q, v, [t], p)
             if np.abs(q - before).max(initial=0.0) <= CLOSED:
                 break
-        return np.concatenate(self.kernel(q, v, [t], hat))
+        return np.concatenate(self.kernel(q, v, [t], p_joint))
 
 
 def _nearest(B: FloatArray, M: FloatArray, v: FloatArray) -> FloatArray:
@@ -230,12 +232,12 @@ def _difference(parts: Parts, there: FloatArray, q: FloatArray) -> FloatArray:
     return np.concatenate([np.zeros(0), *result])
 
 
-def symbolic(tree: Tree, x: casadi.SX) -> LinkNumbers:
+def symbolic(tree: Tree, x: casadi.SX) -> LinkConstants:
     """The numbers of a tree with each entry a matrix or column of symbols."""
     import casadi as ca
 
     values: dict[str, list[casadi.SX]] = {}
-    for name, places in LinkNumbers.places(tree).items():
+    for name, places in LinkConstants.places(tree).items():
         entries = [x[e.ravel().tolist()] for e in places]
         values[name] = [ca.reshape(e, 3, 3).T for e in entries] if places.ndim == 3 else entries
-    return LinkNumbers(**values)
+    return LinkConstants(**values)

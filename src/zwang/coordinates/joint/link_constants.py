@@ -29,7 +29,7 @@ from zwang.multibody.terms import body_slots
 from zwang.rotation.quaternion import from_rotation_matrix
 from zwang.terms import FloatArray
 
-__all__ = ["OF_BODIES", "OF_LINKS", "LinkNumbers", "link_numbers", "marked"]
+__all__ = ["OF_BODIES", "OF_LINKS", "LinkConstants", "link_constants", "marked"]
 
 #: Axes whose directions differ by less than this are parallel; lengths below it, relative, vanish.
 PARALLEL = 1e-13
@@ -53,7 +53,7 @@ OF_MARKERS: dict[str, tuple[int, ...]] = {"marker_R": (3, 3), "marker_at": (3,)}
 
 
 @dataclass(frozen=True)
-class LinkNumbers:
+class LinkConstants:
     """Numbers of links (n, …), of bodies on them (nb, …) and of the markers of constraints (nm, …).
 
     Attributes
@@ -103,7 +103,7 @@ class LinkNumbers:
     @staticmethod
     def count(tree: Tree) -> int:
         """Length of `vector`."""
-        return sum(places.size for places in LinkNumbers.places(tree).values())
+        return sum(places.size for places in LinkConstants.places(tree).values())
 
     @staticmethod
     def places(tree: Tree) -> dict[str, np.ndarray]:
@@ -167,7 +167,7 @@ def marked(tree: Tree) -> list[tuple[int, Element, int]]:
     ]
 
 
-def link_numbers(tree: Tree, p: FloatArray) -> LinkNumbers:
+def link_constants(tree: Tree, p: FloatArray) -> LinkConstants:
     """The numbers of a tree for the parameters p of its mechanism."""
     return _Placing(tree, p).result()
 
@@ -287,7 +287,7 @@ class _Placing:
             J = J + np.triu(J, 1).T
         return mass, J
 
-    def result(self) -> LinkNumbers:
+    def result(self) -> LinkConstants:
         tree, n = self.tree, len(self.tree.links)
         mass, moment, tensor = np.zeros(n), np.zeros((n, 3)), np.zeros((n, 3, 3))
         for body, link in tree.link_of.items():
@@ -300,7 +300,7 @@ class _Placing:
         rows, columns = np.triu_indices(3)
         frames = list(_marker_frames(tree, self.p, self.R, self.at))
         nb = len(tree.parts.bodies)
-        return LinkNumbers(
+        return LinkConstants(
             self.E,
             self.d,
             self.h,

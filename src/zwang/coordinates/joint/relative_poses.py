@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from zwang.coordinates.joint.articulated_body import product
-from zwang.coordinates.joint.link_constants import CYCLE, LinkNumbers
+from zwang.coordinates.joint.link_constants import CYCLE, LinkConstants
 from zwang.coordinates.joint.tree import Branch, Tree
 from zwang.multibody.pose import SCALAR, config_of
 
@@ -36,12 +36,12 @@ class _BodyPose:
 
 
 def entered(
-    tree: Tree, q: casadi.SX, v: casadi.SX, p: casadi.SX, numbers: LinkNumbers
+    tree: Tree, q: casadi.SX, v: casadi.SX, p: casadi.SX, numbers: LinkConstants
 ) -> tuple[casadi.SX, casadi.SX]:
     """q̂ and v̂ of a state of the mechanism on the joints of the tree."""
     import casadi as ca
 
-    q_hat, v_hat = ca.SX.zeros(tree.nq, 1), ca.SX.zeros(tree.nv, 1)
+    q_joint, v_joint = ca.SX.zeros(tree.nq, 1), ca.SX.zeros(tree.nv, 1)
     (starts, v_starts), slots = tree.parts.places, tree.parts.slots
     for branch in tree.branches:
         if not branch.steps:
@@ -56,9 +56,9 @@ def entered(
         offsets = [numbers.offset[k] for k in branch.links]
         value, rate = entered_branch(tree, branch, states, marks, offsets)
         link = tree.links[branch.links[0]]
-        q_hat[link.q : link.q + value.numel()] = value
-        v_hat[link.v : link.v + rate.numel()] = rate
-    return q_hat, v_hat
+        q_joint[link.q : link.q + value.numel()] = value
+        v_joint[link.v : link.v + rate.numel()] = rate
+    return q_joint, v_joint
 
 
 def entered_branch(

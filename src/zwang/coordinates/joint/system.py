@@ -1,4 +1,4 @@
-"""A mechanism in the coordinates of its joints, as a system like any other.
+"""The equations of a mechanism in the coordinates of its joints.
 
 The tree of its joints gives every body's place and velocity from q̂ and v̂; joints that close loops,
 drivers and a user's conditions stay constraints of the links. Where there are none, v̂̇ comes from
@@ -8,19 +8,20 @@ the articulated-body recursion, else from M̂ v̂̇ = Q̂ + Âᵀλ, Â v̂̇ = 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from zwang.caching import computed_once
 from zwang.coordinates.constants import Pattern, folded, sizes_of
 from zwang.coordinates.joint.equations import Recursion
-from zwang.coordinates.joint.from_bodies import WrittenEntry, symbolic
-from zwang.coordinates.joint.link_constants import LinkNumbers
+from zwang.coordinates.joint.from_bodies import FromBodiesByExpression, symbolic
+from zwang.coordinates.joint.link_constants import LinkConstants
 from zwang.coordinates.joint.tree import MOTIONS, Tree
 from zwang.equations.expression import Equations
-from zwang.integrators.settings import Settings
+from zwang.programs.cache import TreeKey
 from zwang.programs.coordinate_change import CoordinateChangeByExpression
 from zwang.programs.factor import ProgramExpressions
 from zwang.programs.whole import WholeProgram, fuse
@@ -29,45 +30,41 @@ from zwang.tracing.constraint import Constraint
 from zwang.tracing.differentiate import Symbols, TracedConstraint
 from zwang.tracing.traced_model import Definition, TracedModel
 
-if TYPE_CHECKING:
-    from zwang.mechanism_system import MechanismSystem
-
-__all__ = ["JointSystem"]
+__all__ = ["JointEquations", "TreeExpressions"]
 
 #: Entries of Â below this vanish, and states at which they are looked at.
 ZERO = 1e-10
 STATES = 3
 
 
-class JointSystem(Equations):
-    """A mechanism in the coordinates of its joints, as a system like any other.
+@dataclass(frozen=True)
+class TreeExpressions:
+    """What is written down of a tree, whichever of its rows vanish.
 
     Attributes
     ----------
     tree, recursion : links and what is left of the constraints; their equations.
-    carrier : the way into these coordinates and back.
-    rows : numbers, among the mechanism's, of the constraint rows that are left.
-    vanished : of those that the tree fulfils whatever its coordinates, like a second hinge does.
+    carrier : the way into the coordinates of the joints and back.
+    definition : their names.
     """
 
     tree: Tree
-    carrier: CoordinateChangeByExpression
-    rows: tuple[int, ...]
-    vanished: tuple[int, ...]
     recursion: Recursion
+    carrier: CoordinateChangeByExpression
+    definition: Definition
 
     @classmethod
-    def of_tree(
+    def of(
         cls,
-        mechanism: MechanismSystem,
+        mechanism: Equations,
         tree: Tree,
         constants: Pattern,
-        numbers: LinkNumbers,
+        numbers: LinkConstants,
         vector_of: Callable[[FloatArray], FloatArray],
-    ) -> JointSystem:
-        """The system of a mechanism with these parameters, and all others of the same structure.
+    ) -> TreeExpressions:
+        """Of a mechanism with these parameters, and all others of the same structure.
 
-        `vector_of` gives the numbers of the links as one array, for any parameters.
+        `vector_of` gives the link constants as one array, for any parameters.
         """
         import casadi as ca
 
@@ -80,22 +77,37 @@ class JointSystem(Equations):
             ca.SX.sym("p", count + more),
         )
         own = folded(symbols[3][:count], constants)
-        system = cls.__new__(cls)
-        system.tree = tree
         entries = symbolic(tree, folded(symbols[3][count:], numbers.pattern()))
-        system.recursion = Recursion(tree, *symbols[:3], own, entries)
-        starts = tree.parts.row_starts
-        system.rows = tuple(
-            row for i, _ in tree.constraints for row in range(starts[i], starts[i + 1])
-        )
-        system.vanished = ()
-        entry = WrittenEntry(mechanism, tree, vector_of)
-        q, v = system.recursion.state()
+        recursion = Recursion(tree, *symbols[:3], own, entries)
+        entry = FromBodiesByExpression(mechanism, tree, vector_of)
+        q, v = recursion.state()
         carrier = CoordinateChangeByExpression("joint", entry.into, entry.scales, symbols, q, v)
-        entry.carrier = system.carrier = carrier
+        entry.carrier = carrier
         p = tree.parts.defaults
-        system.definition = _definition(tree, np.concatenate([p, vector_of(p)]))
-        return system
+        return cls(tree, recursion, carrier, _definition(tree, np.concatenate([p, vector_of(p)])))
+
+
+class JointEquations(Equations):
+    """A mechanism in the coordinates of its joints.
+
+    Parameters
+    ----------
+    written : the expressions of its tree.
+    vanished : numbers, among the mechanism's, of rows that the tree fulfils whatever its
+        coordinates, like a second hinge does.
+
+    Attributes
+    ----------
+    tree, recursion, carrier : as written.
+    rows : numbers, among the mechanism's, of the constraint rows that are left.
+    """
+
+    def __init__(self, written: TreeExpressions, vanished: tuple[int, ...] = ()) -> None:
+        self.written, self.definition = written, written.definition
+        self.tree, self.recursion, self.carrier = written.tree, written.recursion, written.carrier
+        starts, self.vanished = self.tree.parts.row_starts, vanished
+        rows = (r for i, _ in self.tree.constraints for r in range(starts[i], starts[i + 1]))
+        self.rows = tuple(row for row in rows if row not in vanished)
 
     @computed_once
     def placement(self) -> tuple[FloatArray, FloatArray]:
@@ -103,33 +115,32 @@ class JointSystem(Equations):
         parts = self.tree.parts
         return self.carrier.placed(*parts.start, parts.defaults)
 
-    def for_parameters(self, p: FloatArray, numbers: LinkNumbers) -> JointSystem:
+    def for_parameters(self, p: FloatArray, numbers: LinkConstants) -> JointEquations:
         """The same without the rows that vanish with these parameters."""
         gone = self._vanishing(p, numbers)
         if not gone:
             return self
-        cache: dict[tuple[int, ...], JointSystem] = self.__dict__.setdefault("_less", {})
-        if gone not in cache:
-            less = type(self).__new__(type(self))
-            less.tree, less.carrier, less.definition = self.tree, self.carrier, self.definition
-            less.recursion = self.recursion
-            less.vanished = gone
-            less.rows = tuple(row for row in self.rows if row not in gone)
-            cache[gone] = less
-        return cache[gone]
+        if gone not in self._less:
+            self._less[gone] = JointEquations(self.written, gone)
+        return self._less[gone]
 
-    def _vanishing(self, p: FloatArray, numbers: LinkNumbers) -> tuple[int, ...]:
+    @computed_once
+    def _less(self) -> dict[tuple[int, ...], JointEquations]:
+        """What was asked of `for_parameters`, by the rows that vanish."""
+        return {}
+
+    def _vanishing(self, p: FloatArray, numbers: LinkConstants) -> tuple[int, ...]:
         """Rows of Â that are zero at some states of the tree, whatever they are."""
         if not self.rows:
             return ()
         tree, generator = self.tree, np.random.default_rng(0)
-        hat = np.concatenate([p, numbers.vector])
+        p_joint = np.concatenate([p, numbers.vector])
         largest = np.zeros(len(self.rows))
         for _ in range(STATES):
             q, v = generator.uniform(-1.0, 1.0, tree.nq), np.zeros(tree.nv)
             for group in tree.unit:
                 q[list(group)] /= np.linalg.norm(q[list(group)])
-            A = np.array(self._all_rows(q, v, 0.0, hat))
+            A = np.array(self._all_rows(q, v, 0.0, p_joint))
             largest = np.maximum(largest, np.abs(A).max(axis=1, initial=0.0))
         # Directions are of length one, points move with the size of the mechanism.
         size = max(1.0, float(np.abs(numbers.d).max(initial=0.0)))
@@ -143,9 +154,9 @@ class JointSystem(Equations):
         return ca.Function("rows", list(self.carrier.inputs), [ca.densify(A)])
 
     def parameter_sizes(self, p: FloatArray) -> FloatArray:
-        """To which size each parameter is rounded; the numbers of the links come last."""
+        """To which size each parameter is rounded; the link constants come last."""
         own = self.tree.parts.defaults.size
-        places = LinkNumbers.places(self.tree)
+        places = LinkConstants.places(self.tree)
         links = np.abs(p[own:])
         for name in ("E", "R", "marker_R", "offset", "parameters", "E_parameters"):
             links[places[name].ravel()] = 1.0
@@ -191,17 +202,9 @@ class JointSystem(Equations):
         rate = None if rows.rate is None else rows.rate[kept]
         return TracedConstraint(rows.level, value, rate, rows.A[kept, :], rows.b[kept])
 
-    def own_program(
-        self, y: FloatArray, t: float, p: FloatArray, settings: Settings, lanes: int
-    ) -> WholeProgram | None:
-        """The articulated-body recursion, where nothing else constrains the tree."""
-        del y, t, p, settings
-        if self.rows:
-            return None
-        programs: dict[int, WholeProgram] = self.__dict__.setdefault("_trees", {})
-        if lanes not in programs:
-            programs[lanes] = fuse(self._unconstrained, lanes=lanes)
-        return programs[lanes]
+    def tree_program(self, lanes: int) -> WholeProgram:
+        """The articulated-body recursion, for trees that nothing else constrains."""
+        return self.cache.program(TreeKey(lanes), lambda: fuse(self._unconstrained, lanes=lanes))
 
     @cached_property
     def _unconstrained(self) -> ProgramExpressions:

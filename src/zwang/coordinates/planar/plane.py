@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zwang.coordinates.constants import NEGLIGIBLE, Pattern, folded
-from zwang.coordinates.planar.embedding import (
+from zwang.coordinates.embedding import (
     Embedded,
     Moving,
     RotatedWorld,

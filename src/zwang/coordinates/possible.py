@@ -1,0 +1,74 @@
+"""What a mechanism can be integrated in besides the coordinates of its bodies, found once.
+
+`zwang.simulation.select_program` chooses among them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zwang.caching import Remembered
+from zwang.coordinates.constants import ConstantPattern
+from zwang.coordinates.folded import KEPT, FoldedEquations
+from zwang.coordinates.planar.equations import PlanarEquations
+from zwang.coordinates.planar.plane import Plane, find_plane
+from zwang.multibody.frozen import Parts
+from zwang.programs.cache import ProgramCache
+from zwang.terms import FloatArray
+
+__all__ = ["PossibleCoordinates"]
+
+
+class PossibleCoordinates:
+    """The planes of a mechanism, and its equations with structure folded in.
+
+    Parameters
+    ----------
+    parts : of the mechanism.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts, self.structure = parts, ConstantPattern(parts)
+        self._planes: dict[bytes, list[Plane]] = {}
+        self._reasons: dict[bytes, str] = {}
+        self._planar: dict[Any, PlanarEquations] = {}
+        self._folded: dict[Any, FoldedEquations] = {}
+        self._by_parameters: Remembered[bytes, FoldedEquations] = Remembered(KEPT)
+
+    @classmethod
+    def of(cls, parts: Parts, cache: ProgramCache) -> PossibleCoordinates:
+        """Kept with the equations of the mechanism."""
+        return cache.once(cls, lambda: cls(parts))
+
+    def folded(self, p: FloatArray) -> FoldedEquations:
+        """The mechanism in its own coordinates."""
+        numbers = p.tobytes()
+        known = self._by_parameters.get(numbers)
+        if known is None:
+            key = self.structure.pattern(p)
+            if key not in self._folded:
+                constants = self.structure.constants(p)
+                self._folded[key] = FoldedEquations.of_parts(self.parts, constants)
+            known = self._by_parameters[numbers] = self._folded[key]
+        return known
+
+    def in_plane(self, y: FloatArray, p: FloatArray) -> PlanarEquations | str:
+        """The mechanism in its plane, or what speaks against one."""
+        nq, decisive = len(self.parts.coordinates), self.structure.decisive(p)
+        q, v = y[:nq], y[nq:]
+        for plane in self._planes.get(decisive, ()):
+            if not plane.reason_against(q, v):
+                break
+        else:
+            # Joints that hold no bodies to a plane at one state do so at none.
+            if decisive in self._reasons:
+                return self._reasons[decisive]
+            plane = find_plane(self.parts, q, v, p)
+            if isinstance(plane, str):
+                self._reasons[decisive] = plane
+                return plane
+            self._planes.setdefault(decisive, []).append(plane)
+        key = (plane.key, self.structure.pattern(p))
+        if key not in self._planar:
+            self._planar[key] = PlanarEquations(plane, self.structure.constants(p))
+        return self._planar[key]

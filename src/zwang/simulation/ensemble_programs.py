@@ -1,0 +1,172 @@
+"""The programs of an ensemble: what `select_program` says for each of many starts.
+
+What starts have in common is decided once; only where one needs a closer look is each asked for by
+itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from zwang.coordinates.joint.programs import FOREIGN
+from zwang.coordinates.possible import PossibleCoordinates
+from zwang.equations.active_rows import ActiveRows, redundant_rows_of_many
+from zwang.equations.many_states import all_regular, terms_at
+from zwang.integrators.settings import Coordinates, Settings
+from zwang.programs.cache import ProgramCache
+from zwang.programs.contract import Program
+from zwang.programs.cost import COST
+from zwang.simulation.select_program import (
+    ProgramStart,
+    against_tree,
+    in_joints,
+    joint_constants,
+    link_by_link,
+    may_be_redundant,
+    only_own_coordinates,
+    select_program,
+)
+from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    from zwang.equations.expression import Equations
+    from zwang.multibody.frozen import Parts
+
+__all__ = ["EnsembleStarts", "select_programs"]
+
+
+class EnsembleStarts(NamedTuple):
+    """Starts of an ensemble that ask for their programs together.
+
+    Attributes
+    ----------
+    Y, P : states (N, n) and parameters (N, np).
+    t : time of all.
+    settings, lanes : as for one.
+    terms : gives M (N, nv, nv) and A (N, m, nv) there, where they are needed.
+    """
+
+    Y: FloatArray
+    t: float
+    P: FloatArray
+    settings: Settings
+    lanes: int
+    terms: Callable[[], tuple[FloatArray, FloatArray]]
+
+    def start(self, i: int) -> ProgramStart:
+        """One of them."""
+        return ProgramStart(self.Y[i], self.t, self.P[i])
+
+
+def select_programs(
+    equations: Equations, starts: EnsembleStarts, cache: ProgramCache, *, regular: bool
+) -> list[tuple[Program, list[int]]]:
+    """The programs that starts take, each with the numbers of those.
+
+    Parameters
+    ----------
+    regular : whether M is regular at all of them.
+    """
+    settings, lanes, mechanism = starts.settings, starts.lanes, equations.mechanism
+
+    def one(i: int, active: ActiveRows | None = None) -> Program:
+        singular = False if regular and active is not None else None
+        return select_program(
+            equations, starts.start(i), settings, cache, lanes, singular=singular, active=active
+        )
+
+    every = range(len(starts.Y))
+    if equations.by_blocks:
+        return _grouped([one(i) for i in every])
+    if mechanism is not None and not only_own_coordinates(mechanism, settings):
+        together = _together(equations, mechanism, starts, cache)
+        return _grouped(together or [one(i) for i in every])
+    active = _active_rows(equations, starts)
+    if not regular:
+        return _grouped([one(i, rows) for i, rows in zip(every, active, strict=True)])
+    # Where M is regular at all starts, programs differ in the rows alone that act.
+    kinds: dict[ActiveRows, list[int]] = {}
+    for i, rows in zip(every, active, strict=True):
+        kinds.setdefault(rows, []).append(i)
+    return [(one(members[0], rows), members) for rows, members in kinds.items()]
+
+
+def _grouped(programs: Sequence[Program]) -> list[tuple[Program, list[int]]]:
+    """Programs, each once, with the numbers of the starts that take it."""
+    found: dict[int, tuple[Program, list[int]]] = {}
+    for i, program in enumerate(programs):
+        found.setdefault(id(program), (program, []))[1].append(i)
+    return list(found.values())
+
+
+def _active_rows(equations: Equations, starts: EnsembleStarts) -> list[ActiveRows]:
+    """Rows that act at each of many starts."""
+    Y, t, P, settings, _, terms = starts
+    if not may_be_redundant(equations, settings) or not len(Y):
+        return [ActiveRows()] * len(Y)
+    return redundant_rows_of_many(equations, Y, t, P, settings.until - t, *terms())
+
+
+def _together(
+    equations: Equations, mechanism: Parts, starts: EnsembleStarts, cache: ProgramCache
+) -> Sequence[Program] | None:
+    """The programs of a mechanism with equal parameters; None if starts are to be looked at."""
+    Y, _, P, settings, _, _ = starts
+    asked, planar = settings.coordinates, mechanism.kind.plane is not None
+    if len(equations.velocities) >= COST.pivot_velocities or not np.all(P[0] == P):
+        return None
+    if asked is Coordinates.ABSOLUTE or (planar and asked is not Coordinates.JOINT):
+        return _folded(equations, mechanism, starts, cache)
+    if planar:
+        return None
+    without_plane = asked is Coordinates.JOINT
+    if asked is Coordinates.AUTO and len(mechanism.bodies) <= COST.planar_bodies:
+        found = PossibleCoordinates.of(mechanism, cache).in_plane(Y[0], P[0])
+        without_plane = isinstance(found, str)
+    return _in_joints(equations, mechanism, starts, cache) if without_plane else None
+
+
+def _folded(
+    equations: Equations, mechanism: Parts, starts: EnsembleStarts, cache: ProgramCache
+) -> Sequence[Program]:
+    """The programs in the mechanism's own coordinates."""
+    Y, t, P, settings, lanes, terms = starts
+    found = PossibleCoordinates.of(mechanism, cache).folded(P[0])
+    if equations.rows_independent:
+        return [found.program(ActiveRows(), P[0], lanes)] * len(Y)
+    M, A = terms()
+    rows = A[:, list(found.rows)]
+    return [
+        found.program(active, P[0], lanes)
+        for active in redundant_rows_of_many(found, Y, t, P, settings.until - t, M, rows)
+    ]
+
+
+def _in_joints(
+    equations: Equations, mechanism: Parts, starts: EnsembleStarts, cache: ProgramCache
+) -> Sequence[Program] | None:
+    """The programs in the coordinates of the joints; None if one needs a closer look."""
+    Y, t, P, settings, lanes, _ = starts
+    constants = joint_constants(equations, mechanism, P[0], cache)
+    by_link = link_by_link(constants, settings)
+    if by_link or against_tree(constants.found.tree, settings, by_link=False):
+        return None
+    found = constants.system
+    entered = found.carrier.all_reached(Y, t, P, FOREIGN)
+    if entered is None:
+        return None
+    if not found.rows:
+        if constants.has_massless_motion:
+            return None
+        return [in_joints(found, ActiveRows(), lanes, singular=False)] * len(Y)
+    states, p_joint = entered
+    M, A = terms_at(found, states, t, p_joint)
+    if not all_regular(M):
+        return None
+    rows = redundant_rows_of_many(found, states, t, p_joint, settings.until - t, M, A)
+    if settings.coordinates is not Coordinates.JOINT and not all(x.distinct for x in rows):
+        return None
+    return [in_joints(found, active, lanes, singular=False) for active in rows]
