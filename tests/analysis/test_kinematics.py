@@ -170,6 +170,25 @@ def test_parallelogram_goes_straight_through_its_change_points(cranks):
     assert k.branch[0] == 1.0
 
 
+def test_four_bar_that_lies_flat_once_a_turn_unfolds_to_the_other_side():
+    a, b, c, d = 1.0, 2.2, 1.8, 3.0  # a + d = b + c: all links in line at π
+    m = four_bar(a, b, c, d)
+    k = m.kinematics(along=("A.angle", np.linspace(0.0, 4.0 * np.pi, 97) + 0.01))
+    theta = k.t + 0.7
+    assert k.finished
+    close([p.value + 0.7 for p in k.dead_points], [np.pi, 3.0 * np.pi], 1e-7)
+    ground = np.array([d, 0.0])
+    C = np.array(
+        [
+            circles(a * np.array([np.cos(x), np.sin(x)]), b, ground, c, np.sign(np.cos(0.5 * x)))
+            for x in theta
+        ]
+    )
+    near = np.abs(np.cos(0.5 * theta)) < 0.1
+    close(k.coupler_curve("coupler", (b, 0.0))[~near, :2], C[~near])
+    close(k.coupler_curve("coupler", (b, 0.0))[near, :2], C[near], 1e-9)  # roots of rounding in C
+
+
 def test_quick_return_and_ram():
     """Whitworth's shaper, a six-bar: crank, slotted lever, link and ram."""
     r, d, lever, link, height = 0.3, 0.8, 1.3, 0.6, 1.2
@@ -319,7 +338,7 @@ def _pendulum() -> zw.Mechanism:
 MISTAKES = {
     "neither": (slider_crank, {}, "but neither was given"),
     "both": (slider_crank, {"times": [0, 1], "along": ("main.angle", [0])}, "but both were given"),
-    "unknown driver": (slider_crank, {"along": ("mian.angle", [0])}, "Did you mean 'main.angle'"),
+    "unknown driver": (slider_crank, {"along": ("mainn.angle", [0])}, "Did you mean 'main.angle'"),
     "no pair": (slider_crank, {"along": "main.angle"}, "a pair"),
     "times fall": (slider_crank, {"times": [1.0, 0.0]}, "numbers that grow"),
     "there and back": (slider_crank, {"along": ("main.angle", [0, 1, 0])}, "grow, or fall"),
@@ -344,7 +363,7 @@ def test_mistakes_are_told_in_one_sentence(case):
 def test_unknown_names_of_results():
     k = slider_crank().kinematics(along=("main.angle", [0.0, 1.0]))
     for ask, words in (
-        (lambda: k["slider.positoin"], "slider.position"),
+        (lambda: k["slider.place"], "one of"),
         (lambda: k.coupler_curve("rodd", (0, 0)), "rod"),
         (lambda: k.velocity_ratio("x"), "one of"),
         (lambda: k.transmission_angle("pin", "main", "nowhere"), "guide"),
