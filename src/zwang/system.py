@@ -33,10 +33,12 @@ from zwang.tracing.definition import (
 from zwang.tracing.traced_model import Definition, Lagrangian, TracedModel, trace
 
 if TYPE_CHECKING:
+    from zwang.analysis.effort_result import InverseDynamics
     from zwang.analysis.kinematics_result import Kinematics
     from zwang.analysis.linearization import Linearization
     from zwang.analysis.load_path import LoadPath
     from zwang.analysis.root_locus import RootLocus
+    from zwang.analysis.servo import Servo
     from zwang.analysis.statics import Equilibrium
     from zwang.analysis.steady_motion import SteadyMotion
     from zwang.assembly.assemble import Assembly, StartConditions
@@ -990,6 +992,75 @@ class System(Equations):
         from zwang.analysis.kinematics import kinematics
 
         return kinematics(self, times, along, start, parameters=parameters)
+
+    def inverse_dynamics(
+        self,
+        motion: Any,
+        actuators: Sequence[str],
+        rule: str = "least norm",
+        weights: Any = None,
+        *,
+        start: Any = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> InverseDynamics:
+        """Efforts of actuators that a wanted motion needs: motor torques, cylinder forces.
+
+        Parameters
+        ----------
+        motion : a run or kinematics over time of a mechanism with the same bodies; or
+            ``(times, {quantity: f})`` with f a function of t or samples at the times, such as
+            ``{"j1.angle": lambda t: np.sin(t)}``; the rest follows from the constraints.
+        actuators : coordinates of joints (``"j1.angle"``), components of bodies
+            (``"slider.position.x"``), coordinates or drivers; a driver of the same coordinate is
+            let go. An effort is positive along its coordinate.
+        rule : of efforts that make the same motion, those of ``"least norm"``, of the least
+            Σ wᵢτᵢ² (``"weights"``), or of the ``"smallest maximum"`` of |τᵢ|, or wᵢ|τᵢ|.
+        weights : w, by actuator or in their order.
+        start : a state near which a motion from quantities begins.
+        parameters : values that replace defaults.
+
+        Raises
+        ------
+        NotUniqueError : the quantities do not determine the motion; the error names what is open.
+        AssemblyError : they cannot be met, or contradict each other.
+        """
+        from zwang.analysis.inverse_dynamics import inverse_dynamics
+
+        return inverse_dynamics(
+            self, motion, actuators, rule, weights, start=start, parameters=parameters
+        )
+
+    def servo(
+        self,
+        program: Mapping[str, Any],
+        actuators: Any,
+        *,
+        start: Any = None,
+        t: float = 0.0,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Servo:
+        """Servo constraints with given actuators: whether and how they follow a program.
+
+        ``servo.realizability`` tells rank, relative degrees, index, internal dynamics and the
+        smoothness that the program must have; ``servo.solve(times)`` gives motion and efforts.
+
+        Parameters
+        ----------
+        program : quantity → function of t: coordinates, coordinates of joints, components such as
+            ``"load.position.x"``.
+        actuators : as many names of quantities, or a matrix B (nv, k) or a function of (q, v, t, p)
+            that returns it, as in `System.control_force`.
+        start : a state near which the program begins.
+        t : time of the start [s].
+        parameters : values that replace defaults.
+
+        Raises
+        ------
+        UnreachableError : there are not as many actuators as programs.
+        """
+        from zwang.analysis.servo import servo
+
+        return servo(self, program, actuators, start=start, t=t, parameters=parameters)
 
     # --- control ----------------------------------------------------------------------------------
 

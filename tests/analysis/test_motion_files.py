@@ -1,4 +1,4 @@
-"""Kinematics as model files and the command line ask for it."""
+"""Kinematics and inverse dynamics as model files and the command line ask for them."""
 
 from __future__ import annotations
 
@@ -93,3 +93,42 @@ def test_tables_that_cannot_be_read(tmp_path, text, words):
     path.write_text(text, encoding="utf-8")
     with pytest.raises(zw.ZwangError, match=words):
         read_csv(path)
+
+
+@pytest.fixture
+def motion(tmp_path):
+    t = np.linspace(0.0, 1.0, 41)
+    path = tmp_path / "motion.csv"
+    lines = [f"{x!r},{2.0 * np.pi * x!r}" for x in t.tolist()]
+    path.write_text("t,drive.angle\n" + "\n".join(lines), encoding="utf-8")
+    return path
+
+
+def test_the_command_gives_the_efforts_of_the_call(motion, tmp_path):
+    table = tmp_path / "efforts.csv"
+    result = called("inverse", QUICK_RETURN, motion, "--json", "--csv", table)
+    assert result.exit_code == 0, result.output
+    effort = json.loads(result.stdout)["effort"]["drive.angle"]
+    m = zw.read_model(QUICK_RETURN).mechanism
+    assert m is not None
+    t = np.linspace(0.0, 1.0, 41)
+    inv = m.inverse_dynamics((t, {"drive.angle": lambda t: 2.0 * np.pi * t}), ["drive.angle"])
+    np.testing.assert_allclose(effort, inv.effort["drive.angle"], atol=1e-7)
+    assert "drive.angle effort" in read_csv(table)
+    assert "peak effort" in called("inverse", QUICK_RETURN, motion).stdout
+
+
+def test_what_is_not_reached_fails(motion):
+    result = called("inverse", QUICK_RETURN, motion, "--actuator", "lever.position.x")
+    assert result.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [("s,drive.angle", "t, and then names"), ("t,drive.angel", "Did you mean 'drive.angle'")],
+)
+def test_motions_that_cannot_be_read(motion, header, words):
+    motion.write_text(motion.read_text().replace("t,drive.angle", header, 1))
+    result = called("inverse", QUICK_RETURN, motion)
+    assert result.exit_code == 1
+    assert words in " ".join(result.output.split())

@@ -12,7 +12,7 @@ from zwang.errors import InputError
 from zwang.paths import path_of
 from zwang.terms import FloatArray
 
-__all__ = ["expanded", "read_csv", "write_csv"]
+__all__ = ["expanded", "read_csv", "read_motion", "write_csv"]
 
 
 def expanded(of: Callable[[str], FloatArray], names: Iterable[str]) -> dict[str, FloatArray]:
@@ -67,3 +67,16 @@ def read_csv(path: str | PathLike[str]) -> dict[str, FloatArray]:
                 expected=f"{len(names)} numbers, one for each name of the first line",
             )
     return dict(zip(names, np.array(rows).T, strict=True))
+
+
+def read_motion(path: str | PathLike[str]) -> tuple[FloatArray, dict[str, FloatArray]]:
+    """Times and samples of quantities of a file, whose first column is ``t``."""
+    columns = read_csv(path)
+    first = next(iter(columns))
+    if first != "t" or len(columns) < 2:
+        raise InputError(
+            f"CSV file '{path}', line 1",
+            found=", ".join(columns),
+            expected="t, and then names of quantities such as pin.angle",
+        )
+    return columns.pop("t"), columns

@@ -80,13 +80,14 @@ class PathEquations:
         self.valued = np.array(
             [b.level == "position" for b in blocks for _ in range(b.A.shape[0])], dtype=bool
         )
+        self._own_valued = self.valued
         self.nq, self.nv = len(system.coordinates), len(system.velocities)
 
     def geometry(self, x: FloatArray) -> PathRows:
         """φ and Â at x = (q, s), shape (…, nq + 1)."""
         phi, A = self._evaluate("geometry", _geometry, x, np.zeros((*x.shape[:-1], self.nv + 1)))
-        full = np.zeros((*x.shape[:-1], len(self.valued)))
-        full[..., self.valued] = phi
+        full = np.zeros((*x.shape[:-1], len(self._own_valued)))
+        full[..., self._own_valued] = phi
         return PathRows(full, A.reshape(*x.shape[:-1], -1, self.nv + 1))
 
     def bias(self, x: FloatArray, w: FloatArray) -> FloatArray:

@@ -38,7 +38,7 @@ class Samples:
     ----------
     q, v, acceleration : coordinates, and their first and second derivatives by s as velocities.
     branch : +1 on the side of singular places where the path began, −1 on the other, shape (n,).
-    spread : least singular value of the scaled rows A: how far singular positions are, (n,).
+    spread : least pivot of the scaled rows A: how far singular positions are, (n,).
     residual : largest |φ|, shape (n,).
     """
 
@@ -120,7 +120,7 @@ def _solved(follower: Follower, x: FloatArray, branch: FloatArray) -> Samples:
     for _ in range(ROUNDS):
         at = equations.geometry(x[active])
         step = np.zeros((len(at.phi), equations.nv + 1))
-        step[:, :-1] = _least(follower, at.rows[..., :-1], -at.phi)
+        step[:, :-1] = _Inverse(follower, at.rows[..., :-1])(-at.phi)
         size = np.linalg.norm(step[:, :-1] / follower.D[:-1], axis=1)
         x[active] = equations.moved(x[active], step)
         running = (size > SETTLED) & (size < 0.5 * last[active])
@@ -129,34 +129,46 @@ def _solved(follower: Follower, x: FloatArray, branch: FloatArray) -> Samples:
         if not active.any():
             break
     at = equations.geometry(x)
-    A = at.rows[..., :-1]
-    v = _least(follower, A, -at.rows[..., -1])
+    inverse = _Inverse(follower, at.rows[..., :-1])
+    v = inverse(-at.rows[..., -1])
     w = np.concatenate([v, np.ones((len(v), 1))], axis=1)
-    acceleration = _least(follower, A, equations.bias(x, w))
-    values = np.linalg.svd(_scaled(follower, A), compute_uv=False)
-    spread = values[:, equations.nv - follower.idle - 1] if equations.nv else np.ones(len(x))
+    acceleration = inverse(equations.bias(x, w))
     residual = np.abs(at.phi).max(axis=1, initial=0.0)
-    return Samples(x[:, :-1], v, acceleration, branch, spread, residual)
+    return Samples(x[:, :-1], v, acceleration, branch, inverse.spread, residual)
 
 
-def _scaled(follower: Follower, A: FloatArray) -> FloatArray:
-    return follower.E[:, None] * A * follower.D[:-1]
+class _Inverse:
+    """A⁺ at many places, for several right sides; of least norm where motions are idle.
 
+    Attributes
+    ----------
+    spread : least pivot or singular value of the scaled rows that is not of an idle motion, (n,).
+    """
 
-def _least(follower: Follower, A: FloatArray, right: FloatArray) -> FloatArray:
-    """Least-squares solutions of A w = right, one for each place, of least norm if idle."""
-    scaled, right = _scaled(follower, A), follower.E * right
-    if follower.idle:
-        U, values, Vt = np.linalg.svd(scaled, full_matrices=False)
-        r = A.shape[-1] - follower.idle
-        parts = np.einsum("nij,ni->nj", U[..., :r], right) / values[:, :r]
-        return follower.D[:-1] * np.einsum("nji,nj->ni", Vt[:, :r], parts)
-    Q, R = np.linalg.qr(scaled)
-    try:
-        found = np.linalg.solve(R, np.einsum("nij,ni->nj", Q, right)[..., None])[..., 0]
-    except np.linalg.LinAlgError:  # one of them is singular to the last bit
-        found = np.einsum("nij,nj->ni", np.linalg.pinv(scaled), right)
-    return follower.D[:-1] * found
+    def __init__(self, follower: Follower, A: FloatArray) -> None:
+        self.follower = follower
+        self.scaled = follower.E[:, None] * A * follower.D[:-1]
+        self.rank = A.shape[-1] - follower.idle
+        if follower.idle:
+            self.first, self.values, last = np.linalg.svd(self.scaled, full_matrices=False)
+            self.last = np.swapaxes(last, 1, 2)
+            self.spread = self.values[:, self.rank - 1]
+        else:
+            self.first, self.last = np.linalg.qr(self.scaled)
+            self.spread = np.abs(np.einsum("nii->ni", self.last)).min(axis=1, initial=np.inf)
+
+    def __call__(self, right: FloatArray) -> FloatArray:
+        """Least-squares solutions of A w = right, shape (n, nv)."""
+        right, r = self.follower.E * right, self.rank
+        seen = np.einsum("nij,ni->nj", self.first[..., :r], right)
+        if self.follower.idle:
+            found = np.einsum("nij,nj->ni", self.last[..., :r], seen / self.values[:, :r])
+        else:
+            try:
+                found = np.linalg.solve(self.last, seen[..., None])[..., 0]
+            except np.linalg.LinAlgError:  # one of them is singular to the last bit
+                found = np.einsum("nij,nj->ni", np.linalg.pinv(self.scaled), right)
+        return self.follower.D[:-1] * found
 
 
 def _bridge(

@@ -309,6 +309,34 @@ def kinematics(
 
 
 @app.command()
+def inverse(
+    model: ModelFile,
+    motion: Annotated[
+        Path,
+        typer.Argument(metavar="MOTION.csv", help="Times and quantities, names in line 1."),
+    ],
+    *,
+    actuator: Annotated[
+        list[str] | None,
+        typer.Option("--actuator", help="Coordinate, as pin.angle; several are allowed."),
+    ] = None,
+    rule: Annotated[
+        str | None, typer.Option("--rule", help="least norm, weights or smallest maximum.")
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", help="File for efforts, speeds and powers.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Efforts of actuators that a motion needs, as [inverse_dynamics] says."""
+    from zwang.cli.motion import inverse as look
+
+    out = Printer(as_json=as_json)
+    with guarded(out):
+        look(out, model, motion, actuator or None, rule, csv)
+
+
+@app.command()
 def equilibrium(model: ModelFile, *, as_json: AsJson = False) -> None:
     """Where a model rests, how stably, and what its joints carry there."""
     from zwang.cli.rest import equilibrium as look

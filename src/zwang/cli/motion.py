@@ -1,4 +1,4 @@
-"""``zwang kinematics``: what a driven mechanism does, without masses."""
+"""``zwang kinematics`` and ``zwang inverse``: motion without masses, efforts for a motion."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from zwang.analysis.columns import expanded
 from zwang.cli.output import FAILURE, Printer
 from zwang.model_files.model import read_model
 
-__all__ = ["kinematics"]
+__all__ = ["inverse", "kinematics"]
 
 
 def kinematics(out: Printer, path: Path, csv: Path | None, outputs: list[str]) -> None:
@@ -47,4 +47,35 @@ def kinematics(out: Printer, path: Path, csv: Path | None, outputs: list[str]) -
     if csv is not None:
         out.say(f"All values are in {csv}.")
     if not k.finished:
+        raise typer.Exit(FAILURE)
+
+
+def inverse(
+    out: Printer,
+    path: Path,
+    motion: Path,
+    actuators: list[str] | None,
+    rule: str | None,
+    csv: Path | None,
+) -> None:
+    """Efforts for the motion of a file, printed as a table of motors."""
+    model = read_model(path)
+    inv = model.inverse_dynamics(motion, actuators, rule)
+    if csv is not None:
+        inv.to_csv(csv)
+    out.result(
+        {
+            "model": model.name,
+            "t": inv.t,
+            "effort": inv.effort,
+            "power": inv.power,
+            "motors": inv.motor_table(),
+            "unreachable": inv.unreachable,
+            "notes": list(inv.notes),
+        }
+    )
+    out.say(f"{model.name}: {len(inv.t)} times from {inv.t[0]:g} to {inv.t[-1]:g}\n{inv}")
+    if csv is not None:
+        out.say(f"All values are in {csv}.")
+    if inv.unreachable:
         raise typer.Exit(FAILURE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from zwang.analysis.effort_rules import RULES
 from zwang.integrators.settings import METHODS, Coordinates, Drift, OnSingular
 from zwang.model_files.document import Item
 from zwang.model_files.fields import (
@@ -408,6 +409,14 @@ _KINEMATICS = TableField(
     }
 )
 
+_INVERSE_DYNAMICS = TableField(
+    {
+        "actuators": Field(NameList(), "coordinates that they work on, or drivers", required=True),
+        "rule": Field(Choice(RULES), "which of the efforts that make the same motion"),
+        "weights": Field(Map(NumberField("", least=0.0)), "actuator → weight of its effort"),
+    }
+)
+
 _EVENT = TableField(
     {
         "function": Field(
@@ -478,13 +487,14 @@ FILE = TableField(
         "event": Field(Map(_EVENT), "what happens when something crosses a value"),
         "simulation": Field(_SIMULATION, "what to simulate and save"),
         "kinematics": Field(_KINEMATICS, "times or values of a driver for zwang kinematics"),
+        "inverse_dynamics": Field(_INVERSE_DYNAMICS, "actuators for zwang inverse"),
         "equilibrium": Field(_EQUILIBRIUM, "what zwang equilibrium and linearize look for"),
         "linearize": Field(_LINEARIZE, "inputs, outputs and states of zwang linearize"),
     }
 )
 
 #: Tables of analyses, which a model keeps as they are.
-ANALYSIS_TABLES = ("kinematics", "equilibrium", "linearize")
+ANALYSIS_TABLES = ("kinematics", "inverse_dynamics", "equilibrium", "linearize")
 
 MECHANISM_ONLY = ("body", "coordinate", "joint", "drive", "couple", "force", "friction")
 SYSTEM_ONLY = ("nonideal",)

@@ -31,6 +31,7 @@ from zwang.results.store import companion
 from zwang.state import State
 
 if TYPE_CHECKING:
+    from zwang.analysis.effort_result import InverseDynamics
     from zwang.analysis.kinematics_result import Kinematics
     from zwang.analysis.linearization import Linearization
     from zwang.analysis.statics import Equilibrium
@@ -305,6 +306,44 @@ class Model:
             start = self.start(parameters)
         with self.telling("kinematics"):
             return self.system.kinematics(times, along, start, parameters=values)
+
+    def inverse_dynamics(
+        self,
+        motion: Any,
+        actuators: Sequence[str] | None = None,
+        rule: str | None = None,
+        weights: Any = None,
+        *,
+        start: Any = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> InverseDynamics:
+        """Efforts for a motion; what is not given is as the table ``[inverse_dynamics]`` says.
+
+        Parameters
+        ----------
+        motion : as for `zwang.Mechanism.inverse_dynamics`, or the path of a CSV file with times in
+            its first column and quantities in the others, by the names of its first line.
+        actuators, rule, weights, start : as there; the start is that of the file if not given.
+        parameters : name → value in place of that of the file.
+        """
+        table = self.analysis_tables.get("inverse_dynamics", {})
+        values = {**self.simulation.choices.get("parameters", {}), **(parameters or {})}
+        if isinstance(motion, str | PathLike):
+            from zwang.analysis.columns import read_motion
+
+            motion = read_motion(motion)
+        given = self.start_conditions
+        if start is None and (given.wishes or given.q is not None):
+            start = self.start(parameters)
+        with self.telling("inverse_dynamics", given=("motion", "quantity", "times")):
+            return self.system.inverse_dynamics(
+                motion,
+                table.get("actuators", ()) if actuators is None else actuators,
+                rule or table.get("rule", "least norm"),
+                table.get("weights") if weights is None else weights,
+                start=start,
+                parameters=values,
+            )
 
     def _path(self) -> tuple[Any, Any]:
         """Times, or a driver with its values, of the table ``[kinematics]``."""

@@ -1,0 +1,31 @@
+"""From a mechanism to its motor: kinematics of a quick return, then the torque that it needs.
+
+No masses enter the first part; the second asks which torque makes the ram cut at a given speed of
+the crank, against a force on the way out.
+"""
+
+import numpy as np
+
+import zwang as zw
+from zwang.model_files.examples import example_path
+
+model = zw.read_model(example_path("quick_return"))
+machine = model.mechanism
+assert machine is not None
+machine.force("cut", "ram", lambda body: [zw.where(body.velocity[0] > 0.0, -400.0, 0.0), 0.0, 0.0])
+
+
+def main() -> None:
+    """Stroke and ratio of times, then the motor."""
+    k = machine.kinematics(along=("drive.angle", np.linspace(0.0, 2.0 * np.pi, 181)))
+    ends = k.limit_positions("ram.position.x")
+    stroke = np.ptp(k["ram.position.x"])
+    back = abs(ends[1] - ends[0])
+    print(f"stroke {stroke:.3f} m, ratio of times {(2.0 * np.pi - back) / back:.2f}")
+    t = np.linspace(0.0, 1.0, 201)
+    inv = machine.inverse_dynamics((t, {"drive.angle": lambda t: 2.0 * np.pi * t}), ["drive.angle"])
+    print(inv)
+
+
+if __name__ == "__main__":
+    main()

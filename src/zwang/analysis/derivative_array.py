@@ -1,0 +1,259 @@
+"""The equations of a servo problem and their time derivatives, in the unknowns and theirs.
+
+With z = (q, v, λ, τ) the motion of a system that follows a program obeys
+
+    q̇ = N v + n₀,   M v̇ = Q + Aᵀλ + B τ,   physical rows,   c(q) = f(t)
+
+a differential-algebraic system F(z, ż, t) = 0. F and its first K total derivatives are algebraic
+equations in z, ż, z̈, …, the derivative array (Campbell 1985). They say, at one instant and for any
+index, what program and mechanics determine: efforts, motion, and what is left to internal dynamics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from zwang.codegen.kernel import compile as compile_kernel
+from zwang.errors import InputError
+from zwang.terms import FloatArray
+from zwang.tracing.differentiate import jacobian
+
+if TYPE_CHECKING:
+    import casadi
+
+    from zwang.analysis.quantities import Quantity
+    from zwang.system import System
+
+__all__ = ["ArrayRoot", "DerivativeArray"]
+
+#: Corrections of Newton's method, and the residual, scaled, at which it has arrived.
+ROUNDS, ARRIVED = 40, 1e-12
+#: Singular values below this share of the largest are zero.
+ZERO = 1e-9
+
+
+class ArrayRoot(NamedTuple):
+    """Derivatives of z at an instant: jets (K + 2, nz), and whether the equations hold."""
+
+    jets: FloatArray
+    holds: bool
+
+
+class DerivativeArray:
+    """F and its derivatives up to order K.
+
+    Attributes
+    ----------
+    order : K.
+    nq, nv, k : sizes of q, v and τ; z is (q, v, λ, τ).
+    nz : size of z.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        programs: tuple[Quantity, ...],
+        B: casadi.SX,
+        p: FloatArray,
+        order: int,
+        unit_time: float = 1.0,
+    ) -> None:
+        import casadi as ca
+
+        model = system.model
+        s, self.p, self.order = model.state, p, order
+        self.nq, self.nv, self.k = s.q.numel(), s.v.numel(), B.shape[1]
+        m = model.A.shape[0]
+        lam, tau = ca.SX.sym("lambda", m), ca.SX.sym("tau", self.k)
+        first = ca.vertcat(s.q, s.v, lam, tau)
+        self.nz = first.numel()
+        jets = [first, *(ca.SX.sym(f"z{j}", self.nz) for j in range(1, order + 2))]
+        wanted = [ca.SX.sym(f"y{j}", len(programs)) for j in range(order + 1)]
+        F = _equations(model, programs, B, jets, lam, tau, wanted[0])
+        rows, block = [F], F
+        for _ in range(order):
+            block = _total(block, s.t, jets, wanted)
+            rows.append(block)
+        Z, Y = ca.vertcat(*jets), ca.vertcat(*wanted)
+        e = ca.vertcat(*rows)
+        # Derivatives are measured in the unit of time, as Taylor's coefficients are.
+        powers = np.array(
+            [unit_time**j / float(np.prod(np.arange(1, j + 1))) for j in range(order + 2)]
+        )
+        self.column = np.repeat(1.0 / powers, self.nz)
+        self.row = np.repeat(powers[: order + 1], F.numel())
+        J = ca.densify(ca.jacobian(e, Z))
+        Jy = ca.densify(ca.jacobian(e, Y))
+        inputs = [Z, Y, s.t, s.p]
+        self._values = compile_kernel(ca.Function("array", inputs, [ca.densify(e), J]))
+        self._slopes = compile_kernel(ca.Function("array_y", inputs, [Jy]))
+        self.shape = (e.numel(), Z.numel())
+
+    def evaluate(self, jets: FloatArray, wanted: FloatArray, t: float) -> tuple[Any, Any]:
+        """Scaled residual and Jacobian by scaled jets."""
+        e, J = self._values(jets.ravel(), wanted.ravel(), [t], self.p)
+        matrix = J.reshape(self.shape[1], self.shape[0]).T
+        return self.row * e, self.row[:, None] * matrix * self.column
+
+    def slopes(self, jets: FloatArray, wanted: FloatArray, t: float) -> FloatArray:
+        """Scaled derivative by the program and its derivatives."""
+        (J,) = self._slopes(jets.ravel(), wanted.ravel(), [t], self.p)
+        return self.row[:, None] * J.reshape(wanted.size, self.shape[0]).T
+
+    def solve(
+        self,
+        guess: FloatArray,
+        wanted: FloatArray,
+        t: float,
+        pinned: tuple[FloatArray, FloatArray] | None = None,
+    ) -> ArrayRoot:
+        """The nearest jets that satisfy the equations.
+
+        Parameters
+        ----------
+        guess : jets, shape (K + 2, nz).
+        wanted : f and its derivatives, shape (K + 1, programs).
+        pinned : (P, ξ) for P (q, v) = ξ.
+        """
+        Z, last = guess.ravel() / self.column, np.inf
+        for _ in range(ROUNDS):
+            e, J = self.evaluate((Z * self.column).reshape(-1, self.nz), wanted, t)
+            if pinned is not None:
+                P, xi = pinned
+                n = self.nq + self.nv
+                extra = np.zeros((len(xi), len(Z)))
+                extra[:, :n] = P
+                e, J = np.concatenate([e, P @ Z[:n] - xi]), np.vstack([J, extra])
+            if not np.isfinite(e).all():
+                break
+            lengths = np.linalg.norm(J, axis=1)
+            lengths = np.where(lengths > 0.0, lengths, 1.0)
+            size = float(np.abs(e / lengths).max())
+            step = -np.linalg.lstsq(J / lengths[:, None], e / lengths, rcond=ZERO)[0]
+            if last < 1e-8 and size >= 0.5 * last:  # rounding
+                break
+            last = size
+            norm = float(np.linalg.norm(step))
+            limit = 1.0 + float(np.linalg.norm(Z))
+            Z = Z + step * min(1.0, limit / max(norm, 1e-300))
+            if norm < 1e-15 * limit or size < 1e-15:
+                break
+        return ArrayRoot((Z * self.column).reshape(-1, self.nz), bool(last < 1e-8))
+
+    def at_rest(self, z: FloatArray, wanted: FloatArray, t: float) -> FloatArray | None:
+        """z near another one at which all derivatives vanish, or None; of an array of order 0."""
+        Z = z.copy()
+        for _ in range(ROUNDS):
+            e, J = self.evaluate(np.stack([Z, np.zeros_like(Z)]), wanted, t)
+            step = -np.linalg.lstsq(J[:, : self.nz], e, rcond=ZERO)[0]
+            if not np.isfinite(step).all():
+                return None
+            size = float(np.linalg.norm(step))
+            limit = 1.0 + float(np.linalg.norm(Z))
+            Z = Z + step * min(1.0, limit / max(size, 1e-300))
+            if size < ARRIVED * limit:
+                e, _ = self.evaluate(np.stack([Z, np.zeros_like(Z)]), wanted, t)
+                return Z if np.abs(e).max(initial=0.0) < 1e-8 * limit else None
+        return None
+
+    def free(self, jets: FloatArray, wanted: FloatArray, t: float, *, given: bool) -> FloatArray:
+        """Null space of the Jacobian in jets, shape (K + 2, nz, f).
+
+        Parameters
+        ----------
+        given : whether z itself is held, so that its derivatives alone are free.
+        """
+        _, J = self.evaluate(jets, wanted, t)
+        lengths = np.linalg.norm(J, axis=1)
+        J = J / np.where(lengths > 0.0, lengths, 1.0)[:, None]
+        skip = self.nz if given else 0
+        _, values, Vt = np.linalg.svd(J[:, skip:])
+        rank = int(np.sum(values > ZERO * values.max(initial=1.0)))
+        basis = np.zeros((J.shape[1], Vt.shape[0] - rank))
+        basis[skip:] = Vt[rank:].T
+        return (self.column[:, None] * basis).reshape(self.order + 2, self.nz, -1)
+
+
+def _equations(
+    model: Any,
+    programs: tuple[Quantity, ...],
+    B: casadi.SX,
+    jets: list[casadi.SX],
+    lam: casadi.SX,
+    tau: casadi.SX,
+    wanted: casadi.SX,
+) -> casadi.SX:
+    """F of z, ż and t."""
+    import casadi as ca
+
+    s = model.state
+    nq, nv = s.q.numel(), s.v.numel()
+    q_dot, v_dot = jets[1][:nq], jets[1][nq : nq + nv]
+    rows = [
+        q_dot - s.q_dot,
+        ca.mtimes(model.M, v_dot) - model.Q - ca.mtimes(model.A.T, lam) - ca.mtimes(B, tau),
+    ]
+    for name, block in model.blocks.items():
+        if block.level == "position":
+            rows.append(block.value)
+        elif block.level == "velocity":
+            rows.append(block.rate)
+        else:
+            raise InputError(
+                f"constraint {name!r}",
+                found="a constraint of accelerations",
+                expected="for servo constraints, those of positions or velocities",
+            )
+    rows += [ca.sumsqr(s.q[list(group)]) - 1 for group in model.unit]
+    for i, of in enumerate(programs):
+        value = of.rate if of.order or of.value is None else of.value
+        if of.angle and not of.order:
+            rows.append(value[0] * ca.cos(wanted[i]) - value[1] * ca.sin(wanted[i]))
+        else:
+            rows.append(value["xyz".index(of.part) if of.part else 0] - wanted[i])
+    return ca.vertcat(*rows)
+
+
+def _total(e: casadi.SX, t: casadi.SX, jets: list[casadi.SX], wanted: list[casadi.SX]) -> casadi.SX:
+    """The total time derivative."""
+    import casadi as ca
+
+    rate = ca.jtimes(e, t, ca.SX(1))
+    for a, b in (*pairwise(jets), *pairwise(wanted)):
+        rate = rate + ca.jtimes(e, a, b)
+    return rate
+
+
+def columns_of(system: System, of: tuple[Quantity, ...]) -> casadi.SX:
+    """B of actuators on quantities, shape (nv, k)."""
+    import casadi as ca
+
+    s = system.model.state
+    rates = [q.rate["xyz".index(q.part)] if q.part else q.rate for q in of]
+    return ca.vertcat(*(jacobian(r, s.v, s) for r in rates)).T
+
+
+def matrix_of(system: System, given: Any, parameters: Mapping[str, Any]) -> casadi.SX:
+    """B of a matrix, or of a function of (q, v, t, p)."""
+    import casadi as ca
+
+    from zwang.tracing.symbol import Symbol, symbols_of
+    from zwang.tracing.trace import ParameterSymbols, call, matrix
+
+    s, nv = system.model.state, len(system.velocities)
+    if not callable(given):
+        array = np.asarray(given, dtype=float)
+        array = array[:, None] if array.ndim == 1 else array
+        if array.ndim != 2 or array.shape[0] != nv:
+            raise InputError("actuators", found=f"shape {array.shape}", expected=f"({nv}, k)")
+        return ca.SX(ca.DM(array))
+    numbers = ParameterSymbols({k: np.asarray(x) for k, x in parameters.items()})
+    arguments = {"q": symbols_of(s.q), "v": symbols_of(s.v), "t": Symbol(s.t), "p": numbers}
+    result = call("actuators", given, arguments)
+    transposed = np.asarray(result, dtype=object)
+    transposed = transposed[:, None] if transposed.ndim == 1 else transposed
+    return matrix("actuators, transposed", transposed.T, (None, nv)).T

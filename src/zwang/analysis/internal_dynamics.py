@@ -1,0 +1,238 @@
+"""From a derivative array to motion and efforts over time: flat, forward, or by boundary values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from zwang.analysis.derivative_array import DerivativeArray
+from zwang.analysis.realizability import Realizability
+from zwang.errors import InputError, NotApplicableError
+from zwang.terms import FloatArray
+
+__all__ = ["Inversion"]
+
+#: Local error of internal dynamics that is integrated, and of its boundary-value problem.
+FORWARD, BOUNDARY = 1e-11, 1e-5
+#: Places over the times at which jets are kept as first guesses for their neighbors.
+NEIGHBORS = 400
+#: How far a program may be from rest at its ends, relative, where boundary values need rest.
+REST = 1e-6
+#: Halvings of a step over which the derivatives of one instant predict the next.
+HALVINGS = 12
+
+
+class Inversion:
+    """One servo problem over its times.
+
+    Parameters
+    ----------
+    array : of the order of the index.
+    wanted : (order, t) → program and derivatives.
+    z : start, shape (nz,).
+    """
+
+    def __init__(
+        self,
+        array: DerivativeArray,
+        wanted: Callable[[int, float], FloatArray],
+        facts: Realizability,
+        times: FloatArray,
+        z: FloatArray,
+    ) -> None:
+        self.array, self.facts, self.times = array, facts, times
+        self.wanted = lambda t: wanted(array.order, t)
+        self.nx = array.nq + array.nv
+        guess = np.zeros((array.order + 2, array.nz))
+        guess[0] = z
+        root = array.solve(guess, self.wanted(times[0]), times[0], self._pin(z[: self.nx]))
+        if not root.holds:
+            root = array.solve(guess, self.wanted(times[0]), times[0])
+        if not root.holds:
+            raise self._lost(times[0])
+        self.first = root.jets
+
+    def solve(self) -> tuple[FloatArray, str, list[str]]:
+        """Jets at all times, how they were found, and notes."""
+        kind = self.facts.internal
+        if kind == "none":
+            return self._differentiated(), "differentiation", []
+        if kind in ("stable", "marginal"):
+            notes = []
+            if kind == "marginal":
+                notes = ["internal dynamics is marginal: it neither decays nor is it determined"]
+            return self._forward(), "initial value problem", notes
+        if kind == "not hyperbolic":
+            shown = ", ".join(f"{x:.4g}" for x in self.facts.internal_eigenvalues)
+            raise NotApplicableError(
+                f"program {', '.join(map(repr, self.facts.programs))}",
+                found=f"internal dynamics that is unstable with eigenvalues on the imaginary axis "
+                f"({shown})",
+                expected="internal dynamics without such eigenvalues, which can be inverted, or a "
+                "stable one",
+                advice="Program another quantity, or add an actuator.",
+            )
+        return self._bounded(), "boundary value problem", []
+
+    def _lost(self, t: float) -> NotApplicableError:
+        return NotApplicableError(
+            f"program {', '.join(map(repr, self.facts.programs))}",
+            found=f"no motion that follows it at t = {t:.6g}",
+            expected="a program that the system can follow from its start",
+        )
+
+    def _pin(self, x: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        P = self.facts.directions
+        return (P, P @ x) if len(P) else None
+
+    # --- differentiation --------------------------------------------------------------------------
+
+    def _differentiated(self) -> FloatArray:
+        found = [self.first]
+        for a, b in zip(self.times[:-1], self.times[1:], strict=True):
+            found.append(self._carried(found[-1], float(a), float(b), HALVINGS))
+        return np.array(found)
+
+    def _carried(self, jets: FloatArray, a: float, b: float, depth: int) -> FloatArray:
+        """Jets at b from those at a, in steps as short as Newton's method needs."""
+        root = self.array.solve(shifted(jets, b - a), self.wanted(b), b)
+        if root.holds:
+            return root.jets
+        if not depth:
+            raise self._lost(b)
+        middle = 0.5 * (a + b)
+        half = self._carried(jets, a, middle, depth - 1)
+        return self._carried(half, middle, b, depth - 1)
+
+    # --- forward ----------------------------------------------------------------------------------
+
+    def _at(self, t: float, x: FloatArray, near: FloatArray) -> FloatArray:
+        """Jets at a time with the internal motion of a state."""
+        guess = near.copy()
+        guess[0, : self.nx] = x
+        root = self.array.solve(guess, self.wanted(t), t, self._pin(x))
+        if not root.holds:
+            raise self._lost(t)
+        return root.jets
+
+    def _forward(self) -> FloatArray:
+        from scipy.integrate import solve_ivp
+
+        near = [self.first]
+
+        def rate(t: float, x: FloatArray) -> FloatArray:
+            near[0] = self._at(t, x, near[0])
+            return near[0][1, : self.nx]
+
+        ends = float(self.times[0]), float(self.times[-1])
+        x = self.first[0, : self.nx]
+        run = solve_ivp(rate, ends, x, "DOP853", t_eval=self.times, rtol=FORWARD, atol=FORWARD)
+        if not run.success:
+            raise self._lost(float(run.t[-1]) if len(run.t) else ends[0])
+        near[0] = self.first
+        found = []
+        for t, state in zip(self.times, run.y.T, strict=True):
+            near[0] = self._at(float(t), state, near[0])
+            found.append(near[0])
+        return np.array(found)
+
+    # --- boundary values --------------------------------------------------------------------------
+
+    def _bounded(self) -> FloatArray:
+        from scipy.integrate import solve_bvp
+
+        self._require_rest()
+        P, W = self.facts.directions, self.facts.matrix
+        found: Any = np.linalg.eig(W.T)
+        values, left = found
+        stable = _real(left[:, np.real(values) < 0.0])
+        unstable = _real(left[:, np.real(values) > 0.0])
+        at_rest = P @ self.first[0, : self.nx]
+        at_end = self._equilibrium(at_rest)
+        span = float(self.times[-1] - self.times[0])
+        kept: dict[int, FloatArray] = {}
+        last = [self.first]
+
+        def jets(t: float, xi: FloatArray) -> FloatArray:
+            place = round(NEIGHBORS * (t - self.times[0]) / span)
+            root = self.array.solve(kept.get(place, last[0]), self.wanted(t), t, (P, xi))
+            if not root.holds:
+                raise self._lost(t)
+            kept[place] = last[0] = root.jets
+            return root.jets
+
+        def rate(t: FloatArray, xi: FloatArray) -> FloatArray:
+            pairs = zip(t, xi.T, strict=True)
+            return np.array([P @ jets(float(s), x)[1, : self.nx] for s, x in pairs]).T
+
+        def ends(a: FloatArray, b: FloatArray) -> FloatArray:
+            return np.concatenate([stable @ (a - at_rest), unstable @ (b - at_end)])
+
+        guess = np.linspace(at_rest, at_end, 41).T
+        mesh = np.linspace(self.times[0], self.times[-1], 41)
+        solution = solve_bvp(rate, ends, mesh, guess, tol=BOUNDARY, max_nodes=4000)
+        if solution.status:
+            raise NotApplicableError(
+                f"program {', '.join(map(repr, self.facts.programs))}",
+                found=f"no bounded internal motion ({solution.message})",
+                expected="a program slow enough for one",
+                advice="Give longer times of rest before and after it, or a slower program.",
+            )
+        return np.array(
+            [jets(float(t), x) for t, x in zip(self.times, solution.sol(self.times).T, strict=True)]
+        )
+
+    def _require_rest(self) -> None:
+        for t in (self.times[0], self.times[-1]):
+            wanted = self.wanted(float(t))
+            size = max(1.0, float(np.abs(wanted[0]).max()))
+            if np.abs(wanted[1:3]).max(initial=0.0) > REST * size:
+                raise InputError(
+                    f"program {', '.join(map(repr, self.facts.programs))}",
+                    found=f"a program that moves at t = {t:.6g}, with unstable internal dynamics",
+                    expected="one that begins and ends at rest, with time before and after it",
+                )
+
+    def _equilibrium(self, xi: FloatArray) -> FloatArray:
+        """The internal state at rest at the end."""
+        from scipy.optimize import fsolve
+
+        P, t = self.facts.directions, float(self.times[-1])
+        near = self._carried_at_rest()
+
+        def rate(x: FloatArray) -> FloatArray:
+            return P @ self.array.solve(near, self.wanted(t), t, (P, x)).jets[1, : self.nx]
+
+        start = P @ near[0, : self.nx] if near is not None else xi
+        return np.asarray(fsolve(rate, start, xtol=1e-12))
+
+    def _carried_at_rest(self) -> FloatArray:
+        """Jets near rest at the last time."""
+        guess = self.first.copy()
+        guess[0, self.array.nq : self.nx] = 0.0
+        guess[1:] = 0.0
+        t = float(self.times[-1])
+        return self.array.solve(guess, self.wanted(t), t).jets
+
+
+def shifted(jets: FloatArray, h: float) -> FloatArray:
+    """Jets a time h later by Taylor's series."""
+    n = len(jets)
+    result = np.zeros_like(jets)
+    for j in range(n):
+        factor = 1.0
+        for k in range(j, n):
+            result[j] += factor * jets[k]
+            factor *= h / (k - j + 1)
+    return result
+
+
+def _real(vectors: FloatArray) -> FloatArray:
+    """Real rows with the span of conjugate columns."""
+    if not vectors.shape[1]:
+        return np.zeros((0, len(vectors)))
+    both = np.hstack([vectors.real, vectors.imag])
+    U, _, _ = np.linalg.svd(both)
+    return U[:, : vectors.shape[1]].T

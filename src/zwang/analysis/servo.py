@@ -1,0 +1,310 @@
+"""Servo constraints: efforts by which given actuators make a system follow a program.
+
+Where program and derivatives determine everything, efforts follow by differentiation: the
+derivative array is solved at each instant. Otherwise internal dynamics is integrated forward if it
+is stable, and found as a boundary-value problem if it is not (stable inversion: Devasia, Chen &
+Paden 1996); what is neither is refused with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zwang.analysis.derivative_array import DerivativeArray, columns_of, matrix_of
+from zwang.analysis.internal_dynamics import Inversion
+from zwang.analysis.quantities import Quantity, derivatives, quantity, quantity_names, values_of
+from zwang.analysis.realizability import Realizability, realizability
+from zwang.analysis.smoothness import require_smooth
+from zwang.analysis.time_functions import TimeFunction, time_function
+from zwang.caching import computed_once
+from zwang.errors import InputError, NotApplicableError, UnreachableError, shown
+from zwang.terms import FloatArray
+from zwang.tracing.differentiate import jacobian
+
+if TYPE_CHECKING:
+    import casadi
+
+    from zwang.system import System
+
+__all__ = ["Servo", "ServoSolution", "servo"]
+
+
+@dataclass(frozen=True, repr=False)
+class ServoSolution:
+    """A motion that follows a program, and the efforts that make it.
+
+    Attributes
+    ----------
+    t : times, shape (nt,).
+    q, v, acceleration : states and v̇, shapes (nt, nq), (nt, nv), (nt, nv).
+    effort : actuator → effort, positive along its coordinate, shape (nt,).
+    how : ``"differentiation"``, ``"initial value problem"`` or ``"boundary value problem"``.
+    notes : sentences.
+    """
+
+    system: System = field(repr=False)
+    t: FloatArray
+    q: FloatArray
+    v: FloatArray
+    acceleration: FloatArray
+    effort: dict[str, FloatArray]
+    how: str
+    notes: tuple[str, ...]
+    _p: FloatArray = field(repr=False)
+
+    def __getitem__(self, name: str) -> FloatArray:
+        """A quantity over time, as of `Kinematics`; angles without jumps."""
+        of = quantity(self.system, name)
+        found = derivatives(self.system, of, self.q, self.v, self.t, self._p)
+        values = values_of(of, found, self.acceleration)
+        return np.unwrap(values) if of.angle and of.order == 0 else values
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What ``solution[name]`` knows."""
+        return quantity_names(self.system)
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.effort)
+        return f"<ServoSolution by {names}: {len(self.t)} times, by {self.how}>"
+
+    def __str__(self) -> str:
+        peaks = [f"{n}: up to {np.abs(x).max(initial=0.0):.5g}" for n, x in self.effort.items()]
+        return "\n".join([f"efforts by {self.how}", *peaks, *(f"note: {n}" for n in self.notes)])
+
+
+@dataclass(frozen=True, repr=False)
+class Servo:
+    """A program, the actuators that are to follow it, and what that takes."""
+
+    system: System
+    programs: tuple[str, ...]
+    actuators: tuple[str, ...]
+    _quantities: tuple[Quantity, ...]
+    _functions: tuple[TimeFunction, ...]
+    _B: casadi.SX
+    _p: FloatArray
+    _start: FloatArray
+    _t: float
+
+    def __repr__(self) -> str:
+        return f"<Servo: {', '.join(self.programs)} by {', '.join(self.actuators)}>"
+
+    def __str__(self) -> str:
+        return str(self.realizability)
+
+    @computed_once
+    def realizability(self) -> Realizability:
+        """Ranks, relative degrees, index, internal dynamics and smoothness, at the start."""
+        return realizability(
+            self.programs,
+            self.actuators,
+            self._array,
+            lambda order: self._wanted(order, self._t),
+            self._start,
+            self._t,
+            _linearized(self.system, self._quantities, self._B, self._start, self._t, self._p),
+        )
+
+    def _array(self, order: int, unit_time: float = 1.0) -> DerivativeArray:
+        return DerivativeArray(self.system, self._quantities, self._B, self._p, order, unit_time)
+
+    def _wanted(self, order: int, t: float) -> FloatArray:
+        """The program and its derivatives at a time, shape (order + 1, programs)."""
+        return np.concatenate([f.jet(t, order) for f in self._functions], axis=1)
+
+    def solve(self, times: ArrayLike, start: Any = None) -> ServoSolution:
+        """Motion and efforts at times.
+
+        Parameters
+        ----------
+        times : increasing times [s]. Where internal dynamics is unstable, they begin and end with
+            the program at rest, long enough for the motion before and after it.
+        start : the state at the first time, where internal dynamics leaves it open; at rest on
+            the program if not given.
+
+        Raises
+        ------
+        UnreachableError : the actuators cannot follow the program.
+        NotApplicableError : internal dynamics is unstable and cannot be inverted.
+        InputError : the program is not smooth enough.
+        """
+        t = np.asarray(times, dtype=float)
+        if t.ndim != 1 or len(t) < 2 or not bool((np.diff(t) > 0.0).all()):
+            raise InputError("times", found=shown(times), expected="two or more times that grow")
+        facts = self.realizability
+        if facts.index is None:
+            raise UnreachableError(
+                f"program {_listed(self.programs)}",
+                found=str(facts),
+                expected="actuators that determine it",
+                names=self.programs,
+            )
+        for name, f in zip(self.programs, self._functions, strict=True):
+            require_smooth(name, f, t, facts.smoothness[name])
+        z = self._start if start is None else _state(self.system, start, self._start)
+        inversion = Inversion(self._array(facts.index), self._wanted, facts, t, z)
+        jets, how, notes = inversion.solve()
+        nq, nv = len(self.system.coordinates), len(self.system.velocities)
+        k = len(self.actuators)
+        return ServoSolution(
+            self.system,
+            t,
+            jets[:, 0, :nq],
+            jets[:, 0, nq : nq + nv],
+            jets[:, 1, nq : nq + nv],
+            dict(zip(self.actuators, jets[:, 0, -k:].T, strict=True)),
+            how,
+            tuple(notes),
+            self._p,
+        )
+
+
+def servo(
+    system: System,
+    program: Mapping[str, Any],
+    actuators: Any,
+    *,
+    start: Any = None,
+    t: float = 0.0,
+    parameters: Mapping[str, Any] | None = None,
+) -> Servo:
+    """See `zwang.System.servo`."""
+    if not isinstance(program, Mapping) or not program:
+        raise InputError(
+            "program", found=shown(program), expected="quantity → function of t, at least one"
+        )
+    if system.reaction_dependent or not system.model.ideal or system.opaque:
+        raise NotApplicableError(
+            "servo constraints",
+            found="non-ideal laws, or functions that are called numerically",
+            expected="equations that can be differentiated several times",
+        )
+    quantities, functions = [], []
+    for name, given in program.items():
+        of = quantity(system, name, "quantity of the program")
+        if of.order == 2 or of.part == "magnitude" or (of.rate.numel() > 1 and not of.part):
+            raise InputError(
+                f"quantity {name!r} of the program",
+                found="an acceleration, a magnitude or a vector",
+                expected="one coordinate, or one component such as 'load.position.x'",
+            )
+        if not callable(given):
+            raise InputError(
+                f"program of {name!r}",
+                found=shown(given),
+                expected="a function of t, which can be differentiated several times",
+            )
+        quantities.append(of)
+        functions.append(time_function(f"program of {name!r}", given, np.zeros(1), 1))
+    names, B = _actuation(system, actuators)
+    if len(names) != len(program):
+        fewer = len(names) < len(program)
+        raise UnreachableError(
+            f"program {_listed(tuple(program))}",
+            found=f"{len(program)} quantities and {len(names)} actuators, {_listed(names)}",
+            expected="as many actuators as quantities",
+            advice="Give up a quantity, or add an actuator."
+            if fewer
+            else "inverse_dynamics and control_force share a motion among more actuators.",
+            names=tuple(program),
+        )
+    p = system.parameter_vector(parameters)
+    held = {
+        name: float(f(np.array(t))[0])
+        for name, f, of in zip(program, functions, quantities, strict=True)
+        if of.order == 0 and (name in system.coordinates or name in system.channels)
+    }
+    q = system.assemble(hold=held, start=start, t=t, parameters=parameters).q
+    m = len(system.row_names)
+    z = np.concatenate([q, np.zeros(len(system.velocities) + m + len(names))])
+    wanted = np.array([[float(f(np.array(t))[0]) for f in functions]])
+    rest = DerivativeArray(system, tuple(quantities), B, p, 0).at_rest(z, wanted, float(t))
+    return Servo(
+        system,
+        tuple(program),
+        names,
+        tuple(quantities),
+        tuple(functions),
+        B,
+        p,
+        z if rest is None else rest,
+        float(t),
+    )
+
+
+def _actuation(system: System, given: Any) -> tuple[tuple[str, ...], Any]:
+    """Names of actuators and their matrix B as an expression."""
+    from zwang.analysis.actuators import actuators_of
+
+    if isinstance(given, list | tuple) and all(isinstance(x, str) for x in given):
+        acting = actuators_of(system, given)
+        if acting.system is not system:
+            raise InputError(
+                "actuators",
+                found="one whose coordinate has a driver",
+                expected="coordinates that are free",
+                advice="Leave the driver out of the mechanism; the program takes its place.",
+            )
+        return acting.names, columns_of(system, acting.quantities)
+    B = matrix_of(system, given, system.parameters)
+    return tuple(f"u{i}" for i in range(B.shape[1])), B
+
+
+def _state(system: System, given: Any, z: FloatArray) -> FloatArray:
+    """z with the coordinates and velocities of a state."""
+    q, v, _, _ = system.arguments(given, getattr(given, "v", None), 0.0, None)
+    z = z.copy()
+    z[: len(q)], z[len(q) : len(q) + len(v)] = q, v
+    return z
+
+
+def _linearized(
+    system: System, programs: tuple[Quantity, ...], B: Any, z: FloatArray, t: float, p: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """A, B, C of small motions about a state at rest, in independent coordinates."""
+    import casadi as ca
+
+    model = system.model
+    s, nq, nv = model.state, len(system.coordinates), len(system.velocities)
+    m = model.A.shape[0]
+    lam, tau = ca.SX.sym("lambda", m), ca.SX.sym("tau", B.shape[1])
+    force = model.Q + ca.mtimes(model.A.T, lam) + ca.mtimes(B, tau)
+    rates = [of.rate["xyz".index(of.part)] if of.part else of.rate for of in programs]
+    C = jacobian(ca.vertcat(*rates), s.v, s)
+    outputs = [model.M, model.A, B, C, model.Q]
+    inputs = [s.q, s.v, s.t, s.p]
+    q, v = z[:nq], z[nq : nq + nv]
+    M, A, Bn, Cn, Q = (
+        np.asarray(x.full())
+        for x in ca.Function("f", inputs, [ca.densify(ca.SX(x)) for x in outputs])(q, v, t, p)
+    )
+    held = np.linalg.lstsq(np.hstack([A.T, Bn]), -Q[:, 0], rcond=1e-10)[0]
+    slopes = ca.Function(
+        "g",
+        [*inputs, lam, tau],
+        [
+            ca.densify(ca.mtimes(ca.jacobian(force, s.q), model.N)),
+            ca.densify(ca.jacobian(force, s.v)),
+        ],
+    )
+    K, R = (np.asarray(x.full()) for x in slopes(q, v, t, p, held[:m], held[m:]))
+    _, values, Vt = np.linalg.svd(A) if m else (None, np.zeros(0), np.eye(nv))
+    D = Vt[int(np.sum(values > 1e-10 * values.max(initial=1.0))) :].T
+    S = np.linalg.pinv(D.T @ M @ D, rcond=1e-10)
+    d = D.shape[1]
+    state = np.block([[np.zeros((d, d)), np.eye(d)], [S @ D.T @ K @ D, S @ D.T @ R @ D]])
+    return (
+        state,
+        np.vstack([np.zeros((d, Bn.shape[1])), S @ D.T @ Bn]),
+        np.hstack([Cn @ D, np.zeros((len(Cn), d))]),
+    )
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(repr(n) for n in names)

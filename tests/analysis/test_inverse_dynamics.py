@@ -1,0 +1,363 @@
+"""Efforts of actuators against Newton–Euler, closed forms and the forward dynamics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import zwang as zw
+from analysis.linkages import four_bar
+from analysis.random_mechanisms import Wish, wish
+from analysis.robots import Delta, Stewart
+from zwang.analysis.actuators import actuators_of
+from zwang.analysis.given_motion import GivenMotion
+from zwang.analysis.inverse_dynamics import efforts
+
+#: Efforts up to a hundred newtons, from sums of as much.
+ROUNDING = 1e-10
+#: Forward dynamics of what inverse dynamics gave, relative to the accelerations; the condition of
+#: mass matrices and constraints at random takes a few digits.
+PROJECTED = 1e-10
+
+
+def close(found, expected, tolerance=ROUNDING):
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=tolerance)
+
+
+# --- robots ---------------------------------------------------------------------------------------
+
+
+def test_stewart_platform_with_heavy_legs():
+    robot = Stewart()
+    k = robot.mechanism(driven=True).kinematics(times=np.linspace(0.0, 1.0, 41))
+    names = [f"leg{i}.displacement" for i in range(6)]
+    m = robot.mechanism()
+    inv = m.inverse_dynamics(k, names)
+    expected = np.array([robot.efforts(t) for t in k.t])
+    close(np.array(list(inv.effort.values())).T, expected)
+    assert inv.unreachable == {}
+    assert all(Z.shape == (6, 0) for Z in inv.family)
+    # Power of the motors is the rate of energy.
+    T, V = m.system.energy(k.q, k.v)
+    assert V is not None
+    inner = np.gradient(T + V, k.t)[2:-2]
+    np.testing.assert_allclose(sum(inv.power.values())[2:-2], inner, atol=0.6)
+
+
+def test_compiled_and_dense_efforts_agree(monkeypatch):
+    robot = Stewart()
+    k = robot.mechanism(driven=True).kinematics(times=np.linspace(0.0, 1.0, 9))
+    names = [f"leg{i}.displacement" for i in range(6)]
+    dense = robot.mechanism().inverse_dynamics(k, names)
+    monkeypatch.setattr("zwang.analysis.effort_kernel.WORTHWHILE", 0)
+    compiled = robot.mechanism().inverse_dynamics(k, names)
+    for name in names:
+        close(compiled.effort[name], dense.effort[name])
+
+
+def test_delta_robot():
+    robot = Delta()
+
+    def place(t):
+        return [0.1 * np.sin(2 * t), 0.08 * np.sin(3 * t), robot.depth + 0.05 * (1 - np.cos(t))]
+
+    t = np.linspace(0.0, 1.5, 16)
+    inv = robot.mechanism().inverse_dynamics(
+        (t, {"plate.position": place}), [f"motor{i}.angle" for i in range(3)]
+    )
+    p = np.stack(place(t), axis=1)
+    v = np.stack([0.2 * np.cos(2 * t), 0.24 * np.cos(3 * t), 0.05 * np.sin(t)], axis=1)
+    a = np.stack([-0.4 * np.sin(2 * t), -0.72 * np.sin(3 * t), 0.05 * np.cos(t)], axis=1)
+    expected = np.array([robot.efforts(*x) for x in zip(p, v, a, strict=True)])
+    close(np.array(list(inv.effort.values())).T, expected)
+
+
+# --- ways to give a motion ------------------------------------------------------------------------
+
+
+def _pendulum(**more) -> zw.Mechanism:
+    m = zw.Mechanism(gravity=(0, 0, -10.0), **more)
+    rod = m.body("rod", inertia=zw.inertia.rod(mass=1.0, length=1.0), position=(0.5, 0, 0))
+    m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
+    return m
+
+
+def test_functions_samples_runs_and_kinematics_agree():
+    t = np.linspace(0.0, 2.0, 101)
+    angle = np.sin(t)
+    expected = -np.sin(t) / 3.0 - 5.0 * np.cos(angle)
+    m = _pendulum()
+    by_function = m.inverse_dynamics((t, {"pin.angle": np.sin}), ["pin.angle"])
+    close(by_function.effort["pin.angle"], expected, 1e-12)
+    by_samples = m.inverse_dynamics((t, {"pin.angle": angle}), ["pin.angle"])
+    close(by_samples.effort["pin.angle"], expected, 1e-6)  # of the spline's second derivative
+    driven = _pendulum()
+    driven.drive("motor", "pin.angle", lambda t: 1.0 * np.sin(t))
+    by_kinematics = m.inverse_dynamics(driven.kinematics(times=t), ["pin.angle"])
+    close(by_kinematics.effort["pin.angle"], expected, 1e-12)
+    run = driven.simulate(until=2.0, save=t)
+    by_run = m.inverse_dynamics(run, ["pin.angle"])
+    close(by_run.effort["pin.angle"], expected, 1e-10)
+    # The driver of the mechanism itself is let go where an actuator takes its place.
+    own = driven.inverse_dynamics(run, ["motor"])
+    close(own.effort["motor"], expected, 1e-10)
+    close(run.reaction("motor").moment[:, 1], expected, 1e-10)
+    close(by_function.reaction("pin").force, run.reaction("pin").force, 1e-9)
+
+
+def test_figures_of_a_motor():
+    t = np.linspace(0.0, 2.0 * np.pi, 2001)
+    inv = zw.Mechanism(gravity=(0, 0, 0))
+    disk = inv.body("disk", inertia=(1.0, 1.0, 2.0), mass=1.0)
+    inv.revolute("axle", inv.ground, disk, at=(0, 0, 0), axis="z")
+    found = inv.inverse_dynamics((t, {"axle.angle": np.sin}), ["axle.angle"])
+    close(found.peak["axle.angle"], 2.0, 1e-5)
+    close(found.rms["axle.angle"], np.sqrt(2.0), 1e-9)
+    close(found.power["axle.angle"], -np.sin(2.0 * t), 1e-9)
+    curve = found.torque_speed("axle.angle")
+    speeds, most = curve.envelope(5)
+    close(most, 2.0 * np.sqrt(1.0 - speeds**2), 1e-2)  # an ellipse
+    assert not curve.outside(lambda w: 2.1 - 0.0 * w).any()
+    assert curve.outside(1.0).any()
+    assert "peak effort" in str(found)
+
+
+def test_torque_free_motions_need_no_torque():
+    m = four_bar_with_masses()
+    run = m.simulate(m.assemble(velocity={"hold": {"A.angle_rate": 2.0}}), until=1.0, save=0.1)
+    inv = m.inverse_dynamics(run, ["A.angle"])
+    close(inv.effort["A.angle"], 0.0, 1e-9)
+    assert inv.unreachable == {}
+
+
+def four_bar_with_masses() -> zw.Mechanism:
+    from analysis.linkages import circles
+
+    a, b, c, d, angle = 1.0, 3.0, 2.5, 3.2, 0.7
+    B = a * np.array([np.cos(angle), np.sin(angle)])
+    D = np.array([d, 0.0])
+    C = circles(B, b, D, c, 1.0)
+    m = zw.Mechanism(plane="xy", gravity=(0, -9.81))
+    places = [(0.5 * B, a, B), (0.5 * (B + C), b, C - B), (0.5 * (C + D), c, C - D)]
+    bodies = [
+        m.body(
+            f"link{i}",
+            mass=length,
+            inertia=length**3 / 12.0,
+            position=p,
+            angle=np.arctan2(way[1], way[0]),
+        )
+        for i, (p, length, way) in enumerate(places)
+    ]
+    m.revolute("A", m.ground, bodies[0], at=(0, 0))
+    m.revolute("B", bodies[0], bodies[1], at=B)
+    m.revolute("C", bodies[1], bodies[2], at=C)
+    m.revolute("D", bodies[2], m.ground, at=D)
+    return m
+
+
+# --- more and fewer actuators than freedoms -------------------------------------------------------
+
+
+def test_two_motors_on_one_freedom_share_by_rule():
+    m = four_bar_with_masses()
+    t = np.linspace(0.0, 1.0, 6)
+    motion = (t, {"A.angle": lambda t: 0.5 * t**2})
+    alone = m.inverse_dynamics(motion, ["A.angle"])
+    k = m.kinematics(along=("A.angle", 0.5 * t**2))
+    ratio = k.velocity_ratio("D.angle")
+    for rule, weights in (
+        ("least norm", None),
+        ("weights", {"A.angle": 4.0}),
+        ("smallest maximum", None),
+    ):
+        both = m.inverse_dynamics(motion, ["A.angle", "D.angle"], rule=rule, weights=weights)
+        first, second = both.effort.values()
+        # By the power balance τ_A + ratio τ_D is the same for all.
+        close(first + ratio * second, alone.effort["A.angle"], 1e-9)
+        total = alone.effort["A.angle"]
+        if rule == "least norm":
+            close(first, total / (1.0 + ratio**2), 1e-9)
+        elif rule == "weights":
+            close(first, total / (1.0 + 4.0 * ratio**2), 1e-9)
+        else:
+            close(np.abs(first), np.abs(total) / (1.0 + np.abs(ratio)), 1e-9)
+            close(np.abs(first), np.abs(second), 1e-9)
+        assert both.family[0].shape == (2, 1)
+        close(both.family[0][0] + ratio[0] * both.family[0][1], 0.0, 1e-9)
+
+
+def test_what_an_arm_with_a_passive_joint_cannot_do_is_named():
+    m = zw.Mechanism(plane="xy")
+    one = m.body("one", mass=1.0, inertia=0.1, position=(0.5, 0))
+    two = m.body("two", mass=1.0, inertia=0.1, position=(1.5, 0))
+    m.revolute("shoulder", m.ground, one, at=(0, 0))
+    m.revolute("elbow", one, two, at=(1, 0))
+    motion = (
+        [0.0, 0.1, 0.2, 0.3],
+        {"shoulder.angle": lambda t: t**2, "elbow.angle": lambda t: 0 * t},
+    )
+    inv = m.inverse_dynamics(motion, ["shoulder.angle"])
+    assert set(inv.unreachable) == {"elbow.angle"}
+    assert "not reached: elbow.angle" in str(inv)
+    full = m.inverse_dynamics(motion, ["shoulder.angle", "elbow.angle"])
+    assert full.unreachable == {}
+    # Under the efforts, the motion is the one that is reported.
+    _forward(m, inv)
+
+
+def _forward(m: zw.Mechanism, inv) -> None:
+    system = m.system
+    for i, t in enumerate(inv.t):
+        at = GivenMotion(*(x[i : i + 1] for x in inv.motion[:4]))
+        B, _ = inv._actuators.rates(at, inv._p)
+        terms = system.terms(at.q[0], at.v[0], float(t))
+        tau = np.array([x[i] for x in inv.effort.values()])
+        forced = terms.with_forces(terms.applied_force + B[0] @ tau, terms.nonideal_force)
+        close(zw.solve(*_matrices(forced)).acceleration, inv.reached_acceleration[i], 1e-9)
+
+
+def _matrices(terms):
+    return (
+        terms.mass_matrix,
+        terms.applied_force,
+        terms.constraint_matrix,
+        terms.constraint_rhs,
+        terms.nonideal_force,
+    )
+
+
+def test_redundant_joints_leave_reactions_open_and_efforts_known():
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    door = m.body("door", inertia=zw.inertia.box(10.0, (1.0, 0.05, 2.0)), position=(0.5, 0, 0))
+    m.revolute("upper", m.ground, door, at=(0, 0, 0.8), axis="z")
+    m.revolute("lower", m.ground, door, at=(0, 0, -0.8), axis="z")
+    inv = m.inverse_dynamics(
+        (np.linspace(0, 1, 5), {"upper.angle": lambda t: t**2}), ["upper.angle"]
+    )
+    inertia = 10.0 * (1.0 + 0.05**2) / 12.0 + 10.0 * 0.25
+    close(inv.effort["upper.angle"], 2.0 * inertia)
+    assert not inv.reaction("upper").determinate.any()
+    both = inv.reaction("upper").force + inv.reaction("lower").force
+    close(both[:, 2], 98.1, 1e-9)
+
+
+# --- forward(inverse(a)) = projection of a --------------------------------------------------------
+
+
+def _mismatch(w: Wish) -> float:
+    """How far forward dynamics of the efforts is from the projection of a, relative."""
+    system = w.mechanism.system
+    acting = actuators_of(system, w.actuators)
+    at = GivenMotion(np.zeros(1), w.q[None], w.v[None], w.a[None])
+    p = system.parameter_vector(None)
+    found = efforts(acting, at, p, "least norm", np.ones(len(w.actuators)))
+    terms, B = system.terms(w.q, w.v), acting.rates(at, p)[0][0]
+
+    def forward(tau):
+        forced = terms.with_forces(terms.applied_force + B @ tau, terms.nonideal_force)
+        return zw.solve(*_matrices(forced)).acceleration
+
+    none = forward(np.zeros(B.shape[1]))
+    responses = np.array([forward(e) - none for e in np.eye(B.shape[1])]).T
+    L = np.linalg.cholesky(terms.mass_matrix).T
+    scale = np.linalg.norm(L @ responses, axis=0)
+    scale = np.where(scale > 1e-12 * scale.max(), scale, 1.0)
+    best = np.linalg.lstsq(L @ responses / scale, L @ (w.a - none), rcond=1e-9)[0] / scale
+    projected = none + responses @ best
+    size = np.linalg.norm(L @ w.a) + np.linalg.norm(L @ none)
+    return float(np.linalg.norm(L @ (forward(found.tau[0]) - projected)) / size)
+
+
+@pytest.fixture
+def uncompiled(monkeypatch):
+    monkeypatch.setenv("ZWANG_LLVM", "off")  # each mechanism is evaluated a few times
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_forward_of_inverse_is_the_projection(seed, uncompiled):
+    assert _mismatch(wish(seed)) < PROJECTED
+
+
+@pytest.mark.campaign
+def test_forward_of_inverse_is_the_projection_of_a_thousand(uncompiled):
+    worst = [(_mismatch(wish(seed)), seed) for seed in range(1000)]
+    assert max(worst)[0] < PROJECTED, f"again: _mismatch(wish({max(worst)[1]}))"
+
+
+# --- mistakes -------------------------------------------------------------------------------------
+
+T = np.linspace(0.0, 1.0, 6)
+GOOD = (T, {"pin.angle": np.sin})
+MISTAKES = {
+    "no actuators": ((GOOD, []), {}, "at least one name"),
+    "one string": ((GOOD, "pin.angle"), {}, "a list of names"),
+    "unknown actuator": ((GOOD, ["pin.angel"]), {}, "Did you mean 'pin.angle'"),
+    "actuator twice": ((GOOD, ["pin.angle", "pin.angle"]), {}, "twice"),
+    "vector actuator": ((GOOD, ["rod.position"]), {}, "one component"),
+    "unknown rule": ((GOOD, ["pin.angle"]), {"rule": "least"}, "least norm"),
+    "no weights": ((GOOD, ["pin.angle"]), {"rule": "weights"}, "positive numbers"),
+    "bad weights": ((GOOD, ["pin.angle"]), {"rule": "weights", "weights": [-1.0]}, "positive"),
+    "useless weights": ((GOOD, ["pin.angle"]), {"weights": [1.0]}, "rule='weights'"),
+    "weights of others": (
+        (GOOD, ["pin.angle"]),
+        {"rule": "weights", "weights": {"x": 1.0}},
+        "actuator of weights",
+    ),
+    "no motion": ((None, ["pin.angle"]), {}, "a run, kinematics over time"),
+    "unknown quantity": (((T, {"pin.angel": np.sin}), ["pin.angle"]), {}, "Did you mean"),
+    "few samples": ((([0.0, 1.0], {"pin.angle": [0, 1]}), ["pin.angle"]), {}, "four or more"),
+    "wrong samples": (((T, {"pin.angle": [0.0, 1.0]}), ["pin.angle"]), {}, "6 numbers"),
+    "an acceleration": (
+        ((T, {"rod.acceleration.x": np.sin}), ["pin.angle"]),
+        {},
+        "a position, an angle",
+    ),
+    "wrong size": (((T, {"rod.position": np.sin}), ["pin.angle"]), {}, "3 of them"),
+    "falling times": (((T[::-1], {"pin.angle": np.sin}), ["pin.angle"]), {}, "times that grow"),
+    "contradiction": (
+        ((T, {"pin.angle": np.sin, "rod.position.x": lambda t: 5.0 + t}), ["pin.angle"]),
+        {},
+        "contradict",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+def test_mistakes_are_told_in_one_sentence(case):
+    positional, named, words = MISTAKES[case]
+    with pytest.raises(zw.ZwangError) as error:
+        _pendulum().inverse_dynamics(*positional, **named)
+    assert words in str(error.value)
+
+
+def test_motions_of_others_are_refused():
+    m = _pendulum()
+    other = four_bar(1, 3, 2.5, 3.2)
+    other.drive("motor", "A.angle", lambda t: t)
+    with pytest.raises(zw.ZwangError, match="the same bodies"):
+        m.inverse_dynamics(other.kinematics(times=[0.0, 1.0]), ["pin.angle"])
+    with pytest.raises(zw.ZwangError, match="has no times"):
+        m.inverse_dynamics(m.kinematics(along=("pin.angle", [0.0, 1.0])), ["pin.angle"])
+    free = zw.Mechanism(gravity=(0, 0, -10.0))
+    free.body("rod", mass=1.0, inertia=(1.0, 1.0, 1.0), position=(0.5, 0, 0), free=True)
+    run = free.simulate(until=0.1)
+    with pytest.raises(zw.ZwangError, match="'pin' does not allow"):
+        m.inverse_dynamics(run, ["pin.angle"])
+
+
+def test_too_few_quantities_name_what_is_open():
+    m = zw.Mechanism(plane="xy")
+    one = m.body("one", mass=1.0, inertia=0.1, position=(0.5, 0))
+    two = m.body("two", mass=1.0, inertia=0.1, position=(1.5, 0))
+    m.revolute("shoulder", m.ground, one, at=(0, 0))
+    m.revolute("elbow", one, two, at=(1, 0))
+    with pytest.raises(zw.ZwangError, match="no driver determines, of two"):
+        m.inverse_dynamics((T, {"shoulder.angle": np.sin}), ["shoulder.angle"])
+
+
+def test_friction_is_refused_with_the_other_way():
+    m = _pendulum()
+    m.friction("pin", coefficient=0.1, radius=0.02)
+    with pytest.raises(zw.ZwangError, match=r"run\.reaction of the driver"):
+        m.inverse_dynamics(GOOD, ["pin.angle"])
