@@ -126,6 +126,7 @@ PICTURES = {
     "knife_edge": skate,
     "own_constraint": helix,
     "pendulum": body_and_channels("pin.angle", "pin.force", t=0.2, forces=True),
+    "quick_return": body_and_channels("bed.displacement", "bed.displacement_rate", t=0.3),
     "rolling_disk": coin,
     "slider_crank": body_and_channels("A.angle_rate", "B.force", t=0.1),
     "spherical_pendulum": rosette,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from analysis.linkages import four_bar
+from analysis.driven_linkages import four_bar
 from analysis.random_mechanisms import Wish, wish
 from analysis.robots import Delta, Stewart
 from zwang.analysis.actuators import actuators_of
@@ -131,7 +131,7 @@ def test_torque_free_motions_need_no_torque():
 
 
 def four_bar_with_masses() -> zw.Mechanism:
-    from analysis.linkages import circles
+    from analysis.driven_linkages import circles
 
     a, b, c, d, angle = 1.0, 3.0, 2.5, 3.2, 0.7
     B = a * np.array([np.cos(angle), np.sin(angle)])

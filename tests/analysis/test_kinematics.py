@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from analysis.linkages import circles, four_bar, rssr, rssr_output, slider_crank
+from analysis.driven_linkages import circles, four_bar, rssr, rssr_output, slider_crank
 
 #: Closed forms and Newton's method both work with rounding, of numbers up to ten.
 ROUNDING = 1e-12

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 
 import zwang as zw
-from analysis.linkages import circles
+from analysis.driven_linkages import circles
 
 #: Tracking and efforts of flat systems: rounding, enlarged by four differentiations.
 FLAT = 1e-8

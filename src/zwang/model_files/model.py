@@ -333,7 +333,7 @@ class Model:
 
             motion = read_motion(motion)
         given = self.start_conditions
-        if start is None and (given.wishes or given.q is not None):
+        if start is None and (given.request or given.q is not None):
             start = self.start(parameters)
         with self.telling("inverse_dynamics", given=("motion", "quantity", "times")):
             return self.system.inverse_dynamics(
