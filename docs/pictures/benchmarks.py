@@ -215,6 +215,19 @@ def speeds(locus: Any) -> Any:
     return figure
 
 
+def motor(found: Any) -> Any:
+    """Where the ram is over the crank's angle, and the torque of the motor over time."""
+    kinematics, efforts = found
+    figure, (left, right) = sheet(1, 2, width_ratios=(1.0, 1.0))
+    angle = np.rad2deg(kinematics["drive.angle"])
+    left.plot(np.rad2deg(np.unwrap(np.deg2rad(angle))), kinematics["ram.position.x"], color=TEAL)
+    left.set(xlabel="crank [deg]", ylabel="ram [m]", xlim=(0, 360))
+    right.plot(efforts.t, efforts.effort["drive.angle"], color=CORAL)
+    right.axhline(0.0, color=GREY, lw=0.8)
+    right.set(xlabel="t [s]", ylabel="torque [N m]", xlim=(0, 1))
+    return figure
+
+
 PICTURES = {
     "23_squeezer": squeezer,
     "24_car_axis": axle,
@@ -229,4 +242,5 @@ PICTURES = {
     "33_many_starts": many,
     "34_formulas": formulas,
     "35_bicycle_speeds": speeds,
+    "36_motor_torques": motor,
 }

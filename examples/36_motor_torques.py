@@ -4,6 +4,8 @@ No masses enter the first part; the second asks which torque makes the ram cut a
 the crank, against a force on the way out.
 """
 
+from typing import Any
+
 import numpy as np
 
 import zwang as zw
@@ -15,7 +17,7 @@ assert machine is not None
 machine.force("cut", "ram", lambda body: [zw.where(body.velocity[0] > 0.0, -400.0, 0.0), 0.0, 0.0])
 
 
-def main() -> None:
+def main() -> tuple[Any, Any]:
     """Stroke and ratio of times, then the motor."""
     k = machine.kinematics(along=("drive.angle", np.linspace(0.0, 2.0 * np.pi, 181)))
     ends = k.limit_positions("ram.position.x")
@@ -25,6 +27,7 @@ def main() -> None:
     t = np.linspace(0.0, 1.0, 201)
     inv = machine.inverse_dynamics((t, {"drive.angle": lambda t: 2.0 * np.pi * t}), ["drive.angle"])
     print(inv)
+    return k, inv
 
 
 if __name__ == "__main__":
