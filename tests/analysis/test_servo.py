@@ -306,7 +306,7 @@ MISTAKES = {
     "unknown actuator": (({"x": smooth}, ["t"]), "actuator"),
     "samples": (({"x": [1.0, 2.0]}, ["s"]), "a function of t"),
     "too many actuators": (({"x": smooth}, ["s", "l"]), "share a motion"),
-    "matrix of wrong size": (({"x": smooth}, [[1.0], [2.0]]), r"expected (4, k)"),
+    "matrix of wrong size": (({"x": smooth}, [[1.0], [2.0]]), r"have shape (4, k)"),
 }
 
 

@@ -23,7 +23,7 @@ def test_a_rod_starts_as_after_a_blow_wherever_its_pin_is(x, plane):
     run = m.simulate(until=0.01, save=0.01)
     assert run["pin.angle_rate"][0] == pytest.approx(-4.5, abs=1e-9)
     (note,) = [n for n in run.notes if "impulse" in n]
-    assert "miss pin (by 3)" in note
+    assert "violate pin (by 3)" in note
     assert "rod by 0.75 m/s and 4.5 rad/s" in note
     assert m.assemble().moved["rod.vz"] == pytest.approx(-0.75, abs=1e-9)
 

@@ -245,7 +245,7 @@ def test_rows_that_are_missing_are_missed(rows, save, tmp_path):
 
 def test_a_status_that_tells_of_another_run_is_found(run, tmp_path):
     replace(run, status="reached t = 200 s: 4 steps").save(tmp_path / "run")
-    assert "settings and counts say" in str(zw.verify(tmp_path / "run", SYSTEMS["pendulum"]))
+    assert "settings and counts give" in str(zw.verify(tmp_path / "run", SYSTEMS["pendulum"]))
 
 
 @pytest.mark.parametrize("edited", ["parameters", "coordinate"])

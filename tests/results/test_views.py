@@ -20,7 +20,8 @@ def run():
 def test_to_xarray_names_every_channel(run):
     pytest.importorskip("xarray")
     data = run.to_xarray()
-    assert set(data.data_vars) == {"x", "y", "x_dot", "y_dot"}
+    assert set(data.data_vars) == set(run.channels)
+    assert {"x", "y", "x_dot", "y_dot", "rod.multiplier", "energy"} <= set(data.data_vars)
     assert data["y_dot"].values.tobytes() == run["y_dot"].tobytes()
     assert data["time"].values.tobytes() == run.t.tobytes()
     assert data.attrs["parameters.L"] == 1.0

@@ -160,7 +160,7 @@ def test_events_move_nothing(action):
     run = system.simulate([1.0, 0.0], until=1.0, events=events, inactive="floor")
     assert not run.finished
     assert "stopped at t = 0.1 s by event 'early'" in run.status
-    assert "violates it by" in run.status
+    assert "is violated by" in run.status
     assert abs(run.t[-1] - 0.1) < FOUND
 
 

@@ -249,7 +249,9 @@ def matrix_of(system: System, given: Any, parameters: Mapping[str, Any]) -> casa
         array = np.asarray(given, dtype=float)
         array = array[:, None] if array.ndim == 1 else array
         if array.ndim != 2 or array.shape[0] != nv:
-            raise InputError("actuators", found=f"shape {array.shape}", expected=f"({nv}, k)")
+            raise InputError(
+                "actuators", must=f"have shape ({nv}, k)", but=f"has shape {array.shape}"
+            )
         return ca.SX(ca.DM(array))
     numbers = ParameterSymbols({k: np.asarray(x) for k, x in parameters.items()})
     arguments = {"q": symbols_of(s.q), "v": symbols_of(s.v), "t": Symbol(s.t), "p": numbers}
