@@ -10,7 +10,7 @@ import pytest
 
 import zwang as zw
 from zwang import library
-from zwang.coordinates.planar import equations
+from zwang.coordinates import folded
 from zwang.programs.factor import ProgramExpressions
 from zwang.programs.whole import fuse
 from zwang.results.verify import Verdict
@@ -29,7 +29,7 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> Any:
         wrong = choices.get("carrier") is not None
         return fuse(replace(e, force=0.0 * e.force) if wrong else e, **choices)
 
-    monkeypatch.setattr(equations, "fuse", without_force)
+    monkeypatch.setattr(folded, "fuse", without_force)
     linkage = library.four_bar(planar=False)
     with monkeypatch.context() as asleep:
         asleep.setattr(guard.Guard, "wanted", lambda *_: 0)
