@@ -1,4 +1,4 @@
-"""Servo constraints: prescribed trajectories that a control force keeps, and their stabilization."""
+"""Servo constraints: prescribed trajectories kept by a control force, and their stabilization."""
 
 from __future__ import annotations
 
