@@ -119,7 +119,7 @@ def test_an_event_function_that_is_no_number_any_more_stops_the_run(integrator: 
     run = pendulum().simulate([1, 0], until=2.0, events={"odd": odd}, integrator=integrator)
     assert not run.finished
     assert "function of event 'odd'" in run.status
-    assert "no number" in run.status
+    assert "is not a number" in run.status
 
 
 def test_an_event_function_that_is_no_number_at_the_start_is_refused() -> None:

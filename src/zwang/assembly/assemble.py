@@ -1,4 +1,4 @@
-"""A consistent start: coordinates and velocities that satisfy all constraints.
+"""Assembly: consistent initial coordinates and velocities that satisfy all constraints.
 
     coordinates   nearest to the preferred values, subject to φ(q, t) = 0 and the held values
     velocities    nearest to the preferred values in the metric of M, subject to φ̇ = 0, ψ = 0

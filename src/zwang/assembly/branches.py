@@ -1,4 +1,4 @@
-"""Several solutions of the same conditions: starts that fill space, angles, distinct points."""
+"""Several assembled configurations of the same constraints: starting points, periods of angles."""
 
 from __future__ import annotations
 

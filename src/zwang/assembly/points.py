@@ -1,4 +1,4 @@
-"""Conditions c(x) = 0, points, and distances between them."""
+"""Points of an iteration on conditions c(x) = 0: residual, Jacobian, and distances between them."""
 
 from __future__ import annotations
 

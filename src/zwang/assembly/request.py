@@ -1,4 +1,4 @@
-"""What is asked of the coordinates, or of the velocities, of a start: held, preferred or free."""
+"""Requested values of an assembly: coordinates or velocities that are held, preferred or free."""
 
 from __future__ import annotations
 

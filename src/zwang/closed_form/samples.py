@@ -1,4 +1,4 @@
-"""A system as numbers at a few states: where pivots are chosen and closed forms are checked."""
+"""Numerical samples of a system: they choose pivots and check closed forms."""
 
 from __future__ import annotations
 

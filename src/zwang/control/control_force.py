@@ -1,4 +1,4 @@
-"""The force that makes a system follow its program exactly (Udwadia & Kalaba 1996, conclusion).
+"""The control force that keeps servo constraints exactly (Udwadia & Kalaba 1996, conclusion).
 
 Physical constraints and programmed ones are rows of the same kind, but not of the same origin: the
 physical reaction comes by itself and costs nothing, the control force u must be supplied.

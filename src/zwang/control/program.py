@@ -1,4 +1,4 @@
-"""Programs of a system: constraints to be kept by a control force, and what that takes."""
+"""Servo constraints: prescribed trajectories kept by a control force, and their stabilization."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a system allows, what depends on what, and what is wrong with it, by name.
+"""Diagnosis of constraints: degrees of freedom, redundant and contradictory rows, by name.
 
 `explain` answers all questions at once (Udwadia & Schutte 2010, section 2 and Lemma 1; Udwadia &
 Mogharabin 2022, Remarks 1, 4, 6): ranks, dependent rows, consistency, existence and uniqueness of

@@ -1,4 +1,4 @@
-"""Facts about one system that `explain` reports and errors cite, as arrays and row numbers."""
+"""Ranks, dependent rows and undetermined directions of one system, as arrays, for the diagnosis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which multipliers and joint forces the equations determine, and which they leave open.
+"""Determinacy of reactions: which multipliers and joint forces the equations determine.
 
 Where rows of A depend on each other, λ + Z c gives the same motion for every c, with Z a basis of
 N(Aᵀ) (Udwadia & Kalaba 1996, (22)). So

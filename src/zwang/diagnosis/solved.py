@@ -1,4 +1,4 @@
-"""One well-posed system, solved: what passport, splits and portrait start from."""
+"""One well-posed system with its solution, for determinacy, force distribution and portrait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ways to share an indeterminate constraint force among the rows; the motion is the same in all.
+"""Distribution of indeterminate constraint forces over redundant rows, by several principles.
 
 Every λ + Z c gives the same Aᵀλ. To pick one is to add a principle the equations do not contain:
 

@@ -1,4 +1,4 @@
-"""The contract of a formulation.
+"""The contract of a formulation: from M, Q, A, b and C to accelerations and constraint forces.
 
 A formulation turns terms into motion. To add one, subclass `Formulation` and keep these promises:
 

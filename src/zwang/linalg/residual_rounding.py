@@ -1,4 +1,4 @@
-"""What rounding may leave of b − A v̇, so that more of it is a contradiction or a lost digit.
+"""Bounds on the rounding in b − A v̇: a larger residual is a contradiction or a lost digit.
 
 Rows and right sides are known to a rounding, of the type in which they were handed in or of what
 was summed up in them, and so is what they are compared with: the accelerations that enter a row,

@@ -1,4 +1,4 @@
-"""Scaled terms with all their ranks decided: what solving and diagnosing start from.
+"""Scaled equation terms with all ranks decided, for solvers and diagnosis.
 
     M_s = D M D,   A_s = E A D,   f_s = D f,   b_s = E b,   v̇ = D v̇_s,   λ = E λ_s
 

@@ -1,4 +1,4 @@
-"""A body of a mechanism: what it weighs, where it starts, what it moves in."""
+"""A rigid body of a mechanism: mass, inertia, placement and kind of motion."""
 
 from __future__ import annotations
 

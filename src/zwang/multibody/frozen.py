@@ -1,4 +1,4 @@
-"""A mechanism as data: bodies, elements, parameters. What a `Mechanism` freezes into."""
+"""A finished mechanism as data: bodies, joints, forces and parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Assembling a mechanism: a configuration near its placement that meets all conditions.
+"""Assembling a mechanism by Gauss–Newton: a configuration near its placement that meets all joints.
 
 Gauss–Newton on the conditions g(q) = 0, constraints and held coordinates alike, in increments δ of
 the velocities' kind (translations and rotations of the bodies):

@@ -1,4 +1,4 @@
-"""What a large mechanism allows, what depends on what, and which reactions are determinate.
+"""Diagnosis of a large mechanism with sparse matrices: degrees of freedom, redundancy, reactions.
 
 The answers of `zwang.explain` and `zwang.passport`, from sparse matrices. Of the rows of A only
 those in some dependency, the support of N(Aᵀ), are looked at as dense matrices; the redundancy of a

@@ -1,4 +1,4 @@
-"""Which velocity constraints are position constraints in disguise, and which v are true velocities.
+"""Integrability of velocity constraints: which are holonomic, and which v are true velocities.
 
 Motions allowed by linear constraints A v + η = 0, in the space of coordinates and time, are
 combinations of the vector fields

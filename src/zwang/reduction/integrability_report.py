@@ -1,4 +1,4 @@
-"""What is found about velocity constraints and quasi-velocities, and how it reads."""
+"""The report on integrability of velocity constraints and quasi-velocities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grounds to trust the accelerations and forces of a whole run."""
+"""Certificate of a run: accelerations and forces by several formulations and Gauss's principle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run with the instants of its events among its rows.
+"""A run with the states before and after each event among its saved states.
 
 Saved times may lie on either side of an event. What follows the motion between saved states must
 not integrate across it, so both sides are put in: the state that the event found, as the end of one

@@ -1,4 +1,4 @@
-"""Estimate of the global error of a run, by a second one."""
+"""Estimate of the global error of a run, by a second run with a tighter tolerance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One process at a time writes a store.
+"""File lock of a stored run: one process at a time writes it.
 
 The lock is the system's, on a file in the record: it ends with the process that holds it, however
 that ends, so that nothing is left to be cleared away after a crash. It is held by an open file and

@@ -1,4 +1,4 @@
-"""What a run is of: the model by a hash of its expressions, and the versions that made it."""
+"""Hash of the model of a run from its expressions, and the versions that made it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run asks of systems that are too large to be written down as one expression."""
+"""Energies and forces of runs of large mechanisms, element by element."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terms in, motion and forces out: joins formulations and diagnosis.
+"""Dense solve of the equations of motion: chooses a formulation, refines, and reports.
 
 `solve` scales the terms, decides the ranks, refuses what has no answer with a sentence that names
 what is at fault, chooses a formulation, and refines its answer with residuals in doubled precision.

@@ -1,4 +1,4 @@
-"""What `zwang.solve` returns: motion, forces, and the truth about the system."""
+"""What `zwang.solve` returns: acceleration, constraint forces, multipliers, ranks and notes."""
 
 from __future__ import annotations
 

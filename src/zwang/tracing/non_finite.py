@@ -1,4 +1,4 @@
-"""Whose fault a value is: the named constraint, coordinate or energy behind a number."""
+"""Which named constraint, coordinate or energy has a value that is not finite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that remember how they were computed.
+"""Symbols: numbers that record how they are computed, for tracing functions.
 
 A user's function is called once with `Symbol`s in place of numbers. A `Symbol` wraps a scalar
 CasADi expression and behaves like a float in arithmetic and in NumPy functions, alone or in object

@@ -1,4 +1,4 @@
-"""A motion that is computed while it is looked at.
+"""A live view: the motion is integrated while it is drawn.
 
     state ─► simulate a short span ─► frames ─► page
       ▲                                          │ sliders

@@ -1,4 +1,4 @@
-"""A server for pages that keeps to itself: one address, its own pages, no way out.
+"""The local web server of the view, restricted to one address and its own pages.
 
 viser listens on every interface, takes a websocket from any page of the world, and opens a public
 tunnel when a page asks for one. Here it listens on this machine unless set otherwise, answers no

@@ -1,4 +1,4 @@
-"""Prescribed motions, and ties between joint coordinates."""
+"""Drivers: prescribed motions of joint coordinates, and couplers between joint coordinates."""
 
 from __future__ import annotations
 
