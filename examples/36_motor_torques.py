@@ -11,14 +11,20 @@ import numpy as np
 import zwang as zw
 from zwang.model_files.examples import example_path
 
-model = zw.read_model(example_path("quick_return"))
-machine = model.mechanism
-assert machine is not None
-machine.force("cut", "ram", lambda body: [zw.where(body.velocity[0] > 0.0, -400.0, 0.0), 0.0, 0.0])
+
+def quick_return() -> zw.Mechanism:
+    """The machine of the example file, with a force on its ram on the way out."""
+    machine = zw.read_model(example_path("quick_return")).mechanism
+    assert machine is not None
+    machine.force(
+        "cut", "ram", lambda body: [zw.where(body.velocity[0] > 0.0, -400.0, 0.0), 0.0, 0.0]
+    )
+    return machine
 
 
 def main() -> tuple[Any, Any]:
     """Stroke and ratio of times, then the motor."""
+    machine = quick_return()
     k = machine.kinematics(along=("drive.angle", np.linspace(0.0, 2.0 * np.pi, 181)))
     ends = k.limit_positions("ram.position.x")
     stroke = np.ptp(k["ram.position.x"])
