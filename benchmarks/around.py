@@ -81,7 +81,8 @@ def chain(n: int, *, planar: bool) -> zw.Mechanism:
 
 def reactions(run: zw.Run) -> None:
     """Force and moment of every joint."""
-    for name in run.system.parts.joints:  # type: ignore[attr-defined]
+    assert run.mechanism is not None
+    for name in run.mechanism.joints:
         found = run.reaction(name)
         assert len(found.force) == len(found.moment)
 

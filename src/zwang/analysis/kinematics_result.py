@@ -72,8 +72,8 @@ class Kinematics:
     status: str
     notes: tuple[str, ...] = ()
     parameters: Mapping[str, Any] | None = None
-    _follower: Follower = field(repr=False, default=None)  # type: ignore[assignment]
-    _path: Path = field(repr=False, default=None)  # type: ignore[assignment]
+    _follower: Follower = field(repr=False, default=None)  # type: ignore[assignment] - set by those who make one
+    _path: Path = field(repr=False, default=None)  # type: ignore[assignment] - set by those who make one
 
     def __len__(self) -> int:
         return len(self.t)
@@ -271,7 +271,7 @@ class Kinematics:
 
         def rate(s: float) -> float:
             one = self.at(s)
-            return float(values_of(of, one._derivatives(of), one.acceleration)[0])  # noqa: SLF001
+            return float(values_of(of, one._derivatives(of), one.acceleration)[0])  # noqa: SLF001 - of its own kind
 
         rates = values_of(of, self._derivatives(of), self.acceleration)
         found = [float(self.t[i]) for i in np.flatnonzero(rates == 0.0)]

@@ -351,7 +351,7 @@ def root(f: Callable[[float], float], a: float, b: float) -> float:
     """A zero of f between a and b, where it has different signs, to rounding."""
     from scipy.optimize import brentq
 
-    return float(brentq(f, a, b, xtol=1e-15, rtol=np.float64(1e-14)))  # type: ignore[arg-type]
+    return float(brentq(f, a, b, xtol=1e-15, rtol=np.float64(1e-14)))  # type: ignore[arg-type] - SciPy annotates rtol by its default
 
 
 def interpolated(path: Path, before: PathNode, last: PathNode, share: float) -> FloatArray:

@@ -260,7 +260,7 @@ def _slopes(equations: EquationsOf, bulk: Bulk, q: FloatArray, lam: FloatArray) 
         none: Any = sparse.csr_array((n, n))
         return none, none
     r, c, K, B = (np.concatenate(x) for x in entries)
-    return tuple(sparse.coo_array((x, (r, c)), shape=(n, n)).tocsr() for x in (K, B))  # type: ignore[return-value]
+    return tuple(sparse.coo_array((x, (r, c)), shape=(n, n)).tocsr() for x in (K, B))  # type: ignore[return-value] - two matrices, as K and B
 
 
 def _element_slopes(parts: Any, element: Element) -> casadi.Function:

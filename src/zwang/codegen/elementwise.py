@@ -58,7 +58,7 @@ def elementwise(formula: Callable[..., Any]) -> Callable[..., None]:
         the functions of this module.
     """
 
-    def apply(lanes: Any, results: Sequence[NDArray[np.float64]], *arguments: Any) -> None:  # noqa: ARG001
+    def apply(lanes: Any, results: Sequence[NDArray[np.float64]], *arguments: Any) -> None:  # noqa: ARG001 - the form of compiled calls
         values = formula(*arguments)
         for out, value in zip(results, several(values), strict=True):
             out[...] = value
