@@ -15,15 +15,19 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks import around
 from benchmarks.about import about
 from benchmarks.branches import branches
 from benchmarks.cases import WORKS
 from benchmarks.comparison import EVALUATED, compare, evaluations
 from benchmarks.derivations import derivations
 from benchmarks.ensembles import ensembles
+from benchmarks.motion_and_forces import motion_and_forces
+from benchmarks.rows import Row, table
 from benchmarks.starting import starting
 
 RESULTS = Path(__file__).with_name("results") / "results.json"
@@ -52,6 +56,8 @@ def main() -> None:
         "ensembles": lambda: ensembles(say),
         "starting": lambda: starting(say),
         "derivations": lambda: derivations(say),
+        "motion and forces": lambda: motion_and_forces(say),
+        **{name: partial(_rows, make) for name, make in around.SECTIONS.items()},
     }
     into: Path = arguments.into
     stored = json.loads(into.read_text(encoding="utf-8")) if into.exists() else {}
@@ -69,6 +75,14 @@ def main() -> None:
             compare(names, say, lambda found: keep("works", found))
         else:
             keep(section, sections[section]())
+
+
+def _rows(make: Callable[[], list[Row]]) -> list[dict[str, Any]]:
+    """Measure a section of rows, print it, and make it plain."""
+    rows = make()
+    for line in table(rows):
+        say(line)
+    return [row.plain() for row in rows]
 
 
 def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:

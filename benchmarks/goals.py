@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.comparison import OURS, least
+from benchmarks.rows import FELT, Row, rows_of
 
 __all__ = ["Goal", "figures", "goals"]
 
@@ -162,6 +163,14 @@ def _first(stored: dict[str, Any]) -> list[Goal]:
     return goals
 
 
+def _felt(row: Row) -> Goal:
+    """A row of what users feel."""
+    allowed = f" + {1e6 * row.around:g} µs" if row.around else ""
+    figure = f"{row.ratio:.3f} × ({figures(1e3 * row.ours, 3)} ms)"
+    what = f"{row.section}: {row.what}, {row.beside} {figures(1e3 * row.yardstick, 3)} ms"
+    return Goal(what, f"≤ {row.goal:g} ×{allowed}", figure, row.kept)
+
+
 def goals(stored: dict[str, Any]) -> list[Goal]:
     """All goals on which there are results."""
     found: list[Goal] = []
@@ -174,4 +183,5 @@ def goals(stored: dict[str, Any]) -> list[Goal]:
         found += _branches(stored["branches"]["results"])
     if "ensembles" in stored:
         found += _ensembles(stored["ensembles"]["results"])
+    found += [_felt(row) for section in FELT for row in rows_of(stored, section)]
     return found + _first(stored)

@@ -24,8 +24,10 @@ import numpy as np
 
 import zwang as zw
 from benchmarks.about import about
+from benchmarks.around import chain, reactions, runs
 from benchmarks.cases import WORKS
 from benchmarks.engines.zwang import evaluation, model
+from benchmarks.rows import warm
 from zwang import library
 
 __all__ = ["ALLOWED", "judge", "main"]
@@ -94,11 +96,28 @@ def jobs() -> dict[str, tuple[str, Job]]:
         "python",
         lambda: linkage.simulate_many(start.q, speeds, until=5.0, save=[5.0], threads=1),
     )
+    found |= _around()
     random = np.random.default_rng(2)
     F, A = random.standard_normal((500, 12, 24)), random.standard_normal((500, 8, 12))
     terms = (F @ F.mT, random.standard_normal((500, 12)), A, random.standard_normal((500, 8)))
     found["solve 500 systems"] = ("python", lambda: zw.solve(*terms))
     found["build chain(10)"] = ("python", lambda: model(WORKS["chain(10)"]()))
+    return found
+
+
+def _around() -> dict[str, tuple[str, Job]]:
+    """What users ask of a run, each of a fresh one, and the natural call."""
+    found: dict[str, tuple[str, Job]] = {}
+    for name, planar, n in (("plane", True, 10), ("space", False, 100)):
+        make = runs(chain(n, planar=planar), 1.0)
+        found[f"run and reactions chain({n}), {name}"] = (
+            "python",
+            lambda make=make: reactions(make()),
+        )
+    balance = runs(library.double_wishbone(), 1.0)
+    found["run and energy balance"] = ("python", lambda: balance().work)
+    linkage = library.four_bar()
+    found["natural call"] = ("python", lambda: linkage.simulate(until=0.1, save=[0.1]))
     return found
 
 
@@ -114,8 +133,7 @@ def ratios() -> dict[str, float]:
     rulers, work = yardsticks(), jobs()
     calls = {**rulers, **{name: job for name, (_, job) in work.items()}}
     least = dict.fromkeys(calls, float("inf"))
-    for call in calls.values():
-        call()
+    warm(*calls.values())
     for _ in range(PASSES):
         for name, call in calls.items():
             begin = time.process_time()

@@ -11,12 +11,14 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from string import Template
 from typing import Any
 
 from benchmarks.comparison import LEVELS, OURS, least
 from benchmarks.goals import Goal, figures, goals
+from benchmarks.rows import FELT, Row, rows_of
 
 __all__ = ["IMAGES", "PAGE", "RESULTS", "page", "reason", "results"]
 
@@ -133,6 +135,60 @@ def _summary(found: dict[str, Any]) -> str:
         rows.append([SUMMARY.get(name, name), f"**{milliseconds(times[OURS])}**", *cells, gain])
     peers = [engine for engine in STEPPED if engine != OURS]
     return markdown(["", OURS, *peers, "ratio"], rows)
+
+
+def _felt(stored: dict[str, Any]) -> str:
+    """What users feel: rows of all sections that are stored, the worst of many that are alike."""
+    parts = []
+    for section, title in FELT.items():
+        rows = rows_of(stored, section)
+        if section == "energy balance":
+            rows = _worst(rows)
+        told = [
+            [
+                _named(row.what),
+                f"**{milliseconds(row.ours)}**",
+                f"{row.beside} {milliseconds(row.yardstick)}",
+                f"{row.ratio:.2g}",
+                f"≤ {row.goal:g}{'' if row.kept else ' **missed**'}",
+            ]
+            for row in rows
+        ]
+        if told:
+            parts.append((f"**{title}**", told))
+    head = ["processor time in ms", "Zwang", "beside", "ratio", "goal"]
+    lines = [line for title, told in parts for line in ([title, "", "", "", ""], *told)]
+    return markdown(head, lines) if lines else UNMEASURED
+
+
+def _named(what: str) -> str:
+    """A row by the words of the table of cases."""
+    case, comma, more = what.partition(", ")
+    known = SUMMARY.get(case, case)
+    if more in ("plane", "space"):  # where it was built
+        known = known.removesuffix(", plane")
+    return f"{known}{comma}{more}"
+
+
+def _felt_on(stored: dict[str, Any]) -> str:
+    """When and on what these rows were measured."""
+    sections = [stored[section] for section in FELT if section in stored]
+    told = dict.fromkeys(f"{x['processor']}, {x['date']}" for x in sections)
+    return "; ".join(told) or "nothing yet"
+
+
+def _worst(rows: list[Row]) -> list[Row]:
+    """Of each question the row with the largest ratio, and those of the longest chain."""
+    kinds: dict[str, list[Row]] = {}
+    for row in rows:
+        kinds.setdefault(row.what.partition(",")[0], []).append(row)
+    found = []
+    for kind, own in kinds.items():
+        worst = max(own, key=lambda row: row.ratio)
+        name = worst.what.partition(", ")[2]
+        found.append(replace(worst, what=f"{kind}, worst of {len(own)} mechanisms ({name})"))
+        found += [row for row in own if "chain(1000)" in row.what and row is not worst]
+    return found
 
 
 def _works(found: dict[str, Any]) -> str:
@@ -269,6 +325,8 @@ def page(stored: dict[str, Any]) -> str:
         cores=about["cores"],
         system=about["system"],
         versions=", ".join(f"{name} {version}" for name, version in about["versions"].items()),
+        felt=_felt(stored),
+        felt_on=_felt_on(stored),
         summary=_summary(works),
         goals=_goal_table(found),
         missed=_missed(found),

@@ -61,7 +61,9 @@ class Evaluation:
     def __init__(self, system: System, state: State) -> None:
         y, p = np.concatenate([state.q, state.v]), system.parameter_vector()
         self.program = select_program(
-            system, ProgramStart(y, state.t, p), Choices(until=state.t + 1.0), system.cache
+            system.equations,
+            ProgramStart(y, state.t, p),
+            Choices(until=state.t + 1.0),
         )
         if self.program.carrier is not None:
             y, p = (x[:, 0] for x in self.program.carrier.enter(y[:, None], state.t, p[:, None]))

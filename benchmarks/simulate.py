@@ -86,7 +86,7 @@ def right_hand_side(
     """The compiled derivative, called from Python with as little in between as there can be."""
     y = np.concatenate([q, v])
     p = system.parameter_vector()
-    program = select_program(system, ProgramStart(y, 0.0, p), Settings(until=1.0), system.cache)
+    program = select_program(system.equations, ProgramStart(y, 0.0, p), Settings(until=1.0))
     kernel = program.kernel("derivative")
     state, out, moment, work = np.empty_like(y), np.empty_like(y), np.empty(1), kernel.work()
     p = np.ascontiguousarray(np.append(p, 0.0))

@@ -10,11 +10,6 @@ import zwang
 ROOT = Path(zwang.__file__).parent
 #: Lines of a body without its docstring.
 PAGE = 60
-#: Files whose steps are compiled as one function each: cutting them must keep speed and bits.
-COMPILED = {
-    "integrators/collocation/step.py",
-    "integrators/radau/step.py",
-}
 
 
 def long_functions(text):
@@ -31,9 +26,7 @@ def long_functions(text):
     return found
 
 
-#: Folders that do not comply yet: `servo` of analysis/servo.py has 61 lines.
-NOT_YET = {"analysis"}
-FOLDERS = sorted({p.relative_to(ROOT).parts[0] for p in ROOT.rglob("*.py")} - NOT_YET)
+FOLDERS = sorted({p.relative_to(ROOT).parts[0] for p in ROOT.rglob("*.py")})
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -41,9 +34,7 @@ def test_functions_fit_on_a_page(folder):
     path = ROOT / folder
     files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
     too_long = {
-        f.relative_to(ROOT).as_posix(): long_functions(f.read_text(encoding="utf-8"))
-        for f in files
-        if f.relative_to(ROOT).as_posix() not in COMPILED
+        f.relative_to(ROOT).as_posix(): long_functions(f.read_text(encoding="utf-8")) for f in files
     }
     assert not {name: found for name, found in too_long.items() if found}
 

@@ -23,7 +23,7 @@ from zwang.multibody.pose import PLANES
 from zwang.results.run import Counts
 from zwang.simulation import ensemble, simulation
 from zwang.tracing.constraint import Constraint
-from zwang.view import page, plots, report
+from zwang.view import page, plots, report, video
 
 CHANGELOG = (Path(__file__).resolve().parents[1] / "CHANGELOG.md").read_text(encoding="utf-8")
 
@@ -33,6 +33,7 @@ FURTHER = [MechanismSystem, ensemble.Runs, Counts, Constraint, zw.library, zw.in
 #: Calls whose further names are the user's own, or those of what they name.
 OPEN = {
     "set_parameters": "parameters of the user",
+    "with_parameters": "parameters of the user",
     "states": "options of the constructor that is named",
     "start": "options of the constructor that is named",
 }
@@ -104,7 +105,12 @@ PAIRS = [
     (zw.Mechanism.simulate, zw.System.simulate, {"velocity"}, {"q"}),
     (zw.System.simulate_many, ensemble.simulate_many, set(), set()),
     (zw.Mechanism.simulate_many, zw.System.simulate_many, set(), {"q"}),
-    (zw.System.simulate_many, zw.System.simulate, {"threads", "store", "store_every"}, set()),
+    (
+        zw.System.simulate_many,
+        zw.System.simulate,
+        {"threads", "store", "store_every", "controllers"},
+        set(),
+    ),
     (zw.Mechanism.assemble, MechanismSystem.assemble, set(), set()),
     (zw.Mechanism.solve, zw.System.solve, set(), {"q"}),
     (zw.Mechanism.terms, zw.System.terms, set(), {"q"}),
@@ -120,7 +126,7 @@ PAIRS = [
     (zw.Model.resume, zw.resume, {"system"}, set()),
     (zw.resume, simulation.resume, set(), {"system"}),
     (zw.Run.draw, plots.draw, set(), set()),
-    (zw.Run.animate, plots.animate, set(), set()),
+    (zw.Run.animate, video.animate, set(), set()),
     (zw.Run.report, report.report, set(), set()),
     (report.report, report.report_html, {"path", "overwrite"}, set()),
     (zw.Run.view, page.view, set(), {"live"}),

@@ -173,7 +173,7 @@ def evaluation(work: Work) -> Callable[[int], None]:
     subject, start, _ = model(work)
     system = getattr(subject, "system", subject)
     y, p = np.concatenate([start.q, start.v]), system.parameter_vector()
-    program = select_program(system, ProgramStart(y, 0.0, p), Choices(until=1.0), system.cache)
+    program = select_program(system.equations, ProgramStart(y, 0.0, p), Choices(until=1.0))
     if program.carrier is not None:
         y, p = (x[:, 0] for x in program.carrier.enter(y[:, None], 0.0, p[:, None]))
     kernel = program.kernel("derivative")

@@ -228,7 +228,48 @@ def motor(found: Any) -> Any:
     return figure
 
 
+def stability_map(study: Any) -> Any:
+    """Growth over speed, a line for each wheelbase."""
+    figure, left = sheet(1, 1)
+    grid = study.on_grid
+    speeds = 0.3 * grid["analysis.rates.rear_hub.angle"].values
+    for place, row, color in zip(
+        grid["head.at_a[0]"].values, grid["growth"].values, (TEAL, INK, CORAL), strict=True
+    ):
+        left.plot(speeds, row, "o-", color=color, label=f"wheelbase {place + 0.22:.2f} m")
+    left.set(xlabel="speed [m/s]", ylabel="growth [1/s]")
+    left.legend(frameon=False)
+    return figure
+
+
+def clearances(study: Any) -> Any:
+    """What each hinge carries in a hundred doors."""
+    figure, axes = sheet(1, 3)
+    for k, (ax, color) in enumerate(zip(axes, (TEAL, AMBER, CORAL), strict=True), 1):
+        ax.hist(study.dataset[f"load{k}"].values, bins=20, color=color)
+        ax.set(xlabel=f"hinge {k} [N]", yticks=[])
+    return figure
+
+
+def basins(edge: Any) -> Any:
+    """Starts that end on either side, and the boundary between them."""
+    figure, left = sheet(1, 1)
+    names = edge.names
+    for study in edge.studies:
+        data = study.dataset
+        right = data["rest"].values > 0.0
+        x, y = (data[name].values for name in names)
+        left.plot(x[right], y[right], "o", color=TEAL, markersize=3)
+        left.plot(x[~right], y[~right], "o", color=AMBER, markersize=3)
+    left.plot(*edge.points.T, "s", color=INK, markersize=2)
+    left.set(xlabel="angle [rad]", ylabel="rate [rad/s]")
+    return figure
+
+
 PICTURES = {
+    "37_stability_map": stability_map,
+    "38_door_clearances": clearances,
+    "39_basin_map": basins,
     "23_squeezer": squeezer,
     "24_car_axis": axle,
     "25_singular_positions": flat,

@@ -39,10 +39,12 @@ if TYPE_CHECKING:
     from zwang.model_files.stored import load, resume, verify
     from zwang.multibody.mesh import mesh
     from zwang.results.run import Run
+    from zwang.simulation.controllers import controller
     from zwang.solvers.certify import Certificate, certify
     from zwang.solvers.dense import FORMULATIONS, solve
     from zwang.solvers.solution import Solution
     from zwang.state import State
+    from zwang.studies.study import Study, open_study, study
     from zwang.system import System
     from zwang.terms import EquationTerms, join
     from zwang.tracing.constraint import acceleration, constraint, position, velocity
@@ -77,6 +79,7 @@ __all__ = [
     "State",
     "SteadyMotion",
     "StoreError",
+    "Study",
     "System",
     "Tolerances",
     "TraceError",
@@ -87,12 +90,14 @@ __all__ = [
     "bounce",
     "certify",
     "constraint",
+    "controller",
     "event",
     "explain",
     "join",
     "load",
     "mesh",
     "opaque",
+    "open_study",
     "passport",
     "portrait",
     "position",
@@ -101,6 +106,7 @@ __all__ = [
     "set_parameters",
     "solve",
     "splits",
+    "study",
     "switch",
     "velocity",
     "verify",
@@ -126,6 +132,7 @@ _LATER = {
     "zwang.terms": ("EquationTerms", "join"),
     "zwang.assembly.result": ("Assembly",),
     "zwang.tracing.constraint": ("acceleration", "constraint", "position", "velocity"),
+    "zwang.simulation.controllers": ("controller",),
     "zwang.tracing.event": ("bounce", "event", "set_parameters", "switch"),
     "zwang.tracing.opaque": ("opaque",),
     "zwang.tracing.symbol": ("where",),
@@ -134,6 +141,7 @@ _LATER = {
     "zwang.results.run": ("Run",),
     "zwang.model_files.stored": ("load", "resume", "verify"),
     "zwang.state": ("State",),
+    "zwang.studies.study": ("Study", "open_study", "study"),
     "zwang.system": ("System",),
 }
 _HOME = {name: module for module, names in _LATER.items() for name in names}

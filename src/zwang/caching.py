@@ -35,6 +35,7 @@ class computed_once(Generic[T_co]):  # noqa: N801 - used as a decorator, like pr
         self.method = method
         self.__doc__ = method.__doc__
         self.name = method.__name__
+        self.__isabstractmethod__ = getattr(method, "__isabstractmethod__", False)
 
     @overload
     def __get__(self, instance: None, owner: type) -> computed_once[T_co]: ...

@@ -10,48 +10,50 @@ next use and leaves the old one, and its runs, alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zwang.caching import Remembered
-from zwang.equations.elements import mechanism_system
+from zwang.analysis.analyses import Analyses
 from zwang.errors import InputError, UnknownNameError, ZwangError, shown
 from zwang.keywords import known_keywords
 from zwang.mechanism_system import MechanismSystem
 from zwang.multibody.body import Body, Placement
 from zwang.multibody.call_log import described
 from zwang.multibody.element import Element, ElementLaw
-from zwang.multibody.forces.laws import bushing, spring_damper, torsion_spring
+from zwang.multibody.forces.laws import (
+    bushing,
+    cartesian_spring,
+    spring_damper,
+    torsion_spring,
+)
 from zwang.multibody.frozen import Parts
+from zwang.multibody.geometry import GeometryParameters
 from zwang.multibody.handles import BodyHandle, MarkerHandle
 from zwang.multibody.inertia import number, point, vector
 from zwang.multibody.joint_methods import Direction, JointBuilder, Place
+from zwang.multibody.law_constants import LawConstants
 from zwang.multibody.marker import Joint
 from zwang.multibody.mesh import MeshFile
 from zwang.multibody.mesh import mesh as mesh_of
 from zwang.multibody.pickling import Recipe
 from zwang.multibody.pose import GROUND, SCALAR, SPATIAL, Pose
+from zwang.results.channel_catalog import ENERGIES
 from zwang.state import State
 from zwang.system import ONE_STORE
-from zwang.terms import FloatArray
+from zwang.tracing.own_output import outputs_of
 
 if TYPE_CHECKING:
-    from zwang.analysis.effort_result import InverseDynamics
-    from zwang.analysis.kinematics_result import Kinematics
-    from zwang.analysis.linearization import Linearization
-    from zwang.analysis.load_path import LoadPath
-    from zwang.analysis.root_locus import RootLocus
-    from zwang.analysis.servo import Servo
-    from zwang.analysis.statics import Equilibrium
-    from zwang.analysis.steady_motion import SteadyMotion
     from zwang.assembly.result import Assembly
+    from zwang.closed_form.closed_form import ClosedForm
     from zwang.diagnosis.passport import Passport
     from zwang.diagnosis.splits import Splits
     from zwang.multibody.explanation import MechanismExplanation
     from zwang.results.run import Run
+    from zwang.simulation.controllers import Controller
     from zwang.simulation.ensemble import Runs
     from zwang.simulation.progress import Report
     from zwang.solvers.solution import Solution
@@ -61,7 +63,7 @@ if TYPE_CHECKING:
 __all__ = ["Mechanism"]
 
 
-class Mechanism(JointBuilder):
+class Mechanism(JointBuilder, Analyses):
     """A mechanism in space, or in a plane.
 
     Parameters
@@ -131,7 +133,15 @@ class Mechanism(JointBuilder):
         if relative_to is not None:
             base = self._frame_of(f"relative_to of {what}", relative_to)
             p, R = base.point(p), base.rotation @ R
-        body = Body(name, len(self._bodies), self._kind, made, Placement(p, R, v, w), look)
+        body = Body(
+            name,
+            len(self._bodies),
+            self._kind,
+            made,
+            Placement(p, R, v, w),
+            look,
+            parametric="inertia" in self._varying,
+        )
         self._require_in_plane(what, body)
         self._bodies[name] = body
         if free:
@@ -193,20 +203,15 @@ class Mechanism(JointBuilder):
         first, second, layout = self._markers(what, a, b, at)
         bodies = (self._body_of(what, a), self._body_of(what, b))
         kinds = [GROUND if body is None else body.kind for body in bodies]
-        centers = [np.zeros(3) if body is None else body.inertia.center for body in bodies]
+        constants = self._centers(bodies)
+        center = np.zeros(3) if bodies[1] is None else bodies[1].inertia.center
+        constants.add("at", second.arm + center, varies=bool(self._geometry))
         from zwang.multibody.joints.curves import curve_law
 
-        law = curve_law(
-            name,
-            (kinds[0], kinds[1], SCALAR),
-            (centers[0], centers[1]),
-            second.arm + centers[1],
-            curve,
-            self._kind.plane,
-        )
+        law = curve_law(name, (kinds[0], kinds[1], SCALAR), constants, curve, self._kind.plane)
         self.coordinate(f"{name}_s", value=start)
         indices = (first.body, second.body, self._bodies[f"{name}_s"].index)
-        self._constraints.append(Element(name, law, indices, {}))
+        self._constraints.append(Element(name, law, indices, constants.numbers))
         self._joints[name] = Joint(name, None, indices, first, second, layout, (name,))
         self._accept("joint", name)
 
@@ -227,16 +232,17 @@ class Mechanism(JointBuilder):
         self._new_name("constraint", name)
         what = f"constraint {name!r}"
         own = self._bodies_of(what, bodies)
+        centers = self._centers(own)
         law = ElementLaw(
             ("own", name),
             "constraint",
             tuple(b.kind for b in own),
-            {},
+            centers.shapes,
             "detect",
-            _of_bodies(what, f, [b.inertia.center for b in own]),
+            _of_bodies(what, f, centers),
         )
         indices = tuple(b.index for b in own)
-        self._constraints.append(Element(name, law, indices, {}))
+        self._constraints.append(Element(name, law, indices, centers.numbers))
         self._joints[name] = Joint(name, None, indices, None, None, None, (name,))
         self._accept("constraint", name)
 
@@ -250,7 +256,8 @@ class Mechanism(JointBuilder):
         ----------
         what : a joint coordinate, ``"pin.angle"`` or ``"slide.displacement"``, or
             ``"crank.position"`` (three values), ``"crank.orientation"`` (a matrix or quaternion) of
-            a body.
+            a body; ``"ball.orientation"`` of the second body of a spherical joint against the
+            first, of their markers.
         value : a number, or a function of (t, p), or of t alone.
         at : for a position, the point of the body in its own axes.
         """
@@ -264,25 +271,38 @@ class Mechanism(JointBuilder):
                 expected="a name such as 'pin.angle' or 'crank.position'",
             )
         owner, _, quantity = what.partition(".")
-        given = value if callable(value) else (lambda: value)
+        constants = LawConstants()
+        if "value" in self._varying:
+            constants.add("value", value, varies=True)
         if owner in self._joints and self._joints[owner].kind is not None:
             joint = self._joints[owner]
             assert joint.kind is not None
-            if quantity not in joint.kind.coordinates:
-                known = [f"{owner}.{c}" for c in joint.kind.coordinates]
+            relative = quantity == "orientation" and not joint.kind.coordinates
+            if quantity not in joint.kind.coordinates and not relative:
+                known = [f"{owner}.{c}" for c in joint.kind.coordinates or ("orientation",)]
                 raise UnknownNameError(f"coordinate of driver {name!r}", what, known)
             element = self._element_of(joint)
-            law = driver_law(name, joint, element.law.kinds, quantity, given)
-            numbers = {k: element.numbers[k] for k in law.shapes}
+            law = driver_law(name, joint, element.law.kinds, quantity, value, constants)
+            own = {**element.numbers, **constants.numbers}
+            numbers = {k: own[k] for k in law.shapes}
             self._constraints.append(Element(name, law, joint.bodies, numbers))
             self._joints[name] = Joint(
-                name, None, joint.bodies, joint.a, joint.b, joint.layout, (name,), drives=what
+                name,
+                None,
+                joint.bodies,
+                joint.a,
+                joint.b,
+                joint.layout,
+                (name,),
+                drives="" if relative else what,
             )
         elif owner in self._bodies and quantity in ("position", "orientation"):
             body = self._bodies[owner]
             local = np.zeros(3) if at is None else vector("at", self.in_space(at))
-            law = driver_law(name, None, (body.kind,), quantity, given, local - body.inertia.center)
-            self._constraints.append(Element(name, law, (body.index,), {}))
+            varies = "at" in self._varying or body.parametric
+            constants.add("arm", local - body.inertia.center, varies=varies)
+            law = driver_law(name, None, (body.kind,), quantity, value, constants)
+            self._constraints.append(Element(name, law, (body.index,), constants.numbers))
             self._joints[name] = Joint(name, None, (body.index,), None, None, None, (name,))
         else:
             known = [
@@ -303,13 +323,13 @@ class Mechanism(JointBuilder):
             owner, _, quantity = what.partition(".")
             joint = self._joints.get(owner)
             if joint is None or joint.kind is None or quantity not in joint.kind.coordinates:
-                known = self._joint_coordinates()
+                known = self.joint_coordinate_names()
                 raise UnknownNameError(f"coordinate of coupler {name!r}", what, known)
             joints.append((joint, self._element_of(joint), quantity))
         law, numbers = coupler_law(name, joints, ratio)
         bodies = joints[0][0].bodies + joints[1][0].bodies
         self._constraints.append(Element(name, law, bodies, numbers))
-        self._joints[name] = Joint(name, None, bodies, None, None, None, (name,))
+        self._joints[name] = Joint(name, None, bodies, None, None, None, (name,), couples=first)
         self._accept("coupler", name)
 
     # --- forces -----------------------------------------------------------------------------------
@@ -398,12 +418,26 @@ class Mechanism(JointBuilder):
         *,
         at: Place,
         axis: Direction | None = None,
+        reference: Direction | None = None,
         stiffness: Any = (0.0, 0.0, 0.0),
         damping: Any = (0.0, 0.0, 0.0),
         turn_stiffness: Any = (0.0, 0.0, 0.0),
         turn_damping: Any = (0.0, 0.0, 0.0),
     ) -> None:
-        """An elastic bed along and about three axes; z lies along `axis`. Turns are small."""
+        """An elastic bed along and about three axes. Turns are small.
+
+        Parameters
+        ----------
+        at : its point in the world as placed, or a pair of points or markers.
+        axis : its z axis, in the world as placed; that of the world by default.
+        reference : its x axis as far as that can be, where stiffness across z differs.
+        stiffness, damping : along x, y and z [N/m, N s/m].
+        turn_stiffness, turn_damping : about x, y and z [N m/rad, N m s/rad].
+        """
+        if reference is not None and axis is None:
+            raise InputError(
+                f"bushing {name!r}", must="have axis=, its z axis, in addition to reference="
+            )
         numbers = {
             key: vector(f"{key} of bushing {name!r}", value)
             for key, value in (
@@ -422,8 +456,84 @@ class Mechanism(JointBuilder):
             numbers,
             own=None,
             at=at,
-            **({} if axis is None else {"axis": axis}),
+            **({} if axis is None else {"axis": axis, "reference": reference}),
         )
+
+    @described
+    def cartesian_spring(
+        self,
+        name: str,
+        a: BodyHandle | str,
+        b: BodyHandle | str,
+        *,
+        at: Place,
+        stiffness: Any = 0.0,
+        damping: Any = 0.0,
+        offset: Any = (0.0, 0.0, 0.0),
+    ) -> None:
+        """A spring and damper between two points along the axes of the world.
+
+        Parameters
+        ----------
+        at : a point or a pair of points or markers, one for each body; the points may coincide.
+        stiffness, damping : along x, y, z of the world [N/m, N s/m], or one number for all.
+        offset : from the point of a to that of b without force [m]; zero for a spring of zero
+            length.
+        """
+        what = f"cartesian_spring {name!r}"
+        numbers = {
+            key: vector(f"{key} of {what}", np.full(3, value) if np.ndim(value) == 0 else value)
+            for key, value in (("stiffness", stiffness), ("damping", damping))
+        }
+        numbers["offset"] = vector(f"offset of {what}", self.in_space(offset))
+        self._between("cartesian_spring", name, a, b, cartesian_spring, numbers, own=None, at=at)
+
+    @described
+    def actuator(self, name: str, of: str, effort: Any) -> None:
+        """A motor or cylinder at a joint: an effort along its coordinate, by a law of the state.
+
+        Parameters
+        ----------
+        of : the joint coordinate, ``"pin.angle"`` or ``"slide.displacement"``.
+        effort : torque [N m] or force [N], positive along the coordinate: a number, or a function
+            of (c, t, p), or of some of these by name, with coordinates and rates of joints as
+            ``c["pin.angle"]`` and ``c["pin.angle_rate"]``; angles are within half a turn.
+
+        Examples
+        --------
+        A controller that holds a rod level:
+
+        >>> import zwang as zw
+        >>> m = zw.Mechanism(gravity=(0, 0, -9.81))
+        >>> rod = m.body("rod", inertia=zw.inertia.rod(mass=1.0, length=1.0), position=(0.5, 0, 0))
+        >>> m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
+        >>> m.actuator(
+        ...     "motor",
+        ...     "pin.angle",
+        ...     lambda c: -80.0 * c["pin.angle"] - 10.0 * c["pin.angle_rate"],
+        ... )
+        >>> round(float(m.simulate(until=10.0)["motor.torque"][-1]), 4)
+        -4.8958
+        """
+        from zwang.multibody.forces.actuators import actuator_element, names_read
+
+        self._new_name("force", name)
+        what = f"actuator {name!r}"
+        known = {f"{c}{end}": c for c in self.joint_coordinate_names() for end in ("", "_rate")}
+        if of not in self.joint_coordinate_names():
+            raise UnknownNameError(f"coordinate of {what}", of, self.joint_coordinate_names())
+        if not callable(effort):
+            effort = number(f"effort of {what}", effort)
+        names = names_read(what, effort, known, self._parameters)
+        reads = {read: self._joint_coordinate(known[read]) for read in names}
+        self._forces.append(actuator_element(name, self._joint_coordinate(of), reads, effort))
+        self._accept("force", name)
+
+    def _joint_coordinate(self, name: str) -> tuple[Joint, Element, str]:
+        """Joint, its element and the coordinate of a name."""
+        owner, _, coordinate = name.partition(".")
+        joint = self._joints[owner]
+        return joint, self._element_of(joint), coordinate
 
     @described
     def force(
@@ -464,8 +574,13 @@ class Mechanism(JointBuilder):
             self._require_within(what, vector(what, self.in_space(force)))
         from zwang.multibody.forces.applied import applied_law
 
-        law = applied_law(name, own, force, torque, local, turning=axes == "body")
-        self._forces.append(Element(name, law, (own.index,), {}))
+        constants = self._centers([own])
+        constants.add("at", local, varies="at" in self._varying)
+        for key, given in (("force", force), ("torque", torque)):
+            if key in self._varying:
+                constants.add(key, given, varies=True)
+        law = applied_law(name, own, force, torque, constants, turning=axes == "body")
+        self._forces.append(Element(name, law, (own.index,), constants.numbers))
         self._accept("force", name)
 
     @described
@@ -482,8 +597,10 @@ class Mechanism(JointBuilder):
         own = self._bodies_of(f"force {name!r}", bodies)
         from zwang.multibody.forces.applied import user_law
 
-        law = user_law(name, own, f)
-        self._forces.append(Element(name, law, tuple(b.index for b in own), {}))
+        centers = self._centers(own)
+        law = user_law(name, own, f, centers)
+        indices = tuple(b.index for b in own)
+        self._forces.append(Element(name, law, indices, centers.numbers))
         self._accept("force", name)
 
     @described
@@ -525,6 +642,40 @@ class Mechanism(JointBuilder):
         )
         self._accept("friction", f"{joint}_friction")
 
+    # --- outputs ----------------------------------------------------------------------------------
+
+    @described
+    def output(
+        self, name: str, function: Callable[..., Any], *, unit: str = "", description: str = ""
+    ) -> None:
+        """A quantity of your own: ``run[name]``, in tables, plots and events like any channel.
+
+        Parameters
+        ----------
+        function : of (c, q, v, t, p), or of some of these by name, that returns one value:
+            ``c["pin.force.x"]`` is a channel, ``p.L`` a parameter.
+        unit, description : for tables and labels.
+
+        Examples
+        --------
+        >>> import zwang as zw
+        >>> m = zw.Mechanism(gravity=(0, 0, -10.0))
+        >>> rod = m.body("rod", inertia=zw.inertia.rod(mass=1.0, length=1.0), position=(0.5, 0, 0))
+        >>> m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
+        >>> m.output("load", lambda c: c["pin.force.magnitude"] / 100.0, unit="1")
+        >>> m.simulate(until=0.1)["load"][0].round(6)
+        np.float64(0.025)
+        """
+        self._new_name("output", name)
+        if name in ENERGIES:
+            raise InputError(
+                f"output {name!r}", must="have a name of its own", but="a channel has the same name"
+            )
+        told = description or "output"
+        self._outputs |= outputs_of({name: function})
+        self._outputs[name] = replace(self._outputs[name], unit=unit, description=told)
+        self._accept("output", name)
+
     # --- use --------------------------------------------------------------------------------------
 
     @property
@@ -542,20 +693,49 @@ class Mechanism(JointBuilder):
             dict(self._parameters),
             self._gravity,
             teeth,
+            dict(self._outputs),
+            {
+                c.arguments["name"]: c.arguments["of"]
+                for c in self.description
+                if c.method == "actuator"
+            },
+            GeometryParameters(tuple(self._geometry), self._recipe, _parts_of)
+            if self._geometry
+            else None,
         )
 
     @property
     def system(self) -> MechanismSystem:
         """The frozen copy as a system, with everything a `zwang.System` can do."""
         if self._system is None:
-            self._system = mechanism_system(self.parts)
+            self._system = MechanismSystem(self.parts)
             self._system.made_by = _system_of, (self._recipe,)
         return self._system
 
     _system: MechanismSystem | None = None
 
+    def _analyzed(self) -> MechanismSystem:
+        return self.system
+
     def _changed(self) -> None:
         self._system = None
+
+    def with_parameters(self, **values: Any) -> Mechanism:
+        """The same mechanism with other default values of its parameters.
+
+        Numbers that follow from them, ``at=(L, 0, 0)``, are those of the new values; what is
+        compiled serves both.
+
+        Parameters
+        ----------
+        values : name → value.
+        """
+        for name in values:
+            if name not in self._parameters:
+                raise UnknownNameError("parameter", name, self._parameters)
+        recipe = self._recipe.freed
+        given = {**recipe.given["parameters"], **values}
+        return Recipe({**recipe.given, "parameters": given}, recipe.calls).built(type(self))
 
     def _put_together(
         self, velocity: Any, t: Any, parameters: Mapping[str, Any] | None
@@ -564,12 +744,7 @@ class Mechanism(JointBuilder):
         system = self.system
         if velocity is not None or not isinstance(t, int | float):
             return system.assemble(velocity=velocity, t=t, parameters=parameters)
-        kept: Remembered[Any, Assembly] = system.__dict__.setdefault("_starts", Remembered(8))
-        key = float(t), system.parameter_vector(parameters).tobytes()
-        found = kept.get(key)
-        if found is None:
-            found = kept[key] = system.assemble(t=t, parameters=parameters)
-        return found
+        return system.assembled_placement(float(t), parameters)
 
     @property
     def _recipe(self) -> Recipe:
@@ -609,162 +784,7 @@ class Mechanism(JointBuilder):
             hold, prefer, velocity=velocity, t=t, parameters=parameters, start=start
         )
 
-    # --- rest and small motions -------------------------------------------------------------------
-
-    def equilibrium(
-        self,
-        start: Any = None,
-        hold: Mapping[str, Any] | None = None,
-        prefer: Mapping[str, Any] | None = None,
-        t: float = 0.0,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> Equilibrium:
-        """A configuration at rest, from the placement by default; see `zwang.System.equilibrium`.
-
-        Parameters
-        ----------
-        start : where the search begins: a state or coordinates.
-        hold : joint coordinate (``pin.angle``), coordinate of a body (``crank.x``) or a body
-            (``{"crank": True}``) → value that is kept; `Equilibrium.holding` has the effort.
-        prefer : the same, for the start alone.
-        t : time [s] at which forces and drivers are taken.
-        parameters : values that replace defaults.
-
-        Examples
-        --------
-        >>> import zwang as zw
-        >>> m = zw.Mechanism(gravity=(0, 0, -9.81))
-        >>> rod = m.body("rod", inertia=zw.inertia.rod(mass=1.0, length=1.0), position=(0.5, 0, 0))
-        >>> m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
-        >>> rest = m.equilibrium()
-        >>> rest.stability, rest.reaction("pin").force.round(9) + 0.0
-        ('stable', array([0.  , 0.  , 9.81]))
-        """
-        return self.system.equilibrium(start, hold, prefer, t, parameters)
-
-    def equilibria(
-        self,
-        starts: Any = None,
-        count: int = 40,
-        hold: Mapping[str, Any] | None = None,
-        t: float = 0.0,
-        parameters: Mapping[str, Any] | None = None,
-        seed: int = 0,
-        spread: float = 3.0,
-    ) -> list[Equilibrium]:
-        """Several equilibria, nearest to the first start first; see `zwang.System.equilibria`.
-
-        Parameters
-        ----------
-        starts : configurations to begin from, beside random ones.
-        count : number of random starts.
-        hold, t, parameters : as for `equilibrium`.
-        seed : of the random starts.
-        spread : how far they lie from the first one, in each direction [m, rad].
-        """
-        return self.system.equilibria(starts, count, hold, t, parameters, seed, spread)
-
-    def load_path(
-        self,
-        parameter: str,
-        values: Any,
-        start: Any = None,
-        t: float = 0.0,
-        parameters: Mapping[str, Any] | None = None,
-        largest_step: float | None = None,
-        limit: int = 2000,
-    ) -> LoadPath:
-        """Equilibria while a parameter changes; see `zwang.System.load_path`.
-
-        Parameters
-        ----------
-        parameter : name of a parameter that is one number; ``gravity.z`` for a part of a vector.
-        values : of the parameter, from which the path begins and towards which it goes, in order.
-        start, t, parameters : as for `equilibrium`.
-        largest_step : of the coordinates, from one point of the path to the next.
-        limit : number of points at most.
-        """
-        return self.system.load_path(parameter, values, start, t, parameters, largest_step, limit)
-
-    def linearize(
-        self,
-        state: Any = None,
-        inputs: Sequence[str] | None = None,
-        outputs: Sequence[str] | None = None,
-        independent: Sequence[str] | None = None,
-        t: float = 0.0,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> Linearization:
-        """Small motions about rest; see `zwang.System.linearize`.
-
-        Parameters
-        ----------
-        state : an `Equilibrium`, or a state of rest; the equilibrium that is found from the
-            placement if not given.
-        inputs : coordinates of joints (an effort), velocities of bodies (a force), parameters of
-            forces, or drivers (their acceleration).
-        outputs : coordinates, velocities, channels of joints, rows, ``pin.force.x``.
-        independent : coordinates that become states, such as ``pin.angle``, ``rod.x``,
-            ``rod.turn1``.
-        t : time [s], unless the state knows it.
-        parameters : values that replace defaults.
-        """
-        if state is None:
-            state = self.system.equilibrium(t=t, parameters=parameters)
-        return self.system.linearize(state, inputs, outputs, independent, t, parameters)
-
-    def steady_motion(
-        self,
-        rates: Mapping[str, float],
-        start: Any = None,
-        hold: Mapping[str, Any] | None = None,
-        t: float = 0.0,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> SteadyMotion:
-        """A motion that stays the same in a frame that moves with it, near a start.
-
-        See `zwang.System.steady_motion`.
-
-        Symmetries are found by themselves: cyclic coordinates of a system of functions; of a
-        mechanism shifts and turns of the whole, and turns of round bodies about their axes.
-
-        Parameters
-        ----------
-        rates : what is given of them. Of a mechanism the rate of a joint coordinate
-            (``"hinge.angle"``), ``"wheel.spin"`` of a round body against the frame that moves with
-            the whole, ``"yaw"`` of the whole about the vertical, or a velocity (``"frame.vx"``);
-            of a system a cyclic coordinate, its rate. The others follow, or stay near the start's.
-        start : a state near it; for a mechanism, its placement if not given.
-        hold : coordinate → value that is kept, such as a lean.
-        t : time [s].
-        parameters : values that replace defaults.
-
-        Raises
-        ------
-        NoEquilibriumError : there is no symmetry, or no such motion near the start.
-        """
-        return self.system.steady_motion(rates, start, hold, t, parameters)
-
-    def root_locus(
-        self,
-        parameter: str,
-        values: Any,
-        start: Any = None,
-        rates: Mapping[str, float] | None = None,
-        hold: Mapping[str, Any] | None = None,
-        t: float = 0.0,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> RootLocus:
-        """Eigenvalues of small motions while a parameter, or a rate of steady motion, changes.
-
-        Parameters
-        ----------
-        parameter : name of a parameter that is one number, or of a rate as in `steady_motion`.
-        values : of it; each equilibrium or motion is looked for from the one before.
-        start, hold, t, parameters : as for `equilibrium` and `steady_motion`.
-        rates : further rates that are given, if it is about steady motions.
-        """
-        return self.system.root_locus(parameter, values, start, rates, hold, t, parameters)
+    # --- motions ----------------------------------------------------------------------------------
 
     @known_keywords()
     def simulate(
@@ -775,7 +795,7 @@ class Mechanism(JointBuilder):
         until: float,
         start: float | None = None,
         tolerance: float = 1e-9,
-        integrator: str = "order8",
+        integrator: str = "auto",
         drift: str = "projection",
         baumgarte: float = 20.0,
         step: float = 0.0,
@@ -788,11 +808,13 @@ class Mechanism(JointBuilder):
         scales: Mapping[str, float] | None = None,
         parameters: Mapping[str, Any] | None = None,
         events: Mapping[str, Watched] | None = None,
+        controllers: Mapping[str, Controller] | None = None,
         inactive: Iterable[str] | str | None = (),
         store: str | PathLike[str] | None = None,
         store_every: float = 1.0,
         progress: bool | Report | None = None,
         certify: bool | float = False,
+        forces: bool = False,
         velocity: Mapping[str, Mapping[str, float]] | str | None = None,
     ) -> Run:
         """Integrate from the placement, or from a start; see `zwang.System.simulate`.
@@ -804,10 +826,9 @@ class Mechanism(JointBuilder):
         until : end of the simulation [s].
         start : time of the start [s], unless the state knows it.
         tolerance : local error of a step, relative to the state and to `scales`.
-        integrator : ``"order8"`` or ``"order5"``, explicit with error control; ``"gauss"``,
-            collocation of order 16 with error control, the fastest, or ``"auto"``, which is that
-            where equations are compiled and ``"order8"`` otherwise;
-            ``"radau5"``, implicit with error control, for stiff systems; or with a fixed step
+        integrator : ``"auto"``, which begins with ``"gauss"``, collocation of order 16, and changes
+            to ``"order8"``, explicit, or ``"radau5"``, implicit, where these need less work; one
+            of these by name, or ``"order5"``, all with error control; or with a fixed step
             ``"generalized_alpha"``, for stiff systems whose fast vibrations are to be damped away,
             and ``"rattle"``, symmetric, for very long runs.
         drift : ``"projection"``, ``"baumgarte"`` or ``"none"``: how constraints are kept.
@@ -828,6 +849,8 @@ class Mechanism(JointBuilder):
         parameters : name → value in place of the default; nothing is recompiled.
         events : name → `zwang.event`; a bare function, or the name of a quantity, is watched for
             zero and recorded.
+        controllers : name → `zwang.controller`: Python functions that are called at sampling times
+            and set parameters, which are held until the next sample.
         inactive : constraints that do not act at the start, to be switched on by events.
         store : path of a new folder to write the run to while it is made, see `zwang.resume`.
         store_every : seconds between commits to the store.
@@ -836,6 +859,9 @@ class Mechanism(JointBuilder):
             second.
         certify : True to solve a sample of saved states by every formulation at the end, a number
             for states as many seconds apart; ``run.certificate`` holds the worst.
+        forces : True to compute multipliers, constraint forces, reactions of joints and energies at
+            the saved states while the run is made, and to keep and store them with it; otherwise
+            each is computed when it is first asked for.
         velocity : that of `assemble`, where the placement is put together: ``"exact"`` refuses
             velocities of bodies that a joint does not allow, which are changed by an impulse
             otherwise.
@@ -856,7 +882,10 @@ class Mechanism(JointBuilder):
         if q is None:
             at = 0.0 if start is None else start
             q = self._put_together(velocity, at, parameters)
-        return self.system.simulate(
+        from zwang.simulation.simulation import simulate
+
+        return simulate(
+            self.system,
             q,
             v,
             until=until,
@@ -875,11 +904,13 @@ class Mechanism(JointBuilder):
             scales=scales,
             parameters=parameters,
             events=events,
+            controllers=controllers,
             inactive=inactive,
             store=store,
             store_every=store_every,
             progress=progress,
             certify=certify,
+            forces=forces,
         )
 
     @known_keywords(refused=ONE_STORE)
@@ -891,7 +922,7 @@ class Mechanism(JointBuilder):
         until: float,
         start: float | None = None,
         tolerance: float = 1e-9,
-        integrator: str = "order8",
+        integrator: str = "auto",
         drift: str = "projection",
         baumgarte: float = 20.0,
         step: float = 0.0,
@@ -908,6 +939,7 @@ class Mechanism(JointBuilder):
         threads: int | None = None,
         progress: bool | Report | None = None,
         certify: bool | float = False,
+        forces: bool = False,
     ) -> Runs:
         """Many trajectories, see `zwang.System.simulate_many`.
 
@@ -919,10 +951,9 @@ class Mechanism(JointBuilder):
         until : end of the simulations [s].
         start : time of all starts [s], unless the states know it.
         tolerance : local error of a step, relative to the state and to `scales`.
-        integrator : ``"order8"`` or ``"order5"``, explicit with error control; ``"gauss"``,
-            collocation of order 16 with error control, the fastest, or ``"auto"``, which is that
-            where equations are compiled and ``"order8"`` otherwise;
-            ``"radau5"``, implicit with error control, for stiff systems; or with a fixed step
+        integrator : ``"auto"``, which is ``"order8"`` here, explicit, trajectories side by side,
+            with ``"radau5"``, implicit, for those that turn out stiff; one of these, ``"gauss"``
+            or ``"order5"`` by name, all with error control; or with a fixed step
             ``"generalized_alpha"``, for stiff systems whose fast vibrations are to be damped away,
             and ``"rattle"``, symmetric, for very long runs.
         drift : ``"projection"``, ``"baumgarte"`` or ``"none"``: how constraints are kept.
@@ -947,6 +978,7 @@ class Mechanism(JointBuilder):
         threads : how many run at once; one for each processor if not given.
         progress : as in `simulate`, with a `zwang.simulation.progress.EnsembleProgress`.
         certify : as in `simulate`, for each run.
+        forces : as in `simulate`, for each run.
         """
         if q is None:
             q = self._starts(parameters or {}, 0.0 if start is None else start)
@@ -973,6 +1005,7 @@ class Mechanism(JointBuilder):
             threads=threads,
             progress=progress,
             certify=certify,
+            forces=forces,
         )
 
     def _starts(self, parameters: Mapping[str, Any], t: float) -> Any:
@@ -995,7 +1028,7 @@ class Mechanism(JointBuilder):
                 given = {**parameters, **dict(zip(many, values, strict=True))}
                 starts.append(system.assemble(t=t, parameters=given))
             except ZwangError:
-                starts.append(State(*system.placement, t))
+                starts.append(State(*system.of_bodies.placement, t))
         return starts
 
     def solve(
@@ -1095,126 +1128,46 @@ class Mechanism(JointBuilder):
         """How many independent motions the joints allow at a state, as placed by default."""
         return self.explain(q, None, t, parameters=parameters).degrees_of_freedom
 
-    def kinematics(
+    def derive(
         self,
-        times: ArrayLike | None = None,
-        along: tuple[str, ArrayLike] | None = None,
-        start: Any = None,
         *,
+        simplify: bool = True,
+        solve: bool = True,
+        use_constraints: bool = False,
         parameters: Mapping[str, Any] | None = None,
-    ) -> Kinematics:
-        """Positions, velocities and accelerations of a driven mechanism; no masses are needed.
+        limit: int = 500,
+    ) -> ClosedForm:
+        """The equations of motion in the coordinates of the joints, as SymPy expressions.
 
-        The branch of the start is kept, past singular positions too. Dead points, where a driver
-        can go no further, and change points, where branches cross, are found and named.
+        A joint with one coordinate gives it its name, so that a hinge called ``theta`` has
+        ``theta``, ``theta_dot`` and ``theta_ddot``, zero as placed. Letters are g, the masses
+        ``m_body``, moments of inertia ``J_body``, stiffness ``k_spring``, damping ``c_spring``
+        and the parameters of the mechanism; dimensions are numbers. Joints that close loops stay
+        constraints. ``m.system.derive()`` has the coordinates of the bodies instead.
 
         Parameters
         ----------
-        times : increasing times [s], for drivers that are functions of time.
-        along : in place of times a driver, or a coordinate of a joint that is driven or not
-            (``"pin.angle"``), and its values, increasing or decreasing. Other drivers stand still;
-            rates are those for a unit rate of the coordinate.
-        start : a state near which the motion begins, the placement by default; it chooses the
-            branch.
-        parameters : values that replace defaults.
+        simplify, solve, use_constraints, limit : as of `System.derive`.
+        parameters : letter → number or SymPy expression to put in its place.
 
         Raises
         ------
-        NotUniqueError : a motion that no driver determines; the error names its bodies.
-        AssemblyError : joints and drivers cannot be satisfied at the first value.
-
-        Examples
-        --------
-        >>> import numpy as np, zwang as zw
-        >>> m = zw.Mechanism(plane="xy")
-        >>> crank = m.body("crank", position=(0, 0))
-        >>> rod, slider = m.body("rod", position=(1, 0)), m.body("slider", position=(4, 0))
-        >>> m.revolute("main", m.ground, crank, at=(0, 0))
-        >>> m.revolute("pin", crank, rod, at=(1, 0))
-        >>> m.revolute("gudgeon", rod, slider, at=(4, 0))
-        >>> m.prismatic("guide", m.ground, slider, at=(4, 0), axis="x")
-        >>> k = m.kinematics(along=("main.angle", [0.0, np.pi / 2, np.pi]))
-        >>> k["slider.position.x"].round(4)
-        array([4.    , 2.8284, 2.    ])
+        NotApplicableError : the mechanism has friction that depends on reactions, is too large, or
+            an expression outgrows the limit.
         """
-        return self.system.kinematics(times, along, start, parameters=parameters)
+        from zwang.closed_form.closed_form import derive
+        from zwang.coordinates.joint.closed_form import projected
 
-    def inverse_dynamics(
-        self,
-        motion: Any,
-        actuators: Sequence[str],
-        rule: str = "least norm",
-        weights: Any = None,
-        *,
-        start: Any = None,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> InverseDynamics:
-        """Efforts of actuators that a wanted motion needs: motor torques, cylinder forces.
-
-        Parameters
-        ----------
-        motion : a run or kinematics over time of a mechanism with the same bodies; or
-            ``(times, {quantity: f})`` with f a function of t or samples at the times, such as
-            ``{"j1.angle": lambda t: np.sin(t)}``; the rest follows from the constraints.
-        actuators : coordinates of joints (``"j1.angle"``), components of bodies
-            (``"slider.position.x"``) or drivers; a driver of the same coordinate is let
-            go. An effort is positive along its coordinate.
-        rule : of efforts that make the same motion, those of ``"least norm"``, of the least
-            Σ wᵢτᵢ² (``"weights"``), or of the ``"smallest maximum"`` of |τᵢ|, or wᵢ|τᵢ|.
-        weights : w, by actuator or in their order.
-        start : a state near which a motion from quantities begins.
-        parameters : values that replace defaults.
-
-        Raises
-        ------
-        NotUniqueError : the quantities do not determine the motion; the error names what is open.
-        AssemblyError : they cannot be met, or contradict each other.
-
-        Examples
-        --------
-        A rod held level by a motor:
-
-        >>> import zwang as zw
-        >>> m = zw.Mechanism(gravity=(0, 0, -10.0))
-        >>> rod = m.body("rod", inertia=zw.inertia.rod(mass=1.0, length=1.0), position=(0.5, 0, 0))
-        >>> m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
-        >>> inv = m.inverse_dynamics(([0.0, 1.0], {"pin.angle": lambda t: 0.0 * t}), ["pin.angle"])
-        >>> inv.effort["pin.angle"].round(9)
-        array([-5., -5.])
-        """
-        return self.system.inverse_dynamics(
-            motion, actuators, rule, weights, start=start, parameters=parameters
+        mechanism = projected(self.system.equations, self.parts)
+        return derive(
+            mechanism,
+            mechanism.model,
+            simplify=simplify,
+            solve=solve,
+            use_constraints=use_constraints,
+            parameters=parameters,
+            limit=limit,
         )
-
-    def servo(
-        self,
-        program: Mapping[str, Any],
-        actuators: Any,
-        *,
-        start: Any = None,
-        t: float = 0.0,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> Servo:
-        """Servo constraints with given actuators: whether and how they follow a program.
-
-        ``servo.realizability`` tells rank, relative degrees, index, internal dynamics and the
-        smoothness that the program must have; ``servo.solve(times)`` gives motion and efforts.
-
-        Parameters
-        ----------
-        program : quantity → function of t: coordinates, coordinates of joints, components such as
-            ``"load.position.x"``.
-        actuators : as many names of quantities, or a matrix B (nv, k) or a function of (q, v, t, p)
-            that returns it, as in `System.control_force`.
-        start : a state near which the program begins.
-        t : time of the start [s].
-        parameters : values that replace defaults.
-
-        Raises
-        ------
-        UnreachableError : there are not as many actuators as programs.
-        """
-        return self.system.servo(program, actuators, start=start, t=t, parameters=parameters)
 
     def _start(self, q: Any, t: Any, parameters: Mapping[str, Any] | None) -> Any:
         """A state as it was given, or the placement at a time."""
@@ -1227,23 +1180,34 @@ class Mechanism(JointBuilder):
             f"{len(self._forces) + len(self._friction)} forces>"
         )
 
+    def _repr_html_(self) -> str:
+        from zwang.multibody.tables import mechanism_html
+
+        return mechanism_html(
+            repr(self).strip("<>"), tuple(self._bodies.values()), self._joints.values()
+        )
+
 
 def _built(kind: type[Mechanism], recipe: Recipe) -> Mechanism:
     return recipe.built(kind)
+
+
+def _parts_of(recipe: Recipe) -> Parts:
+    return recipe.built(Mechanism).parts
 
 
 def _system_of(recipe: Recipe) -> MechanismSystem:
     return recipe.built(Mechanism).system
 
 
-def _of_bodies(what: str, f: Callable[..., Any], centers: list[FloatArray]) -> Callable[..., Any]:
+def _of_bodies(what: str, f: Callable[..., Any], centers: LawConstants) -> Callable[..., Any]:
     """A user's function of bodies as a law."""
     from zwang.tracing.trace import call
 
     def function(poses: Any, data: Any) -> Any:
         placed = [
-            pose.about(center) if isinstance(pose, Pose) else pose
-            for pose, center in zip(poses, centers, strict=True)
+            pose.about(centers.get(f"center_{k}", data)) if isinstance(pose, Pose) else pose
+            for k, pose in enumerate(poses)
         ]
         return call(what, f, {"bodies": placed, "t": data.t, "p": data.p})
 

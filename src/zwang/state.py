@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from zwang.display import Displayed
 from zwang.terms import FloatArray
 
 __all__ = ["Residuals", "State"]
 
 
-@dataclass(frozen=True)
-class State:
+@dataclass(frozen=True, repr=False)
+class State(Displayed):
     """Where a system is: q (…, nq), v (…, nv) and the time t. Unpacks as ``q, v = state``."""
 
     q: FloatArray
@@ -23,8 +24,8 @@ class State:
         return iter((self.q, self.v))
 
 
-@dataclass(frozen=True)
-class Residuals:
+@dataclass(frozen=True, repr=False)
+class Residuals(Displayed):
     """How well a state satisfies its constraints.
 
     Attributes

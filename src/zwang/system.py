@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from numpy.typing import ArrayLike
 
+from zwang.analysis.analyses import Analyses
 from zwang.caching import computed_once
 from zwang.diagnosis.conflicts import conflicting_rows
 from zwang.diagnosis.explain import Explanation, explain_terms
 from zwang.diagnosis.passport import Passport, passport_terms
 from zwang.diagnosis.splits import Splits, splits_terms
-from zwang.equations.expression import Equations
+from zwang.equations.contract import Equations
+from zwang.equations.expression import ExpressionEquations
 from zwang.errors import InputError, UnknownNameError
 from zwang.keywords import known_keywords
 from zwang.solvers.certify import Certificate, certify_terms
@@ -30,36 +32,37 @@ from zwang.tracing.definition import (
     joined,
     require_distinct,
 )
+from zwang.tracing.own_output import outputs_of
 from zwang.tracing.traced_model import Definition, Lagrangian, TracedModel, trace
 
 if TYPE_CHECKING:
-    from zwang.analysis.effort_result import InverseDynamics
-    from zwang.analysis.kinematics_result import Kinematics
-    from zwang.analysis.linearization import Linearization
-    from zwang.analysis.load_path import LoadPath
-    from zwang.analysis.root_locus import RootLocus
-    from zwang.analysis.servo import Servo
-    from zwang.analysis.statics import Equilibrium
-    from zwang.analysis.steady_motion import SteadyMotion
+    import casadi
+
     from zwang.assembly.assemble import Assembly, StartConditions
     from zwang.closed_form.closed_form import ClosedForm
     from zwang.control.control_force import ControlForce
+    from zwang.multibody.frozen import Parts
     from zwang.reduction.forward_velocities import ForwardVelocities
     from zwang.reduction.integrability_report import Integrability, QuasiVelocities
     from zwang.reduction.system import ReducedSystem
     from zwang.results.run import Run
+    from zwang.simulation.controllers import Controller
     from zwang.simulation.ensemble import Runs
     from zwang.simulation.progress import Report
     from zwang.tracing.event import Watched
+    from zwang.tracing.own_output import OwnOutput
 
 __all__ = ["System"]
 
 #: Why many simulations have no store.
 _ONE_BY_ONE = "There is not one path for many runs; save them one by one: run.save(path)."
-ONE_STORE: dict[str, str] = dict.fromkeys(("store", "store_every", "companions"), _ONE_BY_ONE)
+ONE_STORE: dict[str, str] = {
+    **dict.fromkeys(("store", "store_every", "companions"), _ONE_BY_ONE),
+    "controllers": "Controllers are called in single simulations: call simulate for each state.",
+}
 
 
-class System(Equations):
+class System(Analyses):
     """A constrained system described by short functions.
 
     Functions are called once, with symbols; A, b and all derivatives come from automatic
@@ -81,6 +84,8 @@ class System(Equations):
         work the constraint force does in virtual displacements.
     velocities : names of quasi-velocities v, with
     kinematics : N(q, t, p), or (N, n₀), of q̇ = N v + n₀; by default v = q̇, named ``x_dot``.
+    outputs : name → function of (c, q, v, t, p), one value: quantities of your own, from channels
+        such as ``c["rod.multiplier"]``.
 
     Examples
     --------
@@ -109,8 +114,9 @@ class System(Equations):
         nonideal: Mapping[str, Callable[..., Any]] | None = None,
         velocities: Sequence[str] | None = None,
         kinematics: Any = None,
+        outputs: Mapping[str, Callable[..., Any]] | None = None,
     ) -> None:
-        self.definition = define(
+        definition = define(
             coordinates,
             constraints,
             parameters,
@@ -121,16 +127,20 @@ class System(Equations):
             force=force,
             potential=potential,
             lagrangian=None,
+            outputs=outputs_of(outputs),
         )
-        self.model: TracedModel = trace(self.definition)
+        self._use(ExpressionEquations.of_model(trace(definition)))
 
-    @classmethod
-    def of(cls, definition: Definition) -> System:
+    def _use(self, equations: Equations) -> None:
+        """Begin with some equations: what every kind of system does where it is made."""
+        self.equations = equations
+        #: A function and its arguments that give this system, where its definition does not.
+        self.made_by: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
+
+    @staticmethod
+    def of(definition: Definition) -> System:
         """A system from a definition that is already checked."""
-        system = cls.__new__(cls)
-        system.definition = definition
-        system.model = trace(definition)
-        return system
+        return DefinedSystem(definition)
 
     @classmethod
     def from_lagrangian(
@@ -144,6 +154,7 @@ class System(Equations):
         constraints: Mapping[str, Constraint | Callable[..., Any]] | None = None,
         parameters: Mapping[str, Any] | None = None,
         nonideal: Mapping[str, Callable[..., Any]] | None = None,
+        outputs: Mapping[str, Callable[..., Any]] | None = None,
     ) -> System:
         """A system from its energies, with v = q̇.
 
@@ -153,6 +164,7 @@ class System(Equations):
         V : potential energy V(q, t, p).
         forces : generalized forces not from V, Q(q, v, t, p).
         dissipation : Rayleigh's function R(q, v, t, p), with force −∂R/∂v.
+        outputs : name → function of (c, q, v, t, p), with channels ``c["rod.multiplier"]``.
         """
         return cls.of(
             define(
@@ -166,6 +178,7 @@ class System(Equations):
                 force=forces,
                 potential=None,
                 lagrangian=Lagrangian(T, V, dissipation),
+                outputs=outputs_of(outputs),
             )
         )
 
@@ -251,13 +264,115 @@ class System(Equations):
         """For pickle and copy: how it is made; what was compiled is not part of it."""
         return self.made_by or (System.of, (self.definition,))
 
-    #: A function and its arguments that give this system, where its definition does not.
-    made_by: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
+    def _analyzed(self) -> System:
+        return self
 
     def __repr__(self) -> str:
         c = ", ".join(f"{k} ({level})" for k, level in self.levels.items()) or "none"
         numerical = f"; called numerically: {', '.join(self.opaque)}" if self.opaque else ""
         return f"<System of {', '.join(self.coordinates)}; constraints: {c}{numerical}>"
+
+    def _repr_html_(self) -> str:
+        from zwang.display import html_table
+
+        rows = [["coordinates", ", ".join(self.coordinates)]]
+        rows += [[f"constraint {name}", f"{level} level"] for name, level in self.levels.items()]
+        rows += [[f"parameter {name}", str(value)] for name, value in self.parameters.items()]
+        return html_table(["system", ""], rows)
+
+    # --- names and sizes --------------------------------------------------------------------------
+
+    @property
+    def definition(self) -> Definition:
+        """What the system was described by."""
+        return self.equations.definition
+
+    @property
+    def model(self) -> TracedModel:
+        """The traced expressions of its terms."""
+        return self.equations.model
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of q."""
+        return self.equations.coordinates
+
+    @property
+    def velocities(self) -> tuple[str, ...]:
+        """Names of v."""
+        return self.equations.velocities
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """Names of the constraints."""
+        return self.equations.constraints
+
+    @property
+    def levels(self) -> dict[str, str]:
+        """Constraint name → position, velocity or acceleration, as found; or several of these."""
+        return self.equations.levels
+
+    @property
+    def groups(self) -> dict[str, list[int]]:
+        """Constraint name → its row numbers in A."""
+        return self.equations.groups
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """``rod`` for a single row, ``pin[0]``, ``pin[1]`` for several."""
+        return self.equations.row_names
+
+    def row_levels(self) -> list[str]:
+        """Position, velocity or acceleration, for each row of A."""
+        return self.equations.row_levels()
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Default values of the parameters."""
+        return self.equations.parameters
+
+    def parameter_values(self, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """All parameters by name, defaults replaced by the given values."""
+        return self.equations.parameter_values(parameters)
+
+    def parameter_vector(self, parameters: Mapping[str, Any] | None = None) -> FloatArray:
+        """All parameters as one flat array, defaults replaced by the given values."""
+        return self.equations.parameter_vector(parameters)
+
+    def arguments(
+        self, q: Any, v: Any, t: Any, parameters: Mapping[str, Any] | None
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Checked arrays q (…, nq), v (…, nv), t (…) and p of whatever may be given for them."""
+        return self.equations.arguments(q, v, t, parameters)
+
+    @property
+    def formulations(self) -> tuple[str, ...]:
+        """Names that `solve` and `simulate` take for ``formulation``, besides ``"auto"``."""
+        return self.equations.formulations
+
+    @property
+    def opaque(self) -> tuple[str, ...]:
+        """Names of the functions that are called numerically, see `zwang.opaque`."""
+        return self.equations.opaque
+
+    @property
+    def outputs(self) -> Mapping[str, OwnOutput]:
+        """Outputs of the user's by name."""
+        return self.definition.outputs
+
+    @property
+    def mechanism(self) -> Parts | None:
+        """Bodies, joints and forces as data; functions have none."""
+        return self.equations.mechanism
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Names of what a run gives besides coordinates and velocities; see `MechanismSystem`."""
+        return ()
+
+    def channel(self, name: str) -> tuple[casadi.SX, bool]:
+        """A channel as (value, rate) or (sin, cos, rate), and whether the rate is meant."""
+        raise UnknownNameError("channel", name, self.channels)
 
     # --- terms and what follows from them ---------------------------------------------------------
 
@@ -268,13 +383,13 @@ class System(Equations):
 
         A non-ideal law that depends on its reaction is solved for it; see `solve`.
         """
-        return self.terms_at(*self.arguments(q, v, t, parameters))
+        return self.equations.terms_at(*self.equations.arguments(q, v, t, parameters))
 
     def ideal_terms(
         self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
     ) -> EquationTerms:
         """M, Q, A, b at a state, or at many, with C = 0 even if laws are given."""
-        return self.ideal_terms_at(*self.arguments(q, v, t, parameters))
+        return self.equations.ideal_terms_at(*self.equations.arguments(q, v, t, parameters))
 
     def solve(
         self,
@@ -293,8 +408,8 @@ class System(Equations):
         formulation : ``"auto"`` or one of `formulations`.
         family : where accelerations are not unique, return all of them instead of refusing.
         """
-        arguments = self.arguments(q, v, t, parameters)
-        return self.solve_at(*arguments, formulation=formulation, family=family)
+        arguments = self.equations.arguments(q, v, t, parameters)
+        return self.equations.solve_at(*arguments, formulation=formulation, family=family)
 
     def reaction_solutions(
         self, q: Any, v: Any = None, t: float = 0.0, *, parameters: Mapping[str, Any] | None = None
@@ -304,10 +419,11 @@ class System(Equations):
         Usually there is one, that of `solve`. In a Painlevé situation, where `solve` raises
         `PainleveError`, there are none or several; the largest reaction comes first.
         """
-        q, v, time, p = self.arguments(q, v, t, parameters)
-        terms = self.ideal_terms_at(q, v, time, p)
+        equations = self.equations
+        q, v, time, p = equations.arguments(q, v, t, parameters)
         if not self.model.reaction_dependent:
-            return [solve_terms(self._with_nonideal(terms, q, v, time, p))]
+            return [solve_terms(equations.terms_at(q, v, time, p))]
+        terms = equations.ideal_terms_at(q, v, time, p)
         if terms.batch_shape:
             raise InputError(
                 "q, v, t", found=f"a batch of shape {terms.batch_shape}", expected="one state"
@@ -317,7 +433,7 @@ class System(Equations):
         ideal = solve_terms(terms)
         assert ideal.scaled is not None
         reactions = agreeing_reactions(
-            NonidealLaw(self.evaluator, q, v, float(time), p),
+            NonidealLaw(equations.evaluator, q, v, float(time), p),
             ideal.multipliers,
             reaction_response(ideal.scaled),
             thorough=True,
@@ -382,26 +498,19 @@ class System(Equations):
         self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
     ) -> Residuals:
         """φ, φ̇ and ψ at a state, or at many."""
-        return self.residuals_at(*self.arguments(q, v, t, parameters))
+        return self.equations.residuals_at(*self.equations.arguments(q, v, t, parameters))
 
     def energy(
         self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
     ) -> tuple[FloatArray, FloatArray | None]:
         """Kinetic and potential energy (None when no potential was given), shape (…)."""
-        q, v, t, p = self.arguments(q, v, t, parameters)
-
-        def energies(m: TracedModel) -> dict[str, Any]:
-            return {"T": m.T} if m.V is None else {"T": m.T, "V": m.V}
-
-        values = [x[..., 0] for x in self.evaluated("energy", energies, q, v, t, p)]
-        return values[0], (values[1] if len(values) > 1 else None)
+        return self.equations.energy_at(*self.equations.arguments(q, v, t, parameters))
 
     def position_rate(
         self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
     ) -> FloatArray:
         """q̇ = N v + n₀, shape (…, nq)."""
-        q, v, t, p = self.arguments(q, v, t, parameters)
-        return self.evaluated("kinematics", lambda m: {"q_dot": m.state.q_dot}, q, v, t, p)[0]
+        return self.equations.position_rate_at(*self.equations.arguments(q, v, t, parameters))
 
     def velocity_from_rate(
         self,
@@ -426,7 +535,7 @@ class System(Equations):
         """
         from zwang.tracing.quasi_velocities import velocity_from_rate
 
-        return velocity_from_rate(self, q, position_rate, t, parameters)
+        return velocity_from_rate(self.equations, q, position_rate, t, parameters)
 
     # --- closed forms -----------------------------------------------------------------------------
 
@@ -567,195 +676,7 @@ class System(Equations):
     def _start_conditions(self) -> StartConditions:
         from zwang.assembly.assemble import StartConditions
 
-        return StartConditions(self.evaluator)
-
-    # --- rest and small motions -------------------------------------------------------------------
-
-    def equilibrium(
-        self,
-        start: Any = None,
-        hold: Mapping[str, Any] | None = None,
-        prefer: Mapping[str, Any] | None = None,
-        t: float = 0.0,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> Equilibrium:
-        """A configuration at rest: Q + Aᵀλ = 0 on the constraints.
-
-        Where forces have a potential, the search goes downhill along the constraints and ends in a
-        stable equilibrium; a start that is at rest already is kept. Otherwise Newton's method,
-        continuation and a damped motion are tried in turn, and the answer says which it was.
-
-        Parameters
-        ----------
-        start : where the search begins: a state, coordinates or a mapping of some of them; for a
-            mechanism, its placement if not given.
-        hold : coordinate or joint coordinate → value that is kept; the effort that this takes is
-            `Equilibrium.holding`.
-        prefer : the same, for the start alone; chooses between ways of assembling.
-        t : time [s] at which forces and drivers are taken.
-        parameters : values that replace defaults.
-
-        Raises
-        ------
-        NoEquilibriumError : nothing holds the system, or none was found; the error names the motion
-            and what drives it.
-
-        Examples
-        --------
-        >>> import zwang as zw
-        >>> pendulum = zw.library.spherical_pendulum(L=2.0)  # y points down
-        >>> rest = pendulum.equilibrium(start=[0.3, 0.1, 0.2])
-        >>> rest.stability, rest.q.round(6) + 0.0
-        ('stable', array([0., 2., 0.]))
-        """
-        from zwang.analysis.statics import equilibrium
-
-        return equilibrium(self, start, hold, prefer, t, parameters)
-
-    def equilibria(
-        self,
-        starts: Any = None,
-        count: int = 40,
-        hold: Mapping[str, Any] | None = None,
-        t: float = 0.0,
-        parameters: Mapping[str, Any] | None = None,
-        seed: int = 0,
-        spread: float = 3.0,
-    ) -> list[Equilibrium]:
-        """Several equilibria, stable or not, nearest to the first start first.
-
-        What the search finds from random starts is not known to be all there are.
-
-        Parameters
-        ----------
-        starts : configurations to begin from, beside random ones.
-        count : number of random starts.
-        hold, t, parameters : as for `equilibrium`.
-        seed : of the random starts.
-        spread : how far they lie from the first one, in each direction [m, rad].
-        """
-        from zwang.analysis.statics import equilibria
-
-        return equilibria(self, starts, count, hold, t, parameters, seed, spread)
-
-    def load_path(
-        self,
-        parameter: str,
-        values: Any,
-        start: Any = None,
-        t: float = 0.0,
-        parameters: Mapping[str, Any] | None = None,
-        largest_step: float | None = None,
-        limit: int = 2000,
-    ) -> LoadPath:
-        """Equilibria while a parameter changes: load stepping, with turning and buckling points.
-
-        The path is followed by its arc length, so that it goes on where the load has a maximum.
-
-        Parameters
-        ----------
-        parameter : name of a parameter that is one number; ``gravity.z`` for a part of a vector.
-        values : of the parameter, from which the path begins and towards which it goes, in order.
-        start, t, parameters : as for `equilibrium`.
-        largest_step : of the coordinates, from one point of the path to the next.
-        limit : number of points at most.
-        """
-        from zwang.analysis.load_path import load_path
-
-        return load_path(self, parameter, values, start, t, parameters, largest_step, limit)
-
-    def linearize(
-        self,
-        state: Any,
-        inputs: Sequence[str] | None = None,
-        outputs: Sequence[str] | None = None,
-        independent: Sequence[str] | None = None,
-        t: float = 0.0,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> Linearization:
-        """Linear equations of small motions about an equilibrium, in independent coordinates.
-
-        Constraints may be redundant or nonholonomic, and mass may be missing where a spring or a
-        damper acts. About motions that stay the same: `steady_motion`.
-
-        Parameters
-        ----------
-        state : an `Equilibrium`, or a state of rest in which forces balance.
-        inputs : velocities or coordinates (a generalized force), coordinates of joints (an effort),
-            parameters of forces, or drivers (their acceleration).
-        outputs : coordinates, velocities, channels of joints, rows of constraints (a multiplier),
-            ``pin.force.x`` or ``pin.moment.z``.
-        independent : coordinates that become states; what is missing is chosen by a rank-revealing
-            decomposition, joint coordinates first.
-        t : time [s], unless the state knows it.
-        parameters : values that replace defaults.
-
-        Examples
-        --------
-        >>> import zwang as zw
-        >>> pendulum = zw.library.spherical_pendulum(L=2.0, g=9.81)
-        >>> lin = pendulum.linearize([0.0, 2.0, 0.0])
-        >>> [round(mode.frequency**2, 9) for mode in lin.modes()]
-        [4.905, 4.905]
-        """
-        from zwang.analysis.linearization import linearize
-
-        return linearize(self, state, inputs, outputs, independent, t, parameters)
-
-    def steady_motion(
-        self,
-        rates: Mapping[str, float],
-        start: Any = None,
-        hold: Mapping[str, Any] | None = None,
-        t: float = 0.0,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> SteadyMotion:
-        """A motion that stays the same in a frame that moves with it, near a start.
-
-        Symmetries are found by themselves: cyclic coordinates of a system of functions; of a
-        mechanism shifts and turns of the whole, and turns of round bodies about their axes.
-
-        Parameters
-        ----------
-        rates : what is given of them. Of a mechanism the rate of a joint coordinate
-            (``"hinge.angle"``), ``"wheel.spin"`` of a round body against the frame that moves with
-            the whole, ``"yaw"`` of the whole about the vertical, or a velocity (``"frame.vx"``);
-            of a system a cyclic coordinate, its rate. The others follow, or stay near the start's.
-        start : a state near it; for a mechanism, its placement if not given.
-        hold : coordinate → value that is kept, such as a lean.
-        t : time [s].
-        parameters : values that replace defaults.
-
-        Raises
-        ------
-        NoEquilibriumError : there is no symmetry, or no such motion near the start.
-        """
-        from zwang.analysis.steady_motion import steady_motion
-
-        return steady_motion(self, rates, start, hold, t, parameters)
-
-    def root_locus(
-        self,
-        parameter: str,
-        values: Any,
-        start: Any = None,
-        rates: Mapping[str, float] | None = None,
-        hold: Mapping[str, Any] | None = None,
-        t: float = 0.0,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> RootLocus:
-        """Eigenvalues of small motions while a parameter, or a rate of steady motion, changes.
-
-        Parameters
-        ----------
-        parameter : name of a parameter that is one number, or of a rate as in `steady_motion`.
-        values : of it; each equilibrium or motion is looked for from the one before.
-        start, hold, t, parameters : as for `equilibrium` and `steady_motion`.
-        rates : further rates that are given, if it is about steady motions.
-        """
-        from zwang.analysis.root_locus import root_locus
-
-        return root_locus(self, parameter, values, start, rates, hold, t, parameters)
+        return StartConditions(self.equations.evaluator)
 
     # --- motions ----------------------------------------------------------------------------------
 
@@ -768,7 +689,7 @@ class System(Equations):
         until: float,
         start: float | None = None,
         tolerance: float = 1e-9,
-        integrator: str = "order8",
+        integrator: str = "auto",
         drift: str = "projection",
         baumgarte: float = 20.0,
         step: float = 0.0,
@@ -781,11 +702,13 @@ class System(Equations):
         scales: Mapping[str, float] | None = None,
         parameters: Mapping[str, Any] | None = None,
         events: Mapping[str, Watched] | None = None,
+        controllers: Mapping[str, Controller] | None = None,
         inactive: Iterable[str] | str | None = (),
         store: str | PathLike[str] | None = None,
         store_every: float = 1.0,
         progress: bool | Report | None = None,
         certify: bool | float = False,
+        forces: bool = False,
     ) -> Run:
         """Integrate the motion from a state.
 
@@ -797,10 +720,9 @@ class System(Equations):
         until : end of the simulation [s].
         start : time of the start [s], unless the state knows it.
         tolerance : local error of a step, relative to the state and to `scales`.
-        integrator : ``"order8"`` or ``"order5"``, explicit with error control; ``"gauss"``,
-            collocation of order 16 with error control, the fastest, or ``"auto"``, which is that
-            where equations are compiled and ``"order8"`` otherwise;
-            ``"radau5"``, implicit with error control, for stiff systems; or with a fixed step
+        integrator : ``"auto"``, which begins with ``"gauss"``, collocation of order 16, and changes
+            to ``"order8"``, explicit, or ``"radau5"``, implicit, where these need less work; one
+            of these by name, or ``"order5"``, all with error control; or with a fixed step
             ``"generalized_alpha"``, for stiff systems whose fast vibrations are to be damped away,
             and ``"rattle"``, symmetric, for very long runs.
         drift : ``"projection"``, ``"baumgarte"`` or ``"none"``: how constraints are kept.
@@ -821,6 +743,8 @@ class System(Equations):
         parameters : name → value in place of the default; nothing is recompiled.
         events : name → `zwang.event`; a bare function, or the name of a quantity, is watched for
             zero and recorded.
+        controllers : name → `zwang.controller`: Python functions that are called at sampling times
+            and set parameters, which are held until the next sample.
         inactive : constraints that do not act at the start, to be switched on by events.
         store : path of a new folder to write the run to while it is made, see `zwang.resume`.
         store_every : seconds between commits to the store.
@@ -829,6 +753,9 @@ class System(Equations):
             second.
         certify : True to solve a sample of saved states by every formulation at the end, a number
             for states as many seconds apart; ``run.certificate`` holds the worst.
+        forces : True to compute multipliers, constraint forces, reactions of joints and energies at
+            the saved states while the run is made, and to keep and store them with it; otherwise
+            each is computed when it is first asked for.
         """
         from zwang.simulation.simulation import simulate
 
@@ -852,11 +779,13 @@ class System(Equations):
             scales=scales,
             parameters=parameters,
             events=events,
+            controllers=controllers,
             inactive=inactive,
             store=store,
             store_every=store_every,
             progress=progress,
             certify=certify,
+            forces=forces,
         )
 
     @known_keywords(refused=ONE_STORE)
@@ -868,7 +797,7 @@ class System(Equations):
         until: float,
         start: float | None = None,
         tolerance: float = 1e-9,
-        integrator: str = "order8",
+        integrator: str = "auto",
         drift: str = "projection",
         baumgarte: float = 20.0,
         step: float = 0.0,
@@ -885,6 +814,7 @@ class System(Equations):
         threads: int | None = None,
         progress: bool | Report | None = None,
         certify: bool | float = False,
+        forces: bool = False,
     ) -> Runs:
         """Integrate many motions: eight at a time in vector lanes, groups of them in threads.
 
@@ -898,10 +828,9 @@ class System(Equations):
         until : end of the simulations [s].
         start : time of all starts [s], unless the states know it.
         tolerance : local error of a step, relative to the state and to `scales`.
-        integrator : ``"order8"`` or ``"order5"``, explicit with error control; ``"gauss"``,
-            collocation of order 16 with error control, the fastest, or ``"auto"``, which is that
-            where equations are compiled and ``"order8"`` otherwise;
-            ``"radau5"``, implicit with error control, for stiff systems; or with a fixed step
+        integrator : ``"auto"``, which is ``"order8"`` here, explicit, trajectories side by side,
+            with ``"radau5"``, implicit, for those that turn out stiff; one of these, ``"gauss"``
+            or ``"order5"`` by name, all with error control; or with a fixed step
             ``"generalized_alpha"``, for stiff systems whose fast vibrations are to be damped away,
             and ``"rattle"``, symmetric, for very long runs.
         drift : ``"projection"``, ``"baumgarte"`` or ``"none"``: how constraints are kept.
@@ -926,6 +855,7 @@ class System(Equations):
         threads : how many run at once; one for each processor if not given.
         progress : as in `simulate`, with a `zwang.simulation.progress.EnsembleProgress`.
         certify : as in `simulate`, for each run.
+        forces : as in `simulate`, for each run.
 
         Returns
         -------
@@ -958,109 +888,8 @@ class System(Equations):
             threads=threads,
             progress=progress,
             certify=certify,
+            forces=forces,
         )
-
-    # --- kinematics -------------------------------------------------------------------------------
-
-    def kinematics(
-        self,
-        times: ArrayLike | None = None,
-        along: tuple[str, ArrayLike] | None = None,
-        start: Any = None,
-        *,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> Kinematics:
-        """Positions, velocities and accelerations where constraints alone determine the motion.
-
-        No masses are needed. The branch of the start is kept, past singular positions too; dead
-        points and change points on the way are found.
-
-        Parameters
-        ----------
-        times : increasing times [s].
-        along : in place of times a coordinate that is varied, or the driver that holds it, and its
-            values, increasing or decreasing; all that depends on time stands still. Rates are then
-            those for a unit rate of the coordinate.
-        start : a state, or coordinates, near which the motion begins; it chooses the branch.
-        parameters : values that replace defaults.
-
-        Raises
-        ------
-        NotUniqueError : constraints leave a motion open; the error names it.
-        AssemblyError : they cannot be satisfied at the first value.
-        """
-        from zwang.analysis.kinematics import kinematics
-
-        return kinematics(self, times, along, start, parameters=parameters)
-
-    def inverse_dynamics(
-        self,
-        motion: Any,
-        actuators: Sequence[str],
-        rule: str = "least norm",
-        weights: Any = None,
-        *,
-        start: Any = None,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> InverseDynamics:
-        """Efforts of actuators that a wanted motion needs: motor torques, cylinder forces.
-
-        Parameters
-        ----------
-        motion : a run or kinematics over time of a mechanism with the same bodies; or
-            ``(times, {quantity: f})`` with f a function of t or samples at the times, such as
-            ``{"j1.angle": lambda t: np.sin(t)}``; the rest follows from the constraints.
-        actuators : coordinates of joints (``"j1.angle"``), components of bodies
-            (``"slider.position.x"``), coordinates or drivers; a driver of the same coordinate is
-            let go. An effort is positive along its coordinate.
-        rule : of efforts that make the same motion, those of ``"least norm"``, of the least
-            Σ wᵢτᵢ² (``"weights"``), or of the ``"smallest maximum"`` of |τᵢ|, or wᵢ|τᵢ|.
-        weights : w, by actuator or in their order.
-        start : a state near which a motion from quantities begins.
-        parameters : values that replace defaults.
-
-        Raises
-        ------
-        NotUniqueError : the quantities do not determine the motion; the error names what is open.
-        AssemblyError : they cannot be met, or contradict each other.
-        """
-        from zwang.analysis.inverse_dynamics import inverse_dynamics
-
-        return inverse_dynamics(
-            self, motion, actuators, rule, weights, start=start, parameters=parameters
-        )
-
-    def servo(
-        self,
-        program: Mapping[str, Any],
-        actuators: Any,
-        *,
-        start: Any = None,
-        t: float = 0.0,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> Servo:
-        """Servo constraints with given actuators: whether and how they follow a program.
-
-        ``servo.realizability`` tells rank, relative degrees, index, internal dynamics and the
-        smoothness that the program must have; ``servo.solve(times)`` gives motion and efforts.
-
-        Parameters
-        ----------
-        program : quantity → function of t: coordinates, coordinates of joints, components such as
-            ``"load.position.x"``.
-        actuators : as many names of quantities, or a matrix B (nv, k) or a function of (q, v, t, p)
-            that returns it, as in `System.control_force`.
-        start : a state near which the program begins.
-        t : time of the start [s].
-        parameters : values that replace defaults.
-
-        Raises
-        ------
-        UnreachableError : there are not as many actuators as programs.
-        """
-        from zwang.analysis.servo import servo
-
-        return servo(self, program, actuators, start=start, t=t, parameters=parameters)
 
     # --- control ----------------------------------------------------------------------------------
 
@@ -1274,7 +1103,7 @@ class System(Equations):
         )
         reduction, partition = reduce(request, CheckPoints(self, at, parameters), tuple(keep))
         require_distinct(reduction.model.definition)
-        reduced = ReducedSystem.of_reduction(self, reduction, partition)
+        reduced = ReducedSystem(self, reduction, partition)
         asked = {"map": map, "basis": basis, "kinematics": kinematics, "keep": tuple(keep)}
         asked |= {"at": at, "parameters": parameters}
         reduced.made_by = _reduced, (self, coordinates, velocities, asked)
@@ -1305,7 +1134,7 @@ class System(Equations):
         """
         from zwang.reduction.forward_velocities import forward_velocities
 
-        return forward_velocities(self, define, q, v, t, parameters=parameters)
+        return forward_velocities(self.equations, define, q, v, t, parameters=parameters)
 
     # --- what can be integrated -------------------------------------------------------------------
 
@@ -1355,6 +1184,13 @@ class System(Equations):
         from zwang.reduction.reduce import CheckPoints
 
         return quasi_velocities(self.model, CheckPoints(self, at, parameters).anywhere())
+
+
+class DefinedSystem(System):
+    """A system from a definition that is already checked: energies, programs, fewer constraints."""
+
+    def __init__(self, definition: Definition) -> None:
+        self._use(ExpressionEquations.of_model(trace(definition)))
 
 
 def _reduced(

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zwang.display import Displayed
 from zwang.errors import InputError
 
 __all__ = [
@@ -59,8 +60,8 @@ class Precision(NamedTuple):
 DOUBLE = Precision()
 
 
-@dataclass(frozen=True)
-class EquationTerms:
+@dataclass(frozen=True, repr=False)
+class EquationTerms(Displayed):
     """M, Q, A, b, C of one system, or of a batch of systems.
 
     Build it with `EquationTerms.of`, which checks shapes and values and fills in what is absent.

@@ -56,7 +56,7 @@ def wish(seed: int) -> Wish:
             damping=3.0,
         )
     system = m.system
-    q, _ = system.placement
+    q, _ = system.equations.placement
     zero = np.zeros(len(system.velocities))
     N = _null(system.ideal_terms(q, zero).constraint_matrix)
     v = N @ rng.normal(size=N.shape[1])

@@ -361,3 +361,43 @@ def test_friction_is_refused_with_the_other_way():
     m.friction("pin", coefficient=0.1, radius=0.02)
     with pytest.raises(zw.ZwangError, match=r"run\.reaction of the driver"):
         m.inverse_dynamics(GOOD, ["pin.angle"])
+
+
+def test_bearings_carry_what_teeth_push_apart():
+    # Two wheels with a pressure angle of 20°: the mesh transmits F = J α / r, pushes apart by
+    # F tan 20°, and each bearing carries both.
+    m = zw.Mechanism(plane="xz", gravity=(0, 0, 0))
+    a = m.body("a", mass=1.0, inertia=0.5)
+    b = m.body("b", mass=1.0, inertia=2.0, position=(0.3, 0.0))
+    m.revolute("A", m.ground, a, at=(0, 0))
+    m.revolute("B", m.ground, b, at=(0.3, 0))
+    m.gear(
+        "mesh",
+        a,
+        b,
+        at=((0, 0), (0.3, 0)),
+        radius_a=0.1,
+        radius_b=0.2,
+        pressure_angle=np.radians(20.0),
+    )
+    t = np.linspace(0.0, 1.0, 5)
+    inv = m.inverse_dynamics((t, {"A.angle": lambda t: 2.0 * t**2}), ["A.angle"])
+    across = 2.0 * (4.0 * 0.1 / 0.2) / 0.2  # J α / r of the second wheel
+    apart = across * np.tan(np.radians(20.0))
+    force = np.abs(inv.reaction("B").force)
+    np.testing.assert_allclose(force[:, 2], across, rtol=1e-10)
+    np.testing.assert_allclose(force[:, 0], apart, rtol=1e-10)
+    mesh = np.linalg.norm(inv.reaction("mesh").force, axis=1)
+    np.testing.assert_allclose(mesh, across / np.cos(np.radians(20.0)), rtol=1e-10)
+
+
+def test_the_motor_table_is_a_table_in_notebooks():
+    m = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81))
+    arm = m.body("arm", mass=1.0, inertia=0.1, position=(0.5, 0))
+    m.revolute("hub", m.ground, arm, at=(0, 0))
+    t = np.linspace(0.0, 1.0, 11)
+    inv = m.inverse_dynamics((t, {"hub.angle": lambda t: t**2}), ["hub.angle"])
+    html = inv._repr_html_()
+    assert html.count("<tr>") == 2
+    assert "<td>hub.angle</td>" in html
+    assert "RMS effort" in html

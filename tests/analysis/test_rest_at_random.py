@@ -86,7 +86,7 @@ def examine(seed):
     return None
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, 1, 2, 39])  # the last with rows that act on nothing
 def test_rest_of_mechanisms_at_random(seed):
     assert examine(seed) is None
 

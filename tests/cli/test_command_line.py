@@ -38,7 +38,9 @@ def called_json(*arguments, code=0):
 
 def test_help_names_all_commands():
     text = call("--help").stdout
-    commands = "run check explain verify plot export report view derive examples new info"
+    commands = (
+        "run check explain verify plot export report view video derive sweep examples new info"
+    )
     for command in commands.split():
         assert command in text
     assert call("--version").stdout.strip() == f"zwang {zw.__version__}"
@@ -128,7 +130,7 @@ def test_stopped_run_is_resumed_to_the_same_bits(here):
 def test_resume_refuses_other_choices_and_missing_runs(here):
     call("run", PENDULUM, "--until", "0.1", "-o", "done")
     error = called_json("run", PENDULUM, "-o", "done", "--resume", "--until", "3", code=1)["error"]
-    assert error["found"] == "--until, --tolerance or --set was given too"
+    assert error["found"] == "--until, --tolerance, --set or --forces was given too"
     call("run", PENDULUM, "-o", "nowhere", "--resume", code=1)
     assert not Path("nowhere").exists()
 
@@ -204,6 +206,13 @@ def test_info_names_versions():
     facts = called_json("info")
     assert facts["zwang"] == zw.__version__
     assert "numpy" in facts
+
+
+def test_info_moves_a_pendulum_and_measures_the_cache():
+    facts = called_json("info")
+    assert facts["pendulum"].startswith("right")
+    assert facts["machine_code"] == "works"
+    assert facts["cache_size"] == "empty" or " MB in " in facts["cache_size"]
 
 
 def test_errors_are_data_for_machines(here):
@@ -313,7 +322,7 @@ def test_view_says_where_the_page_is(here, monkeypatch):
         "energy",
     )
     (page,) = seen
-    assert page.playing
+    assert not page.playing, "it begins when somebody looks"
     assert page.server.host == "127.0.0.1"
     assert facts["address"] == page.address
     assert facts["port"] == page.server.port > 0
@@ -422,3 +431,30 @@ def test_plot_draws_into_a_file(linkage, here):
     assert Path("linkage.png").read_bytes().startswith(b"\x89PNG")
     assert "cannot be written" in call("plot", linkage, "-o", "p.doc", code=1).output
     assert "no such folder" in call("plot", "nowhere", code=1).output
+
+
+PLAN = """
+model = "{model}"
+until = 0.2
+outputs = ["D.angle"]
+
+[grid]
+crank_length = [0.4, 0.5, 5.0]
+"""
+
+
+def test_sweep_runs_a_plan_and_goes_on_with_it(here):
+    Path("plan.toml").write_text(PLAN.format(model=Path(FOUR_BAR).resolve()))
+    dry = called_json("sweep", "plan.toml", "--dry-run")
+    assert dry["runs"] == 3
+    assert not Path("plan.zarr").exists()
+    facts = called_json("sweep", "plan.toml", "-o", "a.zarr", "--workers", "1")
+    assert (facts["finished"], facts["refused"]) == (2, 1)
+    assert "cannot be closed" in next(iter(facts["reasons"]))
+    assert "--resume computes" in call("sweep", "plan.toml", "-o", "a.zarr", code=1).output
+    Path("a.zarr/record/done/0.json").unlink()
+    again = called_json("sweep", "plan.toml", "-o", "a.zarr", "--resume")
+    assert again["finished"] == 2
+    Path("plan.toml").write_text(PLAN.format(model=FOUR_BAR).replace("0.2", "'soon'"))
+    result = call("sweep", "plan.toml", code=1)
+    assert "plan.toml, line 3, key until" in result.output

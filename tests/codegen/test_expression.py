@@ -17,8 +17,8 @@ def test_equal_subexpressions_are_computed_once():
     x = casadi.SX.sym("x", 2)
     product, turned = x[0] * x[1], x[1] * x[0]
     expression = read(casadi.Function("f", [x], [casadi.sin(product) + casadi.sin(turned)]))
-    assert [i.operation for i in expression.instructions].count("mul") == 1
-    assert [i.operation for i in expression.instructions].count("sin") == 1
+    assert [operation for operation, _ in expression.instructions].count("mul") == 1
+    assert [operation for operation, _ in expression.instructions].count("sin") == 1
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -17,7 +17,9 @@ a, b, c, d = casadi.vertsplit(OPERANDS)
 
 def operations_of(value: casadi.SX, transform=contract) -> list[str]:
     expression = transform(read(casadi.Function("f", [OPERANDS], [value])))
-    return [i.operation for i in expression.instructions if i.operation not in {"input", "const"}]
+    return [
+        operation for operation, _ in expression.instructions if operation not in {"input", "const"}
+    ]
 
 
 @pytest.mark.parametrize(
@@ -110,12 +112,12 @@ def test_each_step_is_in_one_chunk_and_values_cross_through_their_slots():
         for step in chunk:
             if isinstance(step, StoreOutput):
                 used = [step.value]
-            elif expression.instructions[step].operation in {"input", "const"}:
+            elif expression.instructions[step][0] in {"input", "const"}:
                 used = []
             else:
-                used = expression.instructions[step].arguments
+                used = expression.instructions[step][1]
             for value in used:
-                if expression.instructions[value].operation not in {"input", "const"}:
+                if expression.instructions[value][0] not in {"input", "const"}:
                     assert value in known or slots[plan.slots[value]] == value
             if not isinstance(step, StoreOutput):
                 known.add(step)

@@ -431,24 +431,24 @@ def test_repeated_calls_trace_and_compile_once():
             stabilize=0.1 + size,
         )
     assert compilations() == before
-    assert len(system.cache.once(ControlledSystems, ControlledSystems)) == 1
+    assert len(system.equations.cache.once(ControlledSystems, ControlledSystems)) == 1
 
 
 def test_functions_written_anew_at_each_call_do_not_pile_up():
     system = particle()
     for k in range(12):
         system.control_force([0.0, 0.0], program={"line": lambda q, k=k: q[0] - k * q[1]})
-    assert len(system.cache.once(ControlledSystems, ControlledSystems)) <= 8
+    assert len(system.equations.cache.once(ControlledSystems, ControlledSystems)) <= 8
 
 
 def test_programs_to_follow_leave_compiled_programs_alone():
     # Each of more programs than are remembered once took the place of what simulations compiled.
     system, start = particle(), ([0.0, 0.0], [1.0, 0.5])
     system.simulate(*start, until=0.1)
-    before = list(system.cache.programs)
+    before = list(system.equations.cache.programs)
     for k in range(10):
         system.control_force(*start, program={"line": lambda q, k=k: q[0] - k * q[1]})
-    assert list(system.cache.programs) == before
+    assert list(system.equations.cache.programs) == before
 
 
 # --- refusals -------------------------------------------------------------------------------------

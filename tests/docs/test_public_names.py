@@ -63,7 +63,8 @@ def test_the_reference_asks_for_things_that_exist(entry):
 
 
 def test_every_page_is_in_the_navigation_and_exists():
-    pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+    sources = [*DOCS.rglob("*.md"), *DOCS.rglob("*.ipynb")]  # a notebook becomes a page
+    pages = {page.relative_to(DOCS).with_suffix(".md").as_posix() for page in sources}
     assert sorted(pages_of(CONFIG["nav"])) == sorted(pages)
 
 

@@ -18,6 +18,11 @@ MOST_ENTRIES = 12
 PAGES = {
     "index.md": "# Home\n\nNothing of interest.\n",
     "rows.md": "# Equations\n\n## BL-43 · (6.14)–(6.16)\n\nEquations (6.14) (6.15) (6.16).\n",
+    "code.md": (
+        "# Code\n\nA [link](doors.md), a table and a program:\n\n"
+        "| a | b |\n|---|---|\n| 1 | `x` |\n\n"
+        "```python\n# a comment\nif not x:\n    print('no', 3.0 * x)\n```\n"
+    ),
     "doors.md": "# Doors\n\nA door on three hinges has redundant constraints.\n",
 }
 
@@ -44,8 +49,10 @@ def site(tmp_path_factory):
     for name, text in PAGES.items():
         (folder / "docs").mkdir(exist_ok=True)
         (folder / "docs" / name).write_text(text, encoding="utf-8")
-    shutil.copytree(ROOT / "docs" / "javascripts", folder / "docs" / "javascripts")
-    kept = {key: CONFIG[key] for key in ("site_name", "theme", "extra", "use_directory_urls")}
+    for name in ("javascripts", "stylesheets"):
+        shutil.copytree(ROOT / "docs" / name, folder / "docs" / name)
+    keys = ("site_name", "theme", "extra", "use_directory_urls", "extra_css", "extra_javascript")
+    kept = {key: CONFIG[key] for key in keys}
     search = [p for p in CONFIG["plugins"] if p == "offline" or "search" in p]
     (folder / "mkdocs.yml").write_text(
         yaml.safe_dump({**kept, "plugins": search}, allow_unicode=True), encoding="utf-8"
@@ -59,14 +66,20 @@ def site(tmp_path_factory):
     return folder / "site"
 
 
+def helper(name):
+    """A module beside the tests of pages."""
+    spec = importlib.util.spec_from_file_location(
+        f"{name}_for_search", ROOT / "tests" / "view" / f"{name}.py"
+    )
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
     pytest.importorskip("websockets", reason="the browser is driven over websockets (extra view)")
-    spec = importlib.util.spec_from_file_location(
-        "chromium_for_search", ROOT / "tests" / "view" / "chromium.py"
-    )
-    chromium = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(chromium)
+    chromium = helper("chromium")
     if chromium.executable() is None:
         pytest.skip("no Chromium or Chrome on this machine")
     try:
@@ -102,3 +115,16 @@ def test_pages_fetch_nothing_from_the_network(site):
         text = page.read_text(encoding="utf-8")
         assert 'src="http' not in text
         assert "unpkg.com" not in text
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_theme_has_no_serious_finding_of_axe(site, browser, dark):
+    axe = helper("axe")
+    source = axe.axe_source()
+    scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
+    browser.call("Emulation.setEmulatedMedia", features=scheme)
+    browser.open((site / "code.html").as_uri())
+    try:
+        assert axe.findings(browser, source) == []
+    finally:
+        browser.call("Emulation.setEmulatedMedia", features=[])

@@ -123,7 +123,10 @@ def test_jacobian_is_the_derivative_of_the_derivative(case, stabilised):
         system = build()
     y, p, t = np.concatenate([q, v]), system.parameter_vector(), np.array([0.3])
     settings = Settings(until=1.0, drift=Drift.BAUMGARTE if stabilised else Drift.PROJECTION)
-    program, n = select_program(system, ProgramStart(y, 0.3, p), settings, system.cache), len(y)
+    program, n = (
+        select_program(system.equations, ProgramStart(y, 0.3, p), settings),
+        len(y),
+    )
 
     def derivative(y):
         return np.concatenate(program.kernel("derivative")(y[: len(q)], y[len(q) :], t, p))

@@ -29,7 +29,7 @@ def loop_of(integrator):
     choices = {"until": 40.0, "start": 0.0, "tolerance": 1e-6, "integrator": integrator}
     settings, times, scales = choices_of(system, **choices)
     y, p = np.eye(2 * count + 2)[0], system.parameter_vector()
-    program = select_program(system, ProgramStart(y, 0.0, p), settings, system.cache)
+    program = select_program(system.equations, ProgramStart(y, 0.0, p), settings)
     return start_loop(program, settings, 0.0, y[:, None], p[:, None], times=times, scales=scales)
 
 

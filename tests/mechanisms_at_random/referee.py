@@ -45,7 +45,7 @@ class Referee:
 
     def start(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """The placement with velocities that its constraints allow, or at rest."""
-        q, _ = self.system.placement
+        q, _ = self.system.equations.placement
         nothing = np.zeros(len(self.velocities))
         terms = self.system.ideal_terms(q, nothing, 0.0)
         A = terms.constraint_matrix
@@ -106,7 +106,9 @@ class Referee:
     def _rubs(self, f: Friction, terms, A, lam, q, v) -> np.ndarray:
         """Force of friction in a hinge: −(μ r N tanh(θ̇/u) + c θ̇) about its axis."""
         Ra, Rb = (np.eye(3) if n is None else self._rotation(q, n) for n in (f.a, f.b))
-        placed = np.eye(3) if f.a is None else self._rotation(self.system.placement[0], f.a)
+        placed = (
+            np.eye(3) if f.a is None else self._rotation(self.system.equations.placement[0], f.a)
+        )
         z = Ra @ placed.T @ f.axis
         wa = np.zeros(3) if f.a is None else Ra @ v[self._omega(f.a)]
         rate = (Rb @ v[self._omega(f.b)] - wa) @ z

@@ -224,7 +224,7 @@ CASES = {
         11,
         "body.rod.shape.length",
         "'l'",
-        "constants: L",
+        "constants and parameters: L",
     ),
     "two entries of three": (
         MECHANISM,

@@ -335,7 +335,7 @@ def test_a_system_from_a_file_is_that_of_python():
         },
     )
     assert system.levels == python.levels
-    assert system.reaction_dependent
+    assert system.equations.reaction_dependent
     mine, other = (s.ideal_terms([1.0, 0.5], [2.0, 1.0], 0.4) for s in (system, python))
     for a, b in zip(_arrays(mine), _arrays(other), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-15, atol=1e-15)
@@ -585,14 +585,15 @@ def test_every_method_of_a_builder_has_a_table():
     methods = {name: getattr(zw.Mechanism, name) for name in dir(zw.Mechanism)}
     described = {name for name, f in methods.items() if hasattr(f, "notes_calls")}
     assert "joint" in described
-    named = {"body", "coordinate", "joint", "constraint", "drive", "couple", "friction"}
+    named = {"body", "coordinate", "joint", "constraint", "drive", "couple", "friction", "output"}
     assert described <= named | set(FORCES) | {"user_force", "point_on_curve"}
 
 
 def test_every_choice_of_a_simulation_has_a_key():
     choices = set(inspect.signature(simulate).parameters)
     process = {"system", "q", "v", "start", "events", "store", "store_every", "progress"}
-    assert choices - process - {"companions", "unknown"} <= keys_of("simulation")
+    process |= {"companions", "unknown", "controllers"}  # functions of Python have no key
+    assert choices - process <= keys_of("simulation")
     assert {field.name for field in fields(Settings)} <= keys_of("simulation")
 
 
@@ -601,6 +602,7 @@ def test_every_argument_of_a_system_has_a_key():
     wanted |= set(inspect.signature(zw.System.from_lagrangian).parameters)
     other_names = {"T": "kinetic_energy", "V": "potential", "forces": "force"}
     tables = {"constraints": "constraint", "parameters": "parameters", "nonideal": "nonideal"}
+    tables["outputs"] = "output"
     for name in wanted - {"cls"}:
         if name in tables:
             assert tables[name] in FILE.fields

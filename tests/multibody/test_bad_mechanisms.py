@@ -906,7 +906,7 @@ def test_rates_that_contradict_in_a_large_mechanism_are_named(placed):
         m.spherical("socket", m.ground, balls[1], at=(0, 0, 0))
     for name, pace in (("slow", 1.0), ("fast", 3.0)):
         m.constraint(name, balls[:1], lambda bodies, pace=pace: bodies[0].velocity[0] - pace)
-    assert m.system.by_blocks
+    assert m.system.equations.by_elements
     with pytest.raises(AssemblyError, match=r"velocity.*constraint slow and constraint fast") as e:
         m.assemble()
     # The nearest velocity lies half way between.

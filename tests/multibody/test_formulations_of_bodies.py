@@ -24,7 +24,7 @@ def random_states(system, count=2, seed=1, spread=0.3):
     q, v = system.parts.start
     found = []
     for _ in range(count):
-        start = system.on_unit_length(q + spread * rng.standard_normal(len(q)))
+        start = system.of_bodies.on_unit_length(q + spread * rng.standard_normal(len(q)))
         rates = v + rng.standard_normal(len(v))
         found.append(system.assemble(start=zw.State(start, rates, 0.0)))
     return np.array([s.q for s in found]), np.array([s.v for s in found])

@@ -407,7 +407,7 @@ def test_large_trains_carry_the_same_forces():
         m.gear(f"mesh{k}", names[k], names[k + 1], axis="z", radius_a=r, radius_b=r)
     m.force("motor", "w0", torque=(0, 0, 1.1))
     run = m.simulate(until=0.1, save=0.1)
-    assert run.system.by_blocks
+    assert run.system.equations.by_elements
     # All turn alike: each takes 0.1 N m; mesh k carries F_k = (1.0 − 0.1 k) N m / r.
     F = np.array([(1.0 - 0.1 * k) / r for k in range(n - 1)])
     for k in range(n - 1):

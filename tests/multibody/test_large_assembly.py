@@ -28,7 +28,7 @@ def chain(plane, bars=BARS):
         axes.append("y" if plane or k % 2 == 0 else "z")
         m.revolute(f"pin{k}", before, body, at=(k, 0, 0), axis=axes[-1])
         before = body
-    assert m.system.by_blocks
+    assert m.system.equations.by_elements
     return m, np.array([np.eye(3)["xyz".index(a)] for a in axes])
 
 
@@ -65,7 +65,7 @@ def test_a_held_coordinate_and_a_held_body_are_met():
     state = m.assemble(hold={"bar49.z": -3.0, "bar10": True})
     q = m.system.coordinates.index
     assert abs(state.q[q("bar49.z")] + 3.0) < ASSEMBLED
-    placed = m.system.placement[0]
+    placed = m.system.equations.placement[0]
     assert np.abs(state.q[q("bar10.x") :][:4] - placed[q("bar10.x") :][:4]).max() < ASSEMBLED
     assert np.abs(m.system.residuals(state).position).max() < ASSEMBLED
 

@@ -48,7 +48,7 @@ CASES = {
 def both(request, monkeypatch):
     """The mechanism, a state, and a way to ask it by sparse matrices."""
     m = CASES[request.param]()
-    assert m.system.by_blocks
+    assert m.system.equations.by_elements
     states = mechanism_states(m, np.random.default_rng(4), 1)
     state = zw.State(states.q[0], states.v[0], 0.0)
 

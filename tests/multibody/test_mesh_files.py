@@ -14,6 +14,8 @@ CORNERS = np.array([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, 3.0, 0.0], [0.0, 0.0
 FACES = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
 VOLUME = 4.0
 
+NO_ENDING = r"must have a name that ends in \.stl or \.obj or \.glb or \.gltf.*no file name ext"
+
 
 def binary_stl(faces=FACES, header=b"solid by a program that should not say so"):
     content = header.ljust(80, b" ") + struct.pack("<I", len(faces))
@@ -128,7 +130,11 @@ def test_polygons_become_triangles(tmp_path):
             r"must have three numbers for each corner.*but a corner is not a number",
         ),
         ("a.step", b"", "ends in '.step'"),
-        ("a", b"", r"must have a name that ends in \.stl or \.obj.*but has no file name extension"),
+        (
+            "a",
+            b"",
+            NO_ENDING,
+        ),
     ],
 )
 def test_what_is_no_mesh_is_told_in_a_sentence(name, content, found, tmp_path):
@@ -142,7 +148,11 @@ def test_what_is_no_mesh_is_told_in_a_sentence(name, content, found, tmp_path):
     [
         ("missing.stl", {}, "no such file"),
         ("aa.stl", {}, r"Did you mean 'a\.stl'"),
-        (".", {}, r"must have a name that ends in \.stl or \.obj.*but has no file name extension"),
+        (
+            ".",
+            {},
+            NO_ENDING,
+        ),
         ("folder.stl", {}, "a folder or a device"),
         ("nul\0.stl", {}, "the path of a file"),
         ("x" * 400 + ".stl", {}, "name too long"),

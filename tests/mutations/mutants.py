@@ -378,17 +378,22 @@ def _changed_fields(value: Any, again: Callable[[Any], Any]) -> Any:
     return changed
 
 
+#: What systems and their equations compute once, from what is changed.
+DERIVED = {"_less", "_start_conditions", "cache", "evaluator", "opaque", "_largest_miss", "_misses"}
+
+
 def _changed_system(system: Any, number: Callable[[Any], Any]) -> Any:
     """A system with its applied force and the right sides of its constraints changed."""
     model = system.model
     if not hasattr(model, "Q") or not hasattr(model, "blocks"):
         raise Unfit
     blocks = {k: dataclasses.replace(r, b=number(r.b)) for k, r in model.blocks.items()}
-    changed = copy.copy(system)
-    for derived in [k for k in vars(changed) if k not in {"definition", "model"}]:
-        if derived.startswith("_") or derived in {"evaluator", "_less"}:
-            del changed.__dict__[derived]
-    changed.model = dataclasses.replace(model, Q=number(model.Q), blocks=blocks)
+    changed, equations = copy.copy(system), copy.copy(system.equations)
+    for one in (changed, equations):
+        for derived in [k for k in vars(one) if k in DERIVED]:
+            del one.__dict__[derived]
+    changed.equations = equations
+    equations.model = dataclasses.replace(model, Q=number(model.Q), blocks=blocks)
     if hasattr(changed, "way_back") and hasattr(changed.way_back, "reduction"):
         changed.way_back = copy.copy(changed.way_back)
         changed.way_back.system = changed

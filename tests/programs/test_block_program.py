@@ -6,7 +6,8 @@ import pytest
 import zwang as zw
 from zwang import library
 from zwang.codegen.node_sums import NODES
-from zwang.equations.elements import LargeMechanismSystem
+from zwang.equations.elements import ElementEquations
+from zwang.equations.mechanism import MechanismExpression
 from zwang.integrators.settings import Coordinates, Settings
 from zwang.mechanism_system import MechanismSystem
 from zwang.programs.blocks.order import block_order
@@ -144,13 +145,16 @@ class _Dense:
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_blocks_give_what_the_whole_expression_gives(name):
     parts = MECHANISMS[name].parts
-    whole, blocks = MechanismSystem.of_parts(parts), LargeMechanismSystem.of_parts(parts)
+    whole, blocks = (
+        MechanismSystem(parts, MechanismExpression),
+        MechanismSystem(parts, ElementEquations),
+    )
     p = whole.parameter_vector()
-    program = blocks.block_program()
+    program = blocks.equations.block_program()
     for q, v in states(parts):
         t = [0.3]
         y = np.concatenate([q, v])
-        other = select_program(whole, ProgramStart(y, 0.3, p), ABSOLUTE, whole.cache)
+        other = select_program(whole.equations, ProgramStart(y, 0.3, p), ABSOLUTE)
         if any(body.singular for body in parts.bodies):
             other = _Dense(whole)
         mine, theirs = (x.kernel("derivative")(q, v, t, p) for x in (program, other))
@@ -166,7 +170,7 @@ def test_blocks_give_what_the_whole_expression_gives(name):
 @pytest.mark.parametrize("name", ["coupled", "net"])
 def test_pivots_kept_from_zero_give_what_regularised_ones_give(name):
     parts = MECHANISMS[name].parts
-    blocks = LargeMechanismSystem.of_parts(parts)
+    blocks = ElementEquations(parts)
     p = blocks.parameter_vector()
     for q, v in states(parts):
         acting = blocks.active_rows(q, 0.3, p)
@@ -185,25 +189,33 @@ def test_pivots_kept_from_zero_give_what_regularised_ones_give(name):
 def test_corrections_agree_to_first_order(name):
     # Where rows are evaluated differs, before or after unit lengths are restored: second order.
     parts = MECHANISMS[name].parts
-    whole, blocks = MechanismSystem.of_parts(parts), LargeMechanismSystem.of_parts(parts)
+    whole, blocks = (
+        MechanismSystem(parts, MechanismExpression),
+        MechanismSystem(parts, ElementEquations),
+    )
     p = whole.parameter_vector()
     for q, v in states(parts, off=1e-6):
         other = select_program(
-            whole, ProgramStart(np.concatenate([q, v]), 0.0, p), ABSOLUTE, whole.cache
+            whole.equations,
+            ProgramStart(np.concatenate([q, v]), 0.0, p),
+            ABSOLUTE,
         )
-        mine = blocks.block_program().kernel("project")(q, v, [0.0], p)
+        mine = blocks.equations.block_program().kernel("project")(q, v, [0.0], p)
         theirs = other.kernel("project")(q, v, [0.0], p)
         # By blocks corrections of positions also keep to the velocity constraints.
         assert np.abs(mine[0] - theirs[0]).max() < (1e-5 if name in ("net", "coupled") else 1e-10)
         assert np.abs(mine[1] - theirs[1]).max() < 1e-4
-        (ratios,) = blocks.block_program().kernel("residual")(*mine[:2], [0.0], p)
+        (ratios,) = blocks.equations.block_program().kernel("residual")(*mine[:2], [0.0], p)
         assert np.abs(ratios).max() < 1e-4
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_terms_residuals_and_energy_agree(name):
     parts = MECHANISMS[name].parts
-    whole, blocks = MechanismSystem.of_parts(parts), LargeMechanismSystem.of_parts(parts)
+    whole, blocks = (
+        MechanismSystem(parts, MechanismExpression),
+        MechanismSystem(parts, ElementEquations),
+    )
     q, v = (np.array(x) for x in zip(*states(parts), strict=True))
     t = np.array([0.1, 0.2, 0.3])
     mine, theirs = blocks.terms(q, v, t), whole.terms(q, v, t)
@@ -220,7 +232,7 @@ def test_terms_residuals_and_energy_agree(name):
 
 def test_lanes_give_the_same_bits():
     parts = MECHANISMS["net"].parts
-    system = LargeMechanismSystem.of_parts(parts)
+    system = ElementEquations(parts)
     p = system.parameter_vector()
     alone, together = (system.block_program(lanes=w).kernel("derivative") for w in (1, 4))
     some = list(states(parts, 4))
@@ -233,7 +245,7 @@ def test_lanes_give_the_same_bits():
 
 def test_nodes_give_the_same_bits():
     parts = MECHANISMS["net"].parts
-    system = LargeMechanismSystem.of_parts(parts)
+    system = ElementEquations(parts)
     p, program = system.parameter_vector(), system.block_program()
     some = list(states(parts, NODES))
     q, v = np.stack([q for q, _ in some], axis=1), np.stack([v for _, v in some], axis=1)
@@ -250,7 +262,7 @@ def test_nodes_give_the_same_bits():
 
 
 def test_collocation_moves_a_net_as_the_explicit_method_does():
-    system = LargeMechanismSystem.of_parts(library.net(4, 3).parts)
+    system = MechanismSystem(library.net(4, 3).parts, ElementEquations)
     choices = {"until": 0.4, "tolerance": 1e-11, "save": 0.1, "coordinates": "absolute"}
     runs = [
         system.simulate(system.assemble(), integrator=name, **choices)
@@ -264,9 +276,9 @@ def test_collocation_moves_a_net_as_the_explicit_method_does():
 
 def test_a_large_mechanism_moves_like_its_small_description():
     m = chain(12)
-    assert isinstance(m.system, LargeMechanismSystem)
+    assert isinstance(m.system.equations, ElementEquations)
     run = m.simulate(until=0.5, tolerance=1e-9, save=0.1)
-    small = MechanismSystem.of_parts(m.parts)
+    small = MechanismSystem(m.parts, MechanismExpression)
     other = small.simulate(small.assemble(), until=0.5, tolerance=1e-9, save=0.1)
     assert np.abs(run.q - other.q).max() < 1e-9
     assert np.abs(run.reaction("j0").force - other.reaction("j0").force).max() < 1e-7
@@ -315,7 +327,7 @@ def test_massless_couplers_of_a_large_mechanism_move_as_links_do():
         m.spherical_link(f"link{i}", a, b, at=(P, Q))
 
     coupled, linked_ = row(by_body), row(by_link)
-    assert isinstance(coupled.system, LargeMechanismSystem)
+    assert isinstance(coupled.system.equations, ElementEquations)
     a, b = (m.simulate(until=1.0, tolerance=1e-12, save=0.25) for m in (coupled, linked_))
     assert a.finished
     for i in range(14):
@@ -329,7 +341,7 @@ def test_an_undetermined_body_of_a_large_mechanism_is_refused_by_name():
     m.spherical("ball", "b11", ghost, at=(12, 0, 0))
     rod = m.body("rod", inertia=zw.inertia.rod(1.0, 1.0, "x"), position=(0.5, 1, 0))
     m.spherical("socket", m.ground, rod, at=(0, 1, 0))  # spins about itself, which nothing notices
-    assert isinstance(m.system, LargeMechanismSystem)
+    assert isinstance(m.system.equations, ElementEquations)
     with pytest.raises(zw.NotUniqueError, match="body 'ghost'"):
         m.simulate(until=0.1)
 

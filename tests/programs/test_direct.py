@@ -20,10 +20,9 @@ ROUNDING = 1e-12
 
 def program_at(system, q, v):
     return select_program(
-        system,
+        system.equations,
         ProgramStart(np.concatenate([q, v]), 0.0, system.parameter_vector()),
         Settings(until=1.0),
-        system.cache,
     )
 
 
@@ -184,7 +183,7 @@ def test_a_four_bar_takes_half_the_operations():
 def acting(mechanism):
     system, (q, v) = mechanism.system, mechanism.assemble()
     y, p = np.concatenate([q, v]), system.parameter_vector()
-    return redundant_rows(system, y, 0.0, p, 1.0)
+    return redundant_rows(system.equations, y, 0.0, p, 1.0)
 
 
 def test_one_row_of_three_parallel_cranks_goes():

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from zwang.equations.elements import LargeMechanismSystem
+from zwang.equations.elements import ElementEquations
+from zwang.equations.mechanism import MechanismExpression
 from zwang.mechanism_system import MechanismSystem
 
 #: Times and states of the same motion at this tolerance, by two programs.
@@ -45,7 +46,7 @@ EVENTS = {
 )
 def test_events_are_met_when_the_whole_expression_meets_them(name, planar):
     parts = chain(planar).parts
-    whole, blocks = (k.of_parts(parts) for k in (MechanismSystem, LargeMechanismSystem))
+    whole, blocks = (MechanismSystem(parts, k) for k in (MechanismExpression, ElementEquations))
     given = {"until": 0.6, "tolerance": TOLERANCE, "events": EVENTS[name], "save": 0.1}
     start = whole.assemble()
     one, other = (s.simulate(start, coordinates="absolute", **given) for s in (whole, blocks))
@@ -56,19 +57,19 @@ def test_events_are_met_when_the_whole_expression_meets_them(name, planar):
         for key in ("q", "v", "v_after"):
             np.testing.assert_allclose(getattr(a, key), getattr(b, key), atol=1e3 * SAME)
     np.testing.assert_allclose(one.q[-1], other.q[-1], atol=SAME)
-    assert "model" not in blocks.__dict__  # nothing was written down as a whole
+    assert "model" not in blocks.equations.__dict__  # nothing was written down as a whole
 
 
 def test_the_impulse_of_a_large_mechanism_is_that_of_dense_matrices():
     parts = chain(planar=False).parts
-    whole, blocks = (k.of_parts(parts) for k in (MechanismSystem, LargeMechanismSystem))
+    whole, blocks = (MechanismSystem(parts, k) for k in (MechanismExpression, ElementEquations))
     state, rng = whole.assemble(), np.random.default_rng(2)
     p, normal = whole.parameter_vector(), rng.standard_normal(len(state.v))
     given = (state.q, state.v, np.asarray(0.0), p, normal, 0.3)
-    ours, theirs = blocks.after_impulse(*given), whole.after_impulse(*given)
+    ours, theirs = blocks.equations.after_impulse(*given), whole.equations.after_impulse(*given)
     np.testing.assert_allclose(ours, theirs, atol=1e-11)
     assert normal @ (ours - state.v) == pytest.approx(0.3)
     A = whole.terms(state).constraint_matrix
     np.testing.assert_allclose(A @ ours, A @ state.v, atol=1e-11)
     held = A[0]  # an impulse along a constraint changes nothing
-    assert np.array_equal(blocks.after_impulse(*given[:4], held, 0.3), state.v)
+    assert np.array_equal(blocks.equations.after_impulse(*given[:4], held, 0.3), state.v)

@@ -5,7 +5,8 @@ import pytest
 
 import zwang as zw
 from zwang import library
-from zwang.equations.elements import LargeMechanismSystem, mechanism_system
+from zwang.equations.elements import ElementEquations, mechanism_equations
+from zwang.equations.mechanism import MechanismExpression
 from zwang.errors import PainleveError
 from zwang.mechanism_system import MechanismSystem
 
@@ -64,9 +65,12 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_blocks_find_the_reaction_that_dense_matrices_give(name):
     parts = CASES[name]().parts
-    whole, blocks = MechanismSystem.of_parts(parts), LargeMechanismSystem.of_parts(parts)
+    whole, blocks = (
+        MechanismSystem(parts, MechanismExpression),
+        MechanismSystem(parts, ElementEquations),
+    )
     p, rng, (q0, v0) = whole.parameter_vector(), np.random.default_rng(1), parts.start
-    program = blocks.block_program()
+    program = blocks.equations.block_program()
     for _ in range(2):
         q, v = q0 + 0.01 * rng.standard_normal(q0.shape), rng.standard_normal(v0.shape)
         dense = whole.solve(q, v)
@@ -82,9 +86,9 @@ def test_blocks_find_the_reaction_that_dense_matrices_give(name):
 
 def test_rows_that_depend_on_others_share_their_force():
     m = rubbed(library.four_bars(2, planar=False), ["A0", "left1"])
-    whole, blocks = (k.of_parts(m.parts) for k in (MechanismSystem, LargeMechanismSystem))
+    whole, blocks = (MechanismSystem(m.parts, k) for k in (MechanismExpression, ElementEquations))
     state = whole.assemble()
-    kernel = blocks.block_program().kernel("forces")
+    kernel = blocks.equations.block_program().kernel("forces")
     a, _ = kernel(state.q, state.v, [0.0], blocks.parameter_vector())
     dense = whole.ideal_terms(state)
     # Whatever the reactions are shared out to be, the motion is that of the friction they cause.
@@ -96,7 +100,7 @@ def test_rows_that_depend_on_others_share_their_force():
 
 def test_lanes_give_the_same_bits():
     parts = chain("xz").parts
-    blocks = LargeMechanismSystem.of_parts(parts)
+    blocks = ElementEquations(parts)
     p, (q, v) = blocks.parameter_vector(), parts.start
     v = np.random.default_rng(3).standard_normal(v.shape)
     one = blocks.block_program().kernel("derivative")(q, v, [0.0], p)
@@ -111,7 +115,7 @@ def test_a_large_chain_with_friction_loses_the_energy_that_friction_takes():
     m = library.chain(40)
     for k in range(0, 40, 2):
         m.friction(f"joint{k + 1}", coefficient=0.2, radius=1e-3, viscous=1e-5, velocity=2.0)
-    assert isinstance(mechanism_system(m.parts), LargeMechanismSystem)
+    assert isinstance(mechanism_equations(m.parts), ElementEquations)
     run = m.simulate(until=0.2, tolerance=1e-9)
     work = run.work
     assert work.nonideal[-1] < -1e-4

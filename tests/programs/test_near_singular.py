@@ -35,7 +35,9 @@ def test_acceleration_is_good_next_to_a_flat_position(distance):
     for _ in range(20):
         q, v, expected = linkages_near_flat(n, np.pi / 2 + distance * rng.uniform(0.9, 1.1))
         program = select_program(
-            system, ProgramStart(np.concatenate([q, v]), 0.0, p), Settings(until=1.0), system.cache
+            system.equations,
+            ProgramStart(np.concatenate([q, v]), 0.0, p),
+            Settings(until=1.0),
         )
         v_dot, _ = program.kernel("forces")(q, v, 0.0, p)
         assert np.abs(np.ravel(v_dot) - expected).max() < limit * np.abs(expected).max()

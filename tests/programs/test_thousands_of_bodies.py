@@ -6,7 +6,7 @@ from scipy.linalg import solve_banded
 
 import zwang as zw
 from zwang import library
-from zwang.equations.elements import LargeMechanismSystem
+from zwang.equations.elements import ElementEquations
 
 G = 9.81
 #: Accelerations of a chain released from rest, relative to gravity.
@@ -54,9 +54,9 @@ def released(n):
 )
 def test_a_chain_falls_as_the_forces_in_its_pins_say(n, plane):
     system = bars(n, plane).system
-    assert isinstance(system, LargeMechanismSystem)
+    assert isinstance(system.equations, ElementEquations)
     start = system.assemble()
-    a, _ = system.fast_forces(start.q[None], start.v[None], np.zeros(1), {})
+    a, _ = system.equations.fast_forces(start.q[None], start.v[None], np.zeros(1), {})
     vertical = a[0].reshape(n, -1)[:, 1 if plane else 2]
     assert np.abs(vertical - released(n)).max() < ACCELERATION * G
 
@@ -67,18 +67,18 @@ def test_a_chain_of_10_000_moves():
     run = m.simulate(until=0.02, tolerance=1e-6, save=0.01)
     assert run.finished
     assert run.worst_residual < 1e-12
-    found = run.system.balance(run.q[-1:], run.v[-1:], run.t[-1:], {})
+    found = run.system.equations.balance(run.q[-1:], run.v[-1:], run.t[-1:], {})
     assert max(found.force.max(), found.constraint.max()) < BALANCE
 
 
 @pytest.mark.parametrize("size", [5, pytest.param(32, marks=pytest.mark.campaign)])
 def test_a_net_of_loops_moves(size):
     m = library.net(size, size)
-    assert isinstance(m.system, LargeMechanismSystem)
+    assert isinstance(m.system.equations, ElementEquations)
     run = m.simulate(until=0.05, tolerance=1e-7, save=0.025)
     assert run.finished
     assert run.worst_residual < 1e-12
-    found = run.system.balance(run.q[-1:], run.v[-1:], run.t[-1:], {})
+    found = run.system.equations.balance(run.q[-1:], run.v[-1:], run.t[-1:], {})
     assert max(found.force.max(), found.constraint.max()) < BALANCE
     size_of_energies = np.abs(run.kinetic_energy).max() + 1.0
     assert np.ptp(run.energy) < 1e-5 * size_of_energies

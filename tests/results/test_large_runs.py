@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from zwang.equations.elements import LargeMechanismSystem
+from zwang.equations.elements import ElementEquations
+from zwang.equations.mechanism import MechanismExpression
 from zwang.mechanism_system import MechanismSystem
 from zwang.results.model_digest import describe_model
 from zwang.results.verify import Verdict
@@ -29,7 +30,7 @@ def chain(n=4, *, stiffness=2.0, tie=(2, 4)):
 
 def by_elements(m):
     """A small mechanism, carried as large ones are."""
-    return LargeMechanismSystem.of_parts(m.parts)
+    return MechanismSystem(m.parts, ElementEquations)
 
 
 @pytest.fixture(scope="module")
@@ -48,11 +49,11 @@ def test_nothing_is_written_down_as_a_whole(run, tmp_path):
     assert np.array_equal(again.q, run.q)
     assert run["j3.angle"].shape == run.t.shape
     assert np.isfinite(run.work.applied).all()
-    assert "model" not in run.system.__dict__
+    assert "model" not in run.system.equations.__dict__
 
 
 def test_work_and_channels_are_those_of_the_whole_expression(run):
-    small = MechanismSystem.of_parts(run.system.parts)
+    small = MechanismSystem(run.system.parts, MechanismExpression)
     start = zw.State(run.q[0], run.v[0], 0.0)
     other = small.simulate(start, until=0.3, tolerance=1e-9, save=run.t)
     for name in ("applied", "constraint", "balance"):
@@ -73,19 +74,19 @@ def test_an_edit_of_a_large_run_is_found(run, tmp_path):
 
 def test_a_wrong_multiplier_breaks_the_balance(run, monkeypatch):
     """What `verify` takes for Gauss's principle: both sides of the equations, by elements."""
-    system = run.system
+    equations = run.system.equations
     state = (run.q[:3], run.v[:3], run.t[:3], run.parameters)
-    good = system.balance(*state)
+    good = equations.balance(*state)
     assert max(good.force.max(), good.constraint.max()) < 1e-11
-    right = system.fast_forces
+    right = equations.fast_forces
 
     def wrong(*given):
         a, lam = right(*given)
         lam[:, 0] *= 1.0 + 1e-6
         return a, lam
 
-    monkeypatch.setattr(system, "fast_forces", wrong)
-    assert system.balance(*state).force.max() > 1e-10
+    monkeypatch.setattr(equations, "fast_forces", wrong)
+    assert equations.balance(*state).force.max() > 1e-10
 
 
 def test_the_digest_knows_laws_and_connections():

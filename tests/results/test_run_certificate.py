@@ -65,7 +65,10 @@ def test_it_is_stored_with_the_run(tmp_path):
 
 def test_an_ensemble_is_certified_run_by_run():
     runs = SYSTEM.simulate_many(*START, until=1.0, parameters={"g": [1.0, 9.81]}, certify=True)
-    assert runs[1].certificate == SYSTEM.simulate(*START, until=1.0, certify=True).certificate
+    assert (
+        runs[1].certificate
+        == SYSTEM.simulate(*START, until=1.0, certify=True, integrator="order8").certificate
+    )
 
 
 def test_it_prints_what_was_found():

@@ -123,7 +123,7 @@ def test_a_path_below_a_file_is_told_before_the_run(system, tmp_path):
 
 
 def test_a_full_disk_loses_nothing(system, tmp_path, monkeypatch):
-    whole = system.simulate(*START, until=400.0)
+    whole = system.simulate(*START, until=400.0, integrator="order8")
     write = storage._write
 
     def full(path, content):
@@ -135,7 +135,9 @@ def test_a_full_disk_loses_nothing(system, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(storage, "_write", full)
         with pytest.raises(StoreError, match="No space left on device") as caught:
-            system.simulate(*START, until=400.0, store=tmp_path / "run", store_every=0.0)
+            system.simulate(
+                *START, until=400.0, integrator="order8", store=tmp_path / "run", store_every=0.0
+            )
     kept = caught.value.run
     rows = len(kept)
     assert 1 < rows <= len(whole)
@@ -153,12 +155,14 @@ def test_a_file_the_system_will_not_let_grow_loses_nothing(system, tmp_path):
     """As with a full disk, but the refusal comes from the system, within the arrays."""
     import resource
 
-    whole = system.simulate(*START, until=1000.0)
+    whole = system.simulate(*START, until=1000.0, integrator="order8")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, limits[1]))
     try:
         with pytest.raises(StoreError, match="cannot be written: File too large") as caught:
-            system.simulate(*START, until=1000.0, store=tmp_path / "run", store_every=0.0)
+            system.simulate(
+                *START, until=1000.0, integrator="order8", store=tmp_path / "run", store_every=0.0
+            )
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     kept = caught.value.run
@@ -169,7 +173,7 @@ def test_a_file_the_system_will_not_let_grow_loses_nothing(system, tmp_path):
 
 
 def stored_in_chunks(system, path):
-    return system.simulate(*START, until=400.0, store=path, store_every=0.0)
+    return system.simulate(*START, until=400.0, integrator="order8", store=path, store_every=0.0)
 
 
 def files_of(path):
@@ -213,7 +217,7 @@ def test_chunks_before_the_damage_can_be_read(system, tmp_path):
 def test_damaged_memory_of_the_loop_is_not_gone_on_from(system, tmp_path, monkeypatch, states):
     """Of two memories the one before is taken; without either the run cannot go on."""
     path = tmp_path / "run"
-    whole = system.simulate(*START, until=400.0)
+    whole = system.simulate(*START, until=400.0, integrator="order8")
     commit = Store.commit
 
     def dying(self, *arguments):
@@ -263,7 +267,7 @@ def test_the_last_commit_of_a_finished_run_is_missed(system, tmp_path):
 
 def test_the_last_commit_of_an_interrupted_run_is_missed(system, tmp_path, monkeypatch):
     path, commit = tmp_path / "run", Store.commit
-    whole = system.simulate(*START, until=400.0)
+    whole = system.simulate(*START, until=400.0, integrator="order8")
 
     def dying(self, *arguments):
         if self._commits == 2:

@@ -25,7 +25,7 @@ def test_to_xarray_names_every_channel(run):
     assert data["y_dot"].values.tobytes() == run["y_dot"].tobytes()
     assert data["time"].values.tobytes() == run.t.tobytes()
     assert data.attrs["parameters.L"] == 1.0
-    assert data.attrs["settings.integrator"] == "order8"
+    assert data.attrs["settings.integrator"] == "auto"
 
 
 def test_a_dataset_can_be_kept(tmp_path):

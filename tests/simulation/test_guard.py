@@ -21,7 +21,7 @@ from zwang.equations.program_expressions import expressions_of
 from zwang.programs.coordinate_change import CoordinateChangeByExpression
 from zwang.programs.factor import ProgramExpressions
 from zwang.programs.whole import fuse
-from zwang.simulation import guard, select_program
+from zwang.simulation import guard, program_check, select_program
 
 DISAGREES = "stopped, for the program and the full terms of the system disagree"
 ABSOLUTE = "integrated in absolute coordinates: in "
@@ -176,10 +176,10 @@ def matters(system: Any, start: dict[str, Any]) -> bool:
     settings = zw.integrators.settings.Settings(until=1.0, **choices)
     y = np.concatenate([q, v])
     program = select_program.select_program(
-        system, select_program.ProgramStart(y, 0.0, p), settings, system.cache
+        system.equations, select_program.ProgramStart(y, 0.0, p), settings
     )
     hat, inner = (y, p) if program.carrier is None else program.carrier.entered(y, 0.0, p)
-    found = guard.motion_of(program, hat, 0.0, inner)
+    found = program_check.motion_of(program, hat, 0.0, inner)
     right = np.concatenate([_rates_of(system, q, v, p), _right(system, q, v, p)])
     return bool(np.abs(found.rates - right).max() > 1e-3 * max(1.0, np.abs(right).max()))
 
@@ -192,11 +192,11 @@ def _split(start: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _right(system: Any, q: Any, v: Any, p: Any) -> np.ndarray:
-    return system.solve_at(q, v, np.asarray(0.0), p).acceleration
+    return system.equations.solve_at(q, v, np.asarray(0.0), p).acceleration
 
 
 def _rates_of(system: Any, q: Any, v: Any, p: Any) -> np.ndarray:
-    (found,) = system.evaluator(
+    (found,) = system.equations.evaluator(
         "q_dot", lambda m: {"q_dot": m.state.q_dot}, q, v, np.asarray(0.0), p
     )
     return found
@@ -268,7 +268,7 @@ def test_a_parameter_that_is_stale_from_the_second_run_on_is_noticed(
     system, start = pendulums()
     right = [simulated(system, start) for _ in range(50)]
     assert all(run.finished for run in right)
-    program = next(iter(system.cache.programs.values()))
+    program = next(iter(system.equations.cache.programs.values()))
     kernel = program.kernel("derivative")
     p = system.parameter_vector()
     stale = fuse_with_constants(system, p)
@@ -284,7 +284,7 @@ def fuse_with_constants(system: Any, p: np.ndarray) -> Any:
     """The derivative with the parameters that are now written into it."""
     from zwang.codegen.kernel import compile as compile_kernel
 
-    e = expressions_of(system, ActiveRows(), singular=False)
+    e = expressions_of(system.equations, ActiveRows(), singular=False)
     derivative = fuse(e).outputs["derivative"]()
     fixed = [ca.densify(ca.substitute(x, e.p, ca.SX(p))) for x in derivative]
     return compile_kernel(ca.Function("derivative", [e.q, e.v, e.t, e.p], fixed))
@@ -356,9 +356,11 @@ def test_what_stands_still_though_it_is_free_is_seen_by_the_balance_alone() -> N
     """So a Sarrus linkage hung under gravity: residuals, rows and energy saw nothing."""
     system, start = pendulums()
     y = np.array([*start["q"], 0.0, 0.0, 0.0, 0.0])
-    still = guard.ProgramState(y, np.zeros(8), np.zeros(8))
+    still = program_check.ProgramState(y, np.zeros(8), np.zeros(8))
     settings = zw.integrators.settings.Settings(until=1.0)
-    *others, balance = guard.looks(system, still, 0.0, system.parameter_vector(), settings)
+    *others, balance = program_check.looks(
+        system.equations, still, 0.0, system.parameter_vector(), settings
+    )
     assert all(miss.ratio < 1e-3 for miss in others)
     assert balance.ratio > 1e3
     assert "'w_dot'" in balance.what or "'y_dot'" in balance.what
@@ -375,7 +377,7 @@ def everything(
 
     def looked(*arguments: Any) -> None:
         nonlocal worst, count
-        found = guard.looks(*arguments)
+        found = program_check.looks(*arguments)
         count += bool(found)
         worst = max([worst, *(miss.ratio for miss in found)])
 

@@ -281,7 +281,7 @@ def test_compiled_loops_can_call_it_by_address():
 
     system = along(f)
     system.terms([1.0], [1.0])
-    kernel = system.evaluator.kernel("terms", dict)
+    kernel = system.equations.evaluator.kernel("terms", dict)
     assert isinstance(kernel, StagedKernel)
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 9)(kernel.address)
 
@@ -301,7 +301,7 @@ def test_compiled_loops_can_call_it_by_address():
 def test_without_opaque_functions_kernels_are_plain():
     system = bead(surface)
     system.terms(np.ones(3), np.ones(3))
-    assert not isinstance(system.evaluator.kernel("terms", dict), StagedKernel)
+    assert not isinstance(system.equations.evaluator.kernel("terms", dict), StagedKernel)
     assert system.opaque == ()
     assert "numerically" not in repr(system)
 
@@ -309,7 +309,7 @@ def test_without_opaque_functions_kernels_are_plain():
 def test_parts_without_opaque_calls_are_plain_too():
     system = along(math.sin)
     system.energy([1.0], [1.0])
-    assert not isinstance(system.evaluator.kernel("energy", dict), StagedKernel)
+    assert not isinstance(system.equations.evaluator.kernel("energy", dict), StagedKernel)
 
 
 # --- errors ---------------------------------------------------------------------------------------

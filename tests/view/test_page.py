@@ -10,6 +10,7 @@ from shown_run import pendulum_run
 
 import zwang as zw
 from zwang.errors import MissingExtraError
+from zwang.view.page_recording import camera_at
 
 pytest.importorskip("viser")
 
@@ -99,6 +100,83 @@ def test_the_camera_goes_along_with_a_body(page):
     assert not np.any(page._world.position)
     with pytest.raises(zw.ZwangError, match="Did you mean 'rod'"):
         page.follow("rods")
+
+
+def test_a_click_names_a_body_and_a_second_one_takes_the_name_away(page):
+    drawn = page._drawn[0]
+    rod, pin = (next(s for s, _ in drawn._nodes if s.name == name) for name in ("rod", "pin"))
+    page._pick(drawn, rod)
+    assert page._picked[1].text == "body rod"
+    page._pick(drawn, pin)
+    assert page._picked[1].text == "pin: revolute"
+    page._pick(drawn, pin)
+    assert page._picked is None
+
+
+def test_names_are_written_on_request(page):
+    (label,) = page._drawn[0]._names
+    assert label.text == "rod"
+    assert not label.visible
+    page._show("name", visible=True)
+    assert label.visible
+    page._show("name", visible=False)
+
+
+def test_runs_stand_beside_each_other(page):
+    page.side_by_side(beside=True)
+    first, second = (np.array(d._place.position) for d in page._drawn)
+    assert np.allclose(first, -second)
+    cloud = page._drawn[0].scene.cloud
+    along = second / np.linalg.norm(second)
+    assert np.linalg.norm(second - first) > np.ptp(cloud @ along)  # they do not touch
+    assert page._drawn[1]._nodes[0][1].opacity is None
+    page.side_by_side(beside=False)
+    assert not np.any(page._drawn[1]._place.position)
+    assert page._drawn[1]._nodes[0][1].opacity == pytest.approx(0.35)
+
+
+def test_charts_are_added_and_taken_away(page):
+    charts = page._charts
+    charts.add("rod.x")
+    assert [c.name for c in charts._charts] == ["pin.force", "rod.x"]
+    page.seek(0.5)
+    for chart in charts._charts:  # all of them up to the same time
+        times, bold = chart.node.data[0], chart.node.data[-1]
+        assert np.array_equal(np.isfinite(bold), times <= 0.5)
+    charts.drop()
+    charts.drop()
+    assert [c.name for c in charts._charts] == ["pin.force"]
+
+
+def test_a_recording_shows_what_the_camera_of_a_browser_sees():
+    """A point at the edge of a browser's picture is at the edge of the video."""
+    eye, middle, up = np.array([0.0, -4.0, 0.0]), np.zeros(3), np.array([0.0, 0.0, 1.0])
+    camera = camera_at(eye, middle, up, 0.8)
+    top = np.array([[0.0, 0.0, 4.0 * np.tan(0.4)]])
+    seen = camera.project(top)[0]
+    assert 0.44 * seen[1] == pytest.approx(0.5)  # half the height of the picture
+    assert camera.axes[0] == pytest.approx([1.0, 0.0, 0.0])
+
+
+def test_a_page_records_a_video(page, tmp_path):
+    av = pytest.importorskip("av")
+    path = tmp_path / "page.mp4"
+    page.speed = 10.0
+    path.write_bytes(page.record())
+    page.speed = 1.0
+    with av.open(str(path)) as file:
+        assert sum(1 for _ in file.decode(video=0)) == 4  # 1 s ten times as fast, both ends
+
+
+def test_a_motion_waits_until_somebody_looks():
+    with pendulum_run(0.1).view(port=0) as page:
+        page.play_when_seen()
+        opened, closed = page._page._client_connect_cb[-1], page._page._client_disconnect_cb[-1]
+        assert not page.playing
+        opened(None)
+        assert page.playing
+        closed(None)
+        assert not page.playing
 
 
 # --- live -----------------------------------------------------------------------------------------

@@ -1,9 +1,10 @@
 """The report holds everything it needs, tells the truth, and trusts no name."""
 
+import base64
 import json
 import re
+import zlib
 from html.parser import HTMLParser
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from shown_run import pendulum_run
 
 import zwang as zw
 from zwang.view.chart import chart, ticks
+from zwang.view.points import named_points
 from zwang.view.report import report_html
 
 
@@ -58,23 +60,87 @@ def test_it_tells_the_account_of_the_run(html):
     text = " ".join(read(html).text)
     for told in ("A door", "reached t = 0.2 s", "5 of 10 constraint rows", "1 degree of freedom"):
         assert told in text
-    assert "5 of them redundant; 1 freedom" in text
+    assert "5 of them redundant; 1 degree of freedom" in text
     assert "partly" in text or "indeterminate" in text
     assert zw.__version__ in text
 
 
-def test_the_player_gets_the_poses_of_the_run():
-    import base64
+def data_of(html, which=0):
+    """A packed block of a page, unpacked by the rules that ``reader.js`` goes by."""
+    text = re.findall(r'<script type="application/json".*?>(.*?)</script>', html, re.DOTALL)[which]
+    data = json.loads(text)
+    blob = zlib.decompress(base64.b64decode(data.pop("arrays")))
 
+    def array(ref):
+        count, at = ref["n"], ref["at"]
+        if ref["kind"] != "motion":
+            kind = {"numbers": "<f4", "short": "<u2", "wide": "<u4"}[ref["kind"]]
+            return np.frombuffer(blob, kind, count, at)
+        size = count * len(ref["low"])
+        low, high = np.frombuffer(blob, np.uint8, 2 * size, at).reshape(2, size).astype(int)
+        steps = np.cumsum((low + 256 * high).reshape(-1, count), axis=1) % 65536
+        return (np.array(ref["low"])[:, None] + np.array(ref["step"])[:, None] * steps).T
+
+    def fill(thing):
+        if isinstance(thing, dict):
+            if "at" in thing and "kind" in thing:
+                return array(thing)
+            return {k: fill(v) for k, v in thing.items()}
+        return [fill(x) for x in thing] if isinstance(thing, list) else thing
+
+    return fill(data)
+
+
+#: Poses are stored in 65535 steps of the range of each of their numbers, here at most 2.
+STEP = 0.5 * 2.0 / 65535
+
+
+def test_the_player_gets_the_poses_of_the_run():
     run = pendulum_run()
-    html = report_html(run, frames=3)
-    data = json.loads(re.search(r'id="scene">(.*?)</script>', html, re.DOTALL)[1])
-    assert data["times"] == [0.0, 0.5, 1.0]
-    rod = next(t for t in data["tracks"] if t["name"] == "rod")
-    poses = np.frombuffer(base64.b64decode(rod["poses"]), "<f4").reshape(3, 12)
+    data = data_of(report_html(run, frames=3))
+    (clip,) = data["clips"]
+    assert (clip["first"], clip["last"], clip["count"]) == (0.0, 1.0, 3)
+    poses = clip["poses"][data["tracks"].index("rod")]
     angle = run.system.joint_coordinate("pin.angle", run.at([0.0, 0.5, 1.0]).q)
     middle = 0.5 * np.stack([np.cos(angle), 0 * angle, -np.sin(angle)], axis=1)
-    assert np.abs(poses[:, :3] - middle).max() < 1e-6  # 32 bits
+    assert np.abs(poses[:, :3] - middle).max() < STEP
+    turned = np.stack([np.cos(angle / 2), 0 * angle, np.sin(angle / 2), 0 * angle], axis=1)
+    assert np.abs(np.abs(np.sum(poses[:, 3:] * turned, axis=1)) - 1.0).max() < 4 * STEP
+
+
+def test_charts_have_the_numbers_of_the_run():
+    run = pendulum_run()
+    charts = data_of(report_html(run, frames=5), 1)["charts"]
+    angle = next(c for c in charts if c["title"] == "joint angles")
+    assert np.allclose(angle["t"], np.linspace(0.0, 1.0, 5))
+    expected = run.system.joint_coordinate("pin.angle", run.at(np.linspace(0.0, 1.0, 5)).q)
+    assert np.allclose(angle["series"][0]["values"], expected, rtol=1e-6)  # 32 bits
+
+
+def driven_wheel():
+    """A wheel that a motor brings from rest to 6 rad/s in one second: constant torque J·6."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    wheel = m.body("wheel", inertia=zw.inertia.cylinder(2.0, 0.5, 0.1), position=(0, 0, 1))
+    m.revolute("axle", m.ground, wheel, at=(0, 0, 1), axis="z")
+    m.drive("motor", "axle.angle", lambda t: 3.0 * t * t)
+    return m.simulate(m.assemble(), until=1.0)
+
+
+def test_drivers_have_peak_and_root_mean_square():
+    html = report_html(driven_wheel(), frames=401)
+    inertia = 0.5 * 2.0 * 0.5**2
+    rows = re.findall(r"<tr>(.*?)</tr>", html.split("<h2>Drivers</h2>")[1].split("<h2>")[0])
+    cells = {}
+    for row in rows[1:]:
+        texts = re.findall(r"<td.*?>(.*?)</td>", row)
+        cells[texts[2].split(" [")[0]] = [float(x) for x in texts[3:]]
+    torque = 6.0 * inertia
+    assert cells["torque"] == pytest.approx([torque, cells["torque"][1], torque, torque], rel=1e-3)
+    # ω = 6 t: peak 6 at the end, RMS 6/√3, mean 3; power τω likewise.
+    assert cells["speed"] == pytest.approx([6.0, 1.0, 6.0 / np.sqrt(3.0), 3.0], rel=1e-3)
+    assert cells["power"] == pytest.approx(
+        [6.0 * torque, 1.0, 6.0 * torque / np.sqrt(3.0), 3.0 * torque], rel=1e-3
+    )
 
 
 def test_names_cannot_break_out_of_the_page():
@@ -83,23 +149,53 @@ def test_names_cannot_break_out_of_the_page():
     assert "&lt;script&gt;alert" in html
 
 
-def test_a_system_of_functions_gets_charts_in_place_of_bodies(tmp_path):
+def test_a_system_of_functions_gets_charts_forces_and_its_points(tmp_path):
     system = zw.library.spherical_pendulum()
     run = system.simulate(system.assemble(hold={"x": 0.3}), until=0.3)
     path = run.report(tmp_path / "new folder" / "pendulum.html")
-    reader = read(path.read_text(encoding="utf-8"))
-    assert "canvas" not in reader.tags
-    assert reader.tags.count("svg") == 5  # x, y, z, energy, residuals
+    html = path.read_text(encoding="utf-8")
+    reader = read(html)
+    assert reader.tags.count("canvas") == 1
+    assert reader.tags.count("svg") == 6  # x, y, z, multiplier, energy, residuals
     assert "Run of a system in 3 coordinates" in reader.text
+    assert "Forces of constraints" in reader.text
+    assert "sum, end minus start" in reader.text
+    data = data_of(html)
+    place = data["clips"][0]["poses"][1][-1, :3]
+    assert place == pytest.approx(run.at(0.3).q, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("names", "points"),
+    [
+        (("x", "y"), {"": {"x": "x", "y": "y"}}),
+        (("x1", "y1", "x2", "y2"), {"1": {"x": "x1", "y": "y1"}, "2": {"x": "x2", "y": "y2"}}),
+        (("cart.x", "cart.z", "phi"), {"cart": {"x": "cart.x", "z": "cart.z"}}),
+        (("x_a", "y_a", "z_a"), {"a": {"x": "x_a", "y": "y_a", "z": "z_a"}}),
+        (("x", "theta"), {}),
+        (("phi1", "phi2"), {}),
+    ],
+)
+def test_coordinates_that_are_positions_are_points(names, points):
+    assert named_points(names) == points
+
+
+def test_a_system_without_points_has_charts_alone():
+    mass = np.diag([1.0, 2.0])
+    system = zw.System(coordinates=["a", "b"], mass=lambda: mass, potential=lambda q: q[0] ** 2)
+    html = report_html(system.simulate(system.assemble(), until=0.1), frames=3)
+    assert "canvas" not in read(html).tags
 
 
 def test_a_ledger_that_would_take_long_is_left_out(monkeypatch):
-    from zwang.view import report
+    from zwang.view import report_tables as report
 
     run = pendulum_run(0.1)
     assert "largest imbalance" in report_html(run, frames=2)
     monkeypatch.setattr(report, "LEDGER_WORK", 10.0)
-    assert "run.work computes it" in report_html(run, frames=2)
+    html = report_html(run, frames=2)
+    assert "run.work computes them" in html
+    assert "sum, end minus start" in html
 
 
 def test_reactions_that_cannot_be_computed_are_a_note_and_no_failure(monkeypatch):
@@ -128,16 +224,6 @@ def test_charts_break_where_there_is_no_value_and_bear_constants():
     assert svg.count("M") == 2
     assert "nan" not in chart("constant", t, {"y": np.full(5, 3.0)}).lower()
     assert "nan" not in chart("none", t[:1], {"y": np.zeros(1)}, log=True).lower()
-
-
-SHIPPED = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
-
-
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda p: p.stem)
-def test_every_shipped_model_has_a_report(path):
-    model = zw.read_model(path)
-    run = model.simulate(until=0.02)
-    read(report_html(run, frames=2))
 
 
 #: Mechanisms that take seconds to compile, and have no kind of joint that others lack.

@@ -1,4 +1,4 @@
-"""Inverse dynamics as one compiled function, where actuators determine everything.
+"""Inverse dynamics of a fully actuated mechanism as one compiled function.
 
 With as many independent rows and actuators as velocities, K x = r with K = [Aᵀ B] and x = (λ, τ) is
 a square system whose zeros are known beforehand. It is eliminated once in symbols, in an order that
@@ -99,7 +99,7 @@ def _made(acting: Actuators, at: GivenMotion, p: FloatArray) -> EffortKernel | N
         return None
     s, nv = model.state, len(system.velocities)
     looked = np.unique(np.linspace(0, len(at.t) - 1, LOOKED_AT).astype(int))
-    terms = system.ideal_terms_at(at.q[looked], at.v[looked], at.t[looked], p)
+    terms = system.equations.ideal_terms_at(at.q[looked], at.v[looked], at.t[looked], p)
     rows = _independent(terms.constraint_matrix, nv - len(acting.names))
     if rows is None:
         return None

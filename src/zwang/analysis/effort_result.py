@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EffortReaction", "InverseDynamics", "TorqueSpeed"]
 
+#: Columns of the motor table.
+HEAD = ("actuator", "peak effort", "RMS effort", "peak speed", "peak power", "work")
 #: Parts of dependencies below this are rounding.
 ZERO = 1e-8
 
@@ -172,22 +174,19 @@ class InverseDynamics:
     def _reactions(self) -> tuple[FloatArray, FloatArray, list[FloatArray]]:
         """A (nt, m, nv), the least multipliers (nt, m) and dependencies of the rows."""
         system, at = self._actuators.system, self.motion
-        terms = system.terms_at(at.q, at.v, at.t, self._p)
+        terms = system.equations.terms_at(at.q, at.v, at.t, self._p)
         B, _ = self._actuators.rates(at, self._p)
         M, A = terms.mass_matrix, terms.constraint_matrix
         r = np.einsum("nij,nj->ni", M, self.reached_acceleration) - terms.applied_force
-        r = r - terms.nonideal_force - np.einsum("nik,nk->ni", B, self._tau)
-        lam, free = np.empty(A.shape[:2]), []
-        for i, rows in enumerate(A):
-            lengths = np.linalg.norm(rows, axis=1)
-            lengths = np.where(lengths > 0.0, lengths, 1.0)
-            U, s, Vt = np.linalg.svd(rows / lengths[:, None])
-            rank = int(np.sum(s > 1e-10 * s.max(initial=1.0)))
-            x = (U[:, :rank] @ ((Vt[:rank] @ r[i]) / s[:rank])) / lengths
-            Z = np.linalg.qr(U[:, rank:] / lengths[:, None])[0]
-            lam[i] = x - Z @ (Z.T @ x)
-            free.append(Z)
-        return A, lam, free
+        r = r - np.einsum("nik,nk->ni", B, self._tau)
+        parts = parts_of(system)
+        if parts is None or not parts.workless:
+            return A, *_least(A, r - terms.nonideal_force)
+        # Teeth push apart what bearings hold, by what they transmit under the efforts.
+        bodies: Any = system.equations
+        lam, _ = _least(A, r)
+        pushed = bodies.bulk.laws(parts.workless, at.q, at.v, at.t, self._p, lam)
+        return A, *_least(A, r - pushed)
 
     def multipliers(self, name: str) -> FloatArray:
         """The least λ of a constraint under the efforts, shape (nt, rows)."""
@@ -217,7 +216,12 @@ class InverseDynamics:
         known = [
             bool(np.abs(A[i, rows].T @ Z[rows]).max(initial=0.0) < ZERO) for i, Z in enumerate(free)
         ]
-        wrench = joint_wrench(parts, joint, own, self.motion.q)
+        parts, point, at = parts.at_vector(self._p), None, self.motion
+        if joint.kind is not None and joint.kind.contact is not None:
+            bodies: Any = system.equations
+            own = own + bodies.tooth_force(name, at.q, at.v, at.t, lam[:, rows], self._p)
+            point = bodies.pitch_point(name, at.q, at.t, self._p)
+        wrench = joint_wrench(parts, parts.joints[name], own, at.q, point)
         return EffortReaction(name, *wrench, np.array(known, dtype=bool))
 
     # --- account ----------------------------------------------------------------------------------
@@ -253,28 +257,51 @@ class InverseDynamics:
         return f"<InverseDynamics of {names}: {len(self.t)} times, motion {state}>"
 
     def __str__(self) -> str:
-        head = ("actuator", "peak effort", "RMS effort", "peak speed", "peak power", "work")
-        lines = [[*head]]
+        lines = [[*HEAD]]
         for name, *numbers in (row.values() for row in self.motor_table()):
             lines += [[name, *(f"{x:.5g}" for x in numbers)]]
-        width = [max(len(line[k]) for line in lines) for k in range(len(head))]
+        width = [max(len(line[k]) for line in lines) for k in range(len(HEAD))]
         text = [
             "  ".join([line[0].ljust(width[0]), *map(str.rjust, line[1:], width[1:])])
             for line in lines
         ]
-        for name, missed in self.unreachable.items():
-            text.append(
-                f"not reached: {name}, whose acceleration is missed by up to "
-                f"{np.abs(missed).max():.4g}"
-            )
+        return "\n".join([*text, *self._remarks()])
+
+    def _remarks(self) -> list[str]:
+        """What is not reached, what is not unique, and notes, as sentences."""
+        text = [
+            f"not reached: {name}, whose acceleration is missed by up to {np.abs(missed).max():.4g}"
+            for name, missed in self.unreachable.items()
+        ]
         free = max((Z.shape[1] for Z in self.family), default=0)
         if free:
             text.append(
                 f"{free} combination{'s' * (free > 1)} of efforts move nothing: {self.rule}"
             )
-        return "\n".join([*text, *(f"note: {note}" for note in self.notes)])
+        return [*text, *(f"note: {note}" for note in self.notes)]
 
     def _repr_html_(self) -> str:
         from html import escape
 
-        return f"<pre>{escape(str(self))}</pre>"
+        head = "".join(f"<th>{x}</th>" for x in HEAD)
+        rows = [
+            f"<tr><td>{escape(name)}</td>" + "".join(f"<td>{x:.5g}</td>" for x in numbers) + "</tr>"
+            for name, *numbers in (row.values() for row in self.motor_table())
+        ]
+        notes = "".join(f"<p>{escape(line)}</p>" for line in self._remarks())
+        return f"<table><tr>{head}</tr>{''.join(rows)}</table>{notes}"
+
+
+def _least(A: FloatArray, r: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
+    """The least λ with Aᵀλ = r at each time (nt, m), and bases of what λ leaves open."""
+    found, free = np.empty(A.shape[:2]), []
+    for i, rows in enumerate(A):
+        lengths = np.linalg.norm(rows, axis=1)
+        lengths = np.where(lengths > 0.0, lengths, 1.0)
+        U, s, Vt = np.linalg.svd(rows / lengths[:, None])
+        rank = int(np.sum(s > 1e-10 * s.max(initial=1.0)))
+        x = (U[:, :rank] @ ((Vt[:rank] @ r[i]) / s[:rank])) / lengths
+        Z = np.linalg.qr(U[:, rank:] / lengths[:, None])[0]
+        found[i] = x - Z @ (Z.T @ x)
+        free.append(Z)
+    return found, free

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ import numpy as np
 from zwang.analysis.second_derivatives import Expressions, Slopes, expressions_of
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.linalg.rank import DEFAULT_TOLERANCES, RowGeometry, equilibrate
+from zwang.linalg.row_factor import RowFactor
 from zwang.terms import FloatArray
 from zwang.tracing.arguments import single_time
 
@@ -85,10 +87,10 @@ class EquationsOf:
 
     def with_value(self, place: int, value: float) -> EquationsOf:
         """The same with another value of one entry of the parameters."""
-        other = EquationsOf.__new__(EquationsOf)
-        other.__dict__.update(self.__dict__)
+        other = copy(self)
         other.p = self.p.copy()
         other.p[place] = value
+        other.p = self.system.equations.consistent_parameters(other.p)
         return other
 
     @property
@@ -99,7 +101,8 @@ class EquationsOf:
     @property
     def parts(self) -> Any:
         """Bodies and joints of a mechanism, or None of a system of functions."""
-        return self.system.mechanism
+        parts = self.system.mechanism
+        return None if parts is None else parts.at_vector(self.p)
 
     @property
     def is_large(self) -> bool:
@@ -124,7 +127,7 @@ class EquationsOf:
         lam = np.zeros(self.rows) if lam is None else lam
         found = Values(**self.expressions.values(q, v, self.t, self.p, lam))
         if not (np.isfinite(found.Q).all() and np.isfinite(found.A).all()):
-            self.system.terms_at(q, v, np.asarray(self.t), self.p)  # names the culprit
+            self.system.equations.terms_at(q, v, np.asarray(self.t), self.p)  # names the culprit
         return found
 
     def slopes(self, q: FloatArray, v: FloatArray, a: FloatArray, lam: FloatArray) -> Slopes:
@@ -209,28 +212,38 @@ class EquationsOf:
         x, system = self.expressions, self.system
 
         def outputs() -> dict[str, casadi.SX]:
-            found: dict[str, casadi.SX] = {"N": x.model.N}
-            for k, name in enumerate(names):
-                expression, _ = system.channel(name)
-                found[f"value{k}"] = expression
-                found[f"by_q{k}"] = x.jacobian(expression, x.state.q)
-                found[f"by_v{k}"] = x.jacobian(expression, x.state.v)
-            return found
+            import casadi as ca
+
+            values = ca.vertcat(*(system.channel(name)[0] for name in names))
+            return {
+                "N": x.model.N,
+                "value": values,
+                "by_q": x.jacobian(values, x.state.q),
+                "by_v": x.jacobian(values, x.state.v),
+            }
 
         label = _label(",".join(names))
         every = x.evaluate(f"channels{label}", outputs, {}, q, v, [self.t], self.p)
-        result, none = [], np.zeros(self.nv)
-        for k in range(len(names)):
-            value, by_v = every[f"value{k}"][:, 0], every[f"by_v{k}"]
-            by_pi = every[f"by_q{k}"] @ every["N"]
-            rate = ChannelRow(float(value[-1]), by_pi[-1], by_v[-1])
-            own = ChannelRow(float(value[0]), by_pi[0], none)
-            if len(value) == 3:  # sin, cos, rate
-                sine, cosine = value[:2]
-                slope = cosine * by_pi[0] - sine * by_pi[1]
+        values, by_pi, by_v = every["value"][:, 0], every["by_q"] @ every["N"], every["by_v"]
+        result, none, first = [], np.zeros(self.nv), 0
+        for name in names:
+            last = first + self._size_of(name) - 1
+            rate = ChannelRow(float(values[last]), by_pi[last], by_v[last])
+            own = ChannelRow(float(values[first]), by_pi[first], none)
+            if last - first == 2:  # sin, cos, rate
+                sine, cosine = values[first : first + 2]
+                slope = cosine * by_pi[first] - sine * by_pi[first + 1]
                 own = ChannelRow(float(np.arctan2(sine, cosine)), slope, none, angle=True)
             result.append((own, rate))
+            first = last + 1
         return result
+
+    def _size_of(self, name: str) -> int:
+        """How many values a channel has: those of its coordinate, and its rate."""
+        sizes = self.expressions.channel_sizes
+        if name not in sizes:
+            sizes[name] = self.system.channel(name)[0].numel()
+        return sizes[name]
 
     @property
     def known_channels(self) -> list[str]:
@@ -316,17 +329,21 @@ class Spaces:
     idle: FloatArray
     d: FloatArray
     e: FloatArray
-    _geometry: RowGeometry
+    _factor: RowFactor | RowGeometry
 
     @property
     def rank(self) -> int:
         """Of the rows."""
-        return self._geometry.rank
+        return self._factor.rank
 
     def multipliers(self, force: FloatArray) -> FloatArray:
         """The least-norm λ with Aᵀλ = force, for a force that rows can exert, (m,) or (m, k)."""
         scaled = self.d[:, None] * force.reshape(len(self.d), _columns(force))
-        lam = self.e[:, None] * (self._geometry.pinv.T @ scaled)
+        factor = self._factor
+        if isinstance(factor, RowGeometry):
+            lam = self.e[:, None] * (factor.pinv.T @ scaled)
+        else:
+            lam = self.e[:, None] * factor.multipliers(scaled)
         if self.idle.shape[1]:  # least norm in the rows as they are given
             lam = lam - self.idle @ np.linalg.lstsq(self.idle, lam, rcond=None)[0]
         return lam.reshape((len(self.e), *force.shape[1:]))
@@ -334,7 +351,11 @@ class Spaces:
     def particular(self, rhs: FloatArray) -> FloatArray:
         """Some x with A x = rhs, in the sense of least squares, (n,) or (n, k)."""
         scaled = self.e[:, None] * rhs.reshape(len(self.e), _columns(rhs))
-        x = self.d[:, None] * (self._geometry.pinv @ scaled)
+        factor = self._factor
+        if isinstance(factor, RowGeometry):
+            x = self.d[:, None] * (factor.pinv @ scaled)
+        else:
+            x = self.d[:, None] * factor.least_norm(scaled)
         return x.reshape((len(self.d), *rhs.shape[1:]))
 
 
@@ -346,10 +367,8 @@ def spaces_of(M: FloatArray, A: FloatArray) -> Spaces:
     """Null spaces of a constraint matrix; ranks do not depend on units."""
     d, e = equilibrate(M, A)
     e = np.where(np.isfinite(e), e, 0.0)
-    geometry = RowGeometry.of(e[:, None] * A * d)
-    return Spaces(
-        d[:, None] * geometry.null_space, e[:, None] * geometry.dependencies, d, e, geometry
-    )
+    factor = RowFactor.of(e[:, None] * A * d)
+    return Spaces(d[:, None] * factor.null_space, e[:, None] * factor.dependencies, d, e, factor)
 
 
 def held_channels(equations: EquationsOf, hold: Mapping[str, Any] | None) -> list[str]:

@@ -14,7 +14,7 @@ N(A) is the space of free velocities.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,10 @@ from zwang.linalg.rank import DEFAULT_TOLERANCES
 from zwang.terms import FloatArray
 
 __all__ = ["MovingFrame", "Response", "SmallMotions", "Tangents"]
+
+
+#: Reciprocal condition of the reduced mass matrix above which it has no freedom without mass.
+CLEARLY_MASSIVE = 1e-8
 
 
 class MovingFrame(NamedTuple):
@@ -72,17 +76,30 @@ class SmallMotions:
     frame : those of the symmetry, or None at rest.
     free : rows that restrict accelerations alone, boolean, shape (m,): those of acceleration level
         and those of drivers that are inputs.
+    spaces : of all rows.
     """
 
     equations: EquationsOf
     slopes: Slopes
     frame: MovingFrame | None
     free: np.ndarray
+    spaces: Spaces
 
     @computed_once
-    def spaces(self) -> Spaces:
-        """Of all rows."""
-        return spaces_of(self.slopes.M, self.slopes.A)
+    def own_mass(self) -> tuple[FloatArray, FloatArray | None]:
+        """DᵀM D, and its Cholesky factor where it is far from singular, else None."""
+        from scipy.linalg import lapack as routines
+
+        lapack: Any = routines
+        D = self.spaces.basis
+        own = D.T @ self.slopes.M @ D
+        if not own.size:
+            return own, None
+        factor, info = lapack.dpotrf(own, lower=1, clean=1)
+        if info:
+            return own, None
+        inverse_condition, _ = lapack.dpocon(factor, np.abs(own).sum(axis=0).max(), uplo="L")
+        return own, factor if inverse_condition > CLEARLY_MASSIVE else None
 
     def _of_rows(self, chosen: np.ndarray) -> Spaces:
         """Of some rows; of all of them they are known."""
@@ -127,9 +144,16 @@ class SmallMotions:
             return self._solved_with_law(f, h, spaces)
         D = spaces.basis
         part = spaces.particular(h) if len(h) else np.zeros_like(f)
-        own = D.T @ x.M @ D
-        self.require_mass(own, spaces)
-        a = part + D @ np.linalg.solve(own, D.T @ (f - x.M @ part))
+        own, factor = self.own_mass
+        right = D.T @ (f - x.M @ part)
+        if factor is None:
+            self.require_mass(own, spaces)
+            a = part + D @ np.linalg.solve(own, right)
+        else:
+            from scipy.linalg import lapack as routines
+
+            lapack: Any = routines
+            a = part + D @ lapack.dpotrs(factor, right, lower=1)[0]
         return a, spaces.multipliers(x.M @ a - f)
 
     def _solved_with_law(

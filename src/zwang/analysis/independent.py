@@ -1,4 +1,4 @@
-"""Independent coordinates: which displacements and velocities name the state of a linearization.
+"""Independent coordinates of a linearization: displacements and velocities that parametrize it.
 
 Candidates are the coordinates of the joints first, then those of bodies or of the system; of these
 a rank-revealing QR decomposition chooses as many as there are freedoms. What a user names comes
@@ -7,21 +7,25 @@ first. A small turn of a body about one of its own axes is ``body.turn1``, in a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from zwang.analysis.equations_of import EquationsOf
+from zwang.caching import computed_once
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.terms import FloatArray
 
-__all__ = ["Candidate", "candidates", "chosen", "named"]
+__all__ = ["Candidate", "CoordinateCandidates", "chosen", "named"]
 
 #: Coordinates of joints are taken as long as they are this far from depending on each other.
 CLEAR = 1e-2
 #: What a user names may be this close to depending on what comes before it.
 BARELY = 1e-8
+#: How much shorter each further candidate counts: nothing, but for ties.
+TIE = 1e-7
 
 
 @dataclass(frozen=True)
@@ -42,43 +46,80 @@ class Candidate:
     rate_by_v: FloatArray
 
 
-def candidates(
-    equations: EquationsOf, q: FloatArray, v: FloatArray, joints: Sequence[str] | None = None
-) -> tuple[list[Candidate], list[Candidate]]:
-    """Coordinates of joints, and those of bodies or of the system.
+class CoordinateCandidates:
+    """Coordinates at a state: those of joints, and further ones, made when they are needed."""
 
-    Parameters
-    ----------
-    joints : channels to look at; all joint coordinates if not given.
-    """
-    system = equations.system
-    names = [c for c in system.channels if not c.endswith("_rate")] if joints is None else joints
-    rows = equations.joint_channels(names, q, v) if names else []
-    of_joints = [
-        Candidate(name, f"{name}_rate", value.by_pi, rate.by_pi, rate.by_v)
-        for name, (value, rate) in zip(names, rows, strict=True)
-    ]
-    if equations.parts is not None:
-        return of_joints, _of_bodies(equations)
-    zero, unit = np.zeros(equations.nv), np.eye(equations.nv)
-    if system.definition.kinematics is None:
-        pairs = zip(system.coordinates, system.velocities, unit, strict=True)
-        return of_joints, [Candidate(c, w, row, zero, row) for c, w, row in pairs]
-    N = equations.values(q).N
-    positions = [
-        Candidate(c, "", row, zero, zero) for c, row in zip(system.coordinates, N, strict=True)
-    ]
-    rates = [
-        Candidate("", w, zero, zero, row) for w, row in zip(system.velocities, unit, strict=True)
-    ]
-    return of_joints, positions + rates
+    def __init__(self, equations: EquationsOf, q: FloatArray, v: FloatArray) -> None:
+        self.equations, self.q, self.v = equations, q, v
+
+    @computed_once
+    def of_joints(self) -> list[Candidate]:
+        """Coordinates of joints."""
+        channels = self.equations.system.channels
+        names = [c for c in channels if not c.endswith("_rate")]
+        rows = self.equations.joint_channels(names, self.q, self.v) if names else []
+        return [
+            Candidate(name, f"{name}_rate", value.by_pi, rate.by_pi, rate.by_v)
+            for name, (value, rate) in zip(names, rows, strict=True)
+        ]
+
+    @computed_once
+    def further(self) -> list[Candidate]:
+        """Those of bodies, or of the system."""
+        equations, system = self.equations, self.equations.system
+        if equations.parts is not None:
+            return _of_bodies(equations)
+        zero, unit = np.zeros(equations.nv), np.eye(equations.nv)
+        if system.definition.kinematics is None:
+            pairs = zip(system.coordinates, system.velocities, unit, strict=True)
+            return [Candidate(c, w, row, zero, row) for c, w, row in pairs]
+        N = equations.values(self.q).N
+        positions = zip(system.coordinates, N, strict=True)
+        rates = zip(system.velocities, unit, strict=True)
+        return [
+            *(Candidate(c, "", row, zero, zero) for c, row in positions),
+            *(Candidate("", w, zero, zero, row) for w, row in rates),
+        ]
+
+    def positions(self) -> list[Callable[[], list[tuple[str, FloatArray]]]]:
+        """Displacements by name, in groups."""
+        return [
+            lambda: [(c.name, c.by_pi) for c in self.of_joints if c.name],
+            lambda: [(c.name, c.by_pi) for c in self.further if c.name],
+        ]
+
+    def rates(self) -> list[Callable[[], list[tuple[str, FloatArray]]]]:
+        """Velocities by name, in groups."""
+        return [
+            lambda: [(c.rate, c.rate_by_v) for c in self.of_joints if c.rate],
+            lambda: [(c.rate, c.rate_by_v) for c in self.further if c.rate],
+        ]
+
+    def named(self, name: str) -> Candidate:
+        """That with the name of a displacement or of a velocity."""
+        found = self._joints_by_name.get(name)
+        return self._further_by_name[name] if found is None else found
+
+    @computed_once
+    def _joints_by_name(self) -> dict[str, Candidate]:
+        return _by_name(self.of_joints)
+
+    @computed_once
+    def _further_by_name(self) -> dict[str, Candidate]:
+        return _by_name(self.further)
+
+
+def _by_name(candidates: list[Candidate]) -> dict[str, Candidate]:
+    found = {c.rate: c for c in candidates if c.rate}
+    found.update({c.name: c for c in candidates if c.name})
+    return found
 
 
 def _of_bodies(equations: EquationsOf) -> list[Candidate]:
     """Shifts and small turns of bodies."""
     parts, unit = equations.parts, np.eye(equations.nv)
     zero, found = np.zeros(equations.nv), []
-    _, starts = parts.places
+    starts = parts.places[1]
     for body in parts.bodies:
         for k, ending in enumerate(body.kind.v):
             row = unit[starts[body.index] + k]
@@ -91,22 +132,16 @@ def _of_bodies(equations: EquationsOf) -> list[Candidate]:
     return found
 
 
-def named(
-    equations: EquationsOf,
-    q: FloatArray,
-    v: FloatArray,
-    independent: Sequence[str] | None,
-) -> tuple[list[Candidate], list[list[Candidate]]]:
-    """What a user named, and the groups that the rest is chosen from."""
-    of_joints, further = candidates(equations, q, v)
+def named(pool: CoordinateCandidates, independent: Sequence[str] | None) -> list[Candidate]:
+    """What a user named."""
     if independent is None:
-        return [], [of_joints, further]
+        return []
     if isinstance(independent, str) or not isinstance(independent, Sequence):
         raise InputError(
             "independent", found=shown(independent), expected="a list of names of coordinates"
         )
-    known = {c.name: c for c in [*of_joints, *further] if c.name}
-    known.update({c.rate: c for c in further if not c.name})
+    known = {c.name: c for c in [*pool.of_joints, *pool.further] if c.name}
+    known.update({c.rate: c for c in pool.further if not c.name})
     for name in independent:
         if name not in known:
             raise UnknownNameError("independent coordinate", str(name), known)
@@ -115,12 +150,13 @@ def named(
         raise InputError(
             "independent", must="have each name once", but=f"has {twice[0]!r} more than once"
         )
-    return [known[name] for name in independent], [of_joints, further]
+    return [known[name] for name in independent]
 
 
 def chosen(
     given: Sequence[tuple[str, FloatArray]],
-    groups: Sequence[Sequence[tuple[str, FloatArray]]],
+    first: Sequence[tuple[str, FloatArray]],
+    groups: Sequence[Callable[[], list[tuple[str, FloatArray]]]],
     D: FloatArray,
     d: FloatArray,
 ) -> list[str]:
@@ -129,7 +165,9 @@ def chosen(
     Parameters
     ----------
     given : named rows that must be taken.
-    groups : further ones, those of the first group before those of the next.
+    first : rows that are taken next, in their order, where they are clear of those before.
+    groups : further ones, made when they are needed, those of the first group before those of the
+        next.
     D, d : basis of what is allowed, and scales of the velocities.
     """
     count = D.shape[1]
@@ -139,44 +177,83 @@ def chosen(
             must=f"have at most {count} names, as many as there are degrees of freedom",
             but=f"has {len(given)} ({', '.join(name for name, _ in given)})",
         )
-    seen, picked = np.zeros((0, count)), list[str]()
-
-    def rest(row: FloatArray) -> FloatArray:
-        along = (row @ D) / max(float(np.linalg.norm(row * d)), 1e-300)
-        return along - seen.T @ (seen @ along)
-
-    def take(name: str, left: FloatArray) -> None:
-        nonlocal seen
-        seen = np.vstack([seen, left / np.linalg.norm(left)])
-        picked.append(name)
-
+    choice = _ChosenRows(D, d)
     for name, row in given:
-        left = rest(row)
-        if np.linalg.norm(left) < BARELY:
+        if not choice.take(name, row, BARELY):
             raise InputError(
                 f"independent coordinate {name!r}",
                 must="change independently of the others",
-                but="follows from those before it" if picked else "is fixed by the constraints",
+                but="follows from those before it"
+                if choice.names
+                else "is fixed by the constraints",
                 advice="Omit it: what is missing is chosen.",
             )
-        take(name, left)
-    everything = [one for group in groups for one in group]
-    for group, threshold in [*((g, CLEAR) for g in groups), (everything, 0.0)]:
-        pool = [(name, row) for name, row in group if name not in picked]
-        if not pool or len(picked) == count:
-            continue
-        rows = np.array([row for _, row in pool])
-        lengths = np.maximum(np.linalg.norm(rows * d, axis=1), 1e-300)
-        left = (rows @ D) / lengths[:, None]
-        left = left - (left @ seen.T) @ seen
-        while len(picked) < count:
-            sizes = np.linalg.norm(left, axis=1)
-            best = int(sizes.argmax())
-            if not sizes[best] > threshold:
-                break
-            # Once more, against what rounding left of those before.
-            direction = left[best] - seen.T @ (seen @ left[best])
-            take(pool[best][0], direction)
-            left = left - np.outer(left @ seen[-1], seen[-1])
-            left[best] = 0.0
-    return picked
+    if not choice.take_all(first):
+        for name, row in first:
+            choice.take(name, row, CLEAR)
+    everything = list(first)
+    for group in groups:
+        if len(choice.names) == count:
+            return choice.names
+        pool = group()
+        everything += pool
+        choice.fill(pool, CLEAR)
+    choice.fill(everything, 0.0)
+    return choice.names
+
+
+class _ChosenRows:
+    """Rows chosen so far, and an orthonormal basis of what they measure along D."""
+
+    def __init__(self, D: FloatArray, d: FloatArray) -> None:
+        self.D, self.d, self.count = D, d, D.shape[1]
+        self.seen, self.names = np.zeros((0, self.count)), list[str]()
+
+    def _along(self, rows: FloatArray) -> FloatArray:
+        """Rows of unit length in scaled velocities, along D."""
+        lengths = np.sqrt(np.vecdot(rows * self.d, rows * self.d))
+        return (rows @ self.D) / np.maximum(lengths, 1e-300)[:, None]
+
+    def take(self, name: str, row: FloatArray, least: float) -> bool:
+        """Take a row if it is far enough from depending on those before."""
+        if len(self.names) == self.count:
+            return False
+        left = self._along(row[None])[0]
+        left = left - self.seen.T @ (self.seen @ left)
+        size = float(np.linalg.norm(left))
+        if not size > least:
+            return False
+        self.seen = np.vstack([self.seen, left / size])
+        self.names.append(name)
+        return True
+
+    def take_all(self, rows: Sequence[tuple[str, FloatArray]]) -> bool:
+        """Take rows in their order if every one is clear of those before it."""
+        if not rows or self.names or len(rows) > self.count:
+            return not rows
+        Q, R = np.linalg.qr(self._along(np.array([row for _, row in rows])).T)
+        if not np.abs(R.diagonal()).min() > CLEAR:
+            return False
+        self.seen, self.names = Q.T, [name for name, _ in rows]
+        return True
+
+    def fill(self, pool: Sequence[tuple[str, FloatArray]], least: float) -> None:
+        """Take from a pool, what is farthest from depending on the others first (pivoted QR)."""
+        from scipy.linalg import qr
+
+        known = set(self.names)
+        pool = [(name, row) for name, row in pool if name not in known]
+        if not pool or len(self.names) == self.count:
+            return
+        left = self._along(np.array([row for _, row in pool]))
+        for _ in range(2):  # once more, against what rounding left
+            left = left - (left @ self.seen.T) @ self.seen
+        # Of rows that are as good as each other the first is taken, not the one that rounding made
+        # longer.
+        left *= 1.0 - TIE * np.arange(len(left))[:, None]
+        found: Any = qr(left.T, mode="economic", pivoting=True)
+        Q, R, order = found
+        sizes = np.abs(R.diagonal())
+        most = min(self.count - len(self.names), int(np.count_nonzero(sizes > least)))
+        self.seen = np.vstack([self.seen, Q[:, :most].T])
+        self.names += [pool[k][0] for k in order[:most]]

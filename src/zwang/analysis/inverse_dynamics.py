@@ -42,7 +42,7 @@ def inverse_dynamics(
     acting = actuators_of(system, actuators)
     w = weights_of(rule, weights, acting.names)
     own = acting.system
-    if own.reaction_dependent:
+    if own.equations.reaction_dependent:
         raise NotApplicableError(
             "inverse dynamics",
             found="a non-ideal law that depends on its reaction, such as friction in a joint",
@@ -79,7 +79,7 @@ def _by_states(
     for first in range(0, len(at.t), CHUNK):
         here = slice(first, first + CHUNK)
         piece = at.piece(here)
-        terms = acting.system.terms_at(piece.q, piece.v, piece.t, p)
+        terms = acting.system.equations.terms_at(piece.q, piece.v, piece.t, p)
         _require_possible(acting, terms, piece)
         r, size = remainder(terms, piece.acceleration)
         B, _ = acting.rates(piece, p)

@@ -190,8 +190,8 @@ def _result(
         status,
         tuple(notes),
         parameters,
-        follower,
-        path,
+        _follower=follower,
+        _path=path,
     )
 
 

@@ -31,6 +31,7 @@ from zwang.results.unwrap import followed
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
+    from zwang.multibody.frozen import Parts
     from zwang.multibody.marker import Marker
     from zwang.system import System
 
@@ -72,8 +73,8 @@ class Kinematics:
     status: str
     notes: tuple[str, ...] = ()
     parameters: Mapping[str, Any] | None = None
-    _follower: Follower = field(repr=False, default=None)  # type: ignore[assignment] - set by those who make one
-    _path: Path = field(repr=False, default=None)  # type: ignore[assignment] - set by those who make one
+    _follower: Follower = field(repr=False, kw_only=True)
+    _path: Path = field(repr=False, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.t)
@@ -201,9 +202,15 @@ class Kinematics:
             )
         return drivers[0]
 
+    @property
+    def _parts(self) -> Parts | None:
+        """The mechanism with the dimensions of these parameters."""
+        parts = parts_of(self.system)
+        return None if parts is None else parts.at_vector(self._p)
+
     def coupler_curve(self, body: str, at: Any) -> FloatArray:
         """World positions of a point of a body, given in its own frame, shape (nt, 3)."""
-        parts = parts_of(self.system)
+        parts = self._parts
         bodies = {} if parts is None else {b.name: b for b in parts.bodies}
         if parts is None or body not in bodies:
             raise UnknownNameError("body", str(body), bodies)
@@ -240,7 +247,7 @@ class Kinematics:
         return np.arctan2(np.abs(cosine), across)
 
     def _joint(self, name: str) -> Any:
-        parts = parts_of(self.system)
+        parts = self._parts
         joints = {} if parts is None else parts.joints
         if name not in joints or joints[name].a is None:
             raise UnknownNameError("joint", str(name), [j for j in joints if joints[j].a])
@@ -248,7 +255,7 @@ class Kinematics:
 
     def _frame(self, marker: Marker) -> tuple[FloatArray, FloatArray]:
         """Origin (nt, 3) and axes (nt, 3, 3) of a marker."""
-        parts = parts_of(self.system)
+        parts = self._parts
         assert parts is not None
         if marker.body < 0:
             count = len(self.t)

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from zwang.analysis.equations_of import EquationsOf
+from zwang.analysis.equations_of import EquationsOf, Spaces, spaces_of
 from zwang.analysis.flow import MovingFrame, SmallMotions, Tangents
-from zwang.analysis.independent import chosen, named
+from zwang.analysis.independent import Candidate, CoordinateCandidates, chosen, named
 from zwang.analysis.massless import Condensed, condensed
+from zwang.analysis.mode_motion import ModeOrigin, still_run
 from zwang.analysis.modes import Mode, modes_of
 from zwang.analysis.ports import Output, checked_names, driver_rows, input_of, output_of
 from zwang.caching import computed_once
@@ -26,7 +28,9 @@ from zwang.state import State
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
+    from zwang.results.run import Run
     from zwang.system import System
+    from zwang.view.static import StaticScene
 
 __all__ = ["Linearization", "linearize", "linearized"]
 
@@ -52,7 +56,6 @@ class Linearization:
     inputs, outputs : names of u and y.
     state : that about which it is.
     infinite : number of infinite eigenvalues, of freedoms without mass.
-    notes : how many eigenvalues are zero or infinite and why, as sentences.
     displacements, velocities : columns of δπ and δv for a unit of each state, shape (n, f).
     positions : how many states, the first, are displacements.
     """
@@ -66,13 +69,14 @@ class Linearization:
     outputs: tuple[str, ...]
     state: State
     infinite: int
-    notes: tuple[str, ...]
     displacements: FloatArray = field(repr=False)
     velocities: FloatArray = field(repr=False)
     positions: int = field(repr=False)
     _mass: FloatArray = field(repr=False)
     _N: FloatArray = field(repr=False)
     _orbit: FloatArray = field(repr=False)
+    _equations: EquationsOf = field(repr=False)
+    _light: Condensed | None = field(repr=False)
 
     @computed_once
     def eigenvalues(self) -> FloatArray:
@@ -86,6 +90,11 @@ class Linearization:
         size = np.abs(self.eigenvalues)
         return int(np.count_nonzero(size <= ZERO * size.max(initial=0.0)))
 
+    @computed_once
+    def notes(self) -> tuple[str, ...]:
+        """How many eigenvalues are zero or infinite and why, as sentences."""
+        return _notes(self, self._light)
+
     def modes(self, count: int | None = None) -> list[Mode]:
         """Modes by rising frequency, one for each pair of complex eigenvalues.
 
@@ -93,7 +102,8 @@ class Linearization:
         ----------
         count : how many of them, all if not given.
         """
-        found = modes_of(self.A, self.states, self._N @ self.displacements)
+        about = ModeOrigin(self._equations, np.asarray(self.state.q), np.zeros(0))
+        found = modes_of(self.A, self.states, self.displacements, self._N, about)
         return found if count is None else found[:count]
 
     # --- second order -----------------------------------------------------------------------------
@@ -153,7 +163,7 @@ class Linearization:
         """The same as a ``control.StateSpace`` of python-control; needs the extra ``control``."""
         self._require_ports()
         try:
-            from control import ss  # type: ignore[import-not-found] - an extra
+            ss = import_module("control").ss
         except ImportError:
             raise MissingExtraError("to_control", "control", "control") from None
         return ss(
@@ -195,6 +205,25 @@ class Linearization:
                 must="be given",
                 advice=f"Name them: system.linearize(state, {what}=[…]).",
             )
+
+    def as_run(self) -> Run:
+        """The state about which it is, as a run of one state, to be drawn."""
+        return still_run(self._equations, np.asarray(self.state.q), "linearized here")
+
+    def show(self, *, count: int | None = None, title: str | None = None) -> StaticScene:
+        """The modes of a mechanism in three dimensions, with a slider for the amplitude.
+
+        In a notebook it is shown; ``lin.show().save("modes.html")`` is a file that opens without
+        Python.
+
+        Parameters
+        ----------
+        count : how many modes, those of lowest frequency; all by default.
+        title : heading.
+        """
+        from zwang.view.small_motions import show_modes
+
+        return show_modes(self, count=count, title=title)
 
     def __str__(self) -> str:
         lines = [f"Linearization with {len(self.states)} states: {', '.join(self.states)}."]
@@ -314,18 +343,20 @@ def linearized(
     names_in = checked_names("inputs", inputs)
     names_out = checked_names("outputs", outputs)
     drivers = driver_rows(equations, names_in)
-    lam = _reactions(equations, q, v, a, in_motion=steady is not None)
+    lam, spaces = _reactions(equations, q, v, a, in_motion=steady is not None)
     free = ~equations.is_rated
     free[list(drivers.values())] = True
     slopes = equations.slopes(q, v, a, lam)
-    motions = SmallMotions(equations, slopes, None if steady is None else steady.frame, free)
+    motions = SmallMotions(
+        equations, slopes, None if steady is None else steady.frame, free, spaces
+    )
     system: SmallMotions | Condensed = motions
     light = condensed(motions, q)
     tangents = motions.tangents()
     if light is not None:
         system, tangents = light, light.tangents
     states, S = _states(equations, motions, tangents, q, v, independent)
-    T = tangents.times(np.linalg.inv(S @ np.vstack([tangents.pi, tangents.v])))
+    T = tangents.times(_inverse(S @ np.vstack([tangents.pi, tangents.v]), tangents.positions))
     columns = system.response(T.pi, T.v)
     A = S @ np.vstack([columns.pi_dot, columns.v_dot])
     fq = tangents.positions
@@ -333,7 +364,7 @@ def linearized(
     B, lam_u = _inputs(equations, system, S, q, v, a, lam, names_in, drivers)
     C, D = _outputs(equations, motions, T, columns.multipliers, lam_u, q, v, lam, names_out)
     T_v = T.v[:, fq:]
-    found = Linearization(
+    return Linearization(
         A,
         B,
         C,
@@ -343,21 +374,32 @@ def linearized(
         tuple(names_out),
         State(q, v, equations.t),
         0 if light is None else light.infinite,
-        (),
         T.pi,
         T.v,
         fq,
         T_v.T @ slopes.M @ T_v,
         equations.values(q).N,
         np.zeros((len(S), 0)) if steady is None else S @ steady.orbit,
+        equations,
+        light,
     )
-    return _explained(found, equations, light)
+
+
+def _inverse(X: FloatArray, k: int) -> FloatArray:
+    """X⁻¹ of a matrix whose upper right block, beside its first k rows, is zero."""
+    if np.any(X[:k, k:]):
+        return np.linalg.inv(X)
+    result = np.zeros_like(X)
+    result[:k, :k], result[k:, k:] = np.linalg.inv(X[:k, :k]), np.linalg.inv(X[k:, k:])
+    if np.any(X[k:, :k]):
+        result[k:, :k] = -result[k:, k:] @ X[k:, :k] @ result[:k, :k]
+    return result
 
 
 def _reactions(
     equations: EquationsOf, q: FloatArray, v: FloatArray, a: FloatArray, *, in_motion: bool
-) -> FloatArray:
-    """λ of a steady state; a state that is none is refused, with what drives it."""
+) -> tuple[FloatArray, Spaces]:
+    """λ of a steady state, with the spaces of its rows; one that is none is refused."""
     from zwang.analysis.search import point_at
 
     if not in_motion:
@@ -365,8 +407,6 @@ def _reactions(
         values, spaces, lam = at.values, at.spaces, at.lam
         force = at.force
     else:
-        from zwang.analysis.equations_of import spaces_of
-
         values = equations.values(q, v)
         spaces = spaces_of(values.M, values.A)
         force = values.Q + values.C - values.M @ a
@@ -402,7 +442,7 @@ def _reactions(
             f"({np.linalg.norm(left) / size:.1e} of all forces)",
             advice="system.equilibrium(start=state) computes one near it.",
         )
-    return lam
+    return lam, spaces
 
 
 def _rows(equations: EquationsOf) -> list[tuple[str, str]]:
@@ -418,34 +458,45 @@ def _states(
     independent: Sequence[str] | None,
 ) -> tuple[tuple[str, ...], FloatArray]:
     """Names of the states, and rows that give them from (δπ, δv), shape (f, 2n)."""
-    given, groups = named(equations, q, v, independent)
-    every = [*given, *(c for group in groups for c in group)]
+    pool = CoordinateCandidates(equations, q, v)
+    given = named(pool, independent)
     d, fq = motions.spaces.d, tangents.positions
-    by_name = {c.name: c for c in every if c.name}
     positions = chosen(
-        [(c.name, c.by_pi) for c in given if c.name],
-        [[(c.name, c.by_pi) for c in group if c.name] for group in groups],
-        tangents.pi[:, :fq],
-        d,
+        [(c.name, c.by_pi) for c in given if c.name], [], pool.positions(), tangents.pi[:, :fq], d
     )
-    partners = [by_name[name] for name in positions if by_name[name].rate]
-    by_rate = {c.rate: c for c in every if c.rate}
-    wanted = [c for c in given if not c.name]
-    rates = chosen(
-        [(c.rate, c.rate_by_v) for c in wanted],
-        [[(c.rate, c.rate_by_v)] for c in partners]
-        + [[(c.rate, c.rate_by_v) for c in group if c.rate] for group in groups],
-        tangents.v[:, fq:],
-        d,
-    )
+    partners = [c for c in map(pool.named, positions) if c.rate]
+    rates = [c.rate for c in partners]
+    if not _are_rates(partners, tangents):
+        rates = chosen(
+            [(c.rate, c.rate_by_v) for c in given if not c.name],
+            [(c.rate, c.rate_by_v) for c in partners],
+            pool.rates(),
+            tangents.v[:, fq:],
+            d,
+        )
     # Displacements whose rates are states come first, in the same order.
     own = {c.rate: c.name for c in partners}
     paired = [own[rate] for rate in rates if rate in own]
     positions = paired + [name for name in positions if name not in paired]
-    zero = np.zeros(equations.nv)
-    rows: list[FloatArray] = [np.concatenate([by_name[n].by_pi, zero]) for n in positions]
-    rows += [np.concatenate([by_rate[n].rate_by_pi, by_rate[n].rate_by_v]) for n in rates]
-    return (*positions, *rates), np.array(rows).reshape(-1, 2 * equations.nv)
+    n = equations.nv
+    S = np.zeros((len(positions) + len(rates), 2 * n))
+    for k, name in enumerate(positions):
+        S[k, :n] = pool.named(name).by_pi
+    for k, name in enumerate(rates):
+        found = pool.named(name)
+        S[len(positions) + k, :n], S[len(positions) + k, n:] = found.rate_by_pi, found.rate_by_v
+    return (*positions, *rates), S
+
+
+def _are_rates(partners: Sequence[Candidate], tangents: Tangents) -> bool:
+    """Whether the velocities that belong to displacements are as independent as these are."""
+    fq = tangents.positions
+    if len(partners) != fq or tangents.v.shape[1] != 2 * fq:
+        return False
+    if not np.array_equal(tangents.pi[:, :fq], tangents.v[:, fq:]):
+        return False
+    gap = np.array([c.by_pi - c.rate_by_v for c in partners if c.by_pi is not c.rate_by_v])
+    return not np.abs(gap).max(initial=0.0) > SMALL
 
 
 def _inputs(
@@ -500,12 +551,8 @@ def _outputs(
     return C, D
 
 
-def _explained(
-    found: Linearization, equations: EquationsOf, light: Condensed | None
-) -> Linearization:
-    """The same with sentences on zero and infinite eigenvalues."""
-    from dataclasses import replace
-
+def _notes(found: Linearization, light: Condensed | None) -> tuple[str, ...]:
+    """Sentences on zero and infinite eigenvalues."""
     notes, fq = [], found.positions
     fv = len(found.states) - fq
     if light is not None:
@@ -530,5 +577,4 @@ def _explained(
                 f"{'a velocity' if rest <= 2 else 'velocities'} meet no resistance"
             )
         notes.append(f"{text}.")
-    del equations
-    return replace(found, notes=tuple(notes))
+    return tuple(notes)

@@ -24,6 +24,7 @@ from scipy.optimize import brentq
 from zwang.analysis.equations_of import EquationsOf, Spaces, spaces_of
 from zwang.analysis.stability import NEUTRAL
 from zwang.analysis.statics import Equilibrium, at_rest, equilibrium
+from zwang.display import Displayed
 from zwang.errors import InputError, NoEquilibriumError, shown
 from zwang.terms import FloatArray
 
@@ -59,8 +60,8 @@ class CriticalPoint:
     motion: str
 
 
-@dataclass(frozen=True)
-class LoadPath:
+@dataclass(frozen=True, repr=False)
+class LoadPath(Displayed):
     """Equilibria along a parameter.
 
     Attributes

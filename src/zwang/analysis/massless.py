@@ -84,8 +84,8 @@ def condensed(motions: SmallMotions, q: FloatArray) -> Condensed | None:
     """
     x, spaces = motions.slopes, motions.spaces
     D = spaces.basis
-    own = D.T @ x.M @ D
-    if not own.size:
+    own, factor = motions.own_mass
+    if not own.size or factor is not None:
         return None
     values, U = np.linalg.eigh(own)
     light = values <= DEFAULT_TOLERANCES.definite * max(float(values[-1]), 1e-300)

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zwang.errors import NotApplicableError
 from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    from zwang.analysis.mode_motion import ModeOrigin
+    from zwang.results.run import Run
 
 __all__ = ["Mode", "modes_of"]
 
 #: Imaginary parts below this share of an eigenvalue are rounding.
 REAL = 1e-9
+#: Eigenvalues below this share of the largest are zero.
+NOTHING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -29,6 +37,32 @@ class Mode:
     eigenvalue: complex
     shape: dict[str, complex] = field(repr=False)
     displacement: FloatArray = field(repr=False)
+    _origin: ModeOrigin | None = field(default=None, repr=False, compare=False)
+
+    def animate(
+        self, amplitude: float | None = None, *, cycles: float = 1.0, frames: int = 61
+    ) -> Run:
+        """The mode as a run, to be drawn: ``mode.animate().view()``, ``.animate("mode.gif")``.
+
+        Its states are on the position constraints and agree with the mode to first order in the
+        amplitude; of large mechanisms they are first order alone. Damping and growth are left out;
+        a mode that does not oscillate swings back and forth once a second. About a steady motion,
+        the state that moves steadily is drawn at rest.
+
+        Parameters
+        ----------
+        amplitude : of the coordinate that moves most; by default such that no body turns by more
+            than 0.3 rad or moves by more than a tenth of the mechanism's size.
+        cycles : how many, 1 or a part of it.
+        frames : saved states, the first and the last included.
+        """
+        if self._origin is None:
+            raise NotApplicableError(
+                "animation of a mode",
+                found="a mode that was made without its system",
+                expected="one of lin.modes()",
+            )
+        return self._origin.run(self.eigenvalue, amplitude, cycles, frames, str(self))
 
     @property
     def frequency(self) -> float:
@@ -58,35 +92,47 @@ class Mode:
         s = self.eigenvalue
         if self.oscillates:
             return f"{self.hertz:.6g} Hz, damping ratio {_shown(self.damping)}, mostly {leading}"
-        return f"s = {s.real:.6g} 1/s, no oscillation, mostly {leading}"
+        return f"s = {s.real + 0.0:.6g} 1/s, no oscillation, mostly {leading}"
 
 
 def _shown(ratio: float) -> str:
     return f"{ratio:.3g}" if abs(ratio) > REAL else "0"
 
 
-def modes_of(A: FloatArray, states: Sequence[str], displacements: FloatArray) -> list[Mode]:
+def modes_of(
+    A: FloatArray, states: Sequence[str], pi: FloatArray, N: FloatArray, about: ModeOrigin
+) -> list[Mode]:
     """Modes of ż = A z by rising frequency.
 
     Parameters
     ----------
-    displacements : columns of δq for a unit of each state, shape (nq, f).
+    pi : columns of δπ for a unit of each state, shape (n, f).
+    N : δq = N δπ.
+    about : the state about which they are, with any shape.
     """
     if not A.size:
         return []
     values, vectors = np.linalg.eig(A)
+    values = np.where(np.abs(values) <= NOTHING * np.abs(values).max(), 0.0, values)
     found = [
-        mode_of(complex(s), z, states, displacements)
+        _mode_of(complex(s), z, states, pi @ z, N, about)
         for s, z in zip(values, vectors.T, strict=True)
         if s.imag >= 0.0
     ]
     return sorted(found, key=lambda mode: (mode.frequency, mode.eigenvalue.real))
 
 
-def mode_of(s: complex, z: FloatArray, states: Sequence[str], displacements: FloatArray) -> Mode:
+def _mode_of(
+    s: complex,
+    z: FloatArray,
+    states: Sequence[str],
+    pi: FloatArray,
+    N: FloatArray,
+    about: ModeOrigin,
+) -> Mode:
     """One mode, scaled such that its largest displacement, or else its largest state, is 1."""
-    moved = displacements @ z
+    moved = N @ pi
     lead = moved if np.abs(moved).max(initial=0.0) > 1e-8 * np.abs(z).max() else z
     factor = lead[int(np.abs(lead).argmax())]
-    z, moved = z / factor, moved / factor
-    return Mode(s, {n: complex(x) for n, x in zip(states, z, strict=True)}, moved)
+    shape = {n: complex(x) for n, x in zip(states, z / factor, strict=True)}
+    return Mode(s, shape, moved / factor, replace(about, pi=pi / factor))

@@ -7,6 +7,7 @@ velocities, channels of joints, multipliers of rows and the force or moment of a
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -163,7 +164,8 @@ def _wrench(
         e = (force if what == "force" else moment)[k]
         return {"by_q": x.jacobian(e, x.state.q), "by_lam": x.jacobian(e, x.lam), "N": x.model.N}
 
-    label = f"wrench_{list(parts.joints).index(owner)}_{what}_{axis}"
+    arms = hashlib.sha256(joint.a.arm.tobytes() + joint.b.arm.tobytes()).hexdigest()[:16]
+    label = f"wrench_{list(parts.joints).index(owner)}_{what}_{axis}_{arms}"
     found = x.evaluate(label, outputs, {"lambda": x.lam}, q, v, [equations.t], equations.p, lam)
     return Output((found["by_q"] @ found["N"])[0], np.zeros(equations.nv), found["by_lam"][0])
 

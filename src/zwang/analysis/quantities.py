@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from zwang.errors import UnknownNameError
-from zwang.multibody.pose import SCALAR, config_of, pose_of
+from zwang.multibody.pose import SCALAR
+from zwang.results.channel_catalog import ACCELERATION, PARTS, catalog
+from zwang.results.channel_expressions import body_pose, body_position
 from zwang.terms import FloatArray
 from zwang.tracing.differentiate import jacobian, rate
 from zwang.tracing.symbol import expression
@@ -39,16 +41,15 @@ __all__ = [
     "values_of",
 ]
 
-#: What a body has: name → (what it is a derivative of, how often it is differentiated).
-_OF_BODIES = {
+#: What a quantity of a body is a derivative of, and how often it is differentiated.
+_DERIVATIVES = {
     "position": ("position", 0),
     "velocity": ("position", 1),
     "acceleration": ("position", 2),
+    "center": ("center", 0),
     "angular_velocity": ("rotation", 1),
     "angular_acceleration": ("rotation", 2),
 }
-_PARTS = ("x", "y", "z", "magnitude")
-_ACCELERATION = "_acceleration"
 
 
 @dataclass(frozen=True)
@@ -83,16 +84,9 @@ class QuantityDerivatives(NamedTuple):
 
 
 def quantity_names(system: System) -> tuple[str, ...]:
-    """Names of all quantities, without the parts of vectors."""
-    joints = [c for c in system.channels if not c.endswith("_rate")]
-    bodies = [b.name for b in _bodies(system).values()]
-    return (
-        *system.coordinates,
-        *system.velocities,
-        *system.channels,
-        *(f"{c}{_ACCELERATION}" for c in joints),
-        *(f"{b}.{what}" for b in bodies for what in _OF_BODIES),
-    )
+    """Names of all quantities of motion, without the parts of vectors, as in the catalog."""
+    entries = catalog(system, system.mechanism).values()
+    return tuple(e.name for e in entries if e.kind in ("coordinate", "velocity", "joint", "body"))
 
 
 def quantity(system: System, name: str, what: str = "channel") -> Quantity:
@@ -111,8 +105,8 @@ def quantity(system: System, name: str, what: str = "channel") -> Quantity:
     if name in system.velocities:
         return Quantity(name, 1, "", None, s.v[system.velocities.index(name)])
     order, joint = 0, name
-    if name.endswith(_ACCELERATION):
-        order, joint = 2, name.removesuffix(_ACCELERATION)
+    if name.endswith(ACCELERATION):
+        order, joint = 2, name.removesuffix(ACCELERATION)
     if joint in system.channels and not (order and joint.endswith("_rate")):
         state, is_rate = system.channel(joint)
         last = state.numel() - 1
@@ -121,8 +115,8 @@ def quantity(system: System, name: str, what: str = "channel") -> Quantity:
     owner, _, rest = name.partition(".")
     kind, _, part = rest.partition(".")
     bodies = _bodies(system)
-    if owner in bodies and kind in _OF_BODIES and part in ("", *_PARTS):
-        of, order = _OF_BODIES[kind]
+    if owner in bodies and kind in _DERIVATIVES and part in ("", *PARTS):
+        of, order = _DERIVATIVES[kind]
         value, own_rate = _of_body(system, owner, of)
         return Quantity(f"{owner}.{of}", order, part, value, own_rate)
     raise UnknownNameError(what, name, quantity_names(system))
@@ -139,22 +133,14 @@ def _bodies(system: System) -> dict[str, Body]:
 
 
 def _of_body(system: System, name: str, of: str) -> tuple[casadi.SX | None, casadi.SX]:
-    """Position and velocity of a body's origin, or nothing and its angular velocity."""
+    """Position and velocity of a body's origin or center, or nothing and its angular velocity."""
     import casadi as ca
 
-    parts, body = parts_of(system), _bodies(system)[name]
-    assert parts is not None
-    (q, v), s, i = parts.places, system.model.state, body.index
-    config = config_of(body.kind, s.q[q[i] : q[i + 1]])
-    pose = pose_of(body.kind, config, s.v[v[i] : v[i + 1]])
+    pose = body_pose(system, name, about_origin=of != "center")
     if of == "rotation":
         return None, ca.vertcat(*map(expression, pose.angular_velocity))
-    seen = pose.about(body.inertia.center)
-    place = ca.vertcat(*map(expression, seen.position))
-    if body.kind.plane is not None:
-        k = body.kind.plane[2]
-        place[k] = float(body.placement.position[k])
-    return place, ca.vertcat(*map(expression, seen.velocity))
+    place = body_position(system, name, about_origin=of != "center")
+    return place, ca.vertcat(*map(expression, pose.velocity))
 
 
 def derivatives(
@@ -168,7 +154,7 @@ def derivatives(
         return {**parts, "rate": of.rate, "J": jacobian(of.rate, s.v, s), "bias": rate(of.rate, s)}
 
     label = hashlib.sha256(of.name.encode()).hexdigest()[:16]
-    found = system.evaluated(f"quantity_{label}", outputs, q, v, t, p)
+    found = system.equations.evaluated(f"quantity_{label}", outputs, q, v, t, p)
     value = None if of.value is None else found[0]
     own_rate, J, bias = found[-3:]
     k = own_rate.shape[-1]

@@ -1,4 +1,4 @@
-"""Searching for rest: descent on the constraint manifold, Newton, continuation, relaxation.
+"""Search for static equilibria: descent on the constraints, Newton, continuation, relaxation.
 
 At a configuration q on its constraints, with a basis D of the displacements that all rows allow,
 the unbalanced force is g = Dᵀ(Q + C). Its slope against them is the reduced stiffness
@@ -88,7 +88,7 @@ def point_at(equations: EquationsOf, q: FloatArray, held: Held | None = None) ->
     spaces = spaces_of(values.M, A)
     force = values.Q + values.C
     lam = spaces.multipliers(-force)
-    if equations.system.reaction_dependent:
+    if equations.system.equations.reaction_dependent:
         for _ in range(LAW_ROUNDS):
             values = equations.values(q, None, lam[: equations.rows])
             force = values.Q + values.C
@@ -252,7 +252,8 @@ def _descent(equations: EquationsOf, at: Point, held: Held | None) -> tuple[Poin
         if np.linalg.norm(at.g) <= tolerance(at, K) or _displacement(at, first) > _limit(first):
             return at, count
         w, U = np.linalg.eigh(0.5 * (K + K.T))
-        floor = SOFT * max(float(np.abs(w).max(initial=0.0)), 1e-300)
+        # Where nothing resists at all, as in a horizontal pendulum, the radius limits the step.
+        floor = SOFT * max(float(np.abs(w).max(initial=0.0)), float(np.linalg.norm(at.g)))
         s = U @ ((U.T @ at.g) / np.maximum(np.abs(w), floor))
         step = at.spaces.basis @ s
         longest = float(np.abs(step).max(initial=0.0))

@@ -70,6 +70,7 @@ class Expressions:
         self.E = ca.mtimes(model.M, self.a) - model.Q - model.C - ca.mtimes(model.A.T, self.lam)
         self.H = ca.mtimes(model.A, self.a) - model.b
         self._kernels: dict[str, tuple[Kernel, dict[str, Any]]] = {}
+        self.channel_sizes: dict[str, int] = {}
 
     def jacobian(self, e: casadi.SX, x: casadi.SX) -> casadi.SX:
         """e_x, through opaque calls too."""

@@ -29,6 +29,7 @@ from zwang.tracing.differentiate import jacobian
 if TYPE_CHECKING:
     import casadi
 
+    from zwang.simulation.controllers import Controller
     from zwang.system import System
 
 __all__ = ["Servo", "ServoSolution", "servo"]
@@ -80,15 +81,24 @@ class ServoSolution:
 
 @dataclass(frozen=True, repr=False)
 class Servo:
-    """A program, the actuators that are to follow it, and what that takes."""
+    """A program, the actuators that are to follow it, and what that takes.
+
+    Attributes
+    ----------
+    system : the system that is to follow it.
+    programs, actuators : names.
+    input_matrix : B of the efforts, as an expression of the symbols of the system.
+    values, parameters : of the parameters, as one array, and those that replace defaults.
+    """
 
     system: System
     programs: tuple[str, ...]
     actuators: tuple[str, ...]
     _quantities: tuple[Quantity, ...]
     _functions: tuple[TimeFunction, ...]
-    _B: casadi.SX
-    _p: FloatArray
+    input_matrix: casadi.SX
+    values: FloatArray
+    parameters: Mapping[str, Any]
     _start: FloatArray
     _t: float
 
@@ -108,11 +118,15 @@ class Servo:
             lambda order: self._wanted(order, self._t),
             self._start,
             self._t,
-            _linearized(self.system, self._quantities, self._B, self._start, self._t, self._p),
+            _linearized(
+                self.system, self._quantities, self.input_matrix, self._start, self._t, self.values
+            ),
         )
 
     def _array(self, order: int, unit_time: float = 1.0) -> DerivativeArray:
-        return DerivativeArray(self.system, self._quantities, self._B, self._p, order, unit_time)
+        return DerivativeArray(
+            self.system, self._quantities, self.input_matrix, self.values, order, unit_time
+        )
 
     def _wanted(self, order: int, t: float) -> FloatArray:
         """The program and its derivatives at a time, shape (order + 1, programs)."""
@@ -161,8 +175,37 @@ class Servo:
             dict(zip(self.actuators, jets[:, 0, -k:].T, strict=True)),
             how,
             tuple(notes),
-            self._p,
+            self.values,
         )
+
+    def feedback(
+        self,
+        solution: ServoSolution,
+        period: float,
+        outputs: Mapping[str, str],
+        *,
+        gains: Mapping[str, Mapping[str, float]] | None = None,
+        state_weights: Mapping[str, float] | None = None,
+        effort_weight: float = 1e-3,
+    ) -> Controller:
+        """A sampled feedback law around a solution, for ``simulate(controllers=…)``.
+
+        At each sample it sets the efforts of the solution, in the middle of the interval over which
+        they are held, minus gains times the difference from its state.
+
+        Parameters
+        ----------
+        solution : of `solve`.
+        period : between samples [s].
+        outputs : actuator → parameter of the system that is its effort.
+        gains : actuator → {quantity: gain}; if not given, those of the linear-quadratic regulator
+            about the end of the program, which must be at rest.
+        state_weights : of the regulator, by state; 1 where not given.
+        effort_weight : of the regulator, of the square of each effort.
+        """
+        from zwang.analysis.servo_feedback import servo_feedback
+
+        return servo_feedback(self, solution, period, outputs, gains, state_weights, effort_weight)
 
 
 def servo(
@@ -179,29 +222,13 @@ def servo(
         raise InputError(
             "program", found=shown(program), expected="quantity → function of t, at least one"
         )
-    if system.reaction_dependent or not system.model.ideal or system.opaque:
+    if system.equations.reaction_dependent or not system.model.ideal or system.opaque:
         raise NotApplicableError(
             "servo constraints",
             found="non-ideal laws, or functions that are called numerically",
             expected="equations that can be differentiated several times",
         )
-    quantities, functions = [], []
-    for name, given in program.items():
-        of = quantity(system, name, "quantity of the program")
-        if of.order == 2 or of.part == "magnitude" or (of.rate.numel() > 1 and not of.part):
-            raise InputError(
-                f"quantity {name!r} of the program",
-                found="an acceleration, a magnitude or a vector",
-                expected="one coordinate, or one component such as 'load.position.x'",
-            )
-        if not callable(given):
-            raise InputError(
-                f"program of {name!r}",
-                found=shown(given),
-                expected="a function of t, which can be differentiated several times",
-            )
-        quantities.append(of)
-        functions.append(time_function(f"program of {name!r}", given, np.zeros(1), 1))
+    quantities, functions = _programmed(system, program)
     names, B = _actuation(system, actuators)
     if len(names) != len(program):
         fewer = len(names) < len(program)
@@ -233,9 +260,34 @@ def servo(
         tuple(functions),
         B,
         p,
+        dict(parameters or {}),
         z if rest is None else rest,
         float(t),
     )
+
+
+def _programmed(
+    system: System, program: Mapping[str, Any]
+) -> tuple[list[Quantity], list[TimeFunction]]:
+    """The quantities of a program, and what each is to be as a function of time."""
+    quantities, functions = [], []
+    for name, given in program.items():
+        of = quantity(system, name, "quantity of the program")
+        if of.order == 2 or of.part == "magnitude" or (of.rate.numel() > 1 and not of.part):
+            raise InputError(
+                f"quantity {name!r} of the program",
+                found="an acceleration, a magnitude or a vector",
+                expected="one coordinate, or one component such as 'load.position.x'",
+            )
+        if not callable(given):
+            raise InputError(
+                f"program of {name!r}",
+                found=shown(given),
+                expected="a function of t, which can be differentiated several times",
+            )
+        quantities.append(of)
+        functions.append(time_function(f"program of {name!r}", given, np.zeros(1), 1))
+    return quantities, functions
 
 
 def _actuation(system: System, given: Any) -> tuple[tuple[str, ...], Any]:

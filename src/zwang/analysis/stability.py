@@ -28,6 +28,8 @@ __all__ = ["Variation", "depends_on_sharing", "second_variation", "verdict"]
 NEUTRAL = 1e-9
 #: Share of ∂(AᵀZ) that may remain along allowed displacements where K does not depend on λ.
 INDEPENDENT = 1e-7
+#: Of the stiffness of forces, which is subtracted; larger by what INDEPENDENT takes of it.
+ROUNDING = 1e-5
 #: Growth rates below this share of the largest eigenvalue are rounding.
 GROWTH = 1e-7
 
@@ -117,11 +119,13 @@ def depends_on_sharing(equations: EquationsOf, at: Point) -> bool:
         return False
     rest, D, d = np.zeros(equations.nv), at.spaces.basis, at.spaces.d
     none = equations.slopes(at.q, rest, rest, np.zeros(equations.rows)).E_pi
+    left, sizes = [0.0], [ROUNDING * float(np.abs(d[:, None] * none * d).max(initial=0.0))]
     for Z in idle.T:
-        turned = equations.slopes(at.q, rest, rest, Z).E_pi - none
+        unit = Z / max(float(np.abs(Z).max()), 1e-300)
+        turned = equations.slopes(at.q, rest, rest, unit).E_pi - none
         # Rows given twice cancel to rounding: beside what they would do with one sign.
-        alike = equations.slopes(at.q, rest, rest, np.abs(Z)).E_pi - none
-        size = max(float(np.abs(d[:, None] * x * d).max(initial=0.0)) for x in (turned, alike))
-        if np.abs(D.T @ turned @ D).max(initial=0.0) > INDEPENDENT * size:
-            return True
-    return False
+        alike = equations.slopes(at.q, rest, rest, np.abs(unit)).E_pi - none
+        left.append(float(np.abs(D.T @ turned @ D).max(initial=0.0)))
+        sizes += [float(np.abs(d[:, None] * x * d).max(initial=0.0)) for x in (turned, alike)]
+    # Beside what all of them do: a combination may act on constant rows alone, and do nothing.
+    return max(left) > INDEPENDENT * max(sizes)

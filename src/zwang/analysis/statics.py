@@ -11,6 +11,7 @@ import numpy as np
 from zwang.analysis.equations_of import EquationsOf, Held, held_channels
 from zwang.analysis.search import AT_ONCE, Found, Point, newton_only, point_at, search
 from zwang.analysis.stability import Variation, depends_on_sharing, second_variation, verdict
+from zwang.analysis.stationary_state import StationaryState
 from zwang.caching import computed_once
 from zwang.diagnosis.passport import Passport, Status, passport_terms
 from zwang.diagnosis.splits import Splits, splits_terms
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from zwang.analysis.linearization import Linearization
+    from zwang.results.run import Run
     from zwang.system import System
+    from zwang.view.static import StaticScene
 
 __all__ = ["Equilibrium", "StaticReaction", "equilibria", "equilibrium"]
 
@@ -57,13 +60,13 @@ class StaticReaction:
     point: FloatArray | None = None
 
 
-@dataclass(frozen=True)
-class Equilibrium:
+@dataclass(frozen=True, repr=False)
+class Equilibrium(StationaryState):
     """A system at rest, or a state from which it does not move.
 
     Attributes
     ----------
-    q : coordinates, shape (nq,).
+    q, v : coordinates, shape (nq,), and velocities, all zero, shape (nv,).
     t : time [s] at which forces and drivers are taken.
     stability : ``"stable"``, ``"unstable"``, ``"marginal"`` where a displacement meets no
         resistance, or ``"undecided"``.
@@ -78,8 +81,6 @@ class Equilibrium:
     notes : what else there is to know, as sentences.
     """
 
-    q: FloatArray
-    t: float
     stability: str
     residual: float
     method: str
@@ -89,32 +90,7 @@ class Equilibrium:
     stiffness: FloatArray = field(repr=False)
     holding: Mapping[str, float]
     notes: tuple[str, ...]
-    _equations: EquationsOf = field(repr=False)
     _point: Point = field(repr=False)
-
-    @property
-    def system(self) -> System:
-        """The system that is at rest."""
-        return self._equations.system
-
-    @property
-    def v(self) -> FloatArray:
-        """Velocities, all zero, shape (nv,)."""
-        return np.zeros(self._equations.nv)
-
-    @property
-    def state(self) -> State:
-        """The state, for `simulate` or `linearize`; the equilibrium itself will do as well."""
-        return State(self.q, self.v, self.t)
-
-    @property
-    def parameters(self) -> dict[str, Any] | None:
-        """Values that replaced defaults."""
-        return self._equations.parameters
-
-    def __getitem__(self, name: str) -> float:
-        """Value of a coordinate or of a joint's coordinate."""
-        return self._equations.channel(name, self.q, self.v).value
 
     # --- reactions --------------------------------------------------------------------------------
 
@@ -147,7 +123,7 @@ class Equilibrium:
         if parts is None or not parts.workless:
             return np.zeros(self._equations.nv)
         at = self.q, self.v, np.asarray(self.t), self._equations.p
-        return self.system.terms_at(*at).nonideal_force
+        return self.system.equations.terms_at(*at).nonideal_force
 
     def passport(self, groups: Mapping[str, Iterable[int | str] | str] | None = None) -> Passport:
         """Which reactions are determinate, with their least-norm values; see `zwang.passport`."""
@@ -162,8 +138,8 @@ class Equilibrium:
 
     @property
     def _groups(self) -> dict[str, list[int]]:
-        system = self.system
-        return getattr(system, "rows_of_joints", None) or system.groups
+        bodies = self.system.equations.of_bodies
+        return (bodies.rows_of_joints if bodies is not None else {}) or self.system.groups
 
     @computed_once
     def _passport(self) -> Passport:
@@ -209,12 +185,12 @@ class Equilibrium:
             return StaticReaction(name, generalized, known)
         from zwang.multibody.wrench import joint_wrench
 
-        system: Any = self.system
         total, q, point = generalized[None], self.q[None], None
         if joint.kind is not None and joint.kind.contact is not None:
-            t, p = np.array([self.t]), self._equations.p
-            total = total + system.tooth_force(name, q, self.v[None], t, multipliers[None], p)
-            point = system.pitch_point(name, q, t, p)
+            t, p, bodies = np.array([self.t]), self._equations.p, self.system.equations.of_bodies
+            assert bodies is not None
+            total = total + bodies.tooth_force(name, q, self.v[None], t, multipliers[None], p)
+            point = bodies.pitch_point(name, q, t, p)
         assert parts is not None
         found = joint_wrench(parts, joint, total, q, point)
         return StaticReaction(
@@ -222,11 +198,6 @@ class Equilibrium:
         )
 
     # --- what follows -----------------------------------------------------------------------------
-
-    @computed_once
-    def linearization(self) -> Linearization:
-        """The linearized motion about this equilibrium; see `zwang.System.linearize`."""
-        return self.linearize()
 
     def linearize(
         self,
@@ -246,6 +217,27 @@ class Equilibrium:
             self.state, inputs, outputs, independent, parameters=self.parameters
         )
 
+    def as_run(self) -> Run:
+        """The equilibrium as a run of one state, to be drawn: ``eq.as_run().view()``."""
+        from zwang.analysis.mode_motion import still_run
+
+        return still_run(self._equations, self.q, f"equilibrium, {self.stability}")
+
+    def show(self, *others: Equilibrium, title: str | None = None) -> StaticScene:
+        """The mechanism at rest in three dimensions, with its reactions and applied forces.
+
+        In a notebook it is shown; ``eq.show().save("rest.html")`` is a file that opens without
+        Python.
+
+        Parameters
+        ----------
+        others : equilibria of the same mechanism that a menu offers beside this one.
+        title : heading.
+        """
+        from zwang.view.small_motions import show_equilibria
+
+        return show_equilibria([self, *others], title=title)
+
     def __str__(self) -> str:
         lines = [f"Equilibrium, {self.stability}, found by {_how(self.method, self.steps)}."]
         pairs = [f"{n} = {x:.6g}" for n, x in zip(self.system.coordinates, self.q, strict=True)]
@@ -256,11 +248,6 @@ class Equilibrium:
         lines += [f"One of a family: {words}." for words in self.families]
         lines += [f"{name} is held by {effort:.6g}." for name, effort in self.holding.items()]
         return "\n".join([*lines, *self.notes])
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<pre>{escape(str(self))}</pre>"
 
 
 def _how(method: str, steps: int) -> str:
@@ -276,9 +263,13 @@ def equilibrium(
     prefer: Mapping[str, Any] | None = None,
     t: float = 0.0,
     parameters: Mapping[str, Any] | None = None,
-) -> Equilibrium:
+) -> Any:
     """A configuration at rest; see `zwang.System.equilibrium`."""
     equations = EquationsOf(system, t, parameters)
+    if equations.is_large:
+        from zwang.analysis.sparse_statics import sparse_equilibrium
+
+        return sparse_equilibrium(equations, start, hold, prefer)
     q = _start(equations, start, hold, prefer)
     names = held_channels(equations, hold)
     held = Held(equations, q, names) if names else None
@@ -405,7 +396,9 @@ def _equilibrium(equations: EquationsOf, found: Found, held: Held | None) -> Equ
     )
     return Equilibrium(
         at.q,
+        np.zeros(equations.nv),
         equations.t,
+        equations,
         stability,
         float(np.abs(left).max(initial=0.0)) / size if size > 0.0 else 0.0,
         found.method,
@@ -415,7 +408,6 @@ def _equilibrium(equations: EquationsOf, found: Found, held: Held | None) -> Equ
         variation.eigenvalues,
         holding,
         tuple(notes),
-        equations,
         at,
     )
 

@@ -20,11 +20,11 @@ import numpy as np
 from zwang.analysis.equations_of import EquationsOf, Held, held_channels, spaces_of
 from zwang.analysis.flow import MovingFrame
 from zwang.analysis.linearization import Linearization, Steady, linearized
+from zwang.analysis.stationary_state import StationaryState
 from zwang.analysis.symmetries import Candidates, candidates_of, symmetries
 from zwang.caching import computed_once
 from zwang.errors import InputError, NoEquilibriumError, UnknownNameError, shown
 from zwang.linalg.rank import nullspace
-from zwang.state import State
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ STEPS, FOUND = 200, 1e-11
 ROUNDING = 1e-15
 
 
-@dataclass(frozen=True)
-class SteadyMotion:
+@dataclass(frozen=True, repr=False)
+class SteadyMotion(StationaryState):
     """A motion that stays the same in a frame that moves with it.
 
     Attributes
@@ -52,39 +52,12 @@ class SteadyMotion:
     residual : force that is left, relative to all forces.
     """
 
-    q: FloatArray
     v: FloatArray
-    t: float
     rates: Mapping[str, float]
     acceleration: FloatArray = field(repr=False)
     residual: float
-    _equations: EquationsOf = field(repr=False)
     _frame: MovingFrame = field(repr=False)
     _orbit: FloatArray = field(repr=False)
-
-    @property
-    def system(self) -> System:
-        """The system that moves."""
-        return self._equations.system
-
-    @property
-    def state(self) -> State:
-        """The state at one instant, for `simulate`."""
-        return State(self.q, self.v, self.t)
-
-    @property
-    def parameters(self) -> dict[str, Any] | None:
-        """Values that replaced defaults."""
-        return self._equations.parameters
-
-    def __getitem__(self, name: str) -> float:
-        """Value of a coordinate, velocity or channel."""
-        return self._equations.channel(name, self.q, self.v).value
-
-    @computed_once
-    def linearization(self) -> Linearization:
-        """Small motions in the frame in which this one is constant."""
-        return self.linearize()
 
     def linearize(
         self,
@@ -117,11 +90,6 @@ class SteadyMotion:
         pairs = [f"{n} = {x:.6g}" for n, x in zip(self.system.coordinates, self.q, strict=True)]
         lines.append(", ".join(pairs[:12]) + (" …" if len(pairs) > 12 else ""))
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<pre>{escape(str(self))}</pre>"
 
 
 def steady_motion(
@@ -363,10 +331,10 @@ class _Problem:
             q,
             w,
             equations.t,
+            equations,
             {n: float(x) for n, x in zip(self.candidates.names, c, strict=True) if n != "time"},
             Y @ w,
             left / size if size > 0.0 else 0.0,
-            equations,
             MovingFrame(w_pi, np.zeros((n, n)), Y),
             self._orbit(W, w),
         )

@@ -215,7 +215,7 @@ def _defects(candidates: Candidates, q: FloatArray, v: FloatArray) -> FloatArray
     a = part + D @ np.linalg.solve(D.T @ M @ D, D.T @ (force - M @ part))
     lam = spaces.multipliers(M @ a - force)
     slopes = equations.slopes(q, v, a, lam)
-    motions = SmallMotions(equations, slopes, None, ~equations.is_rated)
+    motions = SmallMotions(equations, slopes, None, ~equations.is_rated, spaces)
     W, _ = candidates.fields(q, np.zeros(k))
     y = np.array([Y @ v for Y in candidates.lifts]).T.reshape(-1, k)
     x = motions.slopes

@@ -28,7 +28,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     import casadi
 
-    from zwang.mechanism_system import MechanismSystem
+    from zwang.equations.mechanism import MechanismEquations
 
 __all__ = ["EXACT", "AssemblyTable", "assembled", "moved_by_name"]
 
@@ -62,7 +62,7 @@ def assembled(
     if isinstance(velocity, str) and velocity != EXACT:
         expected = "'exact', or a dictionary with 'hold' and 'prefer'"
         raise InputError("velocity", found=shown(velocity), expected=expected)
-    system, t = table.system, table.t
+    equations, t = table.equations, table.t
     held = table.requests("hold", hold)
     if prefer:
         q = place(table.conditions({**table.requests("prefer", prefer), **held}), q).q
@@ -80,17 +80,17 @@ def assembled(
     else:
         new = table.velocities(velocity, found.q, v)
         notes = table.about_velocities(found.q, v, new)
-    moved = found.q - system.parts.start[0]
-    named = moved_by_name(system, moved, new - v)
+    moved = found.q - table.parts.start[0]
+    named = moved_by_name(equations, moved, new - v)
     return Assembly(found.q, new, t, named, float(np.linalg.norm(moved)), found.iterations, notes)
 
 
 def moved_by_name(
-    system: MechanismSystem, moved: FloatArray, changed: FloatArray
+    equations: MechanismEquations, moved: FloatArray, changed: FloatArray
 ) -> dict[str, float]:
     """How far coordinates and velocities are from those given, by name."""
-    named = dict(zip(system.coordinates, moved.tolist(), strict=True))
-    return named | dict(zip(system.velocities, changed.tolist(), strict=True))
+    named = dict(zip(equations.coordinates, moved.tolist(), strict=True))
+    return named | dict(zip(equations.velocities, changed.tolist(), strict=True))
 
 
 def mapping(what: str, given: Any) -> Mapping[str, Any]:
@@ -107,10 +107,10 @@ class AssemblyTable:
 
     massless = MASSLESS
 
-    def __init__(self, system: MechanismSystem, t: float, p: FloatArray) -> None:
-        self.system, self.parts = system, system.parts
+    def __init__(self, equations: MechanismEquations, t: float, p: FloatArray) -> None:
+        self.equations, self.parts = equations, equations.parts.at_vector(p)
         self.t, self.time, self.p = t, np.asarray(t), p
-        self.nq, self.nv = len(system.coordinates), len(system.velocities)
+        self.nq, self.nv = len(equations.coordinates), len(equations.velocities)
         self.size = self._size()
         self.weights = self._weights()
 
@@ -119,11 +119,11 @@ class AssemblyTable:
     ) -> list[FloatArray]:
         """Outputs of a kernel at q and v; without v at rest."""
         v = np.zeros(self.nv) if v is None else v
-        return self.system.evaluated(name, outputs, q, v, self.time, self.p)
+        return self.equations.evaluated(name, outputs, q, v, self.time, self.p)
 
     def names(self, *levels: str) -> list[str]:
         """Names of the rows of some levels."""
-        rows = zip(self.system.row_names, self.system.row_levels(), strict=True)
+        rows = zip(self.equations.row_names, self.equations.row_levels(), strict=True)
         return [name for name, level in rows if level in levels]
 
     def _size(self) -> float:
@@ -144,9 +144,9 @@ class AssemblyTable:
 
     def requests(self, what: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """Checked values for joint coordinates, coordinates and bodies."""
-        system = self.system
-        positions = [name for name in system.channels if not name.endswith(RATE)]
-        valued = [*positions, *system.coordinates]
+        equations = self.equations
+        positions = [name for name in equations.joint_channels.names if not name.endswith(RATE)]
+        valued = [*positions, *equations.coordinates]
         known = [*valued, *(body.name for body in self.parts.bodies)]
         result: dict[str, Any] = {}
         for name, value in mapping(what, given).items():
@@ -157,7 +157,7 @@ class AssemblyTable:
             elif value is True:
                 result[name] = value
             else:
-                first = next(c for c in system.coordinates if c.startswith(f"{name}."))
+                first = next(c for c in equations.coordinates if c.startswith(f"{name}."))
                 raise InputError(
                     f"{what} {name!r}",
                     expected="True, as a body is held where it was placed",
@@ -202,7 +202,7 @@ class AssemblyTable:
 
     def moved(self, q: FloatArray, step: FloatArray) -> FloatArray:
         """q after an increment of the velocities' kind."""
-        return self.system.on_unit_length(q + self._kinematics(q) @ step)
+        return self.equations.on_unit_length(q + self._kinematics(q) @ step)
 
     def block(self, q: FloatArray, i: int) -> FloatArray:
         """N of one body."""
@@ -223,10 +223,10 @@ class AssemblyTable:
 
     def _held(self, name: str, value: Any) -> Held:
         """A held joint coordinate, coordinate or body as a condition."""
-        if name in self.system.channels:
-            return self._held_joint(self.system.joint_channels[name], value)
-        if name in self.system.coordinates:
-            return self._held_coordinate(self.system.coordinates.index(name), value)
+        if name in self.equations.joint_channels.names:
+            return self._held_joint(self.equations.joint_channels[name], value)
+        if name in self.equations.coordinates:
+            return self._held_coordinate(self.equations.coordinates.index(name), value)
         return self._held_body([body.name for body in self.parts.bodies].index(name))
 
     def _held_coordinate(self, k: int, value: float) -> Held:
@@ -270,7 +270,7 @@ class AssemblyTable:
         def outputs(model: Any) -> dict[str, casadi.SX]:
             import casadi as ca
 
-            state = self.system.joint_expression(channel)
+            state = self.equations.joint_expression(channel)
             return {"state": state, "slope": ca.jacobian(state[-1], model.state.v)}
 
         state, slope = self.evaluate(f"held{channel.label}", outputs, q)
@@ -285,8 +285,8 @@ class AssemblyTable:
         for key in mapping("velocity", requests):
             if key not in ("hold", "prefer"):
                 raise UnknownNameError("velocity", key, ["hold", "prefer"])
-        rates = [name for name in self.system.channels if name.endswith(RATE)]
-        known = [*rates, *self.system.velocities]
+        rates = [name for name in self.equations.joint_channels.names if name.endswith(RATE)]
+        known = [*rates, *self.equations.velocities]
         held, preferred = (
             dict(mapping(f"{key} velocity", requests.get(key, {}))) for key in ("hold", "prefer")
         )
@@ -398,11 +398,11 @@ class AssemblyTable:
 
     def _held_rate(self, name: str, q: FloatArray) -> tuple[float, FloatArray]:
         """A rate at rest, which drivers may give, and its derivative by v."""
-        if name in self.system.velocities:
+        if name in self.equations.velocities:
             own = np.zeros(self.nv)
-            own[self.system.velocities.index(name)] = 1.0
+            own[self.equations.velocities.index(name)] = 1.0
             return 0.0, own
-        state, slope = self.state_and_slope(self.system.joint_channels[name], q)
+        state, slope = self.state_and_slope(self.equations.joint_channels[name], q)
         return float(state[-1]), slope
 
     # --- refusals ---------------------------------------------------------------------------------

@@ -316,7 +316,7 @@ def _with_preferred_met(
     base = target.copy()
     base[others] = near[others]
     inner = conditions.along(others, base)
-    metric = Metric.of(second[np.ix_(others, others)])
+    metric = Metric.of(second[others[:, None], others])
     point, ok = restore(inner, near[others], metric)
     if ok and anchored:
         point = minimise(inner, point, target[others], metric)

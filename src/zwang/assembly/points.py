@@ -75,7 +75,7 @@ class PointConditions:
             return replace(point, x=part, jacobian=point.jacobian[:, index])
 
         def curvature(part: FloatArray, lam: FloatArray) -> FloatArray:
-            return self.curvature(whole(part), lam)[np.ix_(index, index)]
+            return self.curvature(whole(part), lam)[index[:, None], index]
 
         return PointConditions(at, curvature)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from zwang.assembly.points import ConditionPoint
 from zwang.assembly.request import RequestedValues
+from zwang.display import Displayed
 from zwang.errors import AssemblyError
 from zwang.terms import FloatArray
 
@@ -18,8 +19,8 @@ __all__ = ["Assembly", "FindConflict", "conflicting_group", "impossible_error"]
 FindConflict = Callable[[FloatArray, FloatArray], Sequence[int] | None]
 
 
-@dataclass(frozen=True)
-class Assembly:
+@dataclass(frozen=True, repr=False)
+class Assembly(Displayed):
     """A state that satisfies the constraints. Unpacks as ``q, v = assembly``; serves as a state.
 
     Attributes

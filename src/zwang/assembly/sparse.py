@@ -23,7 +23,7 @@ from zwang.state import Residuals
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
-    from zwang.equations.elements import LargeMechanismSystem
+    from zwang.equations.elements import ElementEquations
 
 __all__ = ["LargeTable", "assembled_by_blocks"]
 
@@ -35,10 +35,10 @@ TAKES_PART = 1e-3
 
 
 def assembled_by_blocks(
-    system: LargeMechanismSystem, q: FloatArray, v: FloatArray, t: float, p: FloatArray
+    equations: ElementEquations, q: FloatArray, v: FloatArray, t: float, p: FloatArray
 ) -> Assembly:
     """A state near (q, v) that satisfies all joints, by the corrections that follow each step."""
-    given, program = v, system.block_program()
+    given, program = v, equations.block_program()
     project, residual = program.kernel("project"), program.kernel("residual")
     steps, worst = 0, np.inf
     while steps < CORRECTIONS:
@@ -49,31 +49,32 @@ def assembled_by_blocks(
         q, v, _ = project(q, v, [t], p)
         steps += 1
     if not worst <= ALMOST_CLOSED:
-        left = system.residuals_at(q, v, np.asarray(t), p)
-        raise _gap(system.parts, Assembly(q, v, t), left)
-    moved, table = q - system.parts.start[0], LargeTable(system, t, p)
+        left = equations.residuals_at(q, v, np.asarray(t), p)
+        raise _gap(equations.parts, Assembly(q, v, t), left)
+    table = LargeTable(equations, t, p)
+    moved = q - table.parts.start[0]
     # Velocities once more, as an impulse there makes them of those given.
     v = table.velocities({}, q, given)
     notes = table.about_velocities(q, given, v)
-    named = moved_by_name(system, moved, v - given)
+    named = moved_by_name(equations, moved, v - given)
     return Assembly(q, v, t, named, float(np.linalg.norm(moved)), steps, notes)
 
 
 class LargeTable(AssemblyTable):
     """Conditions evaluated element by element."""
 
-    system: LargeMechanismSystem
+    equations: ElementEquations
     massless = MASSLESS_SPARSE
 
     def position_rows(self, q: FloatArray) -> tuple[FloatArray, Any]:
         """φ of all constraints of positions and their rows of A, sparse."""
-        phi, _, A = self.system.sparse_rows(q, np.zeros(self.nv), self.t, self.p)
-        of_positions = [k for k, x in enumerate(self.system.row_levels()) if x == "position"]
+        phi, _, A = self.equations.sparse_rows(q, np.zeros(self.nv), self.t, self.p)
+        of_positions = [k for k, x in enumerate(self.equations.row_levels()) if x == "position"]
         return phi, A[of_positions]
 
     def rate_rows(self, q: FloatArray, v: FloatArray) -> tuple[FloatArray, Any]:
         """Rates of all constraints and their rows of A, sparse."""
-        _, psi, A = self.system.sparse_rows(q, v, self.t, self.p)
+        _, psi, A = self.equations.sparse_rows(q, v, self.t, self.p)
         return psi, A
 
     def root(self, q: FloatArray, *, masses: bool = True) -> Any:
@@ -84,19 +85,19 @@ class LargeTable(AssemblyTable):
 
     def masses(self, q: FloatArray) -> list[FloatArray]:
         """Blocks of M, one a body."""
-        blocks, *_ = self.system.bulk.bodies(q[None], np.zeros((1, self.nv)), self.p)
+        blocks, *_ = self.equations.bulk.bodies(q[None], np.zeros((1, self.nv)), self.p)
         return [block[0] for block in blocks]
 
     def moved(self, q: FloatArray, step: FloatArray) -> FloatArray:
         """q after an increment of the velocities' kind, body by body."""
-        return self.system.on_unit_length(q + self.system.bulk.rates(q, step))
+        return self.equations.on_unit_length(q + self.equations.bulk.rates(q, step))
 
     def block(self, q: FloatArray, i: int) -> FloatArray:
         """N of one body, column by column."""
         q_starts, v_starts = self.parts.places
         unit = np.zeros((v_starts[i + 1] - v_starts[i], self.nv))
         unit[:, v_starts[i] : v_starts[i + 1]] = np.eye(len(unit))
-        columns = [self.system.bulk.rates(q, v)[q_starts[i] : q_starts[i + 1]] for v in unit]
+        columns = [self.equations.bulk.rates(q, v)[q_starts[i] : q_starts[i + 1]] for v in unit]
         return np.array(columns).T
 
     def state_and_slope(
@@ -106,10 +107,10 @@ class LargeTable(AssemblyTable):
         _, starts = self.parts.places
         own = [k for i in channel.element.bodies if i >= 0 for k in range(starts[i], starts[i + 1])]
         # Rates are linear in v: at rest, and with each velocity of the joint's bodies alone.
-        v = np.zeros((len(own) + 1, len(self.system.velocities)))
+        v = np.zeros((len(own) + 1, len(self.equations.velocities)))
         v[np.arange(len(own)) + 1, own] = 1.0
         t = np.full(len(v), self.t)
-        states = self.system.joint_states_at(channel, np.tile(q, (len(v), 1)), v, t, self.p)
+        states = self.equations.joint_states_at(channel, np.tile(q, (len(v), 1)), v, t, self.p)
         slope = np.zeros(v.shape[1])
         np.add.at(slope, own, states[1:, -1] - states[0, -1])
         return states[0], slope

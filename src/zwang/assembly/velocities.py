@@ -108,11 +108,11 @@ def _measures(
     n = len(unknown)
     first = np.zeros((len(preferred), n))
     if request.weights is None:
-        first[:, preferred] = _root(M[np.ix_(request.preferred, request.preferred)])
+        first[:, preferred] = _root(M[request.preferred[:, None], request.preferred])
     else:
         first[:, preferred] = np.diag(np.sqrt(request.weights))
     plain = np.eye(n)[preferred]
-    mass = _root(M[np.ix_(unknown, unknown)])
+    mass = _root(M[unknown[:, None], unknown])
     size = np.diag(1.0 / d)
     return [(B, B @ reference) for B in (first, plain, mass, size)]
 
@@ -128,11 +128,11 @@ def _nonlinear(conditions: PointConditions, M: FloatArray, request: RequestedVal
     inner = conditions.along(unknown, request.values)
     target = request.values[unknown]
     n = len(unknown)
-    own = M[np.ix_(unknown, unknown)]
+    own = M[unknown[:, None], unknown]
     d, _ = equilibrate(own, inner(target + 0.1 * generic_values(n)).jacobian)
     first = np.zeros((n, n))
-    first[np.ix_(preferred, preferred)] = (
-        own[np.ix_(preferred, preferred)] if request.weights is None else np.diag(request.weights)
+    first[preferred[:, None], preferred] = (
+        own[preferred[:, None], preferred] if request.weights is None else np.diag(request.weights)
     )
     second = own
     if np.linalg.eigvalsh(own * d * d[:, None])[0] < 1e-9:  # no measure without mass

@@ -80,6 +80,12 @@ def run(
             "--set", metavar="NAME=VALUE", help="Constant or parameter in place of the file's."
         ),
     ] = None,
+    case: Annotated[
+        str | None, typer.Option("--case", metavar="NAME", help="Case of the file, [case.NAME].")
+    ] = None,
+    forces: Annotated[
+        bool, typer.Option("--forces", help="Compute and keep forces and energies, too.")
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a stopped run.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -95,6 +101,8 @@ def run(
             until=until,
             tolerance=tolerance,
             values=values or [],
+            case=case,
+            forces=forces,
             resume=resume,
         )
 
@@ -249,10 +257,24 @@ def view(
     follow: Annotated[
         str | None, typer.Option("--follow", help="Body that the camera goes along with.")
     ] = None,
+    beside: Annotated[
+        bool, typer.Option("--beside", help="Other runs beside the first, not over it.")
+    ] = False,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", help="Write one file that needs no server, and end."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is no page.")] = False,
+    modes: Annotated[
+        bool, typer.Option("--modes", help="Write the modes of a MODEL.toml, with amplitudes.")
+    ] = False,
+    equilibrium: Annotated[
+        bool, typer.Option("--equilibrium", help="Write where a MODEL.toml rests, with forces.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show runs as a page in three dimensions, until Ctrl-C (needs the extra 'view')."""
+    """Show runs in three dimensions: a page until Ctrl-C (extra 'view'), or one HTML file."""
     from zwang.cli.view import view as show
 
     out = Printer(as_json=as_json)
@@ -268,6 +290,47 @@ def view(
             sliders=slider or [],
             follow=follow,
             browser=browser,
+            html=html,
+            force=force,
+            beside=beside,
+            still="modes" if modes else "equilibrium" if equilibrium else "",
+        )
+
+
+@app.command()
+def video(
+    source: Annotated[
+        Path, typer.Argument(metavar="RUN", help="Folder of a run, or MODEL.toml to run first.")
+    ],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="File: .mp4, .gif or .webp.")
+    ] = None,
+    model: StoredModel = None,
+    *,
+    fps: Annotated[int, typer.Option("--fps", help="Pictures a second.")] = 30,
+    speed: Annotated[float, typer.Option("--speed", help="Seconds of motion in one.")] = 1.0,
+    size: Annotated[str, typer.Option("--size", help="Width and height in pixels.")] = "1280x720",
+    trace: Annotated[
+        list[str] | None, typer.Option("--trace", help="Body that leaves a trace.")
+    ] = None,
+    forces: Annotated[bool, typer.Option(help="Draw reactions and applied forces.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Write a video of a run (needs the extra 'plot')."""
+    from zwang.cli.video import video as write
+
+    out = Printer(as_json=as_json)
+    with guarded(out):
+        write(
+            out,
+            source,
+            output,
+            model,
+            fps=fps,
+            speed=speed,
+            size=size,
+            trace=trace or [],
+            forces=forces,
         )
 
 
@@ -361,6 +424,42 @@ def linearize(
     out = Printer(as_json=as_json)
     with guarded(out):
         look(out, model, bode)
+
+
+@app.command()
+def sweep(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN.toml", help="Plan of the study.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Dataset; PLAN.zarr by default.")
+    ] = None,
+    *,
+    scheduler: Annotated[
+        str | None,
+        typer.Option("--scheduler", help="'processes', or the address of a Dask scheduler."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", help="Threads or processes; one a processor.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Compute what is missing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say how many, how long, how large.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run all that a plan asks for, on this machine or a cluster, into one dataset."""
+    from zwang.cli.sweep import sweep as run_all
+
+    out = Printer(as_json=as_json)
+    with guarded(out):
+        run_all(
+            out,
+            plan,
+            output,
+            scheduler=scheduler,
+            workers=workers,
+            resume=resume,
+            dry_run=dry_run,
+        )
 
 
 @app.command()

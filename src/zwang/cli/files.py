@@ -51,6 +51,14 @@ def _write(out: Printer, path: Path, text: str) -> None:
             but=f"there is no folder '{path.parent}'",
             advice="Create it first.",
         )
-    path.write_text(text, encoding="utf-8")
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"file '{path}'",
+            must="be a file that can be written",
+            but=(error.strerror or str(error)).lower(),
+            advice="Choose another place.",
+        ) from None
     out.result({"file": str(path)})
     out.say(f"Wrote {path}. Simulate it with: zwang run {quote(str(path))}")

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import typer
 
 from zwang.cli.output import FAILURE, Printer
-from zwang.errors import InputError
+from zwang.errors import InputError, ZwangError
 from zwang.model_files.model import read_model
 
 __all__ = ["check", "derive", "explain", "info", "verify"]
+
+#: Energy [J] that a pendulum of 1 kg may gain or lose in a second at the default tolerance.
+ENERGY_OF_A_PENDULUM = 1e-6
 
 
 def check(out: Printer, path: Path) -> None:
@@ -105,7 +110,7 @@ def derive(out: Printer, path: Path, *, terms: bool, latex: bool) -> None:
 
 
 def info(out: Printer) -> None:
-    """What is installed."""
+    """What is installed, where compiled code is kept, and whether a pendulum moves."""
     import platform
     from importlib.util import find_spec
 
@@ -118,10 +123,62 @@ def info(out: Printer) -> None:
         "data": ("xarray",),
         "view": ("viser",),
         "control": ("control",),
+        "cluster": ("dask", "distributed"),
     }
     present = {name: all(find_spec(p) for p in needed) for name, needed in extras.items()}
-    facts = {**versions(), "platform": platform.platform(), "cache": str(folder() or "none")}
+    place = folder()
+    facts = {
+        **versions(),
+        "platform": platform.platform(),
+        "processors": str(os.cpu_count()),
+        "cache": str(place or "none"),
+        "cache_size": _size(place),
+        **_pendulum(),
+    }
     out.result({**facts, "extras": present})
     # For people the processor's name will do; all its features decide the machine code.
     facts["processor"] = " ".join(facts["processor"].split()[:2])
-    out.table("zwang", {**facts, "extras": ", ".join(k for k, v in present.items() if v) or "none"})
+    shown = {name.replace("_", " "): value for name, value in facts.items()}
+    out.table("zwang", {**shown, "extras": ", ".join(k for k, v in present.items() if v) or "none"})
+
+
+def _size(place: Path | None) -> str:
+    """How much a folder holds."""
+    if place is None or not place.is_dir():
+        return "empty"
+    sizes = []
+    for path in place.rglob("*"):
+        with suppress(OSError):  # another process may remove it meanwhile
+            sizes.append(path.stat().st_size if path.is_file() else 0)
+    return f"{sum(sizes) / 1e6:.1f} MB in {sum(map(bool, sizes))} files"
+
+
+def _pendulum() -> dict[str, str]:
+    """A compiled motion of a pendulum: whether it is right, and the time of a second call."""
+    from time import perf_counter
+
+    from zwang.codegen.environment import noted
+    from zwang.system import System
+
+    system = System(
+        ["x", "z"],
+        mass=lambda: np.eye(2),
+        force=lambda: [0.0, -9.81],
+        potential=lambda q: 9.81 * q[1],
+        constraints={"rod": lambda q: q @ q - 1.0},
+    )
+    try:
+        times = [perf_counter()]
+        system.simulate([1.0, 0.0], until=1.0)
+        times.append(perf_counter())
+        run = system.simulate([1.0, 0.0], until=1.0)
+        times.append(perf_counter())
+    except ZwangError as error:
+        return {"pendulum": f"fails: {error}"}
+    right = run.finished and float(np.ptp(run.energy)) < ENERGY_OF_A_PENDULUM
+    verdict = "right" if right else "wrong: please report it"
+    first, again = 1e3 * (times[1] - times[0]), 1e3 * (times[2] - times[1])
+    return {
+        "machine_code": "; ".join(noted(())) or "works",
+        "pendulum": f"{verdict}, {again:.2f} ms a call, {first:.0f} ms the first",
+    }

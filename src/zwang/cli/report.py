@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+from zwang.analysis.statics import Equilibrium
 from zwang.cli.inspect import explain
 from zwang.cli.output import Printer
 from zwang.cli.run import simulate
-from zwang.model_files.model import read_model
+from zwang.model_files.model import Model, read_model
 from zwang.simulation.stored_runs import load
 
 __all__ = ["report"]
@@ -24,6 +26,22 @@ def report(
         folder = simulate(step, source, None, until=None, tolerance=None, resume=False)
     described = read_model(folder if model is None else model)
     target = Path(f"{folder.stem}.html") if output is None else output
-    path = load(folder, described.system).report(target, title=described.name, overwrite=force)
+    path = load(folder, described.system).report(
+        target, title=described.name, overwrite=force, **_analyses(described)
+    )
     out.result({"run": str(folder), "report": str(path)})
     out.say(f"Wrote {path}: open it in a browser.")
+
+
+def _analyses(model: Model) -> dict[str, Any]:
+    """What else the model file asks for: modes by [linearize], rest by [equilibrium]."""
+    if model.mechanism is None:
+        return {}
+    wanted: dict[str, Any] = {}
+    if "linearize" in model.analysis_tables:
+        wanted["modes"] = model.linearize()
+    if "equilibrium" in model.analysis_tables:
+        found = model.equilibrium()
+        if isinstance(found, Equilibrium):
+            wanted["equilibria"] = [found]
+    return wanted

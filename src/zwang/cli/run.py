@@ -33,24 +33,27 @@ def simulate(
     tolerance: float | None,
     resume: bool,
     values: Sequence[str] = (),
+    case: str | None = None,
+    forces: bool = False,
 ) -> Path:
     """Simulate a model file, print what came of it, and give the folder it is kept in."""
-    model = read_model(path, values=parsed_values(values))
-    folder = _folder(path, output, resume=resume)
+    model = read_model(path, values=parsed_values(values), case=case)
+    named = path if case is None else path.with_stem(f"{path.stem}-{case}")
+    folder = _folder(named, output, resume=resume)
     begun, pace = perf_counter(), _ProgressLine()
     how_to_go_on = f"Go on with: zwang run {quote(str(path))} -o {quote(str(folder))} --resume"
     with reporting(progress=False if out.as_json else None) as show, _telling(folder, how_to_go_on):
         pace.show = show
         if resume:
-            if until is not None or tolerance is not None or values:
+            if until is not None or tolerance is not None or values or forces:
                 raise InputError(
                     "--resume",
                     must="be given alone, as a run is resumed with its own settings",
-                    but="--until, --tolerance or --set was given too",
+                    but="--until, --tolerance, --set or --forces was given too",
                 )
             run = model.resume(folder, progress=pace)
         else:
-            choices = {"until": until, "tolerance": tolerance}
+            choices = {"until": until, "tolerance": tolerance, "forces": forces or None}
             given: dict[str, Any] = {k: v for k, v in choices.items() if v is not None}
             run = model.simulate(store=folder, progress=pace, **given)
     facts = summary(model, run, folder, perf_counter() - begun, pace.last)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.closed_form.names import SymbolNames, name_all
+from zwang.display import Displayed
 from zwang.errors import InputError, MissingExtraError, NotApplicableError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ MOTION = ("acceleration", "constraint_force", "multipliers")
 _LATEX = {"n0": "n_0", "constraint_force": "Q_c", "multipliers": r"\lambda"}
 
 
-@dataclass(frozen=True)
-class ClosedForm:
+@dataclass(frozen=True, repr=False)
+class ClosedForm(Displayed):
     """Terms and motion of a system as SymPy matrices.
 
     Attributes

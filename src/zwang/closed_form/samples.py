@@ -22,9 +22,12 @@ COUNT = 3
 
 
 class Numerical(Protocol):
-    """What is asked of a system: states that satisfy its constraints, and its motion there."""
+    """What is asked of a system, or of a mechanism in other coordinates: states and motion."""
 
-    definition: Definition
+    @property
+    def definition(self) -> Definition:
+        """Names and parameters."""
+        ...
 
     def assemble(self, *, prefer: Any, velocity: Any, t: float, parameters: Any) -> Any:
         """A consistent state near the preferred values."""

@@ -29,7 +29,17 @@ from pathlib import Path
 
 from zwang.errors import InputError
 
-__all__ = ["KERNELS", "LOOPS", "clear", "folder", "load", "save", "size_limit", "source_digest"]
+__all__ = [
+    "KERNELS",
+    "LOOPS",
+    "clear",
+    "folder",
+    "load",
+    "make_folder",
+    "save",
+    "size_limit",
+    "source_digest",
+]
 
 _LOG = logging.getLogger("zwang.codegen")
 _MAGIC = b"zwang cache 2\n"
@@ -73,6 +83,16 @@ def folder() -> Path | None:
         return (Path(base) if base else Path.home() / ".cache") / "zwang"
     except RuntimeError:  # pathlib's way to say that there is no home
         return None
+
+
+def make_folder() -> None:
+    """Make the folder, if there is a place for it, so that another process may save to it."""
+    base = folder()
+    if base is not None and size_limit():
+        try:
+            _make(base)
+        except OSError as error:
+            _LOG.debug("there is no cache in %s: %s", base, error)
 
 
 def size_limit() -> float:

@@ -68,7 +68,7 @@ def elementwise(formula: Callable[..., Any]) -> Callable[..., None]:
 
         write_loops(code, formula, len(lanes), results, arguments)
 
-    apply.compiled = compiled  # pyright: ignore[reportFunctionMemberAccess]
+    apply.compiled = compiled  # pyright: ignore[reportFunctionMemberAccess] - how it is compiled
     return apply
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from zwang.codegen.expression import Expression
 
-__all__ = ["ENTRY_POINT", "KernelAssembly", "assemble"]
+__all__ = ["ENTRY_POINT", "FORMS", "KernelAssembly", "assemble", "prepared"]
 
 ENTRY_POINT = "zwang_kernel"
 CHUNK = 250  # operations; fewer cost running time (values cross), more cost compile time
@@ -53,8 +53,7 @@ def assemble(
     shared : numbers of the inputs that all lanes have in common.
     chunk : operations in one internal function, about.
     """
-    expression = share_reciprocals(expression)
-    expression = gather_sines(contract(expression) if fma else expression)
+    expression = prepared(expression, fma=fma)
     plan = cut(expression, chunk)
     writer = InstructionWriter(lanes=lanes, fma=fma)
     inputs = [f"%in{i}" for i in range(len(expression.inputs))]
@@ -78,6 +77,12 @@ def assemble(
     text.append("\n".join([head, "start:", *bodies[0], "ret void", "}"]))
     text.extend(writer.extras())
     return KernelAssembly("\n".join(text) + "\n", plan.work_size * lanes)
+
+
+def prepared(expression: Expression, *, fma: bool) -> Expression:
+    """The operations that code does, in their order; all rounding is decided here."""
+    expression = share_reciprocals(expression)
+    return gather_sines(contract(expression) if fma else expression)
 
 
 class _InstructionChunk:
@@ -107,7 +112,7 @@ class _InstructionChunk:
                 if step not in names:
                     self._write_sines(chunk[place:])
             else:
-                form = _FORMS.get(operation)
+                form = FORMS.get(operation)
                 x = [self._name(a) for a in arguments]
                 names[step] = form(writer, *x) if form else writer.library(operation, *x)
             if step in self._slots:
@@ -139,7 +144,7 @@ class _InstructionChunk:
             if isinstance(step, StoreOutput):
                 continue
             operation, (angle, *_) = instructions[step]
-            nested = bool(found) and instructions[angle].operation in SINES
+            nested = bool(found) and instructions[angle][0] in SINES
             full = angle not in found and len(found) == most
             if operation not in SINES or nested or full:
                 break
@@ -190,7 +195,7 @@ def _if_else_zero(w: InstructionWriter, x: str, y: str) -> str:
 
 
 # How operations are written. Those that are not here are functions of the C library.
-_FORMS: dict[str, Callable[..., str]] = {
+FORMS: dict[str, Callable[..., str]] = {
     "add": lambda w, x, y: w.binary("fadd", x, y),
     "sub": lambda w, x, y: w.binary("fsub", x, y),
     "mul": lambda w, x, y: w.binary("fmul", x, y),

@@ -3,6 +3,8 @@
 ``ZWANG_LLVM`` says what LLVM compiles: ``on`` (everything), ``off`` (nothing: kernels run on
 CasADi's machine and time loops as the plain Python they are written in), ``kernels`` or ``loops``
 (these alone). ``ZWANG_LLVM_TARGET`` names the processor to compile for, see `zwang.codegen.llvm`.
+``ZWANG_BACKGROUND=off`` compiles every kernel before it is first used; otherwise it is interpreted
+at first and compiled in the background, see `zwang.codegen.background`.
 They are read when a kernel is made or a loop is first called.
 """
 
@@ -14,9 +16,19 @@ from collections.abc import Iterable
 
 from zwang.errors import InputError
 
-__all__ = ["FAILURES", "LLVM", "TARGET", "llvm_failed", "noted", "target", "uses_llvm"]
+__all__ = [
+    "BACKGROUND",
+    "FAILURES",
+    "LLVM",
+    "TARGET",
+    "in_background",
+    "llvm_failed",
+    "noted",
+    "target",
+    "uses_llvm",
+]
 
-LLVM, TARGET = "ZWANG_LLVM", "ZWANG_LLVM_TARGET"
+LLVM, TARGET, BACKGROUND = "ZWANG_LLVM", "ZWANG_LLVM_TARGET", "ZWANG_BACKGROUND"
 #: What is raised where there is no llvmlite, where LLVM refuses, or where it knows no such machine.
 FAILURES = (ImportError, OSError, RuntimeError, AttributeError)
 
@@ -42,6 +54,16 @@ def uses_llvm(part: str) -> bool:
     return part in _USES[chosen]
 
 
+def in_background() -> bool:
+    """Whether kernels are compiled in the background."""
+    chosen = os.environ.get(BACKGROUND, "").strip().lower() or "on"
+    if chosen not in {"on", "off"}:
+        raise InputError(
+            f"environment variable {BACKGROUND}", expected="'on' or 'off'", found=repr(chosen)
+        )
+    return chosen == "on"
+
+
 def target() -> str:
     """The processor that is asked for; ``native`` is the one at hand."""
     return os.environ.get(TARGET, "").strip().lower() or "native"
@@ -61,6 +83,8 @@ def llvm_failed(error: Exception) -> None:
 def noted(notes: Iterable[str]) -> tuple[str, ...]:
     """Notes of a run, and one more where LLVM does not compile everything."""
     notes = tuple(notes)
+    if not _failures and LLVM not in os.environ:
+        return notes
     if _failures:
         note = f"LLVM failed ({_failures[0]}): not all is compiled, and slower"
     elif not (uses_llvm("kernels") and uses_llvm("loops")):

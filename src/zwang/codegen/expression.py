@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from zwang.codegen.operations import (
@@ -35,15 +35,10 @@ class Port(NamedTuple):
     size: int
 
 
-class Instruction(NamedTuple):
-    """One value: an operation and the numbers of the values it takes.
-
-    Two leaves have other arguments: ``input`` (port, entry) and ``const``, whose one argument is
-    its place in `Expression.constants`.
-    """
-
-    operation: str
-    arguments: tuple[int, ...]
+#: One value: an operation and the numbers of the values it takes. Two leaves have other arguments:
+#: ``input`` (port, entry) and ``const``, whose one argument is its place in `Expression.constants`.
+#: A plain pair, since kernels have thousands of them.
+Instruction = tuple[str, tuple[int, ...]]
 
 
 class StoreOutput(NamedTuple):
@@ -76,7 +71,7 @@ class Expression:
     @property
     def operation_count(self) -> int:
         """Number of instructions that compute, leaving out inputs and constants."""
-        return sum(i.operation not in {"input", "const"} for i in self.instructions)
+        return sum(operation not in {"input", "const"} for operation, _ in self.instructions)
 
     @cached_property
     def text(self) -> str:
@@ -112,8 +107,8 @@ def read(function: casadi.Function) -> Expression:
         The function contains an operation that cannot be compiled; the message names it.
     """
     function = _as_scalar_function(function)
-    names = _operation_names()
-    builder = InstructionBuilder()
+    forms, number_of = _forms(), InstructionBuilder()
+    add, operate = number_of.add, number_of.operation
     stores: list[StoreOutput] = []
     slots: dict[int, int] = {}  # CasADi reuses work-vector slots; here: which value is in each
     # Bound methods looked up once: this loop runs once an operation.
@@ -121,16 +116,16 @@ def read(function: casadi.Function) -> Expression:
     inputs_of, outputs_of = function.instruction_input, function.instruction_output
 
     for k in range(function.n_instructions()):
-        name = names[code_of(k)]
-        operation = name[3:].lower()
-        if operation in OPERATIONS:
-            # CasADi reports two inputs for some one-argument operations.
-            taken = inputs_of(k)[: OPERATIONS[operation]]
-            slots[outputs_of(k)[0]] = builder.operation(operation, *[slots[s] for s in taken])
+        name, operation, count = forms[code_of(k)]
+        if count == 2:
+            x, y = inputs_of(k)
+            slots[outputs_of(k)[0]] = add(operation, slots[x], slots[y])
+        elif count == 1:  # CasADi reports two inputs for some of these
+            slots[outputs_of(k)[0]] = operate(operation, slots[inputs_of(k)[0]])
         elif name == "OP_INPUT":
-            slots[outputs_of(k)[0]] = builder.add("input", *inputs_of(k))
+            slots[outputs_of(k)[0]] = add("input", *inputs_of(k))
         elif name == "OP_CONST":
-            slots[outputs_of(k)[0]] = builder.constant(function.instruction_constant(k))
+            slots[outputs_of(k)[0]] = number_of.constant(function.instruction_constant(k))
         elif name == "OP_OUTPUT":
             port, entry = outputs_of(k)
             stores.append(StoreOutput(port, entry, slots[inputs_of(k)[0]]))
@@ -145,8 +140,8 @@ def read(function: casadi.Function) -> Expression:
         outputs=tuple(
             Port(function.name_out(i), function.nnz_out(i)) for i in range(function.n_out())
         ),
-        constants=tuple(builder.constants),
-        instructions=tuple(builder.instructions),
+        constants=tuple(number_of.constants),
+        instructions=tuple(number_of.instructions),
         stores=tuple(sorted(stores)),
     )
 
@@ -166,11 +161,19 @@ def _as_scalar_function(function: casadi.Function) -> casadi.Function:
         ) from error
 
 
-def _operation_names() -> dict[int, str]:
-    """CasADi's operation codes and their names, as this version of CasADi numbers them."""
+@cache
+def _forms() -> dict[int, tuple[str, str, int]]:
+    """CasADi's operation codes, as this version of CasADi numbers them: its name of each, ours,
+    and the number of arguments; 0 for what is none of ours.
+    """
     import casadi
 
-    return {getattr(casadi, name): name for name in dir(casadi) if name.startswith("OP_")}
+    found: dict[int, tuple[str, str, int]] = {}
+    for name in dir(casadi):
+        if name.startswith("OP_"):
+            operation = name[3:].lower()
+            found[getattr(casadi, name)] = name, operation, OPERATIONS.get(operation, 0)
+    return found
 
 
 class InstructionBuilder:
@@ -186,7 +189,7 @@ class InstructionBuilder:
         """Number of the value of an instruction, a new one or the one that is there."""
         if operation in COMMUTATIVE and arguments[0] > arguments[1]:
             arguments = arguments[::-1]
-        instruction = Instruction(operation, arguments)
+        instruction = operation, arguments
         number = self._numbers.get(instruction)
         if number is None:
             number = self._numbers[instruction] = len(self.instructions)

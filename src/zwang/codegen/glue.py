@@ -1,4 +1,4 @@
-"""Kernels of a few lines that call other kernels by their addresses."""
+"""Glue between kernels in machine code: a few lines that call other kernels by their addresses."""
 
 from __future__ import annotations
 

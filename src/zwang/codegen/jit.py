@@ -14,7 +14,9 @@ llvmlite and nothing else to run.
 
 The key of the cache holds the sources that loops are made of and the processor; damaged or missing
 files mean one more compilation. With ``ZWANG_LLVM=off`` in the environment, and after one logged
-warning where LLVM fails, loops run as the plain Python they are, to the same results.
+warning where LLVM fails, loops run as the plain Python they are, to the same results. On a first
+run on a machine, long loops are compiled without optimisation, which takes a thirtieth of the time,
+and optimised in the background, see `zwang.codegen.background`: the same bits.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from zwang.codegen import cache as disk
-from zwang.codegen.environment import FAILURES, llvm_failed, uses_llvm
+from zwang.codegen.background import enqueue
+from zwang.codegen.environment import FAILURES, in_background, llvm_failed, uses_llvm
 from zwang.codegen.interpreted_loops import in_python, inside, plain_function
 from zwang.codegen.loops.kinds import (
     BOOL,
@@ -47,6 +50,7 @@ from zwang.codegen.loops.kinds import (
 
 if TYPE_CHECKING:
     from zwang.codegen.llvm import LoadedCode
+    from zwang.codegen.machine_code import MachineCode
 
 __all__ = ["CompiledLoop", "inlined", "loop"]
 
@@ -55,6 +59,8 @@ _PACKAGE = Path(__file__).parents[1]
 # Folders with code that compiled loops are made of; an edit elsewhere compiles nothing again.
 _COMPILED = ("codegen", "integrators")
 _lock = threading.RLock()
+#: Characters of LLVM assembly from which optimising is left to the background: a third of a second.
+LONG = 100_000
 
 _KINDS = {float: FLOAT, int: INT, bool: BOOL}
 _KINDS_OF_ARRAYS = {"float64": FLOAT, "int64": INT, "bool": BOOL, "complex128": COMPLEX}
@@ -69,12 +75,12 @@ Function = TypeVar("Function", bound="Callable[..., Any]")
 
 def loop(function: Function, /, *, text: str | None = None) -> Function:
     """Compile a function when it is first called; `text` is its source if that is in no file."""
-    return CompiledLoop(function, text=text)  # pyright: ignore[reportReturnType]
+    return CompiledLoop(function, text=text)  # pyright: ignore[reportReturnType] - called like the function
 
 
 def inlined(function: Function, /, *, text: str | None = None) -> Function:
     """`loop` for pieces of loops that run in every step: written into them, not called."""
-    return CompiledLoop(function, inlined=True, text=text)  # pyright: ignore[reportReturnType]
+    return CompiledLoop(function, inlined=True, text=text)  # pyright: ignore[reportReturnType] - called like the function
 
 
 class CompiledLoop:
@@ -101,6 +107,7 @@ class CompiledLoop:
         #: C functions and the addresses they are given, by the forms of arguments.
         self._entries: dict[Any, _EntryPoint | None] = {}
         self._code: list[LoadedCode] = []
+        self._hurried: list[HurriedLoop] = []
         #: The C function that was used last; it gives back arguments that are not for it.
         self._latest: _EntryPoint = ((lambda arguments, _: arguments), None)
 
@@ -128,7 +135,8 @@ class CompiledLoop:
             entry = self._entries[key]
         if entry is None:
             return in_python(self._plain_function, arguments)
-        self._latest = run, things = entry
+        self._latest = entry
+        run, things = entry
         result = run(arguments, things)
         if result is arguments:
             raise TypeError(f"{self.name} takes no such arguments")
@@ -153,7 +161,8 @@ class CompiledLoop:
 
     def _loaded_code(self, forms: tuple[Any, ...]) -> LoadedCode:
         """Code for arguments of these forms, from the cache or compiled now."""
-        from zwang.codegen.llvm import is_object_code, load, object_code
+        from zwang.codegen.llvm import Effort, is_object_code, load, object_code
+        from zwang.codegen.machine_code import LoopJob
 
         key = self._key(forms)
         code = disk.load(disk.LOOPS, key, is_object_code) if key else None
@@ -163,10 +172,24 @@ class CompiledLoop:
         from zwang.codegen.loops.translate import translate
 
         _LOG.info("compiling %s for this machine; later runs load it", self.name)
-        code = object_code(translate(self, forms), optimised=True)
-        if key:
-            disk.save(disk.LOOPS, key, code)
-        return load(code)
+        job = LoopJob(translate(self, forms), key)
+        if in_background() and len(job.text) > LONG:
+            hurried = HurriedLoop(self, forms)
+            self._hurried.append(hurried)
+            enqueue(hurried, job)
+            return load(object_code(job.text, Effort.LEAST))
+        return load(job.make().code)
+
+    def exchange(self, forms: tuple[Any, ...], loaded: LoadedCode) -> None:
+        """Run other code from the next call on, for arguments of these forms."""
+        from zwang.codegen.loops.entry import things
+
+        self._code.append(loaded)
+        key, entry = signature(forms), (_ENTRY(loaded.address), things(forms))
+        with _lock:
+            old, self._entries[key] = self._entries.get(key), entry
+            if self._latest is old:
+                self._latest = entry
 
     def _key(self, forms: tuple[Any, ...]) -> str | None:
         """Everything compiled code depends on; None if there is no telling."""
@@ -188,6 +211,22 @@ class CompiledLoop:
             *(disk.source_digest(_PACKAGE / folder) for folder in _COMPILED),
         )
         return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+class HurriedLoop:
+    """A form of a loop that was compiled in a hurry, for a first run on a machine."""
+
+    #: It is always worth the effort: the code is for all runs to come.
+    operations_done = float("inf")
+
+    def __init__(self, loop: CompiledLoop, forms: tuple[Any, ...]) -> None:
+        self._loop, self._forms = loop, forms
+
+    def exchange(self, made: MachineCode) -> None:
+        """Run optimised code from the next call on."""
+        from zwang.codegen.llvm import load
+
+        self._loop.exchange(self._forms, load(made.code))
 
 
 def _plain(argument: Any) -> Any:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
-import struct
 import threading
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 
-from zwang.codegen import cache as disk
-from zwang.codegen.environment import FAILURES, llvm_failed, target, uses_llvm
+from zwang.codegen.background import enqueue
+from zwang.codegen.environment import FAILURES, in_background, llvm_failed, target, uses_llvm
 from zwang.codegen.expression import read
+from zwang.codegen.machine_code import KernelJob, compiled, key_of, stored
 from zwang.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,9 +24,11 @@ if TYPE_CHECKING:
 
     from zwang.codegen.expression import Expression, Port
     from zwang.codegen.llvm import LoadedCode
+    from zwang.codegen.machine_code import MachineCode
 
 __all__ = [
     "LANES",
+    "InterpretedCode",
     "Kernel",
     "address",
     "cache_hits",
@@ -61,6 +61,36 @@ class _KernelCode:
 
     def __init__(self, loaded: LoadedCode, work_size: int, *, compiled: bool) -> None:
         self.loaded, self.work_size, self.compiled = loaded, work_size, compiled
+
+
+class InterpretedCode(_KernelCode):
+    """Bytecode that is run by the interpreter, until compiled code takes its place."""
+
+    def __init__(self, expression: Expression, lanes: int, shared: frozenset[int]) -> None:
+        from zwang.codegen.entry_slots import EntrySlot
+        from zwang.codegen.interpreter import encode, interpreter
+        from zwang.codegen.llvm import LoadedCode, host
+
+        bytecode = encode(expression, lanes=lanes, fma=host().fma, shared=shared)
+        sizes = len(expression.inputs), len(expression.outputs)
+        self._slot = EntrySlot.interpreting(bytecode, interpreter(lanes), *sizes)
+        self._operations = bytecode.operations
+        loaded = LoadedCode(self._slot.address, self._slot)
+        # Compiled code keeps some of its values in the work array, never more than there are.
+        size = max(bytecode.slots, bytecode.operations) * lanes
+        super().__init__(loaded, size, compiled=True)
+
+    @property
+    def operations_done(self) -> float:
+        """How many operations were interpreted so far."""
+        return self._slot.calls * self._operations
+
+    def exchange(self, made: MachineCode) -> None:
+        """Run compiled code from now on, with the same address."""
+        from zwang.codegen.llvm import load
+
+        assert made.work_size <= self.work_size
+        self._slot.point_to(load(made.code))
 
 
 class Kernel:
@@ -256,21 +286,18 @@ def _compiled_code(expression: Expression, lanes: int, shared: frozenset[int]) -
 def _from_cache_or_compiler(
     expression: Expression, lanes: int, shared: frozenset[int]
 ) -> _KernelCode:
-    from zwang.codegen.emit import assemble
-    from zwang.codegen.llvm import host, is_object_code, load, object_code
+    from zwang.codegen.llvm import load
 
-    version = disk.source_digest(Path(__file__).parent)
-    key = hashlib.sha256(
-        f"{expression.digest} {lanes} {sorted(shared)} {host().identity} {version}".encode()
-    ).hexdigest()
-    header = struct.Struct("<q")  # length of the work array, before the object code
-    stored = disk.load(disk.KERNELS, key, lambda found: is_object_code(found[header.size :]))
-    if stored is None:
-        assembly = assemble(expression, lanes=lanes, fma=host().fma, shared=shared)
-        work_size, machine_code = assembly.work_size, object_code(assembly.text)
-        _counts["compilations"] += 1
-        disk.save(disk.KERNELS, key, header.pack(work_size) + machine_code)
-    else:
-        (work_size,), machine_code = header.unpack_from(stored), stored[header.size :]
+    key = key_of(expression, lanes, shared)
+    found = stored(key)
+    if found is not None:
         _counts["cache hits"] += 1
-    return _KernelCode(load(machine_code), work_size, compiled=True)
+        return _KernelCode(load(found.code), found.work_size, compiled=True)
+    if in_background():
+        code = InterpretedCode(expression, lanes, shared)
+        enqueue(code, KernelJob(expression, lanes, shared, key))
+    else:
+        made = compiled(expression, lanes, shared, key)
+        code = _KernelCode(load(made.code), made.work_size, compiled=True)
+    _counts["compilations"] += 1
+    return code

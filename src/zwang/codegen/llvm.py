@@ -13,7 +13,9 @@ from __future__ import annotations
 import platform
 import struct
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import Enum
 from functools import cache
 from typing import Any
 
@@ -24,12 +26,14 @@ from zwang.codegen.writer import LIBRARY_PREFIX
 from zwang.errors import InputError
 
 __all__ = [
+    "Effort",
     "Host",
     "LoadedCode",
     "host",
     "identity",
     "is_object_code",
     "load",
+    "load_names",
     "object_code",
     "targets",
 ]
@@ -157,8 +161,19 @@ def _host(name: str) -> Host:
     )
 
 
-def object_code(assembly: str, *, optimised: bool = False) -> bytes:
-    """Compile LLVM assembly for this machine, `optimised` by passes first.
+class Effort(Enum):
+    """How much work LLVM puts into code: passes for loops, and the level of its code generator.
+
+    No effort changes a bit of what code computes: nothing allows LLVM to round in other places.
+    """
+
+    KERNEL = "kernel"  # no passes find anything to do
+    LOOP = "loop"  # passes and code generator in full
+    LEAST = "least"  # as fast as possible, for loops of a first run
+
+
+def object_code(assembly: str, effort: Effort = Effort.KERNEL) -> bytes:
+    """Compile LLVM assembly for this machine.
 
     Raises
     ------
@@ -168,13 +183,14 @@ def object_code(assembly: str, *, optimised: bool = False) -> bytes:
     import llvmlite.binding as llvm
 
     with _lock:
-        machine = _target_machine(host())
+        machine = _target_machine(host(), 0 if effort is Effort.LEAST else _CODE_GENERATOR_LEVEL)
         module = llvm.parse_assembly(assembly)
         module.triple = host().triple
         module.data_layout = str(machine.target_data)
         module.verify()
-        if optimised:
-            options = llvm.create_pipeline_tuning_options(speed_level=_OPTIMISATION_LEVEL)
+        if effort is not Effort.KERNEL:
+            level = _OPTIMISATION_LEVEL if effort is Effort.LOOP else 0
+            options = llvm.create_pipeline_tuning_options(speed_level=level)
             builder = llvm.create_pass_builder(machine, options)
             builder.getModulePassManager().run(module, builder)
         return machine.emit_object(module)
@@ -212,6 +228,18 @@ def load(code: bytes) -> LoadedCode:
     RuntimeError
         It is no object code.
     """
+    (address,), owner = load_names(code, [ENTRY_POINT])
+    return LoadedCode(address, owner)
+
+
+def load_names(code: bytes, names: Iterable[str]) -> tuple[list[int], object]:
+    """Link object code into the process: addresses of functions and variables, and their owner.
+
+    Raises
+    ------
+    RuntimeError
+        It is no object code, or something is not in it.
+    """
     import llvmlite.binding as llvm
 
     if not is_object_code(code):
@@ -224,20 +252,21 @@ def load(code: bytes) -> LoadedCode:
         file = llvm.ObjectFileRef.from_data(code)
         engine.add_object_file(file)
         engine.finalize_object()
-        address = engine.get_function_address(ENTRY_POINT)
-    if not address:
-        raise RuntimeError(f"the object code has no function {ENTRY_POINT}")
-    return LoadedCode(address, (engine, file))
+        found = {name: engine.get_function_address(name) for name in names}
+    for name, address in found.items():
+        if not address:
+            raise RuntimeError(f"the object code has no function {name}")
+    return list(found.values()), (engine, file)
 
 
 @cache
-def _target_machine(machine: Host) -> Any:  # llvmlite ships no types
+def _target_machine(machine: Host, level: int) -> Any:  # llvmlite ships no types
     import llvmlite.binding as llvm
 
     return llvm.Target.from_triple(machine.triple).create_target_machine(
         cpu=machine.cpu,
         features=machine.features,
-        opt=_CODE_GENERATOR_LEVEL,
+        opt=level,
         reloc="pic",
         codemodel="jitdefault",
     )

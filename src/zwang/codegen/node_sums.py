@@ -64,4 +64,4 @@ def _loops(name: str) -> Callable[..., None]:
 
 
 for _function in (mix, spread, change):
-    _function.compiled = _loops(_function.__name__)  # pyright: ignore[reportFunctionMemberAccess]
+    _function.compiled = _loops(_function.__name__)  # pyright: ignore[reportFunctionMemberAccess] - how it is compiled

@@ -1,4 +1,4 @@
-"""Order, contraction and cutting of an expression before code is written for it.
+"""Order of operations, contraction to FMA, and splitting of an expression before code is written.
 
 Each pass takes an expression and gives an equal one, except that `share_reciprocals` and `contract`
 round in other places. None of them looks at the lane width: scalar and vector code are written
@@ -37,22 +37,29 @@ def share_reciprocals(expression: Expression) -> Expression:
     elimination divides whole columns by one pivot. The price is a second rounding. What matters
     survives it: a/r stays within ±1 where −r ≤ a ≤ r, so that acos and the like stay defined.
     """
-    divisions = Counter(i.arguments[-1] for i in expression.instructions if i[0] in {"div", "inv"})
+    divisions = Counter(
+        arguments[-1]
+        for operation, arguments in expression.instructions
+        if operation in {"div", "inv"}
+    )
     shared = {divisor for divisor, count in divisions.items() if count >= 3}
     if not shared:
         return expression
     builder = InstructionBuilder()
+    add = builder.add
     numbers: list[int] = []
     for operation, arguments in expression.instructions:
         if operation == "const":
             numbers.append(builder.constant(expression.constants[arguments[0]]))
         elif operation == "input":
-            numbers.append(builder.add("input", *arguments))
+            numbers.append(add("input", *arguments))
         elif operation == "div" and arguments[1] in shared:
-            reciprocal = builder.add("inv", numbers[arguments[1]])
-            numbers.append(builder.add("mul", numbers[arguments[0]], reciprocal))
+            reciprocal = add("inv", numbers[arguments[1]])
+            numbers.append(add("mul", numbers[arguments[0]], reciprocal))
+        elif len(arguments) == 2:
+            numbers.append(add(operation, numbers[arguments[0]], numbers[arguments[1]]))
         else:
-            numbers.append(builder.add(operation, *[numbers[a] for a in arguments]))
+            numbers.append(add(operation, *[numbers[a] for a in arguments]))
     return replace(
         expression,
         constants=tuple(builder.constants),
@@ -79,15 +86,14 @@ def contract(expression: Expression) -> Expression:
     for store in expression.stores:
         uses[store.value] += 1
 
-    like_product: list[bool] = []
+    like_product = [False] * len(uses)
     joined: set[int] = set()
     instructions = list(expression.instructions)
     for number, (operation, arguments) in enumerate(expression.instructions):
-        like_product.append(
-            operation in {"mul", "sq"}
-            or (operation in {"neg", "twice"} and like_product[arguments[0]])
-        )
         if operation not in {"add", "sub"}:
+            like_product[number] = operation in {"mul", "sq"} or (
+                operation in {"neg", "twice"} and like_product[arguments[0]]
+            )
             continue
         left, right = arguments
         if like_product[left] == like_product[right]:
@@ -98,9 +104,11 @@ def contract(expression: Expression) -> Expression:
             continue
         a, b = factors if kind == "mul" else (factors[0], factors[0])
         form = "fma" if operation == "add" else "fms" if product == left else "fnma"
-        instructions[number] = Instruction(form, (a, b, other))
+        instructions[number] = form, (a, b, other)
         joined.add(product)
-    kept = (number for number in range(len(instructions)) if number not in joined)
+    if not joined:
+        return expression
+    kept = [number for number in range(len(instructions)) if number not in joined]
     return _renumbered(replace(expression, instructions=tuple(instructions)), kept)
 
 
@@ -113,19 +121,21 @@ def gather_sines(expression: Expression) -> Expression:
     """
     instructions = expression.instructions
     sines = {i: n for n, i in enumerate(instructions) if i[0] in SINES}
+    if not sines:
+        return expression
 
     def pair(number: int) -> list[int]:
         operation, arguments = instructions[number]
-        partner = sines.get(Instruction("cos" if operation == "sin" else "sin", arguments))
+        partner = sines.get(("cos" if operation == "sin" else "sin", arguments))
         return [number] if partner is None else [number, partner]
 
     def is_leaf(number: int) -> bool:
-        return instructions[number].operation in LEAVES
+        return instructions[number][0] in LEAVES
 
     order: dict[int, None] = {}  # a set that remembers its order
     early: list[int] = []
     for number in sines.values():
-        (angle,) = instructions[number].arguments
+        (angle,) = instructions[number][1]
         operation, arguments = instructions[angle]
         if is_leaf(angle):
             order[angle] = None
@@ -134,23 +144,30 @@ def gather_sines(expression: Expression) -> Expression:
         else:
             continue
         early.append(number)
-    for numbers in (early, range(len(instructions))):
-        for number in numbers:
-            is_sine = instructions[number].operation in SINES
-            order.update(dict.fromkeys(pair(number) if is_sine else [number]))
+    for number in early:
+        order.update(dict.fromkeys(pair(number)))
+    for number, (operation, _) in enumerate(instructions):
+        if operation in SINES:
+            order.update(dict.fromkeys(pair(number)))
+        else:
+            order[number] = None
     return _renumbered(expression, order)
 
 
 def _renumbered(expression: Expression, order: Iterable[int]) -> Expression:
     """The instructions `order` names, in that order, with arguments and stores following."""
-    new_number: dict[int, int] = {}
+    given = expression.instructions
+    new_number = [0] * len(given)
     instructions: list[Instruction] = []
-    for old in order:
-        operation, arguments = expression.instructions[old]
+    for new, old in enumerate(order):
+        operation, arguments = given[old]
         if operation not in LEAVES:
-            arguments = tuple([new_number[a] for a in arguments])
-        new_number[old] = len(instructions)
-        instructions.append(Instruction(operation, arguments))
+            if len(arguments) == 2:
+                arguments = new_number[arguments[0]], new_number[arguments[1]]
+            else:
+                arguments = tuple([new_number[a] for a in arguments])
+        new_number[old] = new
+        instructions.append((operation, arguments))
     stores = tuple(StoreOutput(port, entry, new_number[v]) for port, entry, v in expression.stores)
     return replace(expression, instructions=tuple(instructions), stores=stores)
 
@@ -186,7 +203,7 @@ def cut(expression: Expression, limit: int) -> Plan:
             if isinstance(step, StoreOutput):
                 used: tuple[int, ...] = (step.value,)
             else:
-                used = instructions[step].arguments
+                used = instructions[step][1]
                 home[step] = place
             for value in used:
                 if home.get(value, place) != place:  # leaves have no home

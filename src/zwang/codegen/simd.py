@@ -45,5 +45,5 @@ def all_of(marks: NDArray[np.bool_], lanes: tuple[int, ...]) -> bool:
     return bool(np.all(marks[: len(lanes)]))
 
 
-any_of.compiled = lambda code, marks, lanes: code.marked(marks, len(lanes), 1)  # pyright: ignore[reportFunctionMemberAccess]
-all_of.compiled = lambda code, marks, lanes: code.marked(marks, len(lanes), len(lanes))  # pyright: ignore[reportFunctionMemberAccess]
+any_of.compiled = lambda code, marks, lanes: code.marked(marks, len(lanes), 1)  # pyright: ignore[reportFunctionMemberAccess] - how it is compiled
+all_of.compiled = lambda code, marks, lanes: code.marked(marks, len(lanes), len(lanes))  # pyright: ignore[reportFunctionMemberAccess] - how it is compiled

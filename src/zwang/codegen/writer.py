@@ -45,10 +45,10 @@ class InstructionWriter:
         self._integer, self._truth = _vector("i64", lanes), _vector("i1", lanes)
         self._suffix = "f64" if lanes == 1 else f"v{lanes}f64"
 
-    def begin(self) -> None:
-        """Start the body of a function, in its block ``start``."""
+    def begin(self, block: str = "start") -> None:
+        """Start the body of a function, or a block of one."""
         self.lines: list[str] = []
-        self._block = "start"
+        self._block = block
 
     # --------------------------------------------------------------------------------- arithmetic
 
@@ -176,6 +176,15 @@ class InstructionWriter:
         """Write an entry of an array."""
         place = self._place(pointer, entry)
         self.lines.append(f"store {self.type} {value}, ptr {place}, align 8")
+
+    def offset(self, pointer: str, count: str) -> str:
+        """The pointer so many bytes further on."""
+        return self._line(f"getelementptr inbounds i8, ptr {pointer}, i64 {count}")
+
+    def element(self, pointers: str, number: str, count: str) -> str:
+        """One of several pointers, so many bytes further on."""
+        place = self._line(f"getelementptr inbounds ptr, ptr {pointers}, i64 {number}")
+        return self.offset(self._line(f"load ptr, ptr {place}, align 8"), count)
 
     def beyond(self, limit: float, x: str, results: dict[str, str]) -> dict[str, str]:
         """Results, replaced by the C library's in lanes beyond a limit or of no number.

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from zwang.display import Displayed
 from zwang.errors import InconsistentConstraintsError, InputError, UnreachableError
 from zwang.linalg.rank import AT_A_STATE, DEFAULT_TOLERANCES, pinv, svd
 from zwang.linalg.scaling import ScaledTerms
@@ -33,8 +34,8 @@ from zwang.tracing.nonideal import NonidealLaw, agreeing_reactions
 __all__ = ["Control", "ControlForce", "control_forces"]
 
 
-@dataclass(frozen=True)
-class ControlForce:
+@dataclass(frozen=True, repr=False)
+class ControlForce(Displayed):
     """What it takes to follow a program, at one state or at many.
 
     Attributes

@@ -105,7 +105,9 @@ def control_force(
         errors.rows,
         lambda i: given.weight(weight, actuators, i),
         lambda i: given.actuators(actuators, i),
-        (lambda i: NonidealLaw(system.evaluator, *given.state(i), p)) if follows_reaction else None,
+        (lambda i: NonidealLaw(system.equations.evaluator, *given.state(i), p))
+        if follows_reaction
+        else None,
     )
     return _collected(found, terms, errors, actuated=actuators is not None)
 
@@ -118,7 +120,7 @@ def _controlled(
     system: System, program: Any, parameters: dict[str, Any]
 ) -> tuple[System, dict[str, Any], tuple[float, float]]:
     """The system with its program as plain constraints, its parameters, and its own gains."""
-    cache = system.cache.once(ControlledSystems, ControlledSystems)
+    cache = system.equations.cache.once(ControlledSystems, ControlledSystems)
     if program is not None:
         named = named_program(program)
         extra = {k: x for k, x in parameters.items() if k not in system.definition.parameters}
@@ -137,7 +139,7 @@ def _controlled(
     own_gains = (float(values.get(GAINS[0], 0.0)), float(values.get(GAINS[1], 0.0)))
     if () not in cache:
         plain = {k: replace(c, stabilize=None) for k, c in system.definition.constraints.items()}
-        cache[()] = type(system).of(replace(system.definition, constraints=plain))
+        cache[()] = system.of(replace(system.definition, constraints=plain))
     return cache[()], parameters, own_gains
 
 

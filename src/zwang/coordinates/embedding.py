@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zwang.coordinates.constants import Pattern, folded
+from zwang.multibody.constants import Pattern, folded
 from zwang.multibody.element import Element
 from zwang.multibody.frozen import Parts
 from zwang.multibody.pose import kinematics

@@ -7,12 +7,12 @@ from functools import cached_property
 import numpy as np
 
 from zwang.caching import Remembered, computed_once
-from zwang.coordinates.constants import Pattern, sizes_of, with_equal_masses
 from zwang.coordinates.embedding import Embedded, as_it_is, has_massless_motion
 from zwang.equations.active_pivots import rows_without_pivot
 from zwang.equations.active_rows import ActiveRows
-from zwang.equations.expression import Equations
+from zwang.equations.expression import ExpressionEquations
 from zwang.equations.program_expressions import expressions_of
+from zwang.multibody.constants import Pattern, sizes_of, with_equal_masses
 from zwang.multibody.frozen import Parts
 from zwang.multibody.terms import body_slots
 from zwang.programs.cache import WholeKey
@@ -26,7 +26,7 @@ __all__ = ["KEPT", "FoldedEquations"]
 KEPT = 64
 
 
-class FoldedEquations(Equations):
+class FoldedEquations(ExpressionEquations):
     """A mechanism with its numbers that are structure folded in, in the coordinates of its bodies.
 
     Parameters
@@ -45,8 +45,8 @@ class FoldedEquations(Equations):
     carrier: CoordinateChangeByExpression | None = None
 
     def __init__(self, parts: Parts, found: Embedded) -> None:
+        super().__init__(found.model.definition, lambda: found.model)
         self.parts, self.rows = parts, found.rows
-        self.model, self.definition = found.model, found.model.definition
 
     @classmethod
     def of_parts(cls, parts: Parts, pattern: Pattern) -> FoldedEquations:
@@ -94,13 +94,23 @@ class FoldedEquations(Equations):
 
     def program(self, rows: ActiveRows, p: FloatArray, lanes: int) -> WholeProgram:
         """The program in which some rows act, for parameters of the mechanism."""
+        return self.program_of(rows, lanes, singular=self._singular_mass(p))
+
+    def program_of(self, rows: ActiveRows, lanes: int, *, singular: bool) -> WholeProgram:
+        """The program in which some rows act, where M is singular or not."""
 
         def made() -> WholeProgram:
-            e = expressions_of(self, rows, singular=key.singular_mass)
+            e = expressions_of(self, rows, singular=singular)
             return fuse(e, lanes=lanes, left_out=rows.inactive, carrier=self.carrier)
 
-        key = self.key(rows, p, lanes)
-        return self.cache.program(key, made)
+        return self.cache.program(WholeKey(rows, singular, lanes), made)
+
+    def singular_masses(self, P: FloatArray) -> np.ndarray:
+        """Whether M is singular for each of many parameters (N, np)."""
+        inertias = P[:, self._inertias]
+        if np.all(inertias == inertias[0]):
+            return np.full(len(P), self._singular_mass(P[0]))
+        return np.array([self._singular_mass(p) for p in P])
 
     def key(self, rows: ActiveRows, p: FloatArray, lanes: int) -> WholeKey:
         """What decides about the program in which some rows act."""

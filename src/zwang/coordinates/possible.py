@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from zwang.caching import Remembered
-from zwang.coordinates.constants import ConstantPattern
 from zwang.coordinates.folded import KEPT, FoldedEquations
 from zwang.coordinates.planar.equations import PlanarEquations
 from zwang.coordinates.planar.plane import Plane, find_plane
+from zwang.multibody.constants import ConstantPattern
 from zwang.multibody.frozen import Parts
 from zwang.programs.cache import ProgramCache
 from zwang.terms import FloatArray
@@ -68,7 +68,34 @@ class PossibleCoordinates:
                 self._reasons[decisive] = plane
                 return plane
             self._planes.setdefault(decisive, []).append(plane)
+        return self._of_plane(plane, p)
+
+    def _of_plane(self, plane: Plane, p: FloatArray) -> PlanarEquations:
         key = (plane.key, self.structure.pattern(p))
         if key not in self._planar:
             self._planar[key] = PlanarEquations(plane, self.structure.constants(p))
         return self._planar[key]
+
+    def all_in_plane(
+        self, Y: FloatArray, P: FloatArray
+    ) -> list[tuple[PlanarEquations, list[int]]] | None:
+        """`in_plane` of many states (N, n) with parameters (N, np), each with its members.
+
+        None if there is no plane, or if it takes a look at each of them.
+        """
+        decisive = self.structure.decisive(P[0])
+        if not self.structure.all_decisive_alike(P):
+            return None
+        found = self.in_plane(Y[0], P[0])
+        if isinstance(found, str):
+            return None
+        for plane in self._planes[decisive]:
+            held = plane.holds(Y)
+            if plane is found.plane:
+                if not held.all():
+                    return None
+                break
+            if held.any():  # some would take this one, which comes first
+                return None
+        groups = self.structure.alike(P)
+        return [(self._of_plane(found.plane, P[group[0]]), group) for group in groups]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from zwang.diagnosis.wording import combination, listing, motion, number
+from zwang.display import Displayed
 from zwang.terms import FloatArray
 
 __all__ = ["Contradiction", "DependentGroup", "Explanation"]
@@ -70,8 +71,8 @@ class Contradiction(DependentGroup):
         return f"Drop {listing(self.drop)}, or correct {one}."
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Displayed):
     """The diagnosis of one system M v̇ = Q + Q_c, A v̇ = b.
 
     Attributes

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 
 from zwang.diagnosis.solved import SolvedTerms
 from zwang.diagnosis.wording import listing, without_noise
+from zwang.display import Displayed, html_table, preformatted
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.linalg.rank import DEFAULT_TOLERANCES, Tolerances
 from zwang.terms import EquationTerms, FloatArray
@@ -53,8 +54,8 @@ NOTHING = 1e-12
 ACTS = 1e-9
 
 
-@dataclass(frozen=True)
-class GroupPassport:
+@dataclass(frozen=True, repr=False)
+class GroupPassport(Displayed):
     """The generalized force A_gᵀ λ_g of a group of rows, such as the wrench of a joint.
 
     Attributes
@@ -82,8 +83,8 @@ class GroupPassport:
     moment: FloatArray | None = None
 
 
-@dataclass(frozen=True)
-class Passport:
+@dataclass(frozen=True, repr=False)
+class Passport(Displayed):
     """What is known about each multiplier and each group, and the family of admissible values.
 
     Attributes
@@ -133,12 +134,7 @@ class Passport:
         return self.statuses[self.names.index(name)]
 
     def __str__(self) -> str:
-        open_count = self.basis.shape[1]
-        plural = "parameter" if open_count == 1 else "parameters"
-        lines = ["All multipliers are determinate."] if self.determinate else []
-        if open_count:
-            lines = [f"The multipliers form a family with {open_count} free {plural}."]
-        lines += self.notes
+        lines = self._sentences()
         width = max([len(name) for name in [*self.names, *self.groups]], default=0)
         width = max(width, len("multiplier"))
         lines.append(f"{'multiplier':<{width}}  {'least norm':>14}  status")
@@ -152,15 +148,48 @@ class Passport:
             lines += [self._group_line(g, width, joints=joints) for g in self.groups.values()]
         return "\n".join(lines)
 
+    def _sentences(self) -> list[str]:
+        open_count = self.basis.shape[1]
+        plural = "parameter" if open_count == 1 else "parameters"
+        lines = ["All multipliers are determinate."] if self.determinate else []
+        if open_count:
+            lines = [f"The multipliers form a family with {open_count} free {plural}."]
+        return [*lines, *self.notes]
+
+    def _repr_html_(self) -> str:
+        rows = zip(self.names, without_noise(self.multipliers), self.statuses, strict=True)
+        tables = [
+            html_table(
+                ["multiplier", "least norm", "status"],
+                ([name, f"{value:.6g}", str(status)] for name, value, status in rows),
+            )
+        ]
+        joints = any(group.resultant is not None for group in self.groups.values())
+        sizes = ["force [N]", "moment [N m]"] if joints else ["|force|"]
+        if self.groups:
+            tables.insert(
+                0,
+                html_table(
+                    ["group", *sizes, "status"],
+                    (self._cells(group, joints=joints) for group in self.groups.values()),
+                ),
+            )
+        return preformatted("\n".join(self._sentences())) + "".join(tables)
+
     def _shown(self, vectors: Sequence[FloatArray | None]) -> list[FloatArray | None]:
         """Vectors without what is rounding beside the largest multiplier."""
         limit = NOTHING * np.abs(self.multipliers).max(initial=0.0)
         return [None if x is None else np.where(np.abs(x) > limit, x, 0.0) for x in vectors]
 
     def _group_line(self, group: GroupPassport, width: int, *, joints: bool) -> str:
-        sizes = [group.resultant, group.moment] if joints else [group.force]
-        shown = ["—" if x is None else f"{np.linalg.norm(x):.6g}" for x in self._shown(sizes)]
-        line = f"{group.name:<{width}}  {'  '.join(f'{x:>14}' for x in shown)}  {group.status}"
+        name, *sizes, status = self._cells(group, joints=joints)
+        return f"{name:<{width}}  {'  '.join(f'{x:>14}' for x in sizes)}  {status}"
+
+    def _cells(self, group: GroupPassport, *, joints: bool) -> list[str]:
+        """Name of a group, magnitudes of its force and moment, and how far they are determined."""
+        vectors = [group.resultant, group.moment] if joints else [group.force]
+        sizes = ["—" if x is None else f"{np.linalg.norm(x):.6g}" for x in self._shown(vectors)]
+        status = str(group.status)
         if group.status is Status.PARTLY:
             # Whether it acts along a coordinate, be the force just now zero or not.
             acts = np.any(np.abs(group.determinate_directions) > ACTS, axis=1)
@@ -171,8 +200,8 @@ class Passport:
                 )
                 if known and used
             ]
-            line += f"; determinate along {listing(sure)}" if sure else "; see its directions"
-        return line
+            status += f"; determinate along {listing(sure)}" if sure else "; see its directions"
+        return [group.name, *sizes, status]
 
 
 def passport(

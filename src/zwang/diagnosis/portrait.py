@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zwang.diagnosis.solved import SolvedTerms
+from zwang.display import Displayed
 from zwang.linalg.rank import DEFAULT_TOLERANCES, RowGeometry, Tolerances
 from zwang.terms import EquationTerms, FloatArray
 
@@ -50,8 +51,8 @@ class Sides:
         return float(np.linalg.norm(self.tangent)), float(np.linalg.norm(self.normal))
 
 
-@dataclass(frozen=True)
-class Portrait:
+@dataclass(frozen=True, repr=False)
+class Portrait(Displayed):
     """Acceleration and forces of one system, split between N(A) and N(A)⊥.
 
     Attributes

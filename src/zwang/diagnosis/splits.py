@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 from zwang.diagnosis.minimax_split import smallest_maximum
 from zwang.diagnosis.solved import SolvedTerms
 from zwang.diagnosis.wording import without_noise
+from zwang.display import Displayed
 from zwang.errors import InputError, UnknownNameError
 from zwang.keywords import no_longer
 from zwang.linalg.rank import DEFAULT_TOLERANCES, Tolerances
@@ -32,8 +33,8 @@ from zwang.terms import EquationTerms, FloatArray, out_of_range
 __all__ = ["Split", "Splits", "splits", "splits_terms"]
 
 
-@dataclass(frozen=True)
-class Split:
+@dataclass(frozen=True, repr=False)
+class Split(Displayed):
     """One choice of multipliers.
 
     Attributes
@@ -51,8 +52,8 @@ class Split:
         no_longer("Split", name, {"minimises": "minimizes"})
 
 
-@dataclass(frozen=True)
-class Splits(Mapping[str, Split]):
+@dataclass(frozen=True, repr=False)
+class Splits(Displayed, Mapping[str, Split]):
     """Several choices of multipliers for one motion, by label.
 
     Attributes

@@ -36,7 +36,7 @@ from zwang.terms import FloatArray
 from zwang.tracing.differentiate import depends_on
 
 if TYPE_CHECKING:
-    from zwang.equations.expression import Equations
+    from zwang.equations.contract import Equations
 
 __all__ = [
     "ActiveRows",
@@ -346,7 +346,7 @@ def scaled_rows_at(
     system: Equations, q: FloatArray, v: FloatArray, t: float, p: FloatArray
 ) -> FloatArray:
     """A at a state, with velocities and rows scaled."""
-    if not system.by_blocks:
+    if system.by_elements is None:
         return _RowsAtState(system, p).scaled(q, v, t)
     terms = system.ideal_terms_at(q, v, np.asarray(t), p)
     return scaled_rows(terms.mass_matrix, terms.constraint_matrix)

@@ -1,57 +1,52 @@
-"""Mechanisms too large for one expression: the same system, evaluated element by element.
+"""Equations of a large mechanism, evaluated element by element in place of one expression.
 
 Terms, residuals and energies come from all instances of a kind at once; accelerations, multipliers
-and corrections from the engine's block program, whose cost grows with the number of elements.
+and corrections from the block program, whose cost grows with the number of elements.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from zwang.assembly.mechanism import assembled
-from zwang.assembly.result import Assembly
-from zwang.assembly.sparse import LargeTable, assembled_by_blocks
 from zwang.caching import computed_once
 from zwang.codegen.expression import read
 from zwang.codegen.kernel import Kernel
-from zwang.coordinates.blocks import structure_of
-from zwang.coordinates.constants import with_equal_masses
-from zwang.diagnosis.determinate import determinate_groups
-from zwang.diagnosis.passport import Passport, chosen_groups, with_untold
 from zwang.diagnosis.wording import listing
 from zwang.equations.active_pivots import PIVOT, PIVOT_OF_MASSLESS, rows_without_pivot
 from zwang.equations.active_rows import ActiveRows
+from zwang.equations.block_layout import structure_of
+from zwang.equations.mechanism import MechanismEquations, MechanismExpression
 from zwang.errors import PainleveError
 from zwang.linalg.rank import AT_A_STATE, DEFAULT_TOLERANCES
-from zwang.mechanism_system import MechanismSystem, about_untold
+from zwang.multibody.constants import with_equal_masses
 from zwang.multibody.element import Element
 from zwang.multibody.element_batches import bulk_rows
-from zwang.multibody.explanation import MechanismExplanation
 from zwang.multibody.frozen import Parts
 from zwang.multibody.joint_coordinates import JointChannel
 from zwang.multibody.motion_words import one_by_one, spins_in_place, undetermined_error
 from zwang.multibody.sparse_explanation import SparseDiagnosis
-from zwang.multibody.terms import MechanismSymbols, definition_of, model_of
+from zwang.multibody.terms import MechanismSymbols
+from zwang.programs.at_states import largest_miss
 from zwang.programs.blocks.program import BlockProgram, block_program
 from zwang.programs.cache import BlockKey
 from zwang.programs.cost import COST
-from zwang.results.sparse_run import Balance
 from zwang.solvers.solution import Ranks, Solution
 from zwang.state import Residuals
 from zwang.terms import EquationTerms, FloatArray
 from zwang.tracing.differentiate import Symbols
+from zwang.tracing.evaluator import Evaluator
 from zwang.tracing.traced_model import TracedModel
 
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["LargeMechanismSystem", "is_large", "mechanism_system"]
+__all__ = ["Balance", "ElementEquations", "SparseSolution", "mechanism_equations"]
 
 #: Corrections after which what is left of random accelerations is undetermined, and how much of
 #: what is determined may be left: each correction takes away all but about 1e-6 of it.
@@ -60,31 +55,65 @@ SETTLING, SETTLED = 8, 1e-6
 MOST_DIRECTIONS = 12
 
 
-def is_large(parts: Parts) -> bool:
-    """Whether a mechanism is carried by blocks rather than as one expression."""
-    return parts.unknowns >= COST.element_unknowns
+class Balance(NamedTuple):
+    """Both sides of the equations of motion at many states, and the powers in them.
+
+    Attributes
+    ----------
+    force : |M v̇ − Q − C − Aᵀλ|, the gradient of Gauss's function on the constraints, shape (nt,).
+    constraint : |A v̇ − b|, shape (nt,).
+    applied_power, constraint_power, nonideal_power : Q·v, λ·(A v) and C·v, shape (nt,).
+    """
+
+    force: FloatArray
+    constraint: FloatArray
+    applied_power: FloatArray
+    constraint_power: FloatArray
+    nonideal_power: FloatArray
 
 
-def mechanism_system(parts: Parts) -> MechanismSystem:
-    """The system of a mechanism, by blocks if it is large."""
-    kind = LargeMechanismSystem if is_large(parts) else MechanismSystem
-    return kind.of_parts(parts)
+class SparseSolution(NamedTuple):
+    """Terms by their entries at one state, v̇ and the λ of least norm."""
+
+    diagnosis: SparseDiagnosis
+    acceleration: FloatArray
+    multipliers: FloatArray
 
 
-class LargeMechanismSystem(MechanismSystem):
-    """A mechanism that is evaluated element by element."""
+def mechanism_equations(parts: Parts) -> MechanismEquations:
+    """The equations of a mechanism: as one expression, or by elements if it is large."""
+    if parts.unknowns >= COST.element_unknowns:
+        return ElementEquations(parts)
+    return MechanismExpression(parts)
 
-    @classmethod
-    def of_parts(cls, parts: Parts) -> LargeMechanismSystem:
-        """The system of a mechanism's parts; nothing is written down as a whole."""
-        system = cls.__new__(cls)
-        system.parts, system.definition = parts, definition_of(parts)
-        return system
 
-    @cached_property
-    def model(self) -> TracedModel:  # type: ignore[override] - made when it is asked for
-        """All terms as one expression: slow to make for what is large, and seldom needed."""
-        return model_of(self.parts, self.element_symbols)
+class ElementEquations(MechanismEquations):
+    """A mechanism that is evaluated element by element; nothing is written down as a whole.
+
+    Parameters
+    ----------
+    parts : bodies, joints and forces as data.
+    """
+
+    @property
+    def by_elements(self) -> ElementEquations:
+        """These."""
+        return self
+
+    @computed_once
+    def whole(self) -> MechanismExpression:
+        """The same as one expression, in the same symbols: slow to make, and seldom needed."""
+        return MechanismExpression(self.parts, self.element_symbols)
+
+    @computed_once
+    def model(self) -> TracedModel:
+        """All terms as one expression."""
+        return self.whole.model
+
+    @computed_once
+    def evaluator(self) -> Evaluator:
+        """The compiled kernels of the whole."""
+        return self.whole.evaluator
 
     @computed_once
     def element_symbols(self) -> MechanismSymbols:
@@ -98,7 +127,7 @@ class LargeMechanismSystem(MechanismSystem):
 
     # --- names, without the model -----------------------------------------------------------------
 
-    @property
+    @computed_once
     def opaque(self) -> tuple[str, ...]:
         """None: elements are traced."""
         return ()
@@ -119,14 +148,6 @@ class LargeMechanismSystem(MechanismSystem):
         for i, e in enumerate(self.parts.constraints):
             found.setdefault(self.parts.owner(e.name), []).extend(range(starts[i], starts[i + 1]))
         return found
-
-    @computed_once
-    def row_names(self) -> tuple[str, ...]:
-        """``rod`` for a single row, ``pin[0]``, ``pin[1]`` for several."""
-        names: list[str] = []
-        for name, rows in self.groups.items():
-            names += [name] if len(rows) == 1 else [f"{name}[{k}]" for k in range(len(rows))]
-        return tuple(names)
 
     @property
     def levels(self) -> dict[str, str]:
@@ -213,11 +234,11 @@ class LargeMechanismSystem(MechanismSystem):
         Corrections of any acceleration, without forces, take away all that mass or constraints
         determine. What spins about its own centre without inertia may go on.
         """
-        basis = self._undetermined_motions(q, v, t, p)
+        basis = self.undetermined_motions(q, v, t, p)
         if basis.size:
             raise undetermined_error(self.parts, q, basis)
 
-    def _undetermined_motions(
+    def undetermined_motions(
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
     ) -> FloatArray:
         """Motions that neither mass nor constraints determine, shape (nv, k)."""
@@ -255,6 +276,19 @@ class LargeMechanismSystem(MechanismSystem):
                 a[here] = 0.0
         return a
 
+    def mass_is_singular(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> bool:
+        """Whether M is singular at one state."""
+        return self.whole.mass_is_singular(q, v, t, p)
+
+    @computed_once
+    def mass_is_constant(self) -> bool:
+        """Whether M depends on parameters alone."""
+        return self.whole.mass_is_constant
+
+    def require_agreement(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> None:
+        """Refuse constraints that contradict each other about accelerations, by name."""
+        self.whole.require_agreement(q, v, t, p)
+
     def agree(self, Y: FloatArray, t: float, P: FloatArray, a: FloatArray) -> np.ndarray:
         """Left to the residuals of rows that do not act: the equations are too many to compare."""
         del t, P, a
@@ -264,46 +298,49 @@ class LargeMechanismSystem(MechanismSystem):
         """φ, φ̇ and ψ for what `arguments` returns."""
         value, rate = self.bulk.misses(*_flat(q, v, t), p)
         batch = q.shape[:-1]
-        return Residuals(value.reshape(*batch, -1), rate.reshape(*batch, -1), *self._residual_names)
+        return Residuals(value.reshape(*batch, -1), rate.reshape(*batch, -1), *self.residual_names)
+
+    def largest_miss(self, y: FloatArray, t: FloatArray, p: FloatArray) -> float:
+        """Largest of |φ| and |ψ| at states y (rows, n), times (rows,); infinite if not finite."""
+        return largest_miss(self._misses, len(self.coordinates), y, t, p)
 
     @computed_once
     def _misses(self) -> Kernel:
         """(q, v, t, p) → (φ, ψ), from the elements."""
         return self.block_program().kernel("misses")
 
-    def energy(
-        self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
-    ) -> tuple[FloatArray, FloatArray | None]:
+    def energy_at(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
         """Kinetic and potential energy, shape (…)."""
-        q, v, t, p = self.arguments(q, v, t, parameters)
         flat = _flat(q, v, t)
         _, _, T, V = self.bulk.bodies(flat[0], flat[1], p)
         V = V + self.bulk.forces(*flat, p)[1]
         return T.reshape(q.shape[:-1]), V.reshape(q.shape[:-1])
 
-    @property
-    def by_blocks(self) -> bool:
-        """Always."""
-        return True
-
     # --- answers at one state ---------------------------------------------------------------------
 
-    def _sparse(
+    def diagnosis_at(
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, C: FloatArray
     ) -> SparseDiagnosis:
         """The terms at one state by their entries."""
         flat = _flat(q, v, t)
-        M, A = self._sparse_matrices(*flat, p)
+        M, A = self.sparse_matrices(*flat, p)
         force = self.bulk.bodies(flat[0], flat[1], p)[1] + self.bulk.forces(*flat, p)[0]
         b = self.bulk.rows(*flat, p).b[0]
         terms = EquationTerms(M, force[0], A, b, C, self.row_names, self.velocities, at_state=True)
         terms = self._with_rounding(terms, q, v, t, p)
         return SparseDiagnosis(self.parts, q, terms, self.rows_independent)
 
-    def _solved(
+    def sparse_solution_at(
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
-    ) -> tuple[SparseDiagnosis, FloatArray, FloatArray] | None:
-        """Terms, v̇ and the least λ at one state; None where these do not satisfy the equations."""
+    ) -> SparseSolution | None:
+        """The solution at one state by sparse matrices.
+
+        None where dense ones are fast, or where it does not satisfy the equations.
+        """
+        if not self.too_large_for_dense:
+            return None
         self.require_unique(q, v, t, p)
         a, lam = self.block_program().kernel("forces")(q, v, np.atleast_1d(t), p)
         if not (np.isfinite(a).all() and np.isfinite(lam).all()):
@@ -311,12 +348,12 @@ class LargeMechanismSystem(MechanismSystem):
         flat = _flat(q, v, t)
         reactions, pushed = self._apart(*flat, p, lam[None])
         lam, C = reactions[0], self.bulk.friction(*flat, p, lam[None]) + pushed
-        found = self._sparse(q, v, t, p, C[0])
+        found = self.diagnosis_at(q, v, t, p, C[0])
         A, b = found.terms.constraint_matrix, found.terms.constraint_rhs
         size = np.abs(b).max(initial=0.0) + float(np.linalg.norm(a))
         if np.abs(A @ a - b).max(initial=0.0) > AT_A_STATE * size:
             return None
-        return found, a, found.least(lam) if found.dependencies.size else lam
+        return SparseSolution(found, a, found.least(lam) if found.dependencies.size else lam)
 
     def solve_at(
         self,
@@ -329,9 +366,9 @@ class LargeMechanismSystem(MechanismSystem):
         family: bool = False,
         shift: FloatArray | None = None,
     ) -> Solution:
-        """`solve` for what `arguments` returns, of what is very large by the block program."""
+        """Acceleration, constraint force and multipliers, of what is very large by blocks."""
         single = q.ndim == 1 and not family and shift is None and formulation == "auto"
-        solved = self._solved(q, v, t, p) if single and self._very_large else None
+        solved = self.sparse_solution_at(q, v, t, p) if single else None
         if solved is None:
             choice: dict[str, Any] = {"formulation": formulation, "family": family, "shift": shift}
             return super().solve_at(q, v, t, p, **choice)
@@ -352,73 +389,11 @@ class LargeMechanismSystem(MechanismSystem):
         )
 
     @property
-    def _very_large(self) -> bool:
+    def too_large_for_dense(self) -> bool:
         """Whether dense matrices would keep a user waiting."""
         return len(self.velocities) > COST.dense_velocities
 
-    def explain(
-        self,
-        q: Any = None,
-        v: Any = None,
-        t: float = 0.0,
-        *,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> MechanismExplanation:
-        """Loops, redundant equations, freedoms and contradictions at a state, by joint and body.
-
-        Of the motions that a very large mechanism allows, the first are told.
-        """
-        if not self._very_large:
-            return super().explain(q, v, t, parameters=parameters)
-        state = self.assemble(parameters=parameters, t=t) if q is None else q
-        at = self.arguments(state, v, t, parameters)
-        none = np.zeros(len(self.velocities))
-        return self._sparse(*at, none).explanation(self._undetermined_motions(*at))
-
-    def passport(
-        self,
-        q: Any,
-        v: Any = None,
-        t: float = 0.0,
-        *,
-        groups: Mapping[str, Iterable[int | str] | str] | None = None,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> Passport:
-        """Which reactions are determinate at a state; see `MechanismSystem.passport`."""
-        solved = self._solved(*self.arguments(q, v, t, parameters)) if self._very_large else None
-        if solved is None:
-            return super().passport(q, v, t, groups=groups, parameters=parameters)
-        found, a, lam = solved
-        own = chosen_groups(found.terms, self.groups_of_joints(groups))
-        plain = self._with_wrenches(
-            found.passport(a, lam, own), self.arguments(q, v, t, parameters)
-        )
-        untold = self._untold(found.q, found.terms.constraint_matrix)
-        if not untold:
-            return plain
-        beside = self._beside(found.terms, untold, a)
-        told = SparseDiagnosis(self.parts, found.q, beside, independent=False)
-        zero = np.zeros(beside.constraint_count)
-        wider = self._with_untold(own, found.terms.constraint_count, untold)
-        return with_untold(plain, told.passport(a, zero, wider), about_untold(untold))
-
-    def _beside(
-        self, terms: EquationTerms, untold: Mapping[str, FloatArray], a: FloatArray
-    ) -> EquationTerms:
-        """Terms with rows that carry unknown tooth forces beside the others."""
-        from scipy.sparse import csr_array, vstack
-
-        K = np.concatenate(list(untold.values()))
-        A: Any = vstack([terms.constraint_matrix, csr_array(K)], format="csr")
-        return replace(
-            terms,
-            constraint_matrix=A,
-            constraint_rhs=np.concatenate([terms.constraint_rhs, K @ a]),
-            names=(*terms.names, *(f"teeth {i}" for i in range(len(K)))),
-            rhs_rounding=None,
-        )
-
-    # --- the engine -------------------------------------------------------------------------------
+    # --- the block program ------------------------------------------------------------------------
 
     def block_program(
         self, left_out: tuple[int, ...] = (), lanes: int = 1, *, distinct: bool = False
@@ -454,7 +429,7 @@ class LargeMechanismSystem(MechanismSystem):
         pushed = self.bulk.laws(self.parts.workless, q, v, t, p, multipliers)
         taken = np.empty_like(multipliers)
         for i, force in enumerate(pushed):
-            M, A = self._sparse_matrices(q[i : i + 1], v[i : i + 1], t[i : i + 1], p)
+            M, A = self.sparse_matrices(q[i : i + 1], v[i : i + 1], t[i : i + 1], p)
             none = np.zeros(A.shape[0])
             terms = sparse_terms(M, force, A, none, coordinates=self.velocities)
             taken[i] = solve_sparse(terms, DEFAULT_TOLERANCES).multipliers
@@ -516,35 +491,18 @@ class LargeMechanismSystem(MechanismSystem):
         configs = self.bulk.configs(state[0], dict.fromkeys(i for i in element.bodies if i >= 0))
         return self.bulk.evaluate(key, function, [element], state, p, configs)
 
-    def determinate(
-        self, q: FloatArray, v: FloatArray, t: float, parameters: Mapping[str, Any]
-    ) -> dict[str, bool]:
-        """Joint → whether its reaction follows from the motion, from sparse matrices."""
-        if self.rows_independent:
-            return dict.fromkeys(self.rows_of_joints, True)
-        p = self.parameter_vector(parameters)
-        M, A = self._sparse_matrices(*_flat(q, v, np.asarray(t)), p)
-        groups = self.rows_of_joints
-        untold = self._untold(q, A)
-        if untold:
-            from scipy.sparse import csr_array, vstack
-
-            groups = self._with_untold(groups, A.shape[0], untold)
-            A = vstack([A, csr_array(np.concatenate(list(untold.values())))], format="csr")
-        return determinate_groups(M, A, groups)
-
-    def _response(
+    def _impulse_response(
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, normal: FloatArray
     ) -> tuple[FloatArray, float]:
         """Of an impulse along `normal`, by sparse matrices."""
         from zwang.solvers.sparse import solve_sparse, sparse_terms  # loads SciPy's sparse matrices
 
-        M, A = self._sparse_matrices(*_flat(q, v, t), p)
+        M, A = self.sparse_matrices(*_flat(q, v, t), p)
         terms = sparse_terms(M, normal, A, np.zeros(A.shape[0]), coordinates=self.velocities)
         direction = solve_sparse(terms, DEFAULT_TOLERANCES).acceleration
         return direction, float(M.diagonal().mean())
 
-    def _sparse_matrices(
+    def sparse_matrices(
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
     ) -> tuple[Any, Any]:
         """M and A at one state, by their entries."""
@@ -604,8 +562,8 @@ class LargeMechanismSystem(MechanismSystem):
         force = force + self.bulk.forces(*flat, p)[0]
         found = self.bulk.rows(*flat, p)
         shape = self.parts.row_starts[-1], len(v)
-        if self._very_large:
-            M, A = self._sparse_matrices(*flat, p)
+        if self.too_large_for_dense:
+            M, A = self.sparse_matrices(*flat, p)
         else:
             A = bulk_rows(found, 0, shape)
             M, (_, starts) = np.zeros((len(v), len(v))), self.parts.places
@@ -667,14 +625,6 @@ class LargeMechanismSystem(MechanismSystem):
             return self.sparse_rows(q, np.zeros(len(self.velocities)), t, p)[2].toarray()
 
         return rows_without_pivot(program, q, t, alike, rows, limit)
-
-    def _assembled(
-        self, q: FloatArray, v: FloatArray, t: float, p: FloatArray, *wishes: Any
-    ) -> Assembly:
-        """By sparse equations, or by the block program where nothing is wished for."""
-        if any(wishes):
-            return assembled(LargeTable(self, t, p), q, v, *wishes)
-        return assembled_by_blocks(self, q, v, t, p)
 
     def sparse_rows(
         self, q: FloatArray, v: FloatArray, t: float, p: FloatArray

@@ -13,9 +13,8 @@ mechanism, v̇ = W q̈, with the multipliers of its joints.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from zwang.equations.euler_parameter_model import (
     velocity_map,
     with_mass_along_norms,
 )
+from zwang.equations.expression import ExpressionEquations
 from zwang.formulations.udwadia_schutte import UdwadiaSchutte
 from zwang.linalg.products import matvec, transpose_matvec
 from zwang.linalg.rank import DEFAULT_TOLERANCES, RowGeometry, equilibrate, pinv_of_rank
@@ -31,15 +31,12 @@ from zwang.linalg.refinement import ExactResidual, refine
 from zwang.multibody import nikravesh
 from zwang.solvers.dense import solve_terms
 from zwang.solvers.solution import Solution
-from zwang.state import State
-from zwang.system import System
 from zwang.terms import EquationTerms, FloatArray
 
 if TYPE_CHECKING:
-    from zwang.mechanism_system import MechanismSystem
-    from zwang.tracing.traced_model import TracedModel
+    from zwang.equations.mechanism import MechanismEquations
 
-__all__ = ["OF_BODIES", "EulerParameterSystem", "solve_by"]
+__all__ = ["OF_BODIES", "EulerParameterEquations", "solve_by"]
 
 #: Accelerations q̈ or v̇, and multipliers.
 _Found = tuple[FloatArray, FloatArray]
@@ -48,74 +45,42 @@ _Found = tuple[FloatArray, FloatArray]
 OF_BODIES = ("nikravesh_1", "nikravesh_2", "nikravesh_3", "singular_mass")
 
 
-class EulerParameterSystem(System):
+class EulerParameterEquations(ExpressionEquations):
     """A mechanism whose velocities are the rates of its coordinates, (ṙ, ṗ) for a body in space.
 
-    The norm of each body's Euler parameters is a constraint, ``crank.norm``, after those of the
-    joints. Along the norms, where there is no mass, the mass matrix has that of Udwadia & Schutte's
-    auxiliary system, which changes nothing and makes the system one like any other;
-    `singular_terms` are without it.
+    Parameters
+    ----------
+    origin : the mechanism in the velocities (ṙ, ω′).
 
     Attributes
     ----------
-    origin : the mechanism in the velocities (ṙ, ω′).
     singular : the model without mass along the norms.
     """
 
-    origin: MechanismSystem
-    singular: TracedModel
+    def __init__(self, origin: MechanismEquations) -> None:
+        self.origin, parts = origin, origin.parts
+        self.singular = in_euler_parameters(parts, origin.model)
+        model = with_mass_along_norms(parts, origin.model, self.singular)
+        super().__init__(model.definition, lambda: model)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """For pickle and copy: the mechanism it is of."""
-        return EulerParameterSystem.of_mechanism, (self.origin,)
-
-    @classmethod
-    def of_mechanism(cls, origin: MechanismSystem) -> EulerParameterSystem:
-        """The same mechanism with v = q̇."""
-        system = cls.__new__(cls)
-        system.origin = origin
-        system.singular = in_euler_parameters(origin.parts, origin.model)
-        system.model = with_mass_along_norms(origin.parts, origin.model, system.singular)
-        system.definition = system.model.definition
-        return system
-
-    def _without(self, removed: frozenset[str]) -> System:
-        """The same with some joints left out; norms stay."""
-        less = cast("MechanismSystem", self.origin.without(removed))
-        return less.in_euler_parameters()
-
-    def way_in(self, q: Any, v: Any = None, t: Any = 0.0) -> State:
-        """The state (q, q̇) that belongs to a state (q, v) of the mechanism, or to many."""
-        q, v, t, _ = self.origin.arguments(q, v, t, None)
-        return State(q, self.origin.position_rate(q, v, t), t)
-
-    def way_back(self, q: Any, q_dot: Any = None, t: Any = 0.0) -> State:
-        """The state (q, v) of the mechanism, v = W q̇."""
-        q, q_dot, t, _ = self.arguments(q, q_dot, t, None)
-        return State(q, matvec(self.velocity_map(q), q_dot), t)
-
-    def velocity_map(self, q: Any) -> FloatArray:
+    def velocity_map_at(
+        self, q: FloatArray, q_dot: FloatArray, t: FloatArray, p: FloatArray
+    ) -> FloatArray:
         """W of v = W q̇ and v̇ = W q̈, shape (…, nv, nq)."""
-        parts = self.origin.parts
-        q, rest, t, p = self.arguments(q, None, 0.0, None)
         (W,) = self.evaluated(
-            "velocity_map", lambda m: {"W": velocity_map(parts, m.state.q)}, q, rest, t, p
+            "velocity_map",
+            lambda m: {"W": velocity_map(self.origin.parts, m.state.q)},
+            *(q, q_dot, t, p),
         )
         return W.reshape(*q.shape[:-1], len(self.origin.velocities), len(self.coordinates))
-
-    def singular_terms(
-        self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
-    ) -> EquationTerms:
-        """M*, g* − b*, and the rows Φ_q q̈ = γ and P q̈ = −c, at a state (q, q̇) or at many.
-
-        M* = diag(N, 4LᵀJ′L) is singular, (11.26).
-        """
-        return self.singular_terms_at(*self.arguments(q, v, t, parameters))
 
     def singular_terms_at(
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
     ) -> EquationTerms:
-        """`singular_terms` for what `arguments` returns, with C = 0."""
+        """M*, g* − b*, and the rows Φ_q q̈ = γ and P q̈ = −c, with C = 0.
+
+        M* = diag(N, 4LᵀJ′L) is singular, (11.26).
+        """
         M, Q = self.evaluated(
             "singular", lambda _: {"M": self.singular.M, "Q": self.singular.Q}, q, v, t, p
         )
@@ -125,14 +90,14 @@ class EulerParameterSystem(System):
 
 def solve_by(
     formulation: str,
-    mechanism: MechanismSystem,
+    mechanism: MechanismEquations,
     q: FloatArray,
     v: FloatArray,
     t: FloatArray,
     p: FloatArray,
     shift: FloatArray | None = None,
 ) -> Solution:
-    """The answer of one of `OF_BODIES` at a state, or at many; see `zwang.System.solve_at`."""
+    """The answer of one of `OF_BODIES` at a state, or at many; see `zwang.System.solve`."""
     terms = mechanism.terms_at(q, v, t, p)
     m = terms.constraint_count
     added = np.zeros(m) if shift is None else shift
@@ -142,10 +107,11 @@ def solve_by(
     if formulation == "nikravesh_3":
         v_dot, multipliers = _third(terms, known.redundancy)
     else:
-        system = mechanism.in_euler_parameters()
-        W = system.velocity_map(q)
-        q_dot = mechanism.position_rate(q, v, t)
-        star = system.singular_terms_at(q, q_dot, t, p)
+        own = mechanism.in_euler_parameters
+        default = mechanism.parameter_vector()  # neither W nor q̇ depend on them
+        W = own.velocity_map_at(q, np.zeros_like(q), t, default)
+        q_dot = mechanism.position_rate_at(q, v, t, default)
+        star = own.singular_terms_at(q, q_dot, t, p)
         b = star.constraint_rhs.copy()
         b[..., :m] += added
         star = replace(star, constraint_rhs=b).with_forces(
@@ -157,7 +123,7 @@ def solve_by(
             q_ddot, multipliers = _second(star, terms, W, known.redundancy)
         else:
             scales = equilibrate(
-                system.ideal_terms_at(q, q_dot, t, p).mass_matrix, star.constraint_matrix
+                own.ideal_terms_at(q, q_dot, t, p).mass_matrix, star.constraint_matrix
             )
             q_ddot, multipliers = _singular_mass(star, scales, known.redundancy)
         v_dot, multipliers = matvec(W, q_ddot), multipliers[..., :m]

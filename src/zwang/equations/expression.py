@@ -1,13 +1,8 @@
-"""The equations of a system with numbers put in: what all other parts ask of it.
-
-    names ─► arguments (checked arrays) ─► evaluated (a compiled kernel) ─► terms, residuals
-
-`zwang.System` is this and what users do with it; mechanisms answer the same questions by elements.
-"""
+"""Equations that are one traced expression: terms, residuals and energies by compiled kernels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,70 +11,60 @@ import numpy as np
 
 from zwang.caching import computed_once
 from zwang.diagnosis.explain import indefinite_error, not_unique_error
-from zwang.errors import InputError, UnknownNameError
+from zwang.equations.contract import Equations
 from zwang.linalg.rank import DEFAULT_TOLERANCES, own_spectrum
 from zwang.linalg.scaling import ScaledTerms
-from zwang.programs.cache import ProgramCache
-from zwang.solvers.dense import FORMULATIONS, solve_terms
-from zwang.solvers.solution import Solution
+from zwang.solvers.dense import solve_terms
 from zwang.state import Residuals
 from zwang.terms import EquationTerms, FloatArray, finite, require_symmetric
-from zwang.tracing.arguments import state_arrays
 from zwang.tracing.differentiate import depends_on
-from zwang.tracing.non_finite import culprit
-from zwang.tracing.parameters import Parameters
-from zwang.tracing.rhs_rounding import rhs_rounding
+from zwang.tracing.jumps import expressions_jump
 from zwang.tracing.traced_model import Definition, TracedModel
 
 if TYPE_CHECKING:
-    import casadi
-
     from zwang.codegen.kernel import Kernel
-    from zwang.multibody.frozen import Parts
-    from zwang.tracing.differentiate import Symbols
-    from zwang.tracing.evaluator import Evaluator
 
-__all__ = ["Equations"]
+__all__ = ["ExpressionEquations"]
 
 #: Right sides of dependent rows that miss each other by more than this, relative, contradict.
 DISAGREEMENT = 1e-6
 
 
-class Equations:
-    """Names, terms and residuals of a system; what ends in ``_at`` takes arrays as checked.
+class ExpressionEquations(Equations):
+    """Equations as one expression, traced from functions or put together from elements.
 
-    Attributes
+    Parameters
     ----------
     definition : what the system was described by.
-    model : the traced expressions of its terms.
+    write : gives the traced expressions of its terms, when they are first asked for.
     """
 
-    definition: Definition
-    model: TracedModel
-    #: What `mass_is_singular` answered last, and to what.
-    _last_singular_mass: tuple[Any, bool] | None = None
+    def __init__(self, definition: Definition, write: Callable[[], TracedModel]) -> None:
+        super().__init__(definition)
+        self._write = write
+        #: What `mass_is_singular` answered last, and to what.
+        self._last_singular_mass: tuple[Any, bool] | None = None
+
+    @classmethod
+    def of_model(cls, model: TracedModel) -> ExpressionEquations:
+        """The equations of an expression that is there."""
+        return cls(model.definition, lambda: model)
 
     @computed_once
-    def cache(self) -> ProgramCache:
-        """Programs, and what else is made of these equations once."""
-        return ProgramCache()
+    def model(self) -> TracedModel:
+        """The traced expressions of the terms."""
+        return self._write()
 
-    # --- names and sizes --------------------------------------------------------------------------
-
-    @property
-    def coordinates(self) -> tuple[str, ...]:
-        """Names of q."""
-        return self.definition.coordinates
+    @computed_once
+    def _jumps(self) -> bool:
+        return expressions_jump(self.model.Q, self.model.b, self.model.C)
 
     @property
-    def velocities(self) -> tuple[str, ...]:
-        """Names of v."""
-        return self.definition.velocities
+    def jumps(self) -> bool:
+        """Whether forces or constraints are switched by comparisons, so that v̇ can jump."""
+        return self._jumps
 
-    @property
-    def constraints(self) -> tuple[str, ...]:
-        """Names of the constraints."""
-        return tuple(self.definition.constraints)
+    # --- names and kind ---------------------------------------------------------------------------
 
     @property
     def levels(self) -> dict[str, str]:
@@ -92,50 +77,10 @@ class Equations:
         return self.model.groups
 
     @computed_once
-    def row_names(self) -> tuple[str, ...]:
-        """``rod`` for a single row, ``pin[0]``, ``pin[1]`` for several."""
-        return self.model.row_names
-
-    def row_levels(self) -> list[str]:
-        """Position, velocity or acceleration, for each row of A."""
-        return list(self._row_levels)
-
-    @computed_once
     def _row_levels(self) -> list[str]:
         return [b.level for b in self.model.blocks.values() for _ in range(b.A.shape[0])]
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Default values of the parameters."""
-        return {
-            name: value if isinstance(value, float) else value.copy()
-            for name, value in self._parameters.by_name().items()
-        }
-
-    def parameter_values(self, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """All parameters by name, defaults replaced by the given values."""
-        return self._parameters.by_name(parameters)
-
-    def parameter_vector(self, parameters: Mapping[str, Any] | None = None) -> FloatArray:
-        """All parameters as one flat array, defaults replaced by the given values."""
-        return self._parameters.vector(parameters)
-
-    def parameter_sizes(self, p: FloatArray) -> FloatArray:
-        """To which size each parameter is rounded: its own, or that of the vector it belongs to."""
-        return np.abs(p)
-
     @computed_once
-    def _parameters(self) -> Parameters:
-        return Parameters(self.definition.parameters)
-
-    # --- what kind of system it is ----------------------------------------------------------------
-
-    @property
-    def formulations(self) -> tuple[str, ...]:
-        """Names that `solve` and `simulate` take for ``formulation``, besides ``"auto"``."""
-        return tuple(FORMULATIONS)
-
-    @property
     def opaque(self) -> tuple[str, ...]:
         """Names of the functions that are called numerically, see `zwang.opaque`."""
         return self.model.opaque
@@ -145,85 +90,12 @@ class Equations:
         """Whether a non-ideal law depends on its reaction."""
         return self.model.reaction_dependent
 
-    @property
-    def rows_independent(self) -> bool:
-        """Whether no constraint can ever depend on others; of functions that is not known."""
-        return False
-
-    @property
-    def mechanism(self) -> Parts | None:
-        """Bodies, joints and forces as data; functions have none."""
-        return None
-
-    @property
-    def by_blocks(self) -> bool:
-        """Whether equations are not written down as a whole."""
-        return False
-
-    @computed_once
-    def placement(self) -> tuple[FloatArray, FloatArray] | None:
-        """The q and v that a mechanism was described at; functions have none."""
-        return None
-
-    @property
-    def channels(self) -> tuple[str, ...]:
-        """Names of what a run gives besides coordinates and velocities; see `MechanismSystem`."""
-        return ()
-
-    def channel(self, name: str) -> tuple[casadi.SX, bool]:
-        """A channel as (value, rate) or (sin, cos, rate), and whether the rate is meant."""
-        raise UnknownNameError("channel", name, self.channels)
-
-    @computed_once
-    def symbols(self) -> Symbols:
-        """The symbols that further functions of the state are traced with, events for one."""
-        return self.model.state
-
-    # --- numbers in -------------------------------------------------------------------------------
-
-    def arguments(
-        self, q: Any, v: Any, t: Any, parameters: Mapping[str, Any] | None
-    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Checked arrays q (…, nq), v (…, nv), t (…) and p of whatever may be given for them."""
-        state = state_arrays(q, v, t, self.coordinates, self.velocities)
-        return *state, self.parameter_vector(parameters)
-
-    @computed_once
-    def evaluator(self) -> Evaluator:
-        """The compiled kernels of the model, made on first use."""
-        from zwang.tracing.evaluator import Evaluator
-
-        return Evaluator(self.model)
-
-    def evaluated(
-        self, name: str, outputs: Callable[[TracedModel], Mapping[str, Any]], *arguments: FloatArray
-    ) -> list[FloatArray]:
-        """Outputs of the model for what `arguments` returns, by a kernel that is compiled once.
-
-        Values that are not finite are refused, with the name of the function that gives them.
-        """
-        values = self.evaluator(name, outputs, *arguments)
-        for k, value in enumerate(values):
-            if not finite(value):
-                output = list(outputs(self.model))[k]
-                raise InputError(
-                    culprit(self.model, output, value, arguments[0].ndim - 1),
-                    must="be finite",
-                    but="has a value that is not finite at this state",
-                    advice="Look for a division by zero, a root or a logarithm of the coordinates.",
-                )
-        return values
-
     # --- terms and motion at a state --------------------------------------------------------------
-
-    def terms_at(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> EquationTerms:
-        """`terms` for what `arguments` returns."""
-        return self._with_nonideal(self.ideal_terms_at(q, v, t, p), q, v, t, p)
 
     def ideal_terms_at(
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
     ) -> EquationTerms:
-        """`ideal_terms` for what `arguments` returns."""
+        """M, Q, A, b, with C = 0 even if laws are given."""
         M, Q, A, b = self.evaluated("terms", _terms, q, v, t, p)
         nv = len(self.velocities)
         # A matrix of one column comes back as a vector.
@@ -234,20 +106,6 @@ class Equations:
         if not self.opaque:
             terms = self._with_rounding(terms, q, v, t, p)
         return replace(terms, notes=(*terms.notes, *self._opaque_notes())) if self.opaque else terms
-
-    def _with_rounding(
-        self, terms: EquationTerms, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
-    ) -> EquationTerms:
-        """Terms that know the rounding in b, where rows may depend on each other."""
-        if self.rows_independent or not terms.constraint_count:
-            return terms
-        found = rhs_rounding(
-            lambda shifted: self._right_sides(q, shifted, t, p),
-            terms.mass_matrix,
-            v,
-            terms.constraint_rhs,
-        )
-        return replace(terms, rhs_rounding=found)
 
     def _right_sides(
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
@@ -280,47 +138,7 @@ class Equations:
         (C,) = self.evaluated("nonideal", lambda m: {"C": m.C}, q, v, t, p)
         return terms.with_forces(terms.applied_force, C)
 
-    def solve_at(
-        self,
-        q: FloatArray,
-        v: FloatArray,
-        t: FloatArray,
-        p: FloatArray,
-        *,
-        formulation: str = "auto",
-        family: bool = False,
-        shift: FloatArray | None = None,
-    ) -> Solution:
-        """`solve` for what `arguments` returns.
-
-        Parameters
-        ----------
-        shift : added to the right sides of the constraints, shape (…, m).
-        """
-        terms = self.terms_at(q, v, t, p)
-        if shift is not None:
-            terms = replace(terms, constraint_rhs=terms.constraint_rhs + shift)
-        return solve_terms(terms, formulation=formulation, family=family)
-
-    def after_impulse(
-        self,
-        q: FloatArray,
-        v: FloatArray,
-        t: FloatArray,
-        p: FloatArray,
-        normal: FloatArray,
-        change: float,
-    ) -> FloatArray:
-        """Velocities after an impulse along `normal` that changes normal·v by `change`.
-
-        Constraints that hold velocities go on to hold them; see `zwang.integrators.events`.
-        """
-        from zwang.integrators.events import along
-
-        direction, mass = self._response(q, v, t, p, normal)
-        return along(direction, normal, v, change, mass)
-
-    def _response(
+    def _impulse_response(
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, normal: FloatArray
     ) -> tuple[FloatArray, float]:
         """What an impulse along `normal` does to the velocities, and a mean mass."""
@@ -330,6 +148,17 @@ class Equations:
         kept = [i for i, level in enumerate(self.row_levels()) if level != "acceleration"]
         M = terms.mass_matrix
         return response(M, terms.constraint_matrix[kept], normal), float(M.diagonal().mean())
+
+    def energy_at(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
+    ) -> tuple[FloatArray, FloatArray | None]:
+        """Kinetic and potential energy (None when no potential was given), shape (…)."""
+
+        def energies(m: TracedModel) -> dict[str, Any]:
+            return {"T": m.T} if m.V is None else {"T": m.T, "V": m.V}
+
+        values = [x[..., 0] for x in self.evaluated("energy", energies, q, v, t, p)]
+        return values[0], (values[1] if len(values) > 1 else None)
 
     # --- refusals ---------------------------------------------------------------------------------
 
@@ -388,7 +217,7 @@ class Equations:
         ----------
         Y, P : states (N, n) and parameters (N, np), at one time.
         """
-        from zwang.programs.residuals import disagreements
+        from zwang.programs.at_states import disagreements
 
         kernel = self.evaluator.disagreement
         return disagreements(kernel, Y, t, P, a, len(self.coordinates)) <= DISAGREEMENT
@@ -396,9 +225,9 @@ class Equations:
     # --- residuals --------------------------------------------------------------------------------
 
     def residuals_at(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> Residuals:
-        """`residuals` for what `arguments` returns."""
+        """φ, φ̇ and ψ."""
         position, rate = self.evaluated("residuals", _position_and_rates, q, v, t, p)
-        return Residuals(position, rate, *self._residual_names)
+        return Residuals(position, rate, *self.residual_names)
 
     def largest_miss(self, y: FloatArray, t: FloatArray, p: FloatArray) -> float:
         """Largest of |φ| and |ψ| at states y (rows, n), times (rows,); infinite if not finite."""
@@ -409,9 +238,19 @@ class Equations:
         most = max(float(np.abs(x).max(initial=0.0)) for x in found)
         return most if all(finite(x) for x in found) else np.inf
 
+    def largest_misses(self, Y: FloatArray, t: float, P: FloatArray) -> FloatArray:
+        """`largest_miss` of each of many states (N, n) with parameters (N, np) at one time."""
+        if self.opaque:
+            return super().largest_misses(Y, t, P)
+        from zwang.programs.at_states import evaluated
+
+        found = evaluated(self._misses, Y, t, P, len(self.coordinates))
+        most = np.max([np.abs(x).max(axis=1, initial=0.0) for x in found], axis=0)
+        return np.where(np.isfinite(most), most, np.inf)
+
     @computed_once
     def _largest_miss(self) -> Callable[[FloatArray, FloatArray, FloatArray], float]:
-        from zwang.programs.residuals import largest_miss
+        from zwang.programs.at_states import largest_miss
 
         return partial(largest_miss, self._misses, len(self.coordinates))
 
@@ -419,15 +258,6 @@ class Equations:
     def _misses(self) -> Kernel:
         """(q, v, t, p) → (φ, ψ), compiled."""
         return self.evaluator.kernel("residuals", _position_and_rates)
-
-    @computed_once
-    def _residual_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Names of the rows that have residuals of position, and of velocity."""
-        names = list(zip(self.row_names, self.row_levels(), strict=True))
-        return (
-            tuple(name for name, level in names if level == "position"),
-            tuple(name for name, level in names if level != "acceleration"),
-        )
 
 
 def _terms(model: TracedModel) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from zwang.linalg.rank import own_spectrum
 from zwang.terms import SYMMETRY_TOLERANCE, FloatArray, asymmetry
 
 if TYPE_CHECKING:
-    from zwang.equations.expression import Equations
+    from zwang.equations.contract import Equations
 
 __all__ = ["all_regular", "terms_at"]
 
@@ -32,7 +32,7 @@ def terms_at(
     system: Equations, Y: FloatArray, t: float, P: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """M (N, nv, nv) and A (N, m, nv) at states (N, n) with parameters (N, np)."""
-    from zwang.programs.residuals import evaluated
+    from zwang.programs.at_states import evaluated
 
     found = system.cache.once(_MassAndRows, lambda: _MassAndRows(system))
     count, nv = len(Y), len(system.velocities)

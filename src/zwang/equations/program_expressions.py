@@ -9,7 +9,7 @@ from zwang.programs.factor import ProgramExpressions, least_norm
 
 if TYPE_CHECKING:
     from zwang.equations.active_rows import ActiveRows
-    from zwang.equations.expression import Equations
+    from zwang.equations.contract import Equations
     from zwang.tracing.traced_model import TracedModel
 
 __all__ = ["expressions_of", "with_positive_mass"]

@@ -17,7 +17,7 @@ import numpy as np
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
-    from zwang.equations.expression import Equations
+    from zwang.equations.contract import Equations
 
 __all__ = ["LEFT", "shares_left", "shifted"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from zwang.codegen import background
 from zwang.integrators import memory as sh
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class ChunkSize:
 
     def advance(self, loop: Loop) -> Chunk:
         """The next chunk."""
+        background.wake()
         began, t, tried = perf_counter(), float(loop.t[0]), loop.tried
         chunk = loop.advance(self.steps, self._rows(loop))
         done, moved = loop.tried - tried, float(loop.t[0]) - t

@@ -1,4 +1,4 @@
-"""The time loop seen from Python: buffers around a compiled method, chunk by chunk.
+"""What an integrator is to a simulation: buffers around its compiled method, run chunk by chunk.
 
 To add an integrator: name it in `settings.METHODS`, derive its loop from `Loop` and enter that in
 `registry.LOOPS`. A loop
@@ -29,9 +29,9 @@ from zwang.integrators.output import RANK_ROWS, Chunk, LoopOutput, left
 from zwang.integrators.projection import (
     CORRECTIONS,
     LARGEST,
+    PIVOT_ARRAYS,
     derivative,
     project_start,
-    room_for_pivots,
 )
 from zwang.integrators.records import (
     EventMemory,
@@ -46,12 +46,14 @@ from zwang.integrators.step_size import begin_step
 from zwang.programs.contract import Program
 from zwang.terms import FloatArray
 
-__all__ = ["Loop", "met_all_rows", "work_of"]
+__all__ = ["WORK", "Loop", "met_all_rows", "work_of"]
 
 #: Rows of the output buffer: enough to keep the interpreter out of the loop, little memory.
 BUFFER_ROWS = 4096
 #: Steps between returns to Python, for progress and Ctrl-C; some tens of milliseconds of work.
 STEPS_PER_CHUNK = 20_000
+#: Setups that are kept with a program.
+SETUPS = 32
 
 
 class Loop(ABC):
@@ -66,6 +68,8 @@ class Loop(ABC):
     scales : size of each entry of the state below which its error counts as absolute, (n,); with
         a minus where it is absolute whatever the entry, as for angles.
     events : kernel of the event functions.
+    may_leave : return LEAVES where another method would do with less work, see `stiffness`.
+    returns : how often an implicit method has returned to an explicit one before.
     carried : that y, p and scales are in the coordinates of the program's carrier already.
     project : put the start on its constraints first.
     """
@@ -101,15 +105,16 @@ class Loop(ABC):
         events: Kernel | None = None,
         carried: bool = False,
         project: bool = False,
+        may_leave: bool = False,
+        returns: int = 0,
     ) -> None:
         if program.carrier is not None and not carried:
             y, p = program.carrier.enter(y, t, p)
         W, n = program.lanes, program.nq + program.nv
         self.program, self.settings, self._events = program, settings, events
+        self.may_leave, self.returns = may_leave, returns
         every_step = times is None
-        frame = LoopSetup.of(
-            program, settings, scales, events, self.KERNELS, every_step=every_step, carried=carried
-        )
+        frame = self._setup(scales, every_step=every_step, carried=carried)
         self.scales, self.absolute = frame.scales, frame.absolute
         self.entry_sizes = frame.entry_sizes
         self.addresses, self.sizes, self.options = frame.addresses, frame.sizes, frame.options
@@ -124,7 +129,7 @@ class Loop(ABC):
         self.lanes = (0,) * W
         self.largest = frame.largest
         #: Pivots of position rows and what they are compared with, which is remembered.
-        self.pivots = room_for_pivots(program.rows[0], W)
+        self.pivots = self.room_for_pivots(W)
         rows = max(program.rows[0], 1)
         self.row_sizes = self.pivots[LARGEST * rows : (LARGEST + 1) * rows]
         ok, settled = np.zeros((2, W), dtype=bool)
@@ -146,6 +151,25 @@ class Loop(ABC):
                 self._look(events)
         else:
             self.counts[sh.ACTIVE] = 0
+
+    def _setup(self, scales: FloatArray, *, every_step: bool, carried: bool) -> LoopSetup:
+        """What loops of the program have in common, kept with it unless there are events."""
+        program, settings, events = self.program, self.settings, self._events
+        chosen = settings.tolerance, settings.drift, settings.on_singular, self.KERNELS
+        key = *chosen, every_step, carried, scales.tobytes()
+        found = program.frames.get(key) if events is None else None
+        if found is None:
+            given = program, settings, scales, events, self.KERNELS
+            found = LoopSetup.of(*given, every_step=every_step, carried=carried)
+            if events is None:
+                if len(program.frames) >= SETUPS:
+                    program.frames.clear()
+                program.frames[key] = found
+        return found
+
+    def room_for_pivots(self, lanes: int) -> FloatArray:
+        """The array that `project_once` and others know as pivots."""
+        return np.zeros((PIVOT_ARRAYS * max(self.program.rows[0], 1), lanes))
 
     def prepare(self) -> None:
         """Set up the arrays that the method has of its own, and room for kernels to work in."""
@@ -174,6 +198,7 @@ class Loop(ABC):
             self.entry_sizes,
             self.times,
             *self.options,
+            self.may_leave,
         )
         self.event_memory = EventMemory(
             self.event_values, self.event_before, self.event_new, self.previous
@@ -286,6 +311,6 @@ def work_of(counts: np.ndarray, lane: int) -> tuple[int, ...]:
     return _WORK(counts[:, lane].tolist())
 
 
-_WORK = itemgetter(
-    sh.ACCEPTS, sh.REJECTS, sh.EVALUATIONS, sh.PROJECTIONS, sh.JACOBIANS, sh.FACTORISATIONS
-)
+#: Where the work of a loop is counted, in the order of `zwang.results.run.Counts`.
+WORK = (sh.ACCEPTS, sh.REJECTS, sh.EVALUATIONS, sh.PROJECTIONS, sh.JACOBIANS, sh.FACTORISATIONS)
+_WORK = itemgetter(*WORK)

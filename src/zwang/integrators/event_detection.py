@@ -1,4 +1,4 @@
-"""Whether an event may have happened within a step: looked at in the compiled loops.
+"""Event detection within a step of the compiled integrators.
 
 Steps are long where the motion is smooth, and a function of it may cross zero and come back within
 one. So its sign is looked at not only at the end of a step but at points in between as well; and

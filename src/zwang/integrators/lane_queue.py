@@ -413,6 +413,35 @@ class LaneQueue:
         t, y = self.saved_in_own(k)
         return t, left(y, t, self.program.carrier, self.parameters[k])
 
+    def saved_of_all(self, count: int) -> FloatArray:
+        """Saved states of all (N, count, n), in the system's coordinates, NaN where there are none.
+
+        Parameters
+        ----------
+        count : of states that each was to save.
+        """
+        N, n = self.starts.shape
+        y, t = np.full((N, count, n), np.nan), np.full((N, count), np.nan)
+        filled = np.zeros(N, dtype=np.int64)
+        for out, pieces in self.noted:
+            used = pieces[(pieces[:, 0] >= 0) & (pieces[:, 3] > pieces[:, 2])]
+            owner, lane, first, rows = used[:, 0], used[:, 1], used[:, 2], used[:, 3] - used[:, 2]
+            for size in np.unique(rows).tolist():
+                some = rows == size
+                k, along = owner[some], np.arange(size)
+                into, source = filled[k][:, None] + along, first[some][:, None] + along
+                y[k[:, None], into] = out.y[lane[some][:, None], source]
+                t[k[:, None], into] = out.t[lane[some][:, None], source]
+                filled[k] += size
+        if self.program.carrier is None:
+            return y
+        there = np.arange(count) < filled[:, None]
+        P = self.parameters[np.nonzero(there)[0]]
+        system_states = left(y[there], t[there], self.program.carrier, P)
+        result = np.full((N, count, system_states.shape[1]), np.nan)
+        result[there] = system_states
+        return result
+
     def saved_in_own(self, k: int) -> tuple[FloatArray, FloatArray]:
         """The same in the coordinates of the loop."""
         legs = self._legs(k)

@@ -14,6 +14,7 @@ __all__ = [
     "EVENT",
     "FULL",
     "HANDOVER",
+    "LEAVES",
     "NOT_FINITE",
     "NO_ROOT",
     "OFF_CONSTRAINTS",
@@ -26,13 +27,14 @@ __all__ = [
 DONE, FULL, BUDGET, EVENT, TOO_SMALL, NOT_FINITE, NO_ROOT, SINGULAR = 0, 1, 2, 3, 4, 5, 6, 7
 HANDOVER = 8  # one of several lanes has ended
 OFF_CONSTRAINTS = 9  # a fixed step ended where it could not be put on its constraints
+LEAVES = 10  # another method would do with less work, and may take over from the present state
 GOES_ON = -1  # of a part of a step: the loop does not return
 #: The same loop goes on from there.
 UNDER_WAY = frozenset({FULL, BUDGET, EVENT, SINGULAR})
 
 # Real numbers the loop remembers for each lane.
-T, H, ERROR, SAVED, PIVOT, HIGHEST, AHEAD = 0, 1, 2, 3, 4, 5, 6
-REALS = 7
+T, H, ERROR, SAVED, PIVOT, HIGHEST, AHEAD, LOOKED = 0, 1, 2, 3, 4, 5, 6, 7
+REALS = 8
 # Whole numbers the loop remembers for each lane.
 (
     REJECTED,
@@ -52,8 +54,10 @@ REALS = 7
     FALLING,
     APPROACHES,
     WARY,  # whether steps that pass singular positions need projected stages
-) = range(17)
-COUNTS = 17
+    HELD,  # looks, or steps, that found another method to do with less work
+    SAMPLED,  # states that were sampled to see that
+) = range(19)
+COUNTS = 19
 
 FAILED_PROJECTION = 0.6  # change of h after a projection that did not contract
 AVOIDANCE = 0.7  # change of h when the new point would lie where the rows have just lost rank

@@ -31,7 +31,6 @@ __all__ = [
     "project_once",
     "project_start",
     "projected",
-    "room_for_pivots",
     "size_of",
 ]
 
@@ -52,7 +51,7 @@ PROJECTED, FAR_OFF, LEFT = 0, 1, 2
 # the end of the step under way, and the largest of late, which pivots are really relative to: where
 # a row vanishes it loses rank as one does that depends on others, and its own size does not tell.
 # The last two are room for what the kernel writes when it is called for some of the lanes.
-LARGEST, SPARE, PARTS = 3, 4, 6
+LARGEST, SPARE, PIVOT_ARRAYS = 3, 4, 6
 # Largest sizes are forgotten at this pace, a step at a time: rows that shrink by less than a
 # fortieth in a step only become smaller (sizes are squares).
 FORGOTTEN = 0.95
@@ -89,11 +88,6 @@ def copy_lanes(x, out, lanes):
     for lane in side_by_side(lanes):
         for i in range(x.shape[0]):
             out[i, lane] = x[i, lane]
-
-
-def room_for_pivots(rows, lanes):
-    """The array that `project_once` and others know as pivots."""
-    return np.zeros((PARTS * max(rows, 1), lanes))
 
 
 @inlined
@@ -167,7 +161,7 @@ def largest_residual(residuals, lane):
 def corrected_once(equations: LoopEquations, y, t, onto: ProjectionRoom):
     """A correction of the lanes that are not settled, and no more: alone they take no more."""
     pivots, lanes = onto.pivots, equations.lanes
-    rows = pivots.shape[0] // PARTS
+    rows = pivots.shape[0] // PIVOT_ARRAYS
     spare = pivots if len(lanes) == 1 else pivots[SPARE * rows :]
     project_once(equations, y, t, onto.scratch, spare)
     for lane in side_by_side(lanes):

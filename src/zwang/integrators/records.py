@@ -91,6 +91,7 @@ class LoopChoices(NamedTuple):
     every_step : whether every step is saved.
     watch_events : whether there are event functions.
     stop_where_singular : whether to return where rank is lost.
+    may_leave : whether to return where another method would do with less work.
     """
 
     until: float
@@ -104,6 +105,7 @@ class LoopChoices(NamedTuple):
     every_step: bool
     watch_events: bool
     stop_where_singular: bool
+    may_leave: bool
 
 
 class OutputBuffers(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from zwang.errors import InputError
@@ -26,10 +27,32 @@ LOOPS: dict[str, type[Loop]] = {
 }
 
 
-def start_loop(program: Program, settings: Settings, *state: Any, **choices: Any) -> Loop:
-    """The loop that the settings ask for; the arguments are those of `Loop`."""
-    settings = chosen(settings, at_nodes=program.has_nodes, finest=program.finest_at_nodes)
-    return LOOPS[settings.integrator](program, settings, *state, **choices)
+def start_loop(
+    program: Program,
+    settings: Settings,
+    *state: Any,
+    method: str = "",
+    may_leave: bool = False,
+    **choices: Any,
+) -> Loop:
+    """The loop that the settings ask for; the other arguments are those of `Loop`.
+
+    Parameters
+    ----------
+    method : of those that "auto" chooses among, the one that is under way.
+    may_leave : whether to return where "auto" would choose another one from there on.
+    """
+    if method and settings.integrator == "auto":
+        settings = replace(settings, integrator=method)
+    at_nodes = program.has_nodes and program.lanes == 1  # else lanes are trajectories
+    if settings.integrator == "auto" and program.left_out:
+        settings = settings.by_states  # collocation may not see that other rows have to act
+    elif settings.integrator in ("auto", "gauss"):
+        settings = chosen(settings, at_nodes=at_nodes, finest=program.finest_at_nodes)
+    # An implicit method needs a Jacobian, and fixed steps are not chosen by their error.
+    may_leave = may_leave and program.has_nodes and settings.step == 0.0
+    kind = LOOPS[settings.integrator]
+    return kind(program, settings, *state, may_leave=may_leave, **choices)
 
 
 def chosen(settings: Settings, *, at_nodes: bool, finest: float = 0.0) -> Settings:
@@ -44,4 +67,5 @@ def chosen(settings: Settings, *, at_nodes: bool, finest: float = 0.0) -> Settin
             but="these are evaluated in Python, state by state",
             advice="integrator='auto' chooses one that applies.",
         )
-    return settings.at_nodes if at_nodes and settings.tolerance >= finest else settings.by_states
+    sweeps = at_nodes and settings.tolerance >= finest and settings.step == 0.0
+    return settings.at_nodes if sweeps else settings.by_states

@@ -32,7 +32,8 @@ class Method:
     fixed_step: bool = False
 
 
-#: Integrators by name; "auto" is "gauss" where equations can be evaluated at nodes, else "order8".
+#: Integrators by name; "auto" begins with "gauss" where equations can be evaluated at nodes, else
+#: with "order8", and changes to others where they do with less work, see `stiffness`.
 METHODS: dict[str, Method] = {
     "auto": Method(nodes=True),
     "gauss": Method(nodes=True),
@@ -89,7 +90,7 @@ class Settings:
 
     until: float
     tolerance: float = 1e-9
-    integrator: str = "order8"
+    integrator: str = "auto"
     drift: Drift = Drift.PROJECTION
     baumgarte: float = 20.0
     step: float = 0.0

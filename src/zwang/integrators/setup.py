@@ -14,8 +14,6 @@ from zwang.terms import FloatArray
 
 __all__ = ["LoopSetup"]
 
-#: Frames that are kept with a program.
-FRAMES = 32
 #: Scales count as no smaller, so that corrections can be divided by them.
 LEAST_SCALE = 1e-300
 
@@ -61,35 +59,9 @@ class LoopSetup:
         every_step: bool,
         carried: bool,
     ) -> LoopSetup:
-        """What it is, kept with the program unless there are events."""
-        projects = settings.drift is Drift.PROJECTION
-        stops = settings.on_singular is OnSingular.STOP
-        chosen = settings.tolerance, projects, stops, kernels
-        key = *chosen, every_step, carried, scales.tobytes()
-        found = program.frames.get(key) if events is None else None
-        if found is None:
-            if program.carrier is not None and not carried:
-                scales = program.carrier.scales(scales)
-            found = cls._made(program, scales, events, *chosen, every_step=every_step)
-            if events is None:
-                if len(program.frames) >= FRAMES:
-                    program.frames.clear()
-                program.frames[key] = found
-        return found
-
-    @classmethod
-    def _made(
-        cls,
-        program: Program,
-        scales: FloatArray,
-        events: Kernel | None,
-        tolerance: float,
-        projects: bool,  # noqa: FBT001 - by position alone
-        stops: bool,  # noqa: FBT001 - by position alone
-        kernels: tuple[str, ...],
-        *,
-        every_step: bool,
-    ) -> LoopSetup:
+        """That of a program with some choices; the arguments are those of `Loop`."""
+        if program.carrier is not None and not carried:
+            scales = program.carrier.scales(scales)
         sizes = np.stack([np.abs(scales), np.where(scales < 0.0, 0.0, 1.0)])
         count, W = 0 if events is None else events.outputs[0].size, program.lanes
         memory, counts = np.zeros((sh.REALS, W)), np.zeros((sh.COUNTS, W), dtype=np.int64)
@@ -98,7 +70,7 @@ class LoopSetup:
         counts[sh.ACTIVE] = counts[sh.FALLING] = 1
         return cls(
             np.array(scales, dtype=float),
-            tolerance * np.maximum(np.abs(scales), LEAST_SCALE),
+            settings.tolerance * np.maximum(np.abs(scales), LEAST_SCALE),
             np.repeat(sizes[:, :, None], W, axis=2),
             program.addresses(events, kernels),
             program.largest(events, kernels),
@@ -107,9 +79,9 @@ class LoopSetup:
             count,
             (int(program.nq), int(program.rows[0]), int(program.rows[1]), count),
             (
-                projects and program.rows[1] > 0,
+                settings.drift is Drift.PROJECTION and program.rows[1] > 0,
                 every_step,
                 count > 0,
-                stops or len(program.left_out) > 0,
+                settings.on_singular is OnSingular.STOP or len(program.left_out) > 0,
             ),
         )

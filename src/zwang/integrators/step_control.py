@@ -1,4 +1,4 @@
-"""What loops of one trajectory do around a step: choose its length, reject it, end it.
+"""Step control of one trajectory: choose the length of a step, reject it, end the run.
 
 Arrays are [entry][0].
 """
@@ -12,11 +12,15 @@ from zwang.integrators.memory import (
     AVOIDANCES,
     AVOIDED,
     DEFICIT,
+    EVENT,
     FAILED_PROJECTION,
+    GOES_ON,
+    LEAVES,
     NEXT,
     PROJECTIONS,
     REJECTED,
     REJECTS,
+    SINGULAR,
     H,
     T,
 )
@@ -32,7 +36,16 @@ from zwang.integrators.records import (
     ProjectionRoom,
 )
 
-__all__ = ["chosen_step", "end_step", "has_room", "landed", "next_step", "note_events", "shorten"]
+__all__ = [
+    "after_step",
+    "chosen_step",
+    "end_step",
+    "has_room",
+    "landed",
+    "next_step",
+    "note_events",
+    "shorten",
+]
 
 
 @inlined
@@ -122,3 +135,13 @@ def end_step(memory: LoopMemory, h, end, change, last, choices: LoopChoices, out
         save(end, memory.y, output, 0)
         if on_time:
             count[NEXT, 0] = k + 1
+
+
+@inlined
+def after_step(choices: LoopChoices, singular, event, leaves):
+    """Why the loop returns after an accepted step, or GOES_ON."""
+    if singular and choices.stop_where_singular:
+        return SINGULAR
+    if event:
+        return EVENT
+    return LEAVES if leaves else GOES_ON

@@ -9,14 +9,24 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zwang.errors import InputError, ModelError, ZwangError, shown
+from zwang.errors import LISTED, InputError, ModelError, ZwangError, shown
 from zwang.paths import is_folder
 
-__all__ = ["Document", "Item", "Key", "line_index", "parse", "read_text", "value_spans"]
+__all__ = [
+    "Document",
+    "Item",
+    "Key",
+    "blaming",
+    "line_index",
+    "parse",
+    "read_text",
+    "value_spans",
+]
 
 #: Way to a value: keys of tables and places in lists.
 Key = tuple[str | int, ...]
@@ -141,7 +151,9 @@ class Item:
         names = list(known)
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
         advice = f"Did you mean {' or '.join(repr(n) for n in near)}?" if near else None
-        listed = f"{what} ({', '.join(names)})" if names else f"no {what}, as there are none"
+        told = [*near, *(n for n in names if n not in near)][:LISTED] if names[LISTED:] else names
+        more = f" and {len(names) - LISTED} more" if names[LISTED:] else ""
+        listed = f"{what} ({', '.join(told)}{more})" if names else f"no {what}, as there are none"
         return self.error(repr(name), listed, advice)
 
     def blamed(self, error: InputError) -> ModelError:
@@ -179,6 +191,15 @@ _HINTS = {
     "the coordinate": "bodies",
     "restitution": "bounce",
 }
+
+
+@contextmanager
+def blaming(item: Item) -> Iterator[None]:
+    """Give errors of the library their place in the file."""
+    try:
+        yield
+    except InputError as error:
+        raise item.blamed(error) from None
 
 
 def parse(text: str, file: str) -> Document:

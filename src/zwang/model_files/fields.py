@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from zwang.errors import ModelError
 from zwang.model_files.arithmetic import CONSTANTS
 from zwang.model_files.document import Item
@@ -21,6 +23,7 @@ from zwang.model_files.expressions import (
     parse_expression,
 )
 from zwang.model_files.units import is_quantity, quantity
+from zwang.multibody.parameter_expression import ParameterExpression
 
 __all__ = [
     "Choice",
@@ -44,6 +47,11 @@ __all__ = [
 
 #: Values of the constants of a file by name.
 Constants = Mapping[str, float]
+
+
+def _parameters(constants: Constants) -> Mapping[str, Any]:
+    """Parameters that numbers of a file may depend on: `FileConstants` has some."""
+    return getattr(constants, "parameters", {})
 
 
 def expression_error(item: Item, error: ExpressionError, expected: str | None = None) -> ModelError:
@@ -80,12 +88,18 @@ class NumberField(FieldKind):
     unit: str | None = None
     least: float | None = None
 
-    def read(self, item: Item, constants: Constants) -> float:
-        """The value, checked."""
+    def read(self, item: Item, constants: Constants) -> Any:
+        """The value, checked; in tables of geometry it may be an expression of parameters."""
         value = item.value
         if isinstance(value, str):
             value = self._of_text(item, constants)
-        elif isinstance(value, bool) or not isinstance(value, int | float):
+            if isinstance(value, ParameterExpression):
+                return value
+        return self.checked(item, value)
+
+    def checked(self, item: Item, value: Any) -> float:
+        """A number that is finite and within its limits."""
+        if isinstance(value, bool) or not isinstance(value, int | float):
             raise item.error(expected=self.words)
         try:
             number = float(value)
@@ -98,12 +112,17 @@ class NumberField(FieldKind):
             raise item.error(expected=what)
         return number
 
-    def _of_text(self, item: Item, constants: Constants) -> float:
+    def _of_text(self, item: Item, constants: Constants) -> Any:
         try:
             if is_quantity(item.value):
                 return quantity(item.value, self.unit)
             tree = parse_expression(item.value)
             self._require_constants(item.value, tree, constants)
+            of_parameters = getattr(constants, "number", None)
+            found = None if of_parameters is None else of_parameters(item, tree, self)
+            if found is not None:
+                found.value(_parameters(constants))
+                return found
             value = evaluate(tree, constants)
         except ExpressionError as error:
             raise expression_error(item, error) from None
@@ -112,13 +131,16 @@ class NumberField(FieldKind):
         return value
 
     def _require_constants(self, text: str, tree: Node, constants: Constants) -> None:
+        parameters = getattr(constants, "parameters", {})
+        known = [*constants, *parameters]
         for name in names_in(tree):
-            if name.text not in constants and name.text not in CONSTANTS:
+            if name.text not in known and name.text not in CONSTANTS:
+                kinds = "constants and parameters" if parameters else "constants"
                 raise ExpressionError(
                     f"the name {name.text!r} in {text!r}",
-                    f"{self.words}, or an expression of constants: "
-                    f"{', '.join(constants) or '(there are none)'}",
-                    near=(name.text, constants),
+                    f"{self.words}, or an expression of {kinds}: "
+                    f"{', '.join(known) or '(there are none)'}",
+                    near=(name.text, known),
                 )
 
     @property
@@ -159,7 +181,10 @@ class NumberArrayField(FieldKind):
 
     def _nested(self, item: Item, constants: Constants, depth: int = 0) -> tuple[Any, Any]:
         if not isinstance(item.value, list):
-            return NumberField(self.unit).read(item, constants), ()
+            value = NumberField(self.unit).read(item, constants)
+            if isinstance(value, ParameterExpression):
+                return value, np.shape(value.value(_parameters(constants)))
+            return value, ()
         if depth > 2:
             raise item.error(expected=self.words)
         entries = [self._nested(entry, constants, depth + 1) for entry in item]
@@ -279,6 +304,8 @@ class PlaceField(FieldKind):
         value = item.value
         if isinstance(value, dict):
             return self.marker.read(item, constants)
+        if isinstance(value, str) and getattr(constants, "parameters", {}):
+            return _POINT.read(item, constants)  # a parameter that is a vector
         if not isinstance(value, list):
             raise item.error(expected=expected)
         if self.pair and len(value) == 2 and all(isinstance(x, list | dict) for x in value):

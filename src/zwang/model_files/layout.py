@@ -6,6 +6,7 @@ from typing import Any
 
 from zwang.analysis.effort_rules import RULES
 from zwang.integrators.settings import METHODS, Coordinates, Drift, OnSingular
+from zwang.model_files.cases import GivenValue
 from zwang.model_files.document import Item
 from zwang.model_files.fields import (
     Choice,
@@ -25,6 +26,7 @@ from zwang.model_files.fields import (
     TableField,
     Text,
 )
+from zwang.model_files.geometry import GeometryMap
 from zwang.multibody.joints import KINDS
 from zwang.multibody.pose import PLANES
 
@@ -100,6 +102,7 @@ _TENSOR = TableField(
         ),
         "about": Field(_POINT, "point of the body that it refers to; the centre if not given"),
         "axes": Field(Orientation(), "from the axes of the tensor to the body's"),
+        "check": Field(Flag(), "false to accept moments that no mass distribution has"),
     }
 )
 
@@ -250,10 +253,33 @@ FORCES: dict[str, TableField] = {
         {
             **_BETWEEN,
             "axis": Field(Direction(), "z axis of the bed"),
+            "reference": Field(Direction(), "x axis of the bed as far as that can be, with axis"),
             "stiffness": Field(_DOF_STIFFNESS, "along three axes"),
             "damping": Field(NumberArrayField("N*s/m", ((3,),)), "along three axes"),
             "turn_stiffness": Field(NumberArrayField("N*m/rad", ((3,),)), "about three axes"),
             "turn_damping": Field(NumberArrayField("N*m*s/rad", ((3,),)), "about three axes"),
+        }
+    ),
+    "cartesian_spring": TableField(
+        {
+            **_BETWEEN,
+            "stiffness": Field(
+                NumberArrayField("N/m", ((), (3,))), "along x, y, z of the world, or one for all"
+            ),
+            "damping": Field(
+                NumberArrayField("N*s/m", ((), (3,))), "along x, y, z of the world, or one for all"
+            ),
+            "offset": Field(_POINT, "between its points without force; zero if not given"),
+        }
+    ),
+    "actuator": TableField(
+        {
+            "of": Field(Text(), "joint coordinate: pin.angle, slide.displacement", required=True),
+            "effort": Field(
+                Formulas(0),
+                "along it, of joint coordinates such as pin.angle_rate, t, parameters",
+                required=True,
+            ),
         }
     ),
     "force": TableField(
@@ -368,7 +394,7 @@ _SIMULATION = TableField(
     {
         "until": Field(NumberField("s"), "end of the simulation"),
         "tolerance": Field(NumberField("", least=0.0), "local error of a step, 1e-9 if not given"),
-        "integrator": Field(Choice(tuple(METHODS)), "method"),
+        "integrator": Field(Choice(tuple(METHODS)), "method, auto if not given"),
         "drift": Field(Choice(tuple(Drift)), "how constraints are kept"),
         "baumgarte": Field(NumberField("1/s"), "rate, with drift = 'baumgarte'"),
         "step": Field(NumberField("s"), "a fixed step"),
@@ -393,6 +419,7 @@ _SIMULATION = TableField(
             OneOf(Flag(), NumberField("s"), bool),
             "solve a sample of states by every formulation, or one each so many seconds",
         ),
+        "forces": Field(Flag(), "compute forces and energies meanwhile, and keep them"),
     }
 )
 
@@ -420,7 +447,9 @@ _INVERSE_DYNAMICS = TableField(
 _EVENT = TableField(
     {
         "function": Field(
-            Formulas(0), "expression that crosses a value, or a joint coordinate", required=True
+            Formulas(0),
+            "expression that crosses a value, or a channel such as pin.force.x",
+            required=True,
         ),
         "at": Field(NumberField(), "the value, 0 if not given"),
         "direction": Field(NumberField(""), "1 from below, -1 from above, 0 both"),
@@ -429,6 +458,16 @@ _EVENT = TableField(
         "on": Field(NameList(), "constraints that begin to act"),
         "off": Field(NameList(), "constraints that cease to act"),
         "stop": Field(Flag(), "whether the simulation ends"),
+    }
+)
+
+_OUTPUT = TableField(
+    {
+        "value": Field(
+            Formulas(0), "expression of channels such as pin.force.x, t, parameters", required=True
+        ),
+        "unit": Field(Text(), "for tables and labels"),
+        "description": Field(Text(), "for tables"),
     }
 )
 
@@ -457,6 +496,14 @@ _LINEARIZE = TableField(
     }
 )
 
+_CASE = TableField(
+    {
+        "description": Field(Text(), "what it is"),
+        "set": Field(Map(OneOf(Map(GivenValue()), GivenValue())), "constant or parameter → value"),
+        "simulation": Field(_SIMULATION, "settings in place of those of [simulation]"),
+    }
+)
+
 #: The whole file.
 FILE = TableField(
     {
@@ -470,22 +517,24 @@ FILE = TableField(
         ),
         "define": Field(Map(Formulas(2)), "names for expressions, used in others"),
         "mechanism": Field(_MECHANISM, "a mechanism from bodies and joints"),
-        "body": Field(Map(_BODY), "bodies"),
-        "coordinate": Field(Map(_COORDINATE), "extra generalized coordinates"),
-        "joint": Field(Map(_JOINT), "joints"),
+        "body": Field(GeometryMap(_BODY), "bodies"),
+        "coordinate": Field(GeometryMap(_COORDINATE), "extra generalized coordinates"),
+        "joint": Field(GeometryMap(_JOINT), "joints"),
         "constraint": Field(Map(_CONSTRAINT), "conditions of your own"),
-        "drive": Field(Map(_DRIVE), "prescribed motions"),
-        "couple": Field(Map(_COUPLE), "ties between joint coordinates"),
-        "force": Field(Map(_Force()), "forces"),
-        "friction": Field(Map(_FRICTION), "joint → friction in it"),
+        "drive": Field(GeometryMap(_DRIVE), "prescribed motions"),
+        "couple": Field(GeometryMap(_COUPLE), "ties between joint coordinates"),
+        "force": Field(GeometryMap(_Force()), "forces"),
+        "friction": Field(GeometryMap(_FRICTION), "joint → friction in it"),
         "system": Field(_SYSTEM, "a system from functions"),
         "nonideal": Field(
             Map(TableField({"force": Field(Formulas(), "C, of q, v, t, reaction", required=True)})),
             "constraint → force whose work it does",
         ),
+        "output": Field(Map(OneOf(_OUTPUT, Formulas(0))), "quantities of your own, from channels"),
         "start": Field(_START, "where the motion begins"),
         "event": Field(Map(_EVENT), "what happens when something crosses a value"),
         "simulation": Field(_SIMULATION, "what to simulate and save"),
+        "case": Field(Map(_CASE), "values and settings under a name, for zwang run --case NAME"),
         "kinematics": Field(_KINEMATICS, "times or values of a driver for zwang kinematics"),
         "inverse_dynamics": Field(_INVERSE_DYNAMICS, "actuators for zwang inverse"),
         "equilibrium": Field(_EQUILIBRIUM, "what zwang equilibrium and linearize look for"),
@@ -494,7 +543,7 @@ FILE = TableField(
 )
 
 #: Tables of analyses, which a model keeps as they are.
-ANALYSIS_TABLES = ("kinematics", "inverse_dynamics", "equilibrium", "linearize")
+ANALYSIS_TABLES = ("kinematics", "inverse_dynamics", "equilibrium", "linearize", "case")
 
 MECHANISM_ONLY = ("body", "coordinate", "joint", "drive", "couple", "force", "friction")
 SYSTEM_ONLY = ("nonideal",)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,30 +12,23 @@ import numpy as np
 
 from zwang.errors import InputError
 from zwang.mechanism import Mechanism
-from zwang.model_files.document import Item
+from zwang.model_files.document import Item, blaming
 from zwang.model_files.formulas import Definitions, Formula, Scope, UserForces
-from zwang.model_files.layout import CURVE, MECHANISM_ONLY, SHAPES
-from zwang.multibody import inertia as shapes
-from zwang.multibody.builder import STANDARD
+from zwang.model_files.inertia_tables import inertia_of, orientation_of
+from zwang.model_files.layout import CURVE, MECHANISM_ONLY
+from zwang.model_files.outputs import channel_formula, names_used
+from zwang.multibody.builder import STANDARD, in_space
 from zwang.multibody.handles import BodyHandle, MarkerHandle
-from zwang.multibody.inertia import Inertia, Shape, direction, rotation
+from zwang.multibody.inertia import rotation
 from zwang.multibody.mesh import MeshFile, mesh
-from zwang.rotation.quaternion import from_axis_angle
+from zwang.multibody.parameter_expression import deferred, parameters_in
+from zwang.multibody.pose import PLANES
 
-__all__ = ["Files", "blaming", "mechanism_of"]
+__all__ = ["Files", "mechanism_of"]
 
 
 #: Path as it is written in a model file → where that file is.
 Files = Callable[[str], Path]
-
-
-@contextmanager
-def blaming(item: Item) -> Iterator[None]:
-    """Give errors of the library their place in the file."""
-    try:
-        yield
-    except InputError as error:
-        raise item.blamed(error) from None
 
 
 def mechanism_of(
@@ -101,6 +94,8 @@ def _mentioned(kind: str, name: str, given: Mapping[str, Any]) -> set[str]:
     names |= {marker["body"] for marker in markers if isinstance(marker, dict)}
     if kind == "friction":
         names.add(name)
+    if given.get("type") == "actuator":
+        names |= set(re.findall(r"\w+", str(given["effort"].value)))
     return names | set(given.get("bodies", ()))
 
 
@@ -116,6 +111,8 @@ class _Building:
         files: Files,
     ) -> None:
         self.m, self.root, self.definitions, self.files = m, root, definitions, files
+        plane = values.get("mechanism", {}).get("plane")
+        self.in_space = partial(in_space, None if plane is None else PLANES[plane])
         self.parameters = tuple(values.get("parameters", {}))
         self.bodies = tuple(values.get("body", {}))
         curves = [n for n, j in values.get("joint", {}).items() if j["type"] == CURVE]
@@ -131,72 +128,20 @@ class _Building:
             if key in given
         }
         if "orientation" in given:
-            place["orientation"] = _orientation(given["orientation"])
+            place["orientation"] = deferred(orientation_of, given["orientation"])
         if "relative_to" in given:
             place["relative_to"] = self._frame(item["relative_to"], given["relative_to"])
         if "mesh" in given:
             place["mesh"] = self._mesh(given["mesh"])
-        self.m.body(name, *self._inertia(item, given), **place)
+        self.m.body(name, *inertia_of(item, given, self.in_space), **place)
 
     def _mesh(self, given: str | dict[str, Any]) -> MeshFile:
         table: dict[str, Any] = {"file": given} if isinstance(given, str) else dict(given)
         if "orientation" in table:
-            table["orientation"] = _orientation(table["orientation"])
+            table["orientation"] = orientation_of(table["orientation"])
         if "position" in table:
             table["position"] = self.m.in_space(table["position"])
         return mesh(self.files(table.pop("file")), **table)
-
-    def _inertia(self, item: Item, given: dict[str, Any]) -> tuple[Any, Any]:
-        """Mass and inertia as `Mechanism.body` takes them."""
-        mass = given.get("mass")
-        if "shape" in given:
-            for key in ("inertia", "center", "drawn"):
-                if key in given:
-                    raise item[key].error(but="both are given", expected=f"'{key}' or 'shape'")
-            return None, self._shapes(item["shape"], given["shape"], mass)
-        if isinstance(given.get("inertia"), dict):
-            return None, self._tensor(item, given, 0.0 if mass is None else mass)
-        if "center" not in given and "drawn" not in given:
-            return mass, given.get("inertia")
-        drawn = tuple(
-            Shape(s["kind"], tuple(s["size"]), np.array(s["center"]), np.array(s["axes"]))
-            for s in given.get("drawn", ())
-        )
-        J = np.array(given.get("inertia", np.zeros(3)))
-        if J.ndim != 2:
-            J = np.diag(np.broadcast_to(J, (3,)))
-        center = self.m.in_space(given.get("center", (0.0, 0.0, 0.0)))
-        return None, Inertia(0.0 if mass is None else mass, np.array(center), J, drawn)
-
-    def _tensor(self, item: Item, given: dict[str, Any], mass: float) -> Inertia:
-        """A tensor as a CAD program gives it, about another point or in other axes."""
-        if "drawn" in given:
-            raise item["drawn"].error(but="inertia is given too", expected="a mesh with 'drawn'")
-        table = given["inertia"]
-        points = {"center": given.get("center"), "about": table.get("about")}
-        places = {k: self.m.in_space(v) for k, v in points.items() if v is not None}
-        axes = _orientation(table["axes"]) if "axes" in table else None
-        return shapes.tensor(mass, table["tensor"], axes=axes, **places)
-
-    def _shapes(self, item: Item, given: list[dict[str, Any]], mass: float | None) -> Inertia:
-        items = list(item) if isinstance(item.value, list) else [item]
-        if not items:
-            raise item.error("an empty list", "one shape or several")
-        parts = []
-        for where, part in zip(items, given, strict=True):
-            own = part.get("mass", mass if len(given) == 1 else None)
-            if own is None:
-                raise where.error(
-                    but="there is none", expected="mass = …, of the body or of each of its shapes"
-                )
-            with blaming(where):
-                parts.append(_shape(where, part, own))
-        total = shapes.composite(*parts) if len(parts) > 1 else parts[0]
-        if mass is not None and abs(mass - total.mass) > 1e-12 * abs(total.mass):
-            raise item.error(
-                f"a mass of {mass:g}, and {total.mass:g} in its shapes", "the same mass"
-            )
-        return total
 
     def _frame(self, item: Item, given: Any) -> BodyHandle | MarkerHandle:
         if isinstance(given, str):
@@ -216,6 +161,10 @@ class _Building:
         body = self._handle(item["body"], given["body"])
         at = given.get("at", (0.0, 0.0, 0.0))
         if "axes" in given:
+            if next(parameters_in(given), None) is not None:
+                raise item["axes"].error(
+                    "'axes' beside parameters", "axis and reference, which may depend on parameters"
+                )
             with blaming(item):
                 axes = rotation(given["axes"])
             return MarkerHandle(body, np.array(self.m.in_space(at), dtype=float), axes)
@@ -295,11 +244,20 @@ class _Building:
             self.m.force(name, body, **rest)
         elif kind == "user":
             self._user_force(item, name, given)
+        elif kind == "actuator":
+            source = given["effort"]
+            plain = _plain(source.value)
+            known = [f"{c}{end}" for c in self.m.joint_coordinate_names() for end in ("", "_rate")]
+            law = plain
+            if plain is None:
+                law = channel_formula(source, known, self.parameters, self.definitions)
+            self.m.actuator(name, given["of"], law)
         else:
             own, names = {
                 "spring_damper": ("force", ("length", "rate", "t", "p")),
                 "torsion_spring": ("moment", ("twist", "rate", "t", "p")),
                 "bushing": ("", ()),
+                "cartesian_spring": ("", ()),
             }[kind]
             if own in rest:
                 scope = Scope((*names[:-1], *self.parameters))
@@ -353,6 +311,25 @@ class _Building:
             return plain
         return Formula(item, arguments, scope, self.definitions, partial(values, self.parameters))
 
+    def _require_own(self, item: Item, name: str) -> None:
+        """Lead an expression of other bodies or of joints to the force that may use them."""
+        plain = isinstance(item.value, str | list)
+        for used in names_used(item, self.definitions) if plain else ():
+            owner = used.partition(".")[0]
+            if owner in self.bodies and owner != name:
+                raise item.error(
+                    f"the body {owner!r}",
+                    f"an expression of {name!r} alone",
+                    f'Write type = "user", bodies = ["{name}", "{owner}"] and '
+                    f"on.{name}.force = […].",
+                )
+            if used in self.m.joint_coordinate_names():
+                raise item.error(
+                    f"the joint coordinate {used!r}",
+                    f"an expression of {name!r} alone",
+                    f'Write type = "actuator", of = "{used}" and effort = "…".',
+                )
+
     def _of_bodies(self, item: Item, names: list[str]) -> Formula:
         bodies = tuple(n for n in names if n in self.bodies)
         scalars = tuple(n for n in names if n in self.coordinates)
@@ -362,6 +339,7 @@ class _Building:
         return Formula(item, ("bodies", "t", "p"), scope, self.definitions, values)
 
     def _on_body(self, item: Item, name: str) -> Any:
+        self._require_own(item, name)
         scope = Scope(("t", *self.parameters), (name,))
         return self._formula(item, ("body", "t", "p"), scope, partial(_of_one, name))
 
@@ -403,26 +381,3 @@ def _plain(value: Any) -> Any:
         return float(value)
     entries = [_plain(entry) for entry in value]
     return None if any(entry is None for entry in entries) else entries
-
-
-def _orientation(given: Any) -> Any:
-    if isinstance(given, dict):
-        return from_axis_angle(direction("axis", given["axis"]), given["angle"])
-    return given
-
-
-def _shape(item: Item, given: dict[str, Any], mass: float) -> Inertia:
-    kind = given["type"]
-    common = ("type", "mass", "position", "orientation")
-    for key in given:
-        if key not in common and key not in SHAPES[kind]:
-            raise item[key].unknown(key, [*SHAPES[kind], *common], f"a key of a {kind}")
-    for key, entry in SHAPES[kind].items():
-        if entry.required and key not in given:
-            raise item.error(but=f"there is no key '{key}'", expected=f"{key} = …, {entry.help}")
-    sizes = {key: given[key] for key in SHAPES[kind] if key in given}
-    made = getattr(shapes, kind)(mass, **sizes)
-    if "position" in given or "orientation" in given:
-        turn = _orientation(given["orientation"]) if "orientation" in given else None
-        made = made.at(given.get("position", (0.0, 0.0, 0.0)), turn)
-    return made

@@ -1,4 +1,4 @@
-"""A model file in memory: what it describes, where it begins, what to simulate.
+"""A model file in memory: the system it describes, its initial state, what to simulate.
 
 read_model(path) → Model          model.simulate() → Run
 write_model(mechanism, path)      the same back to a file
@@ -7,6 +7,7 @@ write_model(mechanism, path)      the same back to a file
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -27,7 +28,6 @@ from zwang.errors import (
 )
 from zwang.keywords import known_keywords
 from zwang.paths import is_folder, path_of
-from zwang.results.store import companion
 from zwang.state import State
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from zwang.mechanism import Mechanism
     from zwang.model_files.document import Item
     from zwang.results.run import Run
+    from zwang.simulation.controllers import Controller
     from zwang.simulation.progress import Report
     from zwang.system import System
     from zwang.tracing.event import Event, Watched
@@ -179,11 +180,13 @@ class Model:
         scales: Mapping[str, float] | None = None,
         parameters: Mapping[str, Any] | None = None,
         events: Mapping[str, Watched] | None = None,
+        controllers: Mapping[str, Controller] | None = None,
         inactive: Iterable[str] | str | None = None,
         store: str | PathLike[str] | None = None,
         store_every: float | None = None,
         progress: bool | Report | None = None,
         certify: bool | float | None = None,
+        forces: bool | None = None,
     ) -> Run:
         """Integrate the motion as the file specifies; arguments replace its values.
 
@@ -203,9 +206,11 @@ class Model:
         scales : name → size below which the error of a coordinate or velocity counts as absolute.
         parameters : name → value in place of that of the file.
         events : in place of all those of the file; an empty dictionary for none.
+        controllers : name → `zwang.controller`.
         inactive : constraints that do not act at the start.
         store, store_every : path of a new folder to write the run to, and seconds between commits.
         progress, certify : what is reported meanwhile, and whether accelerations are certified.
+        forces : whether forces and energies are computed and kept with the states.
         """
         from zwang.simulation.simulation import simulate
 
@@ -225,11 +230,13 @@ class Model:
             "save": save,
             "scales": scales,
             "events": events,
+            "controllers": controllers,
             "inactive": inactive,
             "store": store,
             "store_every": store_every,
             "progress": progress,
             "certify": certify,
+            "forces": forces,
         }
         choices = {name: value for name, value in choices.items() if value is not None}
         given = {"until": self.simulation.until, **self.simulation.choices, **choices}
@@ -258,6 +265,7 @@ class Model:
         path: str | PathLike[str],
         *,
         events: Mapping[str, Watched] | None = None,
+        controllers: Mapping[str, Controller] | None = None,
         store_every: float = 1.0,
         progress: bool | Report | None = None,
         certify: bool | float = False,
@@ -268,6 +276,7 @@ class Model:
         ----------
         path : of ``simulate(…, store=path)``.
         events : those it was made with, of the file if not given.
+        controllers : those it was made with.
         store_every : seconds between commits.
         progress, certify : as in `zwang.System.simulate`.
         """
@@ -277,6 +286,7 @@ class Model:
             path,
             self.system,
             events=self.events if events is None else events,
+            controllers=controllers,
             store_every=store_every,
             progress=progress,
             certify=certify,
@@ -482,7 +492,12 @@ def _narrowed(place: Item, error: InputError) -> Item:
     return place
 
 
-def read_model(path: str | PathLike[str], *, values: Mapping[str, Any] | None = None) -> Model:
+def read_model(
+    path: str | PathLike[str],
+    *,
+    values: Mapping[str, Any] | None = None,
+    case: str | None = None,
+) -> Model:
     """Read a model file.
 
     Parameters
@@ -490,6 +505,7 @@ def read_model(path: str | PathLike[str], *, values: Mapping[str, Any] | None = 
     path : of a TOML file, or of the folder of a run that was made from one.
     values : name → value in place of that in the file: its constants, on which geometry may depend,
         its parameters, and any parameter of the mechanism such as ``"crank.mass"``.
+    case : one of the tables ``[case.NAME]`` of the file, whose values and settings are taken.
 
     Raises
     ------
@@ -497,13 +513,18 @@ def read_model(path: str | PathLike[str], *, values: Mapping[str, Any] | None = 
         Something in the file cannot be meant: the message has file, line, key, what was found and
         what was expected.
     """
+    from zwang.model_files.cases import case_values, with_case
     from zwang.model_files.document import read_text
     from zwang.model_files.given_values import with_values
     from zwang.model_files.read import model_of
 
     where = path_of(path, "model file")
     folder = is_folder(where)
-    file = companion(where, IN_A_RUN) if folder else where
+    file = where
+    if folder:
+        from zwang.results.store import companion
+
+        file = companion(where, IN_A_RUN)
     if folder and _missing(file):
         raise ModelError(
             str(where),
@@ -514,10 +535,13 @@ def read_model(path: str | PathLike[str], *, values: Mapping[str, Any] | None = 
             advice="zwang verify and zwang report take the model by --model.",
         )
     text, rest = read_text(file), {}
+    if case is not None:
+        values = {**case_values(text, str(file), case), **(values or {})}
     if values:
         text, rest = with_values(text, str(file), values)
     model = model_of(text, str(file), where.stem, _kept_meshes(where))
-    return _with_parameters(model, rest) if rest else model
+    model = _with_parameters(model, rest) if rest else model
+    return model if case is None else with_case(model, case)
 
 
 def _with_parameters(model: Model, values: Mapping[str, Any]) -> Model:
@@ -552,6 +576,8 @@ def _missing(file: Path) -> bool:
 
 def _kept_meshes(store: Path) -> dict[str, Path]:
     """Path of a mesh as the model has it → where the stored run has it."""
+    from zwang.results.store import companion
+
     index = companion(store, MESHES_IN_A_RUN)
     try:
         if not index.is_file():
@@ -587,11 +613,19 @@ def write_model(
 
     where = path_of(path, "model file")
     text = text_of(model, where.parent)
-    if where.exists() and not overwrite:
+    if os.path.lexists(where) and not overwrite:
         raise InputError(
             f"file '{where}'",
             must="not exist yet",
             but="does",
             advice="overwrite=True replaces it.",
         )
-    where.write_text(text, encoding="utf-8")
+    try:
+        where.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"model file '{where}'",
+            must="be a file that can be written",
+            but=(error.strerror or str(error)).lower(),
+            advice="Choose another place.",
+        ) from None

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from zwang.mechanism import Mechanism
 from zwang.model_files.arithmetic import CONSTANTS, FUNCTIONS
-from zwang.model_files.document import Item, parse
+from zwang.model_files.cases import require_cases
+from zwang.model_files.document import Item, blaming, parse
 from zwang.model_files.fields import NumberField
 from zwang.model_files.formulas import Definitions
+from zwang.model_files.geometry import FileConstants
 from zwang.model_files.layout import ANALYSIS_TABLES, FILE, MECHANISM_ONLY, SYSTEM_ONLY
-from zwang.model_files.mechanisms import blaming, mechanism_of
+from zwang.model_files.mechanisms import mechanism_of
 from zwang.model_files.model import Model, SimulationRequest, Start
+from zwang.model_files.outputs import (
+    MechanismNames,
+    channel_formula,
+    channel_names,
+    names_used,
+)
 from zwang.model_files.systems import StateNames, state_formula, system_of
+from zwang.model_files.units import is_quantity
 from zwang.multibody.joint_coordinates import Channels
+from zwang.results.channel_catalog import unit_of_state
+from zwang.system import System
 from zwang.tracing.event import Event, bounce, event, set_parameters, switch
+from zwang.tracing.own_output import OwnOutput, outputs_of
 
 __all__ = ["model_of"]
 
@@ -32,10 +46,11 @@ def model_of(
     kept : path in the text → where that file is kept.
     """
     root = parse(text, file).root
-    constants = _constants(root)
+    constants = _with_parameters(root, _constants(root))
     values = FILE.read(root, constants)
     is_system = _require_one_kind(root, values)
     _require_free_names(root, values)
+    require_cases(root, values)
     definitions = Definitions.of(values.get("define", {}), constants)
     folder, elsewhere = Path(file).parent, kept or {}
 
@@ -45,9 +60,15 @@ def model_of(
     mechanism = None if is_system else mechanism_of(root, values, definitions, files)
     system = system_of(root, values, definitions) if is_system else None
     names = _names(mechanism, system)
-    channels = () if mechanism is None else Channels(mechanism.parts).names
+    if mechanism is not None:
+        _outputs(root, values, mechanism, definitions)
+    elif "output" in values:
+        assert system is not None
+        system = _with_outputs(root, values, system, definitions)
+    if mechanism is not None:
+        _require_units(root, mechanism)
     events = {
-        name: _event(root["event"][name], given, names, channels, definitions)
+        name: _event(root["event"][name], given, names, (mechanism, system), definitions)
         for name, given in values.get("event", {}).items()
     }
     about = values.get("model", {})
@@ -77,6 +98,15 @@ def _constants(root: Item) -> dict[str, float]:
     for item in root["constants"]:
         constants[item.name] = NumberField().read(item, constants)
     return constants
+
+
+def _with_parameters(root: Item, constants: dict[str, float]) -> FileConstants:
+    """Constants with the parameters of the file, which geometry may depend on."""
+    if "parameters" not in root:
+        return FileConstants(constants, {})
+    return FileConstants(
+        constants, FILE.fields["parameters"].kind.read(root["parameters"], constants)
+    )
 
 
 def _require_one_kind(root: Item, values: Mapping[str, Any]) -> bool:
@@ -128,16 +158,82 @@ def _names(mechanism: Any, system: Any) -> StateNames:
     return StateNames(parts.coordinates, parts.velocities, tuple(parts.parameters))
 
 
+def _require_units(root: Item, mechanism: Mechanism) -> None:
+    """Refuse values of coordinates and rates with a unit of another kind."""
+    parts = mechanism.parts
+    known = {*parts.coordinates, *parts.velocities, *Channels(parts).names}
+    tables = [("start", key) for key in ("hold", "prefer", "q", "v")]
+    tables += [("start", "velocity", key) for key in ("hold", "prefer")]
+    tables += [("equilibrium", key) for key in ("hold", "prefer")]
+    for way in tables:
+        item = root
+        for key in way:
+            item = item.under(key) if isinstance(item.value, dict) else item
+        for entry in _entries_below(item) if item.name == way[-1] else ():
+            name = ".".join(map(str, entry.key[len(way) :]))
+            unit = unit_of_state(name) if name in known else ""
+            if unit and isinstance(entry.value, str) and is_quantity(entry.value):
+                NumberField(unit).read(entry, {})
+
+
+def _entries_below(item: Item) -> Iterator[Item]:
+    """Values of a table, those of tables in it included: hold.pin.angle is one in two."""
+    for entry in item if isinstance(item.value, dict) else ():
+        if isinstance(entry.value, dict):
+            yield from _entries_below(entry)
+        else:
+            yield entry
+
+
+def _own_outputs(
+    root: Item, values: Mapping[str, Any], known: list[str], parameters: tuple[str, ...], given: Any
+) -> Iterator[OwnOutput]:
+    """Outputs of a file in its order; each may use those before it."""
+    for name, table in values.get("output", {}).items():
+        entries = table if isinstance(table, dict) else {"value": table}
+        item = root["output"][name]
+        if name in known:
+            raise item.error(f"{name!r}, a channel too", "a unique name")
+        function = channel_formula(entries["value"], known, parameters, given)
+        told = entries.get("description", "output")
+        with blaming(item):
+            yield replace(
+                outputs_of({name: function})[name], unit=entries.get("unit", ""), description=told
+            )
+        known.append(name)
+
+
+def _outputs(
+    root: Item, values: Mapping[str, Any], mechanism: Mechanism, definitions: Definitions
+) -> None:
+    """Give a mechanism the outputs of its file."""
+    if "output" not in values:
+        return
+    parts = mechanism.parts
+    known = [*channel_names(MechanismNames(parts, {}), parts)]
+    for o in _own_outputs(root, values, known, tuple(parts.parameters), definitions):
+        with blaming(root["output"][o.name]):
+            mechanism.output(o.name, o.function, unit=o.unit, description=o.description)
+
+
+def _with_outputs(
+    root: Item, values: Mapping[str, Any], system: System, definitions: Definitions
+) -> System:
+    """A system of functions with the outputs of its file."""
+    known, parameters = [*channel_names(system, None)], tuple(system.definition.parameters)
+    found = {o.name: o for o in _own_outputs(root, values, known, parameters, definitions)}
+    return System.of(replace(system.definition, outputs=found))
+
+
 def _event(
     item: Item,
     given: Mapping[str, Any],
     names: StateNames,
-    channels: tuple[str, ...],
+    model: tuple[Mechanism | None, System | None],
     definitions: Definitions,
 ) -> Event:
     source: Item = given["function"]
-    named = source.value in channels  # a joint's coordinate stands by itself
-    function = source.value if named else state_formula(source, names, definitions)
+    function: Any = _watched(source, names, model, definitions)
     actions: list[Any] = []
     with blaming(item):
         if "bounce" in given:
@@ -152,6 +248,33 @@ def _event(
         whole = int(direction) if direction == int(direction) else direction
         at = given.get("at", 0.0)
         return event(function, actions or "record", at=at, direction=whole)
+
+
+def _watched(
+    source: Item,
+    names: StateNames,
+    model: tuple[Mechanism | None, System | None],
+    definitions: Definitions,
+) -> Any:
+    """What an event watches: the name of a channel, or a function of the state or of channels."""
+    used = () if not isinstance(source.value, str) else names_used(source, definitions)
+    plain = [*names.coordinates, *names.velocities, *names.parameters, "q", "v", "t"]
+    open_names = [n for n in used if n not in definitions.constants and n not in CONSTANTS]
+    if set(plain).issuperset(open_names):
+        return state_formula(source, names, definitions)
+    mechanism, system = model
+    if mechanism is not None:
+        parts = mechanism.parts
+        known = channel_names(MechanismNames(parts, parts.outputs), parts)
+    else:
+        known = channel_names(system, None)
+    if source.value in known:
+        return source.value
+    if any(name in known for name in used):
+        return channel_formula(source, known, names.parameters, definitions)
+    wrong = next(name for name in open_names if name not in plain)
+    near = dict.fromkeys((*plain, *definitions.entries, *definitions.constants, *known))
+    raise source.unknown(wrong, [*near], "a name that is known here")
 
 
 def _start(root: Item, given: Mapping[str, Any], *, is_system: bool) -> Start:

@@ -15,6 +15,7 @@ from zwang.simulation import stored_runs
 if TYPE_CHECKING:
     from zwang.results.run import Run
     from zwang.results.verify import Verification
+    from zwang.simulation.controllers import Controller
     from zwang.simulation.progress import Report
     from zwang.tracing.event import Watched
 
@@ -26,6 +27,7 @@ def load(
     system: Any = None,
     *,
     events: Mapping[str, Watched] | None = None,
+    controllers: Mapping[str, Controller] | None = None,
     sound_part: bool = False,
 ) -> Run:
     """Read a stored run; its arrays are read when they are first asked for.
@@ -37,6 +39,7 @@ def load(
         the saved ones. A run of a model file has it in its folder, and it need not be given; a run
         of a Python model that is loaded without it has its states, names, settings and events.
     events : those it was made with, if `Run.error_estimate` is wanted; of a stored model its own.
+    controllers : those it was made with, if `Run.error_estimate` is wanted.
     sound_part : of a damaged store, give what comes before the damage.
 
     Raises
@@ -56,7 +59,9 @@ def load(
             )
     if isinstance(system, Model) and events is None:
         events = system.events
-    run = stored_runs.load(path, system, events=events, sound_part=sound_part)
+    run = stored_runs.load(
+        path, system, events=events, controllers=controllers, sound_part=sound_part
+    )
     if note:
         object.__setattr__(run, "notes", (*run.notes, note))
     return run
@@ -67,6 +72,7 @@ def resume(
     system: Any = None,
     *,
     events: Mapping[str, Watched] | None = None,
+    controllers: Mapping[str, Controller] | None = None,
     store_every: float = 1.0,
     progress: bool | Report | None = None,
     certify: bool | float = False,
@@ -82,6 +88,7 @@ def resume(
     system : the system, mechanism or model that made it; a run of a model file has it in its
         folder.
     events : those it was made with; of a model its own.
+    controllers : those it was made with.
     store_every : seconds between commits.
     progress, certify : as in `zwang.System.simulate`.
 
@@ -98,7 +105,13 @@ def resume(
     if isinstance(model, Model) and events is None:
         events = model.events
     return stored_runs.resume(
-        path, model, events=events, store_every=store_every, progress=progress, certify=certify
+        path,
+        model,
+        events=events,
+        controllers=controllers,
+        store_every=store_every,
+        progress=progress,
+        certify=certify,
     )
 
 
@@ -106,6 +119,7 @@ def verify(
     path: str | PathLike[str],
     system: Any = None,
     *,
+    controllers: Mapping[str, Controller] | None = None,
     intervals: int | None = 20_000,
     sample: int = 20,
 ) -> Verification:
@@ -122,6 +136,7 @@ def verify(
     path : of a stored run.
     system : the system, mechanism or model that made it; a run of a model file has it in its
         folder.
+    controllers : those it was made with, to check that their laws give what was stored.
     intervals : how many intervals between saved states to integrate anew in each segment between
         events, evenly spread; all of them if None.
     sample : how many states and intervals to take for Gauss's principle and the energy.
@@ -132,7 +147,9 @@ def verify(
         True in a condition if the run is verified; printed, it says what was found.
     """
     model = _given_or_stored(path, system, "verify")
-    return stored_runs.verify(path, model, intervals=intervals, sample=sample)
+    return stored_runs.verify(
+        path, model, controllers=controllers, intervals=intervals, sample=sample
+    )
 
 
 def _stored_model(path: str | PathLike[str]) -> Model | None:

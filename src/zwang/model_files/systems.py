@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from zwang.errors import InputError
-from zwang.model_files.document import Item
+from zwang.model_files.document import Item, blaming
 from zwang.model_files.formulas import Definitions, Formula, Scope
-from zwang.model_files.mechanisms import blaming
+from zwang.model_files.outputs import names_used
 from zwang.system import System
-from zwang.tracing.constraint import Constraint
+from zwang.tracing.constraint import Constraint, Level
 from zwang.tracing.definition import checked_names
 
 __all__ = ["StateNames", "state_formula", "system_of"]
@@ -77,7 +77,7 @@ def system_of(root: Item, values: Mapping[str, Any], definitions: Definitions) -
     laws = {}
     for name in values.get("nonideal", {}):
         item = root["nonideal"][name]["force"]
-        uses = "reaction" in str(item.value)
+        uses = "reaction" in names_used(item, definitions)
         laws[name] = formula(item, "q", "v", "t", *(("reaction",) if uses else ()))
     common = {
         "constraints": constraints,
@@ -134,8 +134,9 @@ def _constraint(item: Item, given: Mapping[str, Any], formula: Any) -> Constrain
     if len(given) == 1 and any(forms):
         (key,) = given
         arguments = ("q", "t") if key == "position" else ("q", "v", "t")
-        level = {"equations": "detect"}.get(key, key)
-        return Constraint(level, (formula(item[key], *arguments),))  # type: ignore[arg-type] - one of the levels, as `forms` holds no other key
+        levels: dict[str, Level] = {"equations": "detect", "position": "position"}
+        level = levels.get(key, "velocity")
+        return Constraint(level, (formula(item[key], *arguments),))
     if set(given) == {"A", "b"}:
         return Constraint(
             "acceleration",

@@ -1,4 +1,4 @@
-"""Numbers with units: ``"12 mm"``, ``"30 deg"``, ``"0.5 kg/s"``, as SI numbers and radians."""
+"""Numbers with units: ``"12 mm"``, ``"30 deg"``, ``"50 N s/m"``, as SI numbers and radians."""
 
 from __future__ import annotations
 
@@ -16,9 +16,28 @@ _QUANTITY = re.compile(
 )
 #: Products and quotients of units with small powers. Longer texts are none.
 _UNIT = re.compile(
-    r"[A-Za-zµμΩ°%]+(?:(?:\^|\*\*)-?\d)?(?:\s*[*/·]\s*[A-Za-zµμΩ°%]+(?:(?:\^|\*\*)-?\d)?)*"
+    r"[A-Za-zµμΩ°%]+(?:(?:\^|\*\*)-?\d)?(?:(?:\s*[*/·]\s*|\s+)[A-Za-zµμΩ°%]+(?:(?:\^|\*\*)-?\d)?)*"
 )
 LONGEST_UNIT = 40
+#: Units of most files, by what they measure in SI, with pint's own factors: pint takes half a
+#: second to begin with, and is loaded for all others.
+COMMON: dict[str, dict[str, float]] = {
+    "m": {"m": 1.0, "mm": 0.001, "cm": 0.01, "km": 1000.0},
+    "kg": {"kg": 1.0, "g": 0.001, "t": 1000.0},
+    "s": {"s": 1.0, "ms": 0.001, "min": 60.0, "h": 3600.0},
+    "rad": {"rad": 1.0, "deg": 0.017453292519943295},
+    "rad/s": {"rad/s": 1.0, "deg/s": 0.017453292519943295, "rpm": 0.10471975511965977},
+    "N": {"N": 1.0, "kN": 1000.0},
+    "N*m": {"N*m": 1.0, "kN*m": 1000.0},
+    "N/m": {"N/m": 1.0, "N/mm": 1000.0, "N/cm": 100.0, "kN/m": 1000.0},
+    "N*s/m": {"N*s/m": 1.0, "kg/s": 1.0},
+    "m/s": {"m/s": 1.0, "mm/s": 0.001, "cm/s": 0.01, "km/h": 0.2777777777777778},
+    "m/s^2": {"m/s^2": 1.0, "mm/s^2": 0.001},
+    "kg*m^2": {"kg*m^2": 1.0, "kg*cm^2": 0.0001, "kg*mm^2": 1e-06},
+    "N*m/rad": {"N*m/rad": 1.0, "N*m/deg": 57.29577951308232},
+    "N*m*s/rad": {"N*m*s/rad": 1.0},
+}
+_OF_ANY_KIND = {name: factor for names in COMMON.values() for name, factor in names.items()}
 
 
 def is_quantity(text: str) -> bool:
@@ -62,9 +81,14 @@ def _common() -> tuple[str, ...]:
     return ("m", "mm", "cm", "km", "kg", "g", "s", "ms", "min", "deg", "rad", "rpm", "N", "kN", "J")
 
 
-@cache
 def _factor(name: str, unit: str | None) -> float | str:
     """By what to multiply to get SI; or what the unit is of, if that is another one."""
+    known = (_OF_ANY_KIND if unit is None else COMMON.get(unit, {})).get(name)
+    return _factor_by_pint(name, unit) if known is None else known
+
+
+@cache
+def _factor_by_pint(name: str, unit: str | None) -> float | str:
     import pint
 
     registry = _registry()

@@ -16,17 +16,26 @@ import numpy as np
 
 from zwang.errors import InputError, shown
 from zwang.mechanism import Mechanism
+from zwang.model_files.expression_text import inertia_entries, written
+from zwang.model_files.expressions import names_in
 from zwang.model_files.fields import Direction
 from zwang.model_files.formulas import Formula, UserForces
+from zwang.model_files.geometry import FileExpression
+from zwang.model_files.inertia_tables import made_of_table
 from zwang.model_files.layout import CURVE
 from zwang.model_files.model import Model
 from zwang.multibody import inertia as shapes
 from zwang.multibody.call_log import BuilderCall
-from zwang.multibody.handles import MarkerHandle
+from zwang.multibody.handles import BodyHandle, MarkerExpression, MarkerHandle
 from zwang.multibody.inertia import Inertia, Shape, direction
 from zwang.multibody.joint_methods import NUMBERS
 from zwang.multibody.mesh import MeshFile
-from zwang.system import System
+from zwang.multibody.parameter_expression import (
+    InertiaExpression,
+    ParameterExpression,
+    expressions_in,
+)
+from zwang.system import DefinedSystem, System
 from zwang.tracing.event import Bounce, SetParameters, Switch
 
 __all__ = ["text_of"]
@@ -57,7 +66,7 @@ def text_of(model: Mechanism | System | Model, folder: Path | None = None) -> st
     writer = _FileWriter(folder)
     if isinstance(subject, Mechanism):
         tables |= writer.mechanism(subject)
-    elif isinstance(subject, System) and type(subject) is System:
+    elif type(subject) in (System, DefinedSystem):
         tables |= writer.system(subject)
     else:
         raise InputError(
@@ -89,6 +98,9 @@ class _FileWriter:
         if parts.kind.plane is not None:
             tables["mechanism"]["plane"] = parts.kind.name
         self.meshes = {b.name: b.mesh for b in parts.bodies if b.mesh is not None}
+        for call in m.description:
+            for e in expressions_in(dict(call.arguments)):
+                self._note(call.method, self.constants, _constants_of(e))
         tables[""] = [self._entry(call) for call in m.description]
         _require_described(m, {name for _, name, _ in tables[""]})
         return {k: v for k, v in tables.items() if v}
@@ -98,30 +110,34 @@ class _FileWriter:
         given = dict(call.arguments)
         if call.method == "body" and given.pop("mesh", None) is not None:
             given["mesh"] = self.meshes[given["name"]]
+        if call.method == "output":
+            return "output", given.pop("name"), self._output(given)
         if call.method == "friction":
             return "friction", given.pop("joint"), _all_numbers(given)
         name = given.pop("name")
         what = f"{call.method.replace('_', ' ')} {name!r}"
-        if call.method in ("spring_damper", "torsion_spring", "bushing"):
+        if call.method in ("spring_damper", "torsion_spring", "bushing", "cartesian_spring"):
             return "force", name, {"type": call.method, **self._spring(what, given)}
         entries = getattr(self, f"_{call.method}")(what, given)
-        if call.method in ("force", "user_force"):
-            kind = "user" if call.method == "user_force" else "force"
+        if call.method in ("force", "user_force", "actuator"):
+            kind = "user" if call.method == "user_force" else call.method
             return "force", name, {"type": kind, **entries}
         return "joint" if call.method == CURVE else call.method, name, entries
 
     def _body(self, _: str, given: Tables) -> Tables:
         made, entries = given.pop("inertia", None), {}
         mass = given.pop("mass", None)
-        if isinstance(made, Inertia):
+        if isinstance(made, InertiaExpression) or _is_table(made):
+            entries |= inertia_entries(made)
+        elif isinstance(made, Inertia):
             entries |= _shape_of(made) or _tensor_of(made)
         else:
-            entries |= {} if mass is None else {"mass": float(mass)}
+            entries |= {} if mass is None else {"mass": _numbers(mass)}
             entries |= {} if made is None else {"inertia": _numbers(made)}
         frame = given.pop("relative_to", None)
         if frame is not None:
             entries["relative_to"] = (
-                _place(frame) if isinstance(frame, MarkerHandle) else _name(frame)
+                _name(frame) if isinstance(frame, BodyHandle | str) else _place(frame)
             )
         if given.get("free") is not None:
             entries["free"] = bool(given.pop("free"))
@@ -156,7 +172,7 @@ class _FileWriter:
     def _point_on_curve(self, what: str, given: Tables) -> Tables:
         entries: Tables = {"type": CURVE, "bodies": [_name(given["a"]), _name(given["b"])]}
         entries |= _placed(given) | {"curve": self.formula(what, given["curve"])}
-        return entries | ({"start": float(given["start"])} if "start" in given else {})
+        return entries | ({"start": _numbers(given["start"])} if "start" in given else {})
 
     def _constraint(self, what: str, given: Tables) -> Tables:
         bodies = given["bodies"]
@@ -168,13 +184,14 @@ class _FileWriter:
         return entries | ({"at": _numbers(given["at"])} if given.get("at") is not None else {})
 
     def _couple(self, _: str, given: Tables) -> Tables:
-        return {"first": given["first"], "second": given["second"], "ratio": float(given["ratio"])}
+        ratio = _numbers(given["ratio"])
+        return {"first": given["first"], "second": given["second"], "ratio": ratio}
 
     def _spring(self, what: str, given: Tables) -> Tables:
         """A spring, a torsion spring or a bushing."""
         entries: Tables = {"bodies": [_name(given.pop("a")), _name(given.pop("b"))]}
         entries |= _placed(given)
-        for key in ("at", "axis"):
+        for key in ("at", "axis", "reference"):
             given.pop(key, None)
         for key in ("force", "moment"):
             own = given.pop(key, None)
@@ -190,6 +207,13 @@ class _FileWriter:
         if "at" in given:
             entries["at"] = _numbers(given["at"])
         return entries | ({"axes": given["axes"]} if "axes" in given else {})
+
+    def _output(self, given: Tables) -> Tables:
+        value = self.formula("output", given.pop("function"))
+        return {"value": value, **{k: v for k, v in given.items() if v}}
+
+    def _actuator(self, what: str, given: Tables) -> Tables:
+        return {"of": given["of"], "effort": self.formula(what, given["effort"])}
 
     def _user_force(self, what: str, given: Tables) -> Tables:
         f = given["f"]
@@ -236,6 +260,10 @@ class _FileWriter:
             keys = {"acceleration": ("A", "b"), "detect": ("equations",)}.get(c.level, (c.level,))
             constraints[name] = dict(zip(keys, texts, strict=True))
         tables["constraint"] = constraints
+        tables["output"] = {
+            o.name: {"value": self.formula(f"output {o.name!r}", o.function), **_labels(o)}
+            for o in d.outputs.values()
+        }
         tables["nonideal"] = {
             name: {"force": self.formula(f"non-ideal law of {name!r}", f)}
             for name, f in d.nonideal.items()
@@ -333,10 +361,29 @@ def _no_expression(what: str) -> InputError:
     )
 
 
+def _labels(output: Any) -> Tables:
+    """Unit and description of an output, where it has some."""
+    told = {"unit": output.unit, "description": output.description}
+    return {k: v for k, v in told.items() if v and v != "output"}
+
+
 # --- numbers and places --------------------------------------------------------------------------
 
 
+def _constants_of(e: ParameterExpression) -> dict[str, float]:
+    """Constants of a file that an expression of its parameters uses."""
+    if isinstance(e, FileExpression):
+        names = {name.text for name in names_in(e.tree)}
+        return {name: value for name, value in e.constants.items() if name in names}
+    found: dict[str, float] = {}
+    for inner in expressions_in((*e.arguments, *e.keywords.values())):
+        found |= _constants_of(inner)
+    return found
+
+
 def _numbers(value: Any) -> Any:
+    if next(expressions_in(value), None) is not None:
+        return written(value)
     return np.asarray(value, dtype=float).tolist()
 
 
@@ -358,10 +405,13 @@ def _placed(given: Mapping[str, Any]) -> Tables:
     """Point and axes of a joint or a force."""
     entries: Tables = {}
     at = given.get("at")
-    if isinstance(at, MarkerHandle):
+    if isinstance(at, MarkerHandle | MarkerExpression):
         entries["at"] = _place(at)
+    elif isinstance(at, ParameterExpression):
+        entries["at"] = _numbers(at)
     elif at is not None:
-        pair = not isinstance(at, np.ndarray) and len(at) == 2 and not all(map(np.isscalar, at))
+        pair = not isinstance(at, np.ndarray) and len(at) == 2
+        pair = pair and not all(np.isscalar(x) or _is_number(x) for x in at)
         entries["at"] = [_place(x) for x in at] if pair else _numbers(at)
     for key in ("axis", "axis_b", "reference"):
         if given.get(key) is not None:
@@ -370,10 +420,20 @@ def _placed(given: Mapping[str, Any]) -> Tables:
 
 
 def _place(where: Any) -> Any:
-    if not isinstance(where, MarkerHandle):
+    if isinstance(where, MarkerExpression) or not isinstance(where, MarkerHandle):
         return _numbers(where)
     axes = {} if where.axes is None else {"axes": _numbers(where.axes)}
     return {"body": where.body.name, "at": _numbers(where.at), **axes}
+
+
+def _is_table(made: Any) -> bool:
+    """Whether an inertia is that of a table of a file."""
+    return isinstance(made, ParameterExpression) and made.function is made_of_table
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is an expression of one number, and no marker."""
+    return isinstance(value, ParameterExpression) and not isinstance(value, MarkerExpression)
 
 
 def _shape_of(made: Inertia) -> Tables | None:
@@ -414,7 +474,9 @@ def _tensor_of(made: Inertia) -> Tables:
             "axes": _numbers(s.axes),
         }
 
-    entries: Tables = {"mass": made.mass, "inertia": _numbers(made.tensor)}
+    J = _numbers(made.tensor)
+    entries: Tables = {"mass": made.mass}
+    entries["inertia"] = J if made.check else {"tensor": J, "check": False}
     entries["center"] = _numbers(made.center)
     return entries | ({"drawn": [drawn(s) for s in made.shapes]} if made.shapes else {})
 
@@ -434,7 +496,7 @@ def _emit(tables: Tables) -> str:
         if name == "":
             for table, key, values in entries:
                 section(f"{table}.{_key(key)}", values)
-        elif name in ("constraint", "nonideal", "event"):
+        elif name in ("constraint", "nonideal", "event", "output"):
             for key, values in entries.items():
                 section(f"{name}.{_key(key)}", values)
         else:

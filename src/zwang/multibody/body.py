@@ -64,6 +64,7 @@ class Body:
     inertia : mass, centre and tensor in body axes; for a coordinate its mass alone counts.
     placement : where it starts; for a coordinate value and rate are in its first components.
     mesh : what it looks like, in place of the shapes of its inertia.
+    parametric : whether its inertia depends on parameters of the mechanism.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Body:
     inertia: Inertia
     placement: Placement
     mesh: MeshFile | None = None
+    parametric: bool = False
 
     @property
     def is_ground(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from zwang.errors import InputError, UnknownNameError, shown
+from zwang.errors import InputError, ModelError, UnknownNameError, shown
 from zwang.multibody.body import Body, Placement
 from zwang.multibody.call_log import BuilderCall
 from zwang.multibody.element import Element, ElementLaw
@@ -27,12 +27,15 @@ from zwang.multibody.inertia import (
 )
 from zwang.multibody.inertia import tensor as inertia_tensor
 from zwang.multibody.joints.kind import JointKind
+from zwang.multibody.law_constants import LawConstants
 from zwang.multibody.marker import IN_PLANE, FrameLayout, Joint, Marker, layout_of, marker_axes
+from zwang.multibody.parameter_expression import ParameterValue, evaluated, parameters_in
 from zwang.multibody.pose import GROUND, PLANES, SCALAR, SPATIAL, planar
 from zwang.terms import FloatArray
 from zwang.tracing.definition import check_name, parameter_value
+from zwang.tracing.own_output import OwnOutput
 
-__all__ = ["MechanismBuilder", "checked_numbers"]
+__all__ = ["MechanismBuilder", "checked_numbers", "in_space"]
 
 #: Arguments that locate a joint.
 WHERE = ("at", "axis", "axis_b", "reference")
@@ -90,7 +93,10 @@ class MechanismBuilder:
         self._names: dict[str, str] = {"ground": "body", "gravity": "parameter"}
         self._free: set[str] = set()
         self._parameters: dict[str, np.ndarray] = {}
+        self._outputs: dict[str, OwnOutput] = {}
         self.description: list[BuilderCall] = []
+        self._geometry: dict[str, None] = {}  # parameters that numbers of parts depend on
+        self._varying: set[str] = set()  # arguments of the present call that depend on these
         self.ground = BodyHandle("ground", self)
         self._gravity = vector("gravity", self.in_space(gravity))
         self._require_within("gravity", self._gravity)
@@ -101,6 +107,57 @@ class MechanismBuilder:
 
     def _changed(self) -> None:
         """Called whenever a part comes in."""
+
+    def parameter(self, name: str, value: Any = None) -> ParameterValue:
+        """A parameter that numbers of the mechanism may depend on: lengths, points, axes, inertias.
+
+        Changing its value later, ``m.simulate(parameters={"L": 0.35}, …)``, places and assembles
+        the mechanism anew and compiles nothing.
+
+        Parameters
+        ----------
+        name : of a new parameter, or of one that the mechanism has.
+        value : default of a new one, a number or an array.
+
+        Returns
+        -------
+        It stands for the value in arguments of the mechanism and of `zwang.inertia`, alone or in
+        arithmetic and NumPy's functions: ``at=(L * np.cos(a), 0, 0)``.
+        """
+        if value is not None:
+            self._new_name("parameter", name)
+            self._parameters[name] = parameter_value(name, value)
+            self._accept("parameter", name)
+        elif name not in self._parameters:
+            raise UnknownNameError("parameter", name, self._parameters)
+        return ParameterValue(name)
+
+    def with_numbers(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Arguments of a call with numbers in place of expressions of parameters."""
+        if not self._parameters:
+            return arguments
+        names = {key: dict.fromkeys(parameters_in(x)) for key, x in arguments.items()}
+        self._varying = {key for key, found in names.items() if found}
+        if not self._varying:
+            return arguments
+        try:
+            result = evaluated(arguments, self._parameters)
+        except ModelError:
+            raise  # it has its place in a file
+        except InputError as error:
+            name = arguments.get("name")
+            raise (error if name is None else error.about(f"{name!r}")) from None
+        for key in self._varying:
+            self._geometry |= names[key]
+        return result
+
+    def _centers(self, bodies: Sequence[Body | None]) -> LawConstants:
+        """Centers of mass of bodies in their frames, ``center_0`` and so on."""
+        constants = LawConstants()
+        for k, body in enumerate(bodies):
+            center = np.zeros(3) if body is None else body.inertia.center
+            constants.add(f"center_{k}", center, varies=body is not None and body.parametric)
+        return constants
 
     def _new_name(self, kind: str, name: str) -> None:
         """Refuse a name that is no word, or is taken."""
@@ -120,18 +177,7 @@ class MechanismBuilder:
 
     def in_space(self, value: Any) -> Any:
         """Two coordinates in the plane of a planar mechanism as three in space."""
-        plane = self._kind.plane
-        if plane is None or isinstance(value, str):
-            return value
-        try:
-            given = np.asarray(value, dtype=float)
-        except (TypeError, ValueError):
-            return value  # whoever asked refuses it by name
-        if given.shape != (2,):
-            return value
-        result = np.zeros(3)
-        result[list(plane[:2])] = given
-        return result
+        return in_space(self._kind.plane, value)
 
     def _inertia(self, mass: float | None, inertia: Any) -> Inertia:
         plane = self._kind.plane
@@ -411,7 +457,8 @@ class MechanismBuilder:
                 f"points of {what}",
                 must="be apart, as the line between them is its direction",
                 but=f"are both at {tuple(P.tolist())}",
-                advice="Give at= a pair of points, one for each body.",
+                advice="Give at= a pair of points, one for each body; m.cartesian_spring is a "
+                "spring of zero length.",
             )
         return length
 
@@ -576,7 +623,12 @@ class MechanismBuilder:
             for key, value in values.items()
         }
         ma, mb, layout = self._markers(
-            what, a, b, where.get("at", (0.0, 0.0, 0.0)), axis=where.get("axis")
+            what,
+            a,
+            b,
+            where.get("at", (0.0, 0.0, 0.0)),
+            axis=where.get("axis"),
+            reference=where.get("reference"),
         )
         kinds = tuple(GROUND if m.body < 0 else self._kind for m in (ma, mb))
         numbers = {**layout.numbers(ma, mb), **checked}
@@ -599,7 +651,7 @@ class MechanismBuilder:
         )
         self._accept("force", name)
 
-    def _joint_coordinates(self) -> list[str]:
+    def joint_coordinate_names(self) -> list[str]:
         """Names of all joint coordinates."""
         return [
             f"{joint.name}.{coordinate}"
@@ -610,6 +662,21 @@ class MechanismBuilder:
 
     def _element_of(self, joint: Joint) -> Element:
         return next(e for e in self._constraints if e.name == joint.elements[0])
+
+
+def in_space(plane: tuple[int, int, int] | None, value: Any) -> Any:
+    """Two coordinates in a plane as three in space; anything else as it is."""
+    if plane is None or isinstance(value, str):
+        return value
+    try:
+        given = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        return value  # whoever asked refuses it by name
+    if given.shape != (2,):
+        return value
+    result = np.zeros(3)
+    result[list(plane[:2])] = given
+    return result
 
 
 def _is_pair(at: Any) -> bool:

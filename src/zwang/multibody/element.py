@@ -1,4 +1,4 @@
-"""Elements: a kind of joint or force, traced once, and its instances with their numbers.
+"""Elements of a mechanism: a kind of joint or force, traced once, and its instances.
 
 An element is a function of the configurations and velocities of a few bodies, of time, of its own
 numbers and of the parameters of the mechanism. Tracing it gives, for constraints,

@@ -187,10 +187,7 @@ class Bulk:
                 at_position += traced[element.law.key].rows
         value, rate = np.empty((count, at_position)), np.empty((count, first[-1]))
         b = np.empty((count, first[-1]))
-        rows: list[np.ndarray] = []
-        columns: list[np.ndarray] = []
         entries: list[FloatArray] = []
-        _, v_starts = parts.places
         for key, every in self._groups.items():
             indices = [i for i in every if i < len(parts.constraints)]
             if not indices:
@@ -206,21 +203,34 @@ class Bulk:
                     value[:, position_starts[i] : position_starts[i] + r] = phi[k]
                 rate[:, here], b[:, here] = psi[k], right[k]
                 for side, body in enumerate(members[k].bodies):
+                    if body >= 0:
+                        entries.append(blocks[side][k])
+        return BulkRows(
+            value,
+            rate,
+            b,
+            *self._entry_places,
+            np.concatenate([np.zeros((count, 0)), *entries], axis=1),
+        )
+
+    @cached_property
+    def _entry_places(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and columns of the matrix entries, in the order of `rows`."""
+        parts, first = self.parts, self.parts.row_starts
+        v_starts, none = parts.places[1], np.zeros(0, dtype=int)
+        rows, columns = [none], [none]
+        for key, every in self._groups.items():
+            for i in every:
+                if i >= len(parts.constraints):
+                    continue
+                r = parts.traced[key].rows
+                for body in parts.constraints[i].bodies:
                     if body < 0:
                         continue
                     n = parts.bodies[body].kind.nv
                     rows.append(np.tile(np.arange(first[i], first[i] + r), n))
                     columns.append(np.repeat(np.arange(v_starts[body], v_starts[body] + n), r))
-                    entries.append(blocks[side][k])
-        none = np.zeros(0, dtype=int)
-        return BulkRows(
-            value,
-            rate,
-            b,
-            np.concatenate([none, *rows]),
-            np.concatenate([none, *columns]),
-            np.concatenate([np.zeros((count, 0)), *entries], axis=1),
-        )
+        return np.concatenate(rows), np.concatenate(columns)
 
     def bodies(
         self, q: FloatArray, v: FloatArray, p: FloatArray

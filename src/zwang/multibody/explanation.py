@@ -59,7 +59,7 @@ class JointSet:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MechanismExplanation(Explanation):
     """The diagnosis of a mechanism at a state.
 

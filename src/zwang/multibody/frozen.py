@@ -18,6 +18,8 @@ from zwang.multibody.pose import GROUND, SCALAR, BodyKind
 
 if TYPE_CHECKING:
     from zwang.multibody.forces.friction import JointFriction
+    from zwang.multibody.geometry import GeometryParameters
+    from zwang.tracing.own_output import OwnOutput
 
 __all__ = ["Parts", "require_inertia"]
 
@@ -36,6 +38,10 @@ class Parts:
     parameters : the user's, name → value.
     gravity : acceleration [m/s²], shape (3,).
     teeth : elements that push apart the wheels of a constraint element, by its reaction.
+    outputs : name → output of the user's.
+    actuated : name of an actuator → the joint coordinate that it acts along.
+    geometry : parameters that numbers of bodies and elements follow from, if there are any.
+    origin : what it was before joints were left out; its parameters are those of all joints.
     """
 
     kind: BodyKind
@@ -47,6 +53,33 @@ class Parts:
     parameters: Mapping[str, np.ndarray]
     gravity: np.ndarray = field(default_factory=lambda: np.zeros(3))
     teeth: tuple[Element, ...] = ()
+    outputs: Mapping[str, OwnOutput] = field(default_factory=dict, compare=False)
+    actuated: Mapping[str, str] = field(default_factory=dict, compare=False)
+    geometry: GeometryParameters | None = field(default=None, compare=False, repr=False)
+    origin: Parts | None = field(default=None, compare=False, repr=False)
+
+    def at(self, values: Mapping[str, Any]) -> Parts:
+        """The same mechanism with the dimensions that follow from values of its parameters."""
+        geometry = self.geometry
+        if geometry is None or all(
+            np.array_equal(values[name], self.all_parameters[name]) for name in geometry.names
+        ):
+            return self
+        found = geometry.parts(values)
+        names = {self.owner(e.name) for e in found.constraints} - {
+            self.owner(e.name) for e in self.constraints
+        }
+        return found.without(frozenset(names)) if names else found
+
+    def at_vector(self, p: np.ndarray) -> Parts:
+        """`at` for the flat array of all parameters."""
+        if self.geometry is None:
+            return self
+        values = {}
+        for name in self.geometry.names:
+            start, end = self.slots[name]
+            values[name] = p[start:end].reshape(self.parameters[name].shape)
+        return self.at(values)
 
     @property
     def elements(self) -> tuple[Element, ...]:
@@ -56,6 +89,8 @@ class Parts:
     @cached_property
     def all_parameters(self) -> dict[str, np.ndarray]:
         """The user's parameters, gravity, then the numbers of bodies and elements by name."""
+        if self.origin is not None:
+            return self.origin.all_parameters
         values = dict(self.parameters)
         values["gravity"] = self.gravity
         for body in self.bodies:
@@ -67,9 +102,10 @@ class Parts:
                 # A diagonal tensor stays one: its zeros are not stored.
                 J = body.inertia.tensor
                 diagonal = np.diag(J)
-                values[f"{body.name}.inertia"] = (
-                    diagonal.copy() if np.array_equal(J, np.diag(diagonal)) else J
-                )
+                short = not body.parametric and np.array_equal(J, np.diag(diagonal))
+                values[f"{body.name}.inertia"] = diagonal.copy() if short else J
+            if body.parametric:
+                values[f"{body.name}.center"] = body.inertia.center
         for element in self.elements:
             for number, value in element.numbers.items():
                 values[f"{element.name}.{number}"] = np.asarray(value, dtype=float)
@@ -162,6 +198,21 @@ class Parts:
         return acting <= names
 
     @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What was accepted because it was asked for."""
+        found = []
+        for body in self.bodies:
+            if not body.inertia.check:
+                a, b, c = np.linalg.eigvalsh(body.inertia.tensor)
+                if c > a + b:
+                    told = f"{a:g}, {b:g} and {c:g}"
+                    found.append(
+                        f"body {body.name!r} has principal moments {told}, which no mass "
+                        "distribution has"
+                    )
+        return tuple(found)
+
+    @cached_property
     def slots(self) -> dict[str, tuple[int, int]]:
         """Parameter name → its place in p."""
         result, start = {}, 0
@@ -220,14 +271,13 @@ class Parts:
         Their numbers stay parameters, so that one set of values serves a run in which joints are
         switched off and on.
         """
-        left = replace(
+        return replace(
             self,
             constraints=tuple(e for e in self.constraints if self.owner(e.name) not in names),
             friction=tuple(e for e in self.friction if e.name.split(".")[0] not in names),
             teeth=tuple(e for e in self.teeth if e.name.split(".")[0] not in names),
+            origin=self,
         )
-        left.__dict__["all_parameters"] = self.all_parameters
-        return left
 
 
 def require_inertia(body: Body, names: Sequence[str], values: Mapping[str, Any]) -> None:
@@ -239,7 +289,7 @@ def require_inertia(body: Body, names: Sequence[str], values: Mapping[str, Any])
         moments[body.kind.plane[2]] = float(tensor)
         tensor = np.diag(moments)
     try:
-        Inertia(mass, body.inertia.center, tensor)
+        Inertia(mass, body.inertia.center, tensor, check=body.inertia.check)
     except InputError as error:
         raise error.about(f"body {body.name!r}, parameter {' and '.join(names)}") from None
 

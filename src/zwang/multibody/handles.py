@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from zwang.multibody.inertia import axes_along, direction, vector
+from zwang.multibody.parameter_expression import ParameterExpression, evaluated, parameters_in
 from zwang.terms import FloatArray
 
-__all__ = ["BodyHandle", "MarkerHandle"]
+__all__ = ["BodyHandle", "MarkerExpression", "MarkerHandle"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +28,8 @@ class BodyHandle:
 
     def marker(self, at: Any = (0.0, 0.0, 0.0), axis: Any = None, reference: Any = None) -> Any:
         """A point of the body, with an axis z and a reference direction x, all in body axes."""
+        if next(parameters_in((at, axis, reference)), None) is not None:
+            return MarkerExpression(self, at, axis, reference)
         what = f"marker on {self.name!r}"
         z = None if axis is None else direction(f"axis of {what}", axis)
         x = None if reference is None else direction(f"reference of {what}", reference)
@@ -44,3 +48,15 @@ class MarkerHandle:
     body: BodyHandle
     at: FloatArray
     axes: FloatArray | None
+
+
+class MarkerExpression(ParameterExpression):
+    """A marker whose point or axes depend on parameters."""
+
+    def __init__(self, body: BodyHandle, at: Any, axis: Any, reference: Any) -> None:
+        super().__init__(body.marker, (at, axis, reference))
+        self.body = body
+
+    def value(self, values: Mapping[str, Any]) -> MarkerHandle:
+        """The marker for values of the parameters."""
+        return self.body.marker(*evaluated(self.arguments, values))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from zwang.errors import InputError, shown
+from zwang.multibody.parameter_expression import InertiaExpression, of_parameters
 from zwang.terms import FloatArray
 
 __all__ = [
@@ -65,12 +66,16 @@ class Shape:
 
 @dataclass(frozen=True)
 class Inertia:
-    """Mass [kg], centre [m] and tensor about the centre [kg m²], in the axes of the body."""
+    """Mass [kg], centre [m] and tensor about the centre [kg m²], in the axes of the body.
+
+    With ``check=False`` principal moments may break the triangle inequality.
+    """
 
     mass: float
     center: FloatArray
     tensor: FloatArray
     shapes: tuple[Shape, ...] = ()
+    check: bool = True
 
     def __post_init__(self) -> None:
         mass = number("mass", self.mass)
@@ -78,8 +83,9 @@ class Inertia:
             raise InputError("mass", found=f"{mass:g}", expected="zero or a positive number")
         object.__setattr__(self, "mass", mass)
         object.__setattr__(self, "center", vector("centre of mass", self.center))
-        object.__setattr__(self, "tensor", _checked_tensor(self.tensor))
+        object.__setattr__(self, "tensor", _checked_tensor(self.tensor, triangle=self.check))
 
+    @of_parameters
     def at(self, position: Any, orientation: Any = None) -> Inertia:
         """The same part placed elsewhere in the body: moved to `position` after rotation."""
         R = np.eye(3) if orientation is None else rotation(orientation)
@@ -87,29 +93,34 @@ class Inertia:
         shapes = tuple(
             replace(s, center=where + R @ s.center, axes=R @ s.axes) for s in self.shapes
         )
-        return Inertia(self.mass, where + R @ self.center, R @ self.tensor @ R.T, shapes)
+        J = R @ self.tensor @ R.T
+        return Inertia(self.mass, where + R @ self.center, J, shapes, check=self.check)
 
     def about(self, position: Any) -> FloatArray:
         """Tensor about another point of the body, by Steiner's theorem."""
         return self.tensor + _steiner(self.mass, vector("point", position) - self.center)
 
     def __add__(self, other: Inertia) -> Inertia:
+        if isinstance(other, InertiaExpression):
+            return NotImplemented
         mass = self.mass + other.mass
         if mass > 0.0:
             center = (self.mass * self.center + other.mass * other.center) / mass
         else:
             center = 0.5 * (self.center + other.center)
-        return Inertia(
-            mass, center, self.about(center) + other.about(center), self.shapes + other.shapes
-        )
+        J = self.about(center) + other.about(center)
+        check = self.check and other.check
+        return Inertia(mass, center, J, self.shapes + other.shapes, check=check)
 
 
+@of_parameters
 def rod(mass: float, length: float, axis: Any = "x") -> Inertia:
     """A thin uniform rod along an axis, centre at the origin."""
     z = positive("length", length)
     return _turned(mass, (z**2 / 12.0, z**2 / 12.0, 0.0), axis, "rod", (z,))
 
 
+@of_parameters
 def box(mass: float, size: Any) -> Inertia:
     """A uniform box with edges of lengths `size` along x, y, z."""
     x, y, z = (positive("size", s) for s in vector("size", size))
@@ -117,6 +128,7 @@ def box(mass: float, size: Any) -> Inertia:
     return _turned(mass, tuple(m / 12.0 for m in moments), "z", "box", (x, y, z))
 
 
+@of_parameters
 def cylinder(mass: float, radius: float, length: float, axis: Any = "z") -> Inertia:
     """A uniform solid cylinder."""
     r, h = positive("radius", radius), positive("length", length)
@@ -124,6 +136,7 @@ def cylinder(mass: float, radius: float, length: float, axis: Any = "z") -> Iner
     return _turned(mass, (across, across, r**2 / 2.0), axis, "cylinder", (r, h))
 
 
+@of_parameters
 def tube(mass: float, inner: float, outer: float, length: float, axis: Any = "z") -> Inertia:
     """A uniform hollow cylinder."""
     a, b, h = (
@@ -136,12 +149,14 @@ def tube(mass: float, inner: float, outer: float, length: float, axis: Any = "z"
     return _turned(mass, (across, across, (a**2 + b**2) / 2.0), axis, "tube", (a, b, h))
 
 
+@of_parameters
 def sphere(mass: float, radius: float) -> Inertia:
     """A uniform solid sphere."""
     r = positive("radius", radius)
     return _turned(mass, (0.4 * r**2,) * 3, "z", "sphere", (r,))
 
 
+@of_parameters
 def plate(mass: float, sides: Any, normal: Any = "z") -> Inertia:
     """A thin uniform rectangular plate; its sides lie along the other two axes in turn."""
     if np.shape(sides) != (2,):
@@ -151,6 +166,7 @@ def plate(mass: float, sides: Any, normal: Any = "z") -> Inertia:
     return _turned(mass, moments, normal, "plate", (a, b))
 
 
+@of_parameters
 def point(mass: float, at: Any = (0.0, 0.0, 0.0)) -> Inertia:
     """A point mass."""
     return Inertia(mass, np.asarray(at, dtype=float), np.zeros((3, 3)))
@@ -161,13 +177,21 @@ def massless() -> Inertia:
     return point(0.0)
 
 
+@of_parameters
 def principal(mass: float, moments: Any) -> Inertia:
     """Principal moments of inertia about the centre, along the body's axes."""
     return Inertia(mass, np.zeros(3), np.diag(vector("moments of inertia", moments)))
 
 
+@of_parameters
 def tensor(
-    mass: float, inertia: Any, *, center: Any = (0.0, 0.0, 0.0), about: Any = None, axes: Any = None
+    mass: float,
+    inertia: Any,
+    *,
+    center: Any = (0.0, 0.0, 0.0),
+    about: Any = None,
+    axes: Any = None,
+    check: bool = True,
 ) -> Inertia:
     """A full tensor, about any point and in any axes.
 
@@ -177,6 +201,8 @@ def tensor(
     center : centre of mass in the body.
     about : point of the body that the tensor refers to; the centre of mass by default.
     axes : rotation from the axes of the tensor to those of the body (quaternion or matrix).
+    check : False to accept principal moments that no mass distribution has, one of them larger than
+        the sum of the others; runs note it.
     """
     J, c = _matrix(inertia), vector("centre of mass", center)
     if axes is not None:
@@ -184,9 +210,10 @@ def tensor(
         J = R @ J @ R.T
     if about is not None:
         J = J - _steiner(number("mass", mass), vector("point", about) - c)
-    return Inertia(mass, c, J)
+    return Inertia(mass, c, J, check=check)
 
 
+@of_parameters
 def composite(*parts: Inertia) -> Inertia:
     """Several parts as one rigid body."""
     if not parts:
@@ -342,7 +369,7 @@ def _matrix(value: Any) -> FloatArray:
     return J
 
 
-def _checked_tensor(value: Any) -> FloatArray:
+def _checked_tensor(value: Any, *, triangle: bool) -> FloatArray:
     """A symmetric tensor whose principal moments some mass distribution has."""
     J = _matrix(value)
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = J.tolist()
@@ -366,11 +393,12 @@ def _checked_tensor(value: Any) -> FloatArray:
             must="have principal moments of zero or more",
             but=f"has a principal moment of {a:g}",
         )
-    if c > (a + b) * (1.0 + TRIANGLE) + 1e-300:
+    if triangle and c > (a + b) * (1.0 + TRIANGLE) + 1e-300:
         raise InputError(
             "inertia",
             must="have principal moments of which none exceeds the sum of the other two, as every "
             "mass distribution has",
             but=f"they are {a:g}, {b:g} and {c:g}",
+            advice="zw.inertia.tensor(…, check=False) accepts them as they are.",
         )
     return J

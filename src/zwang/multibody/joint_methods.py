@@ -28,6 +28,9 @@ Direction: TypeAlias = ArrayLike
 #: Numbers that some kinds of joints take.
 NUMBERS = ("length", "pitch", "radius", "radius_a", "radius_b", "pressure_angle")
 
+#: Kinds of rods between two points, as long as they are placed unless a length is given.
+LINKS = ("spherical_link", "revolute_spherical_link")
+
 #: The default pressure angle: 20° if the wheels mesh, and rates alone if not.
 AUTO = "auto"
 
@@ -104,6 +107,9 @@ class JointBuilder(MechanismBuilder):
             toothed = self._toothed_pair(what, a, b, at, angle, given=not automatic)
         elif not automatic:
             numbers["pressure_angle"] = pressure_angle
+        if kind in LINKS:
+            placed = self._length(what, a, b, at)
+            numbers.setdefault("length", placed)
         if kind == "spherical_link" and callable(length):
             checked_numbers(what, found.numbers, {**numbers, "length": 1.0})
             self._driven_link(what, name, a, b, at, length, (axis, axis_b, reference))
@@ -143,7 +149,6 @@ class JointBuilder(MechanismBuilder):
                 must="be given at=, a pair of points, alone when its length is driven",
                 but="axis or reference was given too",
             )
-        self._length(what, a, b, at)
         first, second, layout = self._markers(what, a, b, at)
         bodies = (first.body, second.body)
         kinds = tuple(GROUND if i < 0 else self._kind for i in bodies)
@@ -554,10 +559,6 @@ class JointBuilder(MechanismBuilder):
         length : of the rod [m], as placed by default. A function of (t, p), or of some of these by
             name, makes it an actuator: a cylinder whose length is driven.
         """
-        what = f"spherical_link joint {name!r}"
-        self._require_pair(what, a, b)
-        placed = self._length(what, a, b, at)
-        length = placed if length is None else length
         self.joint(
             "spherical_link",
             name,
@@ -595,10 +596,6 @@ class JointBuilder(MechanismBuilder):
         reference : direction of the markers' x axes, from which angles count.
         length : of the rod [m], as placed by default.
         """
-        what = f"revolute_spherical_link joint {name!r}"
-        self._require_pair(what, a, b)
-        placed = self._length(what, a, b, at)
-        length = placed if length is None else length
         self.joint(
             "revolute_spherical_link",
             name,
@@ -778,7 +775,7 @@ class JointBuilder(MechanismBuilder):
         at : the joint's point in the world as placed, or a pair of points or markers, one for each
             body; the origin by default.
         axis : normal of the plane, in the world as placed; needed unless `at` has markers with
-            axes.
+            axes. In a planar mechanism its normal by default.
         axis_b : the axis in the second body where it differs, in the world.
         reference : direction of the blade, in the world as placed; needed unless `at` has markers.
         """
@@ -787,6 +784,7 @@ class JointBuilder(MechanismBuilder):
                 f"knife_edge joint {name!r}",
                 must="have reference=, the direction of its blade, in addition to axis=",
             )
+        axis = self._normal_axis(axis)
         self.joint("knife_edge", name, a, b, at=at, axis=axis, axis_b=axis_b, reference=reference)
 
 

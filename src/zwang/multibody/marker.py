@@ -52,6 +52,7 @@ class Joint:
     elements : names of the constraint elements it consists of.
     numbers : further numbers.
     drives : of a driver, the coordinate of a joint that it prescribes, ``"pin.angle"``; else empty.
+    couples : of a coupler, its first coordinate; else empty.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Joint:
     elements: tuple[str, ...]
     numbers: Mapping[str, Any] = field(default_factory=dict)
     drives: str = ""
+    couples: str = ""
 
 
 @dataclass(frozen=True)

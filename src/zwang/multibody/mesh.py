@@ -1,6 +1,6 @@
-"""The surface of a body from a file: STL, binary or as text, and OBJ.
+"""The surface of a body from a file: STL, binary or as text, OBJ, and glTF.
 
-Neither format knows units: `scale` is what one unit of the file is in metres. A mesh is for
+STL and OBJ know no units: `scale` is what one unit of the file is in metres. A mesh is for
 pictures alone; mass and inertia are given by numbers or by the shapes of `zwang.inertia`.
 """
 
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from zwang.errors import InputError, shown
+from zwang.multibody.gltf import MeshData, read_glb, read_gltf
 from zwang.multibody.inertia import positive, rotation, vector
 from zwang.paths import path_of
 from zwang.terms import FloatArray
@@ -29,6 +30,9 @@ __all__ = ["MeshFile", "mesh"]
 LARGEST_FILE = 50_000_000
 #: Bytes of a binary STL file before its triangles, and of each: normal, three corners, a number.
 HEADER, RECORD = 84, np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("more", "<u2")])
+
+#: Colour of faces without a material, in a file where others have one.
+GRAY = "#b4bac0"
 
 _CORNER = re.compile(rb"vertex\s+(\S+)\s+(\S+)\s+(\S+)")
 
@@ -45,6 +49,7 @@ class MeshFile:
     points : corners in the units and axes of the file, each once, shape (n, 3).
     triangles : numbers of corners, counter-clockwise from outside, shape (m, 3).
     content : the bytes of the file, which go along with a stored run.
+    colors : of the triangles, as ``#rrggbb``; None where the file has none.
     """
 
     file: Path
@@ -54,6 +59,7 @@ class MeshFile:
     points: FloatArray
     triangles: np.ndarray
     content: bytes
+    colors: tuple[str, ...] | None = None
 
     @cached_property
     def vertices(self) -> FloatArray:
@@ -83,7 +89,8 @@ def mesh(
 
     Parameters
     ----------
-    file : ``.stl`` (binary or text) or ``.obj``.
+    file : ``.stl`` (binary or text), ``.obj``, ``.glb`` or ``.gltf`` with embedded data. Colours
+        are those of materials: of glTF, and of an ``.mtl`` file that an OBJ file names beside it.
     scale : length of one unit of the file [m]: 0.001 where it is in millimetres.
     position : of the file's origin in the body's frame [m].
     orientation : rotation from the file's axes to the body's, a quaternion (w, x, y, z) or a
@@ -104,7 +111,7 @@ def mesh(
             what,
             must=f"have a name that ends in {' or '.join(READERS)}",
             but=f"ends in {path.suffix!r}" if path.suffix else "has no file name extension",
-            advice="Programs for CAD and meshes export both.",
+            advice="Programs for CAD and meshes export these.",
         )
     try:
         size, where = positive("scale", scale), vector("position", position)
@@ -112,8 +119,10 @@ def mesh(
     except InputError as error:
         raise error.about(what) from None
     content = _content(what, path)
-    points, triangles = _sound(what, *reader(what, content))
-    return MeshFile(path.resolve(), size, where, R, points, triangles, content)
+    if path.suffix.lower() == ".obj":
+        content += _material_lines(path, content)
+    points, triangles, colors = _sound(what, *reader(what, content))
+    return MeshFile(path.resolve(), size, where, R, points, triangles, content, colors)
 
 
 def _content(what: str, path: Path) -> bytes:
@@ -143,7 +152,9 @@ def _near(path: Path) -> str | None:
     return f"Did you mean {near[0]!r}?" if near else None
 
 
-def _sound(what: str, points: FloatArray, triangles: np.ndarray) -> tuple[FloatArray, np.ndarray]:
+def _sound(
+    what: str, points: FloatArray, triangles: np.ndarray, colors: Sequence[str] | None
+) -> tuple[FloatArray, np.ndarray, tuple[str, ...] | None]:
     """Each corner once, no triangle without area, outsides outwards."""
     if not len(triangles):
         raise InputError(what, must="have triangles", but="has none")
@@ -157,18 +168,20 @@ def _sound(what: str, points: FloatArray, triangles: np.ndarray) -> tuple[FloatA
     )
     points, triangles = rows[first], number.reshape(-1)[triangles]
     a, b, c = triangles.T
-    triangles = triangles[(a != b) & (b != c) & (c != a)]
+    whole = np.flatnonzero((a != b) & (b != c) & (c != a))
+    triangles = triangles[whole]
     if not len(triangles):
         raise InputError(what, must="have a surface", but="all its triangles have zero area")
     corners = (points - points.mean(axis=0))[triangles]
     volume = np.einsum("ni,ni->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2]))
-    return points, triangles[:, ::-1] if volume < 0.0 else triangles
+    kept = None if colors is None else tuple(colors[i] for i in whole.tolist())
+    return points, triangles[:, ::-1] if volume < 0.0 else triangles, kept
 
 
 # --- STL ------------------------------------------------------------------------------------------
 
 
-def _stl(what: str, content: bytes) -> tuple[FloatArray, np.ndarray]:
+def _stl(what: str, content: bytes) -> MeshData:
     """Corners three by three, binary or as text; binary headers may begin with ``solid`` too."""
     count = int.from_bytes(content[HEADER - 4 : HEADER], "little")
     rest = len(content) - HEADER - count * RECORD.itemsize
@@ -186,7 +199,7 @@ def _stl(what: str, content: bytes) -> tuple[FloatArray, np.ndarray]:
         raise InputError(
             what, expected="a complete STL file", found=f"{len(content)} bytes{promised}"
         )
-    return corners, np.arange(len(corners)).reshape(-1, 3)
+    return corners, np.arange(len(corners)).reshape(-1, 3), None
 
 
 def _is_text(content: bytes) -> bool:
@@ -205,16 +218,24 @@ def _numbers(what: str, rows: Sequence[Sequence[bytes]]) -> FloatArray:
 # --- OBJ ------------------------------------------------------------------------------------------
 
 
-def _obj(what: str, content: bytes) -> tuple[FloatArray, np.ndarray]:
-    """Lines ``v x y z`` and ``f a/…/… b c …``; all else is for materials, textures and groups."""
+#: Lines that keep the colours of materials with the mesh; to others they are comments.
+MATERIAL = b"# zwang material "
+
+
+def _obj(what: str, content: bytes) -> MeshData:
+    """Lines ``v x y z``, ``f a/…/… b c …`` and ``usemtl``; all else is textures and groups."""
     points: list[list[bytes]] = []
     triangles: list[tuple[int, int, int]] = []
+    known = _materials(content)
+    color, colors = GRAY, []
     for number, line in enumerate(content.replace(b"\\\n", b" ").splitlines(), 1):
         head, *rest = line.split() or (b"",)
         if head == b"v":
             if len(rest) < 3:
                 raise _in_line(what, number, line, "v and three numbers")
             points.append(rest[:3])
+        elif head == b"usemtl":
+            color = known.get(b" ".join(rest), GRAY)
         elif head == b"f":
             try:
                 corners = [_corner(word, len(points)) for word in rest]
@@ -222,8 +243,45 @@ def _obj(what: str, content: bytes) -> tuple[FloatArray, np.ndarray]:
                 raise _in_line(
                     what, number, line, f"f and numbers of corners, 1 to {len(points)}"
                 ) from None
-            triangles += [(corners[0], a, b) for a, b in pairwise(corners[1:])]
-    return _numbers(what, points), np.array(triangles, dtype=np.int64).reshape(-1, 3)
+            fan = [(corners[0], a, b) for a, b in pairwise(corners[1:])]
+            triangles += fan
+            colors += [color] * len(fan)
+    faces = np.array(triangles, dtype=np.int64).reshape(-1, 3)
+    return _numbers(what, points), faces, colors if known else None
+
+
+def _materials(content: bytes) -> dict[bytes, str]:
+    """Material → colour, of the lines that were added."""
+    lines = [line[len(MATERIAL) :] for line in content.splitlines() if line.startswith(MATERIAL)]
+    pairs = [line.partition(b" ") for line in lines]
+    return {name: color.decode("ascii", "replace") for color, _, name in pairs}
+
+
+def _material_lines(path: Path, content: bytes) -> bytes:
+    """Colours ``Kd`` of the material files that an OBJ file names, as lines for its end."""
+    lines = []
+    for line in content.splitlines():
+        head, _, rest = line.strip().partition(b" ")
+        if head != b"mtllib":
+            continue
+        try:
+            beside = path.parent / Path(rest.strip().decode("utf-8")).name
+            text = beside.read_bytes() if beside.stat().st_size < LARGEST_FILE else b""
+        except (OSError, ValueError):
+            continue  # without it the mesh has the colour of its body
+        name = b""
+        for given in text.splitlines():
+            word, *values = given.split() or (b"",)
+            if word == b"newmtl":
+                name = b" ".join(values)
+            elif word == b"Kd" and len(values) >= 3:
+                try:
+                    shown = [min(max(float(x), 0.0), 1.0) for x in values[:3]]
+                except ValueError:
+                    continue
+                color = "#" + "".join(f"{round(255.0 * x):02x}" for x in shown)
+                lines.append(MATERIAL + color.encode() + b" " + name)
+    return b"\n" + b"\n".join(lines) + b"\n" if lines else b""
 
 
 def _corner(word: bytes, known: int) -> int:
@@ -241,4 +299,4 @@ def _in_line(what: str, number: int, line: bytes, expected: str) -> InputError:
 
 
 #: Name ending → what reads such a file.
-READERS = {".stl": _stl, ".obj": _obj}
+READERS = {".stl": _stl, ".obj": _obj, ".glb": read_glb, ".gltf": read_gltf}

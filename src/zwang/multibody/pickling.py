@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from zwang.multibody.call_log import BuilderCall
-from zwang.multibody.handles import BodyHandle, MarkerHandle
+from zwang.multibody.handles import BodyHandle, MarkerExpression, MarkerHandle
 from zwang.terms import FloatArray
 
 __all__ = ["Recipe"]
@@ -32,10 +32,16 @@ class Recipe:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Without what belongs to a builder: bodies and markers by name and place."""
+        free = self.freed
+        return Recipe, (dict(free.given), free.calls)
+
+    @property
+    def freed(self) -> Recipe:
+        """The same with bodies and markers by name and place, for another builder."""
         calls = [
             BuilderCall(c.method, {k: _sent(v) for k, v in c.arguments.items()}) for c in self.calls
         ]
-        return Recipe, (dict(self.given), calls)
+        return Recipe(self.given, calls)
 
     def built(self, kind: Callable[..., Any]) -> Any:
         """A builder of some kind after all calls."""
@@ -63,7 +69,17 @@ class _PickledMarker:
     axes: FloatArray | None
 
 
+@dataclass(frozen=True)
+class _PickledMarkerExpression:
+    """A marker of parameters, by the name of its body."""
+
+    name: str
+    arguments: tuple[Any, ...]
+
+
 def _sent(value: Any) -> Any:
+    if isinstance(value, MarkerExpression):
+        return _PickledMarkerExpression(value.body.name, value.arguments)
     if isinstance(value, BodyHandle):
         return _Named(value.name)
     if isinstance(value, MarkerHandle):
@@ -72,8 +88,10 @@ def _sent(value: Any) -> Any:
 
 
 def _received(value: Any, builder: Any) -> Any:
-    if isinstance(value, _Named | _PickledMarker):
+    if isinstance(value, _Named | _PickledMarker | _PickledMarkerExpression):
         body = builder.ground if value.name == "ground" else BodyHandle(value.name, builder)
+        if isinstance(value, _PickledMarkerExpression):
+            return body.marker(*value.arguments)
         return body if isinstance(value, _Named) else MarkerHandle(body, value.at, value.axes)
     return _inside(value, lambda entry: _received(entry, builder))
 

@@ -249,6 +249,7 @@ def definition_of(parts: Parts) -> Definition:
             for e in parts.constraints
         },
         kinematics=(_by_elements, None),
+        outputs=parts.outputs,
     )
 
 

@@ -84,7 +84,7 @@ def joint_wrench(
 def wrench_expression(kind: BodyKind, config: Any, force: Any, arm: Any, sign: float) -> Any:
     """`joint_wrench` as an expression: force and moment at a point of a body, in world axes.
 
-    In space six numbers; in a plane the two of the force and the moment about the normal.
+    Six numbers, in a plane as well.
 
     Parameters
     ----------
@@ -102,8 +102,9 @@ def wrench_expression(kind: BodyKind, config: Any, force: Any, arm: Any, sign: f
     # (a, b, k) need not be right-handed: cos and sin turn about k from the axis after it on.
     cos, sin = config[2], config[3]
     first, second = (k + 1) % 3, (k + 2) % 3
-    turned, push = ca.SX.zeros(3, 1), ca.SX.zeros(3, 1)
+    turned, push, about = (ca.SX.zeros(3, 1) for _ in range(3))
     turned[first] = cos * arm[first] - sin * arm[second]
     turned[second] = sin * arm[first] + cos * arm[second]
-    push[a], push[b] = force[0], force[1]
-    return sign * ca.vertcat(force[0], force[1], force[2] - ca.cross(turned, push)[k])
+    turned[k] = arm[k]  # a point may be above the plane of the center
+    push[a], push[b], about[k] = force[0], force[1], force[2]
+    return sign * ca.vertcat(push, about - ca.cross(turned, push))

@@ -1,4 +1,4 @@
-"""A kernel at many states in one call: eight states side by side, block after block."""
+"""A kernel at many states in one compiled call: side by side, or for the largest residual."""
 
 from __future__ import annotations
 
@@ -7,14 +7,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zwang.codegen.call import call
-from zwang.codegen.jit import loop
+from zwang.codegen.jit import inlined, loop
 from zwang.codegen.node_sums import NODES
 
 if TYPE_CHECKING:
     from zwang.codegen.kernel import Kernel
     from zwang.terms import FloatArray
 
-__all__ = ["SIDE_BY_SIDE", "at_states"]
+__all__ = [
+    "SIDE_BY_SIDE",
+    "at_states",
+    "disagreements",
+    "evaluated",
+    "largest_miss",
+    "tables_at_states",
+]
 
 #: States that are evaluated side by side.
 SIDE_BY_SIDE = NODES
@@ -31,33 +38,160 @@ def at_states(
     ----------
     kernel : with `SIDE_BY_SIDE` lanes that have p in common.
     """
-    q, v, t, p = (np.ascontiguousarray(x, dtype=float) for x in (q, v, t, p))
-    (result,) = kernel.outputs
-    lanes = kernel.lanes
-    found = np.empty((result.size, len(q)))
-    Q, V, T = np.empty((q.shape[1], lanes)), np.empty((v.shape[1], lanes)), np.empty((1, lanes))
-    side = np.empty((result.size, lanes))
-    _at_states(kernel.address, q, v, t, p, found, (Q, V, T, side, kernel.work()))
+    found = np.empty((kernel.outputs[0].size, len(q)))
+    _evaluate(kernel, (q, v, t, p), found, np.empty((0, len(q), 1)))
     return found
 
 
+def tables_at_states(
+    kernel: Kernel,
+    q: FloatArray,
+    v: FloatArray,
+    t: FloatArray,
+    p: FloatArray,
+    *,
+    first: int,
+    columns: int,
+) -> tuple[FloatArray, FloatArray]:
+    """The same where all but the first few numbers belong together by so many.
+
+    Of shape (first, nt), and of shape (tables, nt, columns): each table lies together.
+    """
+    size, count = kernel.outputs[0].size, len(q)
+    found = np.empty((first, count))
+    tables = np.empty(((size - first) // columns, count, columns))
+    _evaluate(kernel, (q, v, t, p), found, tables)
+    return found, tables
+
+
+def _evaluate(
+    kernel: Kernel, given: tuple[FloatArray, ...], found: FloatArray, tables: FloatArray
+) -> None:
+    q, v, t, p = given
+    lanes, nq, nv = kernel.lanes, q.shape[1], v.shape[1]
+    Q, V, T = np.empty((nq, lanes)), np.empty((nv, lanes)), np.empty((1, lanes))
+    side = np.empty((kernel.outputs[0].size, lanes))
+    t, p = np.ascontiguousarray(t, dtype=float), np.ascontiguousarray(p, dtype=float)
+    memory = Q, V, T, side, kernel.work()
+    _at_states(kernel.address, _joined(q, v), t, p, found, tables, memory)
+
+
+def _joined(q: FloatArray, v: FloatArray) -> FloatArray:
+    """States (nt, nq + nv): without a copy where both are parts of one array, as in a run."""
+    both, nq = q.base, q.shape[1]
+    if isinstance(both, np.ndarray) and both is v.base and both.dtype == np.float64:
+        whole = both.shape == (len(q), nq + v.shape[1]) and both.flags.c_contiguous
+        if whole and v.ctypes.data == both.ctypes.data + 8 * nq:
+            return both
+    row = 8 * (nq + v.shape[1])
+    together = q.strides == v.strides == (row, 8) and q.dtype == v.dtype == np.float64
+    if together and len(q) and v.ctypes.data == q.ctypes.data + 8 * nq:
+        return np.lib.stride_tricks.as_strided(q, (len(q), row // 8), q.strides)
+    return np.concatenate([q, v], axis=1, dtype=float)
+
+
 @loop
-def _at_states(kernel, q, v, t, p, found, memory):
-    """`at_states` by address; the last block goes on with the last state."""
+def _at_states(kernel, y, t, p, found, tables, memory):
+    """`tables_at_states` by address; the last block goes on with the last state."""
     Q, V, T, side, work = memory
-    count, lanes = q.shape[0], T.shape[1]
+    count, lanes, nq = y.shape[0], T.shape[1], Q.shape[0]
+    rows, columns = found.shape[0], tables.shape[2]
     first = 0
     while first < count:
         for k in range(lanes):
             i = min(first + k, count - 1)
-            for j in range(q.shape[1]):
-                Q[j, k] = q[i, j]
-            for j in range(v.shape[1]):
-                V[j, k] = v[i, j]
+            for j in range(nq):
+                Q[j, k] = y[i, j]
+            for j in range(V.shape[0]):
+                V[j, k] = y[i, nq + j]
             T[0, k] = t[i]
         call(kernel, Q, V, T, p, side, work)
         last = min(lanes, count - first)
-        for j in range(side.shape[0]):
+        for j in range(rows):
             for k in range(last):
                 found[j, first + k] = side[j, k]
+        for n in range(tables.shape[0]):
+            at = rows + n * columns
+            for k in range(last):
+                for j in range(columns):
+                    tables[n, first + k, j] = side[at + j, k]
         first += lanes
+
+
+# --- residuals, state by state --------------------------------------------------------------------
+
+
+def largest_miss(kernel: Kernel, nq: int, y: FloatArray, t: FloatArray, p: FloatArray) -> float:
+    """Largest of |φ| and |ψ| at states y (rows, n) and times (rows,); infinite if one is no number.
+
+    Parameters
+    ----------
+    kernel : (q, v, t, p) → (φ, ψ).
+    """
+    phi, psi = kernel.outputs
+    sizes = nq, phi.size, psi.size, kernel.work_size
+    y, t, p = np.ascontiguousarray(y), np.ascontiguousarray(t), np.ascontiguousarray(p)
+    return _largest(kernel.address, y, t, p, sizes)
+
+
+def evaluated(
+    kernel: Kernel, Y: FloatArray, t: float, P: FloatArray, nq: int
+) -> tuple[FloatArray, FloatArray]:
+    """Both outputs (N, …) of a kernel (q, v, t, p) at N states with their parameters."""
+    one, two = (np.empty((len(Y), port.size)) for port in kernel.outputs)
+    Y, P = np.ascontiguousarray(Y), np.ascontiguousarray(P)
+    _evaluated(kernel.address, Y, np.array([t]), P, nq, one, two, kernel.work())
+    return one, two
+
+
+def disagreements(
+    kernel: Kernel, Y: FloatArray, t: float, P: FloatArray, a: FloatArray, nq: int
+) -> FloatArray:
+    """Largest |b − A v̇|, relative to |b| or 1, of accelerations (N, nv) at states (N, n).
+
+    Parameters
+    ----------
+    kernel : (q, v, t, p, v̇) → (b − A v̇, b).
+    P : parameters (N, np).
+    """
+    miss, b = (np.empty(port.size) for port in kernel.outputs)
+    found = np.empty(len(Y))
+    Y, P, a = np.ascontiguousarray(Y), np.ascontiguousarray(P), np.ascontiguousarray(a)
+    _disagreements(kernel.address, Y, np.array([t]), P, a, nq, miss, b, found, kernel.work())
+    return found
+
+
+@inlined
+def larger(values, most):
+    """The largest of |values| and most."""
+    for i in range(values.shape[0]):
+        size = abs(values[i])
+        if not size <= most:
+            most = size if size < np.inf else np.inf  # noqa: FURB136 - NaN too
+    return most
+
+
+@loop
+def _largest(kernel, y, t, p, sizes):
+    """`largest_miss` by address; sizes are those of q, φ, ψ and the work array."""
+    most, nq = 0.0, sizes[0]
+    phi, psi, work = np.empty(sizes[1]), np.empty(sizes[2]), np.empty(sizes[3])
+    for k in range(y.shape[0]):
+        call(kernel, y[k, :nq], y[k, nq:], t[k:], p, phi, psi, work)
+        most = larger(psi, larger(phi, most))
+    return most
+
+
+@loop
+def _disagreements(kernel, Y, t, P, a, nq, miss, b, found, work):
+    """`disagreements` by address."""
+    for k in range(Y.shape[0]):
+        call(kernel, Y[k, :nq], Y[k, nq:], t, P[k], a[k], miss, b, work)
+        found[k] = larger(miss, 0.0) / larger(b, 1.0)
+
+
+@loop
+def _evaluated(kernel, Y, t, P, nq, one, two, work):
+    """`evaluated` by address."""
+    for k in range(Y.shape[0]):
+        call(kernel, Y[k, :nq], Y[k, nq:], t, P[k], one[k], two[k], work)

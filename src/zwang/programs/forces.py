@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from zwang.codegen.kernel import Kernel
 
-__all__ = ["DOUBTS", "ForceExpressions", "force_kernel"]
+__all__ = ["DOUBTS", "ForceExpressions", "force_kernel", "solved"]
 
 #: Corrections by the residual. The first has nearly all that elimination without pivoting loses;
 #: the second tells what it left.
@@ -81,17 +81,27 @@ def force_kernel(f: ForceExpressions) -> Kernel:
     """
     import casadi as ca
 
-    e = _program(f)
-    a, lam, factor = accelerate(e)
-    assert factor is not None
-    a, lam, doubt = _corrected(f, e, factor, (a, lam))
-    X, apart = _combinations(f, e, factor)
-    whole = _least(f, lam, X)
+    a, whole, doubt, apart = _solution(f)
     C = f.C if f.multipliers is None else ca.substitute(f.C, f.multipliers, whole)
     parts = [doubt, apart, a, whole, ca.mtimes(f.A.T, whole) + C]
     output = ca.vertcat(*(ca.densify(part) for part in parts))
     function = ca.Function("forces", [f.q, f.v, f.t, f.p], [output])
     return compile_kernel(function, lanes=SIDE_BY_SIDE, shared=[_PARAMETERS])
+
+
+def solved(f: ForceExpressions) -> tuple[casadi.SX, casadi.SX]:
+    """v̇ and λ of all rows, of least norm, as expressions."""
+    return _solution(f)[:2]
+
+
+def _solution(f: ForceExpressions) -> tuple[casadi.SX, casadi.SX, casadi.SX, casadi.SX]:
+    """v̇, λ of all rows, and the two doubts."""
+    e = _program(f)
+    a, lam, factor = accelerate(e)
+    assert factor is not None
+    a, lam, doubt = _corrected(f, e, factor, (a, lam))
+    X, apart = _combinations(f, e, factor)
+    return a, _least(f, lam, X), doubt, apart
 
 
 def _corrected(

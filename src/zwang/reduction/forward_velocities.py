@@ -26,7 +26,7 @@ from zwang.tracing.opaque import recording
 from zwang.tracing.outputs import trace_extra
 
 if TYPE_CHECKING:
-    from zwang.equations.expression import Equations
+    from zwang.equations.contract import Equations
 
 __all__ = ["ForwardVelocities", "forward_velocities"]
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from zwang.display import Displayed
 from zwang.terms import FloatArray
 
 __all__ = ["Combination", "Integrability", "QuasiVelocities", "RowVerdict"]
@@ -55,8 +56,8 @@ class Combination:
         return text.removeprefix("+ ")
 
 
-@dataclass(frozen=True)
-class Integrability:
+@dataclass(frozen=True, repr=False)
+class Integrability(Displayed):
     """Report on the velocity constraints of a system; print it.
 
     Attributes

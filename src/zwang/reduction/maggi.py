@@ -104,7 +104,7 @@ def maggi_terms(
     k, n = len(way_back.system.velocities), len(way_back.origin.velocities)
     q, u = np.asarray(q, dtype=float), np.asarray(u, dtype=float)
     p = way_back.system.parameter_vector(parameters)
-    D, M, h, C, c0, d0, offset, N, n0 = way_back.system.evaluator(
+    D, M, h, C, c0, d0, offset, N, n0 = way_back.system.equations.evaluator(
         "maggi", outputs, q, u, np.asarray(t, dtype=float), p
     )
     D, M = D.reshape(k, n), M.reshape(n, n)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,21 +26,17 @@ from zwang.reduction.partition import (
 )
 from zwang.reduction.reduced_model import Reduction, reduce_model
 from zwang.reduction.vector_fields import States
-from zwang.reduction.way_back import SystemLike
 from zwang.terms import FloatArray
 from zwang.tracing.arguments import named_vector
 
 if TYPE_CHECKING:
+    from zwang.system import System
     from zwang.tracing.traced_model import TracedModel
 
 __all__ = ["CheckPoints", "ReductionRequest", "reduce"]
 
 #: States at which a map is checked.
 CHECKS = 5
-
-
-class _Assembling(SystemLike, Protocol):
-    def assemble(self, *, t: float, parameters: Any, start: Any) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -54,7 +50,7 @@ class CheckPoints:
     parameters : values that replace defaults.
     """
 
-    system: _Assembling
+    system: System
     at: Any
     parameters: Mapping[str, Any] | None
 

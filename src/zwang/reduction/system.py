@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.equations.expression import ExpressionEquations
 from zwang.state import State
 from zwang.system import System
 
 if TYPE_CHECKING:
     from zwang.reduction.partition import Partition
     from zwang.reduction.reduced_model import Reduction
-    from zwang.reduction.way_back import WayBack
 
 __all__ = ["ReducedSystem"]
 
@@ -28,21 +28,12 @@ class ReducedSystem(System):
         the first system; see `zwang.reduction.way_back.WayBack`.
     """
 
-    origin: System
-    way_back: WayBack
-
-    @classmethod
-    def of_reduction(
-        cls, origin: System, reduction: Reduction, partition: Partition | None
-    ) -> ReducedSystem:
-        """From a model that is already projected."""
+    def __init__(self, origin: System, reduction: Reduction, partition: Partition | None) -> None:
         from zwang.reduction.way_back import WayBack
 
-        system = cls.__new__(cls)
-        system.definition, system.model = reduction.model.definition, reduction.model
-        system.origin = origin
-        system.way_back = WayBack(system, origin, reduction, partition)
-        return system
+        self._use(ExpressionEquations.of_model(reduction.model))
+        self.origin = origin
+        self.way_back = WayBack(self, origin, reduction, partition)
 
     @property
     def eliminated(self) -> tuple[str, ...]:

@@ -8,41 +8,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zwang.errors import InputError, NotApplicableError, UnknownNameError
 from zwang.linalg.products import matvec
 from zwang.reduction.recover import Lifted, Recovered, recover, solve_map
-from zwang.terms import EquationTerms, FloatArray
+from zwang.terms import FloatArray
 from zwang.tracing.differentiate import jacobian, rate
 
 if TYPE_CHECKING:
     from zwang.reduction.partition import Partition
     from zwang.reduction.reduced_model import Reduction
+    from zwang.system import System
     from zwang.tracing.traced_model import TracedModel
 
-__all__ = ["SystemLike", "WayBack"]
-
-
-class SystemLike(Protocol):
-    """What is asked of the systems at both ends of the way."""
-
-    model: TracedModel
-    evaluator: Any  # an Evaluator, made on first use
-
-    @property
-    def coordinates(self) -> tuple[str, ...]: ...  # noqa: D102 - a protocol of System
-    @property
-    def velocities(self) -> tuple[str, ...]: ...  # noqa: D102 - a protocol of System
-    def parameter_vector(self, parameters: Mapping[str, Any] | None = None) -> FloatArray: ...  # noqa: D102 - a protocol of System
-    def terms(  # noqa: D102 - a protocol of System
-        self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
-    ) -> EquationTerms: ...
-    def solve(  # noqa: D102 - a protocol of System
-        self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
-    ) -> Any: ...
+__all__ = ["WayBack"]
 
 
 class WayBack:
@@ -59,8 +41,8 @@ class WayBack:
 
     def __init__(
         self,
-        system: SystemLike,
-        origin: SystemLike,
+        system: System,
+        origin: System,
         reduction: Reduction,
         partition: Partition | None,
     ) -> None:
@@ -113,7 +95,7 @@ class WayBack:
             }
 
         p = self.system.parameter_vector(parameters)
-        full_q, full_v, D, bias = self.system.evaluator("lift", outputs, q, v, t, p)
+        full_q, full_v, D, bias = self.system.equations.evaluator("lift", outputs, q, v, t, p)
         D = D.reshape(*full_v.shape, v.shape[-1])
         if not all(np.isfinite(x).all() for x in (full_q, full_v, D, bias)):
             raise InputError(
@@ -153,7 +135,7 @@ class WayBack:
             return {"full_q": lift.q, "q_s": jacobian(lift.q, m.state.q, m.state)}
 
         def coordinates(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-            value, slope = self.system.evaluator("map", outputs, x, at_rest, t, p)
+            value, slope = self.system.equations.evaluator("map", outputs, x, at_rest, t, p)
             return value, slope.reshape(len(value), len(x))
 
         s = np.array(q)
@@ -183,7 +165,7 @@ class WayBack:
             return {"slope": ca.jacobian(v_dot, u_dot)}
 
         p = self.system.parameter_vector(parameters)
-        (slope,) = self.system.evaluator("partial_accelerations", outputs, q, v, t, p)
+        (slope,) = self.system.equations.evaluator("partial_accelerations", outputs, q, v, t, p)
         return slope.reshape(*q.shape[:-1], len(self.origin.velocities), v.shape[-1])
 
     def identities(
@@ -241,7 +223,7 @@ class WayBack:
         return A, b, terms.mass_matrix
 
 
-def _state(system: SystemLike, q: Any, v: Any, t: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _state(system: System, q: Any, v: Any, t: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
     """A state, or arrays, as arrays with one batch."""
     if hasattr(q, "q") and hasattr(q, "v"):
         v = q.v if v is None else v

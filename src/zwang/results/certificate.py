@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.display import Displayed
 from zwang.errors import InputError, ZwangError, shown
 from zwang.solvers.certify import certify_terms
 
@@ -53,8 +54,8 @@ class Worst:
         return f"{self.value:.1e}{when}"
 
 
-@dataclass(frozen=True)
-class RunCertificate:
+@dataclass(frozen=True, repr=False)
+class RunCertificate(Displayed):
     """The worst of `zwang.certify` over saved states of a run; everything is relative.
 
     Attributes

@@ -1,49 +1,40 @@
-"""Named quantities of a run: one vocabulary for plots, tables and exports.
-
-    crank.x, crank.omega2             coordinates and velocities of the system
-    pin.angle, pin.angle_rate         coordinates of joints
-    rod.position, .velocity, …        motion of bodies
-    pin.force, pin.moment             reactions of joints, on the second body
-    spring.force, bush.moment         forces of elements
-    motor.torque, .speed, .power      drivers
-    rod.multiplier                    multipliers of constraints
-    energy, kinetic_energy, …         of the whole
-
-Vectors are in ground axes; ``.x``, ``.y``, ``.z`` and ``.magnitude`` after a name give their parts.
-"""
+"""Channels of a run: the quantities of `channel_catalog` at its saved states."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from zwang.errors import UnknownNameError
-from zwang.multibody.frozen import Parts
-from zwang.multibody.pose import SCALAR
-from zwang.results.driver_efforts import driver_effort, driver_power, driver_speed
-from zwang.results.element_forces import element_force, marker_axis, spring_tension
-from zwang.results.mechanism_run import body_motion, channel
+from zwang.results.channel_catalog import ACCELERATION, ENERGIES, PARTS, ChannelEntry, catalog
+from zwang.results.driver_efforts import (
+    driver_effort,
+    driver_power,
+    driver_speed,
+    effort_along,
+)
+from zwang.results.element_forces import (
+    about_center,
+    element_force,
+    element_named,
+    generalized_on,
+    marker_axis,
+    spring_tension,
+)
+from zwang.results.friction_efforts import friction_effort
+from zwang.results.mechanism_run import body_motion, channel, joint_acceleration, parts_of
+from zwang.results.output_values import output_values
 from zwang.results.records import AbsentSystem
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
-    from zwang.multibody.element import Element
-    from zwang.multibody.marker import Joint
     from zwang.results.run import Run
 
-__all__ = ["PARTS", "Channel", "ChannelTable", "channel_values", "channels_of"]
-
-#: Endings that give a part of a vector.
-PARTS = ("x", "y", "z", "magnitude")
-#: What the energies of a run are called.
-ENERGIES = {
-    "energy": "kinetic plus potential energy",
-    "kinetic_energy": "kinetic energy",
-    "potential_energy": "potential energy",
-}
+__all__ = ["Channel", "ChannelTable", "channel_values", "channels_of"]
 
 
 @dataclass(frozen=True)
@@ -131,7 +122,7 @@ class ChannelTable(Mapping[str, Channel]):
     def _statuses(self) -> dict[str, bool]:
         """Joint or constraint → whether its force is determinate at the first saved state."""
         run = self._run
-        if run.system.rows_independent or not len(run):
+        if run.system.equations.rows_independent or not len(run):
             return {}
         if "_first" not in vars(self):
             s = run.segments[0]
@@ -144,17 +135,14 @@ class ChannelTable(Mapping[str, Channel]):
 
 def channels_of(run: Run) -> dict[str, Channel]:
     """All channels of a run, without the parts of vectors."""
-    if isinstance(run.system, AbsentSystem):  # names and states alone
-        return {c.name: c for c in _states(run, None)}
-    parts = run.mechanism
-    found = [*_states(run, parts)]
-    if parts is not None:
-        found += [*_bodies(parts), *_joints(parts), *_forces(parts)]
-    found += [*_multipliers(run, parts), *_energies(run, parts)]
-    result: dict[str, Channel] = {}
-    for c in found:
-        result.setdefault(c.name, c)
-    return result
+    if isinstance(run.system, AbsentSystem):  # names, states, and forces if they are kept
+        return {c.name: c for c in (*_states(run), *_recorded(run))}
+    return {name: _channel(entry) for name, entry in catalog(run.system, run.mechanism).items()}
+
+
+def _channel(e: ChannelEntry) -> Channel:
+    values = partial(VALUES[e.kind], e)
+    return Channel(e.name, e.unit, e.description, values, vector=e.vector, joint=e.joint)
 
 
 def channel_values(run: Run, name: str) -> FloatArray:
@@ -176,149 +164,149 @@ def channel_values(run: Run, name: str) -> FloatArray:
     raise UnknownNameError("channel", name, known)
 
 
-# --- what there is --------------------------------------------------------------------------------
+# --- values at the saved states -------------------------------------------------------------------
 
 
-def _states(run: Run, parts: Parts | None) -> Iterator[Channel]:
-    """Coordinates, velocities, and the coordinates of joints."""
-    for i, name in enumerate(run.system.coordinates):
-        unit = "" if parts is None else _unit_of_coordinate(name)
-        yield Channel(name, unit, "coordinate", lambda r, i=i: r.q[:, i])
-    for i, name in enumerate(run.system.velocities):
-        unit = "" if parts is None else _unit_of_coordinate(name)
-        yield Channel(name, unit, "velocity", lambda r, i=i: r.v[:, i])
-    for name in run.system.channels:
-        base = "rad" if "angle" in name.partition(".")[2] else "m"
-        rate = name.endswith("_rate")
-        what = f"{'rate' if rate else 'coordinate'} of joint {name.partition('.')[0]}"
-        unit = f"{base}/s" if rate else base
-        yield Channel(name, unit, what, lambda r, n=name: channel(r, n))
+def _coordinate(e: ChannelEntry, run: Run) -> FloatArray:
+    return run.q[:, run.system.coordinates.index(e.name)]
 
 
-def _unit_of_coordinate(name: str) -> str:
-    """Of a body's own coordinates and velocities; extra coordinates have units of the user's."""
-    end = name.rpartition(".")[2] if "." in name else ""
-    if end in ("x", "y", "z"):
-        return "m"
-    if end in ("vx", "vy", "vz"):
-        return "m/s"
-    return "rad/s" if end.startswith("omega") else ""
+def _velocity(e: ChannelEntry, run: Run) -> FloatArray:
+    return run.v[:, run.system.velocities.index(e.name)]
 
 
-def _bodies(parts: Parts) -> Iterator[Channel]:
-    quantities = {
-        "position": ("m", "position of the origin"),
-        "velocity": ("m/s", "velocity of the origin"),
-        "acceleration": ("m/s²", "acceleration of the origin"),
-        "center": ("m", "position of the center of mass"),
-        "angular_velocity": ("rad/s", "angular velocity"),
-        "angular_acceleration": ("rad/s²", "angular acceleration"),
-    }
-    for body in parts.bodies:
-        if body.kind is SCALAR:
-            continue
-        for quantity, (unit, what) in quantities.items():
-            yield Channel(
-                f"{body.name}.{quantity}",
-                unit,
-                f"{what} of body {body.name}",
-                lambda r, b=body.name, k=quantity: getattr(body_motion(r, b), k),
-                vector=True,
-            )
+def _joint(e: ChannelEntry, run: Run) -> FloatArray:
+    if e.quantity.endswith(ACCELERATION):
+        return joint_acceleration(run, e.name.removesuffix(ACCELERATION))
+    return channel(run, e.name)
 
 
-def _joints(parts: Parts) -> Iterator[Channel]:
-    for joint in parts.joints.values():
-        if joint.drives:
-            yield from _driver(joint)
-        if joint.a is None or joint.b is None:
-            continue
-        for quantity, unit in (("force", "N"), ("moment", "N m")):
-            yield Channel(
-                f"{joint.name}.{quantity}",
-                unit,
-                f"{quantity} of {parts.described(joint.name)} on its second body",
-                lambda r, j=joint.name, k=quantity: getattr(r.reaction(j), k),
-                vector=True,
-                joint=joint.name,
-            )
+def _body(e: ChannelEntry, run: Run) -> FloatArray:
+    return getattr(body_motion(run, e.owner), e.quantity)
 
 
-def _driver(joint: Joint) -> Iterator[Channel]:
-    """Effort, speed and power of a driver of a joint coordinate."""
-    angle = "angle" in joint.drives.partition(".")[2]
-    effort, unit, speed = ("torque", "N m", "rad/s") if angle else ("effort", "N", "m/s")
-    of, name = f"of driver {joint.name}, along {joint.drives}", joint.name
-    yield Channel(
-        f"{name}.{effort}",
-        unit,
-        f"{effort if angle else 'force'} {of}",
-        lambda r, j=joint: driver_effort(r, j),
-        joint=name,
-    )
-    yield Channel(f"{name}.speed", speed, f"speed {of}", lambda r, j=joint: driver_speed(r, j))
-    yield Channel(
-        f"{name}.power", "W", f"power {of}", lambda r, j=joint: driver_power(r, j), joint=name
-    )
+def _reaction(e: ChannelEntry, run: Run) -> FloatArray:
+    return getattr(run.reaction(e.owner), e.quantity)
 
 
-def _forces(parts: Parts) -> Iterator[Channel]:
-    """Springs, bushings, applied forces."""
-    for e in parts.forces:
-        moving = [i for i in e.bodies if i >= 0]
-        if e.law.what == "spring_damper":
-            yield Channel(
-                f"{e.name}.force",
-                "N",
-                f"tension of spring {e.name}, positive where it pulls",
-                lambda r, e=e: spring_tension(r, parts, e),
-            )
-        elif e.law.what == "torsion_spring":
-            yield Channel(
-                f"{e.name}.moment",
-                "N m",
-                f"moment of torsion spring {e.name}, positive where its twist is",
-                lambda r, e=e: _torsion(r, parts, e),
-            )
-        elif len(set(e.bodies)) <= 2 and all(parts.bodies[i].kind is not SCALAR for i in moving):
-            of = f"of {e.law.what} {e.name} on its {'second ' if len(e.bodies) > 1 else ''}body"
-            for quantity, unit in (("force", "N"), ("moment", "N m")):
-                yield Channel(
-                    f"{e.name}.{quantity}",
-                    unit,
-                    f"{quantity} {of}",
-                    lambda r, e=e, k=quantity: getattr(element_force(r, parts, e), k),
-                    vector=True,
-                )
+def _driver(e: ChannelEntry, run: Run) -> FloatArray:
+    of = {"effort": driver_effort, "speed": driver_speed, "power": driver_power}[e.quantity]
+    return of(run, parts_of(run).joints[e.owner])
 
 
-def _torsion(run: Run, parts: Parts, element: Element) -> FloatArray:
+def _multiplier(e: ChannelEntry, run: Run) -> FloatArray:
+    return run.multipliers(e.owner)[:, int(e.quantity) if e.quantity.isdigit() else 0]
+
+
+def _element(e: ChannelEntry, run: Run) -> FloatArray:
+    parts = parts_of(run)
+    return getattr(element_force(run, parts, element_named(parts, e.owner)), e.quantity)
+
+
+def _on_body(e: ChannelEntry, run: Run) -> FloatArray:
+    """What an element or a condition of the user's exerts on one of its bodies."""
+    parts = parts_of(run)
+    body = next(b.index for b in parts.bodies if b.name == e.body)
+    if e.joint:
+        start = parts.places[1][body]
+        own = run.constraint_force(e.owner)[:, start : start + parts.bodies[body].kind.nv]
+    else:
+        own = generalized_on(run, parts, element_named(parts, e.owner), body)
+    if not e.vector:
+        return own[:, 0]
+    return getattr(about_center(run, parts, body, own), e.quantity)
+
+
+def _spring(e: ChannelEntry, run: Run) -> FloatArray:
+    parts = parts_of(run)
+    return spring_tension(run, parts, element_named(parts, e.owner))
+
+
+def _actuator(e: ChannelEntry, run: Run) -> FloatArray:
+    """Effort e of Q = Jᵀe along the coordinate of a joint, (nt,)."""
+    parts = parts_of(run)
+    element = element_named(parts, e.owner)
+    Q = np.zeros_like(run.v)
+    for i in dict.fromkeys(i for i in element.bodies[:2] if i >= 0):
+        start, end = parts.places[1][i : i + 2]
+        Q[:, start:end] = generalized_on(run, parts, element, i)
+    return effort_along(run, f"{e.quantity}_rate", Q)
+
+
+def _torsion(e: ChannelEntry, run: Run) -> FloatArray:
     """Moment by which a torsion spring resists its twist, (nt,)."""
+    parts = parts_of(run)
+    element = element_named(parts, e.owner)
     moment = element_force(run, parts, element).moment
     return -np.einsum("ti,ti->t", moment, marker_axis(run, parts, element))
 
 
-def _multipliers(run: Run, parts: Parts | None) -> Iterator[Channel]:
-    """Of constraints that act at no point; joints have forces and moments."""
-    joints = {} if parts is None else parts.joints
-    for name, rows in run.system.groups.items():
-        known = joints.get(name)
-        if known is not None and known.a is not None and known.b is not None:
-            continue
-        for k in range(len(rows)):
-            row = name if len(rows) == 1 else f"{name}[{k}]"
+def _friction(e: ChannelEntry, run: Run) -> FloatArray:
+    return friction_effort(run, parts_of(run).joints[e.owner], e.quantity)
+
+
+def _energy(e: ChannelEntry, run: Run) -> FloatArray:
+    return np.asarray(getattr(run, e.name))
+
+
+def _output(e: ChannelEntry, run: Run) -> FloatArray:
+    return output_values(run, run.system.outputs[e.name])
+
+
+#: How each kind of channel is evaluated.
+VALUES: dict[str, Callable[[ChannelEntry, Run], FloatArray]] = {
+    "coordinate": _coordinate,
+    "velocity": _velocity,
+    "joint": _joint,
+    "body": _body,
+    "reaction": _reaction,
+    "driver": _driver,
+    "coupler": _multiplier,
+    "multiplier": _multiplier,
+    "on_body": _on_body,
+    "element": _element,
+    "actuator": _actuator,
+    "spring": _spring,
+    "torsion": _torsion,
+    "friction": _friction,
+    "energy": _energy,
+    "output": _output,
+}
+
+
+# --- runs whose system is not known ---------------------------------------------------------------
+
+
+def _states(run: Run) -> Iterator[Channel]:
+    """Coordinates and velocities, of which the names are known."""
+    for i, name in enumerate(run.system.coordinates):
+        yield Channel(name, "", "coordinate", lambda r, i=i: r.q[:, i])
+    for i, name in enumerate(run.system.velocities):
+        yield Channel(name, "", "velocity", lambda r, i=i: r.v[:, i])
+
+
+def _recorded(run: Run) -> Iterator[Channel]:
+    """What the record of a run has, whose system is not known."""
+    record = run.force_record
+    if record is None:
+        return
+    for joint in record.layout.joints:
+        for quantity, unit in (("force", "N"), ("moment", "N m")):
             yield Channel(
-                f"{row}.multiplier",
-                "",
-                f"Lagrange multiplier of {row}",
-                lambda r, n=name, k=k: r.multipliers(n)[:, k],
-                joint=name,
+                f"{joint}.{quantity}",
+                unit,
+                f"{quantity} of {joint} on its second body",
+                lambda r, j=joint, k=quantity: getattr(r.reaction(j), k),
+                vector=True,
             )
-
-
-def _energies(run: Run, parts: Parts | None) -> Iterator[Channel]:
+    for k, row in enumerate(record.layout.rows):
+        yield Channel(
+            f"{row}.multiplier",
+            "",
+            f"Lagrange multiplier of {row}",
+            lambda _, k=k, record=record: record["multiplier"][:, k],
+        )
+    unit = "J" if record.layout.mechanism else ""
     for name, what in ENERGIES.items():
-        if name == "potential_energy" and parts is None and run.system.model.V is None:
-            continue
-        unit = "" if parts is None else "J"
-        yield Channel(name, unit, what, lambda r, n=name: np.asarray(getattr(r, n)))
+        if name in record or name == "energy":
+            yield Channel(name, unit, what, lambda r, n=name: np.asarray(getattr(r, n)))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from zwang.multibody.marker import Joint
     from zwang.results.run import Run
 
-__all__ = ["driver_effort", "driver_power", "driver_speed"]
+__all__ = ["driver_effort", "driver_power", "driver_speed", "effort_along"]
 
 
 def driver_effort(run: Run, driver: Joint) -> FloatArray:
@@ -24,11 +24,14 @@ def driver_effort(run: Run, driver: Joint) -> FloatArray:
     J Q = |J|² e and |Q|² = |J|² e²; hence e = |Q|² / (J Q). The sign is that of the coordinate,
     whatever the sign of the driver's own equation.
     """
-    Q = run.constraint_force(driver.name)
+    return effort_along(run, f"{driver.drives}_rate", run.constraint_force(driver.name))
+
+
+def effort_along(run: Run, rate: str, Q: FloatArray) -> FloatArray:
+    """e of a generalized force Q = Jᵀe (nt, nv) along a joint coordinate with this rate, (nt,)."""
     largest = np.abs(Q).max(axis=1, initial=0.0)
     acting = largest > 0.0
     unit = np.divide(Q, largest[:, None], out=np.zeros_like(Q), where=acting[:, None])
-    rate = f"{driver.drives}_rate"
     along = joint_rates(run, rate, unit) - joint_rates(run, rate, np.zeros_like(Q))
     return np.divide(largest * dot(unit, unit), along, out=np.zeros(len(run)), where=acting)
 

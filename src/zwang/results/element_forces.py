@@ -16,7 +16,17 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.results.run import Run
 
-__all__ = ["ElementForce", "element_force", "element_force_on", "marker_points", "spring_tension"]
+__all__ = [
+    "ElementForce",
+    "about_center",
+    "element_force",
+    "element_force_on",
+    "element_named",
+    "generalized_on",
+    "marker_axis",
+    "marker_points",
+    "spring_tension",
+]
 
 
 class ElementForce(NamedTuple):
@@ -48,9 +58,19 @@ def element_force(run: Run, parts: Parts, element: Element) -> ElementForce:
 
 def element_force_on(run: Run, parts: Parts, element: Element, body: int) -> ElementForce:
     """What an element exerts on one of its bodies, at its marker there."""
+    assert parts.bodies[body].kind is not SCALAR
+    own = generalized_on(run, parts, element, body)
+    force, about, center = about_center(run, parts, body, own)
+    side = "ab"[element.bodies.index(body)] if len(element.bodies) <= 2 else ""
+    points = marker_points(run, parts, element, side) if side else None
+    if points is None:
+        return ElementForce(force, about, center)
+    return ElementForce(force, about - np.cross(points - center, force), points)
+
+
+def about_center(run: Run, parts: Parts, body: int, own: FloatArray) -> ElementForce:
+    """Force and moment about the center of mass of a generalized force on a body, (nt, nv)."""
     kind = parts.bodies[body].kind
-    assert kind is not SCALAR
-    own = _generalized(run, parts, element, body)
     center, R = pose(parts, body, run.q)
     force, about = np.zeros((len(run), 3)), np.zeros((len(run), 3))
     if kind.plane is None:
@@ -58,11 +78,12 @@ def element_force_on(run: Run, parts: Parts, element: Element, body: int) -> Ele
     else:
         a, b, k = kind.plane
         force[:, [a, b]], about[:, k] = own[:, :2], own[:, 2]
-    side = "ab"[element.bodies.index(body)] if len(element.bodies) <= 2 else ""
-    points = marker_points(run, parts, element, side) if side else None
-    if points is None:
-        return ElementForce(force, about, center)
-    return ElementForce(force, about - np.cross(points - center, force), points)
+    return ElementForce(force, about, center)
+
+
+def element_named(parts: Parts, name: str) -> Element:
+    """A force element by its name."""
+    return next(e for e in parts.forces if e.name == name)
 
 
 def spring_tension(run: Run, parts: Parts, element: Element) -> FloatArray:
@@ -108,7 +129,7 @@ def marker_axis(run: Run, parts: Parts, element: Element) -> FloatArray:
     return z
 
 
-def _generalized(run: Run, parts: Parts, element: Element, body: int) -> FloatArray:
+def generalized_on(run: Run, parts: Parts, element: Element, body: int) -> FloatArray:
     """Generalized force of an element on one of its bodies, shape (nt, nv of the body)."""
     bulk = Bulk(parts)
     involved = [i for i in element.bodies if i >= 0]

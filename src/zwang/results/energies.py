@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.caching import computed_once
 from zwang.codegen.kernel import Kernel
 from zwang.codegen.kernel import compile as compile_kernel
 from zwang.linalg.products import dot
@@ -16,17 +17,22 @@ from zwang.multibody.terms import body_slots, body_terms
 from zwang.programs.at_states import SIDE_BY_SIDE, at_states
 from zwang.programs.blocks.energies import energy_kernel
 from zwang.results.forces import forces_of
-from zwang.results.sparse_run import ByElements
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     import casadi
 
-    from zwang.multibody.frozen import Parts
+    from zwang.equations.contract import Equations
     from zwang.system import System
     from zwang.tracing.traced_model import TracedModel
 
-__all__ = ["energies", "powers", "reference_powers"]
+__all__ = [
+    "constraints_do_work",
+    "energies",
+    "only_potential_forces",
+    "powers",
+    "reference_powers",
+]
 
 States = tuple[FloatArray, FloatArray, FloatArray]
 
@@ -35,12 +41,14 @@ def energies(
     system: System, states: States, parameters: Mapping[str, Any]
 ) -> tuple[FloatArray, FloatArray | None]:
     """T and V at states, each (n,); V is None where a system has no potential."""
-    if hasattr(system, "block_layout"):
-        T, V, _ = _sums(system, states, parameters)
+    equations = system.equations
+    p = equations.parameter_vector(parameters)
+    if equations.of_bodies is not None:
+        T, V, _ = at_states(EnergyKernels.of(equations).sums, *states, p)
         return T, V
-    if system.opaque:
+    if equations.opaque:
         return system.energy(*states, parameters=parameters)
-    found = at_states(_kernel(system, "energy"), *states, system.parameter_vector(parameters))
+    found = at_states(EnergyKernels.of(equations).energy, *states, p)
     return found[0], found[1] if len(found) > 1 else None
 
 
@@ -51,19 +59,21 @@ def powers(system: System, states: States, parameters: Mapping[str, Any]) -> dic
     no constraint moves, none of its forces does work, and it is not solved for.
     """
     v, none = states[1], np.zeros(len(states[1]))
-    p = system.parameter_vector(parameters)
-    if system.opaque:
+    equations = system.equations
+    p = equations.parameter_vector(parameters)
+    if equations.opaque:
         return reference_powers(system, states, parameters)
-    if hasattr(system, "block_layout"):
-        applied, inertia = _sums(system, states, parameters)[2], none  # masses are constant
+    kernels = EnergyKernels.of(equations)
+    if equations.of_bodies is not None:
+        applied, inertia = at_states(kernels.sums, *states, p)[2], none  # masses are constant
         nonideal = none
     else:
-        applied, inertia, nonideal = at_states(_kernel(system, "power"), *states, p)
+        applied, inertia, nonideal = at_states(kernels.power, *states, p)
     constraint = none
-    if _moves(system) or system.reaction_dependent:
-        forces = forces_of(system, *states, parameters)
-        if system.reaction_dependent:
-            nonideal = dot(_nonideal(system, states, p, forces.multipliers), v)
+    if constraints_do_work(system):
+        forces = forces_of(equations, *states, parameters)
+        if equations.reaction_dependent:
+            nonideal = dot(_nonideal(equations, states, p, forces.multipliers), v)
         constraint = dot(forces.constraint_force, v) - nonideal
     return {
         "applied": applied,
@@ -73,6 +83,18 @@ def powers(system: System, states: States, parameters: Mapping[str, Any]) -> dic
     }
 
 
+def only_potential_forces(system: System) -> bool:
+    """Whether all applied forces have a potential, as weight does: their work is its decrease."""
+    parts = system.mechanism
+    return parts is not None and not parts.forces
+
+
+def constraints_do_work(system: System) -> bool:
+    """Whether forces of constraints may do work: where some move, or friction follows them."""
+    equations = system.equations
+    return EnergyKernels.of(equations).some_constraint_moves or equations.reaction_dependent
+
+
 def reference_powers(
     system: System, states: States, parameters: Mapping[str, Any]
 ) -> dict[str, FloatArray]:
@@ -80,8 +102,9 @@ def reference_powers(
 
     Where functions cannot be traced there is no other way.
     """
-    if isinstance(system, ByElements):
-        found = system.balance(*states, parameters)
+    equations = system.equations
+    if equations.by_elements is not None:
+        found = equations.by_elements.balance(*states, parameters)
         return {
             "applied": found.applied_power,
             "constraint": found.constraint_power,
@@ -89,8 +112,8 @@ def reference_powers(
             "inertia": np.zeros(len(states[0])),  # masses of bodies are constant
         }
     s, v = system.solve(*states, parameters=parameters), states[1]
-    arguments = system.arguments(*states, parameters)
-    (inertia,) = system.evaluator("inertia_power", lambda m: {"power": _inertia(m)}, *arguments)
+    arguments = equations.arguments(*states, parameters)
+    (inertia,) = equations.evaluator("inertia_power", lambda m: {"power": _inertia(m)}, *arguments)
     return {
         "applied": dot(s.terms.applied_force, v),
         "constraint": dot(s.constraint_force - s.terms.nonideal_force, v),
@@ -99,14 +122,14 @@ def reference_powers(
     }
 
 
-def _nonideal(system: Any, states: States, p: FloatArray, multipliers: FloatArray) -> FloatArray:
+def _nonideal(
+    equations: Equations, states: States, p: FloatArray, multipliers: FloatArray
+) -> FloatArray:
     """C of a law of the reaction, shape (n, nv)."""
-    if hasattr(system, "block_layout"):
-        return system.bulk.friction(*states, p, multipliers)
-    pairs = zip(*states, multipliers, strict=True)
-    return np.array(
-        [system.evaluator.law(q, v, np.asarray(t), p, lam)[0] for q, v, t, lam in pairs]
-    )
+    if equations.of_bodies is not None:
+        return equations.of_bodies.bulk.friction(*states, p, multipliers)
+    law, pairs = equations.evaluator.law, zip(*states, multipliers, strict=True)
+    return np.array([law(q, v, np.asarray(t), p, lam)[0] for q, v, t, lam in pairs])
 
 
 def _inertia(model: TracedModel) -> casadi.SX:
@@ -116,40 +139,55 @@ def _inertia(model: TracedModel) -> casadi.SX:
     return rate(model.T, model.state)
 
 
-def _kept(system: Any, name: str) -> Any:
-    return system.__dict__.setdefault("_energy_kernels", {}).get(name)
+class EnergyKernels:
+    """Compiled energies and powers of some equations, made when they are first asked for."""
 
+    def __init__(self, equations: Equations) -> None:
+        self.equations = equations
 
-def _kernel(system: System, name: str) -> Kernel:
-    """Of a system of functions: (q, v, t, p) → its energies, or its powers."""
-    import casadi as ca
+    @classmethod
+    def of(cls, equations: Equations) -> EnergyKernels:
+        """Those of some equations, kept with them."""
+        return equations.cache.once(cls, lambda: cls(equations))
 
-    kernel = _kept(system, name)
-    if kernel is None:
-        m, s = system.model, system.model.state
-        if name == "energy":
-            parts = [m.T] if m.V is None else [m.T, m.V]
-        else:
-            C = ca.SX(0) if m.reaction_dependent else ca.dot(m.C, s.v)
-            parts = [ca.dot(m.Q, s.v), _inertia(m), C]
-        output = ca.densify(ca.vertcat(*parts))
-        function = ca.Function(name, [s.q, s.v, s.t, s.p], [output])
-        kernel = compile_kernel(function, lanes=SIDE_BY_SIDE, shared=[3])
-        system.__dict__["_energy_kernels"][name] = kernel
-    return kernel
+    @computed_once
+    def energy(self) -> Kernel:
+        """Of functions: (q, v, t, p) → T, V."""
+        m = self.equations.model
+        return self._compiled("energy", [m.T] if m.V is None else [m.T, m.V])
 
+    @computed_once
+    def power(self) -> Kernel:
+        """Of functions: (q, v, t, p) → Q·v, ½ vᵀ Ṁ v and C·v."""
+        import casadi as ca
 
-def _sums(system: Any, states: States, parameters: Mapping[str, Any]) -> FloatArray:
-    """T, V and Q·v of a mechanism, shape (3, n)."""
-    kernel = _kept(system, "sums")
-    if kernel is None:
-        parts: Parts = system.parts
+        m = self.equations.model
+        v = m.state.v
+        C = ca.SX(0) if m.reaction_dependent else ca.dot(m.C, v)
+        return self._compiled("power", [ca.dot(m.Q, v), _inertia(m), C])
+
+    def _compiled(self, name: str, parts: list[casadi.SX]) -> Kernel:
+        import casadi as ca
+
+        s = self.equations.model.state
+        function = ca.Function(name, [s.q, s.v, s.t, s.p], [ca.densify(ca.vertcat(*parts))])
+        return compile_kernel(function, lanes=SIDE_BY_SIDE, shared=[3])
+
+    @computed_once
+    def sums(self) -> Kernel:
+        """Of a mechanism: (q, v, t, p) → T, V and Q·v."""
+        bodies = self.equations.of_bodies
+        assert bodies is not None
+        parts = bodies.parts
         places = [body_slots(parts.slots, body.name) for body in parts.bodies]
         pairs = zip(parts.bodies, places, strict=True)
         functions = [_of_body(body.kind, end - start) for body, (start, end) in pairs]
-        kernel = energy_kernel(system.block_layout, functions)
-        system.__dict__["_energy_kernels"]["sums"] = kernel
-    return at_states(kernel, *states, system.parameter_vector(parameters))
+        return energy_kernel(bodies.block_layout, functions)
+
+    @computed_once
+    def some_constraint_moves(self) -> bool:
+        """Whether the rate of some constraint is not A v, linear in v: its force may do work."""
+        return any(_rate_moves(*rate) for rate in _rates(self.equations))
 
 
 @cache
@@ -167,24 +205,14 @@ def _of_body(kind: BodyKind, numbers: int) -> casadi.Function:
 # --- constraints that move ------------------------------------------------------------------------
 
 
-def _moves(system: Any) -> bool:
-    """Whether forces of some constraint may do work: unless its rate is A v, linear in v."""
-    known = _kept(system, "moves")
-    if known is None:
-        known = any(_rate_moves(*rate) for rate in _rates(system))
-        system.__dict__["_energy_kernels"]["moves"] = known
-    return known
-
-
-def _rates(system: Any) -> list[tuple[casadi.SX | None, casadi.SX]]:
+def _rates(equations: Equations) -> list[tuple[casadi.SX | None, casadi.SX]]:
     """ψ of each kind of constraint, None at the level of accelerations, and what v is in it."""
     import casadi as ca
 
-    if not hasattr(system, "block_layout"):
-        model = system.model
+    parts, found = equations.mechanism, []
+    if parts is None:
+        model = equations.model
         return [(block.rate, model.state.v) for block in model.blocks.values()]
-    parts: Parts = system.parts
-    found = []
     for key in {element.law.key: None for element in parts.constraints}:
         function = parts.traced[key].function
         inputs = [ca.SX.sym(f"i{k}", function.sparsity_in(k)) for k in range(function.n_in())]

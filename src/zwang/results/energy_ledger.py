@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zwang.display import Displayed
 from zwang.errors import InputError
-from zwang.results.energies import powers
+from zwang.results.energies import constraints_do_work, only_potential_forces, powers
 from zwang.results.event_rows import with_instants
-from zwang.results.quadrature import Antiderivative
+from zwang.results.quadrature import Antiderivative, integral_of_samples
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ SHARE = 10.0
 STATES = 8
 
 
-@dataclass(frozen=True)
-class Work:
+@dataclass(frozen=True, repr=False)
+class Work(Displayed):
     """Work done from the start to each saved state, arrays (nt,).
 
     Attributes
@@ -52,7 +53,7 @@ class Work:
 
 
 def work_of(run: Run) -> Work:
-    """The energy balance of a run, by quadrature of the powers between saved states."""
+    """The energy balance of a run: potentials, and quadrature of the powers of other forces."""
     run, rows = with_instants(run)
     occupied = [s for s in run.segments if s.last > s.first]
     if any(run.t[a.last - 1] != run.t[b.first] for a, b in pairwise(occupied)):
@@ -85,18 +86,34 @@ def work_of(run: Run) -> Work:
 
 def _work_between(run: Run, segment: Segment) -> dict[str, FloatArray]:
     """Work of each kind from the first saved state of a segment to each of them."""
-    t = run.t[segment.first : segment.last]
+    here = slice(segment.first, segment.last)
+    system, V, t = segment.system, run.potential_energy, run.t[here]
+    conservative = only_potential_forces(system)
+    if conservative and not constraints_do_work(system):
+        assert V is not None
+        none = np.zeros(len(t))
+        unworking: dict[str, FloatArray] = dict.fromkeys(NAMES, none)
+        return {**unworking, "applied": V[segment.first] - V[here]}
 
-    def power(times: FloatArray) -> FloatArray:
-        q, v = run.between(run, times)
-        found = powers(segment.system, (q, v, times), segment.parameters)
+    def power(q: FloatArray, v: FloatArray, times: FloatArray) -> FloatArray:
+        found = powers(system, (q, v, times), segment.parameters)
         return np.array([found[name] for name in NAMES])
 
+    def between(times: FloatArray) -> FloatArray:
+        return power(*run.between(run, times), times)
+
     whole = run.t[-1] - run.t[0]
-    length = max(whole / max(run.counts.steps, 1), STATES * (t[-1] - t[0]) / len(t))
     # What is next to nothing beside energies, over the time of the run, need not be known well.
-    V = run.potential_energy
     energy = np.abs(run.kinetic_energy).max() + (0.0 if V is None else np.abs(V).max())
-    error = SHARE * run.settings.tolerance
-    work = Antiderivative(power, t[0], t[-1], length, error, energy / whole)
-    return dict(zip(NAMES, work(t), strict=True))
+    error, size = SHARE * run.settings.tolerance, energy / whole
+    work = None
+    if len(t) >= run.counts.steps * (t[-1] - t[0]) / whole:
+        work = integral_of_samples(t, power(run.q[here], run.v[here], t), error, size)
+    if work is None:
+        length = max(whole / max(run.counts.steps, 1), STATES * (t[-1] - t[0]) / len(t))
+        work = Antiderivative(between, t[0], t[-1], length, error, size)(t)
+    found: dict[str, FloatArray] = dict(zip(NAMES, work, strict=True))
+    if conservative:  # without an error of quadrature
+        assert V is not None
+        found["applied"] = V[segment.first] - V[here]
+    return found

@@ -19,8 +19,14 @@ __all__ = ["changed", "with_instants"]
 
 
 def changed(run: Run, **values: Any) -> Run:
-    """A run with some of its fields replaced; one that was stored is one in memory then."""
-    return Run(**{**{f.name: getattr(run, f.name) for f in fields(Run) if f.init}, **values})
+    """A run with some of its fields replaced; one that was stored is one in memory then.
+
+    With other states the forces of the present ones go.
+    """
+    fixed = {f.name: getattr(run, f.name) for f in fields(Run) if f.init}
+    if values.keys() & {"t", "q", "v", "segments"}:
+        fixed["force_record"] = None
+    return Run(**{**fixed, **values})
 
 
 def with_instants(run: Run) -> tuple[Run, np.ndarray]:

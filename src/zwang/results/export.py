@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zwang.display import Displayed
 from zwang.errors import InputError
 from zwang.terms import FloatArray
 
@@ -24,8 +25,8 @@ ROUNDING = 1e-12
 LEAST = 1e-14
 
 
-@dataclass(frozen=True)
-class ErrorEstimate:
+@dataclass(frozen=True, repr=False)
+class ErrorEstimate(Displayed):
     """Estimated global error of a run at its saved states.
 
     Attributes

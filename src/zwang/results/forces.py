@@ -11,20 +11,20 @@ singular position, they are too large, and the solution by dense matrices takes 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zwang.caching import computed_once
+from zwang.equations.determinacy import determinate_joints
 from zwang.linalg.products import transpose_matvec
 from zwang.multibody.pose import BodyKind
 from zwang.multibody.unknown_tooth_forces import untold_joints
 from zwang.multibody.wrench import ended, joint_wrench, wrench_expression
 from zwang.programs import forces as of_functions
-from zwang.programs.at_states import at_states
+from zwang.programs.at_states import at_states, tables_at_states
 from zwang.programs.blocks import forces as of_mechanisms
 from zwang.programs.blocks.forces import BlockForces, JointEnd, Telling
 from zwang.programs.forces import ForceExpressions, force_kernel
@@ -33,13 +33,14 @@ from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.codegen.kernel import Kernel
+    from zwang.equations.contract import Equations
+    from zwang.equations.mechanism import MechanismEquations
     from zwang.multibody.frozen import Parts
     from zwang.multibody.marker import Marker
     from zwang.results.run import Run, Segment
     from zwang.solvers.solution import Solution
-    from zwang.system import System
 
-__all__ = ["StretchForces", "forces_along", "forces_of"]
+__all__ = ["StretchForces", "forces_along", "forces_of", "told_for_all_joints"]
 
 #: States up to which dense matrices are faster than compiling an expression that is not there yet.
 FEW = 24
@@ -59,29 +60,31 @@ class StretchForces(ABC):
 
     Parameters
     ----------
-    system : with the constraints that act.
+    equations : with the constraints that act.
     q, v, t : the states, shapes (n, nq), (n, nv) and (n,).
     parameters : values of all parameters.
     """
 
     def __init__(
         self,
-        system: Any,
+        equations: Equations,
         q: FloatArray,
         v: FloatArray,
         t: FloatArray,
         parameters: Mapping[str, Any],
     ) -> None:
-        self.system, self.q, self.v, self.t = system, q, v, t
-        self.parameters, self.p = parameters, system.parameter_vector(parameters)
+        self.equations, self.q, self.v, self.t = equations, q, v, t
+        self.parameters, self.p = parameters, equations.parameter_vector(parameters)
 
     @computed_once
-    def groups(self) -> Mapping[str, list[int]]:
+    def kept(self) -> ForceKernels:
+        """What is made for these equations once."""
+        return self.equations.cache.once(ForceKernels, lambda: ForceKernels(self.equations))
+
+    @computed_once
+    def groups(self) -> Mapping[str, Sequence[int]]:
         """Constraint that acts → its rows."""
-        kept = self.system.__dict__
-        if "_force_groups" not in kept:
-            kept["_force_groups"] = self.system.groups
-        return kept["_force_groups"]
+        return self.kept.groups
 
     @property
     @abstractmethod
@@ -102,19 +105,20 @@ class StretchForces(ABC):
         """A_gᵀ λ_g of one constraint, shape (n, nv)."""
         rows = self.groups[name]
         lam = self.multipliers[:, rows]
-        if self.system.by_blocks:
-            return self.system.group_force(name, self.q, self.v, self.t, lam, self.parameters)
+        elements = self.equations.by_elements
+        if elements is not None:
+            return elements.group_force(name, self.q, self.v, self.t, lam, self.parameters)
         return transpose_matvec(self._rows[:, rows], lam)
 
     @computed_once
     def _rows(self) -> FloatArray:
         """A at all states, shape (n, m, nv)."""
         arguments = self.q, self.v, self.t, self.p
-        (A,) = self.system.evaluator("rows", lambda m: {"A": m.A}, *arguments)
+        (A,) = self.equations.evaluator("rows", lambda m: {"A": m.A}, *arguments)
         return A.reshape(len(self.q), -1, self.v.shape[1])
 
     def wrench(self, joint: str) -> FloatArray | None:
-        """What `wrench_expression` tells of a joint, shape (3 or 6, n); None if it is not there."""
+        """Force and moment of a joint in the world, shape (n, 6); None if they are not there."""
         del joint
 
     def determinate(self, joint: str) -> np.ndarray:
@@ -127,50 +131,73 @@ class StretchForces(ABC):
 
     def _told(self, state: int) -> dict[str, bool]:
         """Which joints are determinate at one state, by the passport of its reactions."""
-        at = self.q[state], self.v[state], float(self.t[state])
-        return self.system.determinate(*at, self.parameters)
+        bodies = self.equations.of_bodies
+        assert bodies is not None
+        return determinate_joints(bodies, (self.q[state], self.v[state], self.t[state], self.p))
 
     def _reference(self, states: np.ndarray) -> Solution:
         """The reference solution at some states."""
-        return self.system.solve_at(self.q[states], self.v[states], self.t[states], self.p)
+        return self.equations.solve_at(self.q[states], self.v[states], self.t[states], self.p)
 
 
 def forces_along(run: Run) -> tuple[tuple[Segment, StretchForces], ...]:
-    """Segments of a run with saved states, each with its forces, which are kept with the run."""
-    kept = run.__dict__
+    """Segments of a run with saved states, each with its forces; see `Run.segment_forces`."""
     if not len(run):
         raise no_state()
-    if "_stretch_forces" not in kept:
-        kept["_stretch_forces"] = tuple(
-            (
-                s,
-                forces_of(
-                    s.system,
-                    run.q[s.first : s.last],
-                    run.v[s.first : s.last],
-                    run.t[s.first : s.last],
-                    s.parameters,
-                ),
-            )
-            for s in run.segments
-            if s.last > s.first
+    if run.force_record is not None:
+        return run.force_record.along(run)
+    return tuple(
+        (
+            s,
+            forces_of(
+                s.system.equations,
+                run.q[s.first : s.last],
+                run.v[s.first : s.last],
+                run.t[s.first : s.last],
+                s.parameters,
+            ),
         )
-    return kept["_stretch_forces"]
+        for s in run.segments
+        if s.last > s.first
+    )
 
 
 def forces_of(
-    system: System, q: FloatArray, v: FloatArray, t: FloatArray, parameters: Mapping[str, Any]
+    equations: Equations, q: FloatArray, v: FloatArray, t: FloatArray, parameters: Mapping[str, Any]
 ) -> StretchForces:
-    """Forces along a segment of a run, by what serves its system."""
-    parts: Parts | None = getattr(system, "parts", None)
-    kind: type[StretchForces] = ReferenceForces
+    """Forces along a segment of a run, by what serves its equations."""
+    return _kind_of(equations)(equations, q, v, t, parameters)
+
+
+def _kind_of(equations: Equations) -> type[StretchForces]:
+    parts, by_elements = equations.mechanism, equations.by_elements is not None
     if parts is not None and parts.workless:
-        kind = LargeForces if system.by_blocks else ReferenceForces
-    elif parts is not None and (system.by_blocks or not parts.frictions or system.rows_independent):
-        kind = MechanismForces
-    elif not (system.opaque or system.by_blocks):
-        kind = FunctionForces
-    return kind(system, q, v, t, parameters)
+        return LargeForces if by_elements else ReferenceForces
+    if parts is not None and (by_elements or not parts.frictions or equations.rows_independent):
+        return MechanismForces
+    return ReferenceForces if equations.opaque or by_elements else FunctionForces
+
+
+def told_for_all_joints(equations: Equations) -> bool:
+    """Whether one kernel tells at which states the reactions of all joints are determinate."""
+    parts = equations.mechanism
+    if parts is None or _kind_of(equations) is not MechanismForces:
+        return False
+    return not untold_joints(parts)
+
+
+class ForceKernels:
+    """Compiled forces of some equations of functions.
+
+    Attributes
+    ----------
+    groups : constraint that acts → its rows.
+    of_functions : rows gone and whether the mass is singular → kernel.
+    """
+
+    def __init__(self, equations: Equations) -> None:
+        self.equations, self.groups = equations, equations.groups
+        self.of_functions: dict[tuple[tuple[int, ...], bool], Kernel] = {}
 
 
 class ReferenceForces(StretchForces):
@@ -201,7 +228,9 @@ class LargeForces(ReferenceForces):
 
     @computed_once
     def _pair(self) -> tuple[FloatArray, FloatArray]:
-        return self.system.fast_forces(self.q, self.v, self.t, self.parameters)
+        elements = self.equations.by_elements
+        assert elements is not None
+        return elements.fast_forces(self.q, self.v, self.t, self.parameters)
 
     @property
     def acceleration(self) -> FloatArray:
@@ -223,7 +252,7 @@ class FunctionForces(StretchForces):
     @computed_once
     def _found(self) -> list[FloatArray]:
         """v̇, λ and Aᵀλ + C."""
-        nv, m = self.v.shape[1], len(self.system.row_names)
+        nv, m = self.v.shape[1], len(self.equations.row_names)
         kernel = self._kernel()
         states = np.arange(len(self.q))
         found = np.empty((of_functions.DOUBTS + 2 * nv + m, len(states)))
@@ -256,11 +285,11 @@ class FunctionForces(StretchForces):
 
     def _kernel(self) -> Kernel | None:
         """The kernel for the rows that are independent somewhere; None if it is not worth it."""
-        system, kept = self.system, self.system.__dict__.setdefault("_force_kernels", {})
+        equations, kept = self.equations, self.kept.of_functions
         some = np.unique([0, len(self.q) // 2, len(self.q) - 1])
         at = self.q[some], self.v[some], self.t[some], self.p
         singular = any(
-            system.mass_is_singular(*(x[k] for x in at[:3]), self.p) for k in range(len(some))
+            equations.mass_is_singular(q, v, t, self.p) for q, v, t in zip(*at[:3], strict=True)
         )
         gone = self._gone(at)
         if gone is None:
@@ -269,7 +298,7 @@ class FunctionForces(StretchForces):
         if key not in kept:
             if len(self.q) <= FEW:
                 return None
-            kept[key] = force_kernel(_expressions(system, gone, singular=singular))
+            kept[key] = force_kernel(_expressions(equations, gone, singular=singular))
         return kept[key]
 
     def _gone(self, at: tuple[FloatArray, ...]) -> tuple[int, ...] | None:
@@ -277,12 +306,12 @@ class FunctionForces(StretchForces):
 
         None where a law needs the multipliers of all rows.
         """
-        if self.system.rows_independent or not self.system.row_names:
+        if self.equations.rows_independent or not self.equations.row_names:
             return ()
-        terms = self.system.ideal_terms_at(*at)
+        terms = self.equations.ideal_terms_at(*at)
         pairs = zip(terms.mass_matrix, terms.constraint_matrix, strict=True)
         gone = min((dependent_rows(M, A) for M, A in pairs), key=len)
-        return None if gone and self.system.reaction_dependent else gone
+        return None if gone and self.equations.reaction_dependent else gone
 
 
 def dependent_rows(M: FloatArray, A: FloatArray) -> tuple[int, ...]:
@@ -309,9 +338,11 @@ def dependent_rows(M: FloatArray, A: FloatArray) -> tuple[int, ...]:
     return tuple(sorted(left))
 
 
-def _expressions(system: System, gone: tuple[int, ...], *, singular: bool) -> ForceExpressions:
+def _expressions(
+    equations: Equations, gone: tuple[int, ...], *, singular: bool
+) -> ForceExpressions:
     """What forces are computed from, with some rows gone."""
-    model, state = system.model, system.model.state
+    model, state = equations.model, equations.model.state
     law = model.reaction_dependent
     return ForceExpressions(
         *(state.q, state.v, state.t, state.p),
@@ -320,7 +351,7 @@ def _expressions(system: System, gone: tuple[int, ...], *, singular: bool) -> Fo
         pressures=model.pressures if law else None,
         gone=gone,
         singular_mass=singular,
-        independent=system.rows_independent,
+        independent=equations.rows_independent,
     )
 
 
@@ -345,63 +376,69 @@ class MechanismForces(StretchForces):
         """λ of all rows, of least norm, shape (n, m)."""
         return self._motion[1]
 
-    @computed_once
-    def constraint_force(self) -> FloatArray:  # type: ignore[override] - computed once
+    @property
+    def constraint_force(self) -> FloatArray:
         """Aᵀλ + C, shape (n, nv)."""
-        parts, ideal = self.system.parts, self._motion[2]
-        if not parts.frictions:
+        return self._constraint_force
+
+    @computed_once
+    def _constraint_force(self) -> FloatArray:
+        bodies, ideal = self.bodies, self._motion[2]
+        if not bodies.parts.frictions:
             return ideal
-        return ideal + self.system.bulk.friction(self.q, self.v, self.t, self.p, self.multipliers)
+        return ideal + bodies.bulk.friction(self.q, self.v, self.t, self.p, self.multipliers)
 
     def wrench(self, joint: str) -> FloatArray | None:
-        """What `wrench_expression` tells of a joint, shape (3 or 6, n)."""
+        """Force and moment of a joint in the world, shape (n, 6)."""
         place = self._places.get(joint)
         return None if place is None else self._wrenches[place]
 
     def determinate(self, joint: str) -> np.ndarray:
         """Whether the force of a joint follows from the motion, at each state."""
-        if untold_joints(self.system.parts) or joint not in self._places:
+        if untold_joints(self.bodies.parts) or joint not in self._places:
             return super().determinate(joint)
-        return self._shares[list(self._places).index(joint)] <= NO_SHARE**2
+        return self._shares[self._places[joint]] <= NO_SHARE**2
+
+    @computed_once
+    def _ends(self) -> _JointEnds:
+        bodies = self.bodies
+        return bodies.cache.once(_JointEnds, lambda: _JointEnds(bodies))
+
+    @computed_once
+    def bodies(self) -> MechanismEquations:
+        """The equations, those of a mechanism."""
+        assert self.equations.of_bodies is not None
+        return self.equations.of_bodies
 
     @property
     def _blocks(self) -> BlockForces:
-        kept = self.system.__dict__
-        if "_block_forces" not in kept:
-            kept["_block_forces"] = _block_forces(self.system)
-        return kept["_block_forces"]
+        return self._ends.blocks
 
     @property
-    def _places(self) -> dict[str, slice]:
-        """Joint → where its wrench is."""
-        kept = self.system.__dict__
-        if "_wrench_places" not in kept:
-            ends = self._blocks.ends
-            last = np.cumsum([of_mechanisms.DOUBTS, *(end.told for end in ends)]).tolist()
-            places = [slice(a, b) for a, b in pairwise(last)]
-            kept["_wrench_places"] = dict(zip(ends_of(self.system.parts), places, strict=True))
-        return kept["_wrench_places"]
+    def _places(self) -> dict[str, int]:
+        """Joint → its number among those with wrenches."""
+        return self._ends.places
 
     @computed_once
     def _numbers(self) -> FloatArray:
         """Parameters, and then the points of joints on their bodies."""
-        kept = self.system.__dict__
-        if "_joint_arms" not in kept:
-            arms = [end.arm for end in ends_of(self.system.parts).values()]
-            kept["_joint_arms"] = np.concatenate([np.zeros(0), *arms])
-        return np.concatenate([self.p, kept["_joint_arms"]])
+        return np.concatenate([self.p, self._ends.arms(self.p)])
 
-    def _evaluated(self, name: str) -> tuple[FloatArray, np.ndarray]:
-        """The output of a kernel, and the states at which it is in doubt."""
-        found = at_states(self._blocks.kernel(name), self.q, self.v, self.t, self._numbers)
-        error, size, force, whole = found[: of_mechanisms.DOUBTS]
-        good = (error <= DOUBT**2 * size) & (force <= APART**2 * whole)
-        return found, np.flatnonzero(~good)
+    def _at_states(self, name: str) -> tuple[Any, ...]:
+        """A kernel, and all that it is given."""
+        p = self._numbers
+        return self._blocks.kernel(name, p), self.q, self.v, self.t, p
+
+    def _doubtful(self, doubts: FloatArray) -> np.ndarray:
+        """The states at which the output of a kernel is in doubt."""
+        error, size, force, whole = doubts
+        return np.flatnonzero(~((error <= DOUBT**2 * size) & (force <= APART**2 * whole)))
 
     @computed_once
     def _motion(self) -> list[FloatArray]:
         """v̇, λ and Aᵀλ."""
-        found, doubtful = self._evaluated("motion")
+        found = at_states(*self._at_states("motion"))
+        doubtful = self._doubtful(found[: of_mechanisms.DOUBTS])
         nv, m = self._blocks.nv, self._blocks.m
         result = _by_state(found[of_mechanisms.DOUBTS :], nv, m)
         if len(doubtful):
@@ -413,28 +450,50 @@ class MechanismForces(StretchForces):
 
     @computed_once
     def _wrenches(self) -> FloatArray:
-        """What is told of the ends of all joints."""
-        found, doubtful = self._evaluated("wrenches")
-        if not len(doubtful):
-            return found
-        s, parts = self._reference(doubtful), self.system.parts
+        """Forces and moments of all joints, shape (joints, n, 6); they may not be written to."""
+        kernel, *states = self._at_states("wrenches")
+        first, columns = of_mechanisms.DOUBTS, of_mechanisms.WRENCH
+        doubts, found = tables_at_states(kernel, *states, first=first, columns=columns)
+        doubtful = self._doubtful(doubts)
+        if len(doubtful):
+            self._correct(found, doubtful)
+        found.flags.writeable = False
+        return found
+
+    def _correct(self, found: FloatArray, doubtful: np.ndarray) -> None:
+        """Put the reference solution in place of wrenches at some states."""
+        s, parts = self._reference(doubtful), self.bodies.parts.at_vector(self.p)
         A, lam = s.terms.constraint_matrix, s.multipliers
         for name, place in self._places.items():
             rows = self.groups[name]
             force = transpose_matvec(A[:, rows], lam[:, rows])
             wrench = joint_wrench(parts, parts.joints[name], force, self.q[doubtful])
-            both = np.concatenate([wrench.force, wrench.moment], axis=1)
-            plane = parts.bodies[ends_of(parts)[name].body].kind.plane
-            told = range(6) if plane is None else (plane[0], plane[1], 3 + plane[2])
-            found[place, doubtful] = both[:, list(told)].T
-        return found
+            found[place, doubtful] = np.concatenate([wrench.force, wrench.moment], axis=1)
 
     @computed_once
     def _shares(self) -> FloatArray:
         """Shares of the forces of joints in a dependency, squared, shape (joints, n)."""
         random = np.random.default_rng(0).standard_normal(self._blocks.m)
         numbers = np.concatenate([self._numbers, random])
-        return at_states(self._blocks.kernel("shares"), self.q, self.v, self.t, numbers)
+        kernel = self._blocks.kernel("shares", numbers)
+        return at_states(kernel, self.q, self.v, self.t, numbers)
+
+
+class _JointEnds:
+    """What of a mechanism its forces are computed with: kernels, and the points of joints."""
+
+    def __init__(self, equations: MechanismEquations) -> None:
+        self.parts = equations.parts
+        self.places = {name: k for k, name in enumerate(ends_of(self.parts))}
+        self.blocks = _block_forces(equations)
+        self._arms = self._at(self.parts)
+
+    def arms(self, p: FloatArray) -> FloatArray:
+        """Points of all joints on their bodies, three numbers each."""
+        return self._arms if self.parts.geometry is None else self._at(self.parts.at_vector(p))
+
+    def _at(self, parts: Parts) -> FloatArray:
+        return np.concatenate([np.zeros(0), *(end.arm for end in ends_of(parts).values())])
 
 
 def ends_of(parts: Parts) -> dict[str, Marker]:
@@ -447,15 +506,14 @@ def ends_of(parts: Parts) -> dict[str, Marker]:
     }
 
 
-def _block_forces(system: Any) -> BlockForces:
+def _block_forces(equations: MechanismEquations) -> BlockForces:
     """The kernels of a mechanism's forces."""
-    parts: Parts = system.parts
-    groups, ends = system.groups, []
+    parts, groups, ends = equations.parts, equations.groups, []
     for k, (name, marker) in enumerate(ends_of(parts).items()):
         kind = parts.bodies[marker.body].kind
         telling = _telling(kind, 1.0 if marker is parts.joints[name].b else -1.0)
-        ends.append(JointEnd(groups[name], marker.body, 3 * k, kind.nv, telling))
-    return BlockForces(system.block_layout, ends, 3 * len(ends))
+        ends.append(JointEnd(groups[name], marker.body, 3 * k, telling))
+    return BlockForces(equations.block_layout, ends, 3 * len(ends))
 
 
 @cache

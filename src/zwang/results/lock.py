@@ -102,7 +102,7 @@ def _lock(file: int) -> None:
         import msvcrt
 
         os.lseek(file, _BEYOND, os.SEEK_SET)
-        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)  # pyright: ignore[reportAttributeAccessIssue]
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)  # pyright: ignore[reportAttributeAccessIssue] - on Windows alone
         os.lseek(file, 0, os.SEEK_SET)
     else:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zwang.caching import computed_once
+from zwang.display import Displayed
 from zwang.errors import InputError, UnknownNameError
 from zwang.multibody.inertia import vector
 from zwang.multibody.pose import SCALAR
 from zwang.multibody.wrench import ended, joint_wrench, pose
-from zwang.results.forces import StretchForces, forces_along
+from zwang.results.forces import StretchForces
 from zwang.results.unwrap import followed
 from zwang.rotation.quaternion import from_rotation_matrix
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
-    from zwang.mechanism_system import MechanismSystem
+    from zwang.equations.mechanism import MechanismEquations
     from zwang.multibody.body import Body
     from zwang.multibody.frozen import Parts
     from zwang.multibody.marker import Joint, Marker
@@ -31,13 +32,14 @@ __all__ = [
     "body_motion",
     "channel",
     "joint_rates",
+    "joint_wrenches",
     "parts_of",
     "reaction",
 ]
 
 
-@dataclass(frozen=True)
-class BodyMotion:
+@dataclass(frozen=True, repr=False)
+class BodyMotion(Displayed):
     """Where a body was at the saved times.
 
     Attributes
@@ -91,8 +93,8 @@ class BodyMotion:
         return self.position + self.rotation @ vector(f"point of body {self.name!r}", local)
 
 
-@dataclass(frozen=True)
-class Reaction:
+@dataclass(frozen=True, repr=False)
+class Reaction(Displayed):
     """What a joint exerts on its second body, at the joint's point on that body.
 
     Attributes
@@ -121,7 +123,10 @@ class Reaction:
     @computed_once
     def determinate(self) -> np.ndarray:
         """Whether force and moment follow from the motion at each saved time, shape (nt,)."""
-        if self._run.system.rows_independent:
+        record = self._run.force_record
+        if record is not None and "determinate" in record:
+            return record.determinate(self.joint)
+        if self._run.system.equations.rows_independent:
             return np.ones(len(self._run.t), dtype=bool)
         # Where a joint is switched off there is no force, which is known.
         return np.concatenate(
@@ -129,7 +134,7 @@ class Reaction:
                 forces.determinate(self.joint)
                 if self.joint in forces.groups
                 else np.ones(segment.last - segment.first, dtype=bool)
-                for segment, forces in forces_along(self._run)
+                for segment, forces in self._run.segment_forces
             ]
         )
 
@@ -143,10 +148,11 @@ def parts_of(run: Run) -> Parts:
     return run.mechanism
 
 
-def _with_joints(system: System) -> MechanismSystem:
-    """The same system, of which it is known that it is a mechanism's."""
-    assert system.mechanism is not None
-    return cast("MechanismSystem", system)
+def _of_bodies(system: System) -> MechanismEquations:
+    """The equations of a system of which it is known that it is a mechanism's."""
+    found = system.equations.of_bodies
+    assert found is not None
+    return found
 
 
 def body_motion(run: Run, name: str) -> BodyMotion:
@@ -186,12 +192,12 @@ def channel(run: Run, name: str) -> FloatArray:
     """A joint's coordinate or rate over time; angles continue beyond ±π."""
     parts_of(run)
     parts = [
-        _with_joints(s.system).joint_states(
+        _of_bodies(s.system).joint_states(
             name,
             run.q[s.first : s.last],
             run.v[s.first : s.last],
             run.t[s.first : s.last],
-            parameters=s.parameters,
+            s.parameters,
         )
         for s in run.segments
         if s.last > s.first
@@ -199,7 +205,7 @@ def channel(run: Run, name: str) -> FloatArray:
     value, rate = (np.concatenate([p[k] for p in parts]) for k in range(2))
     if name.endswith("_rate"):
         return rate
-    if not _with_joints(run.system).is_angle(name):
+    if not _of_bodies(run.system).joint_channels.is_angle(name):
         return value
 
     def between(times: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -209,24 +215,52 @@ def channel(run: Run, name: str) -> FloatArray:
         found = np.empty((2, len(times)))
         for k in np.unique(at := np.searchsorted(begun, times, side="right") - 1):
             s, here = run.segments[k], at == k
-            found[:, here] = _with_joints(s.system).joint_states(
-                name, q[here], v[here], times[here], parameters=s.parameters
+            found[:, here] = _of_bodies(s.system).joint_states(
+                name, q[here], v[here], times[here], s.parameters
             )
         return found[0], found[1]
 
     return followed(run.t, value, rate, between)
 
 
+def joint_acceleration(run: Run, name: str) -> FloatArray:
+    """Second derivative of a joint's coordinate at the saved states, (nt,).
+
+    d/dt (J v + r₀) = J v̇ + J̇ v + ṙ₀, with J v̇ by the rate of the joint at the velocities v̇, and
+    the rest along the motion.
+    """
+    from zwang.tracing.differentiate import rate
+
+    parts_of(run)
+    found = []
+    for s in run.segments:
+        if s.last <= s.first:
+            continue
+        here, system = slice(s.first, s.last), _of_bodies(s.system)
+        chosen = system.joint_channels[name]
+
+        def drift(model: Any, system: Any = system, chosen: Any = chosen) -> dict[str, Any]:
+            state = system.joint_expression(chosen)
+            return {"drift": rate(state[state.numel() - 1], model.state)}
+
+        p = system.parameter_vector(s.parameters)
+        arguments = run.q[here], run.v[here], run.t[here], p
+        (own,) = system.evaluated(f"drift{chosen.label}", drift, *arguments)
+        found.append(np.asarray(own).reshape(-1))
+    Jv = joint_rates(run, f"{name}_rate", run.acceleration)
+    return Jv - joint_rates(run, f"{name}_rate", np.zeros_like(run.v)) + np.concatenate(found)
+
+
 def joint_rates(run: Run, name: str, v: FloatArray) -> FloatArray:
     """A joint's rate at the saved positions with other velocities (nt, nv), shape (nt,)."""
     parts_of(run)
     rates = [
-        _with_joints(s.system).joint_states(
+        _of_bodies(s.system).joint_states(
             name,
             run.q[s.first : s.last],
             v[s.first : s.last],
             run.t[s.first : s.last],
-            parameters=s.parameters,
+            s.parameters,
         )[1]
         for s in run.segments
         if s.last > s.first
@@ -236,6 +270,9 @@ def joint_rates(run: Run, name: str, v: FloatArray) -> FloatArray:
 
 def reaction(run: Run, name: str, axes: str = "world") -> Reaction:
     """Force and moment that a joint exerts on its second body."""
+    record = run.force_record
+    if record is not None and axes == "world" and name in record.layout.joints:
+        return Reaction(name, *record.reaction(name), run)
     parts = parts_of(run)
     if name not in parts.joints:
         raise UnknownNameError("joint", name, parts.joints)
@@ -249,42 +286,42 @@ def reaction(run: Run, name: str, axes: str = "world") -> Reaction:
             but="this is a user constraint, which acts at no point",
             advice="run.constraint_force gives its generalized force.",
         )
-    (force, moment), *more = [_wrench(run, segment, f, joint) for segment, f in forces_along(run)]
-    if more:
-        force, moment = map(np.concatenate, zip((force, moment), *more, strict=True))
+    if record is not None:
+        force, moment = record.reaction(name)
+    else:
+        force, moment = joint_wrenches(run, joint)
     if axes != "world":
         seen = _axes(run, parts, joint.a if axes == "joint" else joint.b, own=axes == "joint")
         force, moment = (np.einsum("tji,tj->ti", seen, x) for x in (force, moment))
     return Reaction(name, force, moment, run)
 
 
+def joint_wrenches(run: Run, joint: Joint) -> tuple[FloatArray, FloatArray]:
+    """Force and moment of a joint at all saved states, in the world, each (nt, 3)."""
+    along = run.segment_forces
+    if len(along) == 1:
+        return _wrench(run, *along[0], joint)
+    force, moment = zip(*(_wrench(run, segment, f, joint) for segment, f in along), strict=True)
+    return np.concatenate(force), np.concatenate(moment)
+
+
 def _wrench(
     run: Run, segment: Segment, forces: StretchForces, joint: Joint
 ) -> tuple[FloatArray, FloatArray]:
     """Force and moment of a joint over a segment of a run, in the world, each (n, 3)."""
-    count, name = segment.last - segment.first, joint.name
+    name, toothed = joint.name, _toothed(joint)
+    told = None if toothed else forces.wrench(name)
+    if told is not None:
+        return told[:, :3], told[:, 3:]
     if name not in forces.groups:
+        count = segment.last - segment.first
         return np.zeros((count, 3)), np.zeros((count, 3))
-    parts, marker = parts_of(run), ended(joint)
-    told = None if _toothed(joint) else forces.wrench(name)
-    if told is None:
-        generalized, at = forces.group_force(name), None
-        if _toothed(joint):
-            generalized = generalized + _pushed_apart(run, segment, name)
-            at = _pitch_points(run, segment, name)
-        q = run.q[segment.first : segment.last]
-        return joint_wrench(parts, joint, generalized, q, at)[:2]
-    plane = parts.bodies[marker.body].kind.plane
-    if plane is None:
-        return told[:3].T.copy(), told[3:].T.copy()
-    force, moment = np.zeros((count, 3)), np.zeros((count, 3))
-    a, b, k = plane
-    force[:, a], force[:, b], moment[:, k] = told
-    if marker.arm[k]:  # a point above the centre's plane
-        arm = np.zeros(3)
-        arm[k] = marker.arm[k]
-        moment -= np.cross(arm, force)
-    return force, moment
+    generalized, at = forces.group_force(name), None
+    if toothed:
+        generalized = generalized + _pushed_apart(run, segment, name)
+        at = _pitch_points(run, segment, name)
+    q = run.q[segment.first : segment.last]
+    return joint_wrench(parts_of(run), joint, generalized, q, at)[:2]
 
 
 def _toothed(joint: Joint) -> bool:
@@ -298,15 +335,15 @@ def _pushed_apart(run: Run, segment: Segment, name: str) -> FloatArray:
     lam = run.multipliers(name)[here]
     state = run.q[here], run.v[here], run.t[here]
     p = segment.system.parameter_vector(segment.parameters)
-    return _with_joints(segment.system).tooth_force(name, *state, lam, p)
+    return _of_bodies(segment.system).tooth_force(name, *state, lam, p)
 
 
 def _pitch_points(run: Run, segment: Segment, name: str) -> FloatArray:
     """Where teeth meet over a segment of a run; of all joints, also inactive ones."""
     here = slice(segment.first, segment.last)
-    system = _with_joints(run.system)
-    p = system.parameter_vector(segment.parameters)
-    return system.pitch_point(name, run.q[here], run.t[here], p)
+    equations = _of_bodies(run.system)
+    p = equations.parameter_vector(segment.parameters)
+    return equations.pitch_point(name, run.q[here], run.t[here], p)
 
 
 def _axes(run: Run, parts: Parts, marker: Marker, *, own: bool) -> FloatArray:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from zwang._version import __version__
-from zwang.results.sparse_run import ByElements
 
 if TYPE_CHECKING:
     from zwang.system import System
@@ -25,7 +24,8 @@ def describe_model(system: System) -> dict[str, Any]:
         "parameters": {k: list(v.shape) for k, v in system.definition.parameters.items()},
         "constraints": dict(system.levels),
     }
-    own = system.elements_digest() if isinstance(system, ByElements) else _digest(system)
+    elements = system.equations.by_elements
+    own = _digest(system) if elements is None else elements.elements_digest()
     return {**names, "digest": hashlib.sha256(f"{own} {names}".encode()).hexdigest()}
 
 
@@ -56,14 +56,18 @@ def describe_events(system: System, events: Mapping[str, Event]) -> dict[str, st
     import casadi as ca
 
     from zwang.codegen.expression import read
-    from zwang.tracing.event_expression import watched
+    from zwang.results.event_expression import of_channels, watched
 
-    s = system.symbols
+    s = system.equations.symbols
     result = {}
     for name, e in events.items():
-        value = watched(system, name, e).value
-        function = ca.Function("event", [s.q, s.v, s.t, s.p], [ca.densify(value)])
-        text = f"{read(function).digest} {e.direction} {e.actions!r}"
+        found = of_channels(system, name, e)
+        if found is not None:  # forces would need the state of a start: their names say it
+            text = f"{found} {e.at!r} {e.direction} {e.actions!r}"
+        else:
+            value = watched(system, name, e).value
+            function = ca.Function("event", [s.q, s.v, s.t, s.p], [ca.densify(value)])
+            text = f"{read(function).digest} {e.direction} {e.actions!r}"
         result[name] = hashlib.sha256(text.encode()).hexdigest()
     return result
 

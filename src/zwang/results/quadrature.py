@@ -1,7 +1,9 @@
 """Integrals of functions that are costly in calls and cheap in values.
 
-A function is sampled on pieces at Gauss–Legendre nodes, all pieces in one call, and written as sums
-of Legendre polynomials. Where the last of these still count, a piece is divided.
+Where a function is known at many times, polynomials through ten neighbors are integrated from each
+to the next, and those through eight tell the error (`integral_of_samples`). Otherwise it is sampled
+on pieces at Gauss–Legendre nodes, all pieces in one call, and written as sums of Legendre
+polynomials; where the last of these still count, a piece is divided (`Antiderivative`).
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import numpy as np
 
 from zwang.terms import FloatArray
 
-__all__ = ["Antiderivative"]
+__all__ = ["Antiderivative", "integral_of_samples"]
 
 #: Nodes of a piece. On half a step of an integrator ten have errors of 1e-9 or so, by the distance
 #: at which its steps take a motion for analytic.
@@ -22,6 +24,13 @@ NODES = 10
 FIRST, THEN = 2, 4
 #: How often pieces are divided: beyond, a function jumps.
 DIVISIONS = 4
+#: Neighbors that a polynomial goes through, and those of the one that it is compared with.
+NEIGHBORS, FEWER = 10, 8
+#: So many times the allowed error may be made on one interval, and its inverse on all together.
+AT_ENDS = 10.0
+#: Spacings that differ by less, relative, are even; so many windows with others are worth weights
+#: of their own.
+EVEN, UNEVEN = 1e-9, 100
 
 
 class Antiderivative:
@@ -71,6 +80,78 @@ class Antiderivative:
         integral[:, 1:] = (P[:, 2:] - P[:, :-2]) / (2 * k + 1)
         inner = np.einsum("kni,ni->kn", self._coefficients[:, piece], integral)
         return self._before[:, piece] + half * inner
+
+
+def integral_of_samples(
+    t: FloatArray, f: FloatArray, error: float, size: float
+) -> FloatArray | None:
+    """∫ f dt from the first of ascending times to each, shape (k, n), from values (k, n) there.
+
+    None where the times are too few or too uneven, or f is not smooth enough between them: by more
+    than `error` of its largest value, or of `size`.
+    """
+    steps = np.diff(t)
+    if len(t) < 2 * NEIGHBORS or not np.all(steps > 0.0):
+        return None
+    high, low = _from_each_to_next(t, f, NEIGHBORS), _from_each_to_next(t, f, FEWER)
+    if high is None or low is None:
+        return None
+    most = np.maximum(np.abs(f).max(axis=1, keepdims=True), size)
+    apart = np.abs(high - low)
+    pointwise = np.all(apart <= AT_ENDS * error * most * steps)
+    # Errors add up to that of the last integral; next to the ends they are larger than within.
+    whole = apart.sum(axis=1, keepdims=True) <= error * most * (t[-1] - t[0]) / AT_ENDS
+    if not (pointwise and whole.all()):
+        return None
+    return np.concatenate([np.zeros((len(f), 1)), np.cumsum(high, axis=1)], axis=1)
+
+
+def _from_each_to_next(t: FloatArray, f: FloatArray, neighbors: int) -> FloatArray | None:
+    """Integrals from each time to the next of polynomials through so many neighbors, (k, n − 1)."""
+    n, half = len(t), neighbors // 2 - 1
+    steps = np.diff(t)
+    mean = np.median(steps)  # next to events they are shorter
+    like = np.abs(steps - mean) <= EVEN * mean
+    even = np.all(np.lib.stride_tricks.sliding_window_view(like, neighbors - 1), axis=1)
+    first = np.clip(np.arange(n - 1) - half, 0, n - neighbors)  # of the window of each interval
+    odd = np.flatnonzero(~even[first])
+    if len(odd) > UNEVEN:
+        return None
+    weights = mean * _even_weights(neighbors)
+    windows = np.lib.stride_tricks.sliding_window_view(f, neighbors, axis=1)
+    found = np.empty((len(f), n - 1))
+    inner = slice(half, n - neighbors + half + 1)
+    found[:, inner] = windows @ weights[half]
+    for i in (*range(half), *range(inner.stop, n - 1)):
+        found[:, i] = windows[:, first[i]] @ weights[i - first[i]]
+    if len(odd):
+        at = first[odd, None] + np.arange(neighbors)
+        own = _weights(t[at], t[odd], t[odd + 1])
+        found[:, odd] = np.einsum("knj,nj->kn", windows[:, first[odd]], own)
+    return found
+
+
+@cache
+def _even_weights(neighbors: int) -> FloatArray:
+    """Weights for each interval between even times of unit distance, (neighbors − 1, neighbors)."""
+    x = np.arange(float(neighbors))
+    return _weights(np.tile(x, (neighbors - 1, 1)), x[:-1], x[1:])
+
+
+def _weights(nodes: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
+    """Weights at nodes (n, m) of the integrals from a to b of polynomials through them."""
+    middle, half = 0.5 * (nodes[:, 0] + nodes[:, -1]), 0.5 * (nodes[:, -1] - nodes[:, 0])
+    count = nodes.shape[1]
+    P = np.polynomial.legendre.legvander((nodes - middle[:, None]) / half[:, None], count - 1)
+    ends = [
+        np.polynomial.legendre.legvander((x - middle) / half, count) for x in (a, b)
+    ]  # ∫ Pₖ = (Pₖ₊₁ − Pₖ₋₁)/(2k + 1)
+    moments = np.empty((len(nodes), count))
+    change = ends[1] - ends[0]
+    moments[:, 0] = change[:, 1]
+    moments[:, 1:] = (change[:, 2:] - change[:, :-2]) / (2 * np.arange(1, count) + 1)
+    found = np.linalg.solve(np.swapaxes(P, 1, 2), moments[:, :, None])[..., 0]
+    return half[:, None] * found
 
 
 def _divided(

@@ -12,6 +12,7 @@ import numpy as np
 from zwang.errors import DamageError, InputError, StoreError
 from zwang.integrators.settings import Coordinates, Drift, OnSingular, Settings
 from zwang.results.certificate import RunCertificate
+from zwang.results.force_record import ForceLayout, ForceRecord
 from zwang.results.model_digest import describe_events, describe_model, versions
 from zwang.results.run import (
     Beginning,
@@ -33,6 +34,7 @@ __all__ = [
     "closing_attributes",
     "header_of",
     "news_of",
+    "require_same_controllers",
     "require_same_events",
     "require_same_memory",
     "require_same_model",
@@ -49,10 +51,13 @@ def header_of(
     start: Mapping[str, Any],
     parameters: Mapping[str, Any],
     events: Mapping[str, str],
+    forces: ForceLayout | None = None,
 ) -> dict[str, Any]:
     """What is known of a run when it begins; `events` as `describe_events` returns them."""
     plain = settings.to_dict()
+    kept = {} if forces is None else {"forces": forces.to_dict()}
     return {
+        **kept,
         "model": describe_model(system),
         "parameters": {k: np.asarray(v, dtype=float).tolist() for k, v in parameters.items()},
         # JSON has no infinity.
@@ -108,6 +113,7 @@ def _segment(run: Run, segment: Segment) -> dict[str, Any]:
             k: np.asarray(v, dtype=float).tolist() for k, v in segment.parameters.items()
         },
         "began": None if segment.began is None else segment.began._asdict(),
+        "integrator": segment.integrator,
     }
 
 
@@ -121,6 +127,10 @@ class StoredRun(Run):
     """A run on disk; its arrays are read when they are first asked for."""
 
     stored: Stored
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        for name, value in values.items():  # the others are read, see `__getattr__`
+            object.__setattr__(self, name, value)
 
     @classmethod
     def of(
@@ -149,7 +159,6 @@ class StoredRun(Run):
         again: Callable[[float, FloatArray], Run] | None,
         watched: Mapping[str, Event] | None,
     ) -> StoredRun:
-        run = cls.__new__(cls)
         commits, header = stored.commits, stored.header
         last = commits[-1] if commits else {"status": "", "finished": False, "notes": ()}
         known: Any = absent_system(stored) if system is None else system
@@ -159,7 +168,8 @@ class StoredRun(Run):
             for s in commit["segments"]["new"]:
                 active = known if system is None else known.without(s["inactive"])
                 began, values = _beginning(s.get("began")), _values(s["parameters"])
-                segments.append(Segment(s["first"], s["last"], active, values, began))
+                method = s.get("integrator", "")  # not in earlier versions
+                segments.append(Segment(s["first"], s["last"], active, values, began, method))
         interrupted = "interrupted; zw.resume goes on with it"
         fields: dict[str, Any] = {
             "stored": stored,
@@ -183,10 +193,9 @@ class StoredRun(Run):
             "ranks": tuple(RankChange.of(r) for commit in commits for r in commit["ranks"]),
             "notes": tuple(last["notes"]),
             "certificate": RunCertificate.of(found) if (found := last.get("certificate")) else None,
+            "force_record": force_record_of(stored),
         }
-        for name, value in fields.items():
-            object.__setattr__(run, name, value)
-        return run
+        return cls(fields)
 
     def __getattr__(self, name: str) -> Any:
         """Read an array on first use."""
@@ -199,6 +208,12 @@ class StoredRun(Run):
 
     def __len__(self) -> int:
         return self.stored.rows
+
+
+def force_record_of(stored: Stored) -> ForceRecord | None:
+    """The forces in a store, read when they are asked for; None if it has none."""
+    plain = stored.header.get("forces")
+    return None if plain is None else ForceRecord(ForceLayout.of(plain), stored.read)
 
 
 def _values(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -220,6 +235,8 @@ class AbsentSystem:
         self.constraints = tuple(model["constraints"])
         self.channels = ()
         self.path = stored.path
+        if "forces" in stored.header:
+            self.groups = ForceLayout.of(stored.header["forces"]).groups
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -257,6 +274,20 @@ def require_same_events(stored: Stored, system: System, events: Mapping[str, Eve
             must=f"be the same as when it was made ({', '.join(was) or 'none'})",
             but=f"differ in {', '.join(differing)}",
             advice="Give them as events={…}, as in simulate.",
+        )
+
+
+def require_same_controllers(stored: Stored, controllers: Mapping[str, Any]) -> None:
+    """Refuse controllers whose names, periods or states are not those of a stored run."""
+    was = stored.header.get("controllers", {})
+    is_now = {name: one.describe() for name, one in controllers.items()}
+    differing = sorted(k for k in was.keys() | is_now.keys() if was.get(k) != is_now.get(k))
+    if differing:
+        raise InputError(
+            f"controllers for the run {str(stored.path)!r}",
+            must=f"be the same as when it was made ({', '.join(was) or 'none'})",
+            but=f"differ in {', '.join(differing)}",
+            advice="Give them as controllers={…}, as in simulate.",
         )
 
 
@@ -306,12 +337,15 @@ def save(run: Run, path: Any) -> None:
         events = run.stored.header["events"]
     else:
         events = describe_events(run.system, run.watched)
-    header = header_of(run.system, run.settings, scales, start, run.parameters, events)
+    record = run.force_record
+    layout = None if record is None else record.layout
+    header = header_of(run.system, run.settings, scales, start, run.parameters, events, layout)
     store = Store.create(path, header, run.times, run.companions and run.companions())
     none = {"segments": 0, "events": 0, "ranks": 0}
     y = np.concatenate([run.q, run.v], axis=1)
     try:
-        store.commit([run.t], [y], {**news_of(run, none), "open": False}, None)
+        forces = None if record is None else record.arrays()
+        store.commit([run.t], [y], {**news_of(run, none), "open": False}, None, forces)
         store.close(closing_attributes(run))
     finally:
         store.release()

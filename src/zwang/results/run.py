@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from operator import add
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from zwang.caching import computed_once
+from zwang.display import Displayed
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.integrators.settings import Settings
-from zwang.keywords import known_keywords, no_longer
+from zwang.keywords import known_keywords
+from zwang.results.status import Counts
 from zwang.solvers.solution import Solution
 from zwang.state import Residuals, State
 from zwang.terms import FloatArray
@@ -22,22 +23,22 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from zwang.analysis.linearization import Linearization
+    from zwang.analysis.statics import Equilibrium
     from zwang.multibody.frozen import Parts
     from zwang.results.certificate import RunCertificate
     from zwang.results.channels import ChannelTable
     from zwang.results.energy_ledger import Work
     from zwang.results.export import ErrorEstimate
+    from zwang.results.force_record import ForceRecord
     from zwang.results.forces import StretchForces
     from zwang.results.mechanism_run import BodyMotion, Reaction
     from zwang.system import System
     from zwang.tracing.event import Event, Watched
     from zwang.view.page import View
+    from zwang.view.static import StaticScene
 
 __all__ = ["Beginning", "Counts", "EventRecord", "RankChange", "Run", "Segment"]
-
-
-#: Old names of counts.
-_RENAMED = {"factorisations": "factorizations"}
 
 
 @dataclass(frozen=True)
@@ -81,38 +82,8 @@ class RankChange:
         return cls(plain["t"], plain["dependent_rows"], plain.get("lasting", True), lambda: names)
 
 
-@dataclass(frozen=True)
-class Counts:
-    """Work done: accepted and rejected steps, evaluations of v̇, projections.
-
-    For implicit integrators also evaluations of the Jacobian and factorizations with it.
-    """
-
-    steps: int = 0
-    rejected: int = 0
-    evaluations: int = 0
-    projections: int = 0
-    jacobians: int = 0
-    factorizations: int = 0
-
-    def __add__(self, other: Counts) -> Counts:
-        return self.plus(vars(other).values())
-
-    def plus(self, more: Iterable[int]) -> Counts:
-        """With so many more of each, in this order."""
-        return Counts(*map(add, vars(self).values(), more))
-
-    @classmethod
-    def of(cls, plain: Mapping[str, int]) -> Counts:
-        """From plain values, by the names they have or had."""
-        return cls(**{_RENAMED.get(name, name): count for name, count in plain.items()})
-
-    def __getattr__(self, name: str) -> Any:
-        no_longer("Counts", name, _RENAMED)
-
-
-@dataclass(frozen=True)
-class EventRecord:
+@dataclass(frozen=True, repr=False)
+class EventRecord(Displayed):
     """An event that happened.
 
     Attributes
@@ -154,8 +125,8 @@ def no_state() -> InputError:
     )
 
 
-@dataclass(frozen=True)
-class Segment:
+@dataclass(frozen=True, repr=False)
+class Segment(Displayed):
     """A segment of a run without change of constraints or parameters.
 
     Attributes
@@ -165,6 +136,7 @@ class Segment:
     parameters : values of all parameters.
     began : where it began, which need not be among the saved states; None where that is the first
         saved one, or not known.
+    integrator : the method that "auto" has chosen; empty where it is that of the settings.
     """
 
     first: int
@@ -172,10 +144,11 @@ class Segment:
     system: System = field(repr=False)
     parameters: Mapping[str, Any]
     began: Beginning | None = field(default=None, repr=False, compare=False)
+    integrator: str = field(default="", repr=False)
 
 
-@dataclass(frozen=True)
-class Run:
+@dataclass(frozen=True, repr=False)
+class Run(Displayed):
     """States of a system along its motion, and what follows from them.
 
     Attributes
@@ -198,6 +171,8 @@ class Run:
     companions : gives the files that are saved along with the run, name → content: its model file.
     watched : the events that were looked for; of a loaded run those given to `zwang.load`.
     times : the times at which states were to be saved; None for every step.
+    force_record : forces and energies that were computed while the run was made, with
+        ``simulate(forces=True)``; otherwise they are computed when they are first asked for.
     """
 
     system: System = field(repr=False)
@@ -219,6 +194,7 @@ class Run:
     companions: Callable[[], Mapping[str, bytes]] | None = field(default=None, repr=False)
     watched: Mapping[str, Event] = field(default_factory=dict, repr=False)
     times: FloatArray | None = field(default=None, repr=False)
+    force_record: ForceRecord | None = field(default=None, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For pickle and copy: all that it was made of, in memory; what was compiled is not."""
@@ -319,6 +295,8 @@ class Run:
         degrees: bool = False,
         compare: Run | Sequence[Run] = (),
         labels: Sequence[str] | None = None,
+        titles: Mapping[str, str] | None = None,
+        style: Literal["screen", "paper"] = "screen",
     ) -> Any:
         """Channels over time as a Matplotlib figure (extra `plot`).
 
@@ -331,11 +309,22 @@ class Run:
         degrees : whether angles are in degrees.
         compare : other runs, drawn into the same panels; of vectors the magnitudes.
         labels : names of all runs, this one first.
+        titles : channel → text of its axis in place of the name, LaTeX between dollar signs:
+            a Greek theta for ``pin.angle``, say.
+        style : ``"paper"`` for a column of a journal, 86 mm wide with the letters of a page.
         """
         from zwang.view.plots import plot
 
         others = (compare,) if isinstance(compare, Run) else tuple(compare)
-        return plot((self, *others), names, against, degrees=degrees, labels=labels)
+        return plot(
+            (self, *others),
+            names,
+            against,
+            degrees=degrees,
+            labels=labels,
+            titles=titles,
+            style=style,
+        )
 
     @known_keywords()
     def draw(
@@ -383,7 +372,7 @@ class Run:
         azimuth: float | None = None,
         elevation: float | None = None,
     ) -> Path:
-        """Write a video, ``.mp4`` or ``.gif`` (extra `plot`), and return its path.
+        """Write a video, ``.mp4``, ``.gif`` or ``.webp`` (extra `plot`), and return its path.
 
         Parameters
         ----------
@@ -393,7 +382,7 @@ class Run:
         size : width and height in pixels.
         traces, forces, azimuth, elevation : as for `draw`.
         """
-        from zwang.view.plots import animate
+        from zwang.view.video import animate
 
         return animate(
             self,
@@ -419,6 +408,8 @@ class Run:
         end: float | None = None,
         traces: Sequence[str] | Mapping[str, Any] | None = None,
         forces: bool = True,
+        modes: Linearization | None = None,
+        equilibria: Sequence[Equilibrium] = (),
     ) -> Path:
         """Write one HTML file with the animated motion and the summary of the run; returns its
         path.
@@ -434,6 +425,8 @@ class Run:
         start, end : of the animation [s], those of the run by default.
         traces : as for `draw`; the body that gets about most by default.
         forces : whether the animation has reactions and applied forces.
+        modes : a linearization whose modes are shown too, with a slider for their amplitude.
+        equilibria : shown too, with their reactions.
         """
         from zwang.view.report import report
 
@@ -447,6 +440,51 @@ class Run:
             end=end,
             traces=traces,
             forces=forces,
+            modes=modes,
+            equilibria=equilibria,
+        )
+
+    @known_keywords()
+    def show(
+        self,
+        *others: Run,
+        title: str | None = None,
+        labels: Sequence[str] | None = None,
+        frames: int | None = None,
+        start: float | None = None,
+        end: float | None = None,
+        traces: Sequence[str] | Mapping[str, Any] | None = None,
+        forces: bool = True,
+        height: int = 520,
+    ) -> StaticScene:
+        """The motion in three dimensions, complete in itself: in a notebook, or as one HTML file.
+
+        It needs no extra, no server and no network, so that it works in JupyterHub and Colab too;
+        ``run.show().save("motion.html")`` is a file that opens without Python.
+
+        Parameters
+        ----------
+        others : runs beside this one, for comparison; they share their time.
+        title : heading.
+        labels : of the runs.
+        frames : how many pictures there are; as many as the motion needs by default.
+        start, end : of what is shown [s], those of the run by default.
+        traces : as for `draw`; the body that gets about most by default.
+        forces : whether reactions and applied forces are there.
+        height : of the frame in a notebook [pixels].
+        """
+        from zwang.view.static import show
+
+        return show(
+            [self, *others],
+            title=title,
+            labels=labels,
+            frames=frames,
+            start=start,
+            end=end,
+            traces=traces,
+            forces=forces,
+            height=height,
         )
 
     @known_keywords()
@@ -459,6 +497,7 @@ class Run:
         events: Mapping[str, Watched] | None = None,
         follow: str | None = None,
         plot: str | Sequence[str] = (),
+        beside: bool = False,
         frames: int | None = None,
         start: float | None = None,
         end: float | None = None,
@@ -477,6 +516,7 @@ class Run:
         events : of a live motion, as in `simulate`.
         follow : a body that the camera goes along with.
         plot : channels drawn from the start.
+        beside : whether the other runs stand beside this one in place of over it.
         frames : how many pictures there are.
         start, end : of what is shown [s], those of the run by default.
         traces : as for `draw`; the last body by default.
@@ -498,6 +538,7 @@ class Run:
             events=events,
             follow=follow,
             plot=plot,
+            beside=beside,
             frames=frames,
             start=start,
             end=end,
@@ -578,7 +619,8 @@ class Run:
     @property
     def mechanism(self) -> Parts | None:
         """Bodies, joints and forces of the mechanism as data; None for a system of functions."""
-        return self.system.mechanism
+        parts = self.system.mechanism
+        return None if parts is None else parts.at(self.parameters)
 
     def _saved(self, which: Any) -> State:
         """Saved states by number, slice or mask."""
@@ -601,6 +643,11 @@ class Run:
 
     def __str__(self) -> str:
         return "\n".join([self.status, *(f"note: {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        from zwang.view.notebook import run_html
+
+        return run_html(self)
 
     # --- states -----------------------------------------------------------------------------------
 
@@ -663,7 +710,8 @@ class Run:
         """Acceleration, constraint force, multipliers and ranks, for each segment."""
         return tuple(self._each("solve"))
 
-    def _forces(self) -> tuple[tuple[Segment, StretchForces], ...]:
+    @computed_once
+    def segment_forces(self) -> tuple[tuple[Segment, StretchForces], ...]:
         """Segments with saved states, each with its forces."""
         from zwang.results.forces import forces_along
 
@@ -672,7 +720,7 @@ class Run:
     @computed_once
     def acceleration(self) -> FloatArray:
         """v̇ at the saved states, shape (nt, nv)."""
-        return np.concatenate([forces.acceleration for _, forces in self._forces()])
+        return np.concatenate([forces.acceleration for _, forces in self.segment_forces])
 
     def multipliers(self, name: str | None = None) -> FloatArray:
         """λ of one constraint, or of all rows, shape (nt, rows); zero while it does not act."""
@@ -683,7 +731,7 @@ class Run:
 
     def _multipliers_of(self, name: str, count: int) -> FloatArray:
         parts = []
-        for segment, forces in self._forces():
+        for segment, forces in self.segment_forces:
             rows = forces.groups.get(name)
             size = segment.last - segment.first
             parts.append(np.zeros((size, count)) if rows is None else forces.multipliers[:, rows])
@@ -692,14 +740,14 @@ class Run:
     def constraint_force(self, name: str | None = None) -> FloatArray:
         """Generalized force of one constraint, A_gᵀ λ_g, or Q_c of all, shape (nt, nv)."""
         if name is None:
-            return np.concatenate([forces.constraint_force for _, forces in self._forces()])
+            return np.concatenate([forces.constraint_force for _, forces in self.segment_forces])
         self._known(name)
         return np.concatenate(
             [
                 forces.group_force(name)
                 if name in forces.groups
                 else np.zeros((segment.last - segment.first, self.v.shape[1]))
-                for segment, forces in self._forces()
+                for segment, forces in self.segment_forces
             ]
         )
 
@@ -748,6 +796,10 @@ class Run:
     def _energies(self) -> tuple[FloatArray, FloatArray | None]:
         from zwang.results.energies import energies
 
+        kept = self.force_record
+        if kept is not None:
+            has_potential = "potential_energy" in kept
+            return kept["kinetic_energy"], kept["potential_energy"] if has_potential else None
         parts = [energies(s.system, self._states(s), s.parameters) for s in self._occupied()]
         potential = [V for _, V in parts if V is not None]
         return (

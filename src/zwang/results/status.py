@@ -1,15 +1,23 @@
-"""How a simulation ended, as a sentence."""
+"""How a simulation went: the work it took, and how it ended, as a sentence."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from operator import add
+from typing import TYPE_CHECKING, Any
 
 from zwang.errors import ZwangError
 from zwang.integrators import memory as sh
 from zwang.integrators.settings import Settings
-from zwang.results.run import Counts, RankChange
+from zwang.keywords import no_longer
+
+if TYPE_CHECKING:
+    from zwang.results.run import RankChange
 
 __all__ = [
+    "Counts",
+    "method_note",
     "status_of",
     "stopped_at_singular",
     "stopped_by_collapse",
@@ -17,6 +25,40 @@ __all__ = [
     "stopped_by_memory",
     "stopped_by_user",
 ]
+
+
+#: Old names of counts.
+_RENAMED = {"factorisations": "factorizations"}
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Work done: accepted and rejected steps, evaluations of v̇, projections.
+
+    For implicit integrators also evaluations of the Jacobian and factorizations with it.
+    """
+
+    steps: int = 0
+    rejected: int = 0
+    evaluations: int = 0
+    projections: int = 0
+    jacobians: int = 0
+    factorizations: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return self.plus(vars(other).values())
+
+    def plus(self, more: Iterable[int]) -> Counts:
+        """With so many more of each, in this order."""
+        return Counts(*map(add, vars(self).values(), more))
+
+    @classmethod
+    def of(cls, plain: Mapping[str, int]) -> Counts:
+        """From plain values, by the names they have or had."""
+        return cls(**{_RENAMED.get(name, name): count for name, count in plain.items()})
+
+    def __getattr__(self, name: str) -> Any:
+        no_longer("Counts", name, _RENAMED)
 
 
 def status_of(
@@ -62,6 +104,16 @@ def status_of(
         f"stopped at t = {t:.6g} s: no step is small enough for tolerance "
         f"{settings.tolerance:g}; the motion may be singular there, or stiff ({done})"
     )
+
+
+def method_note(was: str, now: str, t: float) -> str:
+    """Why "auto" went on with another method, as a sentence."""
+    begun = f"from t = {t:.6g} s on"
+    if now == "radau5":
+        return f"stiff {begun}: integrated by radau5"
+    if was == "radau5":
+        return f"no longer stiff {begun}: integrated by {now}"
+    return f"steps of {was} kept short by its iteration {begun}: integrated by {now}"
 
 
 def stopped_at_singular(change: RankChange) -> str:

@@ -1,8 +1,9 @@
 """Runs on disk: Zarr arrays that grow chunk by chunk, and a record that makes them trustworthy.
 
 A stored run is a folder that xarray opens, with arrays `time`, `q` (time, coordinate) and `v`
-(time, velocity). The folder `time/record` holds what Zarr has no place for; it lies within an array
-because Zarr complains of files it does not know within groups:
+(time, velocity), and those of `zwang.results.force_record` if forces are kept. The folder
+`time/record` holds what Zarr has no place for; it lies within an array because Zarr complains of
+files it does not know within groups:
 
     lock               held by the process that writes, see `zwang.results.lock`
     header.json        model, parameters, settings, versions, hashes of the files beside it and of
@@ -39,6 +40,7 @@ import numpy as np
 from zwang.errors import DamageError, InputError, StoreError
 from zwang.paths import path_of
 from zwang.results.lock import LOCK, WriteLock
+from zwang.results.stored_arrays import array_names, create_group, label_names
 from zwang.terms import FloatArray
 
 __all__ = ["FORMAT", "Store", "Stored", "companion", "lock_store", "read_store"]
@@ -46,11 +48,6 @@ __all__ = ["FORMAT", "Store", "Stored", "companion", "lock_store", "read_store"]
 #: Version of the layout.
 FORMAT = 1
 
-#: Rows of an array that share a file.
-ROWS_PER_FILE = 16_384
-
-ARRAYS = ("time", "q", "v")
-LABELS = ("coordinate", "velocity")
 _RECORD = Path("time", "record")
 COUNT = "count"
 
@@ -184,9 +181,11 @@ class Store:
             header["times"] = digest(times)
         lock = WriteLock(path, record)
         with _writing(path), _released_on_failure(lock):
-            group = _new_group(path, header)
-            header["layout"] = {name: _layout(path, name) for name in (*ARRAYS, *LABELS)}
-            header["labels"] = {name: digest(_labels_file(path, name)) for name in LABELS}
+            group = create_group(path, header, _attributes(header))
+            labels = tuple(label_names(header))
+            every = (*array_names(header), *labels)
+            header["layout"] = {name: _layout(path, name) for name in every}
+            header["labels"] = {name: digest(_labels_file(path, name)) for name in labels}
             if times is not None:
                 file = io.BytesIO()
                 np.save(file, times, allow_pickle=False)
@@ -205,6 +204,7 @@ class Store:
         y: Sequence[FloatArray],
         news: Mapping[str, Any],
         state: Mapping[str, np.ndarray] | None,
+        forces: Mapping[str, FloatArray] | None = None,
     ) -> None:
         """Add rows, remember how the run stands, and make both count.
 
@@ -213,11 +213,13 @@ class Store:
         t, y : rows since the last commit, in pieces.
         news : what else goes into the commit.
         state : memory of the loop; None when there is nothing to go on with.
+        forces : arrays of a `zwang.results.force_record`, for the same rows.
         """
         rows = {"time": np.concatenate([np.zeros(0), *t])}
         nq, nv = (self._group[name].shape[1] for name in ("q", "v"))
         both = np.concatenate([np.zeros((0, nq + nv)), *y])
         rows["q"], rows["v"] = both[:, :nq], both[:, nq:]
+        rows |= forces or {}
         first, last = self.rows, self.rows + len(rows["time"])
         commit = {
             "number": self._commits,
@@ -253,8 +255,8 @@ class Store:
         if not len(values):
             return
         array[self.rows : last] = values
-        tail = () if values.ndim == 1 else ("0",)
-        for k in range(self.rows // ROWS_PER_FILE, (last - 1) // ROWS_PER_FILE + 1):
+        tail, rows = ("0",) * (values.ndim - 1), array.chunks[0]
+        for k in range(self.rows // rows, (last - 1) // rows + 1):
             _sync(self.path.joinpath(name, "c", str(k), *tail))
 
     def close(self, attributes: Mapping[str, Any]) -> None:
@@ -294,43 +296,10 @@ def lock_store(path: str | os.PathLike[str]) -> WriteLock:
     return WriteLock(path, path / _RECORD)
 
 
-def _new_group(path: Path, header: Mapping[str, Any]) -> Any:
-    """The Zarr group of a new store: empty arrays of time, coordinates and velocities, named."""
-    import zarr
-
-    group = zarr.create_group(path, attributes=_attributes(header))
-    group.create_array(
-        "time",
-        shape=(0,),
-        chunks=(ROWS_PER_FILE,),
-        dtype="float64",
-        dimension_names=["time"],
-        attributes={"description": "time [s]"},
-    )
-    names = {"q": header["model"]["coordinates"], "v": header["model"]["velocities"]}
-    for name, kind in (("q", "coordinate"), ("v", "velocity")):
-        count = len(names[name])
-        group.create_array(
-            name,
-            shape=(0, count),
-            chunks=(ROWS_PER_FILE, max(count, 1)),
-            dtype="float64",
-            dimension_names=["time", kind],
-        )
-        labels = group.create_array(
-            kind,
-            shape=(count,),
-            chunks=(max(count, 1),),
-            dtype=str,
-            dimension_names=[kind],
-        )
-        labels[:] = np.array(names[name], dtype=object)
-    return group
-
-
 def _attributes(header: Mapping[str, Any]) -> dict[str, Any]:
     """The header as attributes, for readers who open the file with other tools."""
-    told = {k: v for k, v in header.items() if k not in {"companions", "labels", "layout"}}
+    beside = {"companions", "labels", "layout", "forces"}
+    told = {k: v for k, v in header.items() if k not in beside}
     return {"title": "a run of Zwang", **json.loads(_to_bytes(told))}
 
 
@@ -461,22 +430,21 @@ class Stored:
         """
         try:
             group = _described(self.path)
-            arrays = {name: _described(self.path / name) for name in (*ARRAYS, *LABELS)}
+            labels = label_names(self.header)
+            every = (*array_names(self.header), *labels)
+            arrays = {name: _described(self.path / name) for name in every}
             for name, hashed in self.header.get("layout", {}).items():
                 if _layout(self.path, name) != hashed:
                     yield f"the description of array {name!r} is not what was written"
-            model = self.header["model"]
             hashes = self.header.get("labels", {})
-            for name, names in zip(
-                LABELS, (model["coordinates"], model["velocities"]), strict=True
-            ):
+            for name, names in labels.items():
                 if name in hashes:  # Zarr may not come to an end with damaged ones
                     if digest(_labels_file(self.path, name)) != hashes[name]:
                         yield f"{name} names, as other tools read them, are not what was written"
                     continue
                 with self._reading(f"array {name!r}"):
-                    labels: Any = _open(self.path)[name]
-                    found = [str(x) for x in labels[:]]
+                    array: Any = _open(self.path)[name]
+                    found = [str(x) for x in array[:]]
                 if found != names:
                     yield f"{name} names, as other tools read them, are not what was written"
             if not in_progress:
@@ -498,7 +466,7 @@ class Stored:
         for name, value in wanted.items():
             if name not in attributes or attributes[name] != value:
                 yield f"{name} in the store, as other tools read it, is not what was written"
-        for name in ARRAYS:
+        for name in array_names(self.header):
             rows = arrays[name]["shape"][0]
             if rows < self.rows or (ended and rows != self.rows):
                 yield f"array {name!r} has {rows} rows for other tools, {self.rows} were written"
@@ -602,7 +570,7 @@ class Stored:
             _write_count(record, count)
             self._reopen_description()
             group: Any = _open(self.path, mode="r+")
-            for name in ARRAYS:
+            for name in array_names(self.header):
                 array = group[name]
                 if array.shape[0] != self.rows:
                     array.resize((self.rows, *array.shape[1:]))
@@ -718,7 +686,7 @@ def _fault(stored: Stored, commit: Mapping[str, Any], previous: str) -> str:
         return "what comes before it is not what it was written after"
     if "layout" in stored.header and _to_bytes(commit) != sealed(commit):
         return "its commit is not what was written"
-    for name in ARRAYS:
+    for name in array_names(stored.header):
         try:
             values = stored.read(name, commit["first"], commit["last"])
         except DamageError as error:

@@ -15,7 +15,8 @@ import numpy as np
 
 from zwang.errors import MissingExtraError, StoreError
 from zwang.paths import path_of
-from zwang.results.channels import PARTS, Channel
+from zwang.results.channel_catalog import PARTS
+from zwang.results.channels import Channel
 from zwang.results.resample import every_seconds
 from zwang.terms import FloatArray
 

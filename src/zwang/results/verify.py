@@ -6,7 +6,8 @@ file can also write new hashes, so the mechanics is asked too:
 *   every saved state satisfies its constraints to the limit of the integrator;
 *   from every saved state the motion, integrated anew, leads to the next one;
 *   kinetic energy changes by the work of the forces;
-*   the acceleration is the one of Gauss's principle, at a sample of states.
+*   the acceleration is the one of Gauss's principle, at a sample of states;
+*   forces that are kept satisfy the full equations, see `zwang.simulation.check_forces`.
 
 A file that fails the first question is damaged. One whose records contradict each other was
 inconsistent. One that is no motion, or not as accurate as requested, is reported as that,
@@ -23,19 +24,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from zwang.display import Displayed
 from zwang.errors import NotUniqueError, TooManyStepsError, ZwangError
 from zwang.formulations.gauss import certificate
 from zwang.integrators.settings import Drift
 from zwang.linalg.rank import RowGeometry
 from zwang.results.energies import reference_powers
 from zwang.results.run import Run, Segment
-from zwang.results.sparse_run import ByElements
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.tracing.traced_model import TracedModel
 
-__all__ = ["Propagate", "Verdict", "Verification", "Ways", "check_motion"]
+__all__ = ["ForceCheck", "Propagate", "Verdict", "Verification", "Ways", "check_motion"]
 
 #: A saved state may differ from the motion through the one before it by this many tolerances. The
 #: integrator keeps its local error below one, in the mean over the entries of the state; correct
@@ -108,8 +109,8 @@ class Verdict(StrEnum):
     INACCURATE = "less accurate than asked"
 
 
-@dataclass(frozen=True)
-class Verification:
+@dataclass(frozen=True, repr=False)
+class Verification(Displayed):
     """Outcome of `zwang.verify`.
 
     Attributes
@@ -164,6 +165,21 @@ class Ways(NamedTuple):
     halved: Propagate
 
 
+class ForceCheck(NamedTuple):
+    """What came of looking at the forces that are kept with a run.
+
+    Attributes
+    ----------
+    figures : name of a check, its largest value in units of its limit, and what that would mean.
+    states : how many were looked at.
+    notes : what could not be checked.
+    """
+
+    figures: tuple[tuple[str, float, str], ...]
+    states: int
+    notes: tuple[str, ...] = ()
+
+
 @dataclass
 class _Check:
     """Findings as they come up."""
@@ -200,6 +216,7 @@ def check_motion(
     ways: Ways,
     claims: Sequence[str],
     doubts: Sequence[str] = (),
+    forces: ForceCheck | None = None,
     *,
     intervals: int | None,
     sample: int,
@@ -211,6 +228,7 @@ def check_motion(
     run : with the instants of its events among its rows.
     claims : contradictions that were seen in the records of the run.
     doubts : where the program of the run disagrees with the full terms.
+    forces : what came of looking at the forces that are kept with the run.
     intervals : how many intervals between saved states to integrate anew, evenly spread; all if
         None.
     sample : how many states and intervals to take for Gauss's principle and the energy.
@@ -218,6 +236,11 @@ def check_motion(
     check = _Check(run, list(claims))
     for doubt in doubts:
         check.value("program", np.inf, doubt)
+    if forces is not None:
+        check.count("states with forces", forces.states)
+        check.notes += forces.notes
+        for name, value, sentence in forces.figures:
+            check.value(name, value, sentence)
     try:
         if not all(np.isfinite(x).all() for x in (run.t, run.q, run.v)):
             check.records.append("there are states that are not finite")
@@ -265,12 +288,13 @@ def _residuals(check: _Check, segment: Segment) -> None:
     if run.settings.drift is not Drift.PROJECTION:
         check.notes.append(f"drift = {run.settings.drift.value!r} sets no limit to residuals")
         return
-    system, state = segment.system, (run.q[rows], run.v[rows], run.t[rows], segment.parameters)
-    if isinstance(system, ByElements):
-        values = np.abs(system.residual_ratios(*state))
+    equations = segment.system.equations
+    state = run.q[rows], run.v[rows], run.t[rows], segment.parameters
+    if equations.by_elements is not None:
+        values = np.abs(equations.by_elements.residual_ratios(*state))
     else:
-        arguments = system.arguments(*state)
-        values = np.abs(system.evaluator("residual_ratios", _ratios, *arguments)[0])
+        arguments = equations.arguments(*state)
+        values = np.abs(equations.evaluator("residual_ratios", _ratios, *arguments)[0])
     check.count("states", len(values))
     if values.size:
         worst = np.unravel_index(np.argmax(values), values.shape)
@@ -319,7 +343,7 @@ def _steps(check: _Check, segment: Segment, ways: Ways, intervals: int | None) -
         else:
             unit, miss = "tolerances", miss / run.settings.tolerance
             limit = SINGULAR_LIMIT if passing[i] else STEP_LIMIT
-            rubs = segment.system.reaction_dependent
+            rubs = segment.system.equations.reaction_dependent
             if miss > limit and (steps[i] > SEVERAL or rubs):
                 off = float(np.max(np.abs(ways.in_given(*way)[0] - again) / size))
                 limit += SEVERAL_LIMIT * off / run.settings.tolerance
@@ -550,8 +574,9 @@ def _gauss(check: _Check, segment: Segment, sample: int) -> None:
     run = check.run
     rows = segment.first + _sample(segment.last - segment.first, sample)
     system, state = segment.system, (run.q[rows], run.v[rows], run.t[rows])
-    if isinstance(system, ByElements):
-        balance = system.balance(*state, segment.parameters)
+    elements = system.equations.by_elements
+    if elements is not None:
+        balance = elements.balance(*state, segment.parameters)
         worst = float(np.maximum(balance.force, balance.constraint).max(initial=0.0))
     else:
         s = system.solve(*state, parameters=segment.parameters)

@@ -1,4 +1,4 @@
-"""Many trajectories of one system: eight side by side in vector lanes, parts of them in threads.
+"""Simulation of an ensemble: trajectories side by side in SIMD lanes, groups of them in threads.
 
 A lane keeps its own step and error control, so that a trajectory is the same, bit for bit, alone
 and in company. What one of them cannot do does not stop the others: it ends with its own status.
@@ -7,6 +7,7 @@ and in company. What one of them cannot do does not stop the others: it ends wit
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from zwang.codegen.environment import noted
+from zwang.display import preformatted
 from zwang.errors import InputError, ZwangError
 from zwang.integrators import memory as sh
 from zwang.integrators.chunk_size import ChunkSize
@@ -24,12 +26,13 @@ from zwang.integrators.lane_queue import LaneQueue
 from zwang.integrators.registry import start_loop
 from zwang.integrators.settings import Drift, OnSingular, Settings
 from zwang.results.certificate import certified, interval_of
-from zwang.results.run import Counts, Run, Segment
+from zwang.results.force_record import with_forces
+from zwang.results.run import Counts, Run, Segment, no_state
 from zwang.results.status import status_of, stopped_by_user
 from zwang.simulation.guard import Guard
 from zwang.simulation.interpolate import states_between
 from zwang.simulation.interrupt import Interrupt, postponed_interrupt
-from zwang.simulation.options import choices_of
+from zwang.simulation.options import choices_of, require_flag, start_time
 from zwang.simulation.progress import Report, reporting
 from zwang.simulation.rank_report import (
     BROKEN,
@@ -41,21 +44,51 @@ from zwang.simulation.rank_report import (
 )
 from zwang.simulation.select_program import ProgramStart, in_python, select_program
 from zwang.simulation.simulation import simulate
-from zwang.simulation.start import LANES, Starts, start_time
+from zwang.simulation.start import LANES, Starts
 from zwang.simulation.threads import ThreadTeam
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.integrators.output import RankLog
     from zwang.programs.contract import Program
+    from zwang.simulation.ensemble_arrays import EnsembleArrays
     from zwang.system import System
     from zwang.tracing.event import Watched
 
-__all__ = ["Runs", "simulate_many"]
+__all__ = ["EnsembleReaction", "Runs", "simulate_many"]
 
+#: Reasons listed for runs that did not finish.
+LISTED_FAILURES = 5
 #: Parts of an ensemble for each thread, so that none is idle for long at the end; and trajectories
 #: of a part in each lane, one after the other, at most.
 PARTS, MOST_TURNS = 4, 64
+
+
+@dataclass(frozen=True)
+class EnsembleReaction:
+    """What a joint exerts on its second body in all runs of an ensemble.
+
+    Attributes
+    ----------
+    joint : name.
+    force, moment : shape (N, nt, 3), as of `zwang.Run.reaction`; NaN where a run has no state.
+    determinate : whether they follow from the motion, booleans (N, nt).
+    """
+
+    joint: str
+    force: FloatArray
+    moment: FloatArray
+    determinate: np.ndarray
+
+
+def _side_by_side(count: int, found: Mapping[int, np.ndarray], empty: Any) -> np.ndarray:
+    """Arrays (nt, …) of some of so many runs as one (N, nt, …)."""
+    first = next(iter(found.values()))
+    most = max(len(x) for x in found.values())
+    result = np.full((count, most, *first.shape[1:]), empty, dtype=first.dtype)
+    for i, values in found.items():
+        result[i, : len(values)] = values
+    return result
 
 
 class Runs(Sequence[Run]):
@@ -72,7 +105,16 @@ class Runs(Sequence[Run]):
     def __getitem__(self, index: int) -> Run: ...
     @overload
     def __getitem__(self, index: slice) -> Runs: ...
-    def __getitem__(self, index: int | slice) -> Run | Runs:
+    @overload
+    def __getitem__(self, index: str) -> FloatArray: ...
+    def __getitem__(self, index: int | slice | str) -> Run | Runs | FloatArray:
+        """A run by number, some of them, or a channel of all by name, (N, nt) or (N, nt, 3).
+
+        Names are those of ``run[name]``. Where a run has fewer saved states than others, what
+        follows its last one is NaN.
+        """
+        if isinstance(index, str):
+            return self._over_members(lambda run: run[index])
         if isinstance(index, slice):
             return Runs(self._runs[index])
         found = self._runs[index]
@@ -86,6 +128,11 @@ class Runs(Sequence[Run]):
 
     def __repr__(self) -> str:
         return f"<{len(self)} runs, {int(self.finished.sum())} finished>"
+
+    def _repr_html_(self) -> str:
+        counts = Counter(run.status for run in self._runs if not run.finished)
+        lines = [f"{count} × {why}" for why, count in counts.most_common(LISTED_FAILURES)]
+        return preformatted("\n".join([repr(self).strip("<>"), *lines]))
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -102,6 +149,44 @@ class Runs(Sequence[Run]):
         """Which runs reached their end, booleans (N,)."""
         return np.array([run.finished for run in self._runs], dtype=bool)
 
+    def arrays(self, count: int) -> EnsembleArrays:
+        """Saved states, work and outcome of all runs as arrays, without a `Run` for each.
+
+        Parameters
+        ----------
+        count : how many states each was to save.
+        """
+        from zwang.simulation.ensemble_arrays import ensemble_arrays
+
+        return ensemble_arrays(self._runs, count)
+
+    @property
+    def t(self) -> FloatArray:
+        """Saved times of each run (N, nt), NaN after its last one."""
+        return self._over_members(lambda run: run.t)
+
+    def reaction(self, joint: str, axes: str = "world") -> EnsembleReaction:
+        """Force and moment of a joint in all runs, see `zwang.Run.reaction`."""
+        found = {i: run.reaction(joint, axes) for i, run in enumerate(self) if len(run)}
+        if not found:
+            raise no_state()
+        force, moment, determinate = (
+            _side_by_side(len(self), {i: getattr(r, name) for i, r in found.items()}, empty)
+            for name, empty in (("force", np.nan), ("moment", np.nan), ("determinate", False))
+        )
+        return EnsembleReaction(joint, force, moment, determinate)
+
+    def multipliers(self, name: str | None = None) -> FloatArray:
+        """λ of one constraint, or of all rows, in all runs, shape (N, nt, rows)."""
+        return self._over_members(lambda run: run.multipliers(name))
+
+    def _over_members(self, values: Callable[[Run], FloatArray]) -> FloatArray:
+        """What each run with saved states gives, side by side."""
+        found = {i: np.asarray(values(run)) for i, run in enumerate(self) if len(run)}
+        if not found:
+            raise no_state()
+        return _side_by_side(len(self), found, np.nan)
+
     @property
     def last(self) -> tuple[FloatArray, FloatArray]:
         """Last saved q (N, nq) and v (N, nv) of each run, NaN where there is none."""
@@ -114,7 +199,12 @@ class Runs(Sequence[Run]):
 
 @dataclass(frozen=True)
 class _Context:
-    """What all trajectories of an ensemble share."""
+    """What all trajectories of an ensemble share.
+
+    Attributes
+    ----------
+    may_leave : whether stiff ones may be left to another method than that of the settings.
+    """
 
     starts: Starts
     settings: Settings
@@ -122,6 +212,7 @@ class _Context:
     scales: FloatArray
     interrupt: Interrupt
     again: Callable[[int, float, FloatArray], Run]
+    may_leave: bool
 
 
 @dataclass
@@ -226,7 +317,7 @@ def simulate_many(
     until: float,
     start: float | None = None,
     tolerance: float = 1e-9,
-    integrator: str = "order8",
+    integrator: str = "auto",
     drift: str = "projection",
     baumgarte: float = 20.0,
     step: float = 0.0,
@@ -243,6 +334,7 @@ def simulate_many(
     threads: int | None = None,
     progress: bool | Report | None = None,
     certify: bool | float = False,
+    forces: bool = False,
 ) -> Runs:
     """Integrate many trajectories; `zwang.System.simulate_many` documents the arguments."""
     choices = {
@@ -260,7 +352,9 @@ def simulate_many(
         "scales": scales,
         "events": events,
         "inactive": inactive,
+        "forces": forces,
     }
+    require_flag("forces", forces)
     interval = interval_of(certify)
     with postponed_interrupt() as interrupt, reporting(progress=progress) as report:
         crew = ThreadTeam(_threads(threads), interrupt, report)
@@ -303,18 +397,20 @@ def _simulate_many(
         )
 
     def again(i: int, tolerance: float, times: FloatArray) -> Run:
-        return alone(i, tolerance=tolerance, save=times, coordinates="absolute")
+        chosen = {"tolerance": tolerance, "save": times, "coordinates": "absolute"}
+        return alone(i, **chosen, integrator=settings.integrator, forces=False)
 
     settings, times, scales = choices_of(system, until=until, start=start, **_plain(choices))
-    context = _Context(starts, settings, times, scales, crew.interrupt, again)
+    one_by_one = any(choices.get(name) for name in ("events", "inactive"))
+    one_by_one = one_by_one or bool(in_python(system.equations, settings))
+    automatic = settings.integrator == "auto" and not one_by_one
+    if automatic:  # of those that it chooses among, the one whose trajectories run side by side
+        settings = settings.by_states
+    context = _Context(starts, settings, times, scales, crew.interrupt, again, automatic)
     runs: list[Any] = [None] * len(starts)
     if not len(starts):
         return Runs([])
-    if (
-        any(choices.get(name) for name in ("events", "inactive"))
-        or not settings.method.lanes
-        or in_python(system, settings)
-    ):
+    if one_by_one or not settings.method.lanes:
 
         def work_alone(i: int) -> Iterator[int]:
             runs[i] = _caught(context, alone, i)
@@ -329,15 +425,20 @@ def _simulate_many(
 
     def work(k: int) -> Iterator[int]:
         yield from parts[k].run()
-        for i, run in zip(parts[k].members, parts[k].ended(), strict=True):
-            runs[i] = run if run is not None else _caught(context, alone, i)
+        ended = zip(parts[k].members, parts[k].ended(), parts[k].left(), strict=True)
+        for i, run, stiff in ended:
+            if run is None:
+                method = "auto" if stiff else settings.integrator
+                runs[i] = _caught(context, partial(alone, integrator=method), i)
+            else:
+                runs[i] = with_forces(run.run) if choices["forces"] else run
 
     crew.share(work, len(parts), len(starts) - len(starts.refusals))
     return Runs(runs)
 
 
 #: Choices of `simulate` that `choices_of` does not know.
-_OF_ONE = {"events", "inactive"}
+_OF_ONE = {"events", "inactive", "forces"}
 
 
 def _plain(choices: Mapping[str, Any]) -> dict[str, Any]:
@@ -392,7 +493,7 @@ class _ThreadShare:
     def __init__(self, context: _Context, group: _TrajectoryGroup, which: slice) -> None:
         self.context, self.program = context, group.program
         self.members, self.which, self.group = group.members[which], which, group
-        self.guard = Guard(context.starts.system, context.settings)
+        self.guard = Guard(context.starts.system.equations, context.settings)
 
     def _begin(self) -> LaneQueue:
         context, program, group = self.context, self.program, self.group
@@ -408,6 +509,7 @@ class _ThreadShare:
             times=times,
             scales=group.scales,
             carried=True,
+            may_leave=context.may_leave,
         )
         assert isinstance(loop, ExplicitLoop)
         saves_first = times is None or (len(times) > 0 and times[0] == starts.t)
@@ -438,16 +540,16 @@ class _ThreadShare:
         """
         context, relay, program = self.context, self.relay, self.program
         starts, guard = context.starts, self.guard
-        good = (relay.counts[sh.ACTIVE] == 0) & (relay.outcomes == sh.DONE)
-        for k in np.flatnonzero(good).tolist():
-            guard.begin(program, starts.P[self.members[k]])
-            if not guard.wanted(1):
-                continue
+        good = np.flatnonzero((relay.counts[sh.ACTIVE] == 0) & (relay.outcomes == sh.DONE))
+        if not len(good):
+            return
+        guard.begin_ensemble(program)
+        for k in good[guard.rows(len(good))].tolist():
             inner, p = relay.parameters[k], starts.P[self.members[k]]
             t, y = relay.saved_in_own(k)
             looks = [(relay.begun[k, 0], starts.t), *zip(y[-1:], t[-1:].tolist(), strict=True)]
             for state in looks:
-                found = guard.look(starts.system, program, state, inner, p)
+                found = guard.look(starts.system.equations, program, state, inner, p)
                 if found is not None:
                     guard.doubt(program, found)
                     relay.outcomes[:] = sh.SINGULAR
@@ -462,18 +564,15 @@ class _ThreadShare:
         values = starts.system.parameter_values(starts.given(i))
         if not chosen_rows_lost_rank(starts.system, program, logs, values):
             return True
-        now, system = (
-            ProgramStart(loop.present[:, lane], float(loop.t[lane]), starts.P[i]),
-            starts.system,
-        )
-        other = select_program(system, now, settings, system.cache)
+        now = ProgramStart(loop.present[:, lane], float(loop.t[lane]), starts.P[i])
+        other = select_program(starts.system.equations, now, settings)
         return other.left_out == program.left_out
 
     def _require_rows(self) -> None:
         """Let those fail in which a row that does not act is not met, at first or on the way."""
         relay, starts = self.relay, self.context.starts
         y, a = relay.starts_and_accelerations()
-        agree = starts.system.agree(y, starts.t, starts.P[self.members[: len(y)]], a)
+        agree = starts.system.equations.agree(y, starts.t, starts.P[self.members[: len(y)]], a)
         for k, i in enumerate(self.members[: len(y)]):
             if not agree[k] or self._contradicts(k, i):
                 relay.outcomes[k] = sh.SINGULAR
@@ -486,9 +585,13 @@ class _ThreadShare:
             return False
         (t, y), starts = relay.saved(k), context.starts
         system, nq, p = starts.system, starts.q.shape[1], starts.P[i]
-        if system.largest_miss(y, t, p) <= BROKEN:
+        if system.equations.largest_miss(y, t, p) <= BROKEN:
             return False
         return bool(broken_row(system, self.program.left_out, y[:, :nq], y[:, nq:], t, p))
+
+    def left(self) -> list[bool]:
+        """Which turned out stiff, so that an implicit method is to take part."""
+        return (self.relay.outcomes == sh.LEAVES).tolist()
 
     def ended(self) -> list[_Trajectory | None]:
         """What there is of each; None for one that failed on the way."""

@@ -16,7 +16,6 @@ from zwang.coordinates.possible import PossibleCoordinates
 from zwang.equations.active_rows import ActiveRows, redundant_rows_of_many
 from zwang.equations.many_states import all_regular, terms_at
 from zwang.integrators.settings import Coordinates, Settings
-from zwang.programs.cache import ProgramCache
 from zwang.programs.contract import Program
 from zwang.programs.cost import COST
 from zwang.simulation.select_program import (
@@ -32,7 +31,8 @@ from zwang.simulation.select_program import (
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
-    from zwang.equations.expression import Equations
+    from zwang.coordinates.planar.equations import PlanarEquations
+    from zwang.equations.contract import Equations
     from zwang.multibody.frozen import Parts
 
 __all__ = ["EnsembleStarts", "select_programs"]
@@ -62,7 +62,7 @@ class EnsembleStarts(NamedTuple):
 
 
 def select_programs(
-    equations: Equations, starts: EnsembleStarts, cache: ProgramCache, *, regular: bool
+    equations: Equations, starts: EnsembleStarts, *, regular: bool
 ) -> list[tuple[Program, list[int]]]:
     """The programs that starts take, each with the numbers of those.
 
@@ -75,14 +75,14 @@ def select_programs(
     def one(i: int, active: ActiveRows | None = None) -> Program:
         singular = False if regular and active is not None else None
         return select_program(
-            equations, starts.start(i), settings, cache, lanes, singular=singular, active=active
+            equations, starts.start(i), settings, lanes, singular=singular, active=active
         )
 
     every = range(len(starts.Y))
-    if equations.by_blocks:
+    if equations.by_elements is not None:
         return _grouped([one(i) for i in every])
     if mechanism is not None and not only_own_coordinates(mechanism, settings):
-        together = _together(equations, mechanism, starts, cache)
+        together = _together(equations, mechanism, starts)
         return _grouped(together or [one(i) for i in every])
     active = _active_rows(equations, starts)
     if not regular:
@@ -111,46 +111,90 @@ def _active_rows(equations: Equations, starts: EnsembleStarts) -> list[ActiveRow
 
 
 def _together(
-    equations: Equations, mechanism: Parts, starts: EnsembleStarts, cache: ProgramCache
+    equations: Equations, mechanism: Parts, starts: EnsembleStarts
 ) -> Sequence[Program] | None:
-    """The programs of a mechanism with equal parameters; None if starts are to be looked at."""
+    """The programs of a mechanism; None if starts are to be looked at by themselves."""
     Y, _, P, settings, _, _ = starts
     asked, planar = settings.coordinates, mechanism.kind.plane is not None
-    if len(equations.velocities) >= COST.pivot_velocities or not np.all(P[0] == P):
+    if len(equations.velocities) >= COST.pivot_velocities:
         return None
     if asked is Coordinates.ABSOLUTE or (planar and asked is not Coordinates.JOINT):
-        return _folded(equations, mechanism, starts, cache)
+        return _folded(equations, mechanism, starts)
     if planar:
         return None
     without_plane = asked is Coordinates.JOINT
-    if asked is Coordinates.AUTO and len(mechanism.bodies) <= COST.planar_bodies:
-        found = PossibleCoordinates.of(mechanism, cache).in_plane(Y[0], P[0])
-        without_plane = isinstance(found, str)
-    return _in_joints(equations, mechanism, starts, cache) if without_plane else None
+    if asked is not Coordinates.JOINT and len(mechanism.bodies) <= COST.planar_bodies:
+        found = PossibleCoordinates.of(mechanism, equations.cache).all_in_plane(Y, P)
+        if found is not None:
+            return _in_plane(found, equations, starts)
+        found = PossibleCoordinates.of(mechanism, equations.cache).in_plane(Y[0], P[0])
+        without_plane = asked is Coordinates.AUTO and isinstance(found, str)
+    alike = bool(np.all(P[0] == P))
+    return _in_joints(equations, mechanism, starts) if without_plane and alike else None
 
 
-def _folded(
-    equations: Equations, mechanism: Parts, starts: EnsembleStarts, cache: ProgramCache
-) -> Sequence[Program]:
+def _folded(equations: Equations, mechanism: Parts, starts: EnsembleStarts) -> Sequence[Program]:
     """The programs in the mechanism's own coordinates."""
     Y, t, P, settings, lanes, terms = starts
-    found = PossibleCoordinates.of(mechanism, cache).folded(P[0])
-    if equations.rows_independent:
-        return [found.program(ActiveRows(), P[0], lanes)] * len(Y)
-    M, A = terms()
-    rows = A[:, list(found.rows)]
-    return [
-        found.program(active, P[0], lanes)
-        for active in redundant_rows_of_many(found, Y, t, P, settings.until - t, M, rows)
-    ]
+    possible, programs = PossibleCoordinates.of(mechanism, equations.cache), {}
+    for members in possible.structure.alike(P):
+        found, some = possible.folded(P[members[0]]), np.array(members)
+        singular = found.singular_masses(P[some])
+        if equations.rows_independent:
+            active: Sequence[ActiveRows] = [ActiveRows()] * len(some)
+        else:
+            M, A = terms()
+            rows = A[some][:, list(found.rows)]
+            active = redundant_rows_of_many(
+                found, Y[some], t, P[some], settings.until - t, M[some], rows
+            )
+        for (acting, light), group in _kinds(members, active, singular).items():
+            program = found.program_of(acting, lanes, singular=light)
+            programs |= dict.fromkeys(group, program)
+    return [programs[i] for i in range(len(Y))]
+
+
+def _kinds(
+    members: list[int], active: Sequence[ActiveRows], singular: np.ndarray
+) -> dict[tuple[ActiveRows, bool], list[int]]:
+    """Numbers of starts by the rows that act and by whether M is singular."""
+    if all(rows is active[0] for rows in active) and np.all(singular == singular[0]):
+        return {(active[0], bool(singular[0])): members}
+    kinds: dict[tuple[ActiveRows, bool], list[int]] = {}
+    for i, acting, light in zip(members, active, singular.tolist(), strict=True):
+        kinds.setdefault((acting, light), []).append(i)
+    return kinds
+
+
+def _in_plane(
+    planar: Sequence[tuple[PlanarEquations, list[int]]],
+    equations: Equations,
+    starts: EnsembleStarts,
+) -> Sequence[Program]:
+    """The programs in planar coordinates: one is selected for each set of rows that act."""
+    Y, t, P, settings, lanes, _ = starts
+    programs: dict[int, Program] = {}
+    for found, members in planar:
+        some = np.array(members)
+        if found.rows_independent:
+            active: Sequence[ActiveRows] = [ActiveRows()] * len(some)
+        else:
+            assert found.carrier is not None
+            states, numbers = found.carrier.entered_rows(Y[some], t, P[some])
+            M, A = terms_at(found, states, t, numbers)
+            active = redundant_rows_of_many(found, states, t, numbers, settings.until - t, M, A)
+        for group in _kinds(members, active, found.singular_masses(P[some])).values():
+            program = select_program(equations, starts.start(group[0]), settings, lanes)
+            programs |= dict.fromkeys(group, program)
+    return [programs[i] for i in range(len(Y))]
 
 
 def _in_joints(
-    equations: Equations, mechanism: Parts, starts: EnsembleStarts, cache: ProgramCache
+    equations: Equations, mechanism: Parts, starts: EnsembleStarts
 ) -> Sequence[Program] | None:
     """The programs in the coordinates of the joints; None if one needs a closer look."""
     Y, t, P, settings, lanes, _ = starts
-    constants = joint_constants(equations, mechanism, P[0], cache)
+    constants = joint_constants(equations, mechanism, P[0])
     by_link = link_by_link(constants, settings)
     if by_link or against_tree(constants.found.tree, settings, by_link=False):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,23 +42,28 @@ class Watch:
     """The event functions of a system, compiled, as a loop in a carrier's coordinates sees them."""
 
     def __init__(
-        self, system: System, events: Mapping[str, Event], carrier: CoordinateChange | None = None
+        self,
+        system: System,
+        events: Mapping[str, Event],
+        carrier: CoordinateChange | None = None,
+        at: tuple[Any, ...] | None = None,
+        whole: System | None = None,
     ) -> None:
         import casadi as ca
 
+        from zwang.results.event_expression import watched
         from zwang.tracing.differentiate import rate
-        from zwang.tracing.event_expression import watched
         from zwang.tracing.mixed_kernel import staged
 
         self.system, self.events, self.carrier = system, events, carrier
-        s = system.symbols
-        found = [watched(system, name, e) for name, e in events.items()]
+        s = system.equations.symbols
+        found = [watched(system, name, e, at, whole) for name, e in events.items()]
         values = [x.value for x in found]
         inputs = {"q": s.q, "v": s.v, "t": s.t, "p": s.p}
         self.kernel = staged("events", inputs, {"values": ca.vertcat(*values)}, s.calls)
         if carrier is not None:
             self.kernel = carrier.seen("events", ca.vertcat(*values), (s.q, s.v, s.t, s.p))
-        rates = [rate(g, s) for g in values]
+        rates = [rate(x.value, s) if x.rated else ca.SX(0) for x in found]
         normals = [ca.densify(ca.jacobian(r, s.v)).T for r in rates]
         facing = [ca.SX(1) if x.facing is None else x.facing for x in found]
         outputs = {

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from zwang.results.sparse_run import ByElements
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
-    from zwang.equations.expression import Equations
+    from zwang.equations.contract import Equations
 
 __all__ = ["FullTerms", "full_terms"]
 
@@ -50,8 +49,8 @@ def full_terms(system: Equations, y: FloatArray, t: float, p: FloatArray) -> Ful
     """All terms of a system at one state, none of them by a kernel of a program."""
     nq = len(system.coordinates)
     q, v = y[:nq], y[nq:]
-    if isinstance(system, ByElements):
-        return FullTerms(*system.full_terms(q, v, t, p))
+    if system.by_elements is not None:
+        return FullTerms(*system.by_elements.full_terms(q, v, t, p))
     if system.opaque:
         return _called_terms(system, q, v, t, p)
     return system.cache.once(_Interpreted, lambda: _Interpreted(system))(q, v, t, p)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.errors import UnknownNameError
+from zwang.errors import InputError, UnknownNameError
 from zwang.results.run import EventRecord
 from zwang.terms import FloatArray
 from zwang.tracing.event import Bounce, Event, SetParameters, Switch
@@ -62,10 +62,23 @@ def require_actions(system: System, events: Mapping[str, Event]) -> None:
         for action in event.actions:
             if isinstance(action, SetParameters):
                 system.parameter_vector(action.values)
+                _require_no_geometry(system, action.values)
             elif isinstance(action, Switch):
                 for name in (*action.on, *action.off):
                     if name not in system.constraints:
                         raise UnknownNameError("constraint to switch", name, system.constraints)
+
+
+def _require_no_geometry(system: System, values: Mapping[str, Any]) -> None:
+    """Refuse to change dimensions of a mechanism while it moves."""
+    geometry = None if system.mechanism is None else system.mechanism.geometry
+    for name in () if geometry is None else geometry.names:
+        if name in values:
+            raise InputError(
+                f"parameter {name!r} of an event",
+                must="not be one that dimensions of the mechanism follow from",
+                advice="Begin another simulation with other dimensions.",
+            )
 
 
 def at_once(found: Sequence[EventCrossing], first: EventCrossing) -> list[EventCrossing]:
@@ -152,7 +165,7 @@ def _after_impact(
         return y
     change = -(1.0 + action.restitution) * rate
     state = y[:nq], y[nq:], np.asarray(met.t), watch.system.parameter_vector(parameters)
-    v = watch.system.after_impulse(*state, normal, change)
+    v = watch.system.equations.after_impulse(*state, normal, change)
     if np.linalg.norm(v - y[nq:]) <= NO_IMPACT * np.linalg.norm(y[nq:]):
         return y
     return np.concatenate([y[:nq], v])

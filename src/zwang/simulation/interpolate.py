@@ -14,7 +14,7 @@ from zwang.integrators.settings import Settings
 from zwang.programs.contract import Program
 from zwang.results.run import Counts, Run, Segment
 from zwang.results.status import status_of
-from zwang.simulation.guard import look, motion_of
+from zwang.simulation.program_check import look, motion_of
 from zwang.simulation.select_program import ProgramStart, select_program
 from zwang.terms import FloatArray
 
@@ -32,7 +32,7 @@ SAME = 0.1
 def disagreements(run: Run, count: int) -> list[str]:
     """What the programs of a run do that the full terms of its system do not say, sentences.
 
-    Looked for at so many saved states of each stretch, see `zwang.simulation.guard`.
+    Looked for at so many saved states of each stretch, see `zwang.simulation.program_check`.
     """
     found = []
     for segment in run.segments:
@@ -45,7 +45,7 @@ def disagreements(run: Run, count: int) -> list[str]:
             y, t = np.concatenate([run.q[i], run.v[i]]), float(run.t[i])
             inner = (y, p) if program.carrier is None else program.carrier.entered(y, t, p)
             motion = motion_of(program, inner[0], t, inner[1])
-            doubt = look(system, motion, t, p, run.settings)
+            doubt = look(system.equations, motion, t, p, run.settings)
             found += [] if doubt is None else [f"its program is not right: {doubt}"]
     return found
 
@@ -57,10 +57,9 @@ def _program_of(run: Run, segment: Segment, settings: Settings) -> Program:
     else:
         begun = float(run.t[segment.first])
         first = np.concatenate([run.q[segment.first], run.v[segment.first]])
-    p = segment.system.parameter_vector(segment.parameters)
-    return select_program(
-        segment.system, ProgramStart(first, begun, p), settings, segment.system.cache
-    )
+    equations = segment.system.equations
+    p = equations.parameter_vector(segment.parameters)
+    return select_program(equations, ProgramStart(first, begun, p), settings)
 
 
 def states_between(run: Run, times: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -156,12 +155,18 @@ def propagate(
     ----------
     most : steps that may be tried; a force that jumps back and forth can ask for any number.
     """
-    system, p = segment.system, segment.system.parameter_vector(segment.parameters)
+    equations = segment.system.equations
+    p = equations.parameter_vector(segment.parameters)
     ahead = replace(settings, until=float(times[-1]))
     scales = np.ones(len(y)) if run.scales is None else run.scales
 
     def loop_from(program: Program, t: float, y: FloatArray) -> Loop:
-        return start_loop(program, ahead, t, y[:, None], p[:, None], times=times, scales=scales)
+        return start_loop(
+            *(program, ahead, t, y[:, None], p[:, None]),
+            times=times,
+            scales=scales,
+            method=segment.integrator,
+        )
 
     program = _program_of(run, segment, settings)
     loop, states, tried = loop_from(program, t, y), [], 0
@@ -184,7 +189,7 @@ def propagate(
             )
         if chunk.code == sh.SINGULAR:
             t, y = float(loop.t[0]), loop.present[:, 0].copy()
-            other = select_program(system, ProgramStart(y, t, p), settings, system.cache)
+            other = select_program(equations, ProgramStart(y, t, p), settings)
             if other.left_out != program.left_out:
                 tried += sum(loop.work_done()[:2])
                 program, loop = other, loop_from(other, t, y)

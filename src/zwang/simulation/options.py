@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from math import isfinite
@@ -13,6 +13,7 @@ import numpy as np
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.integrators.settings import Coordinates, Drift, OnSingular, Settings
 from zwang.terms import FloatArray
+from zwang.tracing.arguments import single_time
 
 if TYPE_CHECKING:
     from zwang.system import System
@@ -20,11 +21,14 @@ if TYPE_CHECKING:
 __all__ = [
     "UNREMARKABLE",
     "choices_of",
+    "listed_states",
+    "require_flag",
     "require_law",
     "require_pause",
     "require_position",
     "require_single",
     "require_start",
+    "start_time",
 ]
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -83,6 +87,8 @@ def choices_of(
         raise
     if settings.formulation != "auto" and settings.formulation not in system.formulations:
         raise UnknownNameError("formulation", settings.formulation, ["auto", *system.formulations])
+    if settings.integrator == "auto" and system.equations.jumps:
+        settings = settings.by_states  # long steps between few nodes may not see a jump
     if not start <= settings.until < float("inf"):
         raise InputError(
             "until",
@@ -131,6 +137,12 @@ def require_pause(store_every: Any) -> None:
         raise InputError(
             "store_every", expected="a number of seconds, zero or positive", found=repr(store_every)
         )
+
+
+def require_flag(name: str, value: Any) -> None:
+    """Refuse what is neither true nor false."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(name, expected="True or False", found=shown(value))
 
 
 def _chosen(what: str, name: str, known: type[Choice]) -> Choice:
@@ -216,10 +228,10 @@ def require_single(q: FloatArray, v: FloatArray) -> None:
 
 def require_start(system: System, y: FloatArray, t: float, p: FloatArray, notes: list[str]) -> None:
     """Refuse a start y = (q, v) that violates a constraint, by name."""
-    if system.largest_miss(y[None], np.array([t]), p) <= UNREMARKABLE:
+    if system.equations.largest_miss(y[None], np.array([t]), p) <= UNREMARKABLE:
         return  # as nearly all do
     q, v = y[: len(system.coordinates)], y[len(system.coordinates) :]
-    residuals = system.residuals_at(q, v, np.asarray(t), p)
+    residuals = system.equations.residuals_at(q, v, np.asarray(t), p)
     kinds = (
         ("position", residuals.position, residuals.position_names, q),
         ("velocity", residuals.velocity, residuals.velocity_names, v),
@@ -241,10 +253,10 @@ def require_start(system: System, y: FloatArray, t: float, p: FloatArray, notes:
 
 def require_position(system: System, y: FloatArray, t: float, p: FloatArray) -> None:
     """Refuse a state y = (q, v) off a position constraint, by name; velocities may be off."""
-    if system.largest_miss(y[None], np.array([t]), p) <= UNREMARKABLE:
+    if system.equations.largest_miss(y[None], np.array([t]), p) <= UNREMARKABLE:
         return
     q, v = y[: len(system.coordinates)], y[len(system.coordinates) :]
-    residuals = system.residuals_at(q, v, np.asarray(t), p)
+    residuals = system.equations.residuals_at(q, v, np.asarray(t), p)
     limit = START_TOLERANCE * max(1.0, float(np.linalg.norm(q)))
     for value, name in zip(residuals.position, residuals.position_names, strict=True):
         if abs(value) > limit:
@@ -260,8 +272,33 @@ def require_law(
     system: System, q: FloatArray, v: FloatArray, t: float, p: FloatArray, notes: list[str]
 ) -> None:
     """Refuse a state at which a law that depends on its reaction has no solution, or several."""
-    if system.reaction_dependent:
-        system.require_law(q, v, np.asarray(t), p)
-        note = LAW_NOTE_OF_MANY if system.by_blocks else LAW_NOTE
+    if system.equations.reaction_dependent:
+        system.equations.require_law(q, v, np.asarray(t), p)
+        note = LAW_NOTE if system.equations.by_elements is None else LAW_NOTE_OF_MANY
         if note not in notes:
             notes.append(note)
+
+
+def start_time(q: Any, start: float | None) -> float:
+    """When all begin: as their states say or as asked for, which must not differ; else zero."""
+    if start is None and isinstance(getattr(q, "t", None), float):  # one state, as mostly
+        return single_time(q.t)
+    states = listed_states(q) or ([q] if hasattr(q, "t") else [])
+    known = {single_time(t) for s in states for t in np.ravel(s.t)}
+    if start is not None:
+        known.add(single_time(start))
+    if len(known) > 1:
+        listed = ", ".join(f"{t:g}" for t in sorted(known)[:4])
+        raise InputError(
+            "start",
+            must="be one time for all",
+            but=f"the states and start= have times {listed}",
+            advice="Give q and v of the states, and start=….",
+        )
+    return known.pop() if known else 0.0
+
+
+def listed_states(q: Any) -> list[Any]:
+    """The states in a list of them; none if it is something else."""
+    listed = isinstance(q, Sequence) and len(q) and all(hasattr(s, "q") for s in q)
+    return list(q) if listed else []

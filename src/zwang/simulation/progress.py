@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from zwang.errors import InputError, shown
@@ -178,7 +179,7 @@ class _Note:
         self._write(f"{record.part:4.0%}  {record}")
 
     def _write(self, text: str) -> None:
-        from IPython.display import display  # pyright: ignore[reportMissingImports]
+        display = import_module("IPython.display").display  # in notebooks alone
 
         data = {"text/plain": text}
         if self._handle is None:

@@ -12,7 +12,6 @@ from zwang.caching import Remembered
 from zwang.equations.active_rows import deficit, scaled_rows_at
 from zwang.linalg.rank import scaled_rows
 from zwang.results.run import RankChange
-from zwang.results.sparse_run import ByElements
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def broken_row(
     Rows that depend on others follow from them only as long as their right sides agree: two drivers
     of one angle may part at any time.
     """
-    found = system.residuals_at(q, v, t, p)
+    found = system.equations.residuals_at(q, v, t, p)
     left_out = {system.row_names[i] for i in rows}
     for values, names, size in (
         (found.position, found.position_names, q),
@@ -75,7 +74,7 @@ def broken_row(
         if off.any():
             first, k = np.argwhere(off)[0]
             begun = max(int(first) - 1, 0)
-            there = scaled_rows_at(system, q[first], v[first], float(t[first]), p)
+            there = scaled_rows_at(system.equations, q[first], v[first], float(t[first]), p)
             if deficit(there) < len(rows):
                 return (
                     f"stopped at t = {t[-1]:.6g} s: {names[watched[k]]!r} followed from other "
@@ -139,7 +138,7 @@ def _all_lose_rank(
 ) -> bool:
     """Whether all rows together lose rank, or only those chosen to act, which does no harm."""
     nq, p = len(system.coordinates), system.parameter_vector(parameters)
-    known = system.cache.once(_DependentRows, lambda: _DependentRows(KEPT))
+    known = system.equations.cache.once(_DependentRows, lambda: _DependentRows(KEPT))
     key = (log.t, log.y.tobytes(), p.tobytes())
     lost = known.get(key)
     if lost is None:
@@ -149,10 +148,11 @@ def _all_lose_rank(
 
 def _dependent(system: System, q: FloatArray, v: FloatArray, t: float, p: FloatArray) -> int:
     """How many of all rows depend on others at a state on an interpolant."""
-    if isinstance(system, ByElements):
-        M, _, A, *_ = system.full_terms(q, v, t, p)
+    elements = system.equations.by_elements
+    if elements is not None:
+        M, _, A, *_ = elements.full_terms(q, v, t, p)
         return _singular_values_below(LOST, M.diagonal(), A)
-    rows = scaled_rows_at(system, q, v, t, p)
+    rows = scaled_rows_at(system.equations, q, v, t, p)
     return len(rows) - int(np.sum(np.linalg.svd(rows, compute_uv=False) > LOST))
 
 

@@ -24,7 +24,7 @@ from zwang.programs.whole import WholeProgram, fuse
 from zwang.tracing.mixed_kernel import staged
 
 if TYPE_CHECKING:
-    from zwang.equations.expression import Equations
+    from zwang.equations.contract import Equations
     from zwang.tracing.opaque import OpaqueCall
 
 __all__ = ["ReferenceProgram", "reference_program"]

@@ -20,7 +20,7 @@ run, an event or a reaction sees is in the coordinates of the system in all case
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -31,11 +31,10 @@ from zwang.equations.active_rows import ActiveRows, redundant_rows, verdict_at
 from zwang.equations.program_expressions import expressions_of, with_positive_mass
 from zwang.errors import InputError
 from zwang.integrators.settings import Coordinates, Drift, Settings
-from zwang.programs.cache import ProgramCache, ReferenceKey, RenumberedKey, WholeKey
+from zwang.programs.cache import ReferenceKey, RenumberedKey, WholeKey
 from zwang.programs.contract import Program
 from zwang.programs.cost import COST
 from zwang.programs.whole import WholeProgram, fuse
-from zwang.results.sparse_run import ByElements
 from zwang.simulation.reference import reference_program
 from zwang.terms import FloatArray
 
@@ -44,12 +43,19 @@ if TYPE_CHECKING:
     from zwang.coordinates.joint.system import JointEquations
     from zwang.coordinates.joint.tree import Tree
     from zwang.coordinates.planar.equations import PlanarEquations
-    from zwang.equations.expression import Equations
+    from zwang.equations.contract import Equations
     from zwang.multibody.frozen import Parts
 
-__all__ = ["ProgramStart", "in_python", "only_own_coordinates", "select_program"]
+__all__ = [
+    "LatestProgram",
+    "ProgramStart",
+    "in_python",
+    "only_own_coordinates",
+    "select_program",
+]
 
 CHEAPER_IN_PLANE = "a plane, in which the coordinates of bodies are cheaper"
+CHEAPER_BY_LINK = "a tree of joints, which is cheaper from link to link"
 UNREACHED = "a state that its joints, as placed, do not reach"
 #: What coordinates other than the system's own take, for those who ask for them.
 EXPECTED = {
@@ -76,11 +82,27 @@ class ProgramStart(NamedTuple):
     p: FloatArray
 
 
+class LatestProgram:
+    """The program that was selected last: calls in a row begin at one start, or end up there."""
+
+    def __init__(self) -> None:
+        self._known: tuple[Any, Program] | None = None
+
+    def select(self, equations: Equations, start: ProgramStart, settings: Settings) -> Program:
+        """`select_program`, unless all that decides is as it was."""
+        key = start.y.tobytes(), start.t, start.p.tobytes(), settings
+        known = self._known
+        if known is not None and known[0] == key:
+            return known[1]
+        program = select_program(equations, start, settings)
+        self._known = key, program
+        return program
+
+
 def select_program(
     equations: Equations,
     start: ProgramStart,
     settings: Settings,
-    cache: ProgramCache,
     lanes: int = 1,
     *,
     singular: bool | None = None,
@@ -93,7 +115,6 @@ def select_program(
     Parameters
     ----------
     settings : which coordinates, integrator, formulation and treatment of drift are asked for.
-    cache : where programs are kept, that of the equations.
     lanes : trajectories side by side.
     singular, active : whether M is singular and which rows act, for equations in their own
         coordinates; found at the start unless they are known.
@@ -102,17 +123,18 @@ def select_program(
     ------
     InputError : coordinates are asked for that these equations do not have; it says why.
     """
-    given, mechanism = _Selection(equations, start, settings, cache, lanes), equations.mechanism
+    given, mechanism = _Selection(equations, start, settings, lanes), equations.mechanism
     if mechanism is not None:
         program = _in_other_coordinates(given, mechanism)
         if program is not None:
             return program
-        if equations.by_blocks:
-            if isinstance(equations, ByElements) and _by_blocks(settings):
-                rows = equations.active_rows(start.y[: len(equations.coordinates)], *start[1:])
-                return equations.block_program(rows.inactive, lanes, distinct=rows.distinct)
+        elements = equations.by_elements
+        if elements is not None:
+            if _by_blocks(settings):
+                rows = elements.active_rows(start.y[: len(equations.coordinates)], *start[1:])
+                return elements.block_program(rows.inactive, lanes, distinct=rows.distinct)
         elif not only_own_coordinates(mechanism, settings):
-            folded = PossibleCoordinates.of(mechanism, cache).folded(start.p)
+            folded = PossibleCoordinates.of(mechanism, equations.cache).folded(start.p)
             return folded.program(_rows_of_folded(folded, start, settings), start.p, lanes)
     if singular is None:
         (y, t, p), nq = start, len(equations.coordinates)
@@ -128,7 +150,6 @@ class _Selection(NamedTuple):
     equations: Equations
     start: ProgramStart
     settings: Settings
-    cache: ProgramCache
     lanes: int
 
 
@@ -184,11 +205,15 @@ def _in_plane(given: _Selection, mechanism: Parts) -> Program | str:
     """The program of a mechanism in its plane, or what speaks against one."""
     if len(mechanism.bodies) > COST.planar_bodies:
         return f"{len(mechanism.bodies)} bodies, which is more than {COST.planar_bodies}"
-    start = given.start
-    found = PossibleCoordinates.of(mechanism, given.cache).in_plane(start.y, start.p)
+    start, settings = given.start, given.settings
+    if settings.coordinates is Coordinates.AUTO and len(mechanism.bodies) > COST.planar_tree_bodies:
+        constants = joint_constants(given.equations, mechanism, start.p)
+        if link_by_link(constants, settings):
+            return CHEAPER_BY_LINK
+    found = PossibleCoordinates.of(mechanism, given.equations.cache).in_plane(start.y, start.p)
     if isinstance(found, str):
         return found
-    rows = _rows_of_folded(found, start, given.settings)
+    rows = _rows_of_folded(found, start, settings)
     inner = found.program(rows, start.p, given.lanes)
     return found.cache.program(
         RenumberedKey(found.key(rows, start.p, given.lanes)),
@@ -236,7 +261,7 @@ def _in_joints(given: _Selection, mechanism: Parts) -> Program | str:
     asked = settings.coordinates is Coordinates.JOINT
     if mechanism.kind.plane is not None and not asked and not settings.method.nodes:
         return CHEAPER_IN_PLANE  # known without the tree
-    constants = joint_constants(given.equations, mechanism, p, given.cache)
+    constants = joint_constants(given.equations, mechanism, p)
     by_link = link_by_link(constants, settings)
     against = against_tree(constants.found.tree, settings, by_link=by_link)
     if against:
@@ -264,11 +289,9 @@ def _in_joints(given: _Selection, mechanism: Parts) -> Program | str:
     return in_joints(found, verdict.acting, lanes, singular=singular)
 
 
-def joint_constants(
-    equations: Equations, mechanism: Parts, p: FloatArray, cache: ProgramCache
-) -> JointConstants:
+def joint_constants(equations: Equations, mechanism: Parts, p: FloatArray) -> JointConstants:
     """What is known of a mechanism in the coordinates of its joints, for some parameters."""
-    return JointCoordinateCache.of(equations, mechanism, cache).with_values(p)
+    return JointCoordinateCache.of(equations, mechanism).with_values(p)
 
 
 def in_joints(
@@ -290,7 +313,7 @@ def _program_of_tree(
     """The program of a tree: by articulated bodies, unless there are constraints besides."""
     if not found.rows:
         return found.tree_program(lanes)
-    return _fused(found, found.cache, WholeKey(rows, singular, lanes), rows)
+    return _fused(found, WholeKey(rows, singular, lanes), rows)
 
 
 def link_by_link(constants: JointConstants, settings: Settings) -> bool:
@@ -300,7 +323,8 @@ def link_by_link(constants: JointConstants, settings: Settings) -> bool:
     """
     tree, method = constants.found.tree, settings.method
     large = len(tree.links) > COST.link_by_link and not tree.constraints
-    wanted = large and constants.found.mechanism.by_blocks and (method.lanes or method.nodes)
+    by_elements = constants.found.mechanism.by_elements is not None
+    wanted = large and by_elements and (method.lanes or method.nodes)
     return wanted and not constants.has_massless_motion
 
 
@@ -355,17 +379,15 @@ def may_be_redundant(equations: Equations, settings: Settings) -> bool:
 def _whole(given: _Selection, rows: ActiveRows, *, singular: bool) -> WholeProgram:
     """All equations as one expression."""
     key = WholeKey(rows, singular, given.lanes, _baumgarte(given.settings))
-    return _fused(given.equations, given.cache, key, rows)
+    return _fused(given.equations, key, rows)
 
 
-def _fused(
-    equations: Equations, cache: ProgramCache, key: WholeKey, rows: ActiveRows
-) -> WholeProgram:
+def _fused(equations: Equations, key: WholeKey, rows: ActiveRows) -> WholeProgram:
     def made() -> WholeProgram:
         e = with_positive_mass(expressions_of(equations, rows, singular=key.singular_mass))
         return fuse(e, lanes=key.lanes, stabilisation=key.baumgarte, left_out=rows.inactive)
 
-    return cache.program(key, made)
+    return equations.cache.program(key, made)
 
 
 def _baumgarte(settings: Settings) -> float:
@@ -387,7 +409,7 @@ def _evaluated_in_python(given: _Selection, *, singular: bool) -> Program:
         )
 
     key = ReferenceKey(settings.formulation, redundant, singular, rate)
-    return given.cache.program(key, made)
+    return given.equations.cache.program(key, made)
 
 
 def _has_redundant_rows(given: _Selection) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import asdict, replace
 from functools import cache, partial
 from os import PathLike
 from time import monotonic
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,12 +26,15 @@ from zwang.integrators.chunk_size import ChunkSize
 from zwang.integrators.output import Chunk
 from zwang.integrators.registry import start_loop
 from zwang.integrators.settings import Coordinates, Drift, OnSingular, Settings
+from zwang.integrators.stiffness import NEXT_METHOD
 from zwang.results.certificate import RunCertificate, certificate_and_note, interval_of
+from zwang.results.force_record import ForceLayout, with_forces
 from zwang.results.model_digest import describe_events
 from zwang.results.records import (
     StoredRun,
     closing_attributes,
     header_of,
+    require_same_controllers,
     require_same_events,
     require_same_memory,
     require_same_model,
@@ -39,6 +43,7 @@ from zwang.results.records import (
 )
 from zwang.results.run import Beginning, Counts, EventRecord, RankChange, Run, Segment
 from zwang.results.status import (
+    method_note,
     status_of,
     stopped_at_singular,
     stopped_by_collapse,
@@ -48,8 +53,9 @@ from zwang.results.status import (
 )
 from zwang.results.store import Store, Stored, lock_store, read_store
 from zwang.results.writer import RunWriter
+from zwang.simulation.controllers import Controller, Sampling, controllers_of
 from zwang.simulation.events import EventCrossing, Watch
-from zwang.simulation.guard import Disagreement, Guard, mass_beyond
+from zwang.simulation.guard import Guard
 from zwang.simulation.impacts import (
     accumulates,
     at_once,
@@ -59,14 +65,18 @@ from zwang.simulation.impacts import (
 )
 from zwang.simulation.interpolate import states_between
 from zwang.simulation.interrupt import postponed_interrupt
+from zwang.simulation.mass_check import mass_beyond
 from zwang.simulation.options import (
     choices_of,
+    require_flag,
     require_law,
     require_pause,
     require_position,
     require_single,
     require_start,
+    start_time,
 )
+from zwang.simulation.program_check import Disagreement
 from zwang.simulation.progress import Progress, Report, reporting
 from zwang.simulation.rank_report import (
     BROKEN,
@@ -76,8 +86,7 @@ from zwang.simulation.rank_report import (
     left_out_note,
     rank_changes,
 )
-from zwang.simulation.select_program import ProgramStart, in_python, select_program
-from zwang.simulation.start import start_time
+from zwang.simulation.select_program import LatestProgram, ProgramStart, in_python
 from zwang.terms import FloatArray
 from zwang.tracing.event import Event, Watched, events_of
 
@@ -103,7 +112,7 @@ def simulate(
     until: float,
     start: float | None = None,
     tolerance: float = 1e-9,
-    integrator: str = "order8",
+    integrator: str = "auto",
     drift: str = "projection",
     baumgarte: float = 20.0,
     step: float = 0.0,
@@ -116,11 +125,13 @@ def simulate(
     scales: Mapping[str, float] | None = None,
     parameters: Mapping[str, Any] | None = None,
     events: Mapping[str, Watched] | None = None,
+    controllers: Mapping[str, Controller] | None = None,
     inactive: Iterable[str] | str | None = (),
     store: str | PathLike[str] | None = None,
     store_every: float = 1.0,
     progress: bool | Report | None = None,
     certify: bool | float = False,
+    forces: bool = False,
     companions: Mapping[str, bytes] | None = None,
 ) -> Run:
     """Integrate a system; `zwang.System.simulate` documents the arguments.
@@ -128,6 +139,7 @@ def simulate(
     `companions` are files to go along with the stored run, name → content.
     """
     require_pause(store_every)
+    require_flag("forces", forces)
     start = start_time(q, start)
     settings, times, sizes = choices_of(
         system,
@@ -155,27 +167,29 @@ def simulate(
         settings,
         times,
         sizes,
-        events_of(events),
+        {} if events is None else events_of(events),
         frozenset([inactive] if isinstance(inactive, str) else inactive or ()),
         values,
         p,
         np.concatenate([q, v]),
         start,
         notes,
+        {} if controllers is None else controllers_of(controllers),
     )
     with reporting(progress=progress) as report:
         simulation = _Simulation.begun(origin)
-        simulation.certify_every = interval_of(certify)
+        simulation.certify_every = None if certify is False else interval_of(certify)
         if store is None:
             simulation = simulation.run_guarded(report)
         else:
             with postponed_interrupt():  # half a store would be of no use
-                simulation.keep(store, store_every, companions)
+                simulation.keep(store, store_every, companions, forces=forces)
                 try:
                     simulation.run(report)
                 finally:
                     simulation.release()
-    return simulation.result()
+    run = simulation.result()
+    return with_forces(run) if forces else run
 
 
 def resume(
@@ -183,26 +197,29 @@ def resume(
     system: System,
     *,
     events: Mapping[str, Watched] | None = None,
+    controllers: Mapping[str, Controller] | None = None,
     store_every: float = 1.0,
     progress: bool | Report | None = None,
     certify: bool | float = False,
 ) -> Run:
     """Go on with a stored run that was interrupted; `zwang.resume` documents it."""
     require_pause(store_every)
-    watched = events_of(events)
+    watched, sampled = events_of(events), controllers_of(controllers)
     with lock_store(path):  # what is read is what is gone on with
         whole = read_store(path)
         stored = whole.to_go_on()
         require_same_model(stored, system)
         if not stored.commits[-1]["open"]:
-            again = rerun_of(stored, system, watched)
+            again = rerun_of(stored, system, watched, sampled)
             run = StoredRun.of(stored, system, states_between, again, watched)
             if not stored.closed:  # it was killed just before
                 stored.reopen().close(closing_attributes(run))
             return run
         require_same_versions(stored)
         require_same_events(stored, system, watched)
-        simulation = _Simulation.restored(_Origin.of(stored, system, watched), stored, store_every)
+        require_same_controllers(stored, sampled)
+        origin = _Origin.of(stored, system, watched, sampled)
+        simulation = _Simulation.restored(origin, stored, store_every)
         simulation.certify_every = interval_of(certify)
         if stored.rows < whole.rows or whole.damage:
             simulation.notes.append(
@@ -214,21 +231,26 @@ def resume(
 
 
 def rerun_of(
-    stored: Stored, system: System, events: Mapping[str, Event]
+    stored: Stored,
+    system: System,
+    events: Mapping[str, Event],
+    controllers: Mapping[str, Controller],
 ) -> Callable[[float, FloatArray], Run]:
     """What makes a stored run once more, with another tolerance and other times."""
-    return partial(_again, stored, system, events)
+    return partial(_again, stored, system, events, controllers)
 
 
 def _again(
     stored: Stored,
     system: System,
     events: Mapping[str, Event],
+    controllers: Mapping[str, Controller],
     tolerance: float,
     times: FloatArray,
 ) -> Run:
     require_same_events(stored, system, events)
-    return _Origin.of(stored, system, events).again(tolerance, times)
+    require_same_controllers(stored, controllers)
+    return _Origin.of(stored, system, events, controllers).again(tolerance, times)
 
 
 class _Origin(NamedTuple):
@@ -253,9 +275,16 @@ class _Origin(NamedTuple):
     y: FloatArray
     t: float
     notes: tuple[str, ...] = ()
+    controllers: Mapping[str, Controller] = MappingProxyType({})
 
     @classmethod
-    def of(cls, stored: Stored, system: System, events: Mapping[str, Event]) -> _Origin:
+    def of(
+        cls,
+        stored: Stored,
+        system: System,
+        events: Mapping[str, Event],
+        controllers: Mapping[str, Controller],
+    ) -> _Origin:
         """That of a stored run."""
         header = stored.header
         start = header["start"]
@@ -271,6 +300,7 @@ class _Origin(NamedTuple):
             system.parameter_vector(values),
             np.array([*start["q"], *start["v"]], dtype=float),
             start["t"],
+            controllers=controllers,
         )
 
     def again(self, tolerance: float, times: FloatArray) -> Run:
@@ -300,7 +330,11 @@ class _Simulation:
             if name not in self.system.constraints:
                 known = self.system.constraints
                 raise UnknownNameError("inactive constraint", str(name), known)
-        require_actions(self.system, self.events)
+        if self.events:
+            require_actions(self.system, self.events)
+        self.sampling: Sampling | None = None
+        if origin.controllers:
+            self.sampling = Sampling(self.system, origin.controllers, origin.t)
         self.t: list[FloatArray] = []
         self.y: list[FloatArray] = []
         self.saved = 0
@@ -308,7 +342,8 @@ class _Simulation:
         self.watches: dict[frozenset[str], Watch] = {}
         self.ranks: list[RankChange] = []
         self.records: list[EventRecord] = []
-        self.notes: list[str] = list(origin.notes)
+        parts = self.system.mechanism
+        self.notes: list[str] = [*origin.notes, *(() if parts is None else parts.notes)]
         self.counts = Counts()
         self.status, self.finished = "", False
         self.start_due = False  # whether the start is still to be saved
@@ -316,7 +351,9 @@ class _Simulation:
         self.keeper: RunWriter | None = None
         self.certify_every: float | None = None
         self.certificate: RunCertificate | None = None
-        self.guard = Guard(self.system, self.settings)
+        self.guard = Guard(self.system.equations, self.settings)
+        # The method that "auto" has changed to, if it has, and how often from implicit to explicit.
+        self.method, self.returns = "", 0
 
     @classmethod
     def begun(cls, origin: _Origin) -> _Simulation:
@@ -345,17 +382,20 @@ class _Simulation:
         y, t = self.origin.y, self.origin.t
         require_start(self.system.without(self.inactive), y, t, self.p, self.notes)
         self.start_due = self.times is None or bool(len(self.times) and self.times[0] == t)
+        self._sample(y, t)
         self._stretch(y, t)
         if self.watch is not None:
             self.watch.begin(self.loop)
         if self.loop.program.left_out:
             y, nq = self.loop.present.T, len(self.system.coordinates)
-            if not self.active.agree(y, t, self.p[None], self.loop.accelerations()):
-                self.active.require_agreement(y[0, :nq], y[0, nq:], np.array([t]), self.p)
+            if not self.active.equations.agree(y, t, self.p[None], self.loop.accelerations()):
+                self.active.equations.require_agreement(y[0, :nq], y[0, nq:], np.array([t]), self.p)
             self._save_start()
         loop = self.loop
         if self.guard.wanted(1):
-            doubt = self.guard.start(self.active, self.origin.y, loop.present[:, 0], t, self.p)
+            doubt = self.guard.start(
+                self.active.equations, self.origin.y, loop.present[:, 0], t, self.p
+            )
             self._look(loop.state[:, :1].T, loop.t[:1], doubt)
 
     def _save_start(self) -> None:
@@ -370,16 +410,16 @@ class _Simulation:
         `found` is the state before impulses, if there are any.
         """
         self.active, self.began_at = self.system.without(self.inactive), (t, y)
-        nq, p = len(self.system.coordinates), self.p
+        nq, p, equations = len(self.system.coordinates), self.p, self.active.equations
         require_law(self.active, y[:nq], y[nq:], t, p, self.notes)
-        note = in_python(self.active, self.settings)
+        note = in_python(equations, self.settings)
         if note:
             if note not in self.notes:
                 self.notes.append(note)
             # Refuses what the formulation does not apply to, and errors of functions, by name.
             formulation = self.settings.formulation
-            self.active.solve_at(y[:nq], y[nq:], np.asarray(t), p, formulation=formulation)
-        self.active.require_unique(y[:nq], y[nq:], np.asarray(t), p)
+            equations.solve_at(y[:nq], y[nq:], np.asarray(t), p, formulation=formulation)
+        equations.require_unique(y[:nq], y[nq:], np.asarray(t), p)
         program = self._program(ProgramStart(y, t, p))
         doubt = self.guard.account.doubt(program)
         if doubt:
@@ -396,10 +436,19 @@ class _Simulation:
         if program.carrier is not None:
             note = f"integrated in {program.carrier.name} coordinates"
             self.notes += [note] if note not in self.notes else []
-        self.watch = self._watch(program.carrier) if self.events else None
+        self.watch = self._watch(program.carrier, y, t, p) if self.events else None
+        self._start_loop(program, y, t, found)
+
+    def _start_loop(
+        self, program: Program, y: FloatArray, t: float, found: FloatArray | None
+    ) -> None:
+        """A loop with the parameters of now, up to the next sample if there are controllers."""
+        settings, p = self.settings, self.p
+        if self.sampling is not None:
+            settings = replace(settings, until=min(settings.until, self.sampling.next))
         self.loop = start_loop(
             program,
-            self.settings,
+            settings,
             t,
             y[:, None],
             p[:, None],
@@ -407,19 +456,58 @@ class _Simulation:
             scales=self.scales,
             events=self.watch.kernel if self.watch else None,
             project=True,
+            method=self.method,
+            may_leave=self.settings.integrator == "auto",
+            returns=self.returns,
         )
         self._end_segment()
         began = None
         if not self.start_due:  # else it is the first saved state
             began = Beginning(t, self.loop.present[:, 0].copy(), y if found is None else found)
-        self.segments.append(Segment(self.saved, self.saved, self.active, self.parameters, began))
+        self.segments.append(
+            Segment(self.saved, self.saved, self.active, self.parameters, began, self.method)
+        )
         self.open = True
 
-    def _watch(self, carrier: CoordinateChange | None) -> Watch:
+    def _sample(self, y: FloatArray, t: float) -> None:
+        """Let the controllers act that are due at a time."""
+        if self.sampling is None:
+            return
+        self.parameters = self.sampling.act(t, y, self.parameters)
+        self.p = self.system.parameter_vector(self.parameters)
+
+    def _sampled(self, code: int) -> bool:
+        """Whether a loop ended at a sample: then the controllers act and another one goes on."""
+        t = float(self.loop.t[0])
+        if self.sampling is None or code != sh.DONE or t >= self.settings.until:
+            return False
+        y = self.loop.present[:, 0].copy()
+        self._close()
+        try:
+            self._sample(y, t)
+            program = self._program(ProgramStart(y, t, self.p))
+            if program is self.loop.program:  # other values of the same inputs
+                self.began_at = (t, y)
+                self._start_loop(program, y, t, None)
+            else:
+                self._stretch(y, t)
+        except ZwangError as error:  # keep what there is
+            self.status = f"stopped at t = {t:.6g} s by a controller: {error}"
+            return True
+        if self.watch is not None:
+            self.watch.begin(self.loop)
+        return True
+
+    def _watch(
+        self, carrier: CoordinateChange | None, y: FloatArray, t: float, p: FloatArray
+    ) -> Watch:
         """Event functions of the constraints of now, compiled when these first act."""
         known = self.watches.get(self.inactive)
         if known is None or known.carrier is not carrier:
-            known = self.watches[self.inactive] = Watch(self.active, self.events, carrier)
+            nq = len(self.active.coordinates)
+            at = y[:nq], y[nq:], np.asarray(t), p
+            known = Watch(self.active, self.events, carrier, at, self.system)
+            self.watches[self.inactive] = known
         return known
 
     def _save(self, t: FloatArray, y: FloatArray) -> None:
@@ -432,7 +520,7 @@ class _Simulation:
         """Count what was saved so far to the present stretch."""
         if self.segments:
             s = self.segments[-1]
-            self.segments[-1] = Segment(s.first, self.saved, s.system, s.parameters, s.began)
+            self.segments[-1] = replace(s, last=self.saved)
 
     def run(self, report: Report | None = None) -> None:
         """Integrate to the end, as far as it goes, or until the user stops it."""
@@ -500,7 +588,7 @@ class _Simulation:
         program, inner = self.loop.program, self.loop.parameters[:, 0]
         for state in zip(y, t.tolist(), strict=True):
             if doubt is None:
-                doubt = self.guard.look(self.active, program, state, inner, self.p)
+                doubt = self.guard.look(self.active.equations, program, state, inner, self.p)
         if doubt is None:
             return True
         contradiction = self._conflict(y[0], t[:1])
@@ -519,11 +607,11 @@ class _Simulation:
 
         A start is refused for it.
         """
-        if self.active.by_blocks:
+        if self.active.equations.by_elements is not None:
             return ""
         nq, here = len(self.system.coordinates), self.loop.in_system(y[None], t)[0]
         try:
-            self.active.require_agreement(here[:nq], here[nq:], t, self.p)
+            self.active.equations.require_agreement(here[:nq], here[nq:], t, self.p)
         except ZwangError as error:
             if t[0] == self.origin.t:
                 raise
@@ -532,6 +620,10 @@ class _Simulation:
 
     def _agrees(self, chunk: Chunk) -> bool:
         """Whether some of the states that a chunk saved agree with the full terms."""
+        if self.sampling is not None and not self.sampling.is_looked_at(
+            ended=chunk.code == sh.DONE
+        ):
+            return True
         rows = self.guard.rows(chunk.filled[0])
         return not rows or self._look(chunk.y[0, rows], chunk.t[0, rows])
 
@@ -539,7 +631,7 @@ class _Simulation:
         """Keep what a chunk saved, and let happen what it met."""
         failure = self.loop.program.failure()
         program, logs, (t, y) = self.loop.program, chunk.ranks(), chunk.saved()
-        changes = rank_changes(self.active, program, logs, self.parameters)
+        changes = rank_changes(self.active, program, logs, self.parameters) if logs else []
         self.ranks += changes
         stops = chunk.code == sh.SINGULAR and self.settings.on_singular is OnSingular.STOP
         if stops and changes and changes[-1].t > self.began_at[0]:
@@ -571,10 +663,13 @@ class _Simulation:
             return
         elif chunk.code == sh.TOO_SMALL and self._choose_rows_again():
             pass  # those that acted came to depend on each other, which nothing else does
+        elif self._changed_method(chunk.code) or self._sampled(chunk.code):
+            pass
         elif chunk.code not in sh.UNDER_WAY:
             self.finished = chunk.code == sh.DONE
             self._close()
-            end, stiff = float(self.loop.t[0]), self.loop.held_back()
+            end = float(self.loop.t[0])
+            stiff = self.loop.held_back() and self.settings.integrator != "auto"
             lost = self._lost_mass(chunk.code)
             if lost:
                 self.status = f"stopped at t = {end:.6g} s: {lost}"
@@ -590,11 +685,13 @@ class _Simulation:
         if code not in (sh.NOT_FINITE, sh.TOO_SMALL, sh.NO_ROOT):
             return ""
         y, t, a = self.loop.present[:, 0], float(self.loop.t[0]), self.loop.accelerations()[0]
-        return mass_beyond(self.active, y, t, self.p, a, self.settings.step)
+        return mass_beyond(self.active.equations, y, t, self.p, a, self.settings.step)
 
     def _program(self, start: ProgramStart) -> Program:
         """The program of the constraints of now."""
-        return select_program(self.active, start, self.settings, self.active.cache)
+        equations = self.active.equations
+        latest = equations.cache.once(LatestProgram, LatestProgram)
+        return latest.select(equations, start, self.settings)
 
     def _choose_rows_again(self) -> bool:
         """Go on with other rows acting, if others are to be left out from the present state on."""
@@ -610,6 +707,24 @@ class _Simulation:
         self._stretch(y, t)
         return True
 
+    def _changed_method(self, code: int) -> bool:
+        """Whether a loop left to the method that "auto" chooses from the present state on."""
+        if code != sh.LEAVES:
+            return False
+        y, t, before = self.loop.present[:, 0].copy(), float(self.loop.t[0]), self.loop
+        was = before.settings.integrator
+        self.method = NEXT_METHOD[was]
+        self.returns += was == "radau5"
+        note = method_note(was, self.method, t)
+        kind = note.partition(" from t = ")[0]
+        if not any(known.startswith(kind) for known in self.notes):  # the first time alone
+            self.notes.append(note)
+        self._close()
+        self._stretch(y, t)
+        # On which side of its zero an event was left is not to be seen from the state alone.
+        self.loop.event_values[...] = before.event_values
+        return True
+
     def _contradiction(self, t: FloatArray, y: FloatArray) -> str:
         """Which row that was left out is not met after all, and since when; empty if all are."""
         if not self.loop.program.left_out or self.settings.drift is not Drift.PROJECTION:
@@ -618,7 +733,7 @@ class _Simulation:
             return ""
         if not len(t) or t[-1] != self.loop.t[0]:
             t, y = np.append(t, self.loop.t[0]), np.concatenate([y, self.loop.present.T])
-        if self.active.largest_miss(y, t, self.p) <= BROKEN:
+        if self.active.equations.largest_miss(y, t, self.p) <= BROKEN:
             return ""
         nq, left_out = len(self.system.coordinates), self.loop.program.left_out
         return broken_row(self.active, left_out, y[:, :nq], y[:, nq:], t, self.p)
@@ -641,16 +756,23 @@ class _Simulation:
     # --- storage ----------------------------------------------------------------------------------
 
     def keep(
-        self, path: str | PathLike[str], every: float, companions: Mapping[str, bytes] | None
+        self,
+        path: str | PathLike[str],
+        every: float,
+        companions: Mapping[str, bytes] | None,
+        *,
+        forces: bool,
     ) -> None:
-        """Store the simulation from here on."""
+        """Store the simulation from here on, with forces if they are asked for."""
         (q, v), t = np.split(self.origin.y, [len(self.system.coordinates)]), self.origin.t
         start = {"t": t, "q": q, "v": v, "inactive": sorted(self.inactive)}
         described = describe_events(self.system, self.events)
-        header = header_of(
-            self.system, self.settings, self.scales, start, self.parameters, described
-        )
-        self.keeper = RunWriter(Store.create(path, header, self.times, companions), every)
+        layout = ForceLayout.of_system(self.system) if forces else None
+        given = self.origin.parameters
+        header = header_of(self.system, self.settings, self.scales, start, given, described, layout)
+        if self.origin.controllers:
+            header["controllers"] = {k: c.describe() for k, c in self.origin.controllers.items()}
+        self.keeper = RunWriter(Store.create(path, header, self.times, companions), every, layout)
 
     def release(self) -> None:
         """Let others write the store."""
@@ -666,6 +788,10 @@ class _Simulation:
         simulation.inactive = frozenset(system.constraints) - {*segment.system.constraints}
         simulation.parameters = segment.parameters
         simulation.p = system.parameter_vector(segment.parameters)
+        simulation.method = segment.integrator
+        simulation.returns = int(state["returns"])
+        if simulation.sampling is not None:
+            simulation.sampling.restore(stored.commits[-1]["controllers"])
         simulation._stretch(state["origin"], float(state["origin_time"]))
         require_same_memory(stored, state, simulation.memory())
         for name in simulation.loop.REMEMBERED:
@@ -674,9 +800,15 @@ class _Simulation:
         simulation.ranks, simulation.records = list(last.ranks), list(last.events)
         simulation.notes = list(last.notes)
         simulation.counts = Counts(*(int(k) for k in state["closed_counts"]))
-        simulation.keeper = RunWriter(stored.reopen(), every)
+        kept = last.force_record
+        layout = None if kept is None else kept.layout
+        simulation.keeper = RunWriter(stored.reopen(), every, layout)
         simulation.keeper.remember(simulation)
         return simulation
+
+    def controllers(self) -> dict[str, Any]:
+        """What controllers remember, as plain values; empty where there are none."""
+        return {} if self.sampling is None else self.sampling.to_dict()
 
     def memory(self) -> dict[str, np.ndarray]:
         """All that it takes to go on from here with the same bits."""
@@ -686,6 +818,7 @@ class _Simulation:
             "origin": self.began_at[1],
             "origin_time": np.array(self.began_at[0]),
             "closed_counts": np.array(list(asdict(closed).values())),
+            "returns": np.array(self.returns),
         }
 
     def result(self) -> Run:

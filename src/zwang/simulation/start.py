@@ -6,7 +6,7 @@ in one call; only a start at which there is something to remark is looked at by 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from zwang.equations.many_states import all_regular, terms_at
 from zwang.errors import InputError, ZwangError, shown
 from zwang.integrators.settings import Settings
 from zwang.simulation.ensemble_programs import EnsembleStarts, select_programs
-from zwang.simulation.options import UNREMARKABLE, require_law, require_start
+from zwang.simulation.options import UNREMARKABLE, listed_states, require_law, require_start
 from zwang.terms import FloatArray
 from zwang.tracing.arguments import single_time
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from zwang.programs.contract import Program
     from zwang.system import System
 
-__all__ = ["LANES", "Starts", "start_time"]
+__all__ = ["LANES", "Starts", "parameter_rows"]
 
 #: Trajectories that run side by side in one thread. With four, a pendulum takes 1.5 times as long
 #: and a Bricard loop 1.2 times; four-bars take 0.85 times, for at singular positions one holds up
@@ -52,18 +52,11 @@ class Starts:
         self.q, self.v, values = _broadcast(system, q, v, parameters)
         # Numbers as such: they are checked faster than arrays.
         self._values = {k: x.tolist() if x.ndim == 1 else x for k, x in values.items()}
-        self.refusals: dict[int, str] = {}
         self.notes: dict[int, tuple[str, ...]] = {}
         if v is None:
-            found = enumerate(_states(q) or [q] * len(self))
+            found = enumerate(listed_states(q) or [q] * len(self))
             self.notes = {i: told for i, s in found if (told := tuple(getattr(s, "notes", ())))}
-        self.P = np.tile(system.parameter_vector(), (len(self.q), 1))
-        if values:
-            for i in range(len(self)):
-                try:
-                    self.P[i] = system.parameter_vector(self.given(i))
-                except ZwangError as error:
-                    self.refusals[i] = str(error)
+        self.P, self.refusals = parameter_rows(system, values, len(self.q))
 
     def __len__(self) -> int:
         return len(self.q)
@@ -78,14 +71,15 @@ class Starts:
 
     def programs(self, settings: Settings) -> list[tuple[Program, list[int]]]:
         """The programs that starts take, each with the numbers of those; refused ones take none."""
-        if self.system.by_blocks:
+        equations = self.system.equations
+        if equations.by_elements is not None:
             self._check(np.arange(len(self)))
             good = [i for i in range(len(self)) if i not in self.refusals]
             return self._selected(good, settings, regular=False)
         Y = np.concatenate([self.q, self.v], axis=1)
-        same = self.system.mass_is_constant and not self._values
+        same = equations.mass_is_constant and not self._values
         regular = self._never_singular() if same else all_regular(self._terms(Y)[0])
-        if not regular or self.system.reaction_dependent:
+        if not regular or equations.reaction_dependent:
             self._check(np.arange(len(self)))
         else:
             self._check(self._remarkable(Y))
@@ -99,29 +93,27 @@ class Starts:
     ) -> list[tuple[Program, list[int]]]:
         """The programs that some starts take, each with the numbers of those."""
         Y = np.concatenate([self.q[good], self.v[good]], axis=1)
-        terms = partial(self._terms, Y, good)
+        terms, equations = partial(self._terms, Y, good), self.system.equations
         starts = EnsembleStarts(Y, self.t, self.P[good], settings, LANES, terms)
-        groups = select_programs(self.system, starts, self.system.cache, regular=regular)
+        groups = select_programs(equations, starts, regular=regular)
         return [(program, [good[i] for i in members]) for program, members in groups]
 
     def _terms(self, Y: FloatArray, which: Any = slice(None)) -> tuple[FloatArray, FloatArray]:
         """M (N, nv, nv) and A (N, m, nv) at states of some starts."""
-        return terms_at(self.system, Y, self.t, self.P[which])
+        return terms_at(self.system.equations, Y, self.t, self.P[which])
 
     def _remarkable(self, Y: FloatArray) -> np.ndarray:
         """The starts that miss their constraints, or have values that are not finite."""
-        t, system = np.full(len(Y), self.t), self.system
+        t, equations = np.full(len(Y), self.t), self.system.equations
         same = not self._values
-        if same and system.largest_miss(Y, t, self.P[0]) <= UNREMARKABLE:
+        if same and equations.largest_miss(Y, t, self.P[0]) <= UNREMARKABLE:
             return np.arange(0)
-        rows = range(len(Y))
-        misses = [system.largest_miss(Y[i : i + 1], t[:1], self.P[i]) for i in rows]
-        return np.flatnonzero(np.array(misses) > UNREMARKABLE)
+        return np.flatnonzero(equations.largest_misses(Y, self.t, self.P) > UNREMARKABLE)
 
     def _never_singular(self) -> bool:
         """Whether a mass matrix that is the same at all starts is regular."""
         first = self.q[0], self.v[0], np.asarray(self.t), self.P[0]
-        return not self.system.mass_is_singular(*first)
+        return not self.system.equations.mass_is_singular(*first)
 
     def _check(self, which: np.ndarray) -> None:
         """Look at some of the starts as a single run would."""
@@ -133,36 +125,46 @@ class Starts:
                 q, v, t, _ = self.system.arguments(self.q[i], self.v[i], self.t, None)
                 require_start(self.system, self.state(i), self.t, self.P[i], notes)
                 require_law(self.system, q, v, self.t, self.P[i], notes)
-                self.system.require_unique(q, v, t, self.P[i])
+                self.system.equations.require_unique(q, v, t, self.P[i])
             except ZwangError as error:
                 self.refusals[i] = str(error)
             if notes:
                 self.notes[i] = (*self.notes.get(i, ()), *notes)
 
 
-def start_time(q: Any, start: float | None) -> float:
-    """When all begin: as their states say or as asked for, which must not differ; else zero."""
-    if start is None and isinstance(getattr(q, "t", None), float):  # one state, as mostly
-        return single_time(q.t)
-    states = _states(q) or ([q] if hasattr(q, "t") else [])
-    known = {single_time(t) for s in states for t in np.ravel(s.t)}
-    if start is not None:
-        known.add(single_time(start))
-    if len(known) > 1:
-        listed = ", ".join(f"{t:g}" for t in sorted(known)[:4])
-        raise InputError(
-            "start",
-            must="be one time for all",
-            but=f"the states and start= have times {listed}",
-            advice="Give q and v of the states, and start=….",
-        )
-    return known.pop() if known else 0.0
+def parameter_rows(
+    system: System, values: Mapping[str, FloatArray], count: int
+) -> tuple[FloatArray, dict[int, str]]:
+    """Parameters (N, np) of an ensemble, and number of a row → why it was refused.
+
+    Parameters
+    ----------
+    values : name → values of all rows (N, …), of the shapes that the parameters have.
+    """
+    P = np.tile(system.parameter_vector(), (count, 1))
+    refusals: dict[int, str] = {}
+    slots, start = {}, 0
+    for name, default in system.definition.parameters.items():
+        slots[name] = slice(start, start + default.size)
+        start += default.size
+    if all(name in slots and system.equations.free_parameter(name) for name in values):
+        # Numbers that nothing is checked of or computed from, but that they are finite.
+        for name, rows in values.items():
+            P[:, slots[name]] = np.asarray(rows).reshape(count, -1)
+        doubtful = np.flatnonzero(~np.isfinite(P).all(axis=1)).tolist()
+    else:
+        doubtful = range(count)
+    for i in doubtful:
+        try:
+            P[i] = system.parameter_vector({name: _given(rows[i]) for name, rows in values.items()})
+        except ZwangError as error:
+            refusals[i] = str(error)
+    return P, refusals
 
 
-def _states(q: Any) -> list[Any]:
-    """The states in a list of them; none if it is something else."""
-    listed = isinstance(q, Sequence) and len(q) and all(hasattr(s, "q") for s in q)
-    return list(q) if listed else []
+def _given(value: Any) -> Any:
+    """A number as such, which is checked faster than an array of no dimension."""
+    return float(value) if np.ndim(value) == 0 else value
 
 
 def _numbers(name: str, given: Any) -> FloatArray:
@@ -178,7 +180,7 @@ def _broadcast(
     system: System, q: Any, v: Any, parameters: Mapping[str, Any]
 ) -> tuple[FloatArray, FloatArray, dict[str, FloatArray]]:
     """Starts (N, nq) and (N, nv), and parameters (N, …), from what was given."""
-    listed = _states(q)
+    listed = listed_states(q)
     if listed:
         v = np.array([s.v for s in listed]) if v is None else v
         q = np.array([s.q for s in listed])

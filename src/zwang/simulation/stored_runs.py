@@ -13,13 +13,19 @@ from zwang.errors import DamageError, InputError, shown
 from zwang.integrators.settings import Coordinates
 from zwang.results.consistency import claims
 from zwang.results.event_rows import with_instants
-from zwang.results.records import StoredRun, require_same_events, require_same_model
+from zwang.results.records import (
+    StoredRun,
+    require_same_controllers,
+    require_same_events,
+    require_same_model,
+)
 from zwang.results.run import Run, Segment
 from zwang.results.store import read_store
 from zwang.results.verify import Propagate, Verdict, Verification, Ways, check_motion
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
+    from zwang.simulation.controllers import Controller
     from zwang.simulation.progress import Report
     from zwang.system import System
     from zwang.tracing.event import Watched
@@ -50,6 +56,7 @@ def load(
     system: System | _HasSystem | None = None,
     *,
     events: Mapping[str, Watched] | None = None,
+    controllers: Mapping[str, Controller] | None = None,
     sound_part: bool = False,
 ) -> Run:
     """Read a stored run; its arrays are read when they are first asked for.
@@ -59,7 +66,7 @@ def load(
     path : folder written by ``run.save`` or ``simulate(…, store=…)``, finished or not.
     system : the system or mechanism that made it, for forces, energies and states between the
         saved ones; without it the run has its states, names, settings and events.
-    events : those it was made with, if `Run.error_estimate` is wanted.
+    events, controllers : those it was made with, if `Run.error_estimate` is wanted.
     sound_part : of a damaged store, give what comes before the damage.
 
     Raises
@@ -76,6 +83,7 @@ def load(
         return StoredRun.of(stored, None, _needs_system)
     system = _system_of(system)
     require_same_model(stored, system)
+    from zwang.simulation.controllers import controllers_of
     from zwang.simulation.interpolate import states_between
     from zwang.simulation.simulation import rerun_of
     from zwang.tracing.event import events_of
@@ -83,7 +91,10 @@ def load(
     watched = events_of(events)
     if watched:
         require_same_events(stored, system, watched)
-    again = rerun_of(stored, system, watched)
+    sampled = controllers_of(controllers)
+    if sampled:
+        require_same_controllers(stored, sampled)
+    again = rerun_of(stored, system, watched, sampled)
     return StoredRun.of(stored, system, states_between, again, watched)
 
 
@@ -112,6 +123,7 @@ def resume(
     system: System | _HasSystem,
     *,
     events: Mapping[str, Watched] | None = None,
+    controllers: Mapping[str, Controller] | None = None,
     store_every: float = 1.0,
     progress: bool | Report | None = None,
     certify: bool | float = False,
@@ -125,7 +137,7 @@ def resume(
     ----------
     path : of ``simulate(…, store=path)``.
     system : the system or mechanism that made it.
-    events : those it was made with.
+    events, controllers : those it was made with.
     store_every : seconds between commits.
     progress, certify : as in `zwang.System.simulate`.
 
@@ -144,6 +156,7 @@ def resume(
         path,
         _system_of(system),
         events=events,
+        controllers=controllers,
         store_every=store_every,
         progress=progress,
         certify=certify,
@@ -154,6 +167,7 @@ def verify(
     path: str | PathLike[str],
     system: System | _HasSystem,
     *,
+    controllers: Mapping[str, Controller] | None = None,
     intervals: int | None = 20_000,
     sample: int = 20,
 ) -> Verification:
@@ -162,15 +176,18 @@ def verify(
     Hashes tell damage. What has sound hashes is asked whether it is a motion: residuals at every
     saved state, the motion from each saved state to the next within ten tolerances, in the
     coordinates of the system, the energy and Gauss's principle at a sample, and whether the program
-    that made it agrees with the full terms. An edit above ten tolerances is found even if its
+    that made it agrees with the full terms; forces that are kept must satisfy the full equations
+    with the states they belong to. An edit above ten tolerances is found even if its
     hashes were written anew.
 
     Parameters
     ----------
     path : of a stored run.
     system : the system or mechanism that made it.
+    controllers : those it was made with: their laws are called again on the stored states and must
+        give the stored values. Without them the motion is checked with the stored values.
     intervals : how many intervals between saved states to integrate anew in each stretch between
-        events, evenly spread; all of them if None.
+        events, evenly spread; all of them if None. At as many states forces are checked.
     sample : how many states and intervals to take for Gauss's principle and the energy.
 
     Returns
@@ -178,6 +195,9 @@ def verify(
     Verification
         True in a condition if the run is verified; printed, it lists the findings.
     """
+    from zwang.simulation.check_controllers import with_controllers
+    from zwang.simulation.check_forces import check_forces
+    from zwang.simulation.controllers import controllers_of
     from zwang.simulation.interpolate import disagreements, propagate
 
     for name, count in (("intervals", intervals), ("sample", sample)):
@@ -199,25 +219,31 @@ def verify(
         return Verification(Verdict.DAMAGED, (str(error),))
     tolerance = max(run.settings.tolerance * CHECK_FACTOR, 1e-14)
     assert isinstance(run, StoredRun)
-    # The most accurate method that is fit for the motion.
-    method = "radau5" if run.settings.integrator == "radau5" else "order8"
     whole, _ = with_instants(run)
     most = MOST_STEPS * (run.counts.steps + run.counts.rejected) + LEAST_STEPS
 
-    def way(**choices: Any) -> Propagate:
+    def way(*, strict: bool = False, **choices: Any) -> Propagate:
         settings = replace(run.settings, formulation="auto", **choices)
 
         def go(segment: Segment, t: float, y: FloatArray, times: FloatArray) -> FloatArray:
-            return propagate(whole, segment, settings, t, np.asarray(y), times, most=most)
+            chosen = settings
+            if strict:  # the most accurate method that is fit for the motion
+                stiff = "radau5" in (run.settings.integrator, segment.integrator)
+                chosen = replace(settings, integrator="radau5" if stiff else "order8")
+            return propagate(whole, segment, chosen, t, np.asarray(y), times, most=most)
 
         return go
 
     ways = Ways(
         # In the coordinates of the system, whatever the run was carried in.
-        way(tolerance=tolerance, integrator=method, coordinates=Coordinates.ABSOLUTE),
+        way(strict=True, tolerance=tolerance, coordinates=Coordinates.ABSOLUTE),
         way(),
         way(coordinates=Coordinates.ABSOLUTE),
         way(step=0.5 * run.settings.step),
     )
     doubts = disagreements(whole, LOOKS)
-    return check_motion(whole, ways, claims(run), doubts, intervals=intervals, sample=sample)
+    forces = check_forces(run, intervals)
+    found = check_motion(
+        whole, ways, claims(run), doubts, forces, intervals=intervals, sample=sample
+    )
+    return with_controllers(found, run, system, controllers_of(controllers))

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zwang.display import Displayed
 from zwang.formulations.contract import Facts
 from zwang.formulations.gauss import certificate
 from zwang.linalg.products import matvec, transpose_matvec
@@ -43,8 +44,8 @@ class FormulationErrors:
     multipliers: float | FloatArray
 
 
-@dataclass(frozen=True)
-class Certificate:
+@dataclass(frozen=True, repr=False)
+class Certificate(Displayed):
     """A solution and the grounds to trust it.
 
     Attributes
@@ -90,6 +91,10 @@ class Certificate:
             "refined"
         )
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        error = float(np.max(self.error_estimate.acceleration))
+        return f"<Certificate of {len(self.answers)} formulations, error estimate {error:.1e}>"
 
 
 def certify(

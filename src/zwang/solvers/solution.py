@@ -7,11 +7,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from zwang.caching import computed_once
+from zwang.display import Displayed, html_table, preformatted
 from zwang.linalg.products import matvec, transpose
 from zwang.linalg.scaling import ScaledTerms
 from zwang.terms import EquationTerms, FloatArray
 
 __all__ = ["Ranks", "Solution"]
+
+#: Coordinates of a system whose numbers are written out.
+WRITTEN_OUT = 20
 
 
 @dataclass(frozen=True)
@@ -30,8 +34,8 @@ class Ranks:
     stacked: int | np.ndarray
 
 
-@dataclass(frozen=True)
-class Solution:
+@dataclass(frozen=True, repr=False)
+class Solution(Displayed):
     """Acceleration, constraint force and multipliers of one system or a batch.
 
     Attributes
@@ -119,7 +123,7 @@ class Solution:
             free = self.degrees_of_freedom
             head += f" of rank {self.ranks.constraint}, {free} degree{'s' * (free != 1)} of freedom"
         lines = [head, f"solved by {self.formulation}: {self.reason}"]
-        if not batch and n <= 20:
+        if not batch and n <= WRITTEN_OUT:
             lines.append(f"{'coordinate':>14} {'acceleration':>16} {'constraint force':>17}")
             lines += [
                 (
@@ -129,3 +133,17 @@ class Solution:
                 for j in range(n)
             ]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        n = self.terms.coordinate_count
+        if self.terms.batch_shape or n > WRITTEN_OUT:
+            return preformatted(str(self))
+        head, solved, *_ = str(self).splitlines()
+        rows = (
+            [self.terms.coordinate(j), f"{a:.8g}", f"{force:.8g}"]
+            for j, (a, force) in enumerate(
+                zip(self.acceleration, self.constraint_force, strict=True)
+            )
+        )
+        table = html_table(["coordinate", "acceleration", "constraint force"], rows, caption=head)
+        return table + preformatted("\n".join([solved, *(f"note: {x}" for x in self.notes)]))

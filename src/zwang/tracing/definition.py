@@ -88,6 +88,7 @@ def require_distinct(definition: Definition) -> Definition:
         ("velocity", definition.velocities),
         ("parameter", definition.parameters),
         ("constraint", definition.constraints),
+        ("output", definition.outputs),
     ]
     seen: dict[str, str] = {}
     for kind, names in kinds:

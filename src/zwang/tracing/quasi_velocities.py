@@ -14,7 +14,7 @@ from zwang.tracing.arguments import named_vector
 from zwang.tracing.differentiate import depends_on, jacobian
 
 if TYPE_CHECKING:
-    from zwang.equations.expression import Equations
+    from zwang.equations.contract import Equations
     from zwang.tracing.traced_model import TracedModel
 
 __all__ = ["velocity_from_rate"]

@@ -91,12 +91,7 @@ def call(what: str, function: Callable[..., Any], arguments: Mapping[str, Any]) 
 
 def _fresh(value: Any) -> Any:
     """A copy of an array, so that what a function assigns to its arguments stays in it."""
-    if not isinstance(value, np.ndarray):
-        return value
-    copy = value.copy()
-    if isinstance(value, SymbolArray):
-        copy.__dict__.update(value.__dict__)
-    return copy
+    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def _bind(

@@ -35,6 +35,8 @@ from zwang.tracing.vanishing_rows import without_vanishing_rows
 if TYPE_CHECKING:
     import casadi
 
+    from zwang.tracing.own_output import OwnOutput
+
 __all__ = ["Definition", "Lagrangian", "Pressures", "ReactionExpression", "TracedModel", "trace"]
 
 Function = Callable[..., Any]
@@ -64,6 +66,7 @@ class Definition:
     nonideal : name of a constraint → C(q, v, t, p) or C(q, v, t, p, reaction).
     kinematics : (N(q, t, p), n₀(q, t, p)) or None.
     program : names of the constraints that are not physical but programmed.
+    outputs : name → output of the user's.
     """
 
     coordinates: tuple[str, ...]
@@ -78,6 +81,7 @@ class Definition:
     nonideal: Mapping[str, Function] = field(default_factory=dict)
     kinematics: tuple[Function, Function | None] | None = None
     program: tuple[str, ...] = ()
+    outputs: Mapping[str, OwnOutput] = field(default_factory=dict)
 
 
 class ReactionExpression(SymbolArray):
@@ -88,6 +92,11 @@ class ReactionExpression(SymbolArray):
     """
 
     multipliers: SymbolArray
+
+    def __array_finalize__(self, obj: Any) -> None:
+        """A copy has the multipliers too."""
+        if isinstance(obj, ReactionExpression) and hasattr(obj, "multipliers"):
+            self.multipliers = obj.multipliers
 
 
 class Pressures(NamedTuple):

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from zwang.multibody.inertia import axes_along
 from zwang.terms import FloatArray
-from zwang.view.scene import Scene
+from zwang.view.scene import Scene, Solid
 
-__all__ = ["Camera", "Polygon", "camera_of", "floor", "line_points", "painted"]
+__all__ = [
+    "Camera",
+    "Polygon",
+    "VisibleFaces",
+    "camera_of",
+    "floor",
+    "floor_of",
+    "line_points",
+    "painted",
+    "visible_faces",
+]
 
 #: The default view of a mechanism in space: from the front, a little from the side and from above.
 AZIMUTH, ELEVATION = 0.6, 0.42
 #: The eye is so many radii away: depth is seen, without distortion.
 DISTANCE = 5.0
+#: A picture of something long and thin has this much room across it.
+LEAST_EXTENT = 0.3
 #: Direction of the light in the axes of the view (right, up, towards the eye), and its share.
 LIGHT = np.array([-0.35, 0.7, 0.62])
 AMBIENT = 0.55
@@ -32,12 +45,14 @@ class Camera:
     axes : rows are right, up and towards the eye, in the world.
     center, radius : what is looked at.
     perspective : whether nearer things are larger; not in views along the normal of a plane.
+    extent : width and height of what is looked at, over two radii; the larger is about 1.
     """
 
     axes: FloatArray
     center: FloatArray
     radius: float
     perspective: bool
+    extent: tuple[float, float] = (1.0, 1.0)
 
     def project(self, points: FloatArray) -> FloatArray:
         """(right, up, depth towards the eye) of world points, in units of the radius."""
@@ -80,10 +95,11 @@ def camera_of(scene: Scene, azimuth: float | None = None, elevation: float | Non
 
 def _fitted(scene: Scene, axes: FloatArray, *, perspective: bool) -> Camera:
     """The view that holds all of the scene, at all times, and little more."""
-    seen = scene.cloud @ axes.T
+    seen = np.concatenate([scene.cloud, scene.arrow_tips]) @ axes.T
     low, high = seen.min(axis=0), seen.max(axis=0)
-    radius = 0.5 * float((high - low)[:2].max()) * (1.1 if perspective else 1.0)
-    return Camera(axes, 0.5 * (low + high) @ axes, radius or scene.radius, perspective)
+    radius = 0.5 * float((high - low)[:2].max()) * (1.1 if perspective else 1.0) or scene.radius
+    wide, high_ = (max(0.5 * float(x) / radius, LEAST_EXTENT) for x in (high - low)[:2])
+    return Camera(axes, 0.5 * (low + high) @ axes, radius, perspective, (wide, high_))
 
 
 def _second_axis(scene: Scene) -> int:
@@ -101,28 +117,58 @@ def horizontal_axes(up: FloatArray) -> tuple[FloatArray, FloatArray]:
     return axes[:, 0], axes[:, 1]
 
 
-def painted(scene: Scene, camera: Camera, frame: int) -> list[Polygon]:
-    """Faces of all solids towards the eye, from back to front."""
-    faces = faces_of(scene)
+@dataclass(frozen=True)
+class VisibleFaces:
+    """Faces of all solids on a picture, and which of them are seen.
+
+    Attributes
+    ----------
+    seen, world : corners of all faces one after the other, on the picture (n, 2) and in the world
+        (n, 3).
+    starts, counts : where the corners of each face begin, and how many there are, (m,).
+    order : the faces towards the eye, from back to front.
+    colors : of all faces, in the light, sRGB between 0 and 1, (m, 3).
+    """
+
+    seen: FloatArray
+    world: FloatArray
+    starts: np.ndarray
+    counts: np.ndarray
+    order: np.ndarray
+    colors: FloatArray
+
+
+def visible_faces(scene: Scene, camera: Camera, frame: int) -> VisibleFaces:
+    """Faces in the light, those towards the eye sorted by depth."""
+    faces = scene.faces
     R = np.array([t.rotation[frame] for t in scene.tracks])[faces.track]
     at = np.array([t.position[frame] for t in scene.tracks])[faces.track]
-    world = np.einsum("nij,nj->ni", R, faces.vertices) + at
-    seen = camera.project(world)[faces.corners]
-    x, y = seen[..., 0], seen[..., 1]
-    # Twice the area, which is positive for faces towards the eye; repeated corners add nothing.
-    area = np.sum(x * np.roll(y, -1, axis=1) - y * np.roll(x, -1, axis=1), axis=1)
-    own = world[faces.corners]
-    normal = np.cross(own, np.roll(own, -1, axis=1)).sum(axis=1)
+    vertices = np.einsum("nij,nj->ni", R, faces.vertices) + at
+    projected = camera.project(vertices)
+    (ax, ay), (bx, by), (cx, cy) = (projected[faces.three[:, k], :2].T for k in range(3))
+    # Twice the area of three corners, which is positive for faces towards the eye.
+    towards = np.flatnonzero((bx - ax) * (cy - ay) - (by - ay) * (cx - ax) > 0.0)
+    a, b, c = (vertices[faces.three[:, k]] for k in range(3))
+    normal = np.cross(b - a, c - a)
     normal /= np.linalg.norm(normal, axis=1, keepdims=True).clip(1e-300)
     light = camera.axes.T @ (LIGHT / np.linalg.norm(LIGHT))
     bright = AMBIENT + (1.0 - AMBIENT) * (normal @ light).clip(0.0)
     colors = (faces.colors * bright[:, None]).clip(0.0, 1.0)
-    inside = np.arange(faces.corners.shape[1]) < faces.counts[:, None]
-    depth = np.sum(seen[..., 2] * inside, axis=1) / faces.counts
-    order = np.argsort(depth, kind="stable")
+    seen = projected[faces.corners]
+    sums = np.add.reduceat(seen[:, 2], faces.starts) if len(faces.starts) else np.zeros(0)
+    order = towards[np.argsort((sums / faces.counts)[towards], kind="stable")]
+    return VisibleFaces(
+        seen[:, :2], vertices[faces.corners], faces.starts, faces.counts, order, colors
+    )
+
+
+def painted(scene: Scene, camera: Camera, frame: int) -> list[Polygon]:
+    """Faces of all solids towards the eye, from back to front."""
+    faces = visible_faces(scene, camera, frame)
+    ends = faces.starts + faces.counts
     return [
-        Polygon(seen[i, : faces.counts[i], :2], tuple(colors[i].tolist()))
-        for i in order[area[order] > 0.0]
+        Polygon(faces.seen[faces.starts[i] : ends[i]], tuple(faces.colors[i].tolist()))
+        for i in faces.order
     ]
 
 
@@ -133,36 +179,46 @@ class Faces:
     Attributes
     ----------
     vertices, track : (n, 3) in the axes of their tracks, and these, (n,).
-    corners : (m, k) numbers of vertices, the last one repeated in faces with fewer corners.
-    counts, colors : corners of each face (m,) and its colour (m, 3).
+    corners : numbers of the vertices of all faces, one face after the other.
+    starts, counts : where each face begins among these, and how many corners it has, (m,).
+    three : three corners of each face far from each other, (m, 3).
+    colors : (m, 3).
     """
 
     vertices: FloatArray
     track: np.ndarray
     corners: np.ndarray
+    starts: np.ndarray
     counts: np.ndarray
+    three: np.ndarray
     colors: FloatArray
 
 
 def faces_of(scene: Scene) -> Faces:
-    """The faces of a scene, assembled on first use."""
-    kept = scene.__dict__.get("_faces")
-    if kept is not None:
-        return kept
-    every = [(solid, face) for solid in scene.solids for face in solid.painted.faces]
-    widest = max((len(face) for _, face in every), default=3)
-    starts = np.cumsum([0, *(len(s.painted.vertices) for s in scene.solids)])
-    begin = {id(solid): int(start) for solid, start in zip(scene.solids, starts, strict=False)}
-    corners = [[begin[id(s)] + i for i in (*f, *[f[-1]] * (widest - len(f)))] for s, f in every]
-    found = Faces(
-        np.concatenate([np.zeros((0, 3)), *(s.painted.vertices for s in scene.solids)]),
-        np.repeat([s.track for s in scene.solids], np.diff(starts)).astype(int),
-        np.array(corners, dtype=int).reshape(-1, widest),
-        np.array([len(f) for _, f in every], dtype=int),
-        np.array([rgb(s.color) for s, _ in every]).reshape(-1, 3),
+    """The faces of a scene, which keeps them."""
+    meshes = [solid.painted for solid in scene.solids]
+    begins = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
+    corners = np.array(
+        [b + i for b, mesh in zip(begins, meshes, strict=False) for f in mesh.faces for i in f],
+        dtype=int,
     )
-    object.__setattr__(scene, "_faces", found)
-    return found
+    counts = np.array([len(f) for mesh in meshes for f in mesh.faces], dtype=int)
+    starts = np.cumsum(counts) - counts
+    three = corners[starts[:, None] + counts[:, None] * np.arange(3) // 3]
+    return Faces(
+        np.concatenate([np.zeros((0, 3)), *(mesh.vertices for mesh in meshes)]),
+        np.repeat([s.track for s in scene.solids], np.diff(begins)).astype(int),
+        corners,
+        starts,
+        counts,
+        three,
+        np.array([rgb(c) for s in scene.solids for c in _face_colors(s)]).reshape(-1, 3),
+    )
+
+
+def _face_colors(solid: Solid) -> tuple[str, ...]:
+    mesh = solid.painted
+    return mesh.colors or (solid.color,) * len(mesh.faces)
 
 
 def rgb(color: str) -> tuple[float, float, float]:
@@ -189,14 +245,34 @@ def line_points(scene: Scene, role: str, start: FloatArray, end: FloatArray) -> 
     return np.concatenate([[start], middle, [end]])
 
 
+def floor_of(scene: Scene) -> dict[str, Any]:
+    """The ground of a scene: a plane with a grid, in round lengths.
+
+    Returns its center, two directions a and b in it, up, the length of a cell of the grid and how
+    far it reaches.
+    """
+    a, b = horizontal_axes(scene.up)
+    cell = 0.22 * scene.radius
+    power = 10.0 ** np.floor(np.log10(cell))
+    cell = float(power * max(m for m in (1.0, 2.0, 5.0) if m * power <= cell * (1.0 + 1e-12)))
+    middle = scene.center + (scene.ground_level - scene.center @ scene.up) * scene.up
+    # Lines of the grid go through round coordinates, counted from the origin.
+    middle -= sum(((middle @ w) - cell * np.rint((middle @ w) / cell)) * w for w in (a, b))
+    return {
+        "center": middle.tolist(),
+        "a": a.tolist(),
+        "b": b.tolist(),
+        "up": scene.up.tolist(),
+        "cell": cell,
+        "reach": 4.0 * scene.radius,
+    }
+
+
 def floor(scene: Scene) -> list[FloatArray]:
     """A grid of lines on the ground, each two points in the world."""
     a, b = horizontal_axes(scene.up)
-    low, high = scene.bounds
-    corners = np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, 8).T
-    height = float((corners @ scene.up).min())
     reach = 1.05 * scene.radius
-    middle = scene.center + (height - scene.center @ scene.up) * scene.up
+    middle = scene.center + (scene.ground_level - scene.center @ scene.up) * scene.up
     return [
         np.array([middle + k * u - reach * w, middle + k * u + reach * w])
         for u, w in ((a, b), (b, a))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zwang.results.channels import PARTS
+from zwang.results.channel_catalog import PARTS
 from zwang.results.run import Run
 from zwang.terms import FloatArray
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
+from typing import Any
 
 import numpy as np
 
 from zwang.terms import FloatArray
+from zwang.view.packing import Packer
 
-__all__ = ["chart", "ticks"]
+__all__ = ["ChartSheet", "chart", "ticks"]
 
 WIDTH, HEIGHT = 560.0, 190.0
 LEFT, RIGHT, TOP, BOTTOM = 64.0, 10.0, 22.0, 26.0
 COLORS = ("#3b7dbd", "#e08a2c", "#2f9e83", "#b8579b", "#7a6bb8", "#8c8f3a", "#c2524a", "#4aa3c7")
+#: Change of slope on the page below which a point of a curve is left out.
+STRAIGHT = 1e-9
 #: Least span of an axis relative to its values: below it rounding would fill the chart.
 LEAST_SPAN = 1e-9
 
@@ -27,6 +31,59 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
     first = int(np.ceil(low / step - 1e-9))
     last = int(np.floor(high / step + 1e-9))
     return [k * step for k in range(first, last + 1)]
+
+
+class ChartSheet:
+    """Charts of a page, with their numbers for the values under the pointer and for tables.
+
+    ``charts.js`` shows values, hides series and writes CSV.
+    """
+
+    def __init__(self) -> None:
+        self._packer = Packer()
+        self._charts: list[dict[str, Any]] = []
+        self._times: dict[int, dict[str, Any]] = {}
+
+    def add(
+        self,
+        title: str,
+        t: FloatArray,
+        series: Mapping[str, FloatArray],
+        *,
+        unit: str = "",
+        log: bool = False,
+    ) -> str:
+        """A chart as a figure element."""
+        number = len(self._charts)
+        if id(t) not in self._times:
+            self._times[id(t)] = self._packer.numbers(t)
+        self._charts.append(
+            {
+                "title": title,
+                "unit": unit,
+                "t": self._times[id(t)],
+                "log": log,
+                "series": [
+                    {"name": name, "values": self._packer.numbers(y)} for name, y in series.items()
+                ],
+            }
+        )
+        svg = chart(title, t, series, unit=unit, log=log)
+        keys = "".join(
+            f'<button type="button" class="series" aria-pressed="true" data-series="{k}">'
+            f'<i style="background:{COLORS[k % len(COLORS)]}"></i>{escape(name)} '
+            f"<output></output></button>"
+            for k, name in enumerate(series)
+        )
+        table = '<button type="button" class="tool csv">CSV</button>'
+        return (
+            f'<figure class="plot" data-chart="{number}">{svg}'
+            f'<figcaption class="legend">{keys}{table}</figcaption></figure>'
+        )
+
+    def data(self) -> str:
+        """The numbers, for a script element of the page."""
+        return self._packer.text({"charts": self._charts})
 
 
 def chart(
@@ -44,9 +101,10 @@ def chart(
         drawn = {name: np.log10(np.maximum(y, floor)) for name, y in drawn.items()}
     values = np.concatenate([np.zeros(0), *(y[np.isfinite(y)] for y in drawn.values())])
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
-    least = LEAST_SPAN * max(abs(low), abs(high)) or 1.0
-    if high - low < least:
-        low, high = low - least, high + least
+    largest = max(abs(low), abs(high))
+    if high - low <= LEAST_SPAN * largest:  # constant: a line in the middle, with round ticks
+        room = 0.1 * largest or 1.0
+        low, high = low - room, high + room
     margin = 0.06 * (high - low)
     low, high = low - margin, high + margin
     start, end = float(t[0]), float(t[-1])
@@ -90,30 +148,25 @@ def chart(
     for k, (name, line) in enumerate(drawn.items()):
         color = COLORS[k % len(COLORS)]
         path = _path(np.asarray(x(t)), np.asarray(y(line)))
-        parts.append(f'<path d="{path}" stroke="{color}"><title>{escape(name)}</title></path>')
+        parts.append(
+            f'<path d="{path}" data-series="{k}" stroke="{color}">'
+            f"<title>{escape(name)}</title></path>"
+        )
     parts.append(f'<line class="cursor" y1="{TOP:g}" y2="{HEIGHT - BOTTOM:g}" x1="-9" x2="-9"/>')
-    return "".join([*parts, "</svg>", _legend(list(drawn))])
-
-
-def _legend(names: list[str]) -> str:
-    if len(names) < 2:
-        return ""
-    keys = "".join(
-        f'<span><i style="background:{COLORS[k % len(COLORS)]}"></i>{escape(name)}</span>'
-        for k, name in enumerate(names)
-    )
-    return f'<div class="legend">{keys}</div>'
+    return "".join([*parts, "</svg>"])
 
 
 def _path(x: FloatArray, y: FloatArray) -> str:
-    """Points as a path; it breaks where a value is not finite."""
-    pieces, begun = [], False
-    for u, w in zip(x.tolist(), y.tolist(), strict=True):
-        if np.isfinite(w):
-            pieces.append(f"{'L' if begun else 'M'}{u:.1f} {w:.1f}")
-            begun = True
-        else:
-            begun = False
+    """Points as a path; it breaks where a value is not finite, and leaves out what is straight."""
+    pieces = []
+    finite = np.isfinite(y)
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], finite.astype(int), [0]])))
+    for first, last in edges.reshape(-1, 2):
+        u, w = np.round(x[first:last], 1), np.round(y[first:last], 1)
+        turns = np.ones(len(u), dtype=bool)
+        turns[1:-1] = np.abs(np.diff(np.diff(w) / np.maximum(np.diff(u), 1e-9))) > STRAIGHT
+        points = [f"{a:g} {b:g}" for a, b in zip(u[turns], w[turns], strict=True)]
+        pieces.append(f"M{' '.join(points)}")
     return "".join(pieces)
 
 

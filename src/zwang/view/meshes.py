@@ -19,6 +19,8 @@ __all__ = ["Mesh", "ball", "block", "coarse", "join", "of_file", "of_shape", "ro
 
 #: Faces around a shaft, and pieces of a ball from pole to pole: round enough at the size of a page.
 AROUND = 18
+#: The same around wheels, whose rim is what one looks at.
+AROUND_WHEEL = 40
 BELTS = 8
 #: Faces of one solid where pictures are painted face by face: more would make the motion jerk.
 MOST_FACES = 4000
@@ -28,20 +30,27 @@ MOST_PIECES = 8
 
 @dataclass(frozen=True)
 class Mesh:
-    """Vertices, shape (n, 3), and faces as tuples of their numbers."""
+    """Vertices, shape (n, 3), faces as tuples of their numbers, and colours of faces if any."""
 
     vertices: FloatArray
     faces: tuple[tuple[int, ...], ...]
+    colors: tuple[str, ...] | None = None
 
     def placed(self, position: FloatArray, axes: FloatArray) -> Mesh:
         """Rotated by the axes, which are columns, then translated."""
-        return Mesh(self.vertices @ axes.T + position, self.faces)
+        return Mesh(self.vertices @ axes.T + position, self.faces, self.colors)
 
     @property
     def triangles(self) -> np.ndarray:
         """All faces as fans of triangles, shape (m, 3)."""
         fans = [(f[0], f[k], f[k + 1]) for f in self.faces for k in range(1, len(f) - 1)]
         return np.array(fans, dtype=np.uint32).reshape(-1, 3)
+
+    @property
+    def triangle_colors(self) -> list[str]:
+        """Colours of `triangles`, in their order; none of a mesh in one colour."""
+        pairs = zip(self.faces, self.colors or (), strict=False)
+        return [color for face, color in pairs for _ in range(len(face) - 2)]
 
 
 def join(meshes: Sequence[Mesh]) -> Mesh:
@@ -76,16 +85,17 @@ def shaft(radius: float, length: float, inner: float = 0.0) -> Mesh:
     """A cylinder along z about the origin, or a tube if there is an inner radius."""
     pieces = int(np.clip(np.ceil(length / (4.0 * radius)), 1, MOST_PIECES))
     heights = np.linspace(-0.5 * length, 0.5 * length, pieces + 1)
-    sides = [_patch(_ring(radius, heights))]
+    around = AROUND if length > radius else AROUND_WHEEL
+    sides = [_patch(_ring(radius, heights, around))]
     if inner:
-        sides.append(_patch(_ring(inner, heights), flipped=True))
+        sides.append(_patch(_ring(inner, heights, around), flipped=True))
     for z, flipped in ((heights[-1], False), (heights[0], True)):
-        outer = _ring(radius, np.array([z]))[:, 0]
+        outer = _ring(radius, np.array([z]), around)[:, 0]
         if inner:
-            cap = np.stack([outer, _ring(inner, np.array([z]))[:, 0]], axis=1)
+            cap = np.stack([outer, _ring(inner, np.array([z]), around)[:, 0]], axis=1)
             sides.append(_patch(cap, flipped=flipped))
         else:
-            rim = tuple(range(AROUND))
+            rim = tuple(range(around))
             sides.append(Mesh(outer[:-1], (rim[::-1] if flipped else rim,)))
     return join(sides)
 
@@ -130,10 +140,11 @@ def of_shape(shape: Shape, thin: float) -> Mesh:
 
 def of_file(given: MeshFile) -> Mesh:
     """The mesh of a user's file; where there is no inside, it is seen from both sides."""
-    triangles = given.triangles
+    triangles, colors = given.triangles, given.colors
     if not given.closed:
         triangles = np.concatenate([triangles, triangles[:, ::-1]])
-    return Mesh(given.vertices, tuple(map(tuple, triangles.tolist())))
+        colors = 2 * colors if colors is not None else None
+    return Mesh(given.vertices, tuple(map(tuple, triangles.tolist())), colors)
 
 
 def coarse(mesh: Mesh, most: int = MOST_FACES) -> Mesh:
@@ -150,20 +161,23 @@ def coarse(mesh: Mesh, most: int = MOST_FACES) -> Mesh:
         _, number = np.unique(cell, axis=0, return_inverse=True)
         number = number.reshape(-1)
         a, b, c = corners = number[triangles].T
-        left = np.unique(corners.T[(a != b) & (b != c) & (c != a)], axis=0)
+        whole = np.flatnonzero((a != b) & (b != c) & (c != a))
+        left, kept = np.unique(corners.T[whole], axis=0, return_index=True)
         if len(left) <= most:
             break
         cells *= 0.8
     count = np.bincount(number)
     middle = [np.bincount(number, mesh.vertices[:, k]) / count for k in range(3)]
-    return Mesh(np.stack(middle, axis=1), tuple(map(tuple, left.tolist())))
+    every = mesh.triangle_colors
+    colors = tuple(every[i] for i in whole[kept]) if every else None
+    return Mesh(np.stack(middle, axis=1), tuple(map(tuple, left.tolist())), colors)
 
 
-def _ring(radius: float, heights: FloatArray) -> FloatArray:
+def _ring(radius: float, heights: FloatArray, around: int) -> FloatArray:
     """Points around z at some heights, the first again at the end, shape (n + 1, heights, 3)."""
-    around = np.linspace(0.0, 2.0 * np.pi, AROUND + 1)
-    ring = np.zeros((AROUND + 1, len(heights), 3))
-    ring[..., 0], ring[..., 1] = radius * np.cos(around)[:, None], radius * np.sin(around)[:, None]
+    angles = np.linspace(0.0, 2.0 * np.pi, around + 1)
+    ring = np.zeros((around + 1, len(heights), 3))
+    ring[..., 0], ring[..., 1] = radius * np.cos(angles)[:, None], radius * np.sin(angles)[:, None]
     ring[..., 2] = heights
     return ring
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from zwang.rotation.quaternion import from_rotation_matrix
 from zwang.terms import FloatArray
 from zwang.view.camera import DISTANCE, camera_of, line_points, rgb
-from zwang.view.scene import Scene
+from zwang.view.scene import Scene, Solid
 
 __all__ = ["Drawn", "set_stage"]
 
@@ -33,8 +34,9 @@ class Drawn:
         self.scene, self.newton = scene, scene.newton
         self._page, self._root = page, root
         add, thin = page.scene, THIN * scene.size
-        add.add_frame(root, show_axes=False)
+        self._place = add.add_frame(root, show_axes=False)
         self._frames, self._solids, self._lines, self._traces, self._arrows = [], [], [], [], {}
+        self._nodes: list[tuple[Solid, Any]] = []
         self._quaternions = [_quaternions(track.rotation) for track in scene.tracks]
         for i, _ in enumerate(scene.tracks):
             self._frames.append(add.add_frame(f"{root}/{i}", show_axes=False))
@@ -48,6 +50,7 @@ class Drawn:
                 flat_shading=True,
             )
             self._solids.append((solid.role, mesh))
+            self._nodes.append((solid, mesh))
         for i, line in enumerate(scene.lines):
             points = _segments(line_points(scene, line.role, line.start[0], line.end[0]))
             self._lines.append(
@@ -73,15 +76,41 @@ class Drawn:
                     head_length=6.0 * thin,
                 )
 
+        self._names = [
+            add.add_label(f"{root}/{i}/name", track.name, position=point, visible=False)
+            for i, (track, point) in enumerate(zip(scene.tracks, scene.labels, strict=False))
+            if point is not None
+        ]
+
     @property
     def roles(self) -> set[str]:
         """What there is to hide."""
-        return {"joint", *self._arrows, *(["trace"] if self._traces else [])}
+        return {"joint", "name", *self._arrows, *(["trace"] if self._traces else [])}
+
+    def on_pick(self, callback: Callable[[Drawn, Solid], None]) -> None:
+        """Call a function with the solid that is clicked on."""
+        for solid, node in self._nodes:
+            node.on_click(lambda _, own=solid: callback(self, own))
+
+    def label(self, solid: Solid) -> Any:
+        """A label with what is known of a solid, which goes along with it."""
+        kind = "body" if solid.role == "body" else "joint"
+        text = self.scene.about.get(f"{kind} {solid.name}", solid.name)
+        middle = 0.5 * (solid.mesh.vertices.min(axis=0) + solid.mesh.vertices.max(axis=0))
+        return self._page.scene.add_label(
+            f"{self._root}/{solid.track}/picked", text, position=middle
+        )
+
+    def set_beside(self, offset: FloatArray, opacity: float | None) -> None:
+        """Move everything by a distance, and let it be seen through or not."""
+        self._place.position = offset
+        for _, node in self._nodes:
+            node.opacity = opacity
 
     def show(self, role: str, *, visible: bool) -> None:
         """Hide or show all of a role; what belongs to the ground goes with the joints."""
         nodes = [n for r, n in self._solids if r == role or (role, r) == ("joint", "ground")]
-        nodes += self._traces if role == "trace" else []
+        nodes += {"trace": self._traces, "name": self._names}.get(role, [])
         nodes += [self._arrows[role]] if role in self._arrows else []
         for node in nodes:
             node.visible = visible

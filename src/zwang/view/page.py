@@ -14,11 +14,13 @@ from zwang.results.mechanism_run import parts_of
 from zwang.results.run import Run
 from zwang.state import State
 from zwang.tracing.event import Watched
+from zwang.view.camera import Camera, camera_of
 from zwang.view.channels import single
 from zwang.view.live import Limits, Live, cut, joined, slider_limits
 from zwang.view.nodes import Drawn, set_stage
 from zwang.view.page_charts import Charts
-from zwang.view.scene import Scene, scene_of
+from zwang.view.page_recording import recorded, view_of
+from zwang.view.scene import Scene, Solid, scene_of
 from zwang.view.server import PageServer
 
 __all__ = ["View", "view"]
@@ -37,6 +39,7 @@ SHOWN = {
     "applied": "applied forces",
     "trace": "traces",
     "joint": "joints",
+    "name": "names",
 }
 #: The choice to follow no body.
 NOBODY = "nothing"
@@ -51,6 +54,7 @@ def view(
     events: Mapping[str, Watched] | None = None,
     follow: str | None = None,
     plot: str | Sequence[str] = (),
+    beside: bool = False,
     frames: int | None = None,
     start: float | None = None,
     end: float | None = None,
@@ -68,6 +72,7 @@ def view(
     events : of a live motion, as the run was made with.
     follow : a body that the camera goes along with.
     plot : channels drawn from the start; others can be chosen on the page.
+    beside : whether the other runs stand beside the first in place of over it.
     frames, start, end, forces : as for `zwang.view.scene.scene_of`.
     traces : the same; the last body by default.
     """
@@ -86,6 +91,8 @@ def view(
     scenes = [first, *(scene_of(r, **traced(r)) for r in others)]
     page = View(PageServer(host, port), scenes, names, motion, sliders)
     page.follow(follow)
+    if beside:
+        page.side_by_side(beside=True)
     return page
 
 
@@ -135,7 +142,10 @@ class View:
         self._scale, self._grown = 1.0, 0.0
         self._followed: int | None = None
         self._home = np.zeros(3)
-        self._hidden: set[str] = set()
+        self._hidden: set[str] = {"name"}
+        self._picked: tuple[Solid, Any] | None = None
+        self._started = False
+        self._side: Any = None
         self._world = self._page.scene.add_frame(WORLD, show_axes=False)
         self._drawn = [self._draw(k, scene) for k, scene in enumerate(scenes)]
         set_stage(self._page, WORLD, scenes[0])
@@ -179,6 +189,40 @@ class View:
             self.seek(self.start)
         self.playing = True
         self._button.label = "Pause"
+
+    def play_when_seen(self) -> None:
+        """Let time run as soon as somebody opens the page, and stand still when nobody looks."""
+
+        def opened(_: Any) -> None:
+            if not self._started:
+                self._started = True
+                self.play()
+
+        def closed(_: Any) -> None:
+            if not self._page.get_clients():
+                self.pause()
+                self._started = False
+
+        self._page.on_client_connect(opened)
+        self._page.on_client_disconnect(closed)
+
+    def side_by_side(self, *, beside: bool) -> None:
+        """Put the other runs beside the first, or over it again."""
+        first = self._drawn[0].scene
+        right = camera_of(first).axes[0]
+        step = 1.25 * float(np.ptp(first.cloud @ right)) * right
+        middle = 0.5 * (len(self._drawn) - 1)
+        with self._lock:
+            for k, drawn in enumerate(self._drawn):
+                through = OVERLAID if k and not beside else None
+                drawn.set_beside((k - middle) * step if beside else 0.0 * step, through)
+            if self._side is not None:
+                self._side.value = beside
+
+    def record(self, camera: Camera | None = None) -> bytes:
+        """A video of the first run as an MP4 file, from a camera or as it was first seen."""
+        scene = self._drawn[0].scene
+        return recorded(scene, camera_of(scene) if camera is None else camera, self.speed)
 
     def pause(self) -> None:
         """Let time stand still."""
@@ -250,7 +294,18 @@ class View:
         drawn = Drawn(self._page, f"{WORLD}/run{k}", scene, OVERLAID if k else None)
         for role in self._hidden:
             drawn.show(role, visible=False)
+        drawn.on_pick(self._pick)
+        self._picked = None
         return drawn
+
+    def _pick(self, drawn: Drawn, solid: Solid) -> None:
+        """Name what is clicked on; a second click takes the name away."""
+        with self._lock:
+            before, self._picked = self._picked, None
+            if before is not None:
+                before[1].remove()
+            if before is None or before[0] is not solid:
+                self._picked = solid, drawn.label(solid)
 
     # --- controls ---------------------------------------------------------------------------------
 
@@ -279,7 +334,7 @@ class View:
         present = set.union(*(drawn.roles for drawn in self._drawn))
         for role, label in SHOWN.items():
             if role in present:
-                box = gui.add_checkbox(label, initial_value=True)
+                box = gui.add_checkbox(label, initial_value=role not in self._hidden)
                 box.on_update(lambda _, role=role, box=box: self._show(role, visible=box.value))
         if scene.arrows:
             scale = gui.add_slider("arrows, 10^", -1.5, 1.5, 0.05, 0.0)
@@ -290,12 +345,26 @@ class View:
                 gui.add_markdown("Orange: the motion does not determine this reaction.")
         for note in scene.notes:
             gui.add_markdown(note)
+        if len(self._drawn) > 1:
+            side = self._side = gui.add_checkbox("side by side", initial_value=False)
+            side.on_update(self._side_chosen)
+        gui.add_button("Record video").on_click(lambda event: self._try(self._send, event))
         names = tuple(scene.run.channels)
         first = plot[0] if plot else next((n for n in names if ".angle" in n), names[0])
         menu = gui.add_dropdown("plot", names, initial_value=first)
         runs = [drawn.scene.run for drawn in self._drawn]
         self._charts = Charts(gui, runs, [first, *plot[1:]])
         menu.on_update(lambda _: self._plot(menu.value))
+        gui.add_button("Add chart").on_click(lambda _: self._try(self._charts.add, menu.value))
+        gui.add_button("Remove chart").on_click(lambda _: self._charts.drop())
+
+    def _send(self, event: Any) -> None:
+        """Paint what a browser shows, and let it save that."""
+        self._told.content = "The video is being painted …"
+        client = event.client
+        data = self.record(None if client is None else view_of(client))
+        if client is not None:
+            client.send_file_download("motion.mp4", data)
 
     def _slider(self, name: str, low: float, high: float) -> None:
         """A slider for a parameter of a live motion."""
@@ -309,10 +378,10 @@ class View:
 
         slider.on_update(moved)
 
-    def _try(self, action: Callable[[], None]) -> None:
+    def _try(self, action: Callable[..., None], *arguments: Any) -> None:
         """Do what may be impossible, and report that on the page."""
         try:
-            action()
+            action(*arguments)
             self._told.content = ""
         except ZwangError as error:
             self._told.content = f"{error}"
@@ -321,6 +390,10 @@ class View:
         if event.client is not None:  # moved by hand, not by the clock
             self.pause()
             self.seek(self._moment.value)
+
+    def _side_chosen(self, event: Any) -> None:
+        if event.client is not None and self._side is not None:
+            self.side_by_side(beside=self._side.value)
 
     def _follow_chosen(self, event: Any) -> None:
         if event.client is not None:

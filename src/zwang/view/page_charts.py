@@ -14,6 +14,8 @@ from zwang.view.channels import single
 
 __all__ = ["Charts"]
 
+#: More would fill the page, and each is drawn several times a second.
+MOST_CHARTS = 6
 COLORS = ("#0f766e", "#e08a2c", "#3b7dbd", "#b8579b")
 
 
@@ -38,14 +40,28 @@ class Charts:
 
     def __init__(self, gui: Any, runs: Sequence[Run], names: Sequence[str]) -> None:
         self.runs = list(runs)
+        self._gui = gui
         self._known: dict[tuple[int, str], FloatArray] = {}
         self._charts: list[_Chart] = []
-        scales: dict[str, Any] = {"x": {"time": False}}
         for name in names:
-            curves, series = self._series(name)
-            shown = (*curves, curves[1])
-            node = gui.add_uplot(shown, series, aspect=1.6, scales=scales)
-            self._charts.append(_Chart(name, curves, node))
+            self.add(name)
+
+    def add(self, name: str) -> None:
+        """One more chart; the pointer marks the same time in all of them."""
+        if len(self._charts) >= MOST_CHARTS:
+            return
+        curves, series = self._series(name)
+        scales: dict[str, Any] = {"x": {"time": False}}
+        cursor: Any = {"sync": {"key": "zwang"}}
+        node = self._gui.add_uplot(
+            (*curves, curves[1]), series, aspect=1.6, scales=scales, cursor=cursor
+        )
+        self._charts.append(_Chart(name, curves, node))
+
+    def drop(self) -> None:
+        """Take the last chart away; the first one stays."""
+        if len(self._charts) > 1:
+            self._charts.pop().node.remove()
 
     def choose(self, name: str) -> None:
         """Let the first chart show another channel."""

@@ -1,17 +1,12 @@
-"""A scene as text: a still in SVG, and the data that the report's player moves."""
+"""A still of a scene as text, in SVG."""
 
 from __future__ import annotations
 
-import base64
-from typing import Any
-
-import numpy as np
-
 from zwang.terms import FloatArray
-from zwang.view.camera import AMBIENT, DISTANCE, LIGHT, Camera, floor, line_points, painted
+from zwang.view.camera import Camera, floor, line_points, painted
 from zwang.view.scene import Scene
 
-__all__ = ["player_data", "still"]
+__all__ = ["still"]
 
 #: Size of a still in its own units.
 SIDE = 480.0
@@ -43,69 +38,3 @@ def _on_page(points: FloatArray) -> FloatArray:
 def _line(camera: Camera, points: FloatArray, color: str, width: float) -> str:
     path = "L".join(f"{x:.1f} {y:.1f}" for x, y in _on_page(camera.project(points)))
     return f'<path d="M{path}" fill="none" stroke="{color}" stroke-width="{width:g}"/>'
-
-
-def player_data(scene: Scene, camera: Camera) -> dict[str, Any]:
-    """What ``player.js`` needs, ready for JSON; long arrays are base64 of 32-bit floats."""
-    return {
-        "times": scene.times.tolist(),
-        "size": scene.size,
-        "newton": scene.newton,
-        "camera": {
-            "axes": camera.axes.tolist(),
-            "center": camera.center.tolist(),
-            "radius": camera.radius,
-            "perspective": camera.perspective,
-            "distance": DISTANCE,
-            "up": scene.up.tolist(),
-            "light": LIGHT.tolist(),
-            "ambient": AMBIENT,
-        },
-        "floor": [line.tolist() for line in floor(scene)],
-        "tracks": [
-            {
-                "name": track.name,
-                "poses": _packed(
-                    np.concatenate([track.position, track.rotation.reshape(-1, 9)], axis=1)
-                ),
-            }
-            for track in scene.tracks
-        ],
-        "solids": [
-            {
-                "name": solid.name,
-                "role": solid.role,
-                "track": solid.track,
-                "color": solid.color,
-                "vertices": _packed(solid.painted.vertices),
-                "faces": [list(face) for face in solid.painted.faces],
-            }
-            for solid in scene.solids
-        ],
-        "lines": [
-            {
-                "name": line.name,
-                "role": line.role,
-                "points": _packed(np.concatenate([line.start, line.end], axis=1)),
-            }
-            for line in scene.lines
-        ],
-        "arrows": [
-            {
-                "name": arrow.name,
-                "role": arrow.role,
-                "color": arrow.color,
-                "open": arrow.open,
-                "points": _packed(np.concatenate([arrow.point, arrow.force], axis=1)),
-            }
-            for arrow in scene.arrows
-        ],
-        "traces": [
-            {"name": trace.name, "color": trace.color, "points": _packed(trace.points)}
-            for trace in scene.traces
-        ],
-    }
-
-
-def _packed(array: FloatArray) -> str:
-    return base64.b64encode(np.ascontiguousarray(array, dtype="<f4").tobytes()).decode("ascii")

@@ -1,33 +1,74 @@
-"""Figures of runs with Matplotlib: channels over time, phase plots, stills and video."""
+"""Figures of runs with Matplotlib: channels over time, phase plots, and stills."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from os import PathLike
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.errors import InputError, MissingExtraError, shown
+from zwang.errors import InputError, MissingExtraError, UnknownNameError, shown
 from zwang.multibody.pose import SCALAR
-from zwang.paths import path_of
 from zwang.results.run import Run
 from zwang.view.camera import Camera, camera_of, floor, line_points, painted
-from zwang.view.channels import series_of, single
+from zwang.view.channels import Series, series_of, single
 from zwang.view.scene import Scene, scene_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-__all__ = ["animate", "draw", "draw_scene", "plot"]
+__all__ = ["draw", "draw_scene", "plot"]
 
 LINK, GRID = "#56606b", "#e3e7eb"
 #: Arrows shorter than this, against half the picture, are all head.
 SHORTEST = 0.01
 #: Panels of joints, and of drivers, in a figure for which no channels were named.
 MOST_PANELS = 8
+
+
+@dataclass(frozen=True)
+class PlotStyle:
+    """Size and letters of a figure: its width [in], the label of time, Matplotlib's settings."""
+
+    width: float
+    time: str
+    settings: Mapping[str, Any]
+
+
+#: For a screen, and for a column of a journal: 86 mm, the letters of a printed page.
+STYLES = {
+    "screen": PlotStyle(7.5, "t [s]", {}),
+    "paper": PlotStyle(
+        86.0 / 25.4,
+        r"$t$ [s]",
+        {
+            "font.family": "STIXGeneral",
+            "mathtext.fontset": "stix",
+            "font.size": 8.0,
+            "axes.linewidth": 0.6,
+            "lines.linewidth": 0.9,
+            "legend.fontsize": 7.0,
+            "savefig.dpi": 600,
+            "pdf.fonttype": 42,
+        },
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Wording:
+    """How axes are labeled: whether angles are in degrees, and titles in place of names."""
+
+    degrees: bool
+    titles: Mapping[str, str]
+
+    def label(self, name: str, series: Series) -> str:
+        """Title or name, and the unit."""
+        if name not in self.titles:
+            return series.label
+        return f"{self.titles[name]} [{series.unit}]" if series.unit else self.titles[name]
 
 
 def plot(
@@ -37,26 +78,45 @@ def plot(
     *,
     degrees: bool = False,
     labels: Sequence[str] | None = None,
+    titles: Mapping[str, str] | None = None,
+    style: str = "screen",
 ) -> Any:
     """Channels of one run or several: over time, in panels, or against another channel."""
     figures = _figure_module("run.plot")
-    run = runs[0]
-    chosen = tuple(names) or default_channels(run)
+    if style not in STYLES:
+        raise UnknownNameError("style of a plot", style, STYLES)
+    chosen = tuple(names) or default_channels(runs[0])
     marks = _labels(runs, labels)
-    if against is not None:
-        return _phase(figures, runs, chosen, against, marks, degrees=degrees)
+    wording = Wording(degrees, dict(titles or {}))
+    with figures.rc_context(STYLES[style].settings):
+        draw_into = _over_times if against is None else partial(_phase, against=against)
+        return _shown_once(
+            figures, draw_into(figures, STYLES[style], runs, chosen, marks=marks, wording=wording)
+        )
+
+
+def _over_times(
+    figures: Any,
+    style: PlotStyle,
+    runs: Sequence[Run],
+    chosen: Sequence[str],
+    *,
+    marks: Sequence[str],
+    wording: Wording,
+) -> Any:
+    """Channels over time, one panel each."""
     figure, axes = figures.subplots(
         len(chosen),
         1,
         sharex=True,
         squeeze=False,
-        figsize=(7.5, 1.0 + 1.7 * len(chosen)),
+        figsize=(style.width, style.width * (1.0 + 1.7 * len(chosen)) / 7.5),
         layout="constrained",
     )
     for axis, name in zip(axes[:, 0], chosen, strict=True):
-        _over_time(axis, runs, name, marks, degrees=degrees)
-    axes[-1, 0].set_xlabel("t [s]")
-    return _shown_once(figures, figure)
+        _over_time(axis, runs, name, marks, wording)
+    axes[-1, 0].set_xlabel(style.time)
+    return figure
 
 
 def default_channels(run: Run) -> tuple[str, ...]:
@@ -88,11 +148,11 @@ def _labels(runs: Sequence[Run], labels: Sequence[str] | None) -> list[str]:
 
 
 def _over_time(
-    axis: Axes, runs: Sequence[Run], name: str, marks: Sequence[str], *, degrees: bool
+    axis: Axes, runs: Sequence[Run], name: str, marks: Sequence[str], wording: Wording
 ) -> None:
     """One channel of all runs in one panel."""
     for run, mark in zip(runs, marks, strict=True):
-        series = series_of(run, name, degrees=degrees)
+        series = series_of(run, name, degrees=wording.degrees)
         columns = list(enumerate(series.parts))
         if len(runs) > 1 and len(columns) > 1:  # of several runs the magnitudes alone
             columns = columns[-1:]
@@ -101,7 +161,7 @@ def _over_time(
             style = {} if len(runs) > 1 else style
             label = " ".join(filter(None, [mark, part]))
             axis.plot(run.t, series.values[:, k], label=label or None, **style)
-        axis.set_ylabel(series.label)
+        axis.set_ylabel(wording.label(name, series))
     axis.grid(visible=True, color="0.9", linewidth=0.8)
     if len(axis.get_lines()) > 1:
         axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small", frameon=False)
@@ -111,36 +171,38 @@ def _over_time(
 
 def _phase(
     figures: Any,
+    style: PlotStyle,
     runs: Sequence[Run],
-    names: tuple[str, ...],
+    names: Sequence[str],
+    *,
     against: str,
     marks: Sequence[str],
-    *,
-    degrees: bool,
+    wording: Wording,
 ) -> Any:
     """Channels against another: phase portraits, coupler curves."""
+    side = style.width * 4.0 / 7.5
     figure, axes = figures.subplots(
         1,
         len(names),
         squeeze=False,
-        figsize=(1.0 + 4.0 * len(names), 4.0),
+        figsize=(side / 4.0 + side * len(names), side),
         layout="constrained",
     )
     for axis, name in zip(axes[0], names, strict=True):
         for run, mark in zip(runs, marks, strict=True):
-            across = single(run, against, degrees=degrees)
-            series = single(run, name, degrees=degrees)
+            across = single(run, against, degrees=wording.degrees)
+            series = single(run, name, degrees=wording.degrees)
             x, y = across.values[:, 0], series.values[:, 0]
             (line,) = axis.plot(x, y, linewidth=1.0, label=mark or None)
             axis.plot(x[:1], y[:1], "o", color=line.get_color(), markersize=4)
-            axis.set_xlabel(across.label)
-            axis.set_ylabel(series.label)
+            axis.set_xlabel(wording.label(against, across))
+            axis.set_ylabel(wording.label(name, series))
             if across.unit == series.unit == "m":
                 axis.set_aspect("equal", adjustable="datalim")
         axis.grid(visible=True, color="0.9", linewidth=0.8)
         if len(runs) > 1:
             axis.legend(fontsize="small", frameon=False)
-    return _shown_once(figures, figure)
+    return figure
 
 
 def _shown_once(figures: Any, figure: Any) -> Any:
@@ -206,7 +268,7 @@ def draw_scene(axes: Axes, scene: Scene, camera: Camera, frame: int) -> None:
     )
     for arrow in scene.arrows:
         start = arrow.point[frame]
-        ends = camera.project(np.array([start, start + scene.newton * arrow.force[frame]]))
+        ends = camera.project(np.array([start, scene.arrow_tip(arrow, frame)]))
         tail, tip = (tuple(p.tolist()) for p in ends[:, :2])
         if np.hypot(tip[0] - tail[0], tip[1] - tail[1]) < SHORTEST:
             continue
@@ -214,86 +276,6 @@ def draw_scene(axes: Axes, scene: Scene, camera: Camera, frame: int) -> None:
         if arrow.open:
             style["linestyle"] = (0, (3, 2))
         axes.annotate("", tip, tail, arrowprops={**style, "shrinkA": 0, "shrinkB": 0}, zorder=4)
-
-
-# --- video ----------------------------------------------------------------------------------------
-
-#: Name ending → container, codec and format of the pixels.
-FORMATS = {
-    ".mp4": ("mp4", "libx264", "yuv420p"),
-    ".gif": ("gif", "gif", "rgb8"),
-}
-
-
-def animate(
-    run: Run,
-    path: str | PathLike[str],
-    *,
-    fps: int = 30,
-    speed: float = 1.0,
-    size: tuple[int, int] = (720, 720),
-    traces: Sequence[str] | Mapping[str, Any] | None = None,
-    forces: bool = True,
-    azimuth: float | None = None,
-    elevation: float | None = None,
-) -> Path:
-    """Write a video of a mechanism; no display and no encoder of the system is needed."""
-    target = path_of(path, "video")
-    if target.suffix.lower() not in FORMATS:
-        raise InputError(
-            "video", found=repr(target.name), expected=f"a name ending in {' or '.join(FORMATS)}"
-        )
-    for what, value in (("fps", fps), ("speed", speed), ("size", min(size))):
-        if not value > 0:
-            raise InputError(what, found=shown(value), expected="a positive number")
-    _figure_module("run.animate")
-    if not len(run):
-        raise InputError("run", must="have at least one saved state to draw", but="has none")
-    duration = float(run.t[-1] - run.t[0])
-    frames = max(round(duration / speed * fps) + 1, 1)
-    scene = scene_of(run, frames=frames, traces=traces, forces=forces)
-    camera = camera_of(scene, azimuth, elevation)
-    _encode(target, _pictures(scene, camera, size), fps, _even(size))
-    return target
-
-
-def _even(size: tuple[int, int]) -> tuple[int, int]:
-    """Colours are stored for two by two pixels."""
-    return size[0] // 2 * 2, size[1] // 2 * 2
-
-
-def _pictures(scene: Scene, camera: Camera, size: tuple[int, int]) -> Iterator[np.ndarray]:
-    """Frame after frame as arrays of pixels (height, width, 3)."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    width, height = _even(size)
-    dpi = 100
-    figure: Figure = Figure(figsize=(width / dpi, height / dpi), dpi=dpi)
-    canvas = FigureCanvasAgg(figure)
-    for frame, t in enumerate(scene.times):
-        figure.clear()
-        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-        draw_scene(axes, scene, camera, frame)
-        figure.text(0.03, 0.03, f"t = {t:.2f} s", family="monospace", color="0.3")
-        canvas.draw()
-        yield np.asarray(canvas.buffer_rgba())[:height, :width, :3]
-
-
-def _encode(path: Path, pictures: Iterator[np.ndarray], fps: int, size: tuple[int, int]) -> None:
-    try:
-        import av
-    except ImportError as error:
-        raise MissingExtraError("run.animate", "av", "plot") from error
-    container, codec, pixels = FORMATS[path.suffix.lower()]
-    with av.open(str(path), "w", format=container) as file:
-        stream: Any = file.add_stream(codec, rate=fps)
-        stream.width, stream.height = size
-        stream.pix_fmt = pixels
-        for picture in pictures:
-            frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(picture), format="rgb24")
-            file.mux(stream.encode(frame.reformat(format=pixels)))
-        file.mux(stream.encode())
 
 
 def _figure_module(feature: str) -> Any:

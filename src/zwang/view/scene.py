@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from zwang.results.resample import at_times
 from zwang.results.run import Run
 from zwang.terms import FloatArray
 from zwang.view.forces import Applied, applied_forces
+from zwang.view.grounds import Curve, Track, grounds_of
+from zwang.view.joints import joint_kind
 from zwang.view.solids import (
     COLORS,
     Solid,
@@ -34,6 +36,9 @@ from zwang.view.solids import (
     solids_of,
 )
 
+if TYPE_CHECKING:
+    from zwang.view.camera import Faces
+
 __all__ = [
     "Arrow",
     "Line",
@@ -41,33 +46,30 @@ __all__ = [
     "Solid",
     "Trace",
     "Track",
+    "farthest_body",
+    "frame_count",
     "scene_of",
     "statuses",
 ]
 
 #: Frames of an animation unless asked otherwise: ten seconds at 24 a second.
 FRAMES = 241
+#: Least and most frames of a page, the largest turn of a body between two of them [rad], and how
+#: many numbers they may have altogether, some 150 kB.
+LEAST_FRAMES, MOST_FRAMES, TURN, ROOM = 49, 2401, 0.25, 90_000
 #: The largest arrow against the size of the mechanism, and which force that is: a share of the
 #: forces may stick out, so that a blow does not make all others vanish.
 ARROW, ARROW_SHARE = 0.3, 0.95
+#: No arrow is longer than this against the size of the mechanism: near singular positions forces
+#: have no bound.
+LONGEST_ARROW = 0.6
+#: Where a mechanism travels far, arrows count against this share of half the way.
+ARROW_TRAVEL = 0.6
 #: Constraint rows beyond which determinacy of reactions, which takes dense decompositions, is not
 #: computed.
 PASSPORT_ROWS = 400
 
 REACTION_COLOR, OPEN_COLOR, APPLIED_COLOR = "#b5303c", "#c77800", "#3d8f4d"
-
-
-@dataclass(frozen=True)
-class Track:
-    """A frame that moves: origin (nf, 3) and axes as columns (nf, 3, 3)."""
-
-    name: str
-    position: FloatArray
-    rotation: FloatArray
-
-    def points(self, local: FloatArray) -> FloatArray:
-        """World positions of a point of the frame, shape (nf, 3)."""
-        return self.position + self.rotation @ local
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,10 @@ class Scene:
     normal : of the plane of a planar mechanism, else None.
     size : length of the mechanism at the start [m].
     run : the run, saved at the times of the frames.
+    paths : curves fixed in a track, on which points move.
+    level : height of the ground where something rolls on it, along `up`; None elsewhere.
+    labels : where the name of each track is written, in its axes; None for what is no body.
+    about : what is said of a body or joint when it is clicked, ``"body rod"`` → words.
     notes : sentences on what could not be drawn.
     """
 
@@ -144,6 +150,17 @@ class Scene:
     size: float
     run: Run = field(repr=False)
     notes: tuple[str, ...] = ()
+    paths: tuple[Curve, ...] = ()
+    level: float | None = None
+    labels: tuple[FloatArray | None, ...] = ()
+    about: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def faces(self) -> Faces:
+        """The faces of all solids as arrays."""
+        from zwang.view.camera import faces_of
+
+        return faces_of(self)
 
     @cached_property
     def cloud(self) -> FloatArray:
@@ -177,8 +194,40 @@ class Scene:
         """Length of an arrow for a force of one newton [m/N]."""
         sizes = [np.linalg.norm(a.force, axis=1) for a in self.arrows]
         every = np.concatenate([np.zeros(0), *sizes])
-        largest = float(np.quantile(every, ARROW_SHARE)) if every.size else 0.0
-        return ARROW * self.size / largest if largest > 0.0 else 1.0
+        largest = float(np.quantile(every, ARROW_SHARE, method="higher")) if every.size else 0.0
+        return ARROW * self._reach / largest if largest > 0.0 else 1.0
+
+    @property
+    def _reach(self) -> float:
+        """Length against which arrows are drawn: of the mechanism, or of its travel."""
+        return max(self.size, ARROW_TRAVEL * self.radius)
+
+    @property
+    def longest_arrow(self) -> float:
+        """Length at which arrows are cut [m]."""
+        return LONGEST_ARROW * self._reach
+
+    def arrow_tip(self, arrow: Arrow, frame: int) -> FloatArray:
+        """Where an arrow ends in a frame, not too far from where it begins."""
+        d = self.newton * arrow.force[frame]
+        length = float(np.linalg.norm(d))
+        return arrow.point[frame] + d * min(1.0, self.longest_arrow / max(length, 1e-300))
+
+    @cached_property
+    def arrow_tips(self) -> FloatArray:
+        """Ends of all arrows, for which a picture has room unless they are exceptionally long."""
+        most = ARROW * self._reach
+        tips = [np.zeros((0, 3))]
+        for arrow in self.arrows:
+            d = self.newton * arrow.force
+            length = np.linalg.norm(d, axis=1, keepdims=True)
+            tips.append(arrow.point + d * np.minimum(1.0, most / np.maximum(length, 1e-300)))
+        return np.concatenate(tips)
+
+    @cached_property
+    def ground_level(self) -> float:
+        """Height of the ground along `up`: that of a plane to roll on, else below everything."""
+        return float((self.cloud @ self.up).min()) if self.level is None else self.level
 
 
 def frame_times(run: Run, frames: int | None, start: float | None, end: float | None) -> FloatArray:
@@ -197,6 +246,35 @@ def frame_times(run: Run, frames: int | None, start: float | None, end: float | 
             found=f"from {first:g} to {last:g} s",
         )
     return np.linspace(first, last, count if last > first else 1)
+
+
+def frame_count(run: Run) -> int:
+    """Frames that show a motion as it is, in a page that stays small.
+
+    `FRAMES`, and more where a body would turn by more than `TURN` from one to the next, as far as
+    `ROOM` numbers of 16 bits allow.
+    """
+    parts = parts_of(run)
+    moving = [b for b in parts.bodies if b.kind is not SCALAR]
+    duration = float(run.t[-1] - run.t[0]) if len(run) else 0.0
+    fastest = 0.0
+    if duration > 0.0:
+        every = slice(None, None, max(len(run) // 500, 1))
+        rates = [np.abs(run.body(b.name).angular_velocity[every]).max(initial=0.0) for b in moving]
+        fastest = max([0.0, *map(float, rates)])
+    wanted = max(FRAMES, int(np.ceil(duration * fastest / TURN * (1.0 - 1e-9))) + 1)
+    width = 7 * len(moving) + 6 * (len(parts.joints) + len(parts.forces)) or 1
+    return int(min(wanted, max(ROOM // width, LEAST_FRAMES), MOST_FRAMES))
+
+
+def farthest_body(run: Run) -> list[str]:
+    """The body that gets about most, which leaves a trace unless asked otherwise."""
+    moved = {
+        b.name: float(np.ptp(run.body(b.name).center, axis=0).max())
+        for b in parts_of(run).bodies
+        if b.kind is not SCALAR
+    }
+    return [max(moved, key=lambda name: moved[name])] if moved else []
 
 
 def scene_of(
@@ -232,6 +310,11 @@ def scene_of(
             motion = moving.body(body.name)
             tracks.append(Track(body.name, motion.position, motion.rotation))
     size = size_of(parts)
+    g = parts.gravity
+    plane = parts.kind.plane
+    normal = None if plane is None else np.eye(3)[plane[2]]
+    up = -g / np.linalg.norm(g) if np.any(g) else np.eye(3)[2 if plane is None else plane[1]]
+    ground = grounds_of(parts, tracks, up, size)
     applied = applied_forces(moving, parts, evaluate=forces)
     lines = [*_links(parts, tracks), *_springs(applied)]
     arrows, notes = _applied(applied, every=every_force), doubtful_scales(parts)
@@ -240,14 +323,10 @@ def scene_of(
             arrows += _reactions(moving, parts, known, every=every_force)
         except ZwangError as error:
             notes = (*notes, f"reactions are not drawn: {error}")
-    g = parts.gravity
-    plane = parts.kind.plane
-    normal = None if plane is None else np.eye(3)[plane[2]]
-    up = -g / np.linalg.norm(g) if np.any(g) else np.eye(3)[2 if plane is None else plane[1]]
     return Scene(
         moving.t,
         tuple(tracks),
-        tuple(solids_of(parts, size)),
+        (*solids_of(parts, size), *ground.solids),
         tuple(lines),
         tuple(arrows),
         tuple(_traces(parts, tracks, traces)),
@@ -256,7 +335,17 @@ def scene_of(
         size,
         moving,
         notes,
+        ground.paths,
+        ground.level,
+        (None, *(None if b.kind is SCALAR else b.inertia.center for b in parts.bodies)),
+        _about(parts),
     )
+
+
+def _about(parts: Parts) -> dict[str, str]:
+    about = {f"body {b.name}": f"body {b.name}" for b in parts.bodies}
+    joints = parts.joints.values()
+    return about | {f"joint {j.name}": f"{j.name}: {joint_kind(parts, j)}" for j in joints}
 
 
 def as_simulated(run: Run) -> Parts:

@@ -55,7 +55,7 @@ class PageServer:
     @property
     def address(self) -> str:
         """Where a browser finds the page."""
-        unspecified = self.host in ("0.0.0.0", "::", "")  # noqa: S104 – compared, not bound
+        unspecified = self.host in ("0.0.0.0", "::", "")  # noqa: S104 - compared, not bound
         name = "127.0.0.1" if unspecified else self.host
         return f"http://{f'[{name}]' if ':' in name else name}:{self.port}"
 
@@ -142,7 +142,7 @@ def _close_tunnel(server: Any) -> None:
     """Take away what opens a public tunnel: the handler, the method and the button."""
     from viser import _messages
 
-    connection = server._websock_server  # noqa: SLF001 – viser has no public way
+    connection = server._websock_server  # noqa: SLF001 - viser has no public way
     for message in (_messages.ShareUrlRequest, _messages.ShareUrlDisconnect):
         connection.unregister_handler(message)
 

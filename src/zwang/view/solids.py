@@ -13,13 +13,27 @@ from zwang.multibody.frozen import Parts
 from zwang.multibody.marker import Marker
 from zwang.multibody.pose import SCALAR
 from zwang.terms import FloatArray
-from zwang.view.joints import joint_solids
+from zwang.view.joints import bands, joint_solids, spokes
 from zwang.view.meshes import Mesh, ball, coarse, join, of_file, of_shape, rod
 
-__all__ = ["COLORS", "Solid", "box_around", "doubtful_scales", "in_body", "size_of", "solids_of"]
+__all__ = [
+    "COLORS",
+    "Solid",
+    "box_around",
+    "darker",
+    "doubtful_scales",
+    "in_body",
+    "size_of",
+    "solids_of",
+    "thickness",
+]
 
 #: Thickness of thin things against the size of the mechanism, and at most of its bodies.
 THIN, THIN_BODY = 0.014, 0.04
+#: Thickness of a joint's parts against the smaller of its bodies, so that they do not bury it.
+THIN_JOINT = 0.08
+#: Cylinders that are not longer than this many radii are wheels, and have spokes.
+LONGEST_WHEEL = 4.0
 #: A mesh that is so many times larger or smaller than the mechanism is in other units than given.
 MOST_RATIO = 50.0
 
@@ -34,7 +48,7 @@ class Solid:
 
     Attributes
     ----------
-    role : body, joint or ground.
+    role : body, joint, ground, or surface on which something rolls or slides.
     track : number of the track.
     """
 
@@ -113,7 +127,7 @@ def solids_of(parts: Parts, size: float) -> list[Solid]:
     ----------
     size : of the mechanism.
     """
-    thin = _thickness(parts, size)
+    thin = thickness(parts, size)
     places = _joint_points(parts)
     solids = []
     for body in parts.bodies:
@@ -122,8 +136,14 @@ def solids_of(parts: Parts, size: float) -> list[Solid]:
         color = COLORS[body.index % len(COLORS)]
         mesh = _body_mesh(body, places.get(body.index, []), thin)
         solids.append(Solid(body.name, "body", body.index + 1, mesh, color))
+        marks = _wheel_marks(parts, body)
+        if marks is not None:
+            solids.append(Solid(body.name, "body", body.index + 1, marks, darker(color)))
+    lengths = {b.index: _length(b, places.get(b.index, [])) for b in parts.bodies}
     for joint in parts.joints.values():
-        for marker, mesh in joint_solids(joint, thin, size):
+        near = [lengths[i] for i in joint.bodies if lengths.get(i, 0.0) > 0.0]
+        own = min([thin, *(THIN_JOINT * length for length in near)])
+        for marker, mesh in joint_solids(joint, own, size):
             placed = mesh.placed(in_body(parts, marker), marker.axes)
             ground = marker.body < 0
             color, role = (GROUND_COLOR, "ground") if ground else (JOINT_COLOR, "joint")
@@ -131,7 +151,7 @@ def solids_of(parts: Parts, size: float) -> list[Solid]:
     return solids
 
 
-def _thickness(parts: Parts, size: float) -> float:
+def thickness(parts: Parts, size: float) -> float:
     """Thickness of thin things, less where a large mechanism consists of small bodies."""
     lengths = [max(s.size) for b in parts.bodies for s in b.inertia.shapes]
     return min(THIN * size, THIN_BODY * float(np.median(lengths))) if lengths else THIN * size
@@ -151,6 +171,43 @@ def _body_mesh(body: Body, points: list[FloatArray], thin: float) -> Mesh:
         pairs.append((center, min(points, key=lambda p: float(np.linalg.norm(p - center)))))
     heavy = ball(2.0 * thin).placed(center, np.eye(3))
     return join([*(rod(a, b, 0.8 * thin) for a, b in pairs), heavy])
+
+
+def _length(body: Body, points: list[FloatArray]) -> float:
+    """How long a body is drawn; 0 where nothing says it."""
+    if body.mesh is not None:
+        return float(np.linalg.norm(np.ptp(body.mesh.vertices, axis=0)))
+    reach = [max(2.0 * s.size[0], s.size[-1]) for s in body.inertia.shapes]
+    between = [float(np.linalg.norm(a - b)) for a, b in pairwise(points)]
+    arms = [float(np.linalg.norm(p - body.inertia.center)) for p in points]
+    return max([0.0, *reach, *between, *arms])
+
+
+def _wheel_marks(parts: Parts, body: Body) -> Mesh | None:
+    """Spokes of a body's wheels and bands of its balls, which show how they turn."""
+    if body.mesh is not None:
+        return None
+    made = []
+    for shape in body.inertia.shapes:
+        if shape.kind == "cylinder" and shape.size[1] <= LONGEST_WHEEL * shape.size[0]:
+            mark = spokes(0.96 * shape.size[0], 1.04 * shape.size[1])
+        elif shape.kind == "tube" and shape.size[2] <= LONGEST_WHEEL * shape.size[1]:
+            mark = spokes(1.01 * shape.size[0], 0.5 * shape.size[2], 3)
+        else:
+            continue
+        made.append(mark.placed(shape.center, shape.axes))
+    for joint in parts.joints.values():
+        rolls = joint.kind is not None and joint.kind.name == "rolling_sphere"
+        if rolls and joint.b is not None and joint.b.body == body.index:
+            made.append(
+                bands(float(joint.numbers["radius"])).placed(in_body(parts, joint.b), np.eye(3))
+            )
+    return join(made) if made else None
+
+
+def darker(color: str) -> str:
+    """A colour at six tenths of its brightness."""
+    return "#" + "".join(f"{round(0.6 * int(color[k : k + 2], 16)):02x}" for k in (1, 3, 5))
 
 
 def _joint_points(parts: Parts) -> dict[int, list[FloatArray]]:

@@ -1,4 +1,4 @@
-"""Loops to LLVM: a C function for Python, and a function for each loop that is called."""
+"""Time loops to LLVM: a C function for Python, and a function for each loop that is called."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Module:
         """The source of a loop, read once."""
         if loop not in self.trees:
             text = textwrap.dedent(loop.text or inspect.getsource(loop.function))
-            self.trees[loop] = ast.parse(text).body[0]  # pyright: ignore[reportArgumentType]
+            self.trees[loop] = ast.parse(text).body[0]  # pyright: ignore[reportArgumentType] - a loop is one function
         return self.trees[loop]
 
     def function(self, loop: CompiledLoop, forms: tuple[Any, ...]) -> tuple[ir.Function, Any]:

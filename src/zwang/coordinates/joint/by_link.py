@@ -1,4 +1,4 @@
-"""From a tree of links to tapes of calls: one function for each kind of link and pass.
+"""Joint coordinates of a large tree: call lists with one function for each kind of link.
 
     turns ─► outward from the ground ─► inward from the leaves ─► outward again
 

@@ -28,7 +28,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     import casadi
 
-    from zwang.equations.expression import Equations
+    from zwang.equations.contract import Equations
 
 __all__ = ["CLOSED", "FromBodies", "FromBodiesByCalls", "FromBodiesByExpression", "symbolic"]
 
@@ -138,12 +138,13 @@ class FromBodies(ABC):
 class FromBodiesByExpression(FromBodies):
     """The way into a tree that is one expression."""
 
-    carrier: CoordinateChangeByExpression  # type: ignore[reportIncompatibleVariableOverride] - set once
+    #: The way of which this is the beginning, as it is written down; the same as `carrier`.
+    written: CoordinateChangeByExpression
 
     def _made(self) -> Kernel:
         import casadi as ca
 
-        tree, (_, _, t, p) = self.tree, self.carrier.inputs
+        tree, (_, _, t, p) = self.tree, self.written.inputs
         q = ca.SX.sym("q", len(tree.parts.coordinates))
         v = ca.SX.sym("v", len(tree.parts.velocities))
         count = p.numel() - LinkConstants.count(tree)
@@ -182,8 +183,8 @@ class FromBodiesByExpression(FromBodies):
     def _slopes(self) -> Any:
         import casadi as ca
 
-        q, v, t, p = self.carrier.inputs
-        B = ca.jacobian(self.carrier.v, v)
+        q, v, t, p = self.written.inputs
+        B = ca.jacobian(self.written.v, v)
         count = p.numel() - LinkConstants.count(self.tree)
         rec = Recursion(self.tree, q, v, t, p[:count], symbolic(self.tree, p[count:]))
         return ca.Function("slopes", [q, v, t, p], [ca.densify(B), ca.densify(rec.kinematics())])

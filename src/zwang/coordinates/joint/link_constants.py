@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from zwang.coordinates.constants import NEGLIGIBLE, Pattern
 from zwang.coordinates.joint.tree import Branch, Tree
+from zwang.multibody.constants import NEGLIGIBLE, Pattern
 from zwang.multibody.element import Element
 from zwang.multibody.frozen import Parts
 from zwang.multibody.pose import SCALAR

@@ -9,18 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from zwang.caching import Remembered, computed_once
-from zwang.coordinates.constants import ConstantPattern, Pattern
 from zwang.coordinates.embedding import has_massless_motion
 from zwang.coordinates.joint.by_link import tree_kernel, tree_program
 from zwang.coordinates.joint.from_bodies import FromBodiesByCalls
 from zwang.coordinates.joint.link_constants import LinkConstants, link_constants
 from zwang.coordinates.joint.system import JointEquations, TreeExpressions
 from zwang.coordinates.joint.tree import Tree, tree_of
-from zwang.equations.expression import Equations
+from zwang.equations.contract import Equations
+from zwang.multibody.constants import ConstantPattern, Pattern
 from zwang.multibody.frozen import Parts
 from zwang.programs.blocks.call_list_program import TapeProgram
 from zwang.programs.blocks.coordinates import CoordinateChangeByCalls
-from zwang.programs.cache import ProgramCache
 from zwang.terms import FloatArray
 
 __all__ = ["FOREIGN", "JointConstants", "JointCoordinateCache"]
@@ -45,13 +44,13 @@ class JointCoordinateCache:
     change_by_link: CoordinateChangeByCalls | None = None
 
     @classmethod
-    def of(cls, equations: Equations, parts: Parts, cache: ProgramCache) -> JointCoordinateCache:
+    def of(cls, equations: Equations, parts: Parts) -> JointCoordinateCache:
         """Kept with the equations of the mechanism."""
 
         def made() -> JointCoordinateCache:
             return cls(equations, tree_of(parts), ConstantPattern(parts))
 
-        return cache.once(cls, made)
+        return equations.cache.once(cls, made)
 
     def with_values(self, p: FloatArray) -> JointConstants:
         """What is found for some parameters."""
@@ -64,6 +63,10 @@ class JointCoordinateCache:
     def vector_of(self, p: FloatArray) -> FloatArray:
         """The link constants for some parameters, as one array."""
         return self.with_values(p).vector
+
+
+#: Part of a tensor's trace from which inertia about an axis is no rounding.
+MET = 1e-9
 
 
 @dataclass
@@ -85,8 +88,22 @@ class JointConstants:
 
     @computed_once
     def has_massless_motion(self) -> bool:
-        """Whether a body can move without inertia."""
-        return has_massless_motion(self.found.tree.parts, self.p, None)
+        """Whether a joint may move its body without meeting inertia.
+
+        Where every link has inertia of its own about its axis, or mass along it, none does, though
+        bodies lack it about others: links that move each other have no less.
+        """
+        tree = self.found.tree
+        if not has_massless_motion(tree.parts, self.p, None):
+            return False
+        numbers = self.numbers
+        for link, mass, (xx, *_, yy, _, zz) in zip(
+            tree.links, numbers.mass, numbers.inertia, strict=True
+        ):
+            met = zz > MET * (xx + yy + zz) if link.motion == "revolute" else mass > 0.0
+            if link.motion not in ("revolute", "prismatic") or not met:
+                return True
+        return False
 
     def program_by_link(self, lanes: int) -> TapeProgram:
         """The program of a large tree link by link."""

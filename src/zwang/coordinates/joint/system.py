@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from zwang.caching import computed_once
-from zwang.coordinates.constants import Pattern, folded, sizes_of
 from zwang.coordinates.joint.equations import Recursion
 from zwang.coordinates.joint.from_bodies import FromBodiesByExpression, symbolic
 from zwang.coordinates.joint.link_constants import LinkConstants
 from zwang.coordinates.joint.tree import MOTIONS, Tree
-from zwang.equations.expression import Equations
+from zwang.equations.contract import Equations
+from zwang.equations.expression import ExpressionEquations
+from zwang.multibody.constants import Pattern, folded, sizes_of
 from zwang.programs.cache import TreeKey
 from zwang.programs.coordinate_change import CoordinateChangeByExpression
 from zwang.programs.factor import ProgramExpressions
@@ -82,12 +83,12 @@ class TreeExpressions:
         entry = FromBodiesByExpression(mechanism, tree, vector_of)
         q, v = recursion.state()
         carrier = CoordinateChangeByExpression("joint", entry.into, entry.scales, symbols, q, v)
-        entry.carrier = carrier
+        entry.carrier = entry.written = carrier
         p = tree.parts.defaults
         return cls(tree, recursion, carrier, _definition(tree, np.concatenate([p, vector_of(p)])))
 
 
-class JointEquations(Equations):
+class JointEquations(ExpressionEquations):
     """A mechanism in the coordinates of its joints.
 
     Parameters
@@ -103,7 +104,8 @@ class JointEquations(Equations):
     """
 
     def __init__(self, written: TreeExpressions, vanished: tuple[int, ...] = ()) -> None:
-        self.written, self.definition = written, written.definition
+        super().__init__(written.definition, self._written_model)
+        self.written = written
         self.tree, self.recursion, self.carrier = written.tree, written.recursion, written.carrier
         starts, self.vanished = self.tree.parts.row_starts, vanished
         rows = (r for i, _ in self.tree.constraints for r in range(starts[i], starts[i + 1]))
@@ -169,8 +171,7 @@ class JointEquations(Equations):
         """Whether the tree fulfils all: what else constrains closes loops, or is the user's own."""
         return not self.rows
 
-    @cached_property
-    def model(self) -> TracedModel:  # type: ignore[override] - made when it is asked for
+    def _written_model(self) -> TracedModel:
         """M̂, Q̂, Â and b̂ as expressions."""
         import casadi as ca
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.coordinates.constants import Pattern
 from zwang.coordinates.folded import FoldedEquations
 from zwang.coordinates.planar.plane import Plane
+from zwang.multibody.constants import Pattern
 from zwang.programs.coordinate_change import CoordinateChangeByExpression
 from zwang.terms import FloatArray
 
@@ -23,20 +23,20 @@ class PlanarEquations(FoldedEquations):
 
     Attributes
     ----------
+    plane : the plane.
     rows_of_mechanism : whether each row is one of the mechanism's, and not a combination.
     """
 
     def __init__(self, plane: Plane, pattern: Pattern) -> None:
+        self.plane = plane
         found, q, v = plane.motion(pattern)
         super().__init__(plane.parts, found)
         s, nq = found.model.state, len(plane.parts.coordinates)
 
         def into(Y: FloatArray, t: float, P: FloatArray) -> tuple[FloatArray, FloatArray]:
             del t
-            parts = [plane.enter(y[:nq], y[nq:]) for y in Y]
-            distances = np.array([d for _, _, d in parts])
-            rows = np.array([np.concatenate([q, v]) for q, v, _ in parts])
-            return rows, np.concatenate([P, distances], axis=1)
+            q, v, distances = plane.enter(Y[:, :nq], Y[:, nq:])
+            return np.concatenate([q, v], axis=1), np.concatenate([P, distances], axis=1)
 
         symbols = (s.q, s.v, s.t, s.p)
         self.carrier = CoordinateChangeByExpression("planar", into, plane.scales, symbols, q, v)

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zwang.coordinates.constants import NEGLIGIBLE, Pattern, folded
 from zwang.coordinates.embedding import (
     Embedded,
     Moving,
@@ -32,6 +31,7 @@ from zwang.coordinates.embedding import (
     in_any_axes,
     on_ground,
 )
+from zwang.multibody.constants import NEGLIGIBLE, Pattern, folded
 from zwang.multibody.frozen import Parts
 from zwang.multibody.inertia import axes_along
 from zwang.multibody.pose import SCALAR
@@ -100,35 +100,47 @@ class Plane:
 
     def reason_against(self, q: FloatArray, v: FloatArray) -> str:
         """Why a state is not one of motion in the plane; empty if it is."""
-        at_q, at_v = self._outer
-        n, own = self.W[:, 2], self.C[:, 2]
-        turned = np.einsum("i,bij->bj", n, rotation_matrix(q[at_q[:, 3:]]))
-        tilt = np.abs(turned - own).max(axis=-1, initial=0.0)
-        turn = v[at_v[:, 3:]]
-        about = np.einsum("bj,bj->b", turn, own)[:, None] * own
-        out = np.maximum(np.abs(v[at_v[:, :3]] @ n), np.abs(turn - about).max(axis=-1, initial=0.0))
-        limit = ACROSS * max(1.0, float(np.abs(v).max(initial=0.0)))
-        wrong = np.flatnonzero((tilt > ACROSS) | (out > limit))
+        tilt, wrong = self._departures(q, v)
+        wrong = np.flatnonzero(wrong)
         if not wrong.size:
             return ""
         name = [b.name for b in self.parts.bodies if b.kind is not SCALAR][wrong[0]]
         what = "is turned out of the plane" if tilt[wrong[0]] > ACROSS else "moves across it"
         return f"body {name!r}, which {what}"
 
-    def enter(self, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """q̂, v̂ and the distances d along the normal."""
+    def holds(self, Y: FloatArray) -> np.ndarray:
+        """Which of many states (N, n) are of motion in the plane."""
+        nq = len(self.parts.coordinates)
+        return np.logical_not(self._departures(Y[:, :nq], Y[:, nq:])[1].any(axis=-1))
+
+    def _departures(self, q: FloatArray, v: FloatArray) -> tuple[FloatArray, np.ndarray]:
+        """By how much bodies are tilted, and whether they are, or move, out of the plane."""
         at_q, at_v = self._outer
-        placed = q[at_q[:, :3]] @ self.W
-        halves = np.einsum("bij,bi->bj", self._turns, q[at_q[:, 3:]])
-        speeds = v[at_v[:, :3]] @ self.W[:, :2]
-        spins = np.einsum("bj,bj->b", v[at_v[:, 3:]], self.C[:, 2])
+        n, own = self.W[:, 2], self.C[:, 2]
+        turned = np.einsum("i,...bij->...bj", n, rotation_matrix(q[..., at_q[:, 3:]]))
+        tilt = np.abs(turned - own).max(axis=-1, initial=0.0)
+        turn = v[..., at_v[:, 3:]]
+        about = np.einsum("...bj,bj->...b", turn, own)[..., None] * own
+        spin = np.abs(turn - about).max(axis=-1, initial=0.0)
+        out = np.maximum(np.abs(v[..., at_v[:, :3]] @ n), spin)
+        limit = ACROSS * np.maximum(1.0, np.abs(v).max(axis=-1, initial=0.0))
+        return tilt, (tilt > ACROSS) | (out > limit[..., None])
+
+    def enter(self, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """q̂ (…, n̂q), v̂ (…, n̂v) and the distances d (…, bodies) along the normal."""
+        at_q, at_v = self._outer
+        placed = _mapped(q[..., at_q[:, :3]], self.W[None])
+        halves = _mapped(q[..., at_q[:, 3:]], self._turns)
+        speeds = _mapped(v[..., at_v[:, :3]], self.W[None, :, :2])
+        spins = _mapped(v[..., at_v[:, 3:]], self.C[:, 2, :, None])[..., 0]
         inner_q, inner_v = self._inner
-        q_hat, v_hat = np.empty(self._counts[0]), np.empty(self._counts[1])
-        q_hat[inner_q[:, :2]], q_hat[inner_q[:, 2:]] = placed[:, :2], halves
-        v_hat[inner_v[:, :2]], v_hat[inner_v[:, 2]] = speeds, spins
+        leading = q.shape[:-1]
+        q_hat, v_hat = np.empty((*leading, self._counts[0])), np.empty((*leading, self._counts[1]))
+        q_hat[..., inner_q[:, :2]], q_hat[..., inner_q[:, 2:]] = placed[..., :2], halves
+        v_hat[..., inner_v[:, :2]], v_hat[..., inner_v[:, 2]] = speeds, spins
         for i, a, b, c in self._scalars:
-            q_hat[a], v_hat[b] = q[i], v[c]
-        return q_hat, v_hat, placed[:, 2]
+            q_hat[..., a], v_hat[..., b] = q[..., i], v[..., c]
+        return q_hat, v_hat, placed[..., 2]
 
     def scales(self, scales: FloatArray) -> FloatArray:
         """Sizes of q̂ and v̂ from those of q and v: the least of those they stand for."""
@@ -378,6 +390,17 @@ def _config(q: FloatArray, W: FloatArray) -> FloatArray:
 
 def _spatial(parts: Parts) -> list[int]:
     return [i for i, body in enumerate(parts.bodies) if body.kind is not SCALAR]
+
+
+def _mapped(x: FloatArray, matrices: FloatArray) -> FloatArray:
+    """Σᵢ xᵢ Mᵢⱼ of vectors (…, bodies, m) and matrices (bodies, m, k).
+
+    Term by term, so that a state is entered by the same bits alone and among many.
+    """
+    result = x[..., 0, None] * matrices[:, 0]
+    for i in range(1, x.shape[-1]):
+        result = result + x[..., i, None] * matrices[:, i]
+    return result
 
 
 def _places(parts: Parts) -> tuple[np.ndarray, np.ndarray]:

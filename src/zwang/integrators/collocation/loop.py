@@ -21,7 +21,6 @@ from zwang.integrators.collocation.records import (
 )
 from zwang.integrators.contract import Loop
 from zwang.integrators.output import LoopOutput
-from zwang.integrators.projection import room_for_pivots
 from zwang.programs.contract import Program
 from zwang.terms import FloatArray
 
@@ -58,7 +57,7 @@ class GaussLoop(Loop):
             at_nodes[3],
             at_nodes[4:],
             table[3, 0:1],
-            room_for_pivots(self.program.rows[0], NODES),
+            self.room_for_pivots(NODES),
             np.empty(n),
             table[3, 1],
             table,

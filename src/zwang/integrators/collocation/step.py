@@ -63,8 +63,8 @@ from zwang.integrators.memory import (
     DONE,
     ERROR,
     EVALUATIONS,
-    EVENT,
     FULL,
+    GOES_ON,
     GROWTH,
     LAST_STEP,
     LEAST_ERROR,
@@ -78,7 +78,6 @@ from zwang.integrators.memory import (
     REJECTED,
     SAVED,
     SHRINK,
-    SINGULAR,
     STAGES_KEPT,
     TOO_SMALL,
     H,
@@ -96,6 +95,7 @@ from zwang.integrators.records import (
     ProjectionRoom,
 )
 from zwang.integrators.step_control import (
+    after_step,
     chosen_step,
     end_step,
     has_room,
@@ -105,6 +105,7 @@ from zwang.integrators.step_control import (
     shorten,
 )
 from zwang.integrators.step_size import begin_step
+from zwang.integrators.stiffness import held_by_sweeps, note_sweeps
 
 __all__ = ["ERROR_ORDER", "advance", "begin"]
 
@@ -140,7 +141,6 @@ def advance(
     """Run until `until`, or until a buffer is full, the budget is used up or an event is met."""
     real, count, y = memory.real, memory.counts, memory.y
     fixed, watches_rank = choices.fixed > 0.0, choices.project and equations.rows > 0
-    logs = NODES + 1 if watches_rank else 0  # changes of rank that a step may log
     for _ in range(budget):
         if not count[ACTIVE, 0]:
             return DONE
@@ -148,8 +148,8 @@ def advance(
         h, end, last = next_step(memory, h, choices.until, LAST_STEP)
         if not end > real[T, 0]:
             return TOO_SMALL
-        if not has_room(end, memory, choices.times, output, logs):
-            return FULL
+        if not has_room(end, memory, choices.times, output, NODES + 1 if watches_rank else 0):
+            return FULL  # at most so many changes of rank are logged in a step
         step.start[0, 0], step.end[0, 0] = real[T, 0], end
         outcome, count_of_sweeps = sweep_nodes(
             equations, method, memory, choices, before, sweeps, h, is_near
@@ -177,11 +177,9 @@ def advance(
                 if change == 0.0:
                     return OFF_CONSTRAINTS
         if not accepted:
-            if watches_rank and not fixed and (across or real[AHEAD, 0] < np.inf):
-                count[NEAR, 0] = STAGES_KEPT
-            if known:  # the polynomial of the step that was too long serves the shorter one
-                keep(before, F, h, 0.0)
-            if not shorten(memory, h, change, choices):
+            near = watches_rank and not fixed and (across or real[AHEAD, 0] < np.inf)
+            slow = outcome == DIVERGED and not is_near
+            if not refuse(memory, choices, before, F, h, change, known, near, slow):
                 return NOT_FINITE if outcome == UNDEFINED else TOO_SMALL
             continue
         save_within(equations, method, memory, choices, output, sweeps, step, onto, F, h)
@@ -193,17 +191,40 @@ def advance(
                 *(equations, method, memory, output, sweeps, step, onto.pivots),
                 *(F, is_near, deficit, arrived, last),
             )
-        for i in range(y.shape[0]):
-            y[i, 0] = step.x[POINT, i, 0]
-        keep(before, F, h, 1.0)
-        if short:
-            change = real[H, 0] / h  # it was shortened for its place alone
+        take_step(y, before, step, F, h)
+        change = real[H, 0] / h if short else change  # it was shortened for its place alone
         end_step(memory, h, end, change, last, choices, output)
-        if singular and choices.stop_where_singular:
-            return SINGULAR
-        if event:
-            return EVENT
+        leaves = choices.may_leave and not last and held_by_sweeps(memory, choices, h)
+        outcome = after_step(choices, singular, event, leaves)
+        if outcome != GOES_ON:
+            return outcome
     return BUDGET
+
+
+@inlined
+def refuse(
+    memory: LoopMemory, choices: LoopChoices, before: StepBefore, F, h, change, known, near, slow
+):
+    """Go on with a shorter step in place of one that is refused; whether there is one.
+
+    `known` tells whether its polynomial serves the shorter one, `near` that rank may be lost,
+    `slow` that its sweeps did not converge.
+    """
+    if slow:
+        note_sweeps(memory.counts, slow)
+    if near:
+        memory.counts[NEAR, 0] = STAGES_KEPT
+    if known:
+        keep(before, F, h, 0.0)
+    return shorten(memory, h, change, choices)
+
+
+@inlined
+def take_step(y, before: StepBefore, step: CollocationStep, F, h):
+    """The end of an accepted step as the present state, and its polynomial for the next one."""
+    for i in range(y.shape[0]):
+        y[i, 0] = step.x[POINT, i, 0]
+    keep(before, F, h, 1.0)
 
 
 @loop
@@ -448,10 +469,12 @@ def control_step(memory: LoopMemory, past, logarithm, change, h, is_near, arrive
     if count[ACCEPTS, 0] > 0:  # as errors grew over the last two steps, they may go on
         trend = (real[ERROR, 0] - logarithm) / ERROR_ORDER
         change = min(change, change * np.exp(trend) * h / past[LAST])
-    if change > TARGET_RATE / past[RATE]:
+    held = change > TARGET_RATE / past[RATE]
+    if held:
         change = max(SHRINK, TARGET_RATE / past[RATE])
-        if logarithm < FAR_BELOW:
-            count[AT_STABILITY, 0] += 1
+    held = held and logarithm < FAR_BELOW
+    count[AT_STABILITY, 0] += 1 if held else 0
+    note_sweeps(count, held)
     change = max(change, least)
     if count[REJECTED, 0]:
         change = min(change, 1.0)

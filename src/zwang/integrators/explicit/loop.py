@@ -19,6 +19,7 @@ from zwang.integrators.explicit.records import (
 )
 from zwang.integrators.explicit.tableaus import TABLEAUS
 from zwang.integrators.output import LoopOutput
+from zwang.integrators.stiffness import SAMPLES, leaving_numbers
 
 __all__ = ["ExplicitLoop", "held_back"]
 
@@ -35,7 +36,13 @@ def held_back(counts: np.ndarray) -> bool:
 class ExplicitLoop(Loop):
     """Runge–Kutta of order 8 or 5, in any number of lanes."""
 
-    REMEMBERED: ClassVar[tuple[str, ...]] = (*Loop.REMEMBERED, "stages")
+    REMEMBERED: ClassVar[tuple[str, ...]] = (
+        *Loop.REMEMBERED,
+        "stages",
+        "sample_times",
+        "samples",
+        "leaving",
+    )
     KERNELS: ClassVar[tuple[str, ...]] = ("arrival",)
 
     def prepare(self) -> None:
@@ -47,6 +54,10 @@ class ExplicitLoop(Loop):
         )
         n, W = self.state.shape
         self.stages = np.zeros((len(c.C), n, W))
+        # Where nobody asks whether to leave, nothing is sampled.
+        rows = (SAMPLES, n) if self.may_leave else (0, 0)
+        self.sample_times, self.samples = np.zeros((rows[0], W)), np.zeros((*rows, W))
+        self.leaving = leaving_numbers(n, self.returns)
         self.room = ExplicitRoom(
             self.stages,
             np.empty((VECTORS, n, W)),
@@ -55,6 +66,7 @@ class ExplicitLoop(Loop):
             np.zeros((MARKS, W), dtype=bool),
             np.zeros((INTEGERS, W), dtype=np.int64),
             np.zeros(1, dtype=np.int64),
+            *(self.sample_times, self.samples, self.leaving),
         )
 
     def begin(self) -> None:

@@ -54,6 +54,7 @@ class ExplicitRoom(NamedTuple):
     K, x, spent : as there.
     moments : two times (2, lanes).
     numbers, marks, integers : NUMBERS, MARKS and INTEGERS rows (…, lanes).
+    sample_times, samples, leaving : see `zwang.integrators.stiffness`.
     """
 
     K: FloatArray
@@ -63,6 +64,9 @@ class ExplicitRoom(NamedTuple):
     marks: BoolArray
     integers: IntArray
     spent: IntArray
+    sample_times: FloatArray
+    samples: FloatArray
+    leaving: FloatArray
 
 
 class ExplicitStep(NamedTuple):
@@ -92,6 +96,8 @@ class ExplicitStep(NamedTuple):
     taken : corrections of the projection.
     outcome : why a lane has ended, see `zwang.integrators.memory`.
     spent : steps of this call (1,).
+    sample_times, samples : states that were sampled (SAMPLES, n, lanes), and when.
+    leaving : when to leave to another method, see `zwang.integrators.stiffness`.
     """
 
     K: FloatArray
@@ -120,6 +126,9 @@ class ExplicitStep(NamedTuple):
     taken: IntArray
     outcome: IntArray
     spent: IntArray
+    sample_times: FloatArray
+    samples: FloatArray
+    leaving: FloatArray
 
 
 @inlined
@@ -153,4 +162,7 @@ def step_of(room: ExplicitRoom):
         taken=integers[3],
         outcome=integers[OUTCOMES],
         spent=room.spent,
+        sample_times=room.sample_times,
+        samples=room.samples,
+        leaving=room.leaving,
     )

@@ -72,6 +72,7 @@ from zwang.integrators.memory import (
     HANDOVER,
     LAST_STEP,
     LEAST_ERROR,
+    LEAVES,
     NEAR,
     NEXT,
     NO_ERROR,
@@ -127,6 +128,7 @@ from zwang.integrators.records import (
     StepEnds,
 )
 from zwang.integrators.step_size import change_of_step
+from zwang.integrators.stiffness import implicit_pays
 
 __all__ = ["SAMPLE", "advance"]
 
@@ -186,6 +188,9 @@ def advance(
                 event = look_for_events(equations, memory, events, step, method.stages)
             note_events_of_lanes(memory, events, step, lanes)
         still = control_step(method, memory, step, lanes)
+        leaves = False
+        if choices.may_leave:
+            leaves = look_for_stiffness(memory, choices, step, lanes)
         singular = False
         if choices.project and equations.rows:
             singular = watch_rank_of_lanes(
@@ -193,6 +198,8 @@ def advance(
             )
         accept(memory, choices, output, step, method.stages, lanes)
         outcome = outcome_of(memory, choices, step, lanes, still, singular, event)
+        if outcome == GOES_ON and leaves:
+            return LEAVES
         if outcome != GOES_ON:
             return outcome
     return BUDGET
@@ -483,6 +490,22 @@ def control_step(method: ExplicitMethod, memory: LoopMemory, step: ExplicitStep,
             if step.some[lane] and not step.end[0, lane] > step.start[0, lane]:
                 step.outcome[lane], count[ACTIVE, lane], still = TOO_SMALL, 0, True
     return still
+
+
+@inlined
+def look_for_stiffness(memory: LoopMemory, choices: LoopChoices, step: ExplicitStep, lanes):
+    """Whether an implicit method is to take over; of several lanes those end where it is."""
+    leaves = False
+    for lane in range(len(lanes)):
+        if step.accepted[lane] and not step.near[lane] and not step.last[lane]:
+            pays = implicit_pays(
+                *(memory, choices, step.sample_times, step.samples, step.leaving),
+                *(step.x[POINT], step.end[0, lane], lane),
+            )
+            if pays and len(lanes) > 1:
+                step.outcome[lane], memory.counts[ACTIVE, lane] = LEAVES, 0
+            leaves = leaves or (pays and len(lanes) == 1)
+    return leaves
 
 
 @inlined

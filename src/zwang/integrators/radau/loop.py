@@ -6,10 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from zwang.integrators import memory as sh
 from zwang.integrators.contract import Loop
 from zwang.integrators.output import LoopOutput
 from zwang.integrators.radau import stages, step
 from zwang.integrators.radau.records import NewtonRoom, RadauMemory, RadauStep
+from zwang.integrators.stiffness import leaving_numbers
 
 __all__ = ["RadauLoop"]
 
@@ -23,6 +25,7 @@ class RadauLoop(Loop):
         "stages",
         "jacobian",
         "newton",
+        "leaving",
     )
     KERNELS: ClassVar[tuple[str, ...]] = ("jacobian",)
 
@@ -32,7 +35,10 @@ class RadauLoop(Loop):
         n = len(self.state)
         self.derivative, self.stages = np.zeros((n, 1)), np.zeros((3, n, 1))
         self.jacobian, self.newton = np.zeros((n * n, 1)), np.zeros(stages.NEWTON)
-        self.past = RadauMemory(self.derivative, self.stages, self.jacobian, self.newton)
+        self.leaving = leaving_numbers(n, self.returns)
+        self.past = RadauMemory(
+            self.derivative, self.stages, self.jacobian, self.newton, self.leaving
+        )
         self.room = NewtonRoom(
             *(np.empty((n, n)), np.empty((n, n), np.complex128), np.empty((2, n), np.int64)),
             *(np.empty((n, 1)), np.empty((1, 1)), np.empty((3, n, 1)), np.empty((3, n))),
@@ -48,6 +54,7 @@ class RadauLoop(Loop):
         """Derivative and step at the present state, nothing known of earlier ones."""
         self.newton[...] = 0.0
         self.newton[stages.SLOW] = 1.0
+        self.memory[sh.LOOKED] = self.memory[sh.T]
         self.first_step(self.derivative, step.ERROR_ORDER)
 
     def run(self, out: LoopOutput, budget: int) -> int:

@@ -21,12 +21,14 @@ class RadauMemory(NamedTuple):
     Z : stages of the last accepted step (3, n, 1).
     J : Jacobian, column by column (n², 1).
     newton : NEWTON numbers of Newton's method, see `stages`.
+    leaving : when to leave to another method, see `zwang.integrators.stiffness`.
     """
 
     f: FloatArray
     Z: FloatArray
     J: FloatArray
     newton: FloatArray
+    leaving: FloatArray
 
 
 class NewtonRoom(NamedTuple):

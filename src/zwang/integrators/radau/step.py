@@ -36,7 +36,6 @@ from zwang.integrators.memory import (
     DONE,
     ERROR,
     EVALUATIONS,
-    EVENT,
     FACTORISATIONS,
     FULL,
     GOES_ON,
@@ -48,7 +47,6 @@ from zwang.integrators.memory import (
     OFF_CONSTRAINTS,
     REJECTED,
     SAVED,
-    SINGULAR,
     TOO_SMALL,
     T,
 )
@@ -84,6 +82,7 @@ from zwang.integrators.records import (
     StepEnds,
 )
 from zwang.integrators.step_control import (
+    after_step,
     chosen_step,
     end_step,
     has_room,
@@ -92,6 +91,7 @@ from zwang.integrators.step_control import (
     note_events,
     shorten,
 )
+from zwang.integrators.stiffness import ERROR_FACTOR, ERROR_POWER, explicit_pays
 
 __all__ = ["ERROR_ORDER", "advance"]
 
@@ -99,7 +99,7 @@ __all__ = ["ERROR_ORDER", "advance"]
 # order 6; in stiff components all lose order and are near the estimate. Limiting the estimate to
 # this power of the tolerance times a factor keeps saved states within a few tolerances, stiff or
 # not: pendulums, orbits, the flyball governor.
-ERROR_ORDER, ERROR_POWER, ERROR_FACTOR = 4, 0.9, 0.5
+ERROR_ORDER = 4
 
 NEWTON_PART = 0.03  # of the tolerance, for the error of Newton's method
 ROUNDING = 10.0 * 2.2e-16  # relative; what Newton's method cannot go below
@@ -144,12 +144,9 @@ def advance(
             return TOO_SMALL
         if not has_room(step.end[0, 0], memory, choices.times, output, 1):
             return FULL
-        prepare_newton(equations, memory, past, room, step.start, h)
-        predict_stages(memory.y, past, room, step, h, allowed, choices.entry_sizes)
-        outcome, done, change = solve_stages(
-            equations, memory.y, step.start[0, 0], h, step.stages, newton, goal, room, fixed
+        outcome, done, change = find_stages(
+            equations, memory, choices, past, room, step, h, allowed, goal, fixed
         )
-        count[EVALUATIONS, 0] += done
         if outcome != CONVERGED:
             ended = not_converged(memory, choices, newton, h, change, outcome == UNDEFINED)
             if ended != GOES_ON:
@@ -183,12 +180,35 @@ def advance(
         take_point(memory.y, past, step)
         if newton[SLOW] <= SLOW_RATE and KEPT_STEPS[0] <= change <= KEPT_STEPS[1]:
             change = 1.0
+        leaves = explicit_pays(memory, choices, past.leaving, past.J, step.end[0, 0], step.looked)
         end_step(memory, h, step.end[0, 0], change, last, choices, output)
-        if singular and choices.stop_where_singular:
-            return SINGULAR
-        if event:
-            return EVENT
+        ended = after_step(choices, singular, event, leaves)
+        if ended != GOES_ON:
+            return ended
     return BUDGET
+
+
+@inlined
+def find_stages(
+    equations: LoopEquations,
+    memory: LoopMemory,
+    choices: LoopChoices,
+    past: RadauMemory,
+    room: NewtonRoom,
+    step: RadauStep,
+    h,
+    allowed,
+    goal,
+    fixed,
+):
+    """Predict the stages of a step and solve for them: how that ended, iterations, change of h."""
+    prepare_newton(equations, memory, past, room, step.start, h)
+    predict_stages(memory.y, past, room, step, h, allowed, choices.entry_sizes)
+    outcome, done, change = solve_stages(
+        equations, memory.y, step.start[0, 0], h, step.stages, past.newton, goal, room, fixed
+    )
+    memory.counts[EVALUATIONS, 0] += done
+    return outcome, done, change
 
 
 @loop

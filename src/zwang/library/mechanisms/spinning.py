@@ -169,7 +169,7 @@ def ball_governor(
     The shaft turns about z; the arms are hinged to it at its upper end, the block slides on it
     without turning, springs and dampers lead from the block to the middle of each arm. Four
     degrees of freedom: the shaft, the block and the two arms; 20 equations for 24 velocities.
-    Stiff: let ``integrator="radau5"`` simulate it. `zwang.library.flyball_governor` is the same as
+    Stiff: a simulation changes to ``"radau5"``. `zwang.library.flyball_governor` is the same as
     a system of functions.
 
     Source: IFToMM library of computational benchmark problems, A05, "flyball governor"; at the

@@ -31,7 +31,7 @@ def mechanism_states(m: Mechanism, rng: np.random.Generator, count: int) -> Stat
             move = freedoms @ rng.standard_normal(freedoms.shape[1])
             move *= rng.uniform(0.1, FAR) / max(float(np.abs(move).max()), 1e-12)
             v = freedoms @ rng.standard_normal(freedoms.shape[1])
-            q = system.on_unit_length(here.q + system.position_rate(here.q, move))
+            q = system.of_bodies.on_unit_length(here.q + system.position_rate(here.q, move))
             try:
                 drawn.append(system.assemble(start=State(q, v, 0.0)))
             except AssemblyError:

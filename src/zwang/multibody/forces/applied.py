@@ -9,51 +9,62 @@ from zwang.errors import InputError, shown
 from zwang.multibody.body import Body
 from zwang.multibody.checks import moment, single, three
 from zwang.multibody.element import ElementLaw
+from zwang.multibody.law_constants import LawConstants
 from zwang.multibody.pose import SCALAR, Pose, cross, generalized, zeros
-from zwang.terms import FloatArray
 from zwang.tracing.trace import call
 
 __all__ = ["applied_law", "user_law"]
 
 
 def applied_law(
-    name: str, body: Body, force: Any, torque: Any, at: FloatArray, *, turning: bool
+    name: str, body: Body, force: Any, torque: Any, constants: LawConstants, *, turning: bool
 ) -> ElementLaw:
-    """A force at a point and a torque on one body."""
+    """A force at a point and a torque on one body.
+
+    Parameters
+    ----------
+    constants : the point ``at`` and the center of mass ``center_0``, in the body's frame; force and
+        torque too where they depend on parameters.
+    """
     what = f"force {name!r}"
-    arm = at - body.inertia.center
     pair, normal = _plane(body)
 
     def function(poses: Any, data: Any) -> list[Any]:
         (pose,) = poses
-        seen = pose.about(body.inertia.center)
+        center = constants.get("center_0", data)
+        seen, arm = pose.about(center), constants.get("at", data) - center
 
-        def value(given: Any, checked: Callable[..., Any], side: Any) -> Any:
+        def value(name: str, given: Any, checked: Callable[..., Any], side: Any) -> Any:
             if given is None:
                 return zeros(3)
-            if callable(given):
+            if name in constants.numbers:
+                given = constants.get(name, data)
+            elif callable(given):
                 given = call(what, given, {"body": seen, "t": data.t, "p": data.p})
             result = checked(what, given, side)
             return pose.rotation @ result if turning else result
 
-        F, n = value(force, three, pair), value(torque, moment, normal)
+        F = value("force", force, three, pair)
+        n = value("torque", torque, moment, normal)
         return [0.0, generalized(body.kind, pose, F, n + cross(pose.rotation @ arm, F))]
 
     if force is not None and not callable(force):
         three(what, force, pair)
     if torque is not None and not callable(torque):
         moment(f"torque of {what}", torque, normal)
-    return ElementLaw(("applied", name), "force", (body.kind,), {}, "force", function)
+    return ElementLaw(("applied", name), "force", (body.kind,), constants.shapes, "force", function)
 
 
-def user_law(name: str, bodies: Sequence[Body], f: Callable[..., Any]) -> ElementLaw:
+def user_law(
+    name: str, bodies: Sequence[Body], f: Callable[..., Any], centers: LawConstants
+) -> ElementLaw:
     """Forces on several bodies from one function of the user's."""
     what = f"force {name!r}"
 
     def function(poses: Any, data: Any) -> list[Any]:
         seen = [
-            pose.about(body.inertia.center) if isinstance(pose, Pose) else pose
-            for pose, body in zip(poses, bodies, strict=True)
+            pose.about(centers.get(f"center_{k}", data)) if isinstance(pose, Pose) else pose
+            for k, pose in enumerate(poses)
         ]
         given = call(what, f, {"bodies": seen, "t": data.t, "p": data.p})
         given = [given] if len(bodies) == 1 and not _listed(given, 1) else given
@@ -82,7 +93,8 @@ def user_law(name: str, bodies: Sequence[Body], f: Callable[..., Any]) -> Elemen
             efforts.append(generalized(body.kind, pose, F, n))
         return [0.0, *efforts]
 
-    return ElementLaw(("user", name), "force", tuple(b.kind for b in bodies), {}, "force", function)
+    kinds = tuple(b.kind for b in bodies)
+    return ElementLaw(("user", name), "force", kinds, centers.shapes, "force", function)
 
 
 def _listed(given: Any, count: int) -> bool:

@@ -15,7 +15,15 @@ from zwang.multibody.checks import single
 from zwang.multibody.pose import BodyKind, Frame, cross, generalized, zeros
 from zwang.tracing.trace import call
 
-__all__ = ["Applied", "between", "bushing", "spring_damper", "torsion_spring", "wrench"]
+__all__ = [
+    "Applied",
+    "between",
+    "bushing",
+    "cartesian_spring",
+    "spring_damper",
+    "torsion_spring",
+    "wrench",
+]
 
 #: A law of a force element: (frame a, frame b, numbers) → (potential, force on b, moment on b), in
 #: the world, at the origin of b; a gets the opposite.
@@ -29,11 +37,15 @@ def wrench(kind: BodyKind, f: Frame, point: Any, force: Any, moment: Any) -> lis
 
 
 def between(kinds: tuple[BodyKind, ...], a: Frame, b: Frame, law: Applied, data: Any) -> list[Any]:
-    """Potential and generalized forces of a law that acts and reacts, at the origin of b."""
+    """Potential and generalized forces of a law that acts and reacts, at the origin of b.
+
+    A spring in world axes pulls each body at its own point.
+    """
     V, force, moment = law(a, b, data)
+    point = a.origin if law is cartesian_spring else b.origin
     return [
         V,
-        wrench(kinds[0], a, b.origin, -force, -moment),
+        wrench(kinds[0], a, point, -force, -moment),
         wrench(kinds[1], b, b.origin, force, moment),
     ]
 
@@ -52,6 +64,20 @@ def spring_damper(what: str, own: Callable[..., Any] | None) -> Applied:
         return 0.5 * data.stiffness * stretch * stretch, -tension * d / length, zeros(3)
 
     return law
+
+
+def cartesian_spring(a: Frame, b: Frame, data: Any) -> tuple[Any, Any, Any]:
+    """Forces −k (d − d₀) − c ḋ along the axes of the world; d from the point of a to that of b.
+
+    Without d₀ this is a spring of zero length, which is regular where both points meet.
+    """
+    d = b.origin - a.origin - data.offset
+    slip = b.velocity - a.velocity
+    V = 0.5 * sum(data.stiffness[i] * d[i] * d[i] for i in range(3))
+    force = zeros(3)
+    for i in range(3):
+        force[i] = -data.stiffness[i] * d[i] - data.damping[i] * slip[i]
+    return V, force, zeros(3)
 
 
 def torsion_spring(what: str, own: Callable[..., Any] | None) -> Applied:

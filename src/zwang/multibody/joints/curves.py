@@ -13,8 +13,8 @@ from typing import Any
 
 from zwang.multibody.checks import three
 from zwang.multibody.element import ElementLaw
+from zwang.multibody.law_constants import LawConstants
 from zwang.multibody.pose import BodyKind
-from zwang.terms import FloatArray
 from zwang.tracing.trace import call
 
 __all__ = ["curve_law"]
@@ -23,8 +23,7 @@ __all__ = ["curve_law"]
 def curve_law(
     name: str,
     kinds: tuple[BodyKind, BodyKind, BodyKind],
-    centers: tuple[FloatArray, FloatArray],
-    local: FloatArray,
+    constants: LawConstants,
     curve: Callable[..., Any],
     plane: tuple[int, int, int] | None,
 ) -> ElementLaw:
@@ -33,8 +32,8 @@ def curve_law(
     Parameters
     ----------
     kinds : of the two bodies and of the coordinate s.
-    centers : centres of mass of the bodies, in their frames.
-    local : the point, in the frame of the second body.
+    constants : centers of mass of the bodies, ``center_0`` and ``center_1``, in their frames, and
+        ``at``, the point in the frame of the second body.
     curve : f(s, t, p), or of some of these by name, in the frame of the first body.
     plane : axes and normal of a planar mechanism, whose normal has no equation.
     """
@@ -42,9 +41,10 @@ def curve_law(
     pair, rows = (None, (0, 1, 2)) if plane is None else (plane[:2], plane[:2])
 
     def function(poses: Any, data: Any) -> list[Any]:
-        a, b = (pose.about(c) for pose, c in zip(poses[:2], centers, strict=True))
+        a, b = (poses[k].about(constants.get(f"center_{k}", data)) for k in range(2))
         given = call(what, curve, {"s": poses[2].value, "t": data.t, "p": data.p})
-        gap = b.point(local) - a.point(three(what, given, pair))
+        gap = b.point(constants.get("at", data)) - a.point(three(what, given, pair))
         return [gap[k] for k in rows]
 
-    return ElementLaw(("curve", name), "point_on_curve joint", kinds, {}, "position", function)
+    shapes = constants.shapes
+    return ElementLaw(("curve", name), "point_on_curve joint", kinds, shapes, "position", function)

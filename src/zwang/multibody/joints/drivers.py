@@ -11,6 +11,7 @@ from zwang.multibody.checks import rotation, single, three
 from zwang.multibody.element import Element, ElementLaw
 from zwang.multibody.inertia import number
 from zwang.multibody.joints.primitives import distance
+from zwang.multibody.law_constants import LawConstants
 from zwang.multibody.marker import FrameLayout, Joint
 from zwang.multibody.pose import BodyKind, frame, identity
 from zwang.tracing.trace import call
@@ -23,17 +24,25 @@ def driver_law(
     joint: Joint | None,
     kinds: tuple[BodyKind, ...],
     quantity: str,
-    value: Callable[..., Any],
-    arm: Any = None,
+    value: Any,
+    constants: LawConstants,
 ) -> ElementLaw:
     """The equation that a coordinate has a given value.
 
     An angle θ is held at f(t) by sin(θ − f) = 0, which is 2π-periodic and regular.
+
+    Parameters
+    ----------
+    value : a function of (t, p), or numbers.
+    constants : ``arm`` from the center of mass to a driven point; ``value`` if that depends on
+        parameters.
     """
     what = f"driver {name!r}"
 
     def given(data: Any) -> Any:
-        return call(what, value, {"t": data.t, "p": data.p})
+        if callable(value):
+            return call(what, value, {"t": data.t, "p": data.p})
+        return constants.get("value", data) if "value" in constants.numbers else value
 
     def of_joint(poses: Any, data: Any) -> list[Any]:
         assert joint is not None
@@ -48,7 +57,7 @@ def driver_law(
 
     def of_position(poses: Any, data: Any) -> list[Any]:
         wanted = three(what, given(data), None if kinds[0].plane is None else kinds[0].plane[:2])
-        place = poses[0].position + poses[0].rotation @ arm
+        place = poses[0].position + poses[0].rotation @ constants.get("arm", data)
         return [place[k] - wanted[k] for k in range(3)]
 
     def of_orientation(poses: Any, data: Any) -> list[Any]:
@@ -57,15 +66,27 @@ def driver_law(
         x, y, z = (wanted[:, k] for k in range(3))
         return [y @ own.z, z @ own.x, x @ own.y]
 
+    def of_relative(poses: Any, data: Any) -> list[Any]:
+        assert joint is not None
+        assert joint.layout is not None
+        a, b = (joint.layout.frame(pose, data, s) for pose, s in zip(poses, "ab", strict=True))
+        R = rotation(what, given(data))
+        # Axes that b is to have, in the world: those of a, rotated.
+        x, y, z = (a.x * R[0, k] + a.y * R[1, k] + a.z * R[2, k] for k in range(3))
+        return [y @ b.z, z @ b.x, x @ b.y]
+
     functions = {"position": of_position, "orientation": of_orientation}
     if joint is None:
-        return ElementLaw(("drive", name), "driver", kinds, {}, "position", functions[quantity])
+        law = functions[quantity]
+        return ElementLaw(("drive", name), "driver", kinds, constants.shapes, "position", law)
     assert joint.layout is not None
     shapes = {
         **joint.layout.shapes,
         **{k: np.shape(v) for k, v in joint.numbers.items()},
+        **constants.shapes,
     }
-    return ElementLaw(("drive", name), "driver", kinds, shapes, "position", of_joint)
+    law = of_relative if quantity == "orientation" else of_joint
+    return ElementLaw(("drive", name), "driver", kinds, shapes, "position", law)
 
 
 def driven_length(

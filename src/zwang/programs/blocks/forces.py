@@ -10,6 +10,9 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from zwang.caching import computed_once
 from zwang.codegen.expression import Port
 from zwang.programs.at_states import SIDE_BY_SIDE
 from zwang.programs.blocks import kernels
@@ -27,12 +30,19 @@ if TYPE_CHECKING:
     import casadi
 
     from zwang.codegen.kernel import Kernel
+    from zwang.terms import FloatArray
 
 __all__ = ["BlockForces", "JointEnd"]
 
 #: As often as that random vectors are reduced to their part in N(Aᵀ), of which σ² = 1e-9 keeps
 #: nothing.
 REPETITIONS = 5
+
+#: Numbers of a force and a moment.
+WRENCH = 6
+#: Elements of a kind, in the mean, from which on it pays to compile for zeros and ones among
+#: the parameters: of links that are alike there are many.
+ALIKE = 20
 
 #: What is told of the force of a joint: (config, force, arm) → numbers.
 Telling = Callable[["casadi.SX", "casadi.SX", "casadi.SX"], "casadi.SX"]
@@ -46,14 +56,12 @@ class JointEnd(NamedTuple):
     rows : numbers of its equations.
     node : the body.
     arm : place of the point on the body, three numbers, after p.
-    told : how many numbers are told.
-    telling : what is told; one function for all ends that are alike.
+    telling : what is told, `WRENCH` numbers; one function for all ends that are alike.
     """
 
     rows: Sequence[int]
     node: int
     arm: int
-    told: int
     telling: Telling
 
 
@@ -71,14 +79,14 @@ class BlockForces:
         self.s, self.ends, self.numbers = structure, ends, numbers
         self.pattern = Pattern(structure)
         self.nq, self.nv, self.m = structure.q_starts[-1], structure.v_starts[-1], structure.rows
-        self._kernels: dict[str, Kernel] = {}
+        self._kernels: dict[tuple[str, bytes, bytes], Kernel] = {}
 
     @property
     def may_depend(self) -> bool:
         """Whether rows may depend on each other and no law looks at their multipliers."""
         return not (self.s.independent or self.s.laws)
 
-    def kernel(self, name: str) -> Kernel:
+    def kernel(self, name: str, p: FloatArray) -> Kernel:
         """``wrenches``, ``motion`` or ``shares``, made when it is first asked for.
 
             wrenches   doubt, what is told of each end
@@ -86,19 +94,31 @@ class BlockForces:
             shares     for each end the share of its force in a random dependency, squared
 
         The last takes m random numbers after those of the ends.
+
+        Parameters
+        ----------
+        p : parameters and what follows them; zeros and ones among them may be built in.
         """
-        if name not in self._kernels:
-            tape = CallList(SIDE_BY_SIDE, shared=True)
+        special = (p == 0.0) | (np.abs(p) == 1.0) if self._many_alike else np.zeros(0, dtype=bool)
+        key = name, special.tobytes(), p[special].tobytes() if special.size else b""
+        if key not in self._kernels:
+            constants = {int(i): float(p[i]) for i in np.flatnonzero(special)}
+            tape = CallList(SIDE_BY_SIDE, constants or None, shared=True)
             writers = {"wrenches": self._wrenches, "motion": self._motion, "shares": self._shares}
             size = writers[name](tape)
-            parameters = self.s.parameters + self.numbers + (self.m if name == "shares" else 0)
-            inputs = Port("q", self.nq), Port("v", self.nv), Port("t", 1), Port("p", parameters)
+            inputs = Port("q", self.nq), Port("v", self.nv), Port("t", 1), Port("p", len(p))
             outputs = (Port(name, size),)
             stream = tape.stream()
-            self._kernels[name] = CallListKernel(
+            self._kernels[key] = CallListKernel(
                 name, inputs, outputs, SIDE_BY_SIDE, stream, shared=True
             )
-        return self._kernels[name]
+        return self._kernels[key]
+
+    @computed_once
+    def _many_alike(self) -> bool:
+        """Whether there are many elements of each kind."""
+        kinds = {id(e.type) for e in (*self.s.constraints, *self.s.forces)}
+        return len(self.s.constraints) + len(self.s.forces) >= ALIKE * len(kinds)
 
     # --- what each of them computes ---------------------------------------------------------------
 
@@ -135,7 +155,7 @@ class BlockForces:
             arm = place(P, self.s.parameters + end.arm)
             function = _told(kind, ends, end.telling)
             tape.call(function, config, *given, arm, place(OUT, at))
-            at += end.told
+            at += WRENCH
         return at
 
     def _motion(self, tape: CallList) -> int:

@@ -1,0 +1,150 @@
+"""Motion to 1e-6 m by a call with defaults, without forces and with those of every joint.
+
+Our side is `m.simulate(until=…, tolerance=…, save=…)`, the whole call, and then
+`run.reaction(joint)` of every joint at every saved state. The other side is the fastest setting of
+each engine that is installed and reached 1e-6 m in the stored comparison, measured again beside
+ours. To its time we add what MuJoCo, the one engine with a call for it, takes for the forces of
+all joints at as many states, whichever engine is the fastest.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.cases import WORKS, Work
+from benchmarks.comparison import OURS, TIMEOUT
+from benchmarks.comparison import least as least_row
+from benchmarks.engines import installed
+from benchmarks.engines.zwang import mechanism
+from benchmarks.rows import Row, least, warm
+from benchmarks.worker import FailedError, Worker
+
+__all__ = ["GOALS", "motion_and_forces"]
+
+LEVEL = 1e-6
+#: Case → goal for the motion, and with forces on both sides.
+GOALS = {
+    "chain(10)": (0.05, 0.08),
+    "chain(100)": (0.05, 0.08),
+    "skew_chain(10)": (0.10, 0.13),
+    "four_bars(1)": (0.005, 0.006),
+    "four_bars(2)": (0.006, 0.007),
+    "four_bars(40)": (0.005, 0.006),
+    "bricard": (0.004, 0.005),
+}
+TOLERANCES = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
+#: Passes, of which a peer that takes longer than the second number of seconds has fewer.
+PASSES, LONG, FEW = 9, 0.2, 2
+RESULTS = Path(__file__).with_name("results") / "results.json"
+
+
+def motion_and_forces(say: Callable[[str], None]) -> list[dict[str, Any]]:
+    """Rows of all cases, without and with forces."""
+    stored = json.loads(RESULTS.read_text(encoding="utf-8"))["works"]["results"]["rows"]
+    rows: list[Row] = []
+    for name, goals in GOALS.items():
+        found = _case(WORKS[name](), stored, goals)
+        rows += found
+        for row in found:
+            ours, theirs = 1e3 * row.ours, 1e3 * row.yardstick
+            told = f"{row.what:<28} {ours:8.3f} ms {row.beside} {theirs:8.3f} ms"
+            say(f"{told} {row.ratio:.4f} ≤ {row.goal:g} {'kept' if row.kept else 'MISSED'}")
+    return [row.plain() for row in rows]
+
+
+def _case(work: Work, stored: list[dict[str, Any]], goals: tuple[float, float]) -> list[Row]:
+    m = mechanism(work)
+    tolerance = _loosest(m, work)
+
+    def motion() -> Any:
+        return m.simulate(until=work.until, tolerance=tolerance, save=work.times)
+
+    def with_forces() -> None:
+        run = motion()
+        assert run.mechanism is not None
+        for joint in run.mechanism.joints:
+            run.reaction(joint)
+
+    warm(with_forces)
+    peers = _peers(work, stored)
+    ours = [np.inf, np.inf]
+    theirs = dict.fromkeys(peers, np.inf)
+    workers = {engine: Worker(engine) for engine in peers}
+    try:
+        for k in range(PASSES):
+            found = least(lambda: motion() and None, with_forces, passes=2)
+            ours = [min(a, b) for a, b in zip(ours, found, strict=True)]
+            for engine, setting in peers.items():
+                if k < FEW or theirs[engine] < LONG:
+                    spent = _asked(workers[engine], work, setting)
+                    theirs[engine] = min(theirs[engine], spent)
+    finally:
+        for worker in workers.values():
+            worker.close()
+    if not theirs or not np.isfinite(min(theirs.values())):
+        return []
+    best = min(theirs, key=theirs.__getitem__)
+    forces = _mujoco_forces(work)
+    section = "motion and forces"
+    return [
+        Row(section, work.name, best, ours[0], theirs[best], goals[0]),
+        Row(section, f"{work.name}, with forces", best, ours[1], theirs[best] + forces, goals[1]),
+    ]
+
+
+def _loosest(m: Any, work: Work) -> float:
+    """The tolerance of the fastest call that is accurate enough."""
+    spent: dict[float, float] = {}
+    for tolerance in TOLERANCES:
+        choices = {"until": work.until, "tolerance": tolerance, "save": work.times}
+        warm(lambda c=choices: m.simulate(**c))
+        run = m.simulate(**choices)
+        places = np.stack([run.body(f"b{k}").center for k in work.points], axis=1)
+        if run.finished and work.error(places) <= LEVEL:
+            (spent[tolerance],) = least(lambda c=choices: m.simulate(**c) and None, passes=5)
+    return min(spent, key=spent.__getitem__)
+
+
+def _peers(work: Work, stored: list[dict[str, Any]]) -> dict[str, str]:
+    """Engine that is here and was accurate enough → its fastest setting."""
+    here = [row for row in stored if row["work"] == work.name]
+    found = {}
+    for engine in installed():
+        best = least_row([row for row in here if row["engine"] == engine], LEVEL)
+        if engine != OURS and best is not None:
+            found[engine] = best["setting"]
+    return found
+
+
+def _asked(worker: Worker, work: Work, setting: str) -> float:
+    try:
+        ran = worker.ask(TIMEOUT, "run", work.name, setting, 1)
+    except FailedError:
+        return float("inf")
+    return ran["cpu"] if work.error(ran["places"]) <= LEVEL else float("inf")
+
+
+def _mujoco_forces(work: Work) -> float:
+    """Seconds for the forces of all joints at all saved states; nothing without MuJoCo."""
+    try:
+        import mujoco as mj
+
+        from benchmarks.engines.mujoco import build
+    except ImportError:
+        return 0.0
+    model, data = build(work, 1e-3)
+
+    def forces() -> float:
+        began = time.process_time()
+        for _ in work.times:
+            mj.mj_forward(model, data)
+            mj.mj_rnePostConstraint(model, data)
+        return time.process_time() - began
+
+    return least(forces)[0]

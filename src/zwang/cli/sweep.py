@@ -1,0 +1,122 @@
+"""``zwang sweep``: the runs of a plan, with progress, and what came of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shlex import quote
+from time import perf_counter
+from typing import Any
+
+import typer
+
+from zwang.cli.output import STOPPED, Printer
+from zwang.errors import InputError
+from zwang.studies.study import Study, clock, study
+
+__all__ = ["sweep"]
+
+#: Runs that a dry run computes to see how long they take, at most.
+TRIED = 64
+
+
+def sweep(
+    out: Printer,
+    path: Path,
+    output: Path | None,
+    *,
+    scheduler: str | None,
+    workers: int | None,
+    resume: bool,
+    dry_run: bool,
+) -> None:
+    """Run a plan, or say what it would take."""
+    folder = path.with_suffix(".zarr") if output is None else output
+    found = study(None, path, output=folder, scheduler=scheduler)
+    if dry_run:
+        _estimate(out, found, workers)
+        return
+    there = (folder / "zarr.json").exists()
+    if there and not resume:
+        raise InputError(
+            f"output '{folder}'",
+            must="not exist yet",
+            but="does",
+            advice="--resume computes what is missing in it; -o chooses another.",
+        )
+    if resume and not there:
+        raise InputError("--resume", must="have a study to go on with", but=f"'{folder}' is none")
+    began = perf_counter()
+    try:
+        found.run(workers=workers, progress=False if out.as_json else None)
+    except KeyboardInterrupt:
+        again = f"zwang sweep {quote(str(path))} -o {quote(str(folder))} --resume"
+        typer.echo(f"Stopped; what was computed is kept. Go on with: {again}", err=True)
+        raise typer.Exit(STOPPED) from None
+    _summary(out, found, folder, perf_counter() - began)
+
+
+def _summary(out: Printer, found: Study, folder: Path, seconds: float) -> None:
+    counts, failed = found.counts(), found.failed
+    reasons: dict[str, int] = {}
+    for reason in failed.values():
+        reasons[reason] = reasons.get(reason, 0) + 1
+    facts: dict[str, Any] = {
+        "dataset": str(folder),
+        "runs": found.plan.count,
+        **counts,
+        "seconds": seconds,
+        "varies": list(found.plan.names),
+        "keeps": [x.name for x in found.outputs.variables()],
+        "reasons": reasons,
+    }
+    out.result(facts)
+    rows = {
+        "runs": ", ".join(f"{n} {name}" for name, n in counts.items() if n),
+        "varies": ", ".join(found.plan.names),
+        "keeps": ", ".join(facts["keeps"]),
+        "took": f"{seconds:.1f} s",
+    }
+    common = sorted(reasons.items(), key=lambda item: -item[1])[:3]
+    for k, (reason, count) in enumerate(common):
+        rows[f"reason {k + 1}"] = f"{count} × {reason}"
+    out.table(folder.name, rows)
+    out.say(f"Kept in {folder}; xarray.open_zarr reads it.")
+
+
+def _estimate(out: Printer, found: Study, workers: int | None) -> None:
+    """How many, how long and how large, from a few of the runs."""
+    import os
+
+    count = found.plan.count
+    tried = min(count, TRIED)
+    step = count // tried
+    spent = 0.0
+    for attempt in range(2):  # the first compiles
+        began = perf_counter()
+        if attempt:
+            for k in range(0, tried, 8):
+                found.outputs.simulate(found.plan.rows(k * step, min(k * step + 8, count)))
+        else:
+            found.outputs.simulate(found.plan.rows(0, 1))
+        spent = perf_counter() - began
+    each = spent / tried
+    threads = workers or os.cpu_count() or 1
+    seconds = each * count / threads
+    facts = {
+        "runs": count,
+        "tasks": -(-count // found.shard),
+        "runs_per_task": found.shard,
+        "seconds_per_run": each,
+        "seconds": seconds,
+        "workers": threads,
+        "bytes": found.size,
+    }
+    out.result(facts)
+    rows = {
+        "runs": f"{count} over {', '.join(found.plan.names)}",
+        "tasks": f"{facts['tasks']} of {found.shard} runs",
+        "time": f"at most about {clock(seconds)} with {threads} workers "
+        f"({each * 1e3:.3g} ms a run, from {tried} of them)",
+        "size": f"{found.size / 1e6:.3g} MB",
+    }
+    out.table("dry run", rows)

@@ -1,0 +1,222 @@
+"""An interpreter of expressions: machine code that is compiled once a machine, for all kernels.
+
+A kernel that was never compiled runs here at once, until its own machine code is ready (see
+`zwang.codegen.background`). The cases of the interpreter are written by the same functions as
+compiled kernels, and instructions come from the same passes, so that both give the same bits.
+
+An instruction is five numbers of 32 bits: the case, and byte offsets into the work array of the
+result and of up to three operands. Inputs and constants are copied there first, outputs last; the
+second result of ``sincos`` takes the place of the third operand.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from zwang.codegen import cache as disk
+from zwang.codegen.emit import ENTRY_POINT, FORMS, prepared
+from zwang.codegen.operations import OPERATIONS
+from zwang.codegen.schedule import LEAVES, SINES
+from zwang.codegen.trigonometry import sine_and_cosine
+from zwang.codegen.writer import InstructionWriter
+
+if TYPE_CHECKING:
+    from zwang.codegen.expression import Expression, Instruction
+    from zwang.codegen.llvm import LoadedCode
+
+__all__ = ["Bytecode", "encode", "interpreter"]
+
+_WORDS = 5  # of an instruction
+_CONTRACTED = {"fma": 3, "fms": 3, "fnma": 3}
+#: Cases besides the operations; ``load`` and ``store`` name an array and an offset in it.
+_MOVES = ("end", "load", "load_shared", "constant", "store", "sincos")
+_ARITIES = {name: count for name, count in OPERATIONS.items() if name != "erfinv"} | _CONTRACTED
+_CASES = (*_MOVES, *_ARITIES)
+_NUMBERS = {name: number for number, name in enumerate(_CASES)}
+
+
+class Bytecode(NamedTuple):
+    """Instructions of a kernel, ready to be run.
+
+    Attributes
+    ----------
+    code : five numbers for each instruction, the last of which says that it ends.
+    constants : numbers that the code refers to.
+    slots : places of the work array, each one number for each lane.
+    operations : how many instructions compute.
+    """
+
+    code: np.ndarray
+    constants: np.ndarray
+    slots: int
+    operations: int
+
+
+def encode(expression: Expression, *, lanes: int, fma: bool, shared: frozenset[int]) -> Bytecode:
+    """Instructions of an expression; a place is used again when its value is done with."""
+    expression = prepared(expression, fma=fma)
+    instructions = expression.instructions
+    last, places, free = _last_uses(expression), [-1] * len(instructions), _FreePlaces()
+    words: list[int] = []  # of all instructions
+    width = 8 * lanes
+    for number, (operation, arguments) in enumerate(instructions):
+        if last[number] < 0 or places[number] >= 0:  # not used, or the second one of a pair
+            continue
+        if operation in LEAVES:
+            places[number] = place = free.taken()
+            words += _copied(operation, arguments, place * width, width, shared)
+            continue
+        given = [places[a] * width for a in arguments]
+        for a in arguments:  # what is read for the last time gives its place to what comes after
+            if last[a] == number:
+                free.places.append(places[a])
+                last[a] = len(instructions)  # once, if it is there twice
+        places[number] = place = free.taken()
+        if operation in SINES and _has_partner(instructions, number) and last[number + 1] >= 0:
+            places[number + 1] = other = free.taken()
+            sine, cosine = (place, other) if operation == "sin" else (other, place)
+            words += _NUMBERS["sincos"], sine * width, given[0], 0, cosine * width
+        else:
+            a, b, c = (*given, 0, 0)[:3]
+            words += _NUMBERS[operation], place * width, a, b, c
+    operations = len(words) // _WORDS
+    for port, entry, value in expression.stores:
+        words += _NUMBERS["store"], port, places[value] * width, entry * width, 0
+    words += (0,) * _WORDS
+    constants = np.array(expression.constants or (0.0,), dtype=float)
+    return Bytecode(np.array(words, dtype=np.uint32), constants, free.count, operations)
+
+
+class _FreePlaces:
+    """Places of the work array that nothing is in; there are more as soon as they are needed."""
+
+    def __init__(self) -> None:
+        self.places: list[int] = []
+        self.count = 0
+
+    def taken(self) -> int:
+        """One of them; the latest, which is still in the fast memory."""
+        if self.places:
+            return self.places.pop()
+        self.count += 1
+        return self.count - 1
+
+
+def _last_uses(expression: Expression) -> list[int]:
+    """The instruction that uses each value last; −1 if none does, and one too many for outputs."""
+    last = [-1] * len(expression.instructions)
+    for number, (operation, arguments) in enumerate(expression.instructions):
+        if operation not in LEAVES:
+            for argument in arguments:
+                last[argument] = number
+    for store in expression.stores:
+        last[store.value] = len(last)
+    return last
+
+
+def _has_partner(instructions: tuple[Instruction, ...], number: int) -> bool:
+    """Whether the sine of an angle is followed by its cosine, or the other way round."""
+    operation, arguments = instructions[number]
+    partner = "cos" if operation == "sin" else "sin", arguments
+    return number + 1 < len(instructions) and instructions[number + 1] == partner
+
+
+def _copied(
+    operation: str, arguments: tuple[int, ...], result: int, width: int, shared: frozenset[int]
+) -> tuple[int, int, int, int, int]:
+    """The instruction that copies an input or a constant to its place."""
+    if operation == "const":
+        return _NUMBERS["constant"], result, 8 * arguments[0], 0, 0
+    port, entry = arguments
+    if port in shared:
+        return _NUMBERS["load_shared"], result, port, 8 * entry, 0
+    return _NUMBERS["load"], result, port, width * entry, 0
+
+
+_loaded: dict[tuple[int, str], LoadedCode] = {}
+
+
+def interpreter(lanes: int) -> LoadedCode:
+    """The interpreter for a lane width, from the cache or compiled now.
+
+    In C it is ``void interpret(double **inputs, double **outputs, double *work, const double
+    *constants, const uint32_t *code)``.
+    """
+    from zwang.codegen.llvm import host, is_object_code, load, object_code
+
+    machine = host()
+    known = _loaded.get((lanes, machine.identity))
+    if known is None:
+        version = disk.source_digest(Path(__file__).parent)
+        parts = f"interpreter {lanes} {machine.identity} {version}"
+        key = hashlib.sha256(parts.encode()).hexdigest()
+        code = disk.load(disk.LOOPS, key, is_object_code)
+        if code is None:
+            code = object_code(_assembly(lanes, fma=machine.fma))
+            disk.save(disk.LOOPS, key, code)
+        known = _loaded[lanes, machine.identity] = load(code)
+    return known
+
+
+def _assembly(lanes: int, *, fma: bool) -> str:
+    """LLVM assembly of the interpreter."""
+    writer = InstructionWriter(lanes=lanes, fma=fma)
+    labels = [f"label %case{k}" for k in range(len(_CASES))]
+    table = ", ".join(f"ptr blockaddress(@{ENTRY_POINT}, %case{k})" for k in range(len(_CASES)))
+    arrivals = ", ".join(f"[ %after, %done{k} ]" for k in range(1, len(_CASES)))
+    lines = [
+        f"@cases = private constant [{len(_CASES)} x ptr] [{table}]",
+        f"define void @{ENTRY_POINT}(ptr %inputs, ptr %outputs, ptr noalias %work, "  # noqa: ISC004
+        "ptr noalias readonly %constants, ptr noalias readonly %code) nounwind {",
+        "start:",
+        "br label %next",
+        "next:",
+        f"%at = phi ptr [ %code, %start ], {arrivals}",
+        "%case = load i32, ptr %at, align 4",
+    ]
+    for k, name in enumerate(("d", "a", "b", "c")):
+        lines += [
+            f"%at_{name} = getelementptr inbounds i32, ptr %at, i64 {k + 1}",
+            f"%word_{name} = load i32, ptr %at_{name}, align 4",
+            f"%{name}_offset = zext i32 %word_{name} to i64",
+            f"%{name} = getelementptr inbounds i8, ptr %work, i64 %{name}_offset",
+        ]
+    lines += [
+        f"%after = getelementptr inbounds i32, ptr %at, i64 {_WORDS}",
+        "%jump = getelementptr inbounds ptr, ptr @cases, i32 %case",
+        "%target = load ptr, ptr %jump",
+        f"indirectbr ptr %target, [{', '.join(labels)}]",
+        "case0:",
+        "ret void",
+    ]
+    for number, name in enumerate(_CASES[1:], 1):
+        writer.begin(f"case{number}")
+        _write_case(writer, name)
+        lines += [f"case{number}:", *writer.lines, f"br label %done{number}"]
+        lines += [f"done{number}:", "br label %next"]
+    return "\n".join([*lines, "}", *writer.extras()]) + "\n"
+
+
+def _write_case(w: InstructionWriter, name: str) -> None:
+    """The body of one case."""
+    if name in {"load", "load_shared"}:
+        at = w.element("%inputs", "%a_offset", "%b_offset")
+        w.store("%d", 0, w.load(at, 0) if name == "load" else w.load_shared(at, 0))
+    elif name == "constant":
+        w.store("%d", 0, w.load_shared(w.offset("%constants", "%a_offset"), 0))
+    elif name == "store":
+        w.store(w.element("%outputs", "%d_offset", "%b_offset"), 0, w.load("%a", 0))
+    elif name == "sincos":
+        found = sine_and_cosine(w, w.load("%a", 0), SINES)
+        w.store("%d", 0, found["sin"])
+        w.store("%c", 0, found["cos"])
+    elif name in SINES:
+        w.store("%d", 0, sine_and_cosine(w, w.load("%a", 0), frozenset([name]))[name])
+    else:
+        x = [w.load(f"%{letter}", 0) for letter in "abc"[: _ARITIES[name]]]
+        form = FORMS.get(name)
+        w.store("%d", 0, form(w, *x) if form else w.library(name, *x))

@@ -1,0 +1,79 @@
+"""How results show themselves: one line at the prompt, text and tables in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from html import escape
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Displayed", "html_table", "preformatted"]
+
+#: Arrays with at most so many entries are written out at the prompt, of others the shape.
+WRITTEN_OUT = 6
+#: Letters of a field at the prompt, and of a whole line there.
+FIELD, LINE = 60, 200
+#: Numbers of a table are set flush right, like those of a column on paper.
+_TITLE = "text-align:left; font-weight:bold; white-space:nowrap"
+_CELL = "text-align:{side}; padding:0.15em 0.7em"
+
+
+class Displayed:
+    """A result that is one line at the prompt and its whole text in a notebook.
+
+    Of a class with a text of its own the line is the first of it, of others it lists the fields,
+    long arrays by their shape. A dataclass says ``repr=False`` for it to hold.
+    """
+
+    def __repr__(self) -> str:
+        if type(self).__str__ is not object.__str__:
+            return f"<{type(self).__name__}: {_cut(str(self).partition(chr(10))[0], LINE)}>"
+        shown = (f"{f.name}={brief(getattr(self, f.name))}" for f in fields(self) if f.repr)  # type: ignore[arg-type] - all who use it are dataclasses
+        return f"{type(self).__name__}({_cut(', '.join(shown), LINE)})"
+
+    def _repr_html_(self) -> str:
+        return preformatted(str(self))
+
+
+def brief(value: Any) -> str:
+    """A value in a few letters: short arrays written out, long ones by their shape."""
+    if isinstance(value, np.ndarray):
+        if value.size <= WRITTEN_OUT and value.ndim <= 1:
+            return np.array2string(value, precision=6, separator=", ")
+        return f"array of shape {value.shape}"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return _cut(repr(value), FIELD)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def preformatted(text: str) -> str:
+    """Plain text for a notebook, its columns kept."""
+    return f"<pre>{escape(text)}</pre>"
+
+
+def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str = "") -> str:
+    """A table for a notebook: cells as plain text, numbers flush right."""
+    title = f'<caption style="{_TITLE}">{escape(caption)}</caption>' if caption else ""
+    top = "".join(f'<th style="{_CELL.format(side="left")}">{escape(name)}</th>' for name in head)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    return f"<table>{title}<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(text: str) -> str:
+    return (
+        f'<td style="{_CELL.format(side="right" if _number(text) else "left")}">{escape(text)}</td>'
+    )
+
+
+def _number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

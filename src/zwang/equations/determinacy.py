@@ -1,0 +1,178 @@
+"""What can be told of a mechanism at one state: motions it allows, and which reactions follow.
+
+By dense matrices, or by sparse ones where the mechanism is too large for these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from zwang.diagnosis.determinate import determinate_groups
+from zwang.diagnosis.explain import explain_terms
+from zwang.diagnosis.passport import (
+    Passport,
+    Status,
+    chosen_groups,
+    passport_terms,
+    require_groups,
+    with_untold,
+)
+from zwang.equations.mechanism import MechanismEquations
+from zwang.multibody.explanation import MechanismExplanation, explained
+from zwang.multibody.sparse_explanation import SparseDiagnosis
+from zwang.multibody.unknown_tooth_forces import UNTOLD, untold_joints, untold_rows
+from zwang.multibody.wrench import joint_wrench
+from zwang.terms import EquationTerms, FloatArray
+
+__all__ = ["At", "determinate_joints", "explanation_at", "groups_of_joints", "passport_at"]
+
+#: q, v, t and p of one state.
+At = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
+#: Rows or constraints of a group, or one of these.
+Groups = Mapping[str, Iterable[int | str] | str]
+
+
+def explanation_at(equations: MechanismEquations, at: At) -> MechanismExplanation:
+    """Loops, redundant equations, freedoms and contradictions at a state, by joint and body.
+
+    Of the motions that a very large mechanism allows, the first are told.
+    """
+    elements = equations.by_elements
+    if elements is not None and elements.too_large_for_dense:
+        none = np.zeros(len(equations.velocities))
+        found = elements.diagnosis_at(*at, none)
+        return found.explanation(elements.undetermined_motions(*at))
+    terms = equations.ideal_terms_at(*at)
+    return explained(equations.parts, at[0], terms, explain_terms(terms))
+
+
+def passport_at(equations: MechanismEquations, at: At, groups: Groups | None) -> Passport:
+    """Which reactions are determinate at a state, of joints or of groups of them."""
+    elements = equations.by_elements
+    solved = None if elements is None else elements.sparse_solution_at(*at)
+    chosen = groups_of_joints(equations, groups)
+    if solved is None:
+        terms = equations.terms_at(*at)
+        plain, own = passport_terms(terms, groups=chosen), chosen_groups(terms, chosen)
+    else:
+        terms, own = solved.diagnosis.terms, chosen_groups(solved.diagnosis.terms, chosen)
+        plain = solved.diagnosis.passport(solved.acceleration, solved.multipliers, own)
+    plain = _with_wrenches(equations, plain, at)
+    untold = _untold(equations, at[0], terms.constraint_matrix)
+    if not untold:
+        return plain
+    wider = _with_untold(equations, own, terms.constraint_count, untold)
+    if solved is None:
+        beside = _beside(terms, untold, plain.acceleration)
+        told = passport_terms(beside, groups=wider)
+    else:
+        beside = _beside(terms, untold, solved.acceleration)
+        more = SparseDiagnosis(equations.parts, at[0], beside, independent=False)
+        told = more.passport(solved.acceleration, np.zeros(beside.constraint_count), wider)
+    return with_untold(plain, told, [f"{name} {UNTOLD}." for name in untold])
+
+
+def determinate_joints(equations: MechanismEquations, at: At) -> dict[str, bool]:
+    """Joint → whether its reaction follows from the motion, at a state."""
+    elements = equations.by_elements
+    if elements is None:
+        groups = passport_at(equations, at, None).groups
+        return {name: group.status is Status.DETERMINATE for name, group in groups.items()}
+    rows = equations.rows_of_joints
+    if equations.rows_independent:
+        return dict.fromkeys(rows, True)
+    q, v, t, p = at
+    M, A = elements.sparse_matrices(q[None], v[None], np.reshape(t, 1), p)
+    untold = _untold(equations, q, A)
+    if untold:
+        rows = _with_untold(equations, rows, A.shape[0], untold)
+        A = _stacked(A, np.concatenate(list(untold.values())))
+    return determinate_groups(M, A, rows)
+
+
+def groups_of_joints(
+    equations: MechanismEquations, groups: Groups | None
+) -> dict[str, list[int | str]]:
+    """Groups with joints given by name as rows; without any, all joints one by one."""
+    joints = equations.rows_of_joints
+    chosen: dict[str, list[int | str]] = {}
+    for name, members in (joints if groups is None else require_groups(groups)).items():
+        chosen[name] = []
+        for member in [members] if isinstance(members, str) else members:
+            known = isinstance(member, str) and member in joints
+            chosen[name] += joints[str(member)] if known else [member]
+    return chosen
+
+
+def _with_wrenches(equations: MechanismEquations, found: Passport, at: At) -> Passport:
+    """A passport with force and moment at their points of the groups that are joints."""
+    (q, v, t, p), parts = at, equations.parts.at_vector(at[3])
+    state = q[None], v[None], np.reshape(t, 1)
+    groups = dict(found.groups)
+    names = {tuple(rows): name for name, rows in equations.rows_of_joints.items()}
+    for key, group in found.groups.items():
+        name = names.get(tuple(group.rows))
+        joint = None if name is None else parts.joints[name]
+        if name is None or joint is None or joint.a is None or joint.b is None:
+            continue
+        rows = list(group.rows)
+        force, point = group.force[None], None
+        if joint.kind is not None and joint.kind.contact is not None:
+            force = force + equations.tooth_force(name, *state, found.multipliers[None, rows], p)
+            point = equations.pitch_point(name, state[0], state[2], p)
+        wrench = joint_wrench(parts, joint, force, state[0], point)
+        groups[key] = replace(group, resultant=wrench.force[0], moment=wrench.moment[0])
+    return replace(found, groups=groups)
+
+
+# --- teeth whose force is not known ---------------------------------------------------------------
+
+
+def _untold(equations: MechanismEquations, q: FloatArray, A: Any) -> dict[str, FloatArray]:
+    """Gear or rack without a known tooth force → rows that carry it."""
+    parts = equations.parts
+    found = {joint.name: untold_rows(parts, joint, q, A) for joint in untold_joints(parts)}
+    return {name: K for name, K in found.items() if len(K)}
+
+
+def _with_untold(
+    equations: MechanismEquations,
+    groups: Mapping[str, Iterable[int]],
+    first: int,
+    untold: Mapping[str, FloatArray],
+) -> dict[str, list[int]]:
+    """Groups of rows with those of unknown tooth forces, which begin at `first`."""
+    result, own = {name: list(rows) for name, rows in groups.items()}, equations.groups
+    for joint, K in untold.items():
+        for rows in result.values():
+            if set(own[joint]) & set(rows):
+                rows.extend(range(first, first + len(K)))
+        first += len(K)
+    return result
+
+
+def _beside(
+    terms: EquationTerms, untold: Mapping[str, FloatArray], acceleration: FloatArray
+) -> EquationTerms:
+    """Terms with rows that carry unknown tooth forces beside the others."""
+    K = np.concatenate(list(untold.values()))
+    return replace(
+        terms,
+        constraint_matrix=_stacked(terms.constraint_matrix, K),
+        constraint_rhs=np.concatenate([terms.constraint_rhs, K @ acceleration]),
+        names=(*terms.names, *(f"teeth {i}" for i in range(len(K)))),
+        rhs_rounding=None,
+    )
+
+
+def _stacked(A: Any, K: FloatArray) -> Any:
+    """Rows under those of a matrix, dense or sparse."""
+    if isinstance(A, np.ndarray):
+        return np.concatenate([A, K])
+    from scipy.sparse import csr_array, vstack
+
+    return vstack([A, csr_array(K)], format="csr")

@@ -1,0 +1,182 @@
+"""Stiffness: whether another method would take a motion further with less work.
+
+With ``integrator="auto"`` a loop returns LEAVES where that is so, at the end of an accepted step,
+and another goes on from there, see `NEXT_METHOD`:
+
+    gauss ──▶ order8 ◀──▶ radau5
+
+*   Collocation leaves where steps are as long as its sweeps converge, and far more accurate than
+    asked for: explicit steps are longer than that.
+*   Explicit methods sample the motion. Its fourth divided differences tell how long the steps of
+    Radau IIA would be, whose error estimate is h⁴y⁗/218. Where these make up for what they cost,
+    and go on to do so, the motion is smooth and steps are short for stability alone: it is stiff.
+*   Radau IIA returns to explicit steps where these would be stable at a length that costs less: h
+    times the spectral radius of the Jacobian, which it has, tells that.
+
+What is compared are numbers of steps and operations, never times, so that a run is the same on
+every machine that is loaded or not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zwang.codegen.jit import inlined, loop
+from zwang.integrators.memory import ACCEPTS, HELD, LOOKED, SAMPLED, T
+from zwang.integrators.projection import size_of
+from zwang.integrators.records import FloatArray, LoopChoices, LoopMemory
+
+__all__ = [
+    "COST",
+    "NEXT_METHOD",
+    "PATIENCE",
+    "SAMPLES",
+    "explicit_pays",
+    "held_by_sweeps",
+    "implicit_pays",
+    "leaving_numbers",
+    "note_sweeps",
+]
+
+#: Which method takes over from which.
+NEXT_METHOD = {"gauss": "order8", "order8": "radau5", "order5": "radau5", "radau5": "order8"}
+
+# What a loop knows of leaving: how many looks in a row it takes, and what a step of Radau IIA costs
+# in explicit steps.
+PATIENCE, COST = 0, 1
+
+SAMPLES = 5  # states that fourth differences take
+EVERY = 16  # accepted steps from one to the next
+LOOKS = 3  # in a row that must find the same, twice as many after each return
+GAIN = 2.0  # part of the work that another method must save
+LEAST_LEFT = 1000.0  # explicit steps that must be left: fewer cost less than compiling a Jacobian
+ESTIMATE = 218.0  # h⁴y⁗ in units of the error estimate of Radau IIA
+# Its estimate is limited to this power of the tolerance times a factor, see `radau.step`.
+ERROR_POWER, ERROR_FACTOR = 0.9, 0.5
+
+SLOW_SWEEPS = 64  # steps that sweeps have kept short, less others
+OTHER_STEPS = 3  # what one of those counts
+LEAST_LEFT_OF_SWEEPS = 200.0
+
+STABLE = 3.0  # h times the spectral radius that explicit steps surely bear
+AS_ACCURATE = (
+    2.0  # explicit steps are so much longer than those of Radau IIA, for accuracy, or more
+)
+POWERS, FIRST_POWERS = 12, 4  # products with the Jacobian, and those that are not looked at
+
+
+def leaving_numbers(n: int, returns: int) -> FloatArray:
+    """PATIENCE and COST of a loop with n entries of the state, after so many returns."""
+    return np.array([LOOKS * 2.0 ** min(returns, 20), cost_of_implicit_step(n)])
+
+
+def cost_of_implicit_step(n: int) -> float:
+    """What a step of Radau IIA costs in explicit steps.
+
+    Measured: 2 of 4 to 10 entries, 20 of 20, 100 of 80, most of it factors and Jacobians.
+    """
+    return 2.0 + n * n / 60.0
+
+
+@loop
+def implicit_step(times, states, choices: LoopChoices, lane):
+    """How long the steps of Radau IIA would be along the sampled motion, for its accuracy."""
+    n, weights = states.shape[1], np.empty(SAMPLES)
+    for k in range(SAMPLES):
+        product = 1.0
+        for j in range(SAMPLES):
+            if j != k:
+                product *= times[k, lane] - times[j, lane]
+        weights[k] = 1.0 / product
+    total = 0.0
+    for i in range(n):
+        difference, larger = 0.0, 0.0
+        for k in range(SAMPLES):
+            difference += weights[k] * states[k, i, lane]
+            larger = max(larger, abs(states[k, i, lane]))
+        total += (difference / size_of(choices.entry_sizes, i, larger, lane)) ** 2
+    fourth = 24.0 * np.sqrt(total / n)
+    allowed = ESTIMATE * ERROR_FACTOR * choices.tolerance**ERROR_POWER
+    longest = choices.largest
+    if fourth > 0.0:
+        longest = min(longest, (allowed / fourth) ** 0.25)
+    return longest
+
+
+@inlined
+def implicit_pays(
+    memory: LoopMemory, choices: LoopChoices, times, states, numbers, point, end, lane
+):
+    """Sample the end of an accepted explicit step; whether Radau IIA is to take over there."""
+    count, leaves = memory.counts, False
+    if count[ACCEPTS, lane] % EVERY == 0:
+        place = count[SAMPLED, lane] % SAMPLES
+        times[place, lane] = end
+        for i in range(point.shape[0]):
+            states[place, i, lane] = point[i, lane]
+        count[SAMPLED, lane] += 1
+        if count[SAMPLED, lane] >= SAMPLES:
+            first = end
+            for k in range(SAMPLES):
+                first = min(first, times[k, lane])
+            mean = (end - first) / ((SAMPLES - 1) * EVERY)
+            pays = implicit_step(times, states, choices, lane) > GAIN * numbers[COST] * mean
+            count[HELD, lane] = count[HELD, lane] + 1 if pays else 0
+            left = choices.until - end > LEAST_LEFT * mean
+            leaves = count[HELD, lane] >= numbers[PATIENCE] and left
+    return leaves
+
+
+@inlined
+def note_sweeps(count, held):
+    """Count a step that the convergence of sweeps has kept short, or another one."""
+    count[HELD, 0] = count[HELD, 0] + 1 if held else max(0, count[HELD, 0] - OTHER_STEPS)
+
+
+@inlined
+def held_by_sweeps(memory: LoopMemory, choices: LoopChoices, h):
+    """Whether explicit steps are to take over from collocation after an accepted step."""
+    left = choices.until - memory.real[T, 0] > LEAST_LEFT_OF_SWEEPS * h
+    return memory.counts[HELD, 0] >= SLOW_SWEEPS and left
+
+
+@loop
+def spectral_radius(J, a, b):
+    """Roughly that of a matrix whose columns are given one after the other; a, b to work with."""
+    n, logarithm = a.shape[0], 0.0
+    for i in range(n):
+        a[i, 0] = 1.0 + 0.3 * (i % 7)
+    for k in range(POWERS):
+        squares = 0.0
+        for i in range(n):
+            b[i, 0] = 0.0
+        for j in range(n):
+            for i in range(n):
+                b[i, 0] += J[j * n + i, 0] * a[j, 0]
+        for i in range(n):
+            squares += b[i, 0] ** 2
+        size = np.sqrt(squares)
+        if not size > 0.0:
+            return 0.0
+        for i in range(n):
+            a[i, 0] = b[i, 0] / size
+        if k >= FIRST_POWERS:
+            logarithm += np.log(size)
+    return np.exp(logarithm / (POWERS - FIRST_POWERS))
+
+
+@inlined
+def explicit_pays(memory: LoopMemory, choices: LoopChoices, numbers, J, end, room):
+    """Whether explicit steps are to take over from Radau IIA at the end of an accepted step."""
+    real, count, leaves = memory.real, memory.counts, False
+    if choices.may_leave and end < choices.until and count[ACCEPTS, 0] % EVERY == 0:
+        mean = (end - real[LOOKED, 0]) / EVERY
+        real[LOOKED, 0] = end
+        radius = spectral_radius(J, room[0], room[1])
+        stable = AS_ACCURATE * mean
+        if radius > 0.0:
+            stable = min(stable, STABLE / radius)
+        pays = stable * numbers[COST] > GAIN * mean
+        count[HELD, 0] = count[HELD, 0] + 1 if pays else 0
+        leaves = count[HELD, 0] >= numbers[PATIENCE]
+    return leaves

@@ -1,0 +1,103 @@
+"""Numbers of a file that are expressions of its parameters: ``position = ["L/2", 0]``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from zwang.errors import ModelError
+from zwang.model_files.document import Item
+from zwang.model_files.expressions import ExpressionError, Node, evaluate, names_in
+from zwang.model_files.fields import Constants, Map, NumberField, expression_error
+from zwang.multibody.parameter_expression import ParameterExpression
+
+__all__ = ["FileConstants", "FileExpression", "GeometryMap"]
+
+
+class FileConstants(dict[str, float]):
+    """Constants of a file, with the parameters that numbers may depend on.
+
+    Attributes
+    ----------
+    parameters : name → default value, in tables of geometry; empty in others.
+    declared : the same for the whole file.
+    """
+
+    def __init__(self, constants: Mapping[str, float], declared: Mapping[str, Any]) -> None:
+        super().__init__(constants)
+        self.declared = declared
+        self.parameters: Mapping[str, Any] = {}
+
+    def number(self, item: Item, tree: Node, field: NumberField) -> FileExpression | None:
+        """The expression of parameters at a place, checked; None if no parameter is in it."""
+        used = [name.text for name in names_in(tree) if name.text in self.parameters]
+        if not used:
+            return None
+        return FileExpression(item, tree, dict(self), tuple(dict.fromkeys(used)), field)
+
+
+class FileExpression(ParameterExpression):
+    """An expression of parameters where a number stands.
+
+    Attributes
+    ----------
+    source : as it is written in the file.
+    constants : of the file, by name.
+    """
+
+    def __init__(
+        self,
+        item: Item,
+        tree: Node,
+        constants: Mapping[str, float],
+        used: tuple[str, ...],
+        field: NumberField,
+    ) -> None:
+        super().__init__(evaluate, (item, tree, constants, used, field))
+        self.item, self.tree, self.used, self.field = item, tree, used, field
+        self.constants, self.source = constants, item.value
+
+    def names(self) -> Iterator[str]:
+        """Names of the parameters it depends on."""
+        yield from self.used
+
+    def value(self, values: Mapping[str, Any]) -> Any:
+        """Its value, checked as a number at this place is."""
+        given = {name: _plain(values[name]) for name in self.used}
+        try:
+            result = evaluate(self.tree, {**self.constants, **given})
+        except ExpressionError as error:
+            raise expression_error(self.item, error) from None
+        except (ArithmeticError, TypeError, ValueError) as error:
+            raise self.item.error(
+                but=str(error), expected="an expression that can be computed"
+            ) from None
+        if isinstance(result, np.ndarray):
+            return np.array(result, dtype=float)
+        try:
+            return self.field.checked(self.item, result)
+        except ModelError as error:
+            found = f"{self.source!r}, which is {float(result):g}"
+            raise self.item.error(found, error.expected) from None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FileExpression, self.arguments
+
+
+def _plain(value: Any) -> Any:
+    array = np.asarray(value, dtype=float)
+    return float(array) if array.ndim == 0 else array
+
+
+class GeometryMap(Map):
+    """A table of parts, whose numbers may be expressions of the file's parameters."""
+
+    def read(self, item: Item, constants: Constants) -> dict[str, Any]:
+        """The value, checked."""
+        if isinstance(constants, FileConstants):
+            allowed = FileConstants(constants, constants.declared)
+            allowed.parameters = constants.declared
+            return super().read(item, allowed)
+        return super().read(item, constants)

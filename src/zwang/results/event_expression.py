@@ -1,0 +1,153 @@
+"""What an event watches, as an expression of a system's symbols."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.errors import InputError, UnknownNameError
+from zwang.results.channel_expressions import ChannelExpressions, needs_forces
+from zwang.tracing.event import Bounce
+from zwang.tracing.outputs import trace_extra
+from zwang.tracing.own_output import traced_output
+
+if TYPE_CHECKING:
+    import casadi
+
+    from zwang.system import System
+    from zwang.tracing.event import Event
+
+__all__ = ["EventExpression", "of_channels", "watched"]
+
+
+@dataclass(frozen=True)
+class EventExpression:
+    """A value that crosses zero at an event.
+
+    Attributes
+    ----------
+    value : g.
+    facing : positive where a zero of g is the event; None if every zero is. The sine of an angle
+        is zero at an offset of π too.
+    rated : whether its rate and gradient are asked for; those of reactions are not.
+    """
+
+    value: casadi.SX
+    facing: casadi.SX | None = None
+    rated: bool = True
+
+
+def watched(
+    system: System,
+    name: str,
+    event: Event,
+    at: tuple[Any, ...] | None = None,
+    whole: System | None = None,
+) -> EventExpression:
+    """What the event of this name watches in a system.
+
+    Parameters
+    ----------
+    at : a state (q, v, t, p), at which dependent constraint equations are told from others.
+    whole : the system with all its constraints, if some do not act.
+    """
+    function, level, state = event.function, event.at, system.equations.symbols
+    if isinstance(function, str):
+        return _named(system, name, event, at, whole)
+    if "c" in _arguments(function):
+        _require_no_impact(name, event)
+        value = ChannelExpressions(system, at, whole).of_function(f"event {name!r}", function)
+        return EventExpression(value - level, rated=False)
+    parameters = system.definition.parameters
+    return EventExpression(trace_extra(state, parameters, f"event {name!r}", function, 1) - level)
+
+
+def of_channels(system: System, name: str, event: Event) -> str | None:
+    """A text that is equal for equal events of channels; None for events of the state alone."""
+    import casadi as ca
+
+    from zwang.codegen.expression import read
+
+    function, s = event.function, system.equations.symbols
+    if isinstance(function, str):
+        state = (*system.coordinates, *system.velocities, *system.channels)
+        return None if function in state else f"channel {function}"
+    if "c" not in _arguments(function):
+        return None
+    known, parameters = ChannelExpressions(system).vectors, system.definition.parameters
+    traced = traced_output(f"event {name!r}", function, s, parameters, known)
+    inputs = [s.q, s.v, s.t, s.p, *traced.channels.values()]
+    digest = read(ca.Function("event", inputs, [ca.densify(traced.value)])).digest
+    return f"{digest} {list(traced.channels)}"
+
+
+def _named(
+    system: System,
+    name: str,
+    event: Event,
+    at: tuple[Any, ...] | None,
+    whole: System | None,
+) -> EventExpression:
+    """An event that watches a channel."""
+    import casadi as ca
+
+    function, level, state = str(event.function), event.at, system.equations.symbols
+    if function in system.coordinates:
+        return EventExpression(state.q[system.coordinates.index(function)] - level)
+    if function in system.velocities:
+        return EventExpression(state.v[system.velocities.index(function)] - level)
+    if function not in system.channels:
+        return _other(name, event, ChannelExpressions(system, at, whole))
+    expression, rate = system.channel(function)
+    if rate:
+        return EventExpression(expression[-1] - level)
+    if expression.numel() == 2:
+        return EventExpression(expression[0] - level)
+    sine, cosine = ca.SX(np.sin(level)), ca.SX(np.cos(level))
+    return EventExpression(
+        expression[0] * cosine - expression[1] * sine,  # sin(angle − at)
+        expression[1] * cosine + expression[0] * sine,  # cos(angle − at)
+    )
+
+
+def _other(name: str, event: Event, found: ChannelExpressions) -> EventExpression:
+    """An event that watches a body, a force, an energy or an output."""
+    function = str(event.function)
+    try:
+        entry = found.entry(function)
+    except UnknownNameError:
+        what = f"quantity of event {name!r}"
+        raise UnknownNameError(what, function, found.entries) from None
+    if entry.vector and function == entry.name:
+        raise InputError(
+            f"quantity of event {name!r}",
+            expected="one number",
+            found=f"the vector {function!r}",
+            advice=f"Name a part of it: {function}.x, {function}.y, {function}.z or "
+            f"{function}.magnitude.",
+        )
+    rated = not needs_forces(entry) and entry.kind != "output"
+    if not rated:
+        _require_no_impact(name, event)
+    return EventExpression(found[function] - event.at, rated=rated)
+
+
+def _require_no_impact(name: str, event: Event) -> None:
+    if any(isinstance(action, Bounce) for action in event.actions):
+        raise InputError(
+            f"event {name!r}",
+            must="watch a position to be an impact",
+            but="it watches a force or an output",
+            advice="Give bounce to an event of a coordinate, and switch or stop to this one.",
+        )
+
+
+def _arguments(function: Any) -> tuple[str, ...]:
+    """Names of a function's arguments; none where they cannot be known."""
+    try:
+        return tuple(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return ()

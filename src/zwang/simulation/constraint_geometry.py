@@ -1,0 +1,190 @@
+"""Scaled constraint rows at a state: their range, and how near they are to losing rank."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from zwang.simulation.full_terms import FullTerms
+from zwang.terms import FloatArray
+
+__all__ = ["RELATIVE", "ConstraintGeometry", "row_lengths"]
+
+#: A residual that is this part of what was summed is no rounding, nor an error of a solve. Programs
+#: reach 1e-11 away from singular positions; what is wrong misses by 1e-3 and more.
+RELATIVE = 1e-6
+#: Part of the forces that counts among what is summed where accelerations cancel, or are zero.
+REST = 1e-5
+#: Singular values of the scaled rows below the first belong to dependent rows, which rounding and
+#: what a projection leaves tell apart; above the second to independent ones. Between them a
+#: singular position is so near that no rank is told.
+NOISE, CLEAR = 1e-10, 1e-4
+#: Rows or velocities up to which singular values are computed as such.
+FEW = 40
+#: Velocities without mass count as having this part of the largest.
+MASSLESS = 1e-12
+#: Of very many rows singular values are not known: two regularisations, and a wider limit.
+REGULARISATIONS, RELATIVE_OF_MANY = (1e-10, 1e-13), 1e-5
+#: Errors of a solve grow as the square of the distance from a singular position falls.
+NEAR = 1e-9
+#: Newton steps for multipliers that agree with a law of the reaction.
+LAW_STEPS = 20
+
+
+class ConstraintGeometry(ABC):
+    """Scaled rows at a state: their range, and how near they are to losing rank.
+
+    Attributes
+    ----------
+    d : scales of velocities, such that masses are about one.
+    lengths : of the rows then, or what a shift of the state makes of them if that is more: a row
+        that vanishes here is none.
+    limit : parts of what is summed that misses may be.
+    """
+
+    def __init__(self, d: FloatArray, lengths: FloatArray, limit: float = RELATIVE) -> None:
+        self.d, self.lengths, self.limit = d, lengths, limit
+
+    @staticmethod
+    def of(terms: FullTerms, shifted: FullTerms) -> ConstraintGeometry | None:
+        """None where a singular position is so near that no rank is told, or terms overflow."""
+        diagonal = np.abs(terms.M.diagonal())
+        floor = MASSLESS * diagonal.max(initial=0.0) or 1.0
+        d = 1.0 / np.sqrt(np.maximum(diagonal, floor))
+        lengths, changed = row_lengths(terms.A, d), row_lengths(shifted.A - terms.A, d)
+        lengths = np.maximum(lengths, np.where(changed < np.inf, changed, 0.0))
+        if not np.isfinite(lengths).all():
+            return None
+        kind = DenseGeometry if isinstance(terms.A, np.ndarray) else SparseGeometry
+        return kind.at(terms, d, lengths)
+
+    def row_floor(self, terms: FullTerms, a: FloatArray) -> FloatArray:
+        """What rows sum at least: a part of the accelerations that the forces alone would cause.
+
+        Where all is at rest nothing else tells what accelerations are zero beside.
+        """
+        whole = np.linalg.norm(a / self.d) + np.linalg.norm(self.d * terms.Q)
+        return REST * whole * self.lengths
+
+    def unbalanced(self, terms: FullTerms, a: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What is left of M v̇ − Q − C off the range of Aᵀ, and the sizes of what was summed."""
+        force = terms.M @ a - terms.Q
+        sizes = self.d * (abs(terms.M) @ np.abs(a) + np.abs(terms.Q))
+        if terms.law is None:
+            return self.off_range(self.d * force), sizes
+        least, best, largest = np.inf, sizes, sizes
+        lam = terms.witness
+        if lam is None:
+            lam = np.linalg.lstsq((terms.A * self.d).T, self.d * force, rcond=NOISE)[0]
+        for _ in range(LAW_STEPS):
+            C, slope = terms.law(lam)
+            left = self.d * (force - C - terms.A.T @ lam)
+            size = float(np.linalg.norm(left))
+            if size < least:
+                least, best, largest = size, left, sizes + self.d * np.abs(C)
+            if slope is None:
+                break
+            slopes = self.d[:, None] * (terms.A.T + slope)
+            lam = lam + np.linalg.lstsq(slopes, left, rcond=NOISE)[0]
+        return best, largest
+
+    @abstractmethod
+    def off_range(self, force: FloatArray) -> FloatArray:
+        """What is left of a scaled force off the range of the scaled Aᵀ."""
+
+
+class DenseGeometry(ConstraintGeometry):
+    """By the singular values of all rows."""
+
+    V: FloatArray
+
+    @classmethod
+    def at(cls, terms: FullTerms, d: FloatArray, lengths: FloatArray) -> DenseGeometry | None:
+        """None where a singular position is near."""
+        found = cls(d, lengths)
+        scales = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0.0)
+        rows = terms.A * d * scales[:, None]
+        parts = _by_products(rows) if min(rows.shape) > FEW else _by_singular_values(rows)
+        if parts is None:
+            return None
+        found.V, least = parts
+        if len(found.V):
+            found.limit = max(RELATIVE, NEAR / least**2)
+        return found
+
+    def off_range(self, force: FloatArray) -> FloatArray:
+        """What is left of a scaled force off the range of the scaled Aᵀ."""
+        return force - self.V.T @ (self.V @ force)
+
+
+def _by_singular_values(rows: FloatArray) -> tuple[FloatArray, float] | None:
+    """Orthonormal rows of the same range, and the least singular value; None if that is unclear."""
+    _, s, V = np.linalg.svd(rows, full_matrices=False)
+    if np.any((s > NOISE) & (s < CLEAR)):
+        return None
+    rank = int(np.sum(s > CLEAR))
+    return V[:rank], float(s[rank - 1]) if rank else 0.0
+
+
+def _by_products(rows: FloatArray) -> tuple[FloatArray, float] | None:
+    """The same of many rows, from the eigenvalues of B Bᵀ or Bᵀ B, a tenth of the work.
+
+    Squares tell singular values from `CLEAR` on; those that are smaller are looked for where they
+    are, in the few directions that are left: there they are as accurate as by themselves.
+    """
+    wide = rows.shape[0] <= rows.shape[1]
+    B = rows if wide else rows.T
+    values, vectors = np.linalg.eigh(B @ B.T)
+    clear = values > CLEAR**2
+    rest = B.T @ vectors[:, ~clear]
+    if rest.size and np.linalg.norm(rest, axis=0).max() > NOISE:
+        return None
+    least = float(np.sqrt(values[clear].min(initial=1.0)))
+    kept = vectors[:, clear]
+    return (kept.T @ B / np.sqrt(values[clear])[:, None] if wide else kept.T), least
+
+
+class SparseGeometry(ConstraintGeometry):
+    """By regularised factors of very many rows, of which no singular values are known.
+
+    What is left with either of two regularisations must be no rounding: next to a singular position
+    one of them goes astray.
+    """
+
+    factors: list[Any]
+    rows: Any
+
+    @classmethod
+    def at(cls, terms: FullTerms, d: FloatArray, lengths: FloatArray) -> SparseGeometry:
+        """Factor [[1, Bᵀ], [B, −δ]] with the scaled rows B."""
+        from scipy.sparse import block_array, diags_array
+        from scipy.sparse.linalg import splu
+
+        found = cls(d, lengths, RELATIVE_OF_MANY)
+        scales = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0.0)
+        B = diags_array(scales) @ terms.A @ diags_array(d)
+        found.rows = B
+        one, rows = diags_array(np.ones(len(d))), np.ones(len(lengths))
+        found.factors = [
+            splu(block_array([[one, B.T], [B, diags_array(-delta * rows)]], format="csc"))
+            for delta in REGULARISATIONS
+        ]
+        return found
+
+    def off_range(self, force: FloatArray) -> FloatArray:
+        """The lesser of what two regularisations leave, each corrected once."""
+        left = []
+        for factor in self.factors:
+            rest = force
+            for _ in range(2):
+                solved = factor.solve(np.concatenate([rest, np.zeros(self.rows.shape[0])]))
+                rest = rest - self.rows.T @ solved[len(force) :]
+            left.append(rest)
+        return min(left, key=np.linalg.norm)
+
+
+def row_lengths(A: Any, d: FloatArray) -> FloatArray:
+    """Of the rows of a matrix, with columns scaled by d."""
+    return np.sqrt((A * A if isinstance(A, np.ndarray) else A.multiply(A)) @ (d * d))

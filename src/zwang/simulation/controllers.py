@@ -1,0 +1,310 @@
+"""Sampled controllers: Python functions that are called at exact times and hold their outputs.
+
+A controller reads the state at its sampling times t₀ + offset + k · period and sets parameters,
+which stay until the next sample (zero-order hold). Between samples the compiled loop runs as in any
+other simulation: each sampling interval is a segment of the run with its own values, so that
+forces, energies, storage and verification know them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.errors import InputError, UnknownNameError, shown
+from zwang.terms import FloatArray
+from zwang.tracing.mixed_kernel import staged
+
+if TYPE_CHECKING:
+    from zwang.system import System
+
+__all__ = ["Controller", "Sample", "Sampling", "controller", "controllers_of"]
+
+#: Samples that are closer than this, relative to the period, are one instant.
+SAME_INSTANT = 1e-9
+#: Sampling intervals whose states are compared with the full terms; later ones at powers of two.
+LOOKED_AT = 4
+
+
+@dataclass(frozen=True)
+class Controller:
+    """A control law with a period, and what it remembers at first; see `controller`.
+
+    Attributes
+    ----------
+    law : a function of (sample, state), or of the sample alone.
+    period : between samples [s].
+    offset : of the first sample from the start of the simulation [s].
+    state : name → number or array that the law may change.
+    """
+
+    law: Callable[..., Any]
+    period: float
+    offset: float = 0.0
+    state: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def takes_state(self) -> bool:
+        """Whether the law has a second argument."""
+        try:
+            return len(inspect.signature(self.law).parameters) > 1
+        except (TypeError, ValueError):  # a callable that tells nothing of its arguments
+            return True
+
+    def describe(self) -> dict[str, Any]:
+        """What a stored run remembers of it; the law itself is not part of that."""
+        return {"period": self.period, "offset": self.offset, "state": sorted(self.state)}
+
+
+def controller(
+    law: Callable[..., Any],
+    period: float,
+    *,
+    offset: float = 0.0,
+    state: Mapping[str, Any] | None = None,
+) -> Controller:
+    """A sampled controller for ``simulate(controllers={name: …})``.
+
+    Parameters
+    ----------
+    law : a function of (sample, state) that returns parameter → value; it is an ordinary Python
+        function and may branch. ``sample.t``, ``sample["pin.angle"]``, ``sample.q``, ``sample.v``
+        and ``sample.parameters`` are what it reads; `state` is a dictionary that it may change,
+        and that it finds again at the next sample. A law without memory may take the sample alone.
+    period : between samples [s]; outputs are held in between.
+    offset : of the first sample from the start of the simulation [s].
+    state : what the law remembers at first: numbers and arrays by name.
+
+    Examples
+    --------
+    >>> import zwang as zw
+    >>> def law(sample, state):
+    ...     error = 1.0 - sample["x"]
+    ...     state["sum"] += 0.01 * error
+    ...     return {"u": 20.0 * error + 4.0 * state["sum"] - 8.0 * sample["x_dot"]}
+    >>> plant = zw.System(["x"], parameters={"u": 0.0}, mass=lambda: [[1.0]], force=lambda p: [p.u])
+    >>> pid = zw.controller(law, 0.01, state={"sum": 0.0})
+    >>> run = plant.simulate([0.0], until=8.0, controllers={"pid": pid})
+    >>> bool(abs(run["x"][-1] - 1.0) < 0.05)
+    True
+    """
+    if not callable(law):
+        raise InputError("law of a controller", found=shown(law), expected="a function")
+    for name, value, least in (("period", period, 0.0), ("offset", offset, None)):
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if not number or not np.isfinite(value) or (least is not None and not value > least):
+            raise InputError(
+                f"{name} of a controller",
+                found=shown(value),
+                expected="a positive number of seconds" if least is not None else "seconds",
+            )
+    if float(offset) < 0.0:
+        raise InputError("offset of a controller", found=shown(offset), expected="zero or positive")
+    if state is not None and not isinstance(state, Mapping):
+        raise InputError(
+            "state of a controller", found=shown(state), expected="a dictionary of numbers by name"
+        )
+    values = {str(k): _number(f"state {k!r} of a controller", x) for k, x in (state or {}).items()}
+    return Controller(law, float(period), float(offset), values)
+
+
+def controllers_of(given: Any) -> dict[str, Controller]:
+    """Controllers by name, as a user gives them."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InputError(
+            "controllers", found=shown(given), expected="a dictionary of names and zw.controller(…)"
+        )
+    for name, one in given.items():
+        if not isinstance(one, Controller):
+            raise InputError(
+                f"controller {name!r}", found=shown(one), expected="zw.controller(law, period)"
+            )
+    return dict(given)
+
+
+def _number(what: str, given: Any) -> Any:
+    """A number, or an array of numbers of its own."""
+    try:
+        value = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        value = np.array(np.nan)
+    if not np.isfinite(value).all():
+        raise InputError(what, found=shown(given), expected="a finite number, or an array of them")
+    return float(value) if value.ndim == 0 else value
+
+
+class Sample:
+    """What a controller reads at a sampling time.
+
+    Attributes
+    ----------
+    t : the time [s].
+    number : 0 for the first sample of this controller.
+    q, v : coordinates and velocities.
+    parameters : values that are held now.
+    """
+
+    def __init__(
+        self, readings: _Readings, t: float, y: FloatArray, number: int, held: Mapping[str, Any]
+    ) -> None:
+        nq = len(readings.system.coordinates)
+        self.t, self.number, self.parameters = t, number, held
+        self.q, self.v = y[:nq].copy(), y[nq:].copy()
+        self._readings = readings
+
+    def __getitem__(self, name: str) -> float:
+        """A coordinate, a velocity, a joint's coordinate or its rate; angles without jumps."""
+        return self._readings.value(name, self.t, self.q, self.v, self.parameters)
+
+
+class _Readings:
+    """Values of channels by name, compiled when they are first read."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.angles: dict[str, float] = {}
+        self._kernels: dict[str, Any] = {}
+
+    def value(
+        self, name: str, t: float, q: FloatArray, v: FloatArray, parameters: Mapping[str, Any]
+    ) -> float:
+        system = self.system
+        if name in system.coordinates:
+            return float(q[system.coordinates.index(name)])
+        if name in system.velocities:
+            return float(v[system.velocities.index(name)])
+        if name not in system.channels:
+            known = [*system.coordinates, *system.velocities, *system.channels]
+            raise UnknownNameError("channel that a controller reads", str(name), known)
+        own = name.removesuffix("_rate")
+        if own not in self._kernels:
+            s = system.equations.symbols
+            inputs = {"q": s.q, "v": s.v, "t": s.t, "p": s.p}
+            expression, _ = system.channel(own)
+            self._kernels[own] = staged("sampled", inputs, {"values": expression}, s.calls)
+        (found,) = self._kernels[own](q, v, [t], system.parameter_vector(parameters))
+        if name != own:
+            return float(found[-1])
+        if len(found) == 2:
+            return float(found[0])
+        angle = float(np.arctan2(found[0], found[1]))
+        before = self.angles.get(own, angle)
+        angle += 2.0 * np.pi * round((before - angle) / (2.0 * np.pi))
+        self.angles[own] = angle
+        return angle
+
+
+class Sampling:
+    """Controllers of a simulation under way: when they are called next, and what they remember.
+
+    Parameters
+    ----------
+    start : time of the simulation's start [s].
+    """
+
+    def __init__(self, system: System, controllers: Mapping[str, Controller], start: float) -> None:
+        self.system, self.controllers, self.start = system, controllers, start
+        self.readings = _Readings(system)
+        self.done = dict.fromkeys(controllers, 0)
+        self.states = {name: _copied(c.state) for name, c in controllers.items()}
+        self.sets: set[str] = set()
+
+    def _time(self, name: str, number: int) -> float:
+        one = self.controllers[name]
+        return self.start + one.offset + number * one.period
+
+    @property
+    def next(self) -> float:
+        """Time of the next sample [s]."""
+        return min(self._time(name, k) for name, k in self.done.items())
+
+    def act(self, t: float, y: FloatArray, held: Mapping[str, Any]) -> dict[str, Any]:
+        """Call the controllers that are due at a time; the parameters from then on."""
+        result = dict(held)
+        for name, one in self.controllers.items():
+            due = self._time(name, self.done[name])
+            if due - t > SAME_INSTANT * one.period:
+                continue
+            sample = Sample(self.readings, t, y, self.done[name], dict(held))
+            given = one.law(sample, self.states[name]) if one.takes_state else one.law(sample)
+            outputs = self._outputs(name, given)
+            result.update(outputs)
+            self.sets.update(outputs)
+            self._require_state(name)
+            self.done[name] += 1
+        return result
+
+    def _outputs(self, name: str, given: Any) -> dict[str, Any]:
+        if given is None:
+            return {}
+        if not isinstance(given, Mapping):
+            raise InputError(
+                f"law of controller {name!r}",
+                must="return a dictionary, parameter → value",
+                but=f"returned {shown(given)}",
+            )
+        known = self.system.definition.parameters
+        found = {}
+        for key, value in given.items():
+            if key not in known:
+                raise UnknownNameError(f"parameter that controller {name!r} sets", str(key), known)
+            found[key] = _number(f"parameter {key!r} that controller {name!r} sets", value)
+            if np.shape(found[key]) != np.shape(known[key]) and np.size(known[key]) != 1:
+                raise InputError(
+                    f"parameter {key!r} that controller {name!r} sets",
+                    must=f"have shape {np.shape(known[key])}",
+                    but=f"has shape {np.shape(found[key])}",
+                )
+        return found
+
+    def _require_state(self, name: str) -> None:
+        state, first = self.states[name], self.controllers[name].state
+        if set(state) != set(first):
+            other = sorted(set(state) ^ set(first))
+            raise InputError(
+                f"state of controller {name!r}",
+                must=f"keep its names ({', '.join(sorted(first)) or 'none'})",
+                but=f"differs in {', '.join(other)}",
+                advice="Give first values to all of them: zw.controller(…, state={…}).",
+            )
+        for key, value in state.items():
+            state[key] = _number(f"state {key!r} of controller {name!r}", value)
+
+    def is_looked_at(self, *, ended: bool) -> bool:
+        """Whether the states of a sampling interval are compared with the full terms.
+
+        Those of the first intervals, and of fewer and fewer later ones: values of the same inputs
+        change, the program does not.
+        """
+        number = max(self.done.values())
+        return not ended or number < LOOKED_AT or number & (number - 1) == 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that it takes to go on, as plain values."""
+        plain = {
+            name: {k: np.asarray(x).tolist() for k, x in state.items()}
+            for name, state in self.states.items()
+        }
+        return {
+            "done": dict(self.done),
+            "states": plain,
+            "angles": dict(self.readings.angles),
+            "sets": sorted(self.sets),
+        }
+
+    def restore(self, plain: Mapping[str, Any]) -> None:
+        """As it stood when `to_dict` was called."""
+        self.done = {name: int(k) for name, k in plain["done"].items()}
+        self.states = {name: _copied(state) for name, state in plain["states"].items()}
+        self.readings.angles = dict(plain["angles"])
+        self.sets = set(plain["sets"])
+
+
+def _copied(state: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: _number(f"state {k!r}", x) for k, x in state.items()}

@@ -1,0 +1,1 @@
+"""Studies: one plan, many motions, one dataset, on this machine or a cluster."""

@@ -1,0 +1,416 @@
+"""The runs of one task of a study: rows of values → motions → what the plan keeps of them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from zwang.errors import InputError, UnknownNameError, ZwangError
+from zwang.results.channels import PARTS, Channel, channels_of
+from zwang.results.run import Counts, Run, Segment
+from zwang.simulation.ensemble import Runs, simulate_many
+from zwang.simulation.options import choices_of
+from zwang.studies.expressions import calls_in, dotted, evaluated, function_name, names_in
+from zwang.studies.initial_states import initial_states
+from zwang.studies.outputs import OutputRequest
+from zwang.studies.plan import StudyPlan, located
+from zwang.studies.reductions import REDUCTIONS, last_valid
+from zwang.studies.subject import Subject
+from zwang.terms import FloatArray
+
+__all__ = ["FAILED", "FINISHED", "MISSING", "REFUSED", "STATUS", "RunOutputs", "TaskResult"]
+
+#: How a run of a study ended, as it is stored.
+FINISHED, FAILED, REFUSED, MISSING = 0, 1, 2, 255
+STATUS = {FINISHED: "finished", FAILED: "failed", REFUSED: "refused", MISSING: "missing"}
+
+
+@dataclass
+class TaskResult:
+    """What a task computed.
+
+    Attributes
+    ----------
+    values : output → values (N,) or (N, nt).
+    status, reason : how each run ended; a sentence where it did not reach its end.
+    work : steps, rejected steps and evaluations (N, 3).
+    """
+
+    values: dict[str, FloatArray]
+    status: np.ndarray
+    reason: list[str]
+    work: np.ndarray
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of the dataset.
+
+    Attributes
+    ----------
+    dimensions : besides that of runs: name → size.
+    """
+
+    name: str
+    unit: str
+    description: str
+    dimensions: Mapping[str, int] = field(default_factory=dict)
+
+
+def blank_run(system: Any) -> Run:
+    """A run without states, for the names and units of its channels."""
+    settings, times, scales = choices_of(system, until=1.0, start=0.0)
+    del times
+    nothing = np.zeros(0)
+    q, v = np.zeros((0, len(system.coordinates))), np.zeros((0, len(system.velocities)))
+    segment = Segment(0, 0, system, system.parameter_values())
+
+    def between(run: Run, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        raise AssertionError(run, t)  # there is nothing between no states
+
+    return Run(
+        system,
+        nothing,
+        q,
+        v,
+        status="",
+        finished=True,
+        settings=settings,
+        segments=(segment,),
+        counts=Counts(),
+        between=between,
+        scales=scales,
+    )
+
+
+class RunOutputs:
+    """What is kept of runs: variables, the times that they need, and their values.
+
+    Parameters
+    ----------
+    subject, plan : of the study.
+    """
+
+    def __init__(self, subject: Subject, plan: StudyPlan) -> None:
+        self.subject, self.plan, self.system = subject, plan, subject.system
+        until = subject.until(plan)
+        assert until is not None
+        self.begin, self.until = subject.start_time, float(until)
+        self.times = self._common_times()
+        self.known = channels_of(blank_run(self.system))
+        self.requests = self._expanded()
+        for place, request in enumerate(plan.outputs):
+            self._require(request, place)
+        self.series = any(
+            REDUCTIONS[name].of in ("series", "energy", "start") for name in self._reductions()
+        )
+        self.save = self._save_times()
+
+    #: Name and unit of the dimension along a motion.
+    time_name, time_unit = "time", "s"
+
+    @property
+    def bytes_per_run(self) -> int:
+        """Memory that the saved states of one run take, about."""
+        size = len(self.system.coordinates) + len(self.system.velocities)
+        return 8 * len(self.save) * (size + len(self.requests))
+
+    # --- what there is ----------------------------------------------------------------------------
+
+    def _common_times(self) -> FloatArray | None:
+        plan = self.plan
+        if plan.times is None:
+            return None
+        if isinstance(plan.times, int):
+            return np.linspace(self.begin, self.until, plan.times)
+        times = np.array(plan.times)
+        if times[0] < self.begin or times[-1] > self.until:
+            raise plan.root["times"].error(
+                but=f"they reach from {times[0]:g} to {times[-1]:g} s",
+                expected=f"times from {self.begin:g} to {self.until:g} s",
+            )
+        return times
+
+    def _expanded(self) -> list[OutputRequest]:
+        """All outputs, vectors by component; the coordinates and velocities if none are given."""
+        if not self.plan.outputs:
+            names = (*self.system.coordinates, *self.system.velocities)
+            over_time = self.times is not None
+            return [
+                OutputRequest(n, n, ast.Constant(n), n if over_time else None, None) for n in names
+            ]
+        result: list[OutputRequest] = []
+        for request in self.plan.outputs:
+            name = dotted(request.tree)
+            if name in self.known and self.known[name].vector:
+                for part in "xyz":
+                    own = f"{name}.{part}"
+                    channel = None if request.channel is None else own
+                    named, tree = f"{request.name}.{part}", ast.Constant(own)
+                    result.append(OutputRequest(named, own, tree, channel, request.unit))
+            else:
+                result.append(request)
+        return result
+
+    def _reductions(self) -> Iterator[str]:
+        for request in self.requests:
+            for call in calls_in(request.tree):
+                yield function_name(call)
+
+    def channel(self, name: str) -> tuple[Channel, str]:
+        """A channel and the part of it that a name gives."""
+        if name in self.known:
+            return self.known[name], ""
+        owner, _, part = name.rpartition(".")
+        if part in PARTS and owner in self.known and self.known[owner].vector:
+            return self.known[owner], part
+        raise UnknownNameError("channel", name, self.known)
+
+    def _require(self, request: OutputRequest, place: int) -> None:
+        """Refuse names that there are not, with their place in the plan."""
+        try:
+            self._check(request)
+        except InputError as error:
+            item = self.plan.root["outputs"][place]
+            raise item.blamed(error) from None
+
+    def _check(self, request: OutputRequest) -> None:
+        for call in calls_in(request.tree):
+            reduction = REDUCTIONS[function_name(call)]
+            if not call.args:
+                continue
+            name = dotted(call.args[0])
+            assert name is not None
+            if reduction.of == "event":
+                events = {} if self.subject.model is None else self.subject.model.events
+                if name not in events:
+                    raise UnknownNameError("event", name, events)
+                continue
+            channel, part = self.channel(name)
+            if channel.vector and not part:
+                raise InputError(
+                    f"channel {name!r}",
+                    must="be one of its components",
+                    but="is a vector",
+                    advice=f"Write {name}.x or {name}.magnitude.",
+                )
+        if request.channel is not None or dotted(request.tree) is not None:
+            name = dotted(request.tree)
+            assert name is not None
+            self.channel(name)
+        else:
+            for name in names_in(request.tree):
+                if name not in self.system.parameters and name not in self.plan.names:
+                    raise UnknownNameError(
+                        "name",
+                        name,
+                        [*self.plan.names, *self.system.parameters, "end(…)", "peak(…)"],
+                    )
+        if request.unit is not None:
+            self._factor(request)
+
+    def variables(self) -> list[Variable]:
+        """All variables of the dataset."""
+        result = []
+        for request in self.requests:
+            unit, about = self._unit(request), request.text
+            if request.channel is None and dotted(request.tree) is not None:
+                about = f"{request.text} at the end"
+            size = {"time": len(self.times)} if request.over_time and self.times is not None else {}
+            result.append(Variable(request.name, request.unit or unit, about, size))
+        return result
+
+    def _unit(self, request: OutputRequest) -> str:
+        """The unit of an output, where it follows from one channel."""
+        name = dotted(request.tree)
+        if name is not None:
+            return self.channel(name)[0].unit
+        if isinstance(request.tree, ast.Call) and function_name(request.tree) in REDUCTIONS:
+            reduction = REDUCTIONS[function_name(request.tree)]
+            if reduction.unit is not None:
+                return reduction.unit
+            of = dotted(request.tree.args[0])
+            return "" if of is None else self.channel(of)[0].unit
+        return ""
+
+    def _factor(self, request: OutputRequest) -> float:
+        """By what to multiply values for the unit that is asked for."""
+        from zwang.model_files.arithmetic import ExpressionError
+        from zwang.model_files.units import quantity
+
+        own = self._unit(request)
+        if request.unit is None or not own:
+            return 1.0
+        plain = own.replace("²", "^2").replace(" ", "*")
+        try:
+            return quantity(f"1 {plain}", request.unit)
+        except ExpressionError:
+            raise InputError(
+                f"unit {request.unit!r}", expected=f"one for a quantity in {own}"
+            ) from None
+
+    # --- times ------------------------------------------------------------------------------------
+
+    def _save_times(self) -> FloatArray:
+        grids = [np.array([self.until])]
+        if self.times is not None:
+            grids.append(self.times)
+        if self.series:
+            grids.append(np.linspace(self.begin, self.until, self.plan.resolution))
+        return np.unique(np.concatenate(grids))
+
+    # --- values -----------------------------------------------------------------------------------
+
+    def simulate(self, rows: Mapping[str, np.ndarray]) -> TaskResult:
+        """Run all rows, each with its values, and keep what is asked for."""
+        count = len(next(iter(rows.values())))
+        parameters, refusals = self.subject.parameters(self.plan, rows, count)
+        q, v = initial_states(self.subject, self.plan, rows, parameters, refusals)
+        result = TaskResult(
+            {x.name: np.full((count, *x.dimensions.values()), np.nan) for x in self.variables()},
+            np.full(count, REFUSED, dtype=np.uint8),
+            [""] * count,
+            np.zeros((count, 3), dtype=np.int64),
+        )
+        for i, reason in refusals.items():
+            result.reason[i] = reason
+        good = np.setdiff1d(np.arange(count), list(refusals))
+        for settings, here in self._by_settings(rows, good):
+            self._ensemble(rows, parameters, (q, v), settings, here, result)
+        return result
+
+    def _by_settings(
+        self, rows: Mapping[str, np.ndarray], good: np.ndarray
+    ) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
+        """Settings, and the rows that have them."""
+        varied = [name for name in rows if self.subject.kind(name) == "setting"]
+        groups: dict[tuple[Any, ...], list[int]] = {}
+        if not varied:
+            if len(good):
+                yield self.subject.settings(self.plan), good
+            return
+        for i in good.tolist():
+            groups.setdefault(tuple(rows[name][i].item() for name in varied), []).append(i)
+        names = [name.partition(".")[2] for name in varied]
+        for key, members in groups.items():
+            chosen = dict(zip(names, key, strict=True))
+            yield {**self.subject.settings(self.plan), **chosen}, np.array(members)
+
+    def _ensemble(
+        self,
+        rows: Mapping[str, np.ndarray],
+        parameters: Mapping[str, FloatArray],
+        states: tuple[FloatArray, FloatArray],
+        settings: dict[str, Any],
+        here: np.ndarray,
+        result: TaskResult,
+    ) -> None:
+        """Run the rows with the same settings, and put what is kept in its place."""
+        model = self.subject.model
+        try:
+            runs = simulate_many(
+                self.system,
+                states[0][here],
+                states[1][here],
+                until=self.until,
+                start=self.begin,
+                save=self.save,
+                parameters={name: x[here] for name, x in parameters.items()},
+                events=None if model is None else model.events,
+                threads=1,
+                progress=False,
+                **settings,
+            )
+        except ZwangError as error:
+            for i in here.tolist():
+                result.reason[i] = str(error)
+            return
+        arrays = runs.arrays(len(self.save))
+        finished = arrays.finished
+        result.status[here] = np.where(finished, FINISHED, FAILED)
+        result.work[here] = arrays.work[:, :3]
+        for k in np.flatnonzero(~finished).tolist():
+            (result.reason[here[k]],) = runs[k : k + 1].status
+            if not result.work[here[k]].any():
+                result.status[here[k]] = REFUSED
+        own = {name: x[here] for name, x in rows.items()}
+        values = _EnsembleValues(self, runs, arrays.states, own)
+        for request in self.requests:
+            result.values[request.name][here] = values.of(request) * self._factor(request)
+
+
+class _EnsembleValues:
+    """Outputs of an ensemble; channels are computed once."""
+
+    def __init__(
+        self, outputs: RunOutputs, runs: Runs, states: FloatArray, rows: Mapping[str, np.ndarray]
+    ) -> None:
+        self.outputs, self.runs, self.states, self.rows = outputs, runs, states, rows
+        self.save = outputs.save
+        self._channels: dict[str, FloatArray] = {}
+
+    def of(self, request: OutputRequest) -> FloatArray:
+        """Values (N,) or (N, nt)."""
+        times = self.outputs.times
+        if request.channel is not None and times is not None:
+            return self.channel(request.channel)[:, np.searchsorted(self.save, times)]
+        name = dotted(request.tree)
+        if name is not None:
+            return last_valid(self.channel(name))
+        parameters = {n: x for n, x in self.outputs.system.parameters.items() if np.ndim(x) == 0}
+        fixed = self.outputs.subject.fixed_parameters(self.outputs.plan)
+        found = evaluated(request.tree, {**parameters, **fixed, **self.rows}, self._call)
+        return np.broadcast_to(np.asarray(found, dtype=float), (len(self.runs),))
+
+    def _call(self, node: ast.Call) -> FloatArray:
+        """A reduction."""
+        kind = function_name(node)
+        reduction = REDUCTIONS[kind]
+        if reduction.of == "event":
+            return self._event(kind, dotted(node.args[0]) or "")
+        name = "energy" if reduction.of == "energy" else dotted(node.args[0]) or ""
+        further = [float(evaluated(part, {})) for part in node.args[1:]]
+        return reduction.function(self.channel(name), self.save, *further)
+
+    def _event(self, kind: str, name: str) -> FloatArray:
+        times = [[e.t for e in run.events if e.name == name] for run in self.runs]
+        if kind == "event_count":
+            return np.array([float(len(t)) for t in times])
+        return np.array([t[0] if t else np.nan for t in times])
+
+    def channel(self, name: str) -> FloatArray:
+        """Values (N, nt) at the saved times, NaN after the end of a run."""
+        if name not in self._channels:
+            self._channels[name] = self._computed(name)
+        return self._channels[name]
+
+    def _computed(self, name: str) -> FloatArray:
+        system = self.outputs.system
+        names = (*system.coordinates, *system.velocities)
+        if name in names:
+            return self.states[:, :, names.index(name)]
+        result = np.full((len(self.runs), len(self.save)), np.nan)
+        for i, run in enumerate(self.runs):
+            if len(run.t):
+                result[i, : len(run.t)] = run[name][: len(self.save)]
+        return result
+
+
+def check_settings(subject: Subject, plan: StudyPlan) -> None:
+    """Refuse settings that no run can have."""
+    until = subject.until(plan)
+    if until is None:
+        return
+    try:
+        choices_of(
+            subject.system,
+            until=until,
+            start=subject.start_time,
+            **subject.settings(plan),
+        )
+    except InputError as error:
+        raise located(plan, error, "settings") from None

@@ -1,0 +1,224 @@
+"""Who runs the tasks of a study: threads of this process, other processes, or a Dask cluster.
+
+All of them call the same function with the same numbers of tasks, and take results from nobody:
+tasks write their own. What they give back is how many runs there were and how long they took.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from contextvars import copy_context
+from dataclasses import dataclass
+from typing import Any
+
+from zwang.errors import InputError, MissingExtraError, StoreError, shown
+from zwang.simulation.interrupt import postponed_interrupt
+from zwang.studies.task import StudyTasks, TaskReport, decisive_versions, run_task
+
+__all__ = ["TaskCall", "run_tasks"]
+
+#: Tasks that wait for each worker, so that it has the next when one is done.
+AHEAD = 2
+#: How often a task is tried again by Dask, and a pool of processes made anew, when workers die.
+RETRIES = 5
+#: Seconds after which a waiting thread looks up.
+NAP = 0.2
+#: Seconds in which a scheduler must answer.
+PATIENCE = 10.0
+
+
+@dataclass(frozen=True)
+class TaskCall:
+    """What other processes are called with, besides the number of a task."""
+
+    folder: str
+    digest: str
+    payload: bytes | None
+
+    def arguments(self, task: int) -> tuple[Any, ...]:
+        """Of `run_task`."""
+        return self.folder, self.digest, task, self.payload, decisive_versions()
+
+
+def run_tasks(
+    tasks: StudyTasks,
+    numbers: Sequence[int],
+    call: Callable[[], TaskCall],
+    scheduler: Any,
+    workers: int | None,
+) -> Iterator[TaskReport]:
+    """Run tasks, and report each that is done.
+
+    Parameters
+    ----------
+    call : makes what other processes are called with.
+    scheduler : None for threads, ``"processes"``, the address of a Dask scheduler, or a client.
+    workers : how many threads or processes; one for each processor if None.
+    """
+    if workers is not None and (not isinstance(workers, int) or workers < 1):
+        raise InputError("workers", found=shown(workers), expected="a positive whole number")
+    count = workers or os.cpu_count() or 1
+    if scheduler is None or scheduler == "threads":
+        return _in_threads(tasks, numbers, count)
+    if scheduler == "processes":
+        return _in_processes(numbers, call(), count)
+    return _on_cluster(numbers, call(), scheduler)
+
+
+def _in_threads(tasks: StudyTasks, numbers: Sequence[int], count: int) -> Iterator[TaskReport]:
+    if count == 1 or len(numbers) == 1:
+        for number in numbers:
+            yield tasks.run(number)
+        return
+    with postponed_interrupt() as interrupt, ThreadPoolExecutor(count) as pool:
+
+        def submit(number: int) -> Future[TaskReport]:
+            # In a copy of the context a task hears of Ctrl-C, which reaches this thread alone.
+            return pool.submit(copy_context().run, tasks.run, number)
+
+        try:
+            yield from _flowing(submit, numbers, AHEAD * count)
+        except BaseException:
+            interrupt.asked = True  # the others need not go on
+            raise
+
+
+def _flowing(
+    submit: Callable[[int], Future[TaskReport]], numbers: Sequence[int], ahead: int
+) -> Iterator[TaskReport]:
+    """Keep so many tasks under way; those that are done first come first."""
+    waiting, left = set[Future[TaskReport]](), iter(numbers)
+    while True:
+        while len(waiting) < ahead and (number := next(left, None)) is not None:
+            waiting.add(submit(number))
+        if not waiting:
+            return
+        done, waiting = wait(waiting, NAP, FIRST_COMPLETED)
+        for future in done:
+            report = future.result()
+            if report.stopped:
+                left = iter(())
+            yield report
+
+
+def _in_processes(numbers: Sequence[int], call: TaskCall, count: int) -> Iterator[TaskReport]:
+    from concurrent.futures.process import BrokenProcessPool
+
+    left = list(numbers)
+    for attempt in range(RETRIES + 1):
+        done: set[int] = set()
+        try:
+            with _processes(count) as pool:
+
+                def submit(number: int, pool: Executor = pool) -> Future[TaskReport]:
+                    return pool.submit(run_task, *call.arguments(number))
+
+                for report in _flowing(submit, left, AHEAD * count):
+                    done.add(report.task)
+                    yield report
+        except BrokenProcessPool:
+            if attempt == RETRIES:
+                raise StoreError(
+                    f"study '{call.folder}'",
+                    but=f"lost a worker process {RETRIES + 1} times",
+                    advice="run() again computes what is missing.",
+                ) from None
+            left = [number for number in left if number not in done]
+        else:
+            return
+
+
+@contextmanager
+def _processes(count: int) -> Iterator[Executor]:
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+# --- Dask -----------------------------------------------------------------------------------------
+
+
+def _on_cluster(numbers: Sequence[int], call: TaskCall, scheduler: Any) -> Iterator[TaskReport]:
+    with _client(scheduler) as client:
+        yield from _with_client(client, numbers, call)
+
+
+def _with_client(client: Any, numbers: Sequence[int], call: TaskCall) -> Iterator[TaskReport]:
+    """Keep a few tasks for each thread of the cluster under way; Dask tries lost ones again."""
+    from distributed import as_completed
+
+    def submit(number: int) -> Any:
+        return client.submit(
+            run_task,
+            *call.arguments(number),
+            key=f"zwang-{call.digest[:16]}-{number}-{os.urandom(3).hex()}",
+            pure=False,
+            retries=RETRIES,
+        )
+
+    def room() -> int:
+        threads = sum(client.nthreads().values())
+        return AHEAD * max(threads, 1)
+
+    left = iter(numbers)
+    first = [submit(n) for _, n in zip(range(room()), left, strict=False)]
+    queue = as_completed(first)
+    try:
+        for future in queue:
+            report = future.result()
+            future.release()
+            yield report
+            for number in left:
+                queue.add(submit(number))
+                if queue.count() >= room():
+                    break
+    except (OSError, RuntimeError, TimeoutError, _lost()) as error:
+        raise StoreError(
+            f"study '{call.folder}'",
+            but=f"lost its cluster: {shown(error)}",
+            advice="Completed tasks are kept: run() again computes what is missing.",
+        ) from error
+
+
+def _lost() -> type[BaseException]:
+    from concurrent.futures import CancelledError
+
+    return CancelledError
+
+
+@contextmanager
+def _client(scheduler: Any) -> Iterator[Any]:
+    """A client of Dask: the one that was given, or one for an address."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MissingExtraError("a cluster", "distributed", "cluster") from None
+    if isinstance(scheduler, Client):
+        yield scheduler
+        return
+    if not isinstance(scheduler, str):
+        raise InputError(
+            "scheduler",
+            found=shown(scheduler),
+            expected="None, 'processes', the address of a Dask scheduler or a Dask client",
+        )
+    try:
+        client = Client(scheduler, timeout=PATIENCE)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise InputError(
+            f"scheduler {scheduler!r}",
+            expected="the address of a Dask scheduler, such as 'tcp://127.0.0.1:8786'",
+            but=f"it does not answer ({shown(error)})",
+        ) from None
+    try:
+        yield client
+    finally:
+        client.close()

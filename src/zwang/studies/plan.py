@@ -1,0 +1,402 @@
+"""A plan: what varies in a study, what is computed, and what is kept. Data, never executed.
+
+The same keys in a dictionary and in a file ``PLAN.toml``; errors of a file name line and key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from zwang.errors import InputError, ModelError, shown
+from zwang.model_files.document import Document, Item, Key, parse, read_text
+from zwang.model_files.fields import NumberField
+from zwang.paths import path_of
+from zwang.studies.outputs import OutputRequest, read_outputs
+from zwang.studies.samples import SampleBlock, product_rows
+from zwang.studies.variations import read_samples
+
+__all__ = ["COMPUTED", "MOST_RUNS", "StudyPlan", "plan_of"]
+
+#: What a study can compute for each row.
+COMPUTED = ("run", "equilibrium", "linearization", "kinematics", "inverse_dynamics")
+#: More runs than this are refused: at a million a second they take three hours.
+MOST_RUNS = 10**10
+#: More instants of the common times are refused, and more for reductions.
+MOST_TIMES = 100_000
+#: Times at which reductions look at a motion, if the plan does not say.
+RESOLUTION = 201
+#: Deeper dictionaries are no plans.
+DEEPEST = 12
+
+KEYS = {
+    "model": "path of the model file",
+    "description": "text",
+    "compute": f"one of {', '.join(COMPUTED)}",
+    "grid": "all combinations of values",
+    "list": "rows of values",
+    "table": "rows of values from a CSV file",
+    "random": "values by distributions",
+    "sobol": "the same, spread evenly by a Sobol sequence",
+    "latin_hypercube": "the same, by Latin hypercube sampling",
+    "correlation": "of normal scores: [[name, name, number], …]",
+    "samples": "how many rows of random, sobol or latin_hypercube",
+    "seed": "of random numbers",
+    "parameters": "values for all runs",
+    "start": "initial values",
+    "until": "end [s]",
+    "times": "common times: their number, or a list [s]",
+    "resolution": "number of times at which reductions look at a motion",
+    "outputs": "what is kept",
+    "settings": "arguments of simulate: tolerance, integrator, …",
+    "analysis": "arguments of what is computed, besides runs",
+    "shard": "runs in one task",
+}
+#: Arguments of `simulate` that a plan may choose, or vary.
+SETTINGS = {
+    "tolerance": float,
+    "integrator": str,
+    "drift": str,
+    "baumgarte": float,
+    "step": float,
+    "largest_step": float,
+    "spectral_radius": float,
+    "formulation": str,
+    "on_singular": str,
+    "coordinates": str,
+}
+
+
+#: Keys that say what varies.
+_BLOCKS = ("grid", "list", "table", "random", "sobol", "latin_hypercube")
+
+
+class _GivenPlan(Document):
+    """A dictionary, which has no lines."""
+
+    def line(self, key: Key) -> int:  # noqa: ARG002 - none has a line
+        """None is known."""
+        return 0
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """What varies, what is computed and what is kept.
+
+    Attributes
+    ----------
+    samples : blocks of values that are combined, the last fastest.
+    model : path of the model file, if the plan names one.
+    compute : one of `COMPUTED`.
+    start : initial values by name: numbers, or expressions of what varies and of parameters.
+    parameters : values for all runs.
+    until : end [s], where the plan gives it.
+    times : common times [s] or how many of them; None where only single values are kept.
+    resolution : number of times for reductions.
+    outputs : what is kept; none for the values of all coordinates and velocities at the end.
+    settings, analysis : arguments of `simulate`, or of another thing that is computed.
+    shard : runs in one task, if the plan says.
+    values : the plan as it was given, as plain data.
+    """
+
+    samples: tuple[SampleBlock, ...]
+    model: Path | None
+    compute: str
+    start: Mapping[str, float | str]
+    parameters: Mapping[str, Any]
+    until: float | None
+    times: int | tuple[float, ...] | None
+    resolution: int
+    outputs: tuple[OutputRequest, ...]
+    settings: Mapping[str, Any]
+    analysis: Mapping[str, Any]
+    shard: int | None
+    values: Mapping[str, Any] = field(repr=False)
+    root: Item = field(repr=False)
+
+    def __len__(self) -> int:
+        return self.count
+
+    @property
+    def count(self) -> int:
+        """How many runs."""
+        return math.prod(block.count for block in self.samples)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What varies."""
+        return tuple(name for block in self.samples for name in block.names)
+
+    def rows(self, first: int, last: int) -> dict[str, np.ndarray]:
+        """Name → values of the runs first ≤ i < last."""
+        return product_rows(self.samples, first, last)
+
+    def with_parameters(self, parameters: Mapping[str, Any]) -> StudyPlan:
+        """The same with these values of parameters for all runs."""
+        if dict(parameters) == dict(self.parameters):
+            return self
+        plain = {name: np.asarray(value).tolist() for name, value in parameters.items()}
+        values = {**self.values, "parameters": plain}
+        return replace(self, parameters=plain, values=values)
+
+    @property
+    def digest(self) -> str:
+        """Equal for plans that say the same."""
+        text = json.dumps(self.values, allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def plan_of(given: Any, folder: Path | None = None) -> StudyPlan:
+    """A plan from a dictionary or a file.
+
+    Parameters
+    ----------
+    given : a `StudyPlan`, a dictionary, or the path of a TOML file.
+    folder : where paths of a dictionary begin; the present folder if not given.
+
+    Raises
+    ------
+    ModelError
+        Something cannot be meant; the message has file, line and key.
+    """
+    if isinstance(given, StudyPlan):
+        return given
+    if isinstance(given, str | PathLike):
+        path = path_of(given, "plan")
+        document = parse(read_text(path), str(path))
+        document = Document(document.file, _plain(document.values, path.name), document.lines)
+        return _read(document.root, path.parent)
+    if not isinstance(given, Mapping):
+        raise InputError("plan", expected="a dictionary or the path of a file", found=shown(given))
+    return _read(_GivenPlan("plan", _plain(given, "plan"), {}).root, folder or Path())
+
+
+def _plain(value: Any, what: str, depth: int = DEEPEST) -> Any:
+    """Arrays, paths and tuples as plain data."""
+    if depth == 0:
+        raise InputError(what, expected="a few levels of dictionaries and lists", found="more")
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, PathLike):
+        return str(value)
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise InputError(what, must="have text for keys", but=f"has {shown(key)}")
+        return {key: _plain(inner, f"{what}.{key}", depth - 1) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner, what, depth - 1) for inner in value]
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value
+    raise InputError(what, expected="text, numbers, lists and dictionaries", found=shown(value))
+
+
+def _read(root: Item, folder: Path) -> StudyPlan:
+    for item in root:
+        if item.name not in KEYS:
+            raise root.unknown(item.name, KEYS, "a key of a plan")
+    compute = _choice(root, "compute", COMPUTED, "run")
+    settings = _settings(root)
+    samples = read_samples(root, folder)
+    count = math.prod(block.count for block in samples)
+    if count > MOST_RUNS:
+        blamed = root.under(next((k for k in ("grid", "samples") if k in root), "list"))
+        raise blamed.error(
+            but=f"the plan has {count:.3g} runs", expected=f"at most {MOST_RUNS:.0e} runs"
+        )
+    times = _times(root)
+    model = _text(root, "model")
+    return StudyPlan(
+        samples,
+        None if model is None else folder / model,
+        compute,
+        _start(root),
+        _parameters(root),
+        _number(root, "until", "s"),
+        times,
+        _whole(root, "resolution", RESOLUTION, 2, MOST_TIMES),
+        read_outputs(root, series=times is not None or compute == "kinematics"),
+        settings,
+        _analysis(root),
+        _whole(root, "shard", None, 1, 1_000_000),
+        _canonical(root, samples),
+        root,
+    )
+
+
+def _canonical(root: Item, samples: tuple[SampleBlock, ...]) -> dict[str, Any]:
+    """The plan as plain data, which JSON can hold: what varies in its order, then the rest.
+
+    A table is kept as its columns, so that the plan needs no other file; the model is kept apart.
+    """
+
+    def check(item: Item) -> None:
+        if isinstance(item.value, float) and not math.isfinite(item.value):
+            raise item.error(expected="a finite number")
+        if isinstance(item.value, dict | list):
+            for inner in item:
+                check(inner)
+        elif not (item.value is None or isinstance(item.value, bool | int | float | str)):
+            raise item.error(expected="text or a number")
+
+    check(root)
+    given = dict(root.value)
+    blocks = [key for key in given if key in _BLOCKS]
+    result = {key: given[key] for key in blocks}
+    for key, block in zip(blocks, samples, strict=True):
+        if key == "table":
+            result[key] = {
+                name: block.values(np.arange(block.count))[name].tolist() for name in block.names
+            }
+    rest = sorted(key for key in given if key not in (*blocks, "model", "description"))
+    return {**result, **{key: given[key] for key in rest}}
+
+
+def _choice(root: Item, key: str, known: tuple[str, ...], default: str) -> str:
+    if key not in root:
+        return default
+    value = root[key].value
+    if value not in known:
+        raise root[key].unknown(
+            value if isinstance(value, str) else shown(value), known, f"a {key}"
+        )
+    return value
+
+
+def _text(root: Item, key: str) -> str | None:
+    if key not in root:
+        return None
+    value = root[key].value
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise root[key].error(expected="text")
+    return value
+
+
+def _number(root: Item, key: str, unit: str | None) -> float | None:
+    return NumberField(unit).read(root[key], {}) if key in root else None
+
+
+def _whole(root: Item, key: str, default: Any, least: int, most: int) -> Any:
+    if key not in root:
+        return default
+    value = root[key].value
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise root[key].error(expected=f"a whole number from {least} to {most}")
+    return value
+
+
+def _times(root: Item) -> int | tuple[float, ...] | None:
+    if "times" not in root:
+        return None
+    item = root["times"]
+    if isinstance(item.value, int) and not isinstance(item.value, bool):
+        return _whole(root, "times", None, 2, MOST_TIMES)
+    if not isinstance(item.value, list) or not 1 <= len(item.value) <= MOST_TIMES:
+        raise item.error(expected=f"the number of times, or a list of 1 to {MOST_TIMES} times [s]")
+    times = tuple(NumberField("s").read(entry, {}) for entry in item)
+    if any(b <= a for a, b in pairwise(times)):
+        raise item.error(but="they do not increase", expected="times in ascending order")
+    return times
+
+
+def _table(root: Item, key: str) -> list[Item]:
+    if key not in root:
+        return []
+    if not isinstance(root[key].value, dict):
+        raise root[key].error(expected="a table of names and values")
+    return list(root[key])
+
+
+def _start(root: Item) -> dict[str, float | str]:
+    result: dict[str, float | str] = {}
+    for item in _table(root, "start"):
+        result[item.name] = _start_value(item)
+    return result
+
+
+def _start_value(item: Item) -> float | str:
+    """A number, one with a unit, or an expression for later."""
+    from zwang.model_files.units import is_quantity
+    from zwang.studies.expressions import parsed
+
+    if isinstance(item.value, str) and not is_quantity(item.value):
+        try:
+            parsed(item.value, "initial value")
+        except InputError as error:
+            raise item.blamed(error) from None
+        return item.value
+    return NumberField().read(item, {})
+
+
+def _parameters(root: Item) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for item in _table(root, "parameters"):
+        if isinstance(item.value, list):
+            result[item.name] = [NumberField().read(entry, {}) for entry in item]
+        else:
+            result[item.name] = NumberField().read(item, {})
+    return result
+
+
+def _settings(root: Item) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for item in _table(root, "settings"):
+        kind = SETTINGS.get(item.name)
+        if kind is None:
+            raise item.unknown(item.name, SETTINGS, "a setting")
+        if kind is str:
+            if not isinstance(item.value, str):
+                raise item.error(expected="text")
+            result[item.name] = item.value
+        else:
+            result[item.name] = NumberField().read(item, {})
+    return result
+
+
+#: Arguments of analyses, and what may stand there.
+_ANALYSIS = {
+    "hold": dict, "prefer": dict, "rates": dict, "t": float, "inputs": list, "outputs": list,
+    "independent": list, "along": str, "values": list, "actuators": list, "rule": str,
+    "weights": list, "motion": str,
+}  # fmt: skip
+
+
+def _analysis(root: Item) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for item in _table(root, "analysis"):
+        kind = _ANALYSIS.get(item.name)
+        if kind is None:
+            raise item.unknown(item.name, _ANALYSIS, "an argument of an analysis")
+        if kind is float:
+            result[item.name] = NumberField("s").read(item, {})
+        elif not isinstance(item.value, kind):
+            raise item.error(expected={dict: "a table", list: "a list", str: "text"}[kind])
+        elif kind is dict:
+            result[item.name] = {entry.name: NumberField().read(entry, {}) for entry in item}
+        elif item.name in ("values", "weights"):
+            result[item.name] = [NumberField().read(entry, {}) for entry in item]
+        else:
+            result[item.name] = item.value
+            for entry in item if kind is list else ():
+                if not isinstance(entry.value, str):
+                    raise entry.error(expected="a name")
+    return result
+
+
+def located(plan: StudyPlan, error: InputError, *keys: str) -> ModelError:
+    """An error about a plan, with the place of a key."""
+    item = plan.root
+    for key in keys:
+        item = item.under(key)
+    return item.blamed(error)

@@ -1,0 +1,210 @@
+"""Pictures of a study: maps, scatter matrices, envelopes, histograms, parallel coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.errors import InputError, MissingExtraError, UnknownNameError
+from zwang.studies.samples import GridSamples
+from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    from zwang.studies.study import Study
+
+__all__ = ["KINDS", "plot_study"]
+
+KINDS = ("map", "scatter", "envelope", "histogram", "parallel")
+#: Runs that a picture shows at most, evenly spread over all.
+MOST_POINTS, MOST_LINES = 20_000, 500
+#: Parts of all runs that an envelope shows.
+BANDS = ((0.0, 1.0, 0.12), (0.05, 0.95, 0.22), (0.25, 0.75, 0.35))
+
+
+def plot_study(
+    study: Study, names: Sequence[str], kind: str | None, against: Sequence[str] | None
+) -> Any:
+    """A Matplotlib figure of a study, see `Study.plot`."""
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        raise MissingExtraError("study.plot", "matplotlib", "plot") from None
+    del mpl
+    data = study.dataset
+    outputs = [x.name for x in study.outputs.variables()]
+    for name in names:
+        if name not in outputs:
+            raise UnknownNameError("output", name, outputs)
+    for name in against or ():
+        if name not in study.plan.names:
+            raise UnknownNameError("name that varies", name, study.plan.names)
+    chosen = list(names) or outputs[:1]
+    if kind is None:
+        kind = _natural(study, data, chosen[0])
+    if kind not in KINDS:
+        raise UnknownNameError("kind of plot", str(kind), KINDS)
+    draw = {
+        "map": _map,
+        "scatter": _scatter,
+        "envelope": _envelope,
+        "histogram": _histogram,
+        "parallel": _parallel,
+    }[kind]
+    return draw(study, data, chosen, list(against or _numeric(study, data)))
+
+
+def _natural(study: Study, data: Any, name: str) -> str:
+    """What shows an output best."""
+    if data[name].ndim > 1:
+        return "envelope"
+    block = study.plan.samples[0]
+    one_grid = len(study.plan.samples) == 1 and isinstance(block, GridSamples)
+    if one_grid and len(block.names) == 2 and len(_numeric(study, data)) == 2:
+        return "map"
+    return "histogram" if len(_numeric(study, data)) > 4 else "scatter"
+
+
+def _numeric(study: Study, data: Any) -> list[str]:
+    return [n for n in study.plan.names if data[n].dtype.kind == "f"]
+
+
+def _label(data: Any, name: str) -> str:
+    unit = data[name].attrs.get("units", "")
+    return f"{name} [{unit}]" if unit else name
+
+
+def _figure(columns: int = 1, rows: int = 1, size: tuple[float, float] = (6.4, 4.4)) -> Any:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def _some(count: int, most: int) -> np.ndarray:
+    """Numbers of at most so many runs, evenly spread."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(int))
+
+
+def _scalar(data: Any, name: str) -> FloatArray:
+    """Values (N,) of an output: of one over time those at its end."""
+    values = data[name].values
+    return values if values.ndim == 1 else values[:, -1]
+
+
+def _map(study: Study, data: Any, names: list[str], against: list[str]) -> Any:
+    """An output over two quantities: a colored grid, or points where there is no grid."""
+    if len(against) != 2:
+        raise InputError(
+            "map", must="be over two quantities", but=f"{len(against)} vary", advice="against=[…]"
+        )
+    figure, axes = _figure(len(names), size=(1.0 + 5.2 * len(names), 4.4))
+    block = study.plan.samples[0]
+    on_grid = len(study.plan.samples) == 1 and isinstance(block, GridSamples)
+    on_grid = on_grid and set(block.names) == set(against)
+    bad = data["status"].values != 0
+    for ax, name in zip(axes[0], names, strict=True):
+        x, y, z = data[against[0]].values, data[against[1]].values, _scalar(data, name)
+        if on_grid and isinstance(block, GridSamples):
+            shape = [len(axis) for axis in block.axes]
+            order = [block.names.index(n) for n in (against[1], against[0])]
+            X, Y, Z = (a.reshape(shape).transpose(order) for a in (x, y, z))
+            drawn = ax.pcolormesh(X, Y, Z, shading="nearest", cmap="viridis", rasterized=True)
+        else:
+            some = _some(len(z), MOST_POINTS)
+            drawn = ax.scatter(x[some], y[some], c=z[some], s=8, cmap="viridis", rasterized=True)
+        if bad.any():
+            ax.plot(x[bad], y[bad], "x", color="0.35", markersize=3, label="not finished")
+            ax.legend(loc="upper right", fontsize="small")
+        figure.colorbar(drawn, ax=ax, label=_label(data, name))
+        ax.set_xlabel(_label(data, against[0]))
+        ax.set_ylabel(_label(data, against[1]))
+    return figure
+
+
+def _scatter(study: Study, data: Any, names: list[str], against: list[str]) -> Any:
+    """Every output over every quantity that varies."""
+    del study
+    count = min(len(against), 6)
+    figure, axes = _figure(count, len(names), size=(1.2 + 2.6 * count, 0.8 + 2.3 * len(names)))
+    for row, name in zip(axes, names, strict=True):
+        values = _scalar(data, name)
+        some = _some(len(values), MOST_POINTS)
+        for ax, quantity in zip(row, against, strict=False):
+            ax.plot(data[quantity].values[some], values[some], ".", markersize=2, alpha=0.5)
+            ax.set_xlabel(_label(data, quantity))
+        row[0].set_ylabel(_label(data, name))
+    return figure
+
+
+def _envelope(study: Study, data: Any, names: list[str], against: list[str]) -> Any:
+    """Median and bands of an output over time, with some of the runs."""
+    del against
+    time = study.outputs.time_name
+    figure, axes = _figure(1, len(names), size=(6.4, 1.0 + 3.2 * len(names)))
+    for (ax,), name in zip(axes, names, strict=True):
+        values = data[name].values
+        if values.ndim < 2:
+            raise InputError(f"output {name!r}", must="be kept over time", but="is a single value")
+        good = values[np.isfinite(values).any(axis=1)]
+        t = data[time].values
+        for low, high, alpha in BANDS:
+            a, b = np.nanquantile(good, [low, high], axis=0)
+            label = f"{low:.0%} to {high:.0%}"
+            ax.fill_between(t, a, b, color="C0", alpha=alpha, linewidth=0, label=label)
+        ax.plot(t, np.nanmedian(good, axis=0), color="C0", label="median")
+        ax.set_xlabel(f"{time} [{study.outputs.time_unit}]" if study.outputs.time_unit else time)
+        ax.set_ylabel(_label(data, name))
+        ax.margins(x=0)
+        ax.legend(fontsize="small")
+    return figure
+
+
+def _histogram(study: Study, data: Any, names: list[str], against: list[str]) -> Any:
+    """How often outputs have which values, with mean and the bounds of 90 %."""
+    del study, against
+    figure, axes = _figure(len(names), size=(1.0 + 4.2 * len(names), 3.6))
+    for ax, name in zip(axes[0], names, strict=True):
+        values = _scalar(data, name)
+        values = values[np.isfinite(values)]
+        if not len(values):
+            raise InputError(f"output {name!r}", must="have values", but="no run has one")
+        ax.hist(values, bins="auto" if len(values) < 10_000 else 100, color="C0", alpha=0.7)
+        low, high = np.quantile(values, [0.05, 0.95])
+        ax.axvline(values.mean(), color="C1", label=f"mean {values.mean():.4g}")
+        ax.axvspan(low, high, color="C1", alpha=0.12, label=f"90 %: {low:.4g} to {high:.4g}")
+        ax.set_xlabel(_label(data, name))
+        ax.set_ylabel("runs")
+        ax.legend(fontsize="small")
+    return figure
+
+
+def _parallel(study: Study, data: Any, names: list[str], against: list[str]) -> Any:
+    """One line a run across axes of all quantities, colored by the first output."""
+    del study
+    from matplotlib import colormaps
+    from matplotlib.collections import LineCollection
+
+    quantities = [*against, *names]
+    columns = np.stack([_scalar(data, n) for n in quantities], axis=1)
+    columns = columns[np.isfinite(columns).all(axis=1)]
+    columns = columns[_some(len(columns), MOST_LINES)]
+    low, high = columns.min(axis=0), columns.max(axis=0)
+    scaled = (columns - low) / np.where(high > low, high - low, 1.0)
+    figure, ((ax,),) = _figure(size=(1.5 + 1.5 * len(quantities), 4.2))
+    places = np.arange(len(quantities))
+    color = colormaps["viridis"](scaled[:, len(against)])
+    lines = [np.column_stack([places, row]) for row in scaled]
+    ax.add_collection(LineCollection(lines, colors=color, linewidths=0.7, alpha=0.6))
+    for place, (a, b) in enumerate(zip(low, high, strict=True)):
+        ax.axvline(place, color="0.6", linewidth=0.8)
+        ax.text(place, -0.02, f"{a:.4g}", ha="center", va="top", fontsize="small")
+        ax.text(place, 1.02, f"{b:.4g}", ha="center", va="bottom", fontsize="small")
+    ax.set_xlim(-0.3, len(quantities) - 0.7)
+    ax.set_ylim(-0.12, 1.12)
+    ax.set_xticks(places, [_label(data, n) for n in quantities], rotation=15, ha="right")
+    ax.set_yticks([])
+    for side in ("top", "right", "left", "bottom"):
+        ax.spines[side].set_visible(False)
+    return figure

@@ -1,0 +1,175 @@
+"""Single values of a motion: each from a channel at the times of a plan, for many runs at once.
+
+Values are arrays (N, nt), NaN after the end of a run. Between samples motions are smooth: peaks are
+those of parabolas through three samples, integrals are Simpson's, crossings those of cubics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from zwang.terms import FloatArray
+
+__all__ = ["REDUCTIONS", "OutputReduction", "last_valid"]
+
+#: Halvings of an interval between samples: to the last bit of a time.
+BISECTIONS = 55
+
+
+@dataclass(frozen=True)
+class OutputReduction:
+    """A reduction by name.
+
+    Attributes
+    ----------
+    arguments : how many; the first is a channel, or the name of an event.
+    of : what it takes: "series", "end", "start", "event" or "energy".
+    function : (values (N, nt), times (nt,), further arguments) → (N,).
+    unit : None for that of the channel.
+    """
+
+    arguments: int
+    of: str
+    function: Callable[..., FloatArray]
+    unit: str | None = None
+    description: str = ""
+
+
+def last_valid(x: FloatArray) -> FloatArray:
+    """The last value of each row that is a number, NaN where there is none."""
+    good = np.isfinite(x)
+    last = x.shape[1] - 1 - np.argmax(good[:, ::-1], axis=1)
+    return np.where(good.any(axis=1), x[np.arange(len(x)), last], np.nan)
+
+
+def _extreme(x: FloatArray, sign: float) -> FloatArray:
+    """Largest value of sign·x, by the parabola through the sample and its neighbors."""
+    y = np.where(np.isfinite(x), sign * x, -np.inf)
+    k = np.argmax(y, axis=1)
+    rows, nt = np.arange(len(x)), x.shape[1]
+    top = y[rows, k]
+    inside = (k > 0) & (k < nt - 1)
+    left, right = y[rows, np.maximum(k - 1, 0)], y[rows, np.minimum(k + 1, nt - 1)]
+    with np.errstate(all="ignore"):
+        curvature = left - 2.0 * top + right
+        more = -0.125 * (right - left) ** 2 / curvature
+    good = inside & np.isfinite(more) & (curvature < 0.0)
+    result = top + np.where(good, more, 0.0)
+    return sign * np.where(np.isfinite(result), result, np.nan)
+
+
+def _peak(x: FloatArray, t: FloatArray) -> FloatArray:
+    del t
+    return np.fmax(_extreme(x, 1.0), -_extreme(x, -1.0))
+
+
+def _integral(x: FloatArray, t: FloatArray) -> FloatArray:
+    """∫ x dt to the end of each run; NaN where it has fewer than two samples."""
+    from scipy.integrate import simpson
+
+    lengths = np.isfinite(x).sum(axis=1)
+    result = np.full(len(x), np.nan)
+    for length in np.unique(lengths[lengths > 1]).tolist():
+        rows = lengths == length
+        result[rows] = simpson(x[rows, :length], x=t[:length], axis=1)
+    return result
+
+
+def _duration(x: FloatArray, t: FloatArray) -> FloatArray:
+    lengths = np.isfinite(x).sum(axis=1)
+    return t[np.maximum(lengths - 1, 0)] - t[0]
+
+
+def _mean(x: FloatArray, t: FloatArray) -> FloatArray:
+    with np.errstate(all="ignore"):
+        return _integral(x, t) / _duration(x, t)
+
+
+def _rms(x: FloatArray, t: FloatArray) -> FloatArray:
+    return np.sqrt(np.maximum(_mean(x * x, t), 0.0))
+
+
+def _first_crossing(x: FloatArray, t: FloatArray, level: float) -> FloatArray:
+    """When x first passes a level, by the cubic through the samples around it; NaN if never.
+
+    A sample at the level itself, at the start, is no passing. Where there are fewer than four
+    samples around it, the line between two of them is taken.
+    """
+    y = x - level
+    with np.errstate(invalid="ignore"):
+        passes = (y[:, :-1] * y[:, 1:] < 0.0) | ((y[:, 1:] == 0.0) & (y[:, :-1] != 0.0))
+    rows, result = np.flatnonzero(passes.any(axis=1)), np.full(len(x), np.nan)
+    if not len(rows):
+        return result
+    k = np.argmax(passes[rows], axis=1)
+    first = np.clip(k - 1, 0, max(x.shape[1] - 4, 0))
+    window = np.minimum(first[:, None] + np.arange(4), x.shape[1] - 1)
+    values, times = y[rows[:, None], window], t[window]
+    whole = np.isfinite(values).all(axis=1) & (np.diff(times, axis=1) > 0.0).all(axis=1)
+    ends = np.stack([k, k + 1], axis=1)
+    for some, at in ((whole, window), (~whole, ends)):
+        if some.any():
+            here = rows[some]
+            result[here] = _root(
+                t[at[some]], y[here[:, None], at[some]], t[k[some]], t[k[some] + 1]
+            )
+    return result
+
+
+def _root(s: FloatArray, values: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Roots of the polynomials through samples (N, m) between two times (N,), by bisection."""
+    newton, size = [values[:, 0]], s.shape[1]
+    differences = values
+    for order in range(1, size):
+        span = s[:, order:] - s[:, : size - order]
+        differences = (differences[:, 1:] - differences[:, :-1]) / span
+        newton.append(differences[:, 0])
+
+    def curve(time: FloatArray) -> FloatArray:
+        result = newton[-1]
+        for order in range(size - 2, -1, -1):
+            result = newton[order] + (time - s[:, order]) * result
+        return result
+
+    rising = curve(low) < 0.0
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (low + high)
+        before = (curve(middle) < 0.0) == rising
+        low, high = np.where(before, middle, low), np.where(before, high, middle)
+    return high
+
+
+def _drift(x: FloatArray, t: FloatArray) -> FloatArray:
+    """Largest departure from the first value."""
+    return _peak(x - x[:, :1], t)
+
+
+REDUCTIONS: dict[str, OutputReduction] = {
+    "end": OutputReduction(1, "end", lambda x, _: last_valid(x), description="value at the end"),
+    "start": OutputReduction(
+        1, "start", lambda x, _: x[:, 0], description="value at the beginning"
+    ),
+    "peak": OutputReduction(1, "series", _peak, description="largest absolute value"),
+    "max": OutputReduction(1, "series", lambda x, _: _extreme(x, 1.0), description="largest value"),
+    "min": OutputReduction(1, "series", lambda x, _: _extreme(x, -1.0), description="least value"),
+    "range": OutputReduction(
+        1,
+        "series",
+        lambda x, _: _extreme(x, 1.0) - _extreme(x, -1.0),
+        description="largest minus least value",
+    ),
+    "mean": OutputReduction(1, "series", _mean, description="mean over time"),
+    "rms": OutputReduction(1, "series", _rms, description="root of the mean square over time"),
+    "integral": OutputReduction(1, "series", _integral, "", "integral over time"),
+    "first_crossing": OutputReduction(
+        2, "series", _first_crossing, "s", "when a channel first passes a level"
+    ),
+    "energy_drift": OutputReduction(
+        0, "energy", _drift, "J", "largest departure of the energy from its first value"
+    ),
+    "event_time": OutputReduction(1, "event", lambda x, _: x, "s", "when an event first happens"),
+    "event_count": OutputReduction(1, "event", lambda x, _: x, "", "how often an event happens"),
+}

@@ -1,0 +1,310 @@
+"""What a study is of: a system, a mechanism or a model file, and what names of a plan mean there.
+
+A name that varies is a parameter of the system (``gravity[2]`` for one entry), a constant of the
+model file, an initial value (``start.pin.angle``) or a setting (``settings.tolerance``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.errors import InputError, UnknownNameError, ZwangError, shown
+from zwang.mechanism import Mechanism
+from zwang.model_files.model import Model, read_model
+from zwang.simulation.start import parameter_rows
+from zwang.studies.plan import SETTINGS, StudyPlan, located
+from zwang.system import System
+from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    from zwang.multibody.frozen import Parts
+
+__all__ = ["Subject", "subject_of"]
+
+_ENTRY = re.compile(r"(?P<name>.+)\[(?P<place>\d{1,6})\]")
+
+
+def subject_of(given: Any) -> Subject:
+    """From a system, a mechanism, a model or the path of a model file."""
+    if isinstance(given, Subject):
+        return given
+    if isinstance(given, str | PathLike):
+        given = read_model(given)
+    if isinstance(given, Model):
+        return Subject(given.system, given.mechanism, given)
+    if isinstance(given, Mechanism):
+        return Subject(given.system, given, None)
+    if isinstance(given, System):
+        return Subject(given, None, None)
+    raise InputError(
+        "model of a study",
+        found=shown(given),
+        expected="a System, a Mechanism, a Model or the path of a model file",
+    )
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a study is of.
+
+    Attributes
+    ----------
+    system : all runs are of this one; only numbers vary.
+    mechanism, model : what it was made from, if there is such.
+    """
+
+    system: System
+    mechanism: Mechanism | None
+    model: Model | None
+
+    # --- names ------------------------------------------------------------------------------------
+
+    def kind(self, name: str) -> str:
+        """What a name that varies is: "parameter", "constant", "start", "setting", "analysis".
+
+        Raises
+        ------
+        UnknownNameError : it is none of them.
+        """
+        head, _, rest = name.partition(".")
+        if head == "settings":
+            if rest not in SETTINGS:
+                raise UnknownNameError("setting", rest, SETTINGS)
+            return "setting"
+        parameters, constants = self.system.parameters, self.constants
+        if name in parameters:
+            if np.ndim(parameters[name]):
+                raise InputError(
+                    f"parameter {name!r}",
+                    must="vary by one of its entries",
+                    but=f"has shape {np.shape(parameters[name])}",
+                    advice=f"Write {name}[0] for the first.",
+                )
+            return "parameter"
+        if name in constants:
+            return "constant"
+        match = _ENTRY.fullmatch(name)
+        if match and match["name"] in parameters:
+            size = np.size(parameters[match["name"]])
+            if np.ndim(parameters[match["name"]]) != 1 or int(match["place"]) >= size:
+                raise InputError(f"entry {name!r}", must=f"be one of {size} in a list")
+            return "parameter"
+        if head == "start":
+            if rest not in self.start_names:
+                raise UnknownNameError("initial value", rest, self.start_names)
+            return "start"
+        if head == "analysis" and rest:
+            return "analysis"
+        known = [*constants, *parameters, "start.…", "settings.…"]
+        raise UnknownNameError("parameter", name, known)
+
+    @property
+    def constants(self) -> tuple[str, ...]:
+        """Constants of the file of a mechanism, whose dimensions may depend on them."""
+        if self.model is None or self.mechanism is None:
+            return ()
+        return self.model.text_constants
+
+    @property
+    def start_names(self) -> tuple[str, ...]:
+        """What a start may be given by."""
+        system = self.system
+        return (*system.coordinates, *system.velocities, *getattr(system, "channels", ()))
+
+    def check(self, plan: StudyPlan) -> None:
+        """Refuse names of a plan that this has no meaning for, with their places."""
+        for block in ("grid", "list", "table", "random", "sobol", "latin_hypercube"):
+            if block not in plan.root:
+                continue
+            inside = plan.root[block].value
+            for name in plan.names if block == "table" else inside:
+                self._require(plan, block, name)
+        for name in plan.parameters:
+            try:
+                self.system.parameter_vector({name: plan.parameters[name]})
+            except InputError as error:
+                raise located(plan, error, "parameters", name) from None
+        for name in plan.start:
+            if name not in self.start_names:
+                error = UnknownNameError("initial value", name, self.start_names)
+                raise located(plan, error, "start", name)
+        if self.until(plan) is None and plan.compute == "run":
+            raise plan.root.error(but="'until' is missing", expected="the end of the runs [s]")
+
+    def _require(self, plan: StudyPlan, block: str, name: str) -> None:
+        try:
+            kind = self.kind(name)
+        except InputError as error:
+            raise located(plan, error, block, name) from None
+        if kind == "analysis" and plan.compute == "run":
+            raise (
+                plan.root.under(block)
+                .under(name)
+                .error(but="the plan computes runs", expected='compute = "equilibrium" or another')
+            )
+        values = plan.rows(0, 1)[name]
+        text = values.dtype.kind in "US"
+        if text != (kind == "setting" and SETTINGS[name.partition(".")[2]] is str):
+            expected = "numbers" if text else "words, such as 'order8'"
+            raise plan.root.under(block).under(name).error(expected=expected)
+
+    # --- values -----------------------------------------------------------------------------------
+
+    def until(self, plan: StudyPlan) -> float | None:
+        """End of the runs [s], of the plan or the model."""
+        if plan.until is not None or self.model is None:
+            return plan.until
+        return self.model.simulation.until
+
+    @property
+    def start_time(self) -> float:
+        """When runs begin [s]."""
+        return 0.0 if self.model is None else self.model.start_conditions.t
+
+    def settings(self, plan: StudyPlan) -> dict[str, Any]:
+        """Arguments of `simulate`, of the model and the plan."""
+        given = {} if self.model is None else self.model.simulation.choices
+        chosen = {name: given[name] for name in SETTINGS if name in given}
+        return {**chosen, **plan.settings}
+
+    def fixed_parameters(self, plan: StudyPlan) -> dict[str, Any]:
+        """Values that are the same in all runs and not the defaults."""
+        given = {} if self.model is None else self.model.simulation.choices.get("parameters", {})
+        return {**given, **plan.parameters}
+
+    def parameters(
+        self, plan: StudyPlan, rows: Mapping[str, np.ndarray], count: int
+    ) -> tuple[dict[str, FloatArray], dict[int, str]]:
+        """Name → values of the parameters (N, …) that are not defaults, and refusals by row."""
+        values: dict[str, FloatArray] = {}
+        for name, value in self.fixed_parameters(plan).items():
+            array = np.asarray(value, dtype=float)
+            values[name] = np.broadcast_to(array, (count, *array.shape))
+        refusals: dict[int, str] = {}
+        constants = [name for name in rows if self.kind(name) == "constant"]
+        if constants:
+            found, refusals = self._by_constants({name: rows[name] for name in constants}, count)
+            values = {**found, **values}
+        for name, column in rows.items():
+            if self.kind(name) != "parameter":
+                continue
+            match = _ENTRY.fullmatch(name) if name not in self.system.parameters else None
+            if match is None:
+                values[name] = column
+                continue
+            owner = match["name"]
+            default = np.asarray(self.system.parameters[owner], dtype=float)
+            whole = np.array(values.get(owner, np.broadcast_to(default, (count, default.size))))
+            whole[:, int(match["place"])] = column
+            values[owner] = whole
+        return values, refusals
+
+    def vectors(
+        self, values: Mapping[str, FloatArray], count: int
+    ) -> tuple[FloatArray, dict[int, str]]:
+        """Parameters (N, np) as flat arrays, and refusals by row."""
+        return parameter_rows(self.system, values, count)
+
+    def _by_constants(
+        self, rows: Mapping[str, np.ndarray], count: int
+    ) -> tuple[dict[str, FloatArray], dict[int, str]]:
+        """Numbers of the mechanism with other constants of its file; equations stay the same."""
+        assert self.mechanism is not None
+        base = self.mechanism.parts
+        names = list(base.all_parameters)
+        values = {
+            name: np.tile(np.asarray(x, dtype=float), (count, *[1] * np.ndim(x)))
+            for name, x in base.all_parameters.items()
+        }
+        refusals: dict[int, str] = {}
+        known: dict[tuple[float, ...], Parts | str] = {}
+        for i in range(count):
+            key = tuple(float(column[i]) for column in rows.values())
+            if key not in known:
+                known[key] = self._parts_with(dict(zip(rows, key, strict=True)), base)
+            parts = known[key]
+            if isinstance(parts, str):
+                refusals[i] = parts
+                continue
+            for name in names:
+                values[name][i] = parts.all_parameters[name]
+        changed = {
+            name: column
+            for name, column in values.items()
+            if not np.array_equal(column, np.broadcast_to(base.all_parameters[name], column.shape))
+        }
+        return changed, refusals
+
+    def _parts_with(self, constants: Mapping[str, float], base: Parts) -> Parts | str:
+        """The mechanism of the file with other constants, or why there is none."""
+        from zwang.model_files.given_values import with_values
+        from zwang.model_files.read import model_of
+
+        assert self.model is not None
+        text, _ = with_values(self.model.text, self.model.path, constants)
+        try:
+            model = model_of(text, self.model.path, self.model.name)
+            assert model.mechanism is not None
+            parts = model.mechanism.parts
+        except ZwangError as error:
+            return str(error)
+        shapes = {name: np.shape(x) for name, x in parts.all_parameters.items()}
+        if shapes != {name: np.shape(x) for name, x in base.all_parameters.items()}:
+            return (
+                "the constants change which numbers the mechanism has, such as a tensor that is "
+                "no longer diagonal; make them parameters of the file"
+            )
+        return parts
+
+    # --- sending ----------------------------------------------------------------------------------
+
+    def payload(self) -> bytes:
+        """How this is made again elsewhere."""
+        import pickle
+
+        if self.model is not None:
+            given: Any = ("text", self.model.text, self.model.path, self.model.name)
+            return pickle.dumps(given)
+        given = ("object", self.system if self.mechanism is None else self.mechanism)
+        try:
+            return pickle.dumps(given)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            try:
+                import cloudpickle
+
+                return cloudpickle.dumps(given)
+            except (ImportError, pickle.PicklingError, AttributeError, TypeError):
+                raise InputError(
+                    "model of a study",
+                    must="be one that other processes can make again",
+                    but=f"cannot be sent ({error})",
+                    advice="Write it as a model file, or define its functions in a module.",
+                ) from None
+
+    @classmethod
+    def of_payload(cls, payload: bytes) -> Subject:
+        """Made again from `payload`."""
+        import pickle
+
+        from zwang.model_files.read import model_of
+
+        kind, *given = pickle.loads(payload)  # noqa: S301 - our own, sent by the study
+        return subject_of(model_of(*given) if kind == "text" else given[0])
+
+    @property
+    def text(self) -> str | None:
+        """The model file, where there is one or it can be written."""
+        from zwang.model_files.write import text_of
+
+        if self.model is not None:
+            return self.model.text
+        try:
+            return text_of(self.system if self.mechanism is None else self.mechanism)
+        except ZwangError:
+            return None

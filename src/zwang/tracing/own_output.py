@@ -1,0 +1,121 @@
+"""Outputs of the user's: functions of channels, coordinates, time and parameters, traced once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from zwang.errors import InputError, UnknownNameError, shown
+from zwang.tracing.definition import check_name
+from zwang.tracing.outputs import arguments_in
+from zwang.tracing.symbol import symbols_of
+from zwang.tracing.trace import call, vector
+
+if TYPE_CHECKING:
+    import casadi
+    import numpy as np
+
+    from zwang.tracing.differentiate import Symbols
+
+__all__ = ["OwnOutput", "TracedOutput", "outputs_of", "traced_output"]
+
+#: Endings that give a part of a vector.
+_PARTS = ("x", "y", "z", "magnitude")
+
+
+@dataclass(frozen=True)
+class OwnOutput:
+    """A quantity that the user declares.
+
+    Attributes
+    ----------
+    name : as in ``run[name]``.
+    function : of (c, q, v, t, p), or of some of these by name; ``c["pin.force.x"]`` is a channel.
+    unit, description : for tables and labels.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    unit: str = ""
+    description: str = "output"
+
+
+def outputs_of(given: Any) -> dict[str, OwnOutput]:
+    """Outputs by name, as a user gives them."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InputError(
+            "outputs", found=shown(given), expected="a dictionary of names and functions"
+        )
+    result = {}
+    for name, f in given.items():
+        check_name("output", name)
+        if not isinstance(f, OwnOutput) and not callable(f):
+            raise InputError(
+                f"output {name!r}",
+                found=shown(f),
+                expected="a function of (c, q, v, t, p), or of some of these",
+            )
+        result[name] = f if isinstance(f, OwnOutput) else OwnOutput(name, f)
+    return result
+
+
+class _ChannelSymbols(Mapping[str, Any]):
+    """Channels by name as symbols, those that are asked for."""
+
+    def __init__(self, what: str, known: Mapping[str, bool]) -> None:
+        self._what, self._known = what, known
+        self.asked: dict[str, casadi.SX] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        import casadi as ca
+
+        owner, _, part = name.rpartition(".")
+        is_part = name not in self._known and part in _PARTS and self._known.get(owner, False)
+        if name not in self._known and not is_part:
+            raise UnknownNameError(f"channel of {self._what}", name, self._known)
+        if name not in self.asked:
+            size = 3 if self._known.get(name, False) else 1
+            self.asked[name] = ca.SX.sym(f"c{len(self.asked)}", size)
+        entries = symbols_of(self.asked[name])
+        return entries if self._known.get(name, False) else entries[0]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+@dataclass(frozen=True)
+class TracedOutput:
+    """A function of channels and of the state as an expression.
+
+    Attributes
+    ----------
+    value : the expression.
+    channels : name → its symbols in the expression.
+    """
+
+    value: casadi.SX
+    channels: Mapping[str, casadi.SX]
+
+
+def traced_output(
+    what: str,
+    function: Callable[..., Any],
+    s: Symbols,
+    parameters: Mapping[str, np.ndarray],
+    known: Mapping[str, bool],
+) -> TracedOutput:
+    """A user's function of (c, q, v, t, p).
+
+    Parameters
+    ----------
+    known : channel that may be used → whether it is a vector.
+    """
+    c = _ChannelSymbols(what, known)
+    value = vector(what, call(what, function, {"c": c, **arguments_in(s, parameters)}), 1)
+    return TracedOutput(value, c.asked)

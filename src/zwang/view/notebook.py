@@ -1,0 +1,65 @@
+"""Runs and mechanisms in a notebook: a picture, and a table of what they are."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from zwang.display import html_table, preformatted
+from zwang.errors import ZwangError
+from zwang.view.camera import camera_of
+from zwang.view.picture import still
+from zwang.view.scene import scene_of
+
+if TYPE_CHECKING:
+    from zwang.results.run import Run
+
+__all__ = ["run_html"]
+
+#: Events listed by name; of more the number is given.
+LISTED_EVENTS = 6
+#: Width of the picture in a cell.
+WIDTH = "16em"
+
+
+def run_html(run: Run) -> str:
+    """A run: the mechanism at its start, how the simulation ended, and how well."""
+    table = html_table(["run", ""], _facts(run))
+    notes = preformatted("\n".join(f"note: {note}" for note in run.notes)) if run.notes else ""
+    return _side_by_side(_picture(run), table + notes)
+
+
+def _facts(run: Run) -> list[tuple[str, str]]:
+    facts = [("outcome", run.status)]
+    if not len(run):
+        return facts
+    facts += [
+        ("saved states", f"{len(run)}, from {run.t[0]:g} to {run.t[-1]:g} s"),
+        ("integrator", f"{run.settings.integrator}, tolerance {run.settings.tolerance:g}"),
+        ("largest constraint residual", f"{run.worst_residual:.1e}, relative"),
+    ]
+    if run.events:
+        names = [f"{e.name} at {e.t:.6g} s" for e in run.events[:LISTED_EVENTS]]
+        more = len(run.events) - len(names)
+        facts.append(("events", ", ".join(names) + (f" and {more} more" if more else "")))
+    return facts
+
+
+def _picture(run: Run) -> str:
+    """The mechanism at the first saved state; nothing of what has no bodies to draw."""
+    if run.mechanism is None or not len(run):
+        return ""
+    try:
+        scene = scene_of(run, frames=1, end=float(run.t[0]), forces=False)
+        return still(scene, camera_of(scene))
+    except ZwangError as error:
+        return f"<p>no picture: {escape(str(error))}</p>"
+
+
+def _side_by_side(picture: str, text: str) -> str:
+    if not picture:
+        return text
+    return (
+        '<div style="display:flex; flex-wrap:wrap; gap:1em; align-items:center">'
+        f'<div style="width:{WIDTH}">{picture}</div><div>{text}</div></div>'
+    )

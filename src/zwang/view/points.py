@@ -1,0 +1,113 @@
+"""Systems of functions to look at: coordinates that are named as positions of points.
+
+A system knows no bodies, but its coordinates often are x and y of something: ``x, y``,
+``x1, y1, x2, y2``, ``x_a, z_a`` or ``cart.x``. Those are drawn as balls with traces.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from zwang.errors import InputError
+from zwang.results.resample import at_times
+from zwang.results.run import Run
+from zwang.terms import FloatArray
+from zwang.view.grounds import Track
+from zwang.view.meshes import ball
+from zwang.view.scene import Scene, Trace, frame_times
+from zwang.view.solids import COLORS, Solid
+
+__all__ = ["named_points", "point_scene", "scene_of_points"]
+
+#: ``x``, ``x1``, ``x_a``, ``x[0]``; or the letter last, ``cart.x``, ``cart_x``.
+_FIRST = re.compile(r"^([xyz])([_\d].*|\[\d+\])?$")
+_LAST = re.compile(r"^(.+)[._]([xyz])$")
+#: Radius of a ball against what it travels through.
+BALL = 0.03
+
+
+def named_points(coordinates: tuple[str, ...]) -> dict[str, dict[str, str]]:
+    """Name of a point → axis → coordinate, for points with at least two of x, y and z."""
+    points: dict[str, dict[str, str]] = {}
+    for name in coordinates:
+        if match := _FIRST.match(name):
+            axis, point = match[1], (match[2] or "").strip("_[]")
+        elif match := _LAST.match(name):
+            axis, point = match[2], match[1]
+        else:
+            continue
+        points.setdefault(point, {})[axis] = name
+    return {point: axes for point, axes in points.items() if len(axes) > 1}
+
+
+def point_scene(
+    run: Run, *, frames: int | None = None, start: float | None = None, end: float | None = None
+) -> Scene | None:
+    """The points of a system as balls; None where no coordinates are named as positions."""
+    points = named_points(run.system.coordinates)
+    if not points:
+        return None
+    moving = at_times(run, frame_times(run, frames, start, end))
+    count = len(moving.t)
+    still = np.broadcast_to(np.eye(3), (count, 3, 3))
+    tracks, places = [Track("ground", np.zeros((count, 3)), still)], []
+    for point, axes in points.items():
+        place = np.zeros((count, 3))
+        for axis, name in axes.items():
+            place[:, "xyz".index(axis)] = moving[name]
+        places.append(place)
+        tracks.append(Track(point or "point", place, still))
+    flat = _plane(points)
+    every = np.concatenate(places)
+    size = float(np.linalg.norm(np.ptp(every, axis=0))) or 1.0
+    names = [track.name for track in tracks[1:]]
+    colors = [COLORS[k % len(COLORS)] for k in range(len(names))]
+    return Scene(
+        moving.t,
+        tuple(tracks),
+        tuple(
+            Solid(name, "body", k + 1, ball(BALL * size), colors[k]) for k, name in enumerate(names)
+        ),
+        (),
+        (),
+        tuple(Trace(n, p, c) for n, p, c in zip(names, places, colors, strict=True)),
+        _up(points),
+        flat,
+        size,
+        moving,
+        labels=(None, *(np.zeros(3) for _ in names)),
+        about={f"body {name}": name for name in names},
+    )
+
+
+def scene_of_points(
+    run: Run, *, frames: int | None = None, start: float | None = None, end: float | None = None
+) -> Scene:
+    """The same where a picture must be: without points it is refused."""
+    scene = point_scene(run, frames=frames, start=start, end=end)
+    if scene is None:
+        raise InputError(
+            "run",
+            must="have something to draw",
+            but=f"its coordinates, {', '.join(run.system.coordinates[:6])}, name no points",
+            advice="Bodies of a Mechanism are drawn, and coordinates named as x and y.",
+        )
+    return scene
+
+
+def _plane(points: dict[str, dict[str, str]]) -> FloatArray | None:
+    """Direction from which a plane motion is looked at; None in space."""
+    letters = set().union(*points.values())
+    if len(letters) > 2:
+        return None
+    return np.array(
+        {"xy": (0.0, 0.0, 1.0), "xz": (0.0, -1.0, 0.0), "yz": (1.0, 0.0, 0.0)}[
+            "".join(sorted(letters))
+        ]
+    )
+
+
+def _up(points: dict[str, dict[str, str]]) -> FloatArray:
+    return np.eye(3)[2 if any("z" in axes for axes in points.values()) else 1]

@@ -1,0 +1,138 @@
+"""Charts of a report: joints, drivers, reactions, coordinates, energies and residuals over time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zwang.errors import ZwangError
+from zwang.multibody.pose import SCALAR
+from zwang.results.mechanism_run import parts_of
+from zwang.results.run import Run
+from zwang.terms import FloatArray
+from zwang.view.channels import reacting_joints
+from zwang.view.chart import ChartSheet
+
+__all__ = ["report_charts"]
+
+#: Lines of one chart, and charts of channels: beyond it nothing can be distinguished.
+MOST_LINES, MOST_CHARTS = 8, 12
+#: Points of a chart of the saved states.
+MOST_POINTS = 1200
+
+
+def report_charts(sheet: ChartSheet, run: Run, even: Run) -> str:
+    """All charts, as figures.
+
+    Parameters
+    ----------
+    run : as simulated.
+    even : the same at even times.
+    """
+    t = even.t
+    if run.mechanism is None:
+        names = even.system.coordinates[:MOST_CHARTS]
+        drawn = [sheet.add(name, t, {name: even[name]}) for name in names]
+    else:
+        drawn = [*_joints(sheet, even), *_drivers(sheet, even), *_scalars(sheet, even)]
+        drawn += _reactions(sheet, even)
+    drawn += _constraints(sheet, even)
+    unit = "" if run.mechanism is None else "J"
+    drawn.append(sheet.add("energy", t, _energies(even), unit=unit))
+    times, residuals = _residuals(run)
+    if residuals:
+        drawn.append(sheet.add("largest residual", times, residuals, log=True))
+    return "".join(drawn)
+
+
+def _energies(even: Run) -> dict[str, FloatArray]:
+    V = even.potential_energy
+    kinetic = {"kinetic": even.kinetic_energy}
+    return kinetic if V is None else {**kinetic, "potential": V, "sum": even.energy}
+
+
+def _joints(sheet: ChartSheet, even: Run) -> list[str]:
+    own = [c for c in even.system.channels if not c.endswith("_rate")]
+    drawn = []
+    for label, unit in (("joint angles", "rad"), ("joint displacements", "m")):
+        ending = label.removeprefix("joint ").removesuffix("s")
+        chosen = [c for c in own if c.partition(".")[2].startswith(ending)][:MOST_LINES]
+        if chosen:
+            drawn.append(sheet.add(label, even.t, {c: even[c] for c in chosen}, unit=unit))
+    if not drawn:  # bodies that nothing joins
+        bodies = [b.name for b in parts_of(even).bodies if f"{b.name}.position" in even.channels]
+        for name in bodies[:2]:
+            place = even[f"{name}.position"]
+            series = {f"{name}.{axis}": place[:, k] for k, axis in enumerate("xyz")}
+            drawn.append(sheet.add(f"position of {name}", even.t, series, unit="m"))
+    return drawn
+
+
+def _scalars(sheet: ChartSheet, even: Run) -> list[str]:
+    """Extra generalized coordinates."""
+    names = [b.name for b in parts_of(even).bodies if b.kind is SCALAR][:MOST_LINES]
+    series = {name: even[name] for name in names if name in even.channels}
+    return [sheet.add("extra coordinates", even.t, series)] if series else []
+
+
+def _drivers(sheet: ChartSheet, even: Run) -> list[str]:
+    """Effort, speed and power of drivers."""
+    kinds = {
+        "torque of drivers": ("torque", "N m"),
+        "force of drivers": ("effort", "N"),
+        "speed of drivers": ("speed", ""),
+        "power of drivers": ("power", "W"),
+    }
+    driven = [j.name for j in parts_of(even).joints.values() if j.drives][:MOST_LINES]
+    drawn = []
+    for title, (quantity, unit) in kinds.items():
+        names = [f"{j}.{quantity}" for j in driven if f"{j}.{quantity}" in even.channels]
+        try:
+            series = {name: even[name] for name in names}
+        except ZwangError:  # the table says why
+            continue
+        if series:
+            units = {even.channels[name].unit for name in names}
+            shown = unit or (units.pop() if len(units) == 1 else "")
+            drawn.append(sheet.add(title, even.t, series, unit=shown))
+    return drawn
+
+
+def _reactions(sheet: ChartSheet, even: Run) -> list[str]:
+    try:
+        every = {
+            name: np.linalg.norm(even.reaction(name).force, axis=1)
+            for name in reacting_joints(even)
+        }
+    except ZwangError:
+        return []
+    acting = [name for name, force in every.items() if np.any(force)][:MOST_LINES]
+    forces = {name: every[name] for name in acting}
+    return [sheet.add("reaction forces", even.t, forces, unit="N")] if forces else []
+
+
+def _constraints(sheet: ChartSheet, even: Run) -> list[str]:
+    """Multipliers of constraints that are no joints."""
+    joints = set(reacting_joints(even))
+    drawn = []
+    for name in [n for n in even.system.groups if n not in joints][:MOST_CHARTS]:
+        try:
+            values = even.multipliers(name)
+        except ZwangError:
+            continue
+        rows = [name] if values.shape[1] == 1 else [f"{name}[{k}]" for k in range(values.shape[1])]
+        series = {row: values[:, k] for k, row in enumerate(rows[:MOST_LINES])}
+        if series:
+            drawn.append(sheet.add(f"multiplier of {name}", even.t, series))
+    return drawn
+
+
+def _residuals(run: Run) -> tuple[FloatArray, dict[str, FloatArray]]:
+    """Largest |φ| and |φ̇|, |ψ| at the saved states, the largest of each bin where they are many."""
+    bins = np.unique(np.linspace(0, len(run.t), MOST_POINTS + 1).astype(int)[:-1])
+    series = {}
+    for level in ("position", "velocity"):
+        parts = [np.abs(getattr(r, level)).max(axis=1, initial=0.0) for r in run.residuals]
+        values = np.concatenate([np.zeros(0), *parts])
+        if np.any(values):
+            series[level] = np.maximum.reduceat(values, bins)
+    return run.t[bins], series

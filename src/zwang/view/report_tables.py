@@ -1,0 +1,323 @@
+"""Tables of a report: what was simulated, reactions, drivers, energies, settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from zwang.diagnosis.passport import Status
+from zwang.errors import ZwangError
+from zwang.multibody.pose import SCALAR
+from zwang.results.mechanism_run import parts_of
+from zwang.results.model_digest import versions
+from zwang.results.run import Run
+from zwang.view.channels import reacting_joints
+from zwang.view.joints import joint_kind
+from zwang.view.scene import PASSPORT_ROWS, statuses
+
+__all__ = [
+    "constraints",
+    "counted",
+    "drivers",
+    "energy_balance",
+    "explanation",
+    "history",
+    "made_with",
+    "reactions",
+    "summary",
+]
+
+#: Saved states × (velocities + constraint rows)² up to which works are computed: that solves
+#: dense equations eight times a state, some ten seconds at this limit.
+LEDGER_WORK = 1.5e6
+#: Constraints of a system of functions in a table.
+MOST_CONSTRAINTS = 40
+
+
+def summary(run: Run) -> str:
+    """The figures that matter, in one table."""
+    system = run.system
+    rows = sum(len(r) for r in system.groups.values())
+    c, s = run.counts, run.settings
+    facts: list[tuple[str, str]] = []
+    if run.mechanism is not None:
+        parts = run.mechanism
+        plane = "in space" if parts.kind.plane is None else f"in the plane {parts.kind.name}"
+        facts += [("bodies", f"{sum(b.kind is not SCALAR for b in parts.bodies)}, {plane}")]
+        facts += [("joints", _kinds(parts))]
+    facts += [
+        ("coordinates, velocities", f"{len(system.coordinates)}, {len(system.velocities)}"),
+        ("constraint rows", f"{rows}{_rank(run)}"),
+        ("simulated", f"{run.t[0]:g} to {run.t[-1]:.6g} s, {len(run)} states saved"),
+        ("integrator", f"{s.integrator}, {_tolerance(s)}"),
+        ("steps", f"{c.steps} accepted, {c.rejected} rejected"),
+        ("evaluations", f"{c.evaluations}"),
+        ("largest residual", f"{run.worst_residual:.1e}"),
+    ]
+    if run.potential_energy is not None:
+        energy, unit = run.energy, "" if run.mechanism is None else " J"
+        facts.append(("energy, largest change", f"{np.abs(energy - energy[0]).max():.3g}{unit}"))
+    return table([], [[escape(k), escape(v)] for k, v in facts], kind="full")
+
+
+def _rank(run: Run) -> str:
+    rows = sum(len(r) for r in run.system.groups.values())
+    dependent = run.ranks[0].dependent_rows if run.ranks else 0
+    freedom = len(run.system.velocities) - rows + dependent
+    redundant = f", {dependent} of them redundant" if dependent else ""
+    return f"{redundant}; {counted(freedom, 'degree')} of freedom at the start"
+
+
+def explanation(run: Run) -> str:
+    """`explain` at the start."""
+    if sum(len(r) for r in run.system.groups.values()) > PASSPORT_ROWS:
+        return "<p>Too large to be explained here; ask explain() for it.</p>"
+    try:
+        text = run.segments[0].system.explain(
+            run.q[0], run.v[0], float(run.t[0]), parameters=run.parameters
+        )
+    except ZwangError as error:
+        return f"<p>{escape(str(error))}</p>"
+    return f'<pre tabindex="0">{escape(str(text))}</pre>'
+
+
+def reactions(run: Run, even: Run) -> str:
+    """Largest forces and moments of the joints, with their determinacy."""
+    joints = reacting_joints(run)
+    if not joints:
+        return ""
+    known, parts = statuses(even), parts_of(run)
+    rows = []
+    try:
+        for name in joints:
+            joint, reaction = parts.joints[name], even.reaction(name)
+            markers = [m for m in (joint.a, joint.b) if m is not None]
+            sizes = [np.linalg.norm(x, axis=1) for x in (reaction.force, reaction.moment)]
+            when = even.t[int(np.argmax(sizes[0]))]
+            bodies = ["ground" if m.body < 0 else parts.bodies[m.body].name for m in markers]
+            rows.append(
+                [
+                    escape(name),
+                    escape(joint_kind(parts, joint)),
+                    escape(" – ".join(bodies)),
+                    f"{sizes[0].max():.4g}",
+                    f"{when:.3g}",
+                    f"{sizes[1].max():.4g}",
+                    _tag(known[name]),
+                ]
+            )
+    except ZwangError as error:
+        return f"<h2>Reactions</h2><p>{escape(str(error))}</p>"
+    heads = ["joint", "kind", "between", "largest force [N]", "at t [s]"]
+    made = table([*heads, "largest moment [N m]", "determinacy"], rows, (3, 4, 5), "full")
+    return f"<h2>Reactions</h2>{_wide(made)}{_meaning(known.values())}"
+
+
+def drivers(even: Run) -> str:
+    """Effort, speed and power of what drives joint coordinates: peak and root mean square."""
+    parts = even.mechanism
+    driven = [] if parts is None else [j for j in parts.joints.values() if j.drives]
+    if not driven:
+        return ""
+    rows = []
+    try:
+        for joint in driven:
+            angle = "angle" in joint.drives.partition(".")[2]
+            effort, unit, speed = ("torque", "N m", "rad/s") if angle else ("effort", "N", "m/s")
+            for k, (quantity, of) in enumerate(((effort, unit), ("speed", speed), ("power", "W"))):
+                y = even[f"{joint.name}.{quantity}"]
+                peak = int(np.argmax(np.abs(y)))
+                word = {"effort": "force"}.get(quantity, quantity)
+                rows.append(
+                    [
+                        escape(joint.name) if k == 0 else "",
+                        escape(joint.drives) if k == 0 else "",
+                        f"{word} [{of}]",
+                        f"{y[peak] + 0.0:.4g}",
+                        f"{even.t[peak]:.3g}",
+                        f"{_rms(even.t, y):.4g}",
+                        f"{_mean(even.t, y) + 0.0:.4g}",
+                    ]
+                )
+    except ZwangError as error:
+        return f"<h2>Drivers</h2><p>{escape(str(error))}</p>"
+    heads = ["driver", "drives", "quantity", "peak", "at t [s]", "RMS", "mean"]
+    made = table(heads, rows, (3, 4, 5, 6), "full")
+    return f"<h2>Drivers</h2>{_wide(made)}"
+
+
+def _mean(t: np.ndarray, y: np.ndarray) -> float:
+    return float(np.trapezoid(y, t) / (t[-1] - t[0])) if t[-1] > t[0] else float(y[0])
+
+
+def _rms(t: np.ndarray, y: np.ndarray) -> float:
+    return float(np.sqrt(_mean(t, y * y)))
+
+
+def constraints(even: Run) -> str:
+    """Largest multipliers and generalized forces of constraints that are no joints."""
+    joints = set(reacting_joints(even))
+    names = [name for name in even.system.groups if name not in joints][:MOST_CONSTRAINTS]
+    if not names:
+        return ""
+    rows = []
+    try:
+        for name in names:
+            multipliers, force = even.multipliers(name), even.constraint_force(name)
+            peak = int(np.argmax(np.abs(force).max(axis=1, initial=0.0)))
+            most = int(np.argmax(np.abs(force[peak]))) if force.shape[1] else 0
+            rows.append(
+                [
+                    escape(name),
+                    f"{multipliers.shape[1]}",
+                    f"{np.abs(multipliers).max(initial=0.0):.4g}",
+                    f"{np.abs(force[peak]).max(initial=0.0):.4g}",
+                    escape(even.system.velocities[most]),
+                    f"{even.t[peak]:.3g}",
+                ]
+            )
+    except ZwangError as error:
+        return f"<h2>Forces of constraints</h2><p>{escape(str(error))}</p>"
+    heads = ["constraint", "equations", "largest multiplier", "largest generalized force"]
+    made = table([*heads, "along", "at t [s]"], rows, (1, 2, 3, 5), "full")
+    return f"<h2>Forces of constraints</h2>{_wide(made)}"
+
+
+def energy_balance(run: Run) -> str:
+    """Where the energy came from and went to."""
+    T, V = run.kinetic_energy, run.potential_energy
+    rows = [["kinetic energy, start", f"{T[0]:.6g}"], ["kinetic energy, end", f"{T[-1]:.6g}"]]
+    if V is not None:
+        rows += [
+            ["potential energy, start", f"{V[0]:.6g}"],
+            ["potential energy, end", f"{V[-1]:.6g}"],
+            ["sum, end minus start", f"{run.energy[-1] - run.energy[0]:.3g}"],
+        ]
+    extra, sentence = _works(run)
+    unit = "" if run.mechanism is None else "J"
+    return table(["quantity", unit or "value"], [*rows, *extra], numbers=(1,)) + sentence
+
+
+def _works(run: Run) -> tuple[list[list[str]], str]:
+    """Works of the kinds of forces; a sentence where they are not computed."""
+    constraint_rows = sum(len(r) for r in run.system.groups.values())
+    if len(run) * (len(run.system.velocities) + constraint_rows) ** 2 > LEDGER_WORK:
+        return [], (
+            '<p class="soft">The works of single kinds of forces would take long for so many '
+            "states; run.work computes them.</p>"
+        )
+    try:
+        work = run.work
+    except ZwangError as error:
+        return [], f"<p>{escape(str(error))}</p>"
+    names = {
+        "applied": "work of applied forces",
+        "constraint": "work of ideal constraint forces",
+        "nonideal": "work of non-ideal forces",
+        "inertia": "taken up by changing masses",
+        "impulses": "impulses at events",
+    }
+    rows = []
+    for key, label in names.items():
+        values = getattr(work, key)
+        if key in ("applied", "constraint") or np.any(values):
+            rows.append([label, f"{values[-1] + 0.0:.6g}"])
+    rows.append(["largest imbalance", f"{np.abs(work.balance).max():.1e}"])
+    return rows, ""
+
+
+def history(run: Run) -> str:
+    """Changes of rank, and events, in order."""
+    rows = [
+        [f"{r.t:.6g}", f"{counted(r.dependent_rows, 'constraint row')} dependent on others"]
+        for r in run.ranks
+    ]
+    rows += [[f"{e.t:.6g}", f"event {escape(e.name)}"] for e in run.events]
+    if not rows:
+        return "<p>All constraint rows were independent throughout, and no event happened.</p>"
+    return table(["t [s]", "what"], sorted(rows, key=lambda r: float(r[0])), numbers=(0,))
+
+
+def made_with(run: Run) -> str:
+    """Parameters, settings and versions, folded away."""
+    values = [
+        [escape(name), escape(np.array2string(np.asarray(value), precision=6, separator=", "))]
+        for name, value in run.parameters.items()
+    ]
+    chosen = [[escape(k), escape(str(v))] for k, v in run.settings.to_dict().items()]
+    # Of the processor its name; its features are a page by themselves.
+    packages = [[escape(k), escape(" ".join(v.split()[:2]))] for k, v in versions().items()]
+    folded = ""
+    if values:
+        count = counted(len(values), "parameter")
+        folded = f"<details><summary>{count}</summary>{_wide(table([], values))}</details>"
+    folded += f"<details><summary>settings</summary>{_wide(table([], chosen))}</details>"
+    return folded + table([], packages)
+
+
+# --- pieces ---------------------------------------------------------------------------------------
+
+
+def table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    numbers: Sequence[int] = (),
+    kind: str = "narrow",
+) -> str:
+    """A table of cells that are HTML already."""
+
+    def line(cells: Sequence[str], tag: str) -> str:
+        scope = ' scope="col"' if tag == "th" else ""
+        made = [
+            f"<{tag}{scope}{' class=n' if k in numbers else ''}>{cell}</{tag}>"
+            for k, cell in enumerate(cells)
+        ]
+        return f"<tr>{''.join(made)}</tr>"
+
+    head = line(heads, "th") if heads else ""
+    return f"<table class={kind}>{head}{''.join(line(row, 'td') for row in rows)}</table>"
+
+
+def _wide(made: str) -> str:
+    """A table that may be wider than a phone: it scrolls by itself."""
+    return f'<div class="wide" tabindex="0" role="region" aria-label="table">{made}</div>'
+
+
+def _tag(status: Status | None) -> str:
+    text = "unknown" if status is None else status.value
+    return f'<span class="tag {text}">{text}</span>'
+
+
+def _meaning(known: Iterable[Status | None]) -> str:
+    every = set(known)
+    if None in every:
+        return '<p class="soft">The mechanism is too large for determinacy of reactions here.</p>'
+    if every <= {Status.DETERMINATE}:
+        return '<p class="soft">The motion determines all reactions.</p>'
+    return (
+        '<p class="soft">Where constraints are redundant the motion leaves open how joints share '
+        "their load: of what is not determinate the numbers are those with the least norm, one "
+        "choice among many.</p>"
+    )
+
+
+def _kinds(parts: Any) -> str:
+    counts: dict[str, int] = {}
+    for joint in parts.joints.values():
+        name = joint_kind(parts, joint)
+        counts[name] = counts.get(name, 0) + 1
+    return ", ".join(f"{n} {name}" for name, n in counts.items()) or "none"
+
+
+def _tolerance(settings: Any) -> str:
+    if settings.step > 0.0:
+        return f"step {settings.step:g} s"
+    return f"tolerance {settings.tolerance:g}"
+
+
+def counted(number: int, thing: str, things: str | None = None) -> str:
+    """A number and what it counts, in the singular or plural."""
+    return f"{number} {thing if number == 1 else things or thing + 's'}"

@@ -1,0 +1,94 @@
+"""Sampled feedback around a servo solution."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zwang as zw
+from zwang.analysis.servo import Servo, ServoSolution
+
+OUTPUTS = {"s": "trolley", "l": "winch"}
+
+
+def smooth(t: Any) -> Any:
+    u = t / 3.0
+    return 126 * u**5 - 420 * u**6 + 540 * u**7 - 315 * u**8 + 70 * u**9
+
+
+@pytest.fixture(scope="module")
+def crane() -> tuple[zw.System, Servo, ServoSolution]:
+    system = zw.System(
+        ["s", "l", "x", "z"],
+        parameters={"trolley": 0.0, "winch": 0.0, "wind": 0.0},
+        mass=lambda: np.diag([10.0, 4.0, 3.0, 3.0]),
+        force=lambda p: [p.trolley, p.winch, p.wind, -3.0 * 9.81],
+        constraints={"rope": lambda q: (q[2] - q[0]) ** 2 + q[3] ** 2 - q[1] ** 2},
+    )
+    servo = system.servo(
+        program={"x": lambda t: 2.0 * smooth(t), "z": lambda t: -3.0 + smooth(t)},
+        actuators=["s", "l"],
+        start={"s": 0.0, "l": 3.0, "x": 0.0, "z": -3.0},
+    )
+    return system, servo, servo.solve(np.linspace(0.0, 3.0, 301))
+
+
+def wanted(t: np.ndarray) -> np.ndarray:
+    return 2.0 * smooth(np.minimum(t, 3.0))
+
+
+def test_feedback_tracks_and_removes_a_deviation(
+    crane: tuple[zw.System, Servo, ServoSolution],
+) -> None:
+    system, servo, solution = crane
+    law = servo.feedback(solution, 0.01, OUTPUTS)
+    on = system.simulate([0.0, 3.0, 0.0, -3.0], until=4.0, controllers={"c": law}, save=0.02)
+    # Zero-order hold in place of continuous efforts: an error of second order in the period.
+    assert np.abs(on["x"] - wanted(on.t)).max() < 1e-4
+    q = system.assemble(hold={"s": 0.1, "l": 3.0, "x": 0.0}, prefer={"z": -3.0}).q
+    off = system.simulate(q, until=8.0, controllers={"c": law}, save=0.05)
+    assert abs(off["x"][-1] - 2.0) < 1e-3
+    open_loop = servo.feedback(solution, 0.01, OUTPUTS, gains={})
+    left = system.simulate(q, until=8.0, controllers={"c": open_loop}, save=0.05)
+    assert np.abs(left["x"][-40:] - 2.0).max() > 1e-2
+
+
+def test_held_efforts_have_an_error_of_second_order(
+    crane: tuple[zw.System, Servo, ServoSolution],
+) -> None:
+    system, servo, solution = crane
+    errors = []
+    for period in (0.04, 0.02):
+        law = servo.feedback(solution, period, OUTPUTS)
+        run = system.simulate([0.0, 3.0, 0.0, -3.0], until=3.0, controllers={"c": law}, save=0.04)
+        errors.append(np.abs(run["x"] - wanted(run.t)).max())
+    assert 3.0 < errors[0] / errors[1] < 5.5
+
+
+def test_given_gains(crane: tuple[zw.System, Servo, ServoSolution]) -> None:
+    system, servo, solution = crane
+    gains = {"s": {"s": 200.0, "s_dot": 150.0}, "l": {"l": 400.0, "l_dot": 100.0}}
+    law = servo.feedback(solution, 0.01, OUTPUTS, gains=gains)
+    run = system.simulate([0.0, 3.0, 0.0, -3.0], until=3.0, controllers={"c": law}, save=0.05)
+    assert np.abs(run["x"] - wanted(run.t)).max() < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"outputs": {"s": "trolley"}}, "a parameter for each actuator"),
+        ({"outputs": {"s": "trolley", "l": "motor"}}, "parameter of actuator 'l'"),
+        ({"outputs": {"s": "wind", "l": "winch"}}, "exerts another force"),
+        ({"gains": {"s": {"phi": 1.0}}}, "quantity of the gains"),
+        ({"gains": {"w": {"s": 1.0}}}, "actuator of the gains"),
+        ({"state_weights": {"phi": 1.0}}, "state of the weights"),
+        ({"period": 0.0}, "period"),
+    ],
+)
+def test_bad_feedback_is_refused(
+    crane: tuple[zw.System, Servo, ServoSolution], given: dict[str, Any], words: str
+) -> None:
+    _, servo, solution = crane
+    choices: dict[str, Any] = {"period": 0.01, "outputs": OUTPUTS, **given}
+    with pytest.raises(zw.ZwangError, match=words):
+        servo.feedback(solution, **choices)

@@ -1,0 +1,129 @@
+"""Closed forms of mechanisms in the coordinates of their joints, against textbooks and by hand."""
+
+import numpy as np
+import pytest
+
+import zwang as zw
+
+sp = pytest.importorskip("sympy")
+
+#: Two evaluations of the same formula in double precision.
+ROUNDING = 1e-12
+
+
+def plane() -> zw.Mechanism:
+    return zw.Mechanism(plane="xz", gravity=(0, 0, -9.81))
+
+
+def pendulum() -> zw.Mechanism:
+    m = plane()
+    rod = m.body("rod", inertia=zw.inertia.rod(1.0, 1.0, axis="z"), position=(0, 0, -0.5))
+    m.revolute("theta", m.ground, rod, at=(0, 0, 0))
+    return m
+
+
+def cart_pole() -> zw.Mechanism:
+    m = plane()
+    cart = m.body("cart", mass=2.0, inertia=0.1)
+    bob = m.body("bob", mass=0.5, inertia=0.0, position=(0, 0, -1))
+    m.prismatic("x", m.ground, cart, at=(0, 0, 0), axis="x")
+    m.revolute("theta", cart, bob, at=(0, 0, 0))
+    return m
+
+
+def double_pendulum() -> zw.Mechanism:
+    m = plane()
+    a = m.body("a", mass=1.0, inertia=0.0, position=(0, 0, -1))
+    b = m.body("b", mass=2.0, inertia=0.0, position=(0, 0, -2))
+    m.revolute("alpha", m.ground, a, at=(0, 0, 0))
+    m.revolute("beta", a, b, at=(0, 0, -1))
+    return m
+
+
+def test_a_planar_pendulum_has_the_sine_of_its_angle_alone():
+    form = pendulum().derive()
+    theta, g, m, J = sp.symbols("theta g m_rod J_rod")
+    expected = -m * g * sp.Rational(1, 2) * sp.sin(theta) / (J + m / 4)
+    assert sp.simplify(form.acceleration[0] - expected) == 0
+    assert not form.acceleration[0].has(sp.cos)
+
+
+def test_letters_can_be_replaced():
+    form = pendulum().derive(parameters={"J_rod": sp.Symbol("m_rod") / 12})
+    theta, g = sp.symbols("theta g")
+    assert sp.simplify(form.acceleration[0] + sp.Rational(3, 2) * g * sp.sin(theta)) == 0
+    with pytest.raises(zw.InputError, match="g, m_rod, J_rod"):
+        pendulum().derive(parameters={"mass": 1.0})
+
+
+def test_a_cart_with_a_pole_is_that_of_textbooks():
+    form = cart_pole().derive()
+    theta, rate, g, M, m = sp.symbols("theta theta_dot g m_cart m_bob")
+    # An angle about y is positive from z to x: the bob is at x − sin θ … with the right-hand rule.
+    ahead = form.M[0, 1] / (m * sp.cos(theta))
+    assert ahead in (1, -1)
+    D = M + m * sp.sin(theta) ** 2
+    x_ddot = ahead * m * sp.sin(theta) * (rate**2 + g * sp.cos(theta)) / D
+    theta_ddot = -(m * rate**2 * sp.cos(theta) + (M + m) * g) * sp.sin(theta) / D
+    assert sp.simplify(form.acceleration[0] - x_ddot) == 0
+    assert sp.simplify(form.acceleration[1] - theta_ddot) == 0
+
+
+def test_a_double_pendulum_agrees_with_its_lagrangian_at_random_states():
+    form = double_pendulum().derive()
+
+    def position(q):
+        return (
+            np.array([np.sin(q[0]), -np.cos(q[0])]),
+            np.array([np.sin(q[0]) + np.sin(q[0] + q[1]), -np.cos(q[0]) - np.cos(q[0] + q[1])]),
+        )
+
+    def kinetic(q, v):
+        first = v[0] ** 2
+        w = v[0] + v[1]
+        second = v[0] ** 2 + w**2 + 2 * v[0] * w * np.cos(q[1])
+        return 0.5 * 1.0 * first + 0.5 * 2.0 * second
+
+    lagrangian = zw.System.from_lagrangian(
+        ["alpha", "beta"],
+        T=kinetic,
+        V=lambda q: 9.81 * (1.0 * position(q)[0][1] + 2.0 * position(q)[1][1]),
+    )
+    rng = np.random.default_rng(3)
+    q, v = rng.uniform(-3, 3, (20, 2)), rng.uniform(-3, 3, (20, 2))
+    expected = lagrangian.solve(q, v).acceleration
+    assert np.allclose(form.at("acceleration", q, v), expected, rtol=0, atol=100 * ROUNDING)
+
+
+def test_a_spring_and_a_damper_keep_their_letters():
+    m = cart_pole()
+    m.spring_damper("coil", m.ground, "cart", at=((-1, 0, 0), (0, 0, 0)), stiffness=50, damping=3)
+    form = m.derive(solve=False)
+    assert {"k_coil", "c_coil"} <= {s.name for s in form.Q.free_symbols}
+    at_rest = form.at("Q", [0.2, 0.0], [0.0, 0.0])
+    assert np.allclose(at_rest, [-50.0 * 0.2, 0.0], rtol=0, atol=ROUNDING * 50)
+
+
+def test_a_loop_keeps_its_closing_joint_as_a_constraint():
+    m = zw.library.four_bar()
+    form = m.derive(solve=False)
+    start = m.assemble(velocity={"hold": {"A.angle_rate": 2.0}})
+    run = m.simulate(start, until=0.3, save=0.1, tolerance=1e-11)
+    names = [s.name for s in form.names.coordinates]
+    q = np.stack([run[f"{name}.angle"] for name in names], axis=1)
+    v = np.stack([run[f"{name}.angle_rate"] for name in names], axis=1)
+    motion = zw.solve(*(form.at(term, q, v) for term in "MQAb"))
+    i = names.index("A")
+    # About the normal of the plane, as seen from the ground: independent of joint coordinates.
+    crank = run["crank.angular_acceleration.y"]
+    assert np.allclose(np.abs(motion.acceleration[:, i]), np.abs(crank), rtol=1e-8)
+    assert form.A.shape[0] == 2
+
+
+def test_what_cannot_be_written_down_is_refused_by_name():
+    with pytest.raises(zw.NotApplicableError, match="at most 10 bodies"):
+        zw.library.chain(30).derive()
+    m = pendulum()
+    m.friction("theta", coefficient=0.1, radius=0.01)
+    with pytest.raises(zw.NotApplicableError, match=r"m\.system\.derive"):
+        m.derive()

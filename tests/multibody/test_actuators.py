@@ -1,0 +1,96 @@
+"""Actuators at joints: efforts by laws of joint coordinates, against closed forms."""
+
+import numpy as np
+import pytest
+
+import zwang as zw
+
+
+def arm(effort, plane=None):
+    """A rod without weight on a hinge, J = 1/3 about it, at 0.4 rad."""
+    m = zw.Mechanism(plane=plane, parameters={"k": 3.0, "target": 0.1})
+    rod = m.body("rod", inertia=zw.inertia.rod(1.0, 1.0), position=(0.5, 0, 0))
+    m.revolute("pin", m.ground, rod, at=(0, 0, 0), **({} if plane else {"axis": "y"}))
+    m.actuator("motor", "pin.angle", effort)
+    return m
+
+
+def controller(c, p):
+    return -p.k * (c["pin.angle"] - p.target) - 0.5 * c["pin.angle_rate"]
+
+
+@pytest.mark.parametrize("plane", [None, "xz"])
+def test_a_controller_is_a_damped_oscillator(plane, tmp_path):
+    """θ̈ + 2δ θ̇ + ω²(θ − θ₀) = 0 with ω² = k/J, δ = d/2J."""
+    m = arm(controller, plane)
+    file = tmp_path / "arm.toml"
+    where = f'plane = "{plane}"' if plane else ""
+    axis = "" if plane else 'axis = "y"'
+    file.write_text(f"""
+[parameters]
+k = 3.0
+target = 0.1
+[mechanism]
+{where}
+[force.motor]
+type = "actuator"
+of = "pin.angle"
+effort = "-k * (pin.angle - target) - 0.5 * pin.angle_rate"
+[body.rod]
+mass = 1
+shape = {{ type = "rod", length = 1 }}
+position = [0.5, 0, 0]
+[joint.pin]
+type = "revolute"
+bodies = ["ground", "rod"]
+at = [0, 0, 0]
+{axis}
+""")
+    zw.read_model(file).write(tmp_path / "again.toml")
+    models = [m, zw.read_model(file).mechanism, zw.read_model(tmp_path / "again.toml").mechanism]
+    for mechanism in models:
+        start = mechanism.assemble(hold={"pin.angle": 0.4})
+        run = mechanism.simulate(start, until=2.0, save=0.5, tolerance=1e-11)
+        d, w = 0.75, np.sqrt(9.0 - 0.75**2)
+        want = 0.1 + 0.3 * np.exp(-d * run.t) * (np.cos(w * run.t) + d / w * np.sin(w * run.t))
+        np.testing.assert_allclose(run["pin.angle"], want, atol=1e-9)
+        torque = -3.0 * (run["pin.angle"] - 0.1) - 0.5 * run["pin.angle_rate"]
+        np.testing.assert_allclose(run["motor.torque"], torque, atol=1e-10)
+
+
+def test_a_number_is_a_parameter():
+    m = arm(2.0)
+    assert m.solve().acceleration[4] == pytest.approx(6.0)  # 2 / (1/3)
+    assert m.solve(parameters={"motor.effort": 1.0}).acceleration[4] == pytest.approx(3.0)
+
+
+def test_a_law_may_read_other_joints_and_stop_a_run():
+    """A cart pushed in proportion to the angle of its pendulum; action and reaction at the rail."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    cart = m.body("cart", 2.0, (1, 1, 1), position=(0, 0, 0))
+    bob = m.body("bob", 1.0, (0.0, 0.0, 0.0), position=(0.6, 0, -0.8))
+    m.prismatic("rail", m.ground, cart, at=(0, 0, 0), axis="x")
+    m.revolute("hinge", cart, bob, at=(0, 0, 0), axis="y")
+    m.actuator("push", "rail.displacement", lambda c: 5.0 * c["hinge.angle_rate"] + 4.0)
+    events = {"zero": zw.event("push.effort", at=10.0)}
+    run = m.simulate(until=1.0, save=0.05, events=events)
+    want = 5.0 * run["hinge.angle_rate"] + 4.0
+    np.testing.assert_allclose(run["push.effort"], want, atol=1e-10)
+    # The momentum along x changes by the push alone.
+    momentum = 2.0 * run["cart.acceleration.x"] + run["bob.acceleration.x"]
+    np.testing.assert_allclose(momentum, want, atol=1e-9)
+    assert len(run.events) >= 1
+    rate = run.system.joint_coordinate("hinge.angle_rate", run.events[0].q, run.events[0].v)
+    assert rate == pytest.approx(1.2, abs=1e-9)
+
+
+def test_mistakes_are_told():
+    with pytest.raises(zw.InputError, match=r"Did you mean 'pin\.angle'"):
+        arm(lambda c: c["pin.angel"])
+    m = zw.Mechanism()
+    rod = m.body("rod", 1.0, (1, 1, 1))
+    m.revolute("pin", m.ground, rod, axis="y")
+    with pytest.raises(
+        zw.InputError, match=r"coordinate of actuator 'motor' must be one of pin\.angle"
+    ):
+        m.actuator("motor", "rod.angle", 1.0)

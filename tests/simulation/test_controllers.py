@@ -1,0 +1,263 @@
+"""Sampled controllers: exact times, zero-order hold, memory, storage, verification."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+import zwang as zw
+from zwang.results.verify import Verdict
+from zwang.simulation.controllers import Controller, Sample
+
+PERIOD = 0.02
+
+
+def cart() -> zw.System:
+    """ẍ = −4 x − 0.3 ẋ + u."""
+    return zw.System(
+        ["x"],
+        parameters={"u": 0.0},
+        mass=lambda: np.eye(1),
+        force=lambda q, v, p: [-4.0 * q[0] - 0.3 * v[0] + p.u],
+    )
+
+
+def pid(period: float = PERIOD) -> Controller:
+    def law(sample: Sample, state: dict[str, Any]) -> dict[str, float]:
+        error = 1.0 - sample["x"]
+        state["sum"] += period * error
+        return {"u": 30.0 * error + 12.0 * state["sum"] - 5.0 * sample["x_dot"]}
+
+    return zw.controller(law, period, state={"sum": 0.0})
+
+
+def exact(steps: int) -> np.ndarray:
+    """States at the samples: the exact discretization of the loop, by matrix exponentials."""
+    F = np.array([[0.0, 1.0, 0.0], [-4.0, -0.3, 1.0], [0.0, 0.0, 0.0]])
+    G = expm(F * PERIOD)
+    x, total, states = np.zeros(2), 0.0, [np.zeros(2)]
+    for _ in range(steps):
+        error = 1.0 - x[0]
+        total += PERIOD * error
+        u = 30.0 * error + 12.0 * total - 5.0 * x[1]
+        x = (G @ np.array([*x, u]))[:2]
+        states.append(x)
+    return np.array(states)
+
+
+def test_a_sampled_loop_is_its_exact_discretization() -> None:
+    times = PERIOD * np.arange(101)
+    run = cart().simulate([0.0], until=2.0, controllers={"pid": pid()}, save=times, tolerance=1e-12)
+    found = np.column_stack([run["x"], run["x_dot"]])
+    np.testing.assert_allclose(found, exact(100), atol=1e-10)
+    assert len(run.segments) == 100
+
+
+@pytest.mark.parametrize("integrator", ["order5", "gauss", "radau5"])
+def test_every_integrator_stops_at_the_samples(integrator: str) -> None:
+    run = cart().simulate(
+        [0.0], until=1.0, controllers={"pid": pid()}, integrator=integrator, tolerance=1e-10
+    )
+    assert run["x"][-1] == pytest.approx(exact(50)[-1, 0], abs=1e-7)
+
+
+def test_samples_are_at_exact_times_and_outputs_are_held_between_them() -> None:
+    seen = []
+
+    def law(sample: Sample) -> dict[str, float]:
+        seen.append((sample.number, sample.t))
+        return {"u": float(sample.number)}
+
+    run = cart().simulate(
+        [0.0], until=1.0, start=0.0, controllers={"steps": zw.controller(law, 0.1, offset=0.05)}
+    )
+    assert seen == [(k, 0.05 + k * 0.1) for k in range(10)]
+    begun = [0.0 if s.began is None else s.began.t for s in run.segments]
+    assert begun == [0.0, *(t for _, t in seen)]
+    assert [float(s.parameters["u"]) for s in run.segments] == [0.0, *map(float, range(10))]
+
+
+def test_controllers_of_different_periods_meet() -> None:
+    calls: dict[str, list[float]] = {"fast": [], "slow": []}
+
+    def of(name: str, parameter: str) -> Controller:
+        def law(sample: Sample) -> dict[str, float]:
+            calls[name].append(sample.t)
+            return {parameter: sample.t}
+
+        return zw.controller(law, {"fast": 0.1, "slow": 0.3}[name])
+
+    system = zw.System(
+        ["x"],
+        parameters={"u": 0.0, "w": 0.0},
+        mass=lambda: np.eye(1),
+        force=lambda p: [p.u + p.w],
+    )
+    system.simulate(
+        [0.0], until=0.95, controllers={"fast": of("fast", "u"), "slow": of("slow", "w")}
+    )
+    assert calls["fast"] == pytest.approx([0.1 * k for k in range(10)])
+    assert calls["slow"] == pytest.approx([0.3 * k for k in range(4)])
+
+
+def test_a_controller_reads_joints_of_a_mechanism_and_angles_do_not_jump() -> None:
+    m = zw.Mechanism(plane="xz", gravity=(0, 0, 0), parameters={"torque": 0.0})
+    wheel = m.body("wheel", mass=1.0, inertia=0.5)
+    m.revolute("hub", m.ground, wheel, at=(0, 0))
+    m.force("motor", wheel, torque=lambda p: p.torque)
+    angles: list[float] = []
+
+    def law(sample: Sample) -> dict[str, float]:
+        angles.append(sample["hub.angle"])
+        assert sample["hub.angle_rate"] == pytest.approx(sample["wheel.omega"])
+        return {"torque": 0.5 * (6.0 - sample["hub.angle_rate"])}
+
+    run = m.simulate(until=4.0, controllers={"speed": zw.controller(law, 0.05)})
+    assert run["hub.angle_rate"][-1] == pytest.approx(6.0, rel=0.05)
+    assert max(angles) > 2 * np.pi
+    assert np.abs(np.diff(angles)).max() < 0.5
+
+
+def test_events_and_samples_do_not_disturb_each_other() -> None:
+    floor = zw.event("x", zw.bounce(0.8), direction=-1)
+    system = zw.System(
+        ["x"], parameters={"u": 0.0}, mass=lambda: np.eye(1), force=lambda p: [p.u - 9.81]
+    )
+    none = zw.controller(lambda sample: {"u": 0.0}, 0.013)
+    with_samples = system.simulate(
+        [1.0], until=2.0, events={"floor": floor}, controllers={"none": none}, tolerance=1e-11
+    )
+    without = system.simulate([1.0], until=2.0, events={"floor": floor}, tolerance=1e-11)
+    bounces = [e.t for e in with_samples.events if e.name == "floor"]
+    np.testing.assert_allclose(bounces, [e.t for e in without.events], atol=1e-9)
+    assert with_samples["x"][-1] == pytest.approx(without["x"][-1], abs=1e-8)
+
+
+def test_the_energy_balance_knows_what_was_held() -> None:
+    run = cart().simulate([0.0], until=1.0, controllers={"pid": pid()}, tolerance=1e-11)
+    work = run.work
+    gained = run.kinetic_energy[-1] - run.kinetic_energy[0]
+    assert work.applied[-1] == pytest.approx(gained, abs=1e-8)
+
+
+def test_states_between_saved_ones_follow_the_held_values() -> None:
+    times = np.array([0.0, 0.5, 1.0])
+    run = cart().simulate([0.0], until=1.0, controllers={"pid": pid()}, save=times, tolerance=1e-11)
+    assert run.at(15 * PERIOD).q[0] == pytest.approx(exact(50)[15, 0], abs=1e-8)
+
+
+def interrupted(path: Path, controllers: Mapping[str, Controller]) -> None:
+    """A stored run that stops by an error of its law after some commits."""
+    with pytest.raises(KeyboardInterrupt):
+        cart().simulate(
+            [0.0], until=2.0, controllers=controllers, store=path, store_every=0.0, tolerance=1e-11
+        )
+
+
+def test_a_resumed_run_ends_with_the_same_bits(tmp_path: Path) -> None:
+    whole = cart().simulate([0.0], until=2.0, controllers={"pid": pid()}, tolerance=1e-11)
+    good, calls = pid(), 0
+
+    def failing(sample: Sample, state: dict[str, Any]) -> dict[str, float]:
+        nonlocal calls
+        calls += 1
+        if calls == 57:
+            raise KeyboardInterrupt
+        return good.law(sample, state)
+
+    interrupted(tmp_path / "run", {"pid": zw.controller(failing, PERIOD, state={"sum": 0.0})})
+    run = zw.resume(tmp_path / "run", cart(), controllers={"pid": good})
+    np.testing.assert_array_equal(run.t, whole.t)
+    np.testing.assert_array_equal(run.q, whole.q)
+    assert [s.parameters for s in run.segments] == [s.parameters for s in whole.segments]
+
+
+def test_resume_refuses_other_controllers(tmp_path: Path) -> None:
+    calls = 0
+
+    def failing(sample: Sample) -> dict[str, float]:
+        nonlocal calls
+        calls += 1
+        if calls == 5:
+            raise KeyboardInterrupt
+        return {"u": 1.0}
+
+    interrupted(tmp_path / "run", {"pid": zw.controller(failing, PERIOD)})
+    with pytest.raises(zw.InputError, match=r"controllers for the run .* differ in pid"):
+        zw.resume(tmp_path / "run", cart(), controllers={"pid": pid(0.5)})
+    with pytest.raises(zw.InputError, match="controllers"):
+        zw.resume(tmp_path / "run", cart())
+
+
+def test_verify_calls_the_laws_again(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    cart().simulate([0.0], until=1.0, controllers={"pid": pid()}, store=path)
+    plain = zw.verify(path, cart())
+    assert plain.ok
+    assert any("controllers (pid) were not given" in note for note in plain.notes)
+    checked = zw.verify(path, cart(), controllers={"pid": pid()})
+    assert checked.ok
+    assert checked.checked["samples"] == 50
+    other = pid()
+
+    def biased(sample: Sample, state: dict[str, Any]) -> dict[str, float]:
+        found = other.law(sample, state)
+        return {"u": found["u"] + (1e-9 if sample.number == 30 else 0.0)}
+
+    wrong = zw.verify(
+        path, cart(), controllers={"pid": zw.controller(biased, PERIOD, state={"sum": 0.0})}
+    )
+    assert wrong.verdict is Verdict.MISMATCH
+    assert "at t = 0.6 s 'u' is stored as" in wrong.findings[-1]
+
+
+def test_a_run_can_be_made_twice_with_the_same_controller() -> None:
+    one = pid()
+    first = cart().simulate([0.0], until=1.0, controllers={"pid": one})
+    second = cart().simulate([0.0], until=1.0, controllers={"pid": one})
+    np.testing.assert_array_equal(first.q, second.q)
+    assert first.error_estimate().worst < 1e-6
+
+
+BAD: list[tuple[Any, str]] = [
+    (lambda: zw.controller(3, 0.1), "law of a controller"),  # type: ignore[arg-type] - on purpose
+    (lambda: zw.controller(print, 0.0), "period"),
+    (lambda: zw.controller(print, 0.1, offset=-1.0), "offset"),
+    (lambda: zw.controller(print, 0.1, state={"a": "b"}), "state 'a'"),
+    (lambda: cart().simulate([0.0], until=1.0, controllers=[pid()]), "controllers"),  # type: ignore[arg-type] - on purpose
+    (lambda: cart().simulate([0.0], until=1.0, controllers={"a": print}), "controller 'a'"),  # type: ignore[arg-type] - on purpose
+]
+
+
+@pytest.mark.parametrize(("call", "words"), BAD)
+def test_bad_controllers_are_refused(call: Any, words: str) -> None:
+    with pytest.raises(zw.InputError, match=words):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("law", "words"),
+    [
+        (lambda sample: {"force": 1.0}, "that controller 'c' sets must be one of u, not 'force'"),
+        (lambda sample: 3.0, "must return a dictionary"),
+        (lambda sample: {"u": float("nan")}, "finite number"),
+        (lambda sample: {"u": sample["y"]}, "channel that a controller reads"),
+        (lambda sample, state: state.update(b=1.0), "keep its names"),
+    ],
+)
+def test_what_a_law_does_wrong_is_said_at_the_first_sample(law: Any, words: str) -> None:
+    with pytest.raises(zw.ZwangError, match=words):
+        cart().simulate([0.0], until=1.0, controllers={"c": zw.controller(law, 0.1)})
+
+
+def test_a_law_that_fails_later_keeps_what_there_is() -> None:
+    def law(sample: Sample) -> dict[str, float]:
+        return {"u": 1.0 if sample.number < 5 else float("inf")}
+
+    run = cart().simulate([0.0], until=1.0, controllers={"c": zw.controller(law, 0.1)})
+    assert "by a controller" in run.status
+    assert run.t[-1] == pytest.approx(0.5)
+    assert not run.finished

@@ -1,0 +1,235 @@
+"""Plans: what they mean, and the sentence for what they cannot mean."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+from scipy import stats
+from tests.studies.study_models import pendulum, pendulum_plan
+
+import zwang as zw
+from zwang.studies.plan import plan_of
+
+
+def test_a_grid_is_all_combinations_the_last_name_fastest():
+    plan = plan_of({"grid": {"a": [1, 2], "b": {"from": 0, "to": "20 mm", "count": 3}}})
+    rows = plan.rows(0, plan.count)
+    assert plan.count == 6
+    assert rows["a"].tolist() == [1, 1, 1, 2, 2, 2]
+    np.testing.assert_allclose(rows["b"], [0, 0.01, 0.02] * 2, rtol=0, atol=1e-17)
+
+
+def test_blocks_are_combined_and_logarithmic_axes_are_even_in_the_logarithm():
+    plan = plan_of(
+        {
+            "list": {"a": [1.0, 2.0], "b": ["30 deg", "60 deg"]},
+            "grid": {"c": {"from": 1, "to": 100, "count": 3, "spacing": "log"}},
+        }
+    )
+    rows = plan.rows(0, plan.count)
+    assert rows["a"].tolist() == [1, 1, 1, 2, 2, 2]
+    np.testing.assert_allclose(rows["b"][:3], np.pi / 6)
+    np.testing.assert_allclose(rows["c"], [1, 10, 100, 1, 10, 100])
+
+
+def test_a_table_is_read_with_units_and_kept_in_the_plan(tmp_path):
+    (tmp_path / "rows.csv").write_text("L,speed\n1 m,30 rpm\n25 cm,60 rpm\n")
+    (tmp_path / "plan.toml").write_text('table = "rows.csv"\nuntil = "2 s"\n')
+    plan = plan_of(tmp_path / "plan.toml")
+    assert plan.rows(0, 2)["L"].tolist() == [1.0, 0.25]
+    np.testing.assert_allclose(plan.rows(0, 2)["speed"], [np.pi, 2 * np.pi])
+    again = plan_of(json.loads(json.dumps(plan.values)))  # without the file
+    assert again.digest == plan.digest
+
+
+@pytest.mark.parametrize("method", ["random", "sobol", "latin_hypercube"])
+def test_samples_of_any_part_are_those_of_the_whole(method):
+    given = {
+        method: {"a": {"normal": [2.0, 0.5]}, "b": {"uniform": [0.0, 1.0]}},
+        "samples": 3000,
+        "seed": 5,
+    }
+    plan = plan_of(given)
+    whole = plan.rows(0, 3000)
+    part = plan.rows(1000, 2100)
+    assert np.array_equal(part["a"], whole["a"][1000:2100])
+    assert not np.array_equal(whole["a"], plan_of({**given, "seed": 6}).rows(0, 3000)["a"])
+    # Kolmogorov–Smirnov at a level that a right generator passes but for one seed in a million.
+    assert stats.kstest(whole["a"], stats.norm(2.0, 0.5).cdf).pvalue > 1e-6
+    assert stats.kstest(whole["b"], "uniform").pvalue > 1e-6
+
+
+@pytest.mark.parametrize(
+    ("distribution", "reference"),
+    [
+        ({"triangular": [0, 1, 3]}, stats.triang(1 / 3, 0, 3)),
+        ({"lognormal": [2.0, 0.3]}, stats.lognorm(0.3, scale=2.0)),
+        ({"weibull": [1.5, 2.0]}, stats.weibull_min(1.5, scale=2.0)),
+        ({"exponential": [2.0]}, stats.expon(scale=2.0)),
+        ({"beta": [2, 3, -1, 1]}, stats.beta(2, 3, -1, 2)),
+        ({"truncated_normal": [0, 1, -0.5, 2]}, stats.truncnorm(-0.5, 2)),
+    ],
+)
+def test_distributions_are_those_of_scipy(distribution, reference):
+    plan = plan_of({"random": {"a": distribution}, "samples": 2000})
+    assert stats.kstest(plan.rows(0, 2000)["a"], reference.cdf).pvalue > 1e-6
+
+
+def test_correlation_is_that_of_normal_scores():
+    plan = plan_of(
+        {
+            "random": {"a": {"normal": [0, 1]}, "b": {"normal": [5, 2]}},
+            "correlation": [["a", "b", -0.8]],
+            "samples": 20_000,
+        }
+    )
+    rows = plan.rows(0, plan.count)
+    # The standard error of the coefficient is (1 − ρ²)/√N = 0.0025.
+    assert np.corrcoef(rows["a"], rows["b"])[0, 1] == pytest.approx(-0.8, abs=0.015)
+
+
+#: Text of a plan → what its message says: key, line, and a word of the reason.
+WRONG = {
+    'grid = { a = [1, "x y"] }': ("grid.a[1]", "line 1", "'y'"),
+    "\ngrod = { a = [1] }": ("line 1", "grod", "grid"),
+    "[grid]\na = { from = 0, to = 1, count = 0 }": ("grid.a.count", "line 2", "whole number"),
+    "[random]\na = { normal = [0, -1] }\n": ("random", "samples", "line 1"),
+    "samples = 5\n[random]\na = { normal = [0, -1] }": ("random.a", "line 3", "positive"),
+    "samples = 5\n[random]\na = { gauss = [0, 1] }": ("random.a", "line 3", "normal"),
+    "until = 'soon'\n[grid]\na = [1]": ("until", "line 1", "soon"),
+    "times = 1\n[grid]\na = [1]": ("times", "line 1", "whole number"),
+    "outputs = ['__import__(\"os\")']\n[grid]\na = [1]": ("outputs[0]", "line 1", "__import__"),
+    "outputs = ['peak(x, 1)']\n[grid]\na = [1]": ("outputs[0]", "line 1", "argument"),
+    "outputs = ['x; y']\n[grid]\na = [1]": ("outputs[0]", "line 1", "expression"),
+    "[list]\na = [1, 2]\nb = [1]": ("list", "2 of a, 1 of b"),
+    "until = 1": ("nothing varies",),
+    "[settings]\ntolerances = 1\n[grid]\na = [1]": ("settings.tolerances", "line 2", "tolerance"),
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_what_cannot_be_meant_is_refused_with_its_place(tmp_path, text):
+    (tmp_path / "plan.toml").write_text(text)
+    with pytest.raises(zw.ModelError) as caught:
+        plan_of(tmp_path / "plan.toml")
+    assert "plan.toml" in str(caught.value)
+    for words in WRONG[text]:
+        assert words in str(caught.value), str(caught.value)
+
+
+def test_too_many_runs_are_refused_with_their_number():
+    axis = {"from": 0, "to": 1, "count": 10_000}
+    with pytest.raises(zw.ModelError, match=r"1e\+12 runs"):
+        plan_of({"grid": {"a": axis, "b": axis, "c": axis}})
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"grid": {"length": [1.0]}}, ("grid", "length", "L")),
+        ({"grid": {"L": [1.0], "start.z": [1.0]}}, ("start.z", "initial value")),
+        ({"grid": {"L": [1.0], "settings.drift": [1.0]}}, ("settings.drift", "words")),
+        ({"outputs": ["z"]}, ("outputs[0]", "channel", "'z'")),
+        ({"outputs": ["a = peak(x) * K"]}, ("outputs[0]", "'K'")),
+        ({"outputs": ["event_time(hit)"]}, ("outputs[0]", "event")),
+        ({"outputs": [{"value": "end(y)", "unit": "mmm"}]}, ()),
+        ({"start": {"x": "K", "y": "-L"}}, ("start.x", "'K'")),
+        ({"settings": {"integrator": "order9"}}, ("settings", "order9")),
+        ({"times": [0.0, 2.0]}, ("times", "2 s")),
+        ({"outputs": ["L"]}, ("'L'",)),
+    ],
+)
+def test_names_that_the_model_has_not_are_refused(tmp_path, change, words):
+    plan = {**pendulum_plan(), **change}
+    if change.get("outputs") == [{"value": "end(y)", "unit": "mmm"}]:
+        zw.study(pendulum(), plan)  # a coordinate of functions has units of the user's own
+        return
+    with pytest.raises(zw.InputError) as caught:
+        zw.study(pendulum(), plan, output=tmp_path / "a.zarr").run(progress=False)
+    for word in words:
+        assert word in str(caught.value), str(caught.value)
+
+
+# --- fuzzing --------------------------------------------------------------------------------------
+
+SEEDS = [
+    {
+        "grid": {"L": {"from": 0.5, "to": 1.5, "count": 4}, "start.x_dot": [0.5, 1]},
+        "start": {"x": 0, "y": "-L"},
+        "until": 1,
+        "times": 3,
+        "outputs": ["x", "a = peak(x) / L"],
+    },
+    {
+        "random": {"L": {"normal": [1.0, 0.1]}, "m": {"uniform": [1, 2]}},
+        "samples": 5,
+        "seed": 1,
+        "correlation": [["L", "m", 0.5]],
+        "until": "1 s",
+        "start": {"x": 0, "y": "-L"},
+    },
+    {
+        "list": {"settings.integrator": ["order5", "order8"]},
+        "until": 0.5,
+        "parameters": {"g": 9},
+        "start": {"x": 0, "y": -1},
+        "settings": {"tolerance": 1e-6},
+        "shard": 8,
+        "resolution": 11,
+    },
+]
+NAMES = ["grid", "times", "seed", "x", "start.y", "analysis"]
+PIECES = [
+    0, 1, -1, 1e308, 10**400, 2**63, True, None, "", "x", "1 m", "1e999 m", [], {}, [[]], "a" * 600,
+    {"a": 1}, "__import__('os').system('x')", "(" * 90, "x=y=z", "peak()", "\0", "L", [1, "a"],
+    ["1 m", 2], {"normal": [0, 1]}, "1" * 5000, "lambda: 0", "9**9**9**9", "'a'*10**9",
+]  # fmt: skip
+
+
+def mangled(rng: random.Random) -> object:
+    """A plan with a few entries replaced, removed or renamed."""
+    plan = json.loads(json.dumps(rng.choice(SEEDS)))
+    for _ in range(rng.randint(1, 3)):
+        place = plan
+        while True:
+            keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+            if not keys:
+                break
+            key = rng.choice(keys)
+            inner = place[key]
+            if isinstance(inner, dict | list) and inner and rng.random() < 0.7:
+                place = inner
+                continue
+            action = rng.random()
+            if action < 0.6:
+                place[key] = rng.choice(PIECES)
+            elif action < 0.8:
+                del place[key]
+            elif isinstance(place, dict):
+                place[rng.choice(NAMES)] = place.pop(key)
+            break
+    return plan
+
+
+def fuzz(count: int, seed: int) -> int:
+    """Read so many mangled plans; how many were refused, by our own errors alone."""
+    rng, system, wrong = random.Random(seed), pendulum(), []
+    for _ in range(count):
+        plan = mangled(rng)
+        try:
+            zw.study(system, plan)
+        except zw.InputError as error:
+            wrong.append(error)
+    for error in wrong:
+        assert isinstance(error, zw.ModelError) or error.what.startswith("plan"), error
+    return len(wrong)
+
+
+def test_mangled_plans_are_read_or_refused_in_our_words():
+    assert fuzz(150, 1) > 75
+
+
+@pytest.mark.campaign
+def test_five_thousand_mangled_plans():
+    assert fuzz(5000, 2) > 2500

@@ -1,0 +1,133 @@
+"""Pictures, reports, sensitivities, boundaries and joins of studies."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from tests.studies.study_models import pendulum, pendulum_plan
+
+import zwang as zw
+from zwang.studies.concatenate import concatenate
+from zwang.studies.plots import KINDS
+from zwang.studies.refine import refine
+from zwang.studies.sensitivity import morris_plan, sobol_plan
+
+
+@pytest.fixture(scope="module")
+def system():
+    return pendulum()
+
+
+@pytest.fixture(scope="module")
+def swings(system, tmp_path_factory):
+    path = tmp_path_factory.mktemp("seeing") / "a.zarr"
+    return zw.study(system, pendulum_plan(), output=path).run(workers=1, progress=False)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_plot_shows_all_runs(swings, kind):
+    figure = swings.plot("x" if kind == "envelope" else "peak(x)", kind=kind)
+    text = " ".join(
+        t.get_text() for ax in figure.axes for t in (ax.xaxis.label, ax.yaxis.label, ax.title)
+    )
+    words = {"map": "start.x_dot", "scatter": "L", "envelope": "time [s]", "histogram": "peak(x)"}
+    assert words.get(kind, "") in text
+    if kind == "map":
+        values = figure.axes[0].collections[0].get_array()
+        expected = swings.on_grid["peak(x)"].values.T
+        np.testing.assert_array_equal(np.asarray(values).reshape(expected.shape), expected)
+
+
+def test_plots_of_what_there_is_not_are_refused(swings):
+    with pytest.raises(zw.InputError, match="peak"):
+        swings.plot("peek(x)")
+    with pytest.raises(zw.InputError, match="histogram"):
+        swings.plot("x", kind="histograms")
+    with pytest.raises(zw.InputError, match="over time"):
+        swings.plot("peak(x)", kind="envelope")
+
+
+def test_the_report_has_the_values_of_its_runs(swings, tmp_path):
+    path = swings.report(tmp_path / "a.html")
+    page = path.read_text(encoding="utf-8")
+    content = re.search(r'id="data">(.*?)</script>', page, re.DOTALL)
+    assert content is not None
+    data = json.loads(content[1])
+    assert data["run"] == list(range(40))
+    np.testing.assert_allclose(
+        data["columns"]["peak(x)"], swings.dataset["peak(x)"].values, rtol=1e-5
+    )
+    assert "data:image/png" in page
+    with pytest.raises(zw.InputError, match="overwrite"):
+        swings.report(path)
+
+
+def additive(tmp_path, plan):
+    """A study whose output is known: y = a + 2 b, of a and b from (0, 1), c without effect."""
+    system = zw.System(["x"], mass=[[1.0]], parameters={"a": 0.0, "b": 0.0, "c": 0.0})
+    return zw.study(system, plan, output=tmp_path / "a.zarr").run(workers=1, progress=False)
+
+
+KNOWN = {
+    "sobol": {"a": [0, 1], "b": [0, 1], "c": [0, 1]},
+    "samples": 256,
+    "seed": 4,
+    "start": {"x": 0.0},
+    "until": 0.0,
+    "outputs": ["y = a + 2 * b + 0 * end(x)"],
+}
+
+
+def test_sobol_indices_of_a_sum(tmp_path):
+    found = additive(tmp_path, sobol_plan(KNOWN)).sobol_indices("y")
+    # Variances are 1/12 and 4/12; errors of 256 quasi-random samples are below 0.02 here.
+    np.testing.assert_allclose(found.first, [0.2, 0.8, 0.0], atol=0.02)
+    np.testing.assert_allclose(found.total, [0.2, 0.8, 0.0], atol=0.02)
+    assert "first order" in str(found)
+
+
+def test_morris_effects_of_a_sum(tmp_path):
+    found = additive(tmp_path, morris_plan({**KNOWN, "samples": 8})).morris_effects("y")
+    spread = 0.75  # of four levels, half a level inside the range
+    np.testing.assert_allclose(found.mean, [spread, 2 * spread, 0.0], atol=1e-12)
+    np.testing.assert_allclose(found.deviation, 0.0, atol=1e-12)
+
+
+def test_the_boundary_between_swinging_and_turning_is_found(system, tmp_path):
+    """A pendulum on a rod turns over where v² > 4 g L."""
+    plan = {
+        "grid": {
+            "L": {"from": 0.5, "to": 1.5, "count": 3},
+            "start.x_dot": {"from": 3.0, "to": 9.0, "count": 4},
+        },
+        "start": {"x": 0.0, "y": "-L"},
+        "until": 3.0,
+        "outputs": ["over = max(y) / L"],
+        "settings": {"tolerance": 1e-6},
+    }
+    found = refine(system, plan, tmp_path / "rounds", of="over", level=0.999, tolerance=0.07)
+    L, v = found.points.T
+    # Within a cell of the curve; near it the top is reached slowly, beyond the end of the runs.
+    assert np.abs(v - np.sqrt(4 * 9.81 * L)).max() < 0.2
+    assert len(L) > 10
+    assert found.runs < 65 * 97 / 10  # of a grid with cells of this size
+    again = refine(system, plan, tmp_path / "rounds", of="over", level=0.999, tolerance=0.07)
+    assert np.array_equal(again.points, found.points)
+
+
+def test_studies_are_joined_without_computing_again(system, swings, tmp_path):
+    plan = pendulum_plan()
+    plan["grid"] = {"L": [2.0, 2.5], "start.x_dot": [1.0]}
+    other = zw.study(system, plan, output=tmp_path / "b.zarr").run(workers=1, progress=False)
+    whole = concatenate([swings, other], tmp_path / "c.zarr")
+    data = whole.dataset
+    assert whole.complete
+    assert len(whole) == 42
+    joined = np.concatenate([swings.dataset["x"].values, other.dataset["x"].values])
+    assert np.array_equal(data["x"].values, joined)
+    assert whole.run_of(41, save=[1.0]).q[-1, 0] == data["x"].values[41, -1]
+    longer = zw.study(system, {**plan, "until": 2.0}, output=tmp_path / "d.zarr")
+    longer.run(workers=1, progress=False)
+    with pytest.raises(zw.InputError, match="study 1"):
+        concatenate([swings, longer], tmp_path / "e.zarr")

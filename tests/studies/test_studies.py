@@ -1,0 +1,211 @@
+"""Studies: the dataset is that of single runs, and nothing of it is lost."""
+
+import errno
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from tests.studies.study_models import digest, pendulum, pendulum_plan
+
+import zwang as zw
+from zwang.studies import dataset
+from zwang.studies.compute import REFUSED
+
+
+@pytest.fixture(scope="module")
+def system():
+    return pendulum()
+
+
+@pytest.fixture(scope="module")
+def whole(system, tmp_path_factory):
+    """A study that was computed at once, in one thread."""
+    path = tmp_path_factory.mktemp("studies") / "whole.zarr"
+    return zw.study(system, pendulum_plan(), output=path).run(workers=1, progress=False)
+
+
+def test_values_are_those_of_single_runs(system, whole):
+    data = whole.dataset
+    times = np.linspace(0.0, 1.0, 201)
+    for i in (0, 13, 39):
+        L, v = float(data["L"][i]), float(data["start.x_dot"][i])
+        run = system.simulate(
+            [0.0, -L],
+            [v, 0.0],
+            until=1.0,
+            save=times,
+            parameters={"L": L},
+            tolerance=1e-8,
+            integrator="order8",
+        )
+        assert np.array_equal(data["x"][i], run["x"][[0, 100, 200]])
+        assert data["end(y)"][i] == run["y"][-1]
+        assert data["steps"][i] == run.counts.steps
+        assert data["evaluations"][i] == run.counts.evaluations
+
+
+def test_reductions_agree_with_the_closed_form(whole):
+    """Of a pendulum with small ω: the amplitude follows from the energy."""
+    data = whole.dataset
+    L, v = data["L"].values, data["start.x_dot"].values
+    amplitude = L * np.sin(np.arccos(1.0 - v**2 / (2 * 9.81 * L)))
+    turned = np.isfinite(data["turn"].values)
+    assert turned.sum() > 30
+    # Parabolas through samples 5 ms apart are good to (Δt)⁴ x⁗/100, below 1e-6 here.
+    np.testing.assert_allclose(data["peak(x)"].values[turned], amplitude[turned], atol=1e-6)
+    # A quarter of the period, by the complete elliptic integral.
+    from scipy.special import ellipk
+
+    period = 4 * np.sqrt(L / 9.81) * ellipk(v**2 / (4 * 9.81 * L))
+    np.testing.assert_allclose(data["turn"].values[turned], period[turned] / 4, atol=1e-6)
+
+
+def test_xarray_opens_it_with_what_varies_as_coordinates(whole):
+    data = xr.open_zarr(whole.path)
+    assert {"L", "start.x_dot", "status", "reason"} <= set(data.coords)
+    assert data["x"].dims == ("run", "time")
+    assert json.loads(data.attrs["plan"])["until"] == 1.0
+    assert set(data.attrs["versions"]) >= {"zwang", "numpy"}
+    grid = whole.on_grid
+    assert grid["x"].dims == ("L", "start.x_dot", "time")
+    assert np.array_equal(grid["x"].values.reshape(-1, 3), data["x"].values)
+
+
+def test_a_run_is_had_again_bit_for_bit(whole):
+    run = whole.run_of(13)
+    assert isinstance(run, zw.Run)
+    assert run.at(1.0).q[0] == whole.dataset["x"].values[13, -1]
+    assert whole.values_of(-1) == {"L": 1.5, "start.x_dot": 2.0}
+    with pytest.raises(zw.InputError, match="from 0 to 39"):
+        whole.run_of(40)
+
+
+def test_what_is_missing_is_computed_and_nothing_else(system, whole, tmp_path):
+    path = tmp_path / "a.zarr"
+    shutil.copytree(whole.path, path)
+    shutil.rmtree(path / "record" / "log")
+    (path / "record" / "log").mkdir()
+    (path / "record" / "done" / "1.json").unlink()  # killed before it was complete
+    (path / "x" / "c" / "1" / "0").write_bytes(b"half")
+    (path / "peak(x)" / "c" / "2").write_bytes(b"")  # lost with the power
+    study = zw.study(system, pendulum_plan(), output=path)
+    assert not study.complete
+    study.run(workers=1, progress=False)
+    assert study.complete
+    assert digest(path) == digest(whole.path)
+    computed = "".join(f.read_text() for f in (path / "record" / "log").iterdir())
+    assert sorted(json.loads(line)["task"] for line in computed.splitlines()) == [1, 2]
+
+
+def test_another_plan_or_model_is_refused(system, whole, tmp_path):
+    before = digest(whole.path)
+    with pytest.raises(zw.StoreError, match="another plan"):
+        zw.study(system, pendulum_plan(until=1.1), output=whole.path).run(progress=False)
+    other = zw.System(
+        ["x", "y"], mass=np.eye(2), constraints={"rod": lambda q, p: q[0] ** 2 + q[1] ** 2 - p.L},
+        parameters={"m": 1.0, "g": 9.81, "L": 1.0},
+    )  # fmt: skip
+    with pytest.raises(zw.StoreError, match="another model"):
+        zw.study(other, pendulum_plan(), output=whole.path).run(progress=False)
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "thesis.tex").write_text("…")
+    with pytest.raises(zw.StoreError, match="something else"):
+        zw.study(system, pendulum_plan(), output=tmp_path / "precious").run(progress=False)
+    assert digest(whole.path) == before
+
+
+def test_a_study_is_opened_again(system, whole):
+    assert zw.open_study(whole.path, system).plan.digest == whole.plan.digest
+    with pytest.raises(zw.StoreError, match="Python model"):
+        zw.open_study(whole.path)
+    with pytest.raises(zw.StoreError, match="not there"):
+        zw.open_study(whole.path / "nothing")
+
+
+def test_runs_that_cannot_be_are_rows_with_their_sentence(tmp_path):
+    model = Path("examples/four_bar.toml")
+    plan = {
+        "grid": {"crank_length": [0.45, 0.5, 5.0]},
+        "until": 0.2,
+        "outputs": ["D.angle", "A.force"],
+        "settings": {"tolerance": 1e-6},
+    }
+    study = zw.study(model, plan, output=tmp_path / "a.zarr").run(workers=1, progress=False)
+    data = study.dataset
+    assert data["status"].values.tolist() == [0, 0, REFUSED]
+    assert list(study.failed) == [2]
+    assert "loop of joints A, B, C and D cannot be closed" in study.failed[2]
+    assert np.isfinite(data["D.angle"].values[:2]).all()
+    assert np.isnan(data["D.angle"].values[2])
+    assert data["A.force.x"].attrs["units"] == "N"
+    single = zw.read_model(model, values={"crank_length": 0.45}).simulate(
+        until=0.2, save=[0.2], tolerance=1e-6
+    )
+    # The initial state is assembled from other placements: to rounding, not bit for bit.
+    np.testing.assert_allclose(data["D.angle"].values[0], single["D.angle"][-1], atol=1e-9)
+    # From the folder alone, with the model in it.
+    again = zw.open_study(tmp_path / "a.zarr")
+    assert again.run_of(1, save=[0.2])["D.angle"][-1] == data["D.angle"].values[1]
+
+
+def test_settings_vary_and_are_words_of_the_dataset(system, tmp_path):
+    plan = {
+        "grid": {"settings.integrator": ["order5", "order8"], "settings.tolerance": [1e-4, 1e-10]},
+        "start": {"x": 0.6, "y": -0.8},
+        "until": 1.0,
+        "outputs": ["x"],
+    }
+    study = zw.study(system, plan, output=tmp_path / "a.zarr").run(workers=1, progress=False)
+    data = study.dataset
+    assert data["settings.integrator"].values.tolist() == ["order5"] * 2 + ["order8"] * 2
+    x, steps = data["x"].values, data["steps"].values
+    assert abs(x[1] - x[3]) < 1e-9 < abs(x[0] - x[1])
+    assert steps[0] < steps[1]
+    assert steps[2] < steps[3]
+
+
+def test_a_full_disk_loses_nothing(system, whole, tmp_path, monkeypatch):
+    path, write, room = tmp_path / "a.zarr", dataset.write_file, [40]
+
+    def full(place, content):
+        room[0] -= 1
+        if room[0] < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(place, content)
+
+    monkeypatch.setattr(dataset, "write_file", full)
+    study = zw.study(system, pendulum_plan(), output=path)
+    with pytest.raises(zw.StoreError, match="No space left"):
+        study.run(workers=1, progress=False)
+    assert 0 < len(study._opened().missing()) < 3
+    room[0] = 10**6
+    study.run(workers=1, progress=False)
+    assert digest(path) == digest(whole.path)
+
+
+def test_a_dataset_that_does_not_fit_is_refused_before(system, tmp_path):
+    plan = pendulum_plan()
+    plan["grid"] = {"L": {"from": 0.5, "to": 1.5, "count": 1_000_000}, "m": np.arange(1.0, 9000.0)}
+    with pytest.raises(zw.StoreError, match="GB are free"):
+        zw.study(system, {**plan, "times": 10_000}, output=tmp_path / "a.zarr").run()
+    assert not (tmp_path / "a.zarr").exists()
+
+
+def test_events_of_the_model_are_kept(tmp_path):
+    plan = {
+        "list": {"start.x": [-0.6, -0.8]},
+        "outputs": ["hit = event_time(EVENT)", "hits = event_count(EVENT)", "x"],
+    }
+    model = zw.read_model("examples/bouncing_pendulum.toml")
+    name = next(iter(model.events))
+    plan = json.loads(json.dumps(plan).replace("EVENT", name))
+    study = zw.study(model, plan, output=tmp_path / "a.zarr").run(workers=1, progress=False)
+    run = study.run_of(1)
+    times = [e.t for e in run.events if e.name == name]
+    assert len(times) > 0
+    assert study.dataset["hits"].values[1] == len(times)
+    assert study.dataset["hit"].values[1] == times[0]
+    assert not study.failed

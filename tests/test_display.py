@@ -1,0 +1,127 @@
+"""Results are one short line at the prompt, and text or tables in a notebook."""
+
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import zwang as zw
+from zwang.display import html_table
+
+#: Letters that a line at the prompt may have.
+SHORT = 260
+
+M, Q = np.diag([3.0, 0.0, 2.0]), np.array([20.0, 0.0, -3.0])
+A, b = np.array([[-1, 1, 0], [0, -1, 1], [-1, 0, 1]]), np.zeros(3)
+
+
+def pendulum() -> zw.System:
+    return zw.System(
+        coordinates=["x", "z"],
+        parameters={"m": 1.0, "L": 2.0},
+        mass=lambda p: np.diag([p.m] * 2),
+        force=lambda p: [0.0, -9.81 * p.m],
+        constraints={"rod": zw.position(lambda q, p: q @ q - p.L**2)},
+    )
+
+
+@pytest.fixture(scope="module")
+def results() -> dict[str, object]:
+    mechanism = zw.library.four_bar()
+    run = mechanism.simulate(until=0.2, save=0.1)
+    own = pendulum().simulate(q=[2.0, 0.0], v=[0.0, 0.0], until=0.2, save=0.001)
+    return {
+        "solution": zw.solve(M, Q, A, b),
+        "batch": zw.solve(np.stack([M, M]), Q, A, b),
+        "passport": zw.passport(M, Q, A, b),
+        "explanation": zw.explain(M, A, b),
+        "certificate": zw.certify(M, Q, A, b),
+        "terms": zw.EquationTerms.of(np.eye(40), np.ones(40)),
+        "splits": zw.splits(M, Q, A, b),
+        "system": pendulum(),
+        "mechanism": mechanism,
+        "chain": zw.library.chain(100),
+        "run": run,
+        "own run": own,
+        "state": run.at(0.1),
+        "work": run.work,
+        "joint forces": mechanism.passport(),
+        "mechanism explained": mechanism.explain(),
+        "reaction": run.reaction("A"),
+        "body": run.body("crank"),
+        "error": own.error_estimate(),
+        "equilibrium": mechanism.equilibrium(),
+    }
+
+
+class Tags(HTMLParser):
+    """Counts tags, and sees that each that is opened is closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[str] = []
+        self.feed(text)
+        assert not self.open, f"left open: {self.open}"
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.open.append(tag)
+        self.seen.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: object) -> None:
+        self.seen.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_every_result_is_one_short_line_at_the_prompt(results):
+    for name, result in results.items():
+        line = repr(result)
+        assert len(line) <= SHORT, (name, len(line))
+        assert "\n" not in line, name
+
+
+def test_every_result_shows_itself_in_a_notebook(results):
+    for name, result in results.items():
+        html = result._repr_html_()
+        assert Tags(html).seen, name
+        assert "nan" not in html.lower(), name
+
+
+def test_the_line_names_what_matters(results):
+    assert "rank 2" in repr(results["solution"])
+    assert "1 free parameter" in repr(results["passport"])
+    assert "reached t = 0.2 s" in repr(results["run"])
+    assert "shape (40, 40)" in repr(results["terms"])
+
+
+def test_a_run_of_a_mechanism_has_a_picture_and_its_figures(results):
+    html = results["run"]._repr_html_()
+    assert {"svg", "table"} <= set(Tags(html).seen)
+    assert "3, from 0 to 0.2 s" in html
+    assert "svg" not in Tags(results["own run"]._repr_html_()).seen
+
+
+def test_tables_have_the_numbers_of_the_text(results):
+    solution = results["solution"]
+    html = solution._repr_html_()
+    assert all(f"{a:.8g}" in html for a in solution.acceleration)
+    joints = results["joint forces"]
+    assert all(
+        "<td style=" in joints._repr_html_() and name in joints._repr_html_()
+        for name in joints.groups
+    )
+
+
+def test_a_long_mechanism_is_cut(results):
+    html = results["chain"]._repr_html_()
+    assert "more" in html
+    assert "bar100" not in html
+
+
+def test_cells_are_text_never_markup():
+    html = html_table(["<b>"], [["<script>alert(1)</script>"], ["12.5"]])
+    assert "<script>" not in html
+    assert "<b>" not in html
+    assert "text-align:right" in html
