@@ -69,7 +69,7 @@ def key_of(expression: Expression, lanes: int, shared: frozenset[int]) -> str:
     from zwang.codegen.llvm import host
 
     version = disk.source_digest(Path(__file__).parent)
-    parts = f"{expression.digest} {lanes} {sorted(shared)} {host().identity} {version}"
+    parts = f"{expression.key} {lanes} {sorted(shared)} {host().identity} {version}"
     return hashlib.sha256(parts.encode()).hexdigest()
 
 
