@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import casadi
 import numpy as np
@@ -66,6 +67,21 @@ def test_what_is_hardly_used_is_never_compiled(monkeypatch):
 
 def read_again(seed):
     return read(random_function(400, seed=seed))
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no /proc to look at")
+def test_a_process_that_is_let_go_leaves_no_zombie(monkeypatch):
+    monkeypatch.setattr(background, "IDLE", 0.0)
+    kernel, inputs = kernel_and_inputs(24)
+    kernel(*inputs)
+    work = background._work
+    number = work._process()._process.pid
+    assert background.finish(LONG)
+    end = time.monotonic() + LONG
+    while Path(f"/proc/{number}").exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{number}").exists()  # a zombie has its place there
+    assert work.process is None
 
 
 def test_kernels_that_are_gone_are_forgotten():

@@ -87,9 +87,9 @@ class CompilerProcess:
             self._process.returncode = 0  # nobody waits for it, and nothing is wrong with that
 
     def close(self) -> None:
-        """Have no more to do with it."""
-        self.let_go()
-        self._close(self._output)
+        """Have no more to do with it; whenever it ends, it leaves no zombie behind."""
+        self._close(self._input, self._output)
+        threading.Thread(target=self._process.wait, name="zwang compiler ends", daemon=True).start()
 
     def forget(self) -> None:
         """In a forked process: this is somebody else's."""
