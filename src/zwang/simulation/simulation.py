@@ -708,6 +708,7 @@ class _Simulation:
             return False
         if not any(note.endswith(ACT_AGAIN) for note in self.notes):  # the first time alone
             self.notes.append(f"at t = {t:.6g} s {ACT_AGAIN}")
+        self.watches = {key: w for key, w in self.watches.items() if not w.solves}
         self._close()
         self._stretch(y, t)
         return True
