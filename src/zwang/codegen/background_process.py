@@ -37,7 +37,7 @@ class CompilerProcess:
 
     def __init__(self) -> None:
         path = [os.path.abspath(place) for place in sys.path]  # noqa: PTH100 - strings
-        if not sys.executable:
+        if not sys.executable or getattr(sys, "frozen", False):  # a program that is packed whole
             raise OSError("there is no Python to start")
         # Plain numbers of files: nothing of them is locked when the program ends.
         given, self._input = os.pipe()
