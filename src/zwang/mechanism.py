@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zwang.analysis.analyses import Analyses
+from zwang.arguments.keywords import known_keywords
+from zwang.arguments.numbers import number, vector
 from zwang.errors import InputError, UnknownNameError, ZwangError, shown
-from zwang.keywords import known_keywords
 from zwang.mechanism_system import MechanismSystem
 from zwang.multibody.body import Body, Placement
 from zwang.multibody.call_log import described
@@ -33,7 +34,7 @@ from zwang.multibody.forces.laws import (
 from zwang.multibody.frozen import Parts
 from zwang.multibody.geometry import GeometryParameters
 from zwang.multibody.handles import BodyHandle, MarkerHandle
-from zwang.multibody.inertia import number, point, vector
+from zwang.multibody.inertia import point
 from zwang.multibody.joint_methods import Direction, JointBuilder, Place
 from zwang.multibody.law_constants import LawConstants
 from zwang.multibody.marker import Joint

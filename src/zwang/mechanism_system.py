@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from zwang.arguments.states import single_time, state_arrays
 from zwang.assembly.mechanism import AssemblyTable, assembled
 from zwang.assembly.result import Assembly
 from zwang.assembly.sparse import LargeTable, assembled_by_blocks
@@ -21,7 +22,6 @@ from zwang.multibody.frozen import Parts
 from zwang.state import State
 from zwang.system import System
 from zwang.terms import EquationTerms, FloatArray
-from zwang.tracing.arguments import single_time, state_arrays
 
 if TYPE_CHECKING:
     import casadi

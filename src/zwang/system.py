@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from numpy.typing import ArrayLike
 
 from zwang.analysis.analyses import Analyses
+from zwang.arguments.keywords import known_keywords
+from zwang.arguments.states import single_time
 from zwang.caching import computed_once
 from zwang.diagnosis.conflicts import conflicting_rows
 from zwang.diagnosis.explain import Explanation, explain_terms
@@ -18,13 +20,11 @@ from zwang.diagnosis.splits import Splits, splits_terms
 from zwang.equations.contract import Equations
 from zwang.equations.expression import ExpressionEquations
 from zwang.errors import InputError, UnknownNameError
-from zwang.keywords import known_keywords
 from zwang.solvers.certify import Certificate, certify_terms
 from zwang.solvers.dense import solve_terms
 from zwang.solvers.solution import Solution
 from zwang.state import Residuals
 from zwang.terms import EquationTerms, FloatArray
-from zwang.tracing.arguments import single_time
 from zwang.tracing.constraint import Constraint
 from zwang.tracing.definition import (
     checked_names,

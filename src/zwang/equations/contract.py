@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.arguments.states import Parameters, state_arrays
 from zwang.caching import computed_once
 from zwang.errors import InputError
 from zwang.programs.cache import ProgramCache
@@ -27,7 +28,6 @@ from zwang.solvers.dense import FORMULATIONS, solve_terms
 from zwang.solvers.solution import Solution
 from zwang.state import Residuals
 from zwang.terms import EquationTerms, FloatArray, finite
-from zwang.tracing.arguments import Parameters, state_arrays
 from zwang.tracing.non_finite import culprit
 from zwang.tracing.rhs_rounding import rhs_rounding
 from zwang.tracing.traced_model import Definition, TracedModel

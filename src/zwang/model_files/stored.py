@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from zwang.arguments.paths import path_of
 from zwang.errors import InputError, ModelError
 from zwang.model_files.model import IN_A_RUN, Model, read_model
-from zwang.paths import path_of
 from zwang.results.store import companion, read_store
 from zwang.simulation import stored_runs
 

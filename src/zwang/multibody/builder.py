@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from zwang.arguments.numbers import number, vector
+from zwang.arguments.states import parameter_value
 from zwang.errors import InputError, ModelError, UnknownNameError, shown
 from zwang.multibody.body import Body, Placement
 from zwang.multibody.call_log import BuilderCall
@@ -16,15 +18,7 @@ from zwang.multibody.forces.laws import Applied, between
 from zwang.multibody.forces.teeth import teeth_element
 from zwang.multibody.gear_meshing import GearMesh, Wheel, gear, rack
 from zwang.multibody.handles import BodyHandle, MarkerHandle
-from zwang.multibody.inertia import (
-    Inertia,
-    direction,
-    number,
-    point,
-    principal,
-    rotation,
-    vector,
-)
+from zwang.multibody.inertia import Inertia, direction, point, principal, rotation
 from zwang.multibody.inertia import tensor as inertia_tensor
 from zwang.multibody.joints.kind import JointKind
 from zwang.multibody.law_constants import LawConstants
@@ -32,7 +26,7 @@ from zwang.multibody.marker import IN_PLANE, FrameLayout, Joint, Marker, layout_
 from zwang.multibody.parameter_expression import ParameterValue, evaluated, parameters_in
 from zwang.multibody.pose import GROUND, PLANES, SCALAR, SPATIAL, planar
 from zwang.terms import FloatArray
-from zwang.tracing.definition import check_name, parameter_value
+from zwang.tracing.definition import check_name
 from zwang.tracing.own_output import OwnOutput
 
 __all__ = ["MechanismBuilder", "checked_numbers", "in_space"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.errors import InputError, TraceError, UnknownNameError, ZwangError, shown
+from zwang.errors import InputError, TraceError, UnknownNameError, ZwangError, counted, shown
 from zwang.tracing.opaque import about
 from zwang.tracing.symbol import (
     WAY_OUT,
@@ -25,7 +25,7 @@ from zwang.tracing.symbol import (
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["ParameterSymbols", "call", "counted", "matrix", "parameter_symbols", "vector"]
+__all__ = ["ParameterSymbols", "call", "matrix", "parameter_symbols", "vector"]
 
 _HERE = Path(__file__).parent
 _OURS = {str(_HERE / name) for name in ("trace.py", "symbol.py", "differentiate.py", "opaque.py")}
@@ -137,11 +137,6 @@ def vector(what: str, result: Any, length: int | None = None) -> casadi.SX:
             but=f"returned {counted(flat.size)}",
         )
     return ca.vertcat(*(_checked(what, entry) for entry in flat)) if flat.size else ca.SX(0, 1)
-
-
-def counted(number: int) -> str:
-    """``1 value``, ``2 values``."""
-    return "1 value" if number == 1 else f"{number} values"
 
 
 def matrix(what: str, result: Any, shape: tuple[int | None, int]) -> casadi.SX:

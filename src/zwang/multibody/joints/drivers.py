@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from zwang.arguments.numbers import number
 from zwang.multibody.checks import rotation, single, three
 from zwang.multibody.element import Element, ElementLaw
-from zwang.multibody.inertia import number
 from zwang.multibody.joints.primitives import distance
 from zwang.multibody.law_constants import LawConstants
 from zwang.multibody.marker import FrameLayout, Joint
