@@ -8,7 +8,7 @@ from zwang import library
 from zwang.equations.elements import ElementEquations, mechanism_equations
 from zwang.equations.mechanism import MechanismExpression
 from zwang.errors import PainleveError
-from zwang.mechanism_system import MechanismSystem
+from zwang.mechanism import MechanismSystem
 
 #: Two ways to the same root of the same equations, in double precision.
 SAME = 1e-10

@@ -21,6 +21,7 @@ from zwang.diagnosis.wording import listing
 from zwang.equations.active_pivots import PIVOT, PIVOT_OF_MASSLESS, rows_without_pivot
 from zwang.equations.active_rows import ActiveRows
 from zwang.equations.block_layout import structure_of
+from zwang.equations.contract import SolveRequest
 from zwang.equations.mechanism import MechanismEquations, MechanismExpression
 from zwang.errors import PainleveError
 from zwang.linalg.rank import AT_A_STATE, DEFAULT_TOLERANCES
@@ -355,23 +356,15 @@ class ElementEquations(MechanismEquations):
             return None
         return SparseSolution(found, a, found.least(lam) if found.dependencies.size else lam)
 
-    def solve_at(
-        self,
-        q: FloatArray,
-        v: FloatArray,
-        t: FloatArray,
-        p: FloatArray,
-        *,
-        formulation: str = "auto",
-        family: bool = False,
-        shift: FloatArray | None = None,
+    def _solved(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, request: SolveRequest
     ) -> Solution:
         """Acceleration, constraint force and multipliers, of what is very large by blocks."""
-        single = q.ndim == 1 and not family and shift is None and formulation == "auto"
+        plain = request.formulation == "auto" and not request.family and request.shift is None
+        single = plain and q.ndim == 1
         solved = self.sparse_solution_at(q, v, t, p) if single else None
         if solved is None:
-            choice: dict[str, Any] = {"formulation": formulation, "family": family, "shift": shift}
-            return super().solve_at(q, v, t, p, **choice)
+            return super()._solved(q, v, t, p, request)
         found, a, lam = solved
         terms, n = found.terms, len(v)
         A: Any = terms.constraint_matrix
