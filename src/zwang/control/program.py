@@ -21,7 +21,7 @@ from zwang.tracing.traced_model import Definition, TracedModel
 if TYPE_CHECKING:
     from zwang.system import System
 
-__all__ = ["GAINS", "control_force", "gains", "named_program", "require_used"]
+__all__ = ["GAINS", "control_force", "gains", "named_program", "programmed", "require_used"]
 
 #: How many programs a system keeps traced; functions written anew at each call are new programs.
 REMEMBERED = 8
