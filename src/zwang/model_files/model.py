@@ -280,7 +280,7 @@ class Model:
         store_every : seconds between commits.
         progress, certify : as in `zwang.System.simulate`.
         """
-        from zwang.simulation.stored_runs import resume
+        from zwang.simulation.simulation import resume
 
         return resume(
             path,
