@@ -25,9 +25,9 @@ from zwang.assembly.result import Assembly
 from zwang.assembly.sparse import LargeTable, assembled_by_blocks
 from zwang.caching import Remembered, computed_once
 from zwang.equations.determinacy import determinate_joints
-from zwang.equations.elements import mechanism_equations
+from zwang.equations.elements import ElementEquations
 from zwang.equations.euler_parameters import EulerParameterEquations
-from zwang.equations.mechanism import MechanismEquations
+from zwang.equations.mechanism import MechanismEquations, MechanismExpression
 from zwang.errors import InputError, UnknownNameError, ZwangError
 from zwang.linalg.products import matvec
 from zwang.multibody.body import Body, Placement
@@ -43,6 +43,7 @@ from zwang.multibody.mesh import MeshFile
 from zwang.multibody.mesh import mesh as mesh_of
 from zwang.multibody.pickling import Recipe
 from zwang.multibody.pose import SPATIAL
+from zwang.programs.cost import COST
 from zwang.results.channel_catalog import ENERGIES
 from zwang.simulation.motions import Motions
 from zwang.state import State
@@ -166,7 +167,10 @@ class MechanismSystem(MechanismMotions, System):  # type: ignore[override] - ass
 
     def __init__(self, parts: Parts, kind: type[MechanismEquations] | None = None) -> None:
         self.parts = parts
-        self.of_bodies = mechanism_equations(parts) if kind is None else kind(parts)
+        if kind is None:
+            large = parts.unknowns >= COST.element_unknowns
+            kind = ElementEquations if large else MechanismExpression
+        self.of_bodies = kind(parts)
         self._use(self.of_bodies)
         self._placements: Remembered[tuple[float, bytes | None], Assembly] = Remembered(REMEMBERED)
 

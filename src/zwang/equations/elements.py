@@ -28,7 +28,6 @@ from zwang.linalg.rank import AT_A_STATE, DEFAULT_TOLERANCES
 from zwang.multibody.constants import with_equal_masses
 from zwang.multibody.element import Element
 from zwang.multibody.element_batches import bulk_rows
-from zwang.multibody.frozen import Parts
 from zwang.multibody.joint_coordinates import JointChannel
 from zwang.multibody.motion_words import one_by_one, spins_in_place, undetermined_error
 from zwang.multibody.sparse_explanation import SparseDiagnosis
@@ -47,7 +46,7 @@ from zwang.tracing.traced_model import TracedModel
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Balance", "ElementEquations", "SparseSolution", "mechanism_equations"]
+__all__ = ["Balance", "ElementEquations", "SparseSolution"]
 
 #: Corrections after which what is left of random accelerations is undetermined, and how much of
 #: what is determined may be left: each correction takes away all but about 1e-6 of it.
@@ -79,13 +78,6 @@ class SparseSolution(NamedTuple):
     diagnosis: SparseDiagnosis
     acceleration: FloatArray
     multipliers: FloatArray
-
-
-def mechanism_equations(parts: Parts) -> MechanismEquations:
-    """The equations of a mechanism: as one expression, or by elements if it is large."""
-    if parts.unknowns >= COST.element_unknowns:
-        return ElementEquations(parts)
-    return MechanismExpression(parts)
 
 
 class ElementEquations(MechanismEquations):

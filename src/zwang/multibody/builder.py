@@ -13,14 +13,13 @@ from zwang.arguments.states import parameter_value
 from zwang.errors import InputError, ModelError, UnknownNameError, shown
 from zwang.multibody.body import Body, Placement
 from zwang.multibody.call_log import BuilderCall
-from zwang.multibody.element import Element, ElementLaw
+from zwang.multibody.element import Element, ElementLaw, LawConstants
 from zwang.multibody.forces.teeth import teeth_element
 from zwang.multibody.gear_meshing import GearMesh, Wheel, gear, rack
 from zwang.multibody.handles import BodyHandle, MarkerHandle
 from zwang.multibody.inertia import Inertia, direction, point, principal, rotation
 from zwang.multibody.inertia import tensor as inertia_tensor
 from zwang.multibody.joints.kind import JointKind
-from zwang.multibody.law_constants import LawConstants
 from zwang.multibody.marker import IN_PLANE, FrameLayout, Joint, Marker, layout_of, marker_axes
 from zwang.multibody.parameter_expression import ParameterValue, evaluated, parameters_in
 from zwang.multibody.pose import GROUND, PLANES, SCALAR, SPATIAL, planar

@@ -12,10 +12,9 @@ from zwang.errors import InputError, UnknownNameError, shown
 from zwang.multibody.body import Body, Placement
 from zwang.multibody.builder import MechanismBuilder
 from zwang.multibody.call_log import described
-from zwang.multibody.element import Element, ElementLaw
+from zwang.multibody.element import Element, ElementLaw, LawConstants
 from zwang.multibody.handles import BodyHandle
 from zwang.multibody.inertia import point
-from zwang.multibody.law_constants import LawConstants
 from zwang.multibody.marker import Joint
 from zwang.multibody.pose import GROUND, SCALAR, Pose
 
