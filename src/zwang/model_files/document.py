@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zwang.arguments.paths import is_folder
 from zwang.errors import LISTED, InputError, ModelError, ZwangError, shown
-from zwang.paths import is_folder
 
 __all__ = [
     "Document",

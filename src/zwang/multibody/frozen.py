@@ -177,7 +177,7 @@ class Parts:
         """
         from zwang.multibody.forces.friction import joint_frictions
 
-        friction = joint_frictions(self)
+        friction = joint_frictions(self) if self.friction else []
         return friction + self.tooth_laws if friction or self.teeth_act_on_motion else []
 
     @cached_property

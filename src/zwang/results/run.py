@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zwang.arguments.keywords import known_keywords
 from zwang.caching import computed_once
 from zwang.display import Displayed
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.integrators.settings import Settings
-from zwang.keywords import known_keywords
 from zwang.results.status import Counts
 from zwang.solvers.solution import Solution
 from zwang.state import Residuals, State

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from zwang.arguments.states import single_time
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.integrators.settings import Coordinates, Drift, OnSingular, Settings
 from zwang.terms import FloatArray
-from zwang.tracing.arguments import single_time
 
 if TYPE_CHECKING:
     from zwang.system import System

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.arguments.states import single_time
 from zwang.equations.many_states import all_regular, terms_at
 from zwang.errors import InputError, ZwangError, shown
 from zwang.integrators.settings import Settings
 from zwang.simulation.ensemble_programs import EnsembleStarts, select_programs
 from zwang.simulation.options import UNREMARKABLE, listed_states, require_law, require_start
 from zwang.terms import FloatArray
-from zwang.tracing.arguments import single_time
 
 if TYPE_CHECKING:
     from zwang.programs.contract import Program
