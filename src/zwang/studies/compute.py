@@ -278,7 +278,9 @@ class RunOutputs:
         )
         for i, reason in refusals.items():
             result.reason[i] = reason
-        good = np.setdiff1d(np.arange(count), list(refusals))
+        accepted = np.ones(count, dtype=bool)
+        accepted[list(refusals)] = False
+        good = np.flatnonzero(accepted)
         for settings, here in self._by_settings(rows, good):
             self._ensemble(rows, parameters, (q, v), settings, here, result)
         return result

@@ -12,6 +12,7 @@ import platform
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -32,9 +33,15 @@ __all__ = ["StudyTasks", "TaskReport", "decisive_versions", "outputs_of", "run_t
 DECISIVE = ("zwang", "numpy", "casadi", "llvmlite")
 
 
+@lru_cache(maxsize=1)
+def _decisive_versions() -> dict[str, str]:
+    found = versions()
+    return {name: found[name] for name in DECISIVE}
+
+
 def decisive_versions() -> dict[str, str]:
-    """Versions that a worker must share with the study."""
-    return {name: versions()[name] for name in DECISIVE}
+    """Versions that a worker must share with the study; they are read once in a process."""
+    return dict(_decisive_versions())
 
 
 @dataclass(frozen=True)
