@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import multiprocessing
 import resource
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -24,8 +26,10 @@ from benchmarks.ensembles import Case
 __all__ = ["studies"]
 
 PENDULUMS, FOUR_BARS, LOOPED = 100_000, 10_000, 200
-THREADS, PASSES, TIMES = 2, 4, 21
+THREADS, PASSES, TIMES = 2, 6, 21
 LENGTH, UNTIL = 1.0, 10.0
+#: Runs of the studies whose memory is compared.
+MEMORY = (10_000, 1_000_000)
 #: Positions of the pendulum's end are this accurate [m], and of the four-bar's bodies.
 LEVEL = 1e-3
 MODEL = """<mujoco><option timestep="{h}" integrator="RK4"/><worldbody><body>
@@ -43,11 +47,31 @@ def pendulum() -> zw.Mechanism:
 
 def studies(say: Callable[[str], None]) -> dict[str, Any]:
     """Figures of studies, each a ratio within one run."""
-    found: dict[str, Any] = {}
+    cases: dict[str, Any] = {}
     for name, case in (("pendulum", PendulumStudy()), ("four-bar", FourBarStudy())):
-        found[name] = case.figures()
-        say(f"{name}: {found[name]}")
-    return found
+        cases[name] = case.figures()
+        say(f"{name}: {cases[name]}")
+    memory = {f"{count:,}": peak_memory(count) for count in MEMORY}
+    say(f"peak memory [MB]: {memory}")
+    return {"cases": cases, "memory": memory}
+
+
+def peak_memory(count: int) -> float:
+    """Largest memory of a process with a study of so many pendulums [MB]."""
+    code = f"from benchmarks.studies import _only_study; _only_study({count})"
+    told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return float(told.stdout)
+
+
+def _only_study(count: int) -> None:
+    """A study of pendulums, and the memory that it took at most [MB]."""
+    case = PendulumStudy()
+    plan = case.plan(count, outputs=list(case.system.coordinates[:4]))
+    with tempfile.TemporaryDirectory() as folder:
+        case.study(plan, Path(folder))
+    # Not `ru_maxrss`, which begins with what the process had that started this one.
+    told = Path("/proc/self/status").read_text(encoding="utf-8")
+    print(next(int(line.split()[1]) for line in told.splitlines() if "VmHWM" in line) / 1024.0)
 
 
 def _spent(*works: Callable[[Path], Any]) -> list[float]:
