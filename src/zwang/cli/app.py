@@ -384,6 +384,26 @@ def inverse(
 
 
 @app.command()
+def servo(
+    model: ModelFile,
+    *,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", help="File for efforts and outputs at all times.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="File for a figure of efforts and outputs.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Whether and how actuators follow a program, as [servo] says."""
+    from zwang.cli.motion import servo as look
+
+    out = Printer(as_json=as_json)
+    with guarded(out):
+        look(out, model, csv, plot)
+
+
+@app.command()
 def equilibrium(model: ModelFile, *, as_json: AsJson = False) -> None:
     """Where a model rests, how stably, and what its joints carry there."""
     from zwang.cli.rest import equilibrium as look

@@ -616,7 +616,7 @@ class Run(Displayed):
 
         return ChannelTable(self, channels_of(self))
 
-    @property
+    @computed_once
     def mechanism(self) -> Parts | None:
         """Bodies, joints and forces of the mechanism as data; None for a system of functions."""
         parts = self.system.mechanism
