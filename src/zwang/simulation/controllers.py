@@ -1,4 +1,4 @@
-"""Sampled controllers: Python functions that are called at exact times and hold their outputs.
+"""Simulation with sampled controllers: Python functions called at exact times, outputs held.
 
 A controller reads the state at its sampling times t₀ + offset + k · period and sets parameters,
 which stay until the next sample (zero-order hold). Between samples the compiled loop runs as in any

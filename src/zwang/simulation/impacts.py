@@ -1,4 +1,4 @@
-"""What happens at an event: impulses, new parameters, constraints that begin or cease to act."""
+"""What an event does to a simulation: impulses, new parameters, constraints that begin or end."""
 
 from __future__ import annotations
 

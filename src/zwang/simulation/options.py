@@ -1,4 +1,4 @@
-"""What a user chooses for a simulation, checked: settings, times, scales and the start."""
+"""Options of a simulation that users choose, checked: settings, times, scales and the start."""
 
 from __future__ import annotations
 

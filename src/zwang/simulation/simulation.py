@@ -1,4 +1,4 @@
-"""Simulation: the one place where model, engine, integrator and result meet.
+"""A simulation under way: the one place where model, program, integrator and result meet.
 
     start → consistent → program → loop ⟲ (chunks, events) → run
 
