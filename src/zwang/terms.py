@@ -292,10 +292,8 @@ def finite(array: FloatArray) -> bool:
     """Whether all numbers are finite."""
     # One product settles the usual case in a third of the time; a square may be out of range. Of
     # long arrays BLAS would make it in threads, which take longer to begin than the work does.
-    if array.size <= NO_THREADS:
-        square = array.dot(array) if array.ndim == 1 else np.vdot(array, array)
-        if math.isfinite(square):
-            return True
+    if array.size <= NO_THREADS and math.isfinite(np.vdot(array, array)):
+        return True
     return bool(np.isfinite(array).all())
 
 
