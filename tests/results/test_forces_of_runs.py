@@ -268,3 +268,25 @@ def test_joints_that_are_switched_off_have_no_force_then() -> None:
     assert np.all(force[run.t > 0.2] == 0.0)
     assert np.all(np.linalg.norm(force[run.t < 0.2], axis=1) > 1.0)
     assert run.reaction("pin").determinate.all()
+
+
+@pytest.mark.parametrize("plane", [None, "xz"])
+@pytest.mark.parametrize("forces", [False, True])
+def test_reactions_are_about_the_point_that_parameters_give(plane: str | None, forces: bool):
+    """A pin exerts no moment about its axis, wherever the rod is drilled."""
+    inertia = zw.inertia.rod(1.0, 1.0, axis=(1, 0, 0))
+    if plane is None:
+        m = zw.Mechanism(gravity=(0, 0, -9.81))
+        rod = m.body("rod", inertia=inertia, position=(0.5, 0, 0))
+        m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
+        hole = [-0.4, 0.1, 0.05]
+    else:
+        m = zw.Mechanism(plane=plane, gravity=(0, -9.81))
+        rod = m.body("rod", inertia=inertia, position=(0.5, 0))
+        m.revolute("pin", m.ground, rod, at=(0, 0))
+        hole = [-0.4, 0.05]
+    run = m.simulate(until=0.5, save=0.1, parameters={"pin.at_b": hole}, forces=forces)
+    pin = run.reaction("pin")
+    assert np.abs(pin.moment[:, 1]).max() < 1e-12 * np.abs(pin.force).max()
+    np.testing.assert_allclose(pin.point, 0.0, atol=1e-12)
+    np.testing.assert_allclose(run["pin.moment"], pin.moment, atol=1e-12)

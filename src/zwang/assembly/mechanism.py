@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.arguments.numbers import number
 from zwang.assembly.result import Assembly
 from zwang.diagnosis.conflicts import conflicting_rows
 from zwang.diagnosis.wording import listing, shortened
 from zwang.errors import AssemblyError, InputError, UnknownNameError, shown
 from zwang.multibody.graph import is_loop
-from zwang.multibody.inertia import number
 from zwang.multibody.joint_coordinates import RATE, JointChannel, value_and_rate
 from zwang.multibody.newton import (
     MASSLESS,

@@ -136,7 +136,13 @@ class _BackgroundWork:
                             self.running = False
                             return
             if due:
-                self._compile(due)
+                try:
+                    self._compile(due)
+                except Exception as error:  # noqa: BLE001 - all goes on interpreted, and is told
+                    self._failed(f"{type(error).__name__}: {error}")
+                with self.changed:
+                    self.under_way = []
+                    self.changed.notify_all()
                 last_work = time.monotonic()
 
     def _prune(self) -> None:
@@ -166,7 +172,9 @@ class _BackgroundWork:
                         return
                     process = self._process()
                     process.send([job for _, job in due])
-                while left:
+                # After a failure the other process is closed: the numbers of its files may be
+                # those of others by then.
+                while left and not self.alone:
                     self._exchange(left[0], process.receive())
                     left.pop(0)
         except _LOST as error:
@@ -176,9 +184,6 @@ class _BackgroundWork:
                 with self.linking:
                     found: Any = _compiled_here(entry[1])
                 self._exchange(entry, found)
-        with self.changed:
-            self.under_way = []
-            self.changed.notify_all()
 
     def _exchange(self, entry: _Waiting, found: MachineCode | str) -> None:
         """Put compiled code in the place of bytecode; where there is none, that stays."""

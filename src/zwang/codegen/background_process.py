@@ -37,7 +37,7 @@ class CompilerProcess:
 
     def __init__(self) -> None:
         path = [os.path.abspath(place) for place in sys.path]  # noqa: PTH100 - strings
-        if not sys.executable:
+        if not sys.executable or getattr(sys, "frozen", False):  # a program that is packed whole
             raise OSError("there is no Python to start")
         # Plain numbers of files: nothing of them is locked when the program ends.
         given, self._input = os.pipe()
@@ -87,9 +87,9 @@ class CompilerProcess:
             self._process.returncode = 0  # nobody waits for it, and nothing is wrong with that
 
     def close(self) -> None:
-        """Have no more to do with it."""
-        self.let_go()
-        self._close(self._output)
+        """Have no more to do with it; whenever it ends, it leaves no zombie behind."""
+        self._close(self._input, self._output)
+        threading.Thread(target=self._process.wait, name="zwang compiler ends", daemon=True).start()
 
     def forget(self) -> None:
         """In a forked process: this is somebody else's."""

@@ -89,7 +89,8 @@ class InterpretedCode(_KernelCode):
         """Run compiled code from now on, with the same address."""
         from zwang.codegen.llvm import load
 
-        assert made.work_size <= self.work_size
+        if made.work_size > self.work_size:  # arrays that loops hold are as long as they are
+            raise RuntimeError(f"a kernel of {made.work_size} places needs {self.work_size} at most")
         self._slot.point_to(load(made.code))
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from zwang.caching import Remembered
 from zwang.coordinates.folded import KEPT, FoldedEquations
 from zwang.coordinates.planar.equations import PlanarEquations
@@ -78,7 +80,7 @@ class PossibleCoordinates:
 
     def all_in_plane(
         self, Y: FloatArray, P: FloatArray
-    ) -> list[tuple[PlanarEquations, list[int]]] | None:
+    ) -> list[tuple[PlanarEquations, np.ndarray]] | None:
         """`in_plane` of many states (N, n) with parameters (N, np), each with its members.
 
         None if there is no plane, or if it takes a look at each of them.

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zwang.keywords import no_longer
+from zwang.arguments.keywords import no_longer
 from zwang.linalg.products import matvec, transpose
 from zwang.terms import FloatArray
 

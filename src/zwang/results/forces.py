@@ -490,7 +490,8 @@ class _JointEnds:
 
     def arms(self, p: FloatArray) -> FloatArray:
         """Points of all joints on their bodies, three numbers each."""
-        return self._arms if self.parts.geometry is None else self._at(self.parts.at_vector(p))
+        parts = self.parts.at_vector(p)
+        return self._arms if parts is self.parts else self._at(parts)
 
     def _at(self, parts: Parts) -> FloatArray:
         return np.concatenate([np.zeros(0), *(end.arm for end in ends_of(parts).values())])

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zwang.arguments.keywords import known_keywords
 from zwang.caching import computed_once
 from zwang.display import Displayed
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.integrators.settings import Settings
-from zwang.keywords import known_keywords
 from zwang.results.status import Counts
 from zwang.solvers.solution import Solution
 from zwang.state import Residuals, State
@@ -616,7 +616,7 @@ class Run(Displayed):
 
         return ChannelTable(self, channels_of(self))
 
-    @property
+    @computed_once
     def mechanism(self) -> Parts | None:
         """Bodies, joints and forces of the mechanism as data; None for a system of functions."""
         parts = self.system.mechanism

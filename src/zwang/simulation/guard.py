@@ -71,13 +71,17 @@ class Guard:
 
     The first run of a program with some parameters is looked at whatever that costs, at its start
     and at its end; all others as far as the allowance of the system goes, which every run adds to.
+
+    Parameters
+    ----------
+    short : seconds at first that add nothing to what looks may take.
     """
 
-    def __init__(self, equations: Equations, settings: Settings) -> None:
+    def __init__(self, equations: Equations, settings: Settings, *, short: float = SHORT) -> None:
         account = self.account = Account.of(equations)
         self.settings = settings
         account.allowance = min(account.allowance, 2.0 * account.cost) + FOR_EACH
-        self.due, self.since = 0, perf_counter() + SHORT
+        self.due, self.since = 0, perf_counter() + short
 
     def begin(self, program: Program, p: FloatArray) -> None:
         """Know the program that the following states are of."""

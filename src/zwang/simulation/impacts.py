@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from zwang.simulation.events import EventCrossing, Watch
     from zwang.system import System
 
-__all__ = ["Effect", "accumulates", "at_once", "dormant", "effect_of", "require_actions"]
+__all__ = [
+    "Effect",
+    "accumulates",
+    "at_once",
+    "dormant",
+    "effect_of",
+    "require_actions",
+    "require_no_geometry",
+]
 
 #: So many events of one name within so short a time, relative, are an accumulation point (a ball
 #: coming to rest) that no sequence of events gets past.
@@ -62,20 +70,20 @@ def require_actions(system: System, events: Mapping[str, Event]) -> None:
         for action in event.actions:
             if isinstance(action, SetParameters):
                 system.parameter_vector(action.values)
-                _require_no_geometry(system, action.values)
+                require_no_geometry(system, action.values, "an event")
             elif isinstance(action, Switch):
                 for name in (*action.on, *action.off):
                     if name not in system.constraints:
                         raise UnknownNameError("constraint to switch", name, system.constraints)
 
 
-def _require_no_geometry(system: System, values: Mapping[str, Any]) -> None:
+def require_no_geometry(system: System, values: Mapping[str, Any], of: str) -> None:
     """Refuse to change dimensions of a mechanism while it moves."""
     geometry = None if system.mechanism is None else system.mechanism.geometry
     for name in () if geometry is None else geometry.names:
         if name in values:
             raise InputError(
-                f"parameter {name!r} of an event",
+                f"parameter {name!r} of {of}",
                 must="not be one that dimensions of the mechanism follow from",
                 advice="Begin another simulation with other dimensions.",
             )

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from zwang.arguments.states import single_time
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.integrators.settings import Coordinates, Drift, OnSingular, Settings
 from zwang.terms import FloatArray
-from zwang.tracing.arguments import single_time
 
 if TYPE_CHECKING:
     from zwang.system import System
 
 __all__ = [
+    "AT_A_SAMPLE",
     "UNREMARKABLE",
     "choices_of",
     "listed_states",
@@ -52,6 +53,13 @@ _NAMES = ("integrator", "drift", "formulation", "on_singular", "coordinates")
 
 #: Words for saving every step. With these a run is dense: `Run.at` integrates less than a step.
 EVERY_STEP = {"steps", "dense"}
+
+#: What to do where a parameter, or a switch, moves a constraint away from the motion.
+AT_AN_EVENT = "Place the event where the constraint is satisfied."
+AT_A_SAMPLE = (
+    "A controller sets forces and speeds; what positions follow must change continuously, as a "
+    "function of time or of an extra coordinate."
+)
 
 #: What the compiled loop does not look for.
 LAW_NOTE = (
@@ -259,7 +267,9 @@ def require_start(system: System, y: FloatArray, t: float, p: FloatArray, notes:
                 notes.append(f"{note} and was put on it")
 
 
-def require_position(system: System, y: FloatArray, t: float, p: FloatArray) -> None:
+def require_position(
+    system: System, y: FloatArray, t: float, p: FloatArray, advice: str = AT_AN_EVENT
+) -> None:
     """Refuse a state y = (q, v) off a position constraint, by name; velocities may be off."""
     if system.equations.largest_miss(y[None], np.array([t]), p) <= UNREMARKABLE:
         return
@@ -272,7 +282,7 @@ def require_position(system: System, y: FloatArray, t: float, p: FloatArray) -> 
                 f"constraint {name!r}",
                 must="be satisfied when it becomes active or its parameters change",
                 but=f"is violated by {value:.3g}",
-                advice="Place the event where the constraint is satisfied.",
+                advice=advice,
             )
 
 

@@ -65,6 +65,7 @@ from zwang.simulation.interpolate import states_between
 from zwang.simulation.interrupt import postponed_interrupt
 from zwang.simulation.mass_check import mass_beyond
 from zwang.simulation.options import (
+    AT_A_SAMPLE,
     choices_of,
     require_flag,
     require_law,
@@ -487,6 +488,10 @@ class _Simulation:
             return
         self.parameters = self.sampling.act(t, y, self.parameters)
         self.p = self.system.parameter_vector(self.parameters)
+        active = self.system.without(self.inactive)
+        if self.settings.drift is Drift.PROJECTION and active.row_names:
+            # Else the state would be moved onto constraints that a controller has moved.
+            require_position(active, y, t, self.p, AT_A_SAMPLE)
 
     def _sampled(self, code: int) -> bool:
         """Whether a loop ended at a sample: then the controllers act and another one goes on."""
@@ -714,6 +719,7 @@ class _Simulation:
             return False
         if not any(note.endswith(ACT_AGAIN) for note in self.notes):  # the first time alone
             self.notes.append(f"at t = {t:.6g} s {ACT_AGAIN}")
+        self.watches = {key: w for key, w in self.watches.items() if not w.solves}
         self._close()
         self._stretch(y, t)
         return True

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from zwang.arguments.keywords import no_longer
 from zwang.errors import InputError, shown
-from zwang.keywords import no_longer
 
 __all__ = [
     "Constraint",

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.arguments.states import named_vector
 from zwang.errors import InputError, NotApplicableError
 from zwang.linalg.products import matvec, transpose
 from zwang.terms import FloatArray
-from zwang.tracing.arguments import named_vector
 from zwang.tracing.differentiate import depends_on, jacobian
 
 if TYPE_CHECKING:

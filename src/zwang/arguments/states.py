@@ -1,4 +1,4 @@
-"""What a user gives for states and parameters, as checked arrays: numbers, or mappings by name."""
+"""States, times and parameters that users give, as checked arrays: numbers, or mappings by name."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from operator import is_
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from zwang.errors import InputError, UnknownNameError, shown
+from zwang.errors import InputError, UnknownNameError, counted, shown
 from zwang.terms import FloatArray, finite
-from zwang.tracing.definition import parameter_value
-from zwang.tracing.trace import counted
 
-__all__ = ["Parameters", "named_vector", "single_time", "state_arrays"]
+__all__ = ["Parameters", "named_vector", "parameter_value", "single_time", "state_arrays"]
 
 
 def state_arrays(
@@ -106,6 +105,17 @@ def single_time(t: Any) -> float:
     if time.ndim or not np.isfinite(time):
         raise InputError("time t", found=str(t), expected="a finite number")
     return float(time)
+
+
+def parameter_value(name: str, value: ArrayLike) -> FloatArray:
+    """The value of a parameter as an array of finite numbers."""
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"parameter {name!r}", found=shown(value), expected="numbers") from error
+    if not np.isfinite(array).all():
+        raise InputError(f"parameter {name!r}", found=shown(value), expected="finite numbers")
+    return array
 
 
 class Parameters:
