@@ -261,7 +261,7 @@ def compile_expression(
     wanted = uses_llvm("kernels")
     with _lock:
         # Held by a local name until the kernel holds it: the table's references are weak.
-        key = (expression.digest, lanes, common, target() if wanted else None)
+        key = (expression.key, lanes, common, target() if wanted else None)
         code = _loaded.get(key)
         if code is None:
             make = _compiled_code if wanted else _interpreted
