@@ -1,4 +1,4 @@
-"""A CasADi function as a plain list of scalar instructions.
+"""Code generation from a CasADi function: a plain list of scalar instructions.
 
 The list is in static single assignment form: instruction i defines value i, from values with
 smaller numbers. It holds no CasADi object, so that it can be hashed, stored, compiled (`emit`) and

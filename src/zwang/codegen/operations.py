@@ -1,4 +1,4 @@
-"""The operations a kernel is made of, and CasADi's operations they come from.
+"""The operations that compiled kernels are made of, and CasADi's operations they come from.
 
 Every operation code of CasADi is either one of `OPERATIONS`, removed while the expression is read
 (`STRUCTURAL`), or refused by name with advice (`UnsupportedOperationError`).

@@ -1,4 +1,4 @@
-"""Order of operations, contraction to FMA, and splitting of an expression before code is written.
+"""Code generation: order of operations, contraction to FMA, and splitting of an expression.
 
 Each pass takes an expression and gives an equal one, except that `share_reciprocals` and `contract`
 round in other places. None of them looks at the lane width: scalar and vector code are written

@@ -1,4 +1,4 @@
-"""Numbers of a mechanism that are structure rather than values: zeros, and the ones of axes.
+"""Structural constants of a mechanism: zeros, and the ones of axes, that never change.
 
 Parameters are inputs of kernels, never part of them. But a hinge along y of two bodies is more than
 nine numbers each: that six of them vanish decides which products there are at all. So the entries

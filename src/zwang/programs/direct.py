@@ -1,4 +1,4 @@
-"""Accelerations and corrections, of independent rows: nothing regularised, little divided.
+"""Programs with independent rows: accelerations and corrections without regularization.
 
 Rows that depend on others need the regularised factor of `factor`, and a correction for it, so that
 they share a force. Where none does but in singular positions, the system

@@ -1,4 +1,4 @@
-"""The whole solve of a small system as one expression, to be compiled into one kernel.
+"""Programs of small systems: the whole solve as one expression, to be compiled into one kernel.
 
 What the interpreter of a general solver would do at run time — look up entries, follow the pattern
 of the factor, skip zeros — is done here once, on symbols: what remains is straight arithmetic.

@@ -1,4 +1,4 @@
-"""Motion and articulated bodies of links, from link to link, as expressions.
+"""Joint coordinates: motion and articulated bodies of links, from link to link, as expressions.
 
 Everything of a link is written in its own axes, at its own origin, so that turns about z and what
 vanishes in these axes cost nothing. With the placement E, d, h of a link and its own turn T and

@@ -1,4 +1,4 @@
-"""Algebra with small dense blocks, as expressions.
+"""Block programs: algebra with small dense blocks, as expressions.
 
 With the in-block factor K = L D Lᵀ (unit lower L) of a diagonal block of S,
 

@@ -1,4 +1,4 @@
-"""Calls of a tape made special: zeros that are known are not multiplied, dead results not computed.
+"""Block programs: known zeros folded into the calls of a list, unused results removed.
 
 A kernel is written for all entries of its arguments. On a tape more is known: numbers of p that are
 zero or one by structure (a hinge along an axis), results that are zero because of them, and results

@@ -1,4 +1,4 @@
-"""Playing a tape: machine code that walks along its words and calls kernel after kernel.
+"""Block programs: machine code that runs a call list, kernel after kernel.
 
 The code has the signature of any kernel, so that integrators see no difference. A call costs a jump
 to the code of its pattern, an addition for each argument, and the call itself.
