@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -29,6 +30,7 @@ from zwang.results.certificate import certified, interval_of
 from zwang.results.force_record import with_forces
 from zwang.results.run import Counts, Run, Segment, no_state
 from zwang.results.status import status_of, stopped_by_user
+from zwang.simulation.ensemble_check import SHARE, TOGETHER, EnsembleStates, can_check, suspicious
 from zwang.simulation.guard import Guard
 from zwang.simulation.interpolate import states_between
 from zwang.simulation.interrupt import Interrupt, postponed_interrupt
@@ -62,6 +64,8 @@ LISTED_FAILURES = 5
 #: Parts of an ensemble for each thread, so that none is idle for long at the end; and trajectories
 #: of a part in each lane, one after the other, at most.
 PARTS, MOST_TURNS = 4, 64
+#: Trajectories that are looked at by themselves because their starts are suspicious.
+MOST_SUSPECTS = 4
 
 
 @dataclass(frozen=True)
@@ -204,6 +208,7 @@ class _Context:
     Attributes
     ----------
     may_leave : whether stiff ones may be left to another method than that of the settings.
+    doubted : programs that do what the full terms of the system do not say.
     """
 
     starts: Starts
@@ -213,6 +218,7 @@ class _Context:
     interrupt: Interrupt
     again: Callable[[int, float, FloatArray], Run]
     may_leave: bool
+    doubted: list[Program] = field(default_factory=list)
 
 
 @dataclass
@@ -433,8 +439,50 @@ def _simulate_many(
             else:
                 runs[i] = with_forces(run.run) if choices["forces"] else run
 
+    began = perf_counter()
     crew.share(work, len(parts), len(starts) - len(starts.refusals))
+    _look_at_starts(context, groups, parts, SHARE * (perf_counter() - began))
+    for part in parts:  # those that had ended before their program was doubted
+        if any(part.program is program for program in context.doubted) and not part.doubted:
+            for i in part.members:
+                runs[i] = _caught(context, partial(alone, integrator=settings.integrator), i)
     return Runs(runs)
+
+
+def _look_at_starts(
+    context: _Context,
+    groups: Sequence[_TrajectoryGroup],
+    parts: Sequence[_ThreadShare],
+    seconds: float,
+) -> None:
+    """Doubt programs that do what the full terms do not say at the start of some member.
+
+    Of all members, or of as many as so many seconds allow, see `ensemble_check`.
+    """
+    starts = context.starts
+    equations = starts.system.equations
+    if context.interrupt.asked or not can_check(equations):
+        return
+    for group in groups:
+        own = [part for part in parts if part.group is group and not part.doubted]
+        good = [(part, k) for part in own for k in part.good]
+        guard = Guard(equations, context.settings)
+        calls = guard.calls_of_many(group.program, group.p, len(good), seconds / len(groups))
+        if not calls:
+            continue
+        states = EnsembleStates(
+            np.concatenate([part.relay.begun[part.good, 0] for part in own]),
+            np.concatenate([part.relay.begun[part.good, 1] for part in own]),
+            starts.t,
+            np.concatenate([part.relay.parameters[part.good] for part in own]),
+            starts.P[[part.members[k] for part, k in good]],
+        )
+        with guard.looking_at_many(calls):
+            found = suspicious(equations, group.program, states, calls * TOGETHER)
+        for part, k in (good[i] for i in found[:MOST_SUSPECTS]):
+            if not part.agrees([k], at_end=False):
+                context.doubted.append(group.program)
+                break
 
 
 #: Choices of `simulate` that `choices_of` does not know.
@@ -494,6 +542,7 @@ class _ThreadShare:
         self.context, self.program = context, group.program
         self.members, self.which, self.group = group.members[which], which, group
         self.guard = Guard(context.starts.system.equations, context.settings)
+        self.doubted, self.good = False, np.zeros(0, dtype=int)
 
     def _begin(self) -> LaneQueue:
         context, program, group = self.context, self.program, self.group
@@ -538,22 +587,31 @@ class _ThreadShare:
 
         They are simulated one by one then, each with a guard of its own.
         """
-        context, relay, program = self.context, self.relay, self.program
-        starts, guard = context.starts, self.guard
+        relay = self.relay
         good = np.flatnonzero((relay.counts[sh.ACTIVE] == 0) & (relay.outcomes == sh.DONE))
+        self.good = good
         if not len(good):
             return
-        guard.begin_ensemble(program)
-        for k in good[guard.rows(len(good))].tolist():
+        self.guard.begin_ensemble(self.program)
+        if not self.agrees(good[self.guard.rows(len(good))].tolist()):
+            self.doubted = True
+            self.context.doubted.append(self.program)
+            relay.outcomes[:] = sh.SINGULAR
+
+    def agrees(self, some: list[int], *, at_end: bool = True) -> bool:
+        """Whether some trajectories agree with the full terms, at their starts and ends."""
+        relay, program, starts, guard = self.relay, self.program, self.context.starts, self.guard
+        for k in some:
             inner, p = relay.parameters[k], starts.P[self.members[k]]
             t, y = relay.saved_in_own(k)
-            looks = [(relay.begun[k, 0], starts.t), *zip(y[-1:], t[-1:].tolist(), strict=True)]
+            looks = [(relay.begun[k, 0], starts.t)]
+            looks += zip(y[-1:], t[-1:].tolist(), strict=True) if at_end else []
             for state in looks:
                 found = guard.look(starts.system.equations, program, state, inner, p)
                 if found is not None:
                     guard.doubt(program, found)
-                    relay.outcomes[:] = sh.SINGULAR
-                    return
+                    return False
+        return True
 
     def _may_go_on(self, lane: int, i: int, logs: list[RankLog]) -> bool:
         """Whether a lane passes where rank was lost, with the same rows acting as before."""

@@ -68,6 +68,7 @@ from zwang.simulation.interrupt import postponed_interrupt
 from zwang.simulation.mass_check import mass_beyond
 from zwang.simulation.options import (
     AT_A_SAMPLE,
+    JUMP_NOTE,
     choices_of,
     require_flag,
     require_law,
@@ -345,6 +346,8 @@ class _Simulation:
         self.records: list[EventRecord] = []
         parts = self.system.mechanism
         self.notes: list[str] = [*origin.notes, *(() if parts is None else parts.notes)]
+        if self.settings.integrator == "gauss" and self.system.equations.jumps:
+            self.notes.append(JUMP_NOTE)
         self.counts = Counts()
         self.status, self.finished = "", False
         self.start_due = False  # whether the start is still to be saved
