@@ -29,6 +29,7 @@ from benchmarks.ensembles import ensembles
 from benchmarks.motion_and_forces import motion_and_forces
 from benchmarks.rows import Row, table
 from benchmarks.starting import starting
+from benchmarks.studies import studies
 
 RESULTS = Path(__file__).with_name("results") / "results.json"
 #: Works that are for evaluations alone.
@@ -54,6 +55,7 @@ def main() -> None:
         "evaluations": lambda: evaluations(EVALUATED, say),
         "branches": lambda: branches(say),
         "ensembles": lambda: ensembles(say),
+        "studies": lambda: studies(say),
         "starting": lambda: starting(say),
         "derivations": lambda: derivations(say),
         "motion and forces": lambda: motion_and_forces(say),

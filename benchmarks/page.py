@@ -271,6 +271,24 @@ def _ensembles(found: list[dict[str, Any]]) -> str:
     return markdown(head, rows)
 
 
+def _studies(found: dict[str, Any]) -> str:
+    rows = []
+    for name, row in found["cases"].items():
+        ratios = [
+            f"{figures(row[key], 3)} ×" if key in row else "–"
+            for key in ("end_values", "series", "against_mujoco", "against_loop")
+        ]
+        rows.append([name, f"{row['runs']:,}", f"{1e6 * row['study_each']:.3g} µs", *ratios])
+    head = ["case", "runs", "each, dataset included", "of the bare ensemble", "with 21 times"]
+    memory = " and ".join(
+        f"{size:.0f} MB for {runs} runs" for runs, size in found["memory"].items()
+    )
+    return (
+        markdown([*head, "MuJoCo `rollout`", "loop of processes"], rows)
+        + f"\n\nPeak memory of a process with a study of pendulums: {memory}."
+    )
+
+
 def _branches(found: list[dict[str, Any]]) -> str:
     rows = [
         [row["linkage"], str(row["left"]), str(row["stopped"]), f"{row['worst']:.2g} m"]
@@ -334,6 +352,8 @@ def page(stored: dict[str, Any]) -> str:
         works=_works(works),
         evaluations=_evaluations(costs),
         ensembles=told("ensembles", _ensembles),
+        studies=told("studies", _studies),
+        studies_on=stored["studies"]["processor"] if "studies" in stored else "",
         branches=told("branches", _branches),
         starting=told("starting", _starting),
         derivations=told("derivations", _derivations),

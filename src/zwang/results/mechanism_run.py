@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.arguments.numbers import vector
 from zwang.caching import computed_once
 from zwang.display import Displayed
 from zwang.errors import InputError, UnknownNameError
-from zwang.multibody.inertia import vector
 from zwang.multibody.pose import SCALAR
 from zwang.multibody.wrench import ended, joint_wrench, pose
 from zwang.results.forces import StretchForces

@@ -212,8 +212,7 @@ class _TermsOfMany:
                     array[count:] = values[-1]
             self.evaluate()
             found = [
-                x[:count, :size].copy()
-                for x, size in zip(self.outputs, self.sizes, strict=True)
+                x[:count, :size].copy() for x, size in zip(self.outputs, self.sizes, strict=True)
             ]
         M, Q, A, b, _, _, q_dot = found
         # Entries of matrices are handed over column by column.

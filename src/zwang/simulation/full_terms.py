@@ -1,4 +1,4 @@
-"""The full terms of a system at one state, evaluated by nothing that its programs are made of.
+"""Guard of a simulation: the full terms of a system, by nothing that its programs are made of.
 
 Expressions run on CasADi's own machine, without a compiler; large mechanisms go element by element,
 and functions that cannot be traced are called. What checks a program shares nothing with it.

@@ -76,13 +76,17 @@ class Guard:
 
     The first run of a program with some parameters is looked at whatever that costs, at its start
     and at its end; all others as far as the allowance of the system goes, which every run adds to.
+
+    Parameters
+    ----------
+    short : seconds at first that add nothing to what looks may take.
     """
 
-    def __init__(self, equations: Equations, settings: Settings) -> None:
+    def __init__(self, equations: Equations, settings: Settings, *, short: float = SHORT) -> None:
         account = self.account = Account.of(equations)
         self.settings = settings
         account.allowance = min(account.allowance, 2.0 * account.cost) + FOR_EACH
-        self.due, self.since = 0, perf_counter() + SHORT
+        self.due, self.since = 0, perf_counter() + short
 
     def begin(self, program: Program, p: FloatArray) -> None:
         """Know the program that the following states are of."""
@@ -93,6 +97,15 @@ class Guard:
         if key not in self.account.seen:
             self.account.seen[key] = program
             self.due = AT_FIRST
+
+    def trusts(self, program: Program, p: FloatArray) -> bool:
+        """Whether a program with these parameters was looked at, and no look is due at its start.
+
+        Those who are told otherwise begin it, see `begin`, and look.
+        """
+        account = self.account
+        known = (id(program), p.tobytes()) in account.seen and not account.doubted
+        return known and account.allowance < account.cost
 
     def begin_ensemble(self, program: Program) -> None:
         """Know the program of an ensemble: one of its trajectories is looked at whatever it costs.

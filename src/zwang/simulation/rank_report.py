@@ -1,4 +1,4 @@
-"""What a run tells of constraint rows that depend on others: always, at a moment, or no longer."""
+"""What a simulation reports of dependent constraint rows: always, at a moment, or no longer."""
 
 from __future__ import annotations
 
