@@ -527,22 +527,23 @@ def _look_at_starts(
         return
     for group in groups:
         own = [part for part in parts if part.group is group and not part.doubted]
-        good = [(part, k) for part in own for k in part.good]
+        counts = [len(part.good) for part in own]
         guard = Guard(equations, context.settings)
-        calls = guard.calls_of_many(group.program, group.p, len(good), seconds / len(groups))
+        calls = guard.calls_of_many(group.program, group.p, sum(counts), seconds / len(groups))
         if not calls:
             continue
+        places, of = np.concatenate([part.good for part in own]), np.repeat(range(len(own)), counts)
         states = EnsembleStates(
             np.concatenate([part.relay.begun[part.good, 0] for part in own]),
             np.concatenate([part.relay.begun[part.good, 1] for part in own]),
             starts.t,
             np.concatenate([part.relay.parameters[part.good] for part in own]),
-            starts.P[[part.members[k] for part, k in good]],
+            starts.P[np.concatenate([part.members[part.good] for part in own])],
         )
         with guard.looking_at_many(calls):
             found = suspicious(equations, group.program, states, calls * TOGETHER)
-        for part, k in (good[i] for i in found[:MOST_SUSPECTS]):
-            if not part.agrees(guard, [k], at_end=False):
+        for i in found[:MOST_SUSPECTS].tolist():
+            if not own[of[i]].agrees(guard, [int(places[i])], at_end=False):
                 context.doubted.append(group.program)
                 break
 

@@ -10,7 +10,7 @@ shares nothing with programs. What is suspicious is looked at as in a single run
 from __future__ import annotations
 
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -196,9 +196,9 @@ class _TermsOfMany:
         self.buffer: Any
         self.buffer, self.evaluate = self.function.buffer()
         for k, array in enumerate(self.inputs):
-            self.buffer.set_arg(k, memoryview(array.ravel()))
+            self.buffer.set_arg(k, memoryview(cast("Any", array.ravel())))
         for k, array in enumerate(self.outputs):
-            self.buffer.set_res(k, memoryview(array.ravel()))
+            self.buffer.set_res(k, memoryview(cast("Any", array.ravel())))
 
     def __call__(
         self, q: FloatArray, v: FloatArray, t: float, p: FloatArray
