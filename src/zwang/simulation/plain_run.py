@@ -13,6 +13,7 @@ from zwang.results.run import Beginning, Counts, RankChange, Run, Segment
 from zwang.results.status import status_of
 from zwang.simulation.interpolate import states_between
 from zwang.simulation.rank_report import left_out_note
+from zwang.simulation.saved_states import off_constraints_note
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -153,8 +154,14 @@ class PlainRun(Run):
     @computed_once
     def notes(self) -> tuple[str, ...]:
         """What is to be said of it."""
-        notes = self._origin.notes_at_start()
-        return noted([*notes, *(note for note in self._done.notes if note not in notes)])
+        origin, done = self._origin, self._done
+        notes = origin.notes_at_start()
+        notes += [note for note in done.notes if note not in notes]
+        if origin.times is not None:
+            equations = origin.system.equations
+            off = off_constraints_note(equations, origin.settings, done.t, done.y, origin.p)
+            notes += [off] if off else []
+        return noted(notes)
 
 
 def program_notes(system: System, program: Program) -> tuple[str, ...]:
