@@ -137,8 +137,9 @@ def test_code_that_cannot_be_compiled_is_interpreted(monkeypatch, caplog):
 
 def test_a_process_that_was_closed_is_not_read_from(monkeypatch):
     """The numbers of its files may be those of other files by then."""
-    closed, receive, close = [], *(
-        getattr(background_process.CompilerProcess, name) for name in ("receive", "close")
+    closed, receive, close = (
+        [],
+        *(getattr(background_process.CompilerProcess, name) for name in ("receive", "close")),
     )
     read_from = []
 

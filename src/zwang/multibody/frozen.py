@@ -60,7 +60,7 @@ class Parts:
 
     def at(self, values: Mapping[str, Any]) -> Parts:
         """The same mechanism with the dimensions and markers of values of all its parameters."""
-        return self._with_dimensions(values)._with_markers(values)
+        return self._with_dimensions(values).with_markers(values)
 
     def _with_dimensions(self, values: Mapping[str, Any]) -> Parts:
         """The same with the dimensions that follow from parameters of geometry."""
@@ -106,7 +106,7 @@ class Parts:
         places = [range(*self.slots[name]) for name in self._marker_names]
         return np.array([i for place in places for i in place], dtype=int)
 
-    def _with_markers(self, values: Mapping[str, Any]) -> Parts:
+    def with_markers(self, values: Mapping[str, Any]) -> Parts:
         """The same with other points and axes of joints, where they are given as parameters."""
         known = self.all_parameters
         changed = {
