@@ -26,18 +26,20 @@ def state_arrays(
     q, v, t : numbers, v None for rest; or in place of q a state that has all three.
     coordinates, velocities : names of the entries.
     """
-    if hasattr(q, "q") and hasattr(q, "v"):  # a State, an Assembly
+    if type(q) is not np.ndarray and hasattr(q, "q") and hasattr(q, "v"):  # a State, an Assembly
         if v is None:
             v = q.v
         t = getattr(q, "t", t)
         q = q.q
     q = named_vector("q", q, coordinates)
     v = np.zeros(len(velocities)) if v is None else named_vector("v", v, velocities)
+    if type(t) is float and isfinite(t) and q.ndim == v.ndim == 1:
+        return q, v, np.array(t)  # by far the most frequent case
     try:
         t = np.asarray(t, dtype=float)
     except (TypeError, ValueError) as error:
         raise InputError("time t", found=shown(t), expected="numbers") from error
-    if not (finite(t) if t.ndim else isfinite(t)):
+    if not (finite(t) if t.ndim else isfinite(t.item())):
         raise InputError("time t", found=shown(t), expected="a finite number")
     if q.ndim == v.ndim == 1 and not t.ndim:
         return q, v, t
@@ -57,6 +59,9 @@ def state_arrays(
 
 def named_vector(letter: str, value: Any, names: tuple[str, ...]) -> FloatArray:
     """Finite numbers (…, n) for n names, from an array or a mapping by name."""
+    usual = type(value) is np.ndarray and value.dtype == np.float64
+    if usual and value.shape == (len(names),) and finite(value):
+        return value
     if type(value) is not np.ndarray and isinstance(value, Mapping):
         for name in value:
             if name not in names:
@@ -151,7 +156,9 @@ class Parameters:
     def vector(self, given: Mapping[str, Any] | None = None) -> FloatArray:
         """All values as one flat array; names and shapes that do not fit are refused."""
         result = self._vector.copy()
-        if not isinstance(given, Mapping | None):
+        if given is None:
+            return result
+        if not isinstance(given, Mapping):
             raise InputError(
                 "parameters", found=shown(given), expected="a dictionary of names and values"
             )

@@ -145,7 +145,7 @@ def folded(x: casadi.SX, entries: Iterable[tuple[int, float]]) -> casadi.SX:
     """A column with some entries replaced by constants."""
     import casadi as ca
 
-    result = ca.densify(x)
-    for k, value in entries:
-        result[k] = value
+    result, constants = ca.densify(x), dict(entries)
+    if constants:
+        result[list(constants)] = ca.DM(list(constants.values()))
     return result

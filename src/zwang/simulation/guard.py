@@ -93,6 +93,15 @@ class Guard:
             self.account.seen[key] = program
             self.due = AT_FIRST
 
+    def trusts(self, program: Program, p: FloatArray) -> bool:
+        """Whether a program with these parameters was looked at, and no look is due at its start.
+
+        Those who are told otherwise begin it, see `begin`, and look.
+        """
+        account = self.account
+        known = (id(program), p.tobytes()) in account.seen and not account.doubted
+        return known and account.allowance < account.cost
+
     def begin_ensemble(self, program: Program) -> None:
         """Know the program of an ensemble: one of its trajectories is looked at whatever it costs.
 

@@ -23,12 +23,15 @@ __all__ = [
     "UNREMARKABLE",
     "choices_of",
     "listed_states",
+    "number",
+    "require_end",
     "require_flag",
     "require_law",
     "require_pause",
     "require_position",
     "require_single",
     "require_start",
+    "save_times",
     "start_time",
 ]
 
@@ -83,10 +86,10 @@ def choices_of(
     **choices: Any,
 ) -> tuple[Settings, FloatArray | None, FloatArray]:
     """Settings, times to save at and scales from what a user gave, checked."""
-    end = _number("until", until)
+    end = number("until", until)
     for name in _NUMBERS:
         if name in choices:
-            choices[name] = _number(name, choices[name])
+            choices[name] = number(name, choices[name])
     named = {"drift": drift, "on_singular": on_singular, "coordinates": coordinates}
     try:
         settings = _settings(end, **named, **choices)
@@ -97,13 +100,18 @@ def choices_of(
         raise UnknownNameError("formulation", settings.formulation, ["auto", *system.formulations])
     if settings.integrator == "auto" and system.equations.jumps:
         settings = settings.by_states  # long steps between few nodes may not see a jump
+    require_end(settings, start, until)
+    return settings, save_times(save, start, settings.until), _scales(system, scales)
+
+
+def require_end(settings: Settings, start: float, until: Any) -> None:
+    """Refuse an end, as it was given, that is infinite or before the start."""
     if not start <= settings.until < float("inf"):
         raise InputError(
             "until",
             expected=f"a finite time not before the initial time, {start:g}",
             found=repr(until),
         )
-    return settings, _save_times(save, start, settings.until), _scales(system, scales)
 
 
 def _require_names(given: Mapping[str, Any]) -> None:
@@ -129,7 +137,7 @@ def _settings(
     )
 
 
-def _number(name: str, value: Any) -> float:
+def number(name: str, value: Any) -> float:
     """A choice that is a number; NaN and infinity are for others to refuse."""
     if type(value) is float:
         return value
@@ -141,7 +149,7 @@ def _number(name: str, value: Any) -> float:
 
 def require_pause(store_every: Any) -> None:
     """Refuse what is no time between commits."""
-    if not _number("store_every", store_every) >= 0.0:
+    if not number("store_every", store_every) >= 0.0:
         raise InputError(
             "store_every", expected="a number of seconds, zero or positive", found=repr(store_every)
         )
@@ -160,7 +168,7 @@ def _chosen(what: str, name: str, known: type[Choice]) -> Choice:
         raise UnknownNameError(what, name, [choice.value for choice in known]) from None
 
 
-def _save_times(save: Any, start: float, until: float) -> FloatArray | None:
+def save_times(save: Any, start: float, until: float) -> FloatArray | None:
     """Times to save at: None for every step, a number of seconds between, or the times."""
     if save is None or (isinstance(save, str) and save in EVERY_STEP):
         return None
@@ -216,7 +224,7 @@ def _scales(system: System, scales: Mapping[str, float] | None) -> FloatArray:
     for name, value in scales.items():
         if name not in names:
             raise UnknownNameError("scale", name, names)
-        size = _number(f"scale of {name!r}", value)
+        size = number(f"scale of {name!r}", value)
         if not 0.0 < size < np.inf:
             raise InputError(f"scale of {name!r}", found=repr(value), expected="a positive number")
         result[names.index(name)] = size
