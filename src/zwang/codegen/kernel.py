@@ -90,7 +90,9 @@ class InterpretedCode(_KernelCode):
         from zwang.codegen.llvm import load
 
         if made.work_size > self.work_size:  # arrays that loops hold are as long as they are
-            raise RuntimeError(f"a kernel of {made.work_size} places needs {self.work_size} at most")
+            raise RuntimeError(
+                f"a kernel of {made.work_size} places needs {self.work_size} at most"
+            )
         self._slot.point_to(load(made.code))
 
 

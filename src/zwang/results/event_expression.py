@@ -91,9 +91,7 @@ def of_channels(system: System, name: str, event: Event) -> str | None:
     return f"{digest} {list(traced.channels)}"
 
 
-def _of_channels(
-    value: casadi.SX, channels: ChannelExpressions, *, rated: bool
-) -> EventExpression:
+def _of_channels(value: casadi.SX, channels: ChannelExpressions, *, rated: bool) -> EventExpression:
     """A function of channels, with what is known of those that it took."""
     import casadi as ca
 
