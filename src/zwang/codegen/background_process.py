@@ -109,8 +109,8 @@ def _packed(expression: Expression) -> tuple[Any, ...]:
 def _unpacked(packed: tuple[Any, ...]) -> Expression:
     inputs, outputs, constants, *arrays = packed
     code, targets = (np.frombuffer(x, dtype=np.int64).reshape(shape) for x, shape in arrays)
-    ports = [tuple(Port(*port) for port in ports) for ports in (inputs, outputs)]
-    return Expression(*ports, constants, code, targets)
+    given, made = (tuple(Port(*port) for port in ports) for ports in (inputs, outputs))
+    return Expression(given, made, constants, code, targets)
 
 
 def _write(file: int, thing: Any) -> None:

@@ -37,9 +37,9 @@ class _Interpreted(Protocol):
     """Bytecode, or something else that an interpreter is given: two arrays."""
 
     @property
-    def code(self) -> np.ndarray: ...  # noqa: D102
+    def code(self) -> np.ndarray: ...
     @property
-    def constants(self) -> np.ndarray: ...  # noqa: D102
+    def constants(self) -> np.ndarray: ...
 
 
 class EntrySlot:

@@ -104,7 +104,9 @@ class Expression:
     def instructions(self) -> tuple[Instruction, ...]:
         """The rows of `code`, for those who look at them one by one."""
         counts = [ARITIES[name] for name in NAMES]
-        return tuple((NAMES[row[0]], tuple(row[1 : 1 + counts[row[0]]])) for row in self.code.tolist())
+        return tuple(
+            (NAMES[row[0]], tuple(row[1 : 1 + counts[row[0]]])) for row in self.code.tolist()
+        )
 
     @cached_property
     def stores(self) -> tuple[StoreOutput, ...]:

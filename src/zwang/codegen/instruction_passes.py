@@ -48,8 +48,8 @@ def empty_table(count: int) -> Any:
 
 
 @inlined
-def _number_of(code, count, table, operation, a, b, c):  # noqa: PLR0913 - one instruction
-    """The number of an instruction: of an equal one that is there, else `count`, where it is put."""
+def _number_of(code, count, table, operation, a, b, c):
+    """The number of an instruction: of an equal one, else `count`, where it is put."""
     size = table.shape[0]
     at = (a * 73856093 + b * 19349663 + c * 83492791 + operation * 15485863) % size
     number = -1
@@ -77,7 +77,7 @@ def _number_of(code, count, table, operation, a, b, c):  # noqa: PLR0913 - one i
 
 
 @loop
-def number_values(given, arities, commutative, slots, table, code, targets):  # noqa: PLR0913
+def number_values(given, arities, commutative, slots, table, code, targets):
     """One number for each value, in place of slots that are used again; equal ones are one.
 
     Parameters
@@ -112,7 +112,7 @@ def number_values(given, arities, commutative, slots, table, code, targets):  # 
 
 
 @loop
-def use_reciprocals(given, shared, arities, commutative, numbers, table, code):  # noqa: PLR0913
+def use_reciprocals(given, shared, arities, commutative, numbers, table, code):
     """Products with 1/x in place of divisions by the values x that are `shared`.
 
     `numbers` become those of the values in `code`, whose number of rows is returned.
@@ -190,8 +190,8 @@ def _next(order, done, count, number):
 
 
 @loop
-def move_sines(code, arities, sine_of, cosine_of, is_early, done, order):  # noqa: PLR0913
-    """The order of `schedule.gather_sines`; `sine_of` and `cosine_of` are −1 where there is none."""
+def move_sines(code, arities, sine_of, cosine_of, is_early, done, order):
+    """The order of `schedule.gather_sines`; `sine_of` and `cosine_of` are −1 at first."""
     n, count, early = code.shape[0], 0, 0
     for k in range(n):
         if code[k, 0] == SIN:
@@ -251,7 +251,7 @@ def mark_used(code, arities, used):
 
 @inlined
 def _free_place(free, sizes):
-    """A place that nothing is in: the latest one, which is still in the fast memory, or a new one."""
+    """A place that nothing is in: the latest, which is still in fast memory, or a new one."""
     place = sizes[1]
     if sizes[2] > 0:
         sizes[2] -= 1
@@ -262,7 +262,7 @@ def _free_place(free, sizes):
 
 
 @inlined
-def _write_leaf(code, k, cases, shared, width, word):  # noqa: PLR0913
+def _write_leaf(code, k, cases, shared, width, word):
     """The move of an input or a constant to its place."""
     if code[k, 0] == CONST:
         word[0] = cases[2]
@@ -275,7 +275,7 @@ def _write_leaf(code, k, cases, shared, width, word):  # noqa: PLR0913
 
 
 @inlined
-def _read_operands(code, k, arities, last, width, places, free, sizes, word):  # noqa: PLR0913
+def _read_operands(code, k, arities, last, width, places, free, sizes, word):
     """Where operands are; what is read for the last time gives its place to what comes after."""
     count = arities[code[k, 0]]
     for i in range(count):
@@ -299,7 +299,7 @@ def _is_pair(code, k, last):
 
 
 @loop
-def take_places(code, arities, last, cases, shared, width, places, free, words, sizes):  # noqa: PLR0913
+def take_places(code, arities, last, cases, shared, width, places, free, words, sizes):
     """Bytecode of the instructions of an expression, see `interpreter.encode`.
 
     Parameters

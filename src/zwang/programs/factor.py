@@ -193,9 +193,7 @@ class Factor:
         if self.m and self.delta:
             mu = self._back(x)[n:]
             delta = ca.SX(-self.delta)
-            missing = [
-                times(times(delta, s), y) for s, y in zip(self.row_size, mu, strict=True)
-            ]
+            missing = [times(times(delta, s), y) for s, y in zip(self.row_size, mu, strict=True)]
             change = self._forward([ca.SX(0)] * n + missing)
             x = [plus(first, second) for first, second in zip(x, change, strict=True)]
         x = self._back(x)

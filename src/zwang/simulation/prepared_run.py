@@ -24,7 +24,7 @@ from zwang.integrators.chunk_size import first_chunk
 from zwang.integrators.registry import loop_settings
 from zwang.integrators.settings import Drift, Settings
 from zwang.simulation.guard import Guard
-from zwang.simulation.options import UNREMARKABLE, number, require_end, save_times
+from zwang.simulation.options import UNREMARKABLE, as_number, require_end, save_times
 from zwang.simulation.plain_run import RepeatedRun, UnfinishedRun
 from zwang.simulation.rank_report import BROKEN
 from zwang.simulation.select_program import LatestProgram, ProgramStart
@@ -72,7 +72,7 @@ class PreparedRun:
         self, until: Any, start: float, save: Any
     ) -> tuple[Settings, FloatArray | None, FloatArray]:
         """Settings, times and scales of a run from a start to an end, checked."""
-        settings, end = self.settings, number("until", until)
+        settings, end = self.settings, as_number("until", until)
         if end != settings.until:
             settings = replace(settings, until=end)
         require_end(settings, start, until)

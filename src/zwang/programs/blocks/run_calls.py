@@ -268,7 +268,7 @@ def _general_player() -> str:
         "  %offset = load i32, ptr %at_offset",
         "  %far = zext i32 %offset to i64",
         "  %address = getelementptr i8, ptr %base, i64 %far",
-        f"  %at_given = getelementptr [{MOST_ARGUMENTS} x ptr], ptr %given, i32 0, i32 %i",
+        "  %at_given = getelementptr ptr, ptr %given, i32 %i",
         "  store ptr %address, ptr %at_given",
         "  %more = icmp ult i32 %next, %count",
         "  br i1 %more, label %argument, label %ready",
@@ -280,9 +280,10 @@ def _general_player() -> str:
     for k in counts:
         lines.append(f"case{k}:")
         for i in range(k):
+            x = f"{k}_{i}"
             lines += [
-                f"  %at{k}_{i} = getelementptr [{MOST_ARGUMENTS} x ptr], ptr %given, i32 0, i32 {i}",
-                f"  %a{k}_{i} = load ptr, ptr %at{k}_{i}",
+                f"  %at{x} = getelementptr ptr, ptr %given, i32 {i}",
+                f"  %a{x} = load ptr, ptr %at{x}",
             ]
         arguments = ", ".join(f"ptr %a{k}_{i}" for i in range(k))
         lines += [f"  call void %kernel({arguments})", "  br label %call"]
