@@ -1,4 +1,4 @@
-"""Plain runs in a row: what stays the same from one to the next is prepared once.
+"""Repeated simulations: what stays the same from one plain run to the next is prepared once.
 
 Most runs are plain: one start, no events, nothing that is stored on the way, and the compiled loop
 is at its end when it first returns. The first of them leaves its loop and what is known of its
