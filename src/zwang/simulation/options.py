@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AT_A_SAMPLE",
+    "JUMP_NOTE",
     "UNREMARKABLE",
+    "as_number",
     "choices_of",
     "listed_states",
-    "number",
     "require_end",
     "require_flag",
     "require_law",
@@ -61,6 +62,13 @@ AT_A_SAMPLE = (
     "function of time or of an extra coordinate."
 )
 
+#: What collocation does where forces jump.
+JUMP_NOTE = (
+    "forces of this system jump, and a jump between the last node of a step of 'gauss' and the "
+    "first of the next is not seen: velocities may be off by a fiftieth of a step times the jump "
+    "of the acceleration; integrator='auto', 'order8' or 'radau5' keep the tolerance"
+)
+
 #: What the compiled loop does not look for.
 LAW_NOTE = (
     "a non-ideal law depends on its reaction; that it has one solution is checked where the run "
@@ -86,10 +94,10 @@ def choices_of(
     **choices: Any,
 ) -> tuple[Settings, FloatArray | None, FloatArray]:
     """Settings, times to save at and scales from what a user gave, checked."""
-    end = number("until", until)
+    end = as_number("until", until)
     for name in _NUMBERS:
         if name in choices:
-            choices[name] = number(name, choices[name])
+            choices[name] = as_number(name, choices[name])
     named = {"drift": drift, "on_singular": on_singular, "coordinates": coordinates}
     try:
         settings = _settings(end, **named, **choices)
@@ -137,7 +145,7 @@ def _settings(
     )
 
 
-def number(name: str, value: Any) -> float:
+def as_number(name: str, value: Any) -> float:
     """A choice that is a number; NaN and infinity are for others to refuse."""
     if type(value) is float:
         return value
@@ -149,7 +157,7 @@ def number(name: str, value: Any) -> float:
 
 def require_pause(store_every: Any) -> None:
     """Refuse what is no time between commits."""
-    if not number("store_every", store_every) >= 0.0:
+    if not as_number("store_every", store_every) >= 0.0:
         raise InputError(
             "store_every", expected="a number of seconds, zero or positive", found=repr(store_every)
         )
@@ -224,7 +232,7 @@ def _scales(system: System, scales: Mapping[str, float] | None) -> FloatArray:
     for name, value in scales.items():
         if name not in names:
             raise UnknownNameError("scale", name, names)
-        size = number(f"scale of {name!r}", value)
+        size = as_number(f"scale of {name!r}", value)
         if not 0.0 < size < np.inf:
             raise InputError(f"scale of {name!r}", found=repr(value), expected="a positive number")
         result[names.index(name)] = size
