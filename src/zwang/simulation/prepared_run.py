@@ -117,11 +117,14 @@ class PreparedRun:
         nq = len(equations.coordinates)
         equations.require_unique(y[:nq], y[nq:], moment[0], p)
         program = self._latest.select(equations, start, settings)
-        if program is not self._program or not guard.trusts(program, p) or not self._spare:
+        if program is not self._program or not guard.trusts(program, p):
+            return None
+        try:  # whoever has the loop has the settings to itself as well
+            loop = self._spare.pop()
+        except IndexError:
             return None
         if settings is not self.settings:
             self.settings, self._of_loop = settings, loop_settings(program, settings)
-        loop = self._spare.pop()
         loop.restart(self._of_loop, t, y, p, times)
         if program.left_out:
             accelerations = loop.accelerations()
