@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 __all__ = [
     "AT_A_SAMPLE",
     "UNREMARKABLE",
+    "as_number",
     "choices_of",
     "listed_states",
-    "as_number",
     "require_end",
     "require_flag",
     "require_law",
