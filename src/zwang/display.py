@@ -1,4 +1,4 @@
-"""How results show themselves: one line at the prompt, text and tables in a notebook."""
+"""Display of results: one line at the prompt, text and tables in a notebook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mechanical system from functions: the public class, joining tracing, solving and diagnosis."""
+"""A mechanical system from functions: the public class, with its equations and what users ask."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def test_an_angle_that_passes_half_a_turn_is_no_event():
 
 
 def parallelogram(angle):
-    """Two equal cranks and a coupler, built in space: three redundant rows, and one more if flat."""
+    """Two equal cranks and a coupler, built in space: three redundant rows, one more if flat."""
     m, out, spin = zw.Mechanism(gravity=(0, 0, -GRAVITY)), np.array([2.0, 0, 0]), (0, -4.0, 0)
     crank = np.array([np.cos(angle), 0, np.sin(angle)])
     bodies = []

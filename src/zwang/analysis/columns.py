@@ -1,4 +1,4 @@
-"""Quantities as columns of a table: CSV files with names in the first line."""
+"""CSV files of kinematics and inverse dynamics: quantities as columns, names in the first line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small motions about a state that is constant in its own frame.
+"""Linearization: small motions about a state that is constant in its own frame.
 
 Displacements δπ and velocities δv near a relative equilibrium, q̇ = N w(q) and v̇ = y(q, v) with a
 symmetry (w, y) of the system that is zero at rest, follow the linearization of q̇ − N w, v̇ − y:

@@ -398,8 +398,7 @@ def servo(
     """Whether and how actuators follow a program, as [servo] says."""
     from zwang.cli.motion import servo as look
 
-    out = Printer(as_json=as_json)
-    with guarded(out):
+    with printing(as_json=as_json) as out:
         look(out, model, csv, plot)
 
 

@@ -1,4 +1,4 @@
-"""What commands print: tables for people, JSON for machines, one sentence for an error."""
+"""What commands of the command line print: tables, JSON for machines, one sentence for an error."""
 
 from __future__ import annotations
 

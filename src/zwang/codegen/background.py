@@ -150,8 +150,6 @@ class _BackgroundWork:
 
     def _due(self) -> list[_Waiting]:
         """Take what is to be compiled now from what waits; kernels that are gone are forgotten."""
-        from zwang.codegen.machine_code import LoopJob
-
         due: list[_Waiting] = []
         kept: list[_Waiting] = []
         for entry in self.waiting:
@@ -160,7 +158,7 @@ class _BackgroundWork:
                 worth = self.hurry or code.operations_done >= WORTH_COMPILING
                 (due if worth else kept).append(entry)
         self.waiting = kept
-        return sorted(due, key=lambda entry: isinstance(entry[1], LoopJob))  # these take seconds
+        return sorted(due, key=lambda entry: entry[1].takes_long)
 
     def _compile(self, due: list[_Waiting]) -> None:
         """Have kernels compiled, and lead their entry points to the code."""

@@ -17,9 +17,11 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from zwang.codegen import cache as disk
 from zwang.codegen.environment import FAILURES, TARGET
-from zwang.codegen.expression import Expression, Port, StoreOutput
+from zwang.codegen.expression import Expression, Port
 from zwang.codegen.machine_code import KernelJob, LoopJob
 
 if TYPE_CHECKING:
@@ -98,28 +100,17 @@ class CompilerProcess:
 
 
 def _packed(expression: Expression) -> tuple[Any, ...]:
-    """An expression as plain tuples, which are quick to write and to read."""
-    names = sorted({operation for operation, _ in expression.instructions})
-    numbers = {name: number for number, name in enumerate(names)}
-    return (
-        [tuple(port) for port in expression.inputs],
-        [tuple(port) for port in expression.outputs],
-        expression.constants,
-        names,
-        [(numbers[operation], arguments) for operation, arguments in expression.instructions],
-        [tuple(store) for store in expression.stores],
-    )
+    """An expression as what is quick to write and to read."""
+    ports = [[tuple(port) for port in ports] for ports in (expression.inputs, expression.outputs)]
+    arrays = [(x.tobytes(), x.shape) for x in (expression.code, expression.targets)]
+    return *ports, expression.constants, *arrays
 
 
 def _unpacked(packed: tuple[Any, ...]) -> Expression:
-    inputs, outputs, constants, names, instructions, stores = packed
-    return Expression(
-        inputs=tuple(Port(*port) for port in inputs),
-        outputs=tuple(Port(*port) for port in outputs),
-        constants=constants,
-        instructions=tuple((names[number], a) for number, a in instructions),
-        stores=tuple(StoreOutput(*store) for store in stores),
-    )
+    inputs, outputs, constants, *arrays = packed
+    code, targets = (np.frombuffer(x, dtype=np.int64).reshape(shape) for x, shape in arrays)
+    given, made = (tuple(Port(*port) for port in ports) for ports in (inputs, outputs))
+    return Expression(given, made, constants, code, targets)
 
 
 def _write(file: int, thing: Any) -> None:

@@ -1,4 +1,4 @@
-"""What the equations of a system answer, with numbers put in: all that other parts know of them.
+"""The contract of equations: what other parts may ask of a system, with numbers put in.
 
     names ─► arguments (checked arrays) ─► terms, residuals, energies at states
 

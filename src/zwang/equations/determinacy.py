@@ -1,4 +1,4 @@
-"""What can be told of a mechanism at one state: motions it allows, and which reactions follow.
+"""Equations of a mechanism at one state: which motions they allow, which reactions they determine.
 
 By dense matrices, or by sparse ones where the mechanism is too large for these.
 """

@@ -1,4 +1,4 @@
-"""Evaluations at a state: terms, accelerations and forces, diagnosis, energies.
+"""What users ask of the equations at a state: terms, accelerations, forces, diagnosis, energies.
 
 What a user calls, written once: `zwang.System` and `zwang.Mechanism` have them all. Each asks the
 `Equations` of the system; without a state a mechanism is taken as placed.

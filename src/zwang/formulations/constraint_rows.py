@@ -1,4 +1,4 @@
-"""Constraint rows A v̇ = b from constraints of position, velocity or acceleration level.
+"""Constraint rows A v̇ = b that formulations take, from constraints of any level.
 
 With ẋ = N v + n₀ (Blajer 1992, (2.1)), a constraint is differentiated as often as its level asks:
 

@@ -1,4 +1,4 @@
-"""What a compiled loop puts out: saved states and changes of rank, in its own coordinates."""
+"""What an integrator's compiled loop puts out: saved states and changes of rank."""
 
 from __future__ import annotations
 

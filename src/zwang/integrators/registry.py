@@ -1,4 +1,4 @@
-"""Which loop carries out which integrator."""
+"""The registry of integrators: which time loop carries out which method."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choices of a simulation, as data that is stored with its run."""
+"""Settings of an integrator: method, tolerance, drift, coordinates; stored with the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of a mechanism as they come in: names, places and markers, each checked at once."""
+"""The parts of a mechanism as a user adds them: names, places and markers, each checked at once."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from zwang.multibody.geometry import GeometryParameters
     from zwang.tracing.own_output import OwnOutput
 
-__all__ = ["Parts", "require_inertia"]
+__all__ = ["Parts", "require_inertia", "require_no_geometry"]
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Parts:
 
     def at(self, values: Mapping[str, Any]) -> Parts:
         """The same mechanism with the dimensions and markers of values of all its parameters."""
-        return self._with_dimensions(values)._with_markers(values)
+        return self._with_dimensions(values).with_markers(values)
 
     def _with_dimensions(self, values: Mapping[str, Any]) -> Parts:
         """The same with the dimensions that follow from parameters of geometry."""
@@ -106,7 +106,7 @@ class Parts:
         places = [range(*self.slots[name]) for name in self._marker_names]
         return np.array([i for place in places for i in place], dtype=int)
 
-    def _with_markers(self, values: Mapping[str, Any]) -> Parts:
+    def with_markers(self, values: Mapping[str, Any]) -> Parts:
         """The same with other points and axes of joints, where they are given as parameters."""
         known = self.all_parameters
         changed = {
@@ -333,6 +333,18 @@ def require_inertia(body: Body, names: Sequence[str], values: Mapping[str, Any])
         Inertia(mass, body.inertia.center, tensor, check=body.inertia.check)
     except InputError as error:
         raise error.about(f"body {body.name!r}, parameter {' and '.join(names)}") from None
+
+
+def require_no_geometry(mechanism: Parts | None, values: Mapping[str, Any], of: str) -> None:
+    """Refuse to change dimensions of a mechanism while it moves."""
+    geometry = None if mechanism is None else mechanism.geometry
+    for name in () if geometry is None else geometry.names:
+        if name in values:
+            raise InputError(
+                f"parameter {name!r} of {of}",
+                must="not be one that dimensions of the mechanism follow from",
+                advice="Begin another simulation with other dimensions.",
+            )
 
 
 def _joined(name: str, ending: str) -> str:

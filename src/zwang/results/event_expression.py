@@ -1,4 +1,4 @@
-"""What an event watches, as an expression of a system's symbols."""
+"""Channels that events watch, as expressions of a system's symbols."""
 
 from __future__ import annotations
 

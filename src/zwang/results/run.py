@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from zwang.results.certificate import RunCertificate
     from zwang.results.channels import ChannelTable
     from zwang.results.energy_ledger import Work
-    from zwang.results.export import ErrorEstimate
+    from zwang.results.error_estimate import ErrorEstimate
     from zwang.results.force_record import ForceRecord
     from zwang.results.forces import StretchForces
     from zwang.results.mechanism_run import BodyMotion, Reaction
@@ -567,7 +567,7 @@ class Run(Displayed):
         run did; at a tenth, or for the least tolerances at ten times as much, where rounding would
         decide.
         """
-        from zwang.results.export import error_estimate
+        from zwang.results.error_estimate import error_estimate
 
         return error_estimate(self)
 

@@ -1,4 +1,4 @@
-"""Whether the forces that are kept with a stored run belong to its states.
+"""Verification after a simulation: whether stored forces belong to the stored states.
 
 They must satisfy the full terms of the system as it was given, all rows, evaluated by nothing that
 computed them:

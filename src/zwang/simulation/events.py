@@ -1,4 +1,4 @@
-"""Watching for events: their functions compiled, the moments found, impacts worked out."""
+"""Events during a simulation: their functions compiled, their moments found, impacts worked out."""
 
 from __future__ import annotations
 

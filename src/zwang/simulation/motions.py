@@ -1,4 +1,4 @@
-"""Simulations: the motion from a state over time, and many motions at once.
+"""Simulations that users call: one motion from a state, or many; for systems and mechanisms.
 
 What a user calls, written once: `zwang.System` and `zwang.Mechanism` have both.
 """

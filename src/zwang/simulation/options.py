@@ -1,4 +1,4 @@
-"""What a user chooses for a simulation, checked: settings, times, scales and the start."""
+"""Options of a simulation that users choose, checked: settings, times, scales and the start."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AT_A_SAMPLE",
+    "JUMP_NOTE",
     "UNREMARKABLE",
     "as_number",
     "choices_of",
@@ -59,6 +60,13 @@ AT_AN_EVENT = "Place the event where the constraint is satisfied."
 AT_A_SAMPLE = (
     "A controller sets forces and speeds; what positions follow must change continuously, as a "
     "function of time or of an extra coordinate."
+)
+
+#: What collocation does where forces jump.
+JUMP_NOTE = (
+    "forces of this system jump, and a jump between the last node of a step of 'gauss' and the "
+    "first of the next is not seen: velocities may be off by a fiftieth of a step times the jump "
+    "of the acceleration; integrator='auto', 'order8' or 'radau5' keep the tolerance"
 )
 
 #: What the compiled loop does not look for.

@@ -11,6 +11,7 @@ import numpy as np
 from zwang.integrators.settings import Settings
 from zwang.results.records import settings_of
 from zwang.results.run import RankChange
+from zwang.simulation.options import JUMP_NOTE
 from zwang.simulation.rank_report import always_dependent
 from zwang.terms import FloatArray
 
@@ -83,7 +84,12 @@ class Origin(NamedTuple):
     def notes_at_start(self) -> list[str]:
         """What a run says before it begins."""
         parts = self.system.mechanism
-        return [*self.notes, *(() if parts is None else parts.notes)]
+        steps_over = self.settings.integrator == "gauss" and self.system.equations.jumps
+        return [
+            *self.notes,
+            *(() if parts is None else parts.notes),
+            *([JUMP_NOTE] if steps_over else []),
+        ]
 
     def ranks_at_start(self, program: Program) -> list[RankChange]:
         """Rows that do not act, as dependent from the start on."""

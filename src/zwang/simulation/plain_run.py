@@ -1,4 +1,4 @@
-"""The run of a loop that was over when it first returned, with nothing to say but its states."""
+"""Simulation in one chunk: the run of a time loop that was over when it first returned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simulation: the one place where model, engine, integrator and result meet.
+"""A simulation under way: the one place where model, program, integrator and result meet.
 
     start → consistent → program → loop ⟲ (chunks, events) → run
 
@@ -648,7 +648,8 @@ class _Simulation:
         """Keep what a chunk saved, and let happen what it met."""
         failure = self.loop.program.failure()
         program, logs, (t, y) = self.loop.program, chunk.ranks(), chunk.saved()
-        changes = rank_changes(self.active, program, logs, self.parameters) if logs else []
+        begin = self.began_at[0]
+        changes = rank_changes(self.active, program, logs, self.parameters, begin) if logs else []
         self.ranks += changes
         stops = chunk.code == sh.SINGULAR and self.settings.on_singular is OnSingular.STOP
         if stops and changes and changes[-1].t > self.began_at[0]:

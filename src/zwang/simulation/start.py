@@ -1,4 +1,4 @@
-"""The starts of an ensemble: checked all at once, and the program that each of them takes.
+"""Initial states of an ensemble simulation: checked all at once, and the program each takes.
 
 Each start meets the same refusals as in a single run. What all of them have in common is computed
 in one call; only a start at which there is something to remark is looked at by itself.

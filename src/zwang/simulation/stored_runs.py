@@ -1,4 +1,4 @@
-"""Stored runs of a given system: read back, and checked to be motions of it."""
+"""Simulation from stored runs: loaded with their system, and integrated anew to verify them."""
 
 from __future__ import annotations
 

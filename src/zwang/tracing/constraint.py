@@ -1,4 +1,4 @@
-"""Constraints as data: a level, and the function that states it.
+"""Constraints that users state as functions: a level, and the function to trace.
 
     position      φ(q, t, p) = 0                differentiated twice
     velocity      ψ(q, v, t, p) = 0             once; linear in v or not

@@ -1,4 +1,4 @@
-"""Checking what a user gives to describe a system: names, parameters, functions."""
+"""Definition of a system by functions: names, parameters and functions, checked."""
 
 from __future__ import annotations
 

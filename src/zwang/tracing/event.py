@@ -1,4 +1,4 @@
-"""Events as data: a function that crosses zero, and what happens then."""
+"""Events that users state as functions: what is traced and crosses zero, and what happens then."""
 
 from __future__ import annotations
 

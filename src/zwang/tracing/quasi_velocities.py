@@ -1,4 +1,4 @@
-"""Quasi-velocities from the rates of coordinates: v = B q̇ + b₀ (Blajer 1992, (2.2))."""
+"""Traced kinematics inverted: quasi-velocities from rates, v = B q̇ + b₀ (Blajer 1992, (2.2))."""
 
 from __future__ import annotations
 
