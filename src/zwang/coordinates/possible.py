@@ -1,4 +1,4 @@
-"""What a mechanism can be integrated in besides the coordinates of its bodies, found once.
+"""Which coordinates a mechanism can be integrated in besides those of its bodies, found once.
 
 `zwang.simulation.select_program` chooses among them.
 """

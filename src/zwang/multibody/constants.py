@@ -1,4 +1,4 @@
-"""Numbers of a mechanism that are structure rather than values: zeros, and the ones of axes.
+"""Structural constants of a mechanism: zeros, and the ones of axes, that never change.
 
 Parameters are inputs of kernels, never part of them. But a hinge along y of two bodies is more than
 nine numbers each: that six of them vanish decides which products there are at all. So the entries
@@ -145,7 +145,7 @@ def folded(x: casadi.SX, entries: Iterable[tuple[int, float]]) -> casadi.SX:
     """A column with some entries replaced by constants."""
     import casadi as ca
 
-    result = ca.densify(x)
-    for k, value in entries:
-        result[k] = value
+    result, constants = ca.densify(x), dict(entries)
+    if constants:
+        result[list(constants)] = ca.DM(list(constants.values()))
     return result

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -29,6 +30,7 @@ from zwang.results.certificate import certified, interval_of
 from zwang.results.force_record import with_forces
 from zwang.results.run import Counts, Run, Segment, no_state
 from zwang.results.status import status_of, stopped_by_user
+from zwang.simulation.ensemble_check import SHARE, TOGETHER, EnsembleStates, can_check, suspicious
 from zwang.simulation.guard import Guard
 from zwang.simulation.interpolate import states_between
 from zwang.simulation.interrupt import Interrupt, postponed_interrupt
@@ -62,6 +64,8 @@ LISTED_FAILURES = 5
 #: Parts of an ensemble for each thread, so that none is idle for long at the end; and trajectories
 #: of a part in each lane, one after the other, at most.
 PARTS, MOST_TURNS = 4, 512
+#: Trajectories that are looked at by themselves because their starts are suspicious.
+MOST_SUSPECTS = 4
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,8 @@ class Runs(Sequence[Run]):
         self._made: dict[int, _Trajectory] = {}
 
     def _member(self, i: int) -> Run | _Trajectory:
-        found = self._own.get(i) or self._made.get(i)
+        found = self._own.get(i)  # which may have no states, and is one all the same
+        found = self._made.get(i) if found is None else found
         if found is None:
             number, place = self._places[:, i].tolist()
             part = self._parts[number]
@@ -248,6 +253,7 @@ class _Context:
     Attributes
     ----------
     may_leave : whether stiff ones may be left to another method than that of the settings.
+    doubted : programs that do what the full terms of the system do not say.
     """
 
     starts: Starts
@@ -257,6 +263,7 @@ class _Context:
     interrupt: Interrupt
     again: Callable[[int, float, FloatArray], Run]
     may_leave: bool
+    doubted: list[Program] = field(default_factory=list)
 
 
 @dataclass
@@ -332,7 +339,7 @@ class _Trajectory:
             if program.carrier is not None:
                 notes = (*notes, f"integrated in {program.carrier.name} coordinates")
             logs = self.part.relay.ranks(self.place)
-            ranks += rank_changes(system, program, logs, parameters)
+            ranks += rank_changes(system, program, logs, parameters, c.starts.t)
         return Run(
             system,
             self.saved[0],
@@ -495,8 +502,50 @@ def _in_lanes(
                 if i not in runs:
                     runs[i] = with_forces(_Trajectory(context, i, part, place).run)
 
+    began = perf_counter()
     crew.share(work, len(parts), len(starts) - len(starts.refusals))
+    _look_at_starts(context, groups, parts, SHARE * (perf_counter() - began))
+    for part in parts:  # those that had ended before their program was doubted
+        for i in part.members.tolist() if part.ended_too_soon() else ():
+            runs[i] = _caught(context, partial(alone, integrator=settings.integrator), i)
     return Runs(len(starts), runs, parts)
+
+
+def _look_at_starts(
+    context: _Context,
+    groups: Sequence[_TrajectoryGroup],
+    parts: Sequence[_ThreadShare],
+    seconds: float,
+) -> None:
+    """Doubt programs that do what the full terms do not say at the start of some member.
+
+    Of all members, or of as many as so many seconds allow, see `ensemble_check`.
+    """
+    starts = context.starts
+    equations = starts.system.equations
+    if context.interrupt.asked or not can_check(equations):
+        return
+    for group in groups:
+        own = [part for part in parts if part.group is group and not part.doubted]
+        counts = [len(part.good) for part in own]
+        guard = Guard(equations, context.settings)
+        calls = guard.calls_of_many(group.program, group.p, sum(counts), seconds / len(groups))
+        if not calls:
+            continue
+        places, of = np.concatenate([part.good for part in own]), np.repeat(range(len(own)), counts)
+        states = EnsembleStates(
+            np.concatenate([part.relay.begun[part.good, 0] for part in own]),
+            np.concatenate([part.relay.begun[part.good, 1] for part in own]),
+            starts.t,
+            np.concatenate([part.relay.parameters[part.good] for part in own]),
+            starts.P[np.concatenate([part.members[part.good] for part in own])],
+        )
+        with guard.looking_at_many(calls):
+            found = suspicious(equations, group.program, states, calls * TOGETHER)
+        for i in found[:MOST_SUSPECTS].tolist():
+            if not own[of[i]].agrees(guard, [int(places[i])], at_end=False):
+                context.doubted.append(group.program)
+                break
 
 
 #: Choices of `simulate` that `choices_of` does not know.
@@ -555,6 +604,7 @@ class _ThreadShare:
     def __init__(self, context: _Context, group: _TrajectoryGroup, which: slice) -> None:
         self.context, self.program = context, group.program
         self.members, self.which, self.group = group.members[which], which, group
+        self.doubted, self.good = False, np.zeros(0, dtype=int)
 
     def _begin(self) -> LaneQueue:
         context, program, group = self.context, self.program, self.group
@@ -602,22 +652,36 @@ class _ThreadShare:
 
         They are simulated one by one then, each with a guard of its own.
         """
-        context, relay, program = self.context, self.relay, self.program
-        starts = context.starts
+        relay = self.relay
         good = np.flatnonzero((relay.counts[sh.ACTIVE] == 0) & (relay.outcomes == sh.DONE))
+        self.good = good
         if not len(good):
             return
-        guard.begin_ensemble(program)
-        for k in good[guard.rows(len(good))].tolist():
+        guard.begin_ensemble(self.program)
+        if not self.agrees(guard, good[guard.rows(len(good))].tolist()):
+            self.doubted = True
+            self.context.doubted.append(self.program)
+            relay.outcomes[:] = sh.SINGULAR
+
+    def ended_too_soon(self) -> bool:
+        """Whether its program was doubted after it had ended."""
+        doubted = any(self.program is program for program in self.context.doubted)
+        return doubted and not self.doubted
+
+    def agrees(self, guard: Guard, some: list[int], *, at_end: bool = True) -> bool:
+        """Whether some trajectories agree with the full terms, at their starts and ends."""
+        relay, program, starts = self.relay, self.program, self.context.starts
+        for k in some:
             inner, p = relay.parameters[k], starts.P[self.members[k]]
             t, y = relay.saved_in_own(k)
-            looks = [(relay.begun[k, 0], starts.t), *zip(y[-1:], t[-1:].tolist(), strict=True)]
+            looks = [(relay.begun[k, 0], starts.t)]
+            looks += zip(y[-1:], t[-1:].tolist(), strict=True) if at_end else []
             for state in looks:
                 found = guard.look(starts.system.equations, program, state, inner, p)
                 if found is not None:
                     guard.doubt(program, found)
-                    relay.outcomes[:] = sh.SINGULAR
-                    return
+                    return False
+        return True
 
     def _may_go_on(self, lane: int, i: int, logs: list[RankLog]) -> bool:
         """Whether a lane passes where rank was lost, with the same rows acting as before."""

@@ -1,4 +1,4 @@
-"""Results of an ensemble as arrays over all runs, without a `Run` for each of them."""
+"""Ensemble simulation: results as arrays over all runs, without a `Run` for each of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The programs of an ensemble: what `select_program` says for each of many starts.
+"""Ensemble simulation: the programs, what `select_program` says for each of many starts.
 
 What starts have in common is decided once; only where one needs a closer look is each asked for by
 itself.

@@ -1,4 +1,4 @@
-"""The starts of an ensemble: checked all at once, and the program that each of them takes.
+"""Initial states of an ensemble simulation: checked all at once, and the program each takes.
 
 Each start meets the same refusals as in a single run. What all of them have in common is computed
 in one call; only a start at which there is something to remark is looked at by itself.
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.arguments.states import single_time
 from zwang.equations.many_states import all_regular, terms_at
 from zwang.errors import InputError, ZwangError, shown
 from zwang.integrators.settings import Settings
 from zwang.simulation.ensemble_programs import EnsembleStarts, ProgramGroups, select_programs
 from zwang.simulation.options import UNREMARKABLE, listed_states, require_law, require_start
 from zwang.terms import FloatArray
-from zwang.tracing.arguments import single_time
 
 if TYPE_CHECKING:
     from zwang.system import System

@@ -172,7 +172,7 @@ def _with_client(client: Any, numbers: Sequence[int], call: TaskCall) -> Iterato
         further = {"payload": call.payload, "wanted": decisive_versions()}
         return client.map(work, some, key=keys, pure=False, retries=RETRIES, **further)
 
-    left, room = iter(numbers), _Room(client)
+    left, room = iter(numbers), _OpenPlaces(client)
     first = list(islice(left, room.tasks()))
     waiting = len(first)
     try:
@@ -194,7 +194,7 @@ def _with_client(client: Any, numbers: Sequence[int], call: TaskCall) -> Iterato
         ) from error
 
 
-class _Room:
+class _OpenPlaces:
     """How many tasks a cluster should have at hand, which may grow and shrink.
 
     Its workers are counted once in a while: the answer is a list of all of them.

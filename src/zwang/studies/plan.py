@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from zwang.arguments.paths import path_of
 from zwang.errors import InputError, ModelError, shown
 from zwang.model_files.document import Document, Item, Key, parse, read_text
 from zwang.model_files.fields import NumberField
-from zwang.paths import path_of
 from zwang.studies.outputs import OutputRequest, read_outputs
 from zwang.studies.samples import SampleBlock, product_rows
 from zwang.studies.variations import read_samples

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.arguments.paths import path_of
 from zwang.errors import (
     InputError,
     MissingExtraError,
@@ -22,7 +23,6 @@ from zwang.errors import (
     ZwangError,
     shown,
 )
-from zwang.paths import path_of
 from zwang.results.lock import WriteLock
 from zwang.results.model_digest import describe_model
 from zwang.simulation.ensemble import simulate_many
