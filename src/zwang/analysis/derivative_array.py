@@ -1,4 +1,4 @@
-"""The equations of a servo problem and their time derivatives, in the unknowns and theirs.
+"""Analysis of servo constraints: their equations and the time derivatives of these.
 
 With z = (q, v, λ, τ) the motion of a system that follows a program obeys
 

@@ -1,4 +1,4 @@
-"""From a derivative array to motion and efforts over time: flat, forward, or by boundary values."""
+"""Analysis of servo constraints: motion and efforts over time, forward or by boundary values."""
 
 from __future__ import annotations
 

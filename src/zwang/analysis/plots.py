@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.arguments.paths import path_of
 from zwang.errors import MissingExtraError, UnknownNameError
-from zwang.paths import path_of
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What it takes to follow a program with given actuators: ranks, degrees, index, internal dynamics.
+"""Analysis of servo constraints: ranks, relative degrees, index and internal dynamics.
 
 All from the derivative array at a state on the program (`derivative_array`):
 

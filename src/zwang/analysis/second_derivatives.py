@@ -1,4 +1,4 @@
-"""How the equations of motion change with the state: exact derivatives of the traced terms.
+"""Linearization of the equations of motion: exact derivatives of the traced terms by the state.
 
 With E = M a − Q − C − Aᵀλ, H = A a − b, the rates ψ = φ̇ of the constraints and small displacements
 δq = N δπ in the directions of the velocities,

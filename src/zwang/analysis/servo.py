@@ -1,4 +1,4 @@
-"""Servo constraints: efforts by which given actuators make a system follow a program.
+"""Analysis of servo constraints: whether and how given actuators follow a prescribed motion.
 
 Where program and derivatives determine everything, efforts follow by differentiation: the
 derivative array is solved at each instant. Otherwise internal dynamics is integrated forward if it

@@ -1,4 +1,4 @@
-"""Dry friction at rest: what sticks, against how much, and between which positions.
+"""Statics with dry friction: what sticks, against how much, and between which positions.
 
 A joint with Coulomb's friction exerts at rest any effort τ up to its limit along its coordinate,
 

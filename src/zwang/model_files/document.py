@@ -1,4 +1,4 @@
-"""A TOML file as data that knows its lines.
+"""A TOML model file as data that knows its lines.
 
 The standard parser reads the values, and `line_index` finds in the text, which is known to be valid
 by then, the line that each key and each entry of a list stands on.
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zwang.arguments.paths import is_folder
 from zwang.errors import LISTED, InputError, ModelError, ZwangError, shown
-from zwang.paths import is_folder
 
 __all__ = [
     "Document",

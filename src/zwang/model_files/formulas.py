@@ -1,4 +1,4 @@
-"""Expressions as functions, given to a `Mechanism` or `System` in place of Python functions."""
+"""Expressions of model files as functions, in place of Python functions."""
 
 from __future__ import annotations
 

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zwang.arguments.keywords import known_keywords
+from zwang.arguments.paths import is_folder, path_of
 from zwang.errors import (
     DamageError,
     InputError,
@@ -27,8 +29,6 @@ from zwang.errors import (
     UnknownNameError,
     ZwangError,
 )
-from zwang.keywords import known_keywords
-from zwang.paths import is_folder, path_of
 from zwang.state import State
 
 if TYPE_CHECKING:
@@ -283,7 +283,7 @@ class Model:
         store_every : seconds between commits.
         progress, certify : as in `zwang.System.simulate`.
         """
-        from zwang.simulation.stored_runs import resume
+        from zwang.simulation.simulation import resume
 
         return resume(
             path,

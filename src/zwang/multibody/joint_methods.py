@@ -7,8 +7,8 @@ from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar
 
 from numpy.typing import ArrayLike
 
+from zwang.arguments.keywords import known_keywords
 from zwang.errors import InputError, UnknownNameError
-from zwang.keywords import known_keywords
 from zwang.multibody.builder import STANDARD, TOOTHED, MechanismBuilder, checked_numbers
 from zwang.multibody.call_log import described
 from zwang.multibody.element import Element
