@@ -3,6 +3,7 @@
 import pytest
 
 import zwang as zw
+from zwang.errors import UnknownNameError
 from zwang.model_files.dimensions import dimension_of_unit, in_units
 
 ROD = """
@@ -93,3 +94,13 @@ def test_units_have_the_dimensions_of_the_si(unit, shown):
 def test_units_of_nothing_mechanical_have_none():
     assert dimension_of_unit("volt") is None
     assert dimension_of_unit("nonsense") is None
+
+
+def test_a_unit_within_an_expression_gets_advice_of_its_own(read):
+    with pytest.raises(zw.ModelError, match="In an expression numbers are in SI units"):
+        read(mass="40 kg + load")
+
+
+def test_a_name_in_other_letters_is_recalled():
+    error = UnknownNameError("parameter", "l", ["L", "alpha"])
+    assert "Did you mean 'L'?" in str(error)
