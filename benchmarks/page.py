@@ -144,6 +144,8 @@ def _felt(stored: dict[str, Any]) -> str:
         rows = rows_of(stored, section)
         if section == "energy balance":
             rows = _worst(rows)
+        if section == "scan over size" and rows:
+            rows = _steepest(rows)
         told = [
             [
                 _named(row.what),
@@ -175,6 +177,12 @@ def _felt_on(stored: dict[str, Any]) -> str:
     sections = [stored[section] for section in FELT if section in stored]
     told = dict.fromkeys(f"{x['processor']}, {x['date']}" for x in sections)
     return "; ".join(told) or "nothing yet"
+
+
+def _steepest(rows: list[Row]) -> list[Row]:
+    """Where the cost of a body grows most from one size to the next, in the plane and in space."""
+    built = ([row for row in rows if row.what.endswith(where)] for where in ("plane", "space"))
+    return [max(alike, key=lambda row: row.ratio) for alike in built if alike]
 
 
 def _worst(rows: list[Row]) -> list[Row]:
@@ -363,13 +371,14 @@ def page(stored: dict[str, Any]) -> str:
 
 def main() -> None:
     """Write page and plots."""
-    from benchmarks.plots import draw_errors, draw_growth
+    from benchmarks.plots import draw_errors, draw_growth, draw_scan
 
     stored = results()
     PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text(page(stored), encoding="utf-8")
     draw_errors(stored["works"]["results"]["rows"], IMAGES / "speed_errors.svg")
     draw_growth(stored["evaluations"]["results"], IMAGES / "speed_growth.svg")
+    draw_scan(rows_of(stored, "scan over size"), IMAGES / "speed_scan.svg")
 
 
 if __name__ == "__main__":

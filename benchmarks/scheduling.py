@@ -25,11 +25,13 @@ from typing import Any
 
 import zwang as zw
 from benchmarks.studies import PendulumStudy
-from zwang.studies.engines import AHEAD
+from zwang.studies import engines
 
 __all__ = ["measured", "simulated"]
 
-TRIVIAL, TASKS, RUNS = 1000, 200, 8
+TRIVIAL, TASKS, RUNS = 1000, 500, 8
+#: Tasks are at hand as for so many cores, so that they are handed in together as there.
+CORES = 100
 #: Seconds in which nothing is done, to see what that costs.
 IDLE = 3.0
 #: Runs in a task that are compared.
@@ -107,8 +109,12 @@ def measured(address: str) -> dict[str, dict[str, float]]:
 
         def ours(tasks: int, place: str) -> int:
             plan = case.plan(tasks * RUNS, outputs=names, shard=RUNS)
-            path = Path(folder) / place
-            zw.study(case.mechanism, plan, output=path, scheduler=client).run(progress=False)
+            study = zw.study(case.mechanism, plan, output=Path(folder) / place, scheduler=client)
+            before, engines.AHEAD = engines.AHEAD, CORES * engines.AHEAD // 2
+            try:
+                study.run(progress=False)
+            finally:
+                engines.AHEAD = before
             return tasks
 
         client.wait_for_workers(2)
@@ -141,7 +147,7 @@ def simulated(
     begun : seconds of a worker before its first task.
     """
     rng, free_at = random.Random(seed), 0.0
-    # Each core has `AHEAD` tasks at hand: it waits only where the next has not come in time.
+    # Each core has two tasks at hand: it waits only where the next has not come in time.
     given = [0.0] * cores
     heap = [(begun, core) for core in range(cores)]
     heapq.heapify(heap)
@@ -152,7 +158,7 @@ def simulated(
         start = max(ready, free_at)
         duration = seconds * (1.0 + SCATTER * (2.0 * rng.random() - 1.0))
         # The next task of a core is asked for when the one before this one is reported.
-        given[core] = start if AHEAD > 1 else start + duration
+        given[core] = start
         busy, end = busy + duration, max(end, start + duration)
         heapq.heappush(heap, (start + duration, core))
     return {"hours": end / 3600.0, "busy": busy / (cores * end)}

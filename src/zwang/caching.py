@@ -29,12 +29,15 @@ class Remembered(dict[K, T]):
 
 
 class computed_once(Generic[T_co]):  # noqa: N801 - used as a decorator, like property
-    """Decorator: the method runs on first access and its result replaces it on the instance."""
+    """Decorator: the method runs on first access and its result replaces it on the instance.
 
-    def __init__(self, method: Callable[[Any], T_co]) -> None:
+    By the name of the method, or by another where it is given.
+    """
+
+    def __init__(self, method: Callable[[Any], T_co], name: str = "") -> None:
         self.method = method
         self.__doc__ = method.__doc__
-        self.name = method.__name__
+        self.name = name or method.__name__
         self.__isabstractmethod__ = getattr(method, "__isabstractmethod__", False)
 
     @overload

@@ -254,6 +254,7 @@ def test_a_forked_process_goes_on_by_itself():
 
 
 def test_the_key_changes_with_everything_that_matters(monkeypatch):
+    monkeypatch.delenv("ZWANG_LLVM_TARGET", raising=False)
     x = casadi.SX.sym("x", 3)
 
     def key(result, lanes=1, shared=(), symbols=(x,)):
@@ -272,9 +273,9 @@ def test_the_key_changes_with_everything_that_matters(monkeypatch):
         key(base, lanes=8),
         key(base, lanes=8, shared=[0]),
     ]
-    monkeypatch.setattr(cache, "source_digest", lambda *_: "other sources")
-    keys.append(key(base))
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(cache, "source_digest", lambda *_: "other sources")
+        keys.append(key(base))
     for target in llvm.targets()[1:]:
         monkeypatch.setenv("ZWANG_LLVM_TARGET", target)
         keys.append(key(base))

@@ -8,8 +8,8 @@ import pytest
 from builders import random_function, run
 
 from zwang import codegen
-from zwang.codegen.casadi_vm import to_function
 from zwang.codegen.casadi_operators import inverse, minus, plus, times
+from zwang.codegen.casadi_vm import to_function
 from zwang.codegen.expression import Port, _read_at_once, _read_one_by_one, read
 from zwang.errors import InputError
 

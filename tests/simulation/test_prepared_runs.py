@@ -7,7 +7,7 @@ import pytest
 
 import zwang as zw
 from zwang.errors import InputError
-from zwang.simulation import simulation
+from zwang.simulation import guard, simulation
 from zwang.simulation.guard import FOR_EACH, Account, Guard
 from zwang.simulation.plain_run import PlainRun, UnfinishedRun
 from zwang.simulation.prepared_run import PreparedRun, PreparedRuns
@@ -58,7 +58,14 @@ def assert_same(found, expected):
 
 
 @pytest.fixture
-def unprepared(monkeypatch):
+def no_further_looks(monkeypatch):
+    """Lets the guard look at first runs alone: how often else depends on time."""
+    monkeypatch.setattr(guard, "SHARE", 0.0)
+    monkeypatch.setattr(guard, "FOR_EACH", 0.0)
+
+
+@pytest.fixture
+def unprepared(monkeypatch, no_further_looks):
     """Makes runs as if each were the first."""
 
     def run(system, *arguments, **choices):
@@ -184,6 +191,7 @@ def test_refusals_are_those_of_a_first_call():
         assert said[0] == said[1]
 
 
+@pytest.mark.usefixtures("no_further_looks")
 def test_all_fields_of_a_run_are_there():
     system = zw.library.chain(4).system
     start = start_of(system)

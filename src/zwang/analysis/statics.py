@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.analysis.equations_of import EquationsOf, Held, held_channels
-from zwang.analysis.search import AT_ONCE, Found, Point, newton_only, point_at, search
+from zwang.analysis.search import AT_ONCE, Found, Point, newton_only, point_at, search, stiffness
 from zwang.analysis.stability import Variation, depends_on_sharing, second_variation, verdict
 from zwang.analysis.stationary_state import StationaryState
 from zwang.analysis.sticking import (
@@ -82,7 +82,8 @@ class Equilibrium(StationaryState):
     t : time [s] at which forces and drivers are taken.
     stability : ``"stable"``, ``"unstable"``, ``"marginal"`` where a displacement meets no
         resistance, or ``"undecided"``.
-    residual : largest force that is left, relative to the largest that acts.
+    residual : largest force that is left, relative to the largest that acts or that displacements
+        as large as the coordinates would make.
     method : how it was found: ``"the start is at rest"``, ``"descent"``, ``"Newton"``,
         ``"continuation"``, ``"dynamic relaxation"``, or ``"friction"`` where that alone holds it.
     steps : of that method.
@@ -439,7 +440,11 @@ def _equilibrium(equations: EquationsOf, found: Found, held: Held | None) -> Equ
     variation = second_variation(equations, at, held)
     left = at.force + _rows(at, held).T @ at.lam
     size = max(
-        float(np.abs(at.force).max(initial=0.0)), float(np.abs(at.values.Q).max(initial=0.0))
+        float(np.abs(at.force).max(initial=0.0)),
+        float(np.abs(at.values.Q).max(initial=0.0)),
+        float(
+            np.abs(stiffness(equations, at, held)).max(initial=0.0) * np.abs(at.q).max(initial=0.0)
+        ),
     )
     notes = list(_notes(equations, at, found, held))
     stability = _stability(equations, at, variation, held)
@@ -480,7 +485,8 @@ def _sticking_families(
     equations: EquationsOf, at: Point, variation: Variation
 ) -> tuple[list[str], FloatArray]:
     """Motions along which dry friction keeps what is moved a little, in words and as columns."""
-    words, directions = [], [np.zeros((equations.nv, 0))]
+    words: list[str] = []
+    directions: list[FloatArray] = [np.zeros((equations.nv, 0))]
     frictions = frictions_of(equations)
     limits = limits_at(equations, frictions, at.q, at.lam) if frictions else []
     for of, limit in zip(frictions, limits, strict=True):

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zwang.codegen.casadi_instructions import serialized_instructions
+from zwang.codegen.environment import uses_llvm
 from zwang.codegen.instruction_passes import (
     COPY,
     IS_COMMUTATIVE,
@@ -161,7 +162,7 @@ def read(function: casadi.Function) -> Expression:
         The function contains an operation that cannot be compiled; the message names it.
     """
     function = _as_scalar_function(function)
-    if function.n_instructions() >= MANY:
+    if function.n_instructions() >= MANY and uses_llvm("loops"):
         found = _read_at_once(function)
         if found is not None:
             return found

@@ -205,6 +205,8 @@ class Loop(ABC):
     def _cleared(self) -> list[np.ndarray]:
         """What is remembered and has no value before a loop begins."""
         given = {"state", "parameters", "memory", "counts"}
+        if self._events is None:  # nothing is written there
+            given |= {"event_values", "event_before", "previous"}
         return [getattr(self, name) for name in self.REMEMBERED if name not in given]
 
     def _setup(self, scales: FloatArray, *, every_step: bool, carried: bool) -> LoopSetup:

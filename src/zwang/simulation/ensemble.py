@@ -339,7 +339,7 @@ class _Trajectory:
             if program.carrier is not None:
                 notes = (*notes, f"integrated in {program.carrier.name} coordinates")
             logs = self.part.relay.ranks(self.place)
-            ranks += rank_changes(system, program, logs, parameters)
+            ranks += rank_changes(system, program, logs, parameters, c.starts.t)
         return Run(
             system,
             self.saved[0],

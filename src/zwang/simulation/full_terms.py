@@ -53,7 +53,7 @@ def full_terms(system: Equations, y: FloatArray, t: float, p: FloatArray) -> Ful
         return FullTerms(*system.by_elements.full_terms(q, v, t, p))
     if system.opaque:
         return _called_terms(system, q, v, t, p)
-    return system.cache.once(_Interpreted, lambda: _Interpreted(system))(q, v, t, p)
+    return system.cache.once(_TermsAtState, lambda: _TermsAtState(system))(q, v, t, p)
 
 
 def full_terms_function(system: Equations) -> tuple[Any, list[int]]:
@@ -67,7 +67,7 @@ def full_terms_function(system: Equations) -> tuple[Any, list[int]]:
     return function, [x.numel() for x in outputs]
 
 
-class _Interpreted:
+class _TermsAtState:
     """The terms of a model on CasADi's machine: nothing is compiled."""
 
     def __init__(self, system: Equations) -> None:

@@ -23,9 +23,9 @@ __all__ = [
     "AT_A_SWITCH",
     "JUMP_NOTE",
     "UNREMARKABLE",
+    "as_number",
     "choices_of",
     "listed_states",
-    "number",
     "require_end",
     "require_flag",
     "require_law",
@@ -99,10 +99,10 @@ def choices_of(
     **choices: Any,
 ) -> tuple[Settings, FloatArray | None, FloatArray]:
     """Settings, times to save at and scales from what a user gave, checked."""
-    end = number("until", until)
+    end = as_number("until", until)
     for name in _NUMBERS:
         if name in choices:
-            choices[name] = number(name, choices[name])
+            choices[name] = as_number(name, choices[name])
     named = {"drift": drift, "on_singular": on_singular, "coordinates": coordinates}
     try:
         settings = _settings(end, **named, **choices)
@@ -150,7 +150,7 @@ def _settings(
     )
 
 
-def number(name: str, value: Any) -> float:
+def as_number(name: str, value: Any) -> float:
     """A choice that is a number; NaN and infinity are for others to refuse."""
     if type(value) is float:
         return value
@@ -162,7 +162,7 @@ def number(name: str, value: Any) -> float:
 
 def require_pause(store_every: Any) -> None:
     """Refuse what is no time between commits."""
-    if not number("store_every", store_every) >= 0.0:
+    if not as_number("store_every", store_every) >= 0.0:
         raise InputError(
             "store_every", expected="a number of seconds, zero or positive", found=repr(store_every)
         )
@@ -237,7 +237,7 @@ def _scales(system: System, scales: Mapping[str, float] | None) -> FloatArray:
     for name, value in scales.items():
         if name not in names:
             raise UnknownNameError("scale", name, names)
-        size = number(f"scale of {name!r}", value)
+        size = as_number(f"scale of {name!r}", value)
         if not 0.0 < size < np.inf:
             raise InputError(f"scale of {name!r}", found=repr(value), expected="a positive number")
         result[names.index(name)] = size

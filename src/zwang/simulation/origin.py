@@ -10,7 +10,7 @@ import numpy as np
 
 from zwang.integrators.settings import Settings
 from zwang.results.records import settings_of
-from zwang.results.run import RankChange, Run
+from zwang.results.run import RankChange
 from zwang.simulation.options import JUMP_NOTE
 from zwang.simulation.rank_report import always_dependent
 from zwang.terms import FloatArray
@@ -96,9 +96,3 @@ class Origin(NamedTuple):
         if not program.left_out:
             return []
         return [always_dependent(self.system, program, self.y, self.t, self.parameters)]
-
-    def again(self, tolerance: float, times: FloatArray) -> Run:
-        """The same simulation with another tolerance, saved at other times."""
-        from zwang.simulation.simulation import run_again
-
-        return run_again(self, tolerance, times)

@@ -1,15 +1,14 @@
-"""The run of a loop that was over when it first returned, with nothing to say but its states."""
+"""Simulation in one chunk: the run of a time loop that was over when it first returned."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zwang.caching import computed_once
 from zwang.codegen.environment import noted
 from zwang.integrators import memory as sh
-from zwang.integrators.settings import Settings
-from zwang.results.run import Beginning, Counts, RankChange, Run, Segment
+from zwang.results.run import Beginning, Counts, Run, Segment
 from zwang.results.status import status_of
 from zwang.simulation.interpolate import states_between
 from zwang.simulation.rank_report import left_out_note
@@ -22,9 +21,12 @@ if TYPE_CHECKING:
     from zwang.programs.contract import Program
     from zwang.simulation.origin import Origin
     from zwang.system import System
-    from zwang.tracing.event import Event
 
 __all__ = ["PlainRun", "RepeatedRun", "UnfinishedRun", "program_notes"]
+
+
+#: What makes a run once more, with another tolerance and other times.
+Again = Callable[[float, FloatArray], Run]
 
 
 class RepeatedRun(NamedTuple):
@@ -63,105 +65,69 @@ class UnfinishedRun(NamedTuple):
 
 
 class PlainRun(Run):
-    """A run of one segment; what it says besides its states is put together when it is asked."""
+    """A run of one segment; its fields are put together when they are first asked for.
+
+    Attributes
+    ----------
+    origin : what it was made from.
+    done : what the loop did.
+    """
 
     shown_as = "Run"
-    _origin: Origin
-    _done: RepeatedRun
+    origin: Origin
+    done: RepeatedRun
 
-    def __init__(self, origin: Origin, done: RepeatedRun) -> None:
-        self.__dict__.update(system=origin.system, _origin=origin, _done=done)
+    def __init__(self, origin: Origin, done: RepeatedRun, again: Again) -> None:
+        self.__dict__.update(system=origin.system, again=again, origin=origin, done=done)
 
-    @computed_once
-    def t(self) -> FloatArray:
-        """Saved times."""
-        return self._done.t[self._first :]
 
-    @computed_once
-    def q(self) -> FloatArray:
-        """Coordinates at these times."""
-        return self._done.y[self._first :, : len(self.system.coordinates)]
+def _times(run: PlainRun) -> FloatArray | None:
+    times = run.origin.times
+    return None if times is None else times.copy()
 
-    @computed_once
-    def v(self) -> FloatArray:
-        """Velocities at these times."""
-        return self._done.y[self._first :, len(self.system.coordinates) :]
 
-    @property
-    def _first(self) -> int:
-        """The first state that is one of the run: all are known from the start on."""
-        return 0 if self._origin.saves_start else 1
+def _states(run: PlainRun, first: int, end: int) -> FloatArray:
+    """Some entries of the saved states; of the loop's the first is the start, saved or not."""
+    return run.done.y[0 if run.origin.saves_start else 1 :, first:end]
 
-    @computed_once
-    def finished(self) -> bool:
-        """That it reached its end."""
-        return True
 
-    @computed_once
-    def settings(self) -> Settings:
-        """All choices that decide its numbers."""
-        return self._origin.settings
+def _segments(run: PlainRun) -> tuple[Segment, ...]:
+    origin, began = run.origin, None
+    if not origin.saves_start:
+        began = Beginning(origin.t, run.done.y[0].copy(), origin.y)
+    return (Segment(0, len(run.t), run.system, origin.parameters, began),)
 
-    @computed_once
-    def between(self) -> Callable[[Run, FloatArray], tuple[FloatArray, FloatArray]]:
-        """States at other times."""
-        return states_between
 
-    @computed_once
-    def scales(self) -> FloatArray:
-        """Sizes below which errors are absolute."""
-        return self._origin.scales.copy()
+def _notes(run: PlainRun) -> tuple[str, ...]:
+    origin, done = run.origin, run.done
+    notes = origin.notes_at_start()
+    notes += [note for note in done.notes if note not in notes]
+    if origin.times is not None:
+        equations = origin.system.equations
+        off = off_constraints_note(equations, origin.settings, done.t, done.y, origin.p)
+        notes += [off] if off else []
+    return noted(notes)
 
-    @computed_once
-    def again(self) -> Callable[[float, FloatArray], Run]:
-        """Makes it once more."""
-        return self._origin.again
 
-    @computed_once
-    def watched(self) -> dict[str, Event]:
-        """No events."""
-        return {}
-
-    @computed_once
-    def times(self) -> FloatArray | None:
-        """Those at which states were to be saved."""
-        times = self._origin.times
-        return None if times is None else times.copy()
-
-    @computed_once
-    def status(self) -> str:
-        """How it ended."""
-        return status_of(self.counts, self._done.ended, sh.DONE, self.settings)
-
-    @computed_once
-    def segments(self) -> tuple[Segment, ...]:
-        """The one that it consists of."""
-        origin, began = self._origin, None
-        if self._first:
-            began = Beginning(origin.t, self._done.y[0].copy(), origin.y)
-        return (Segment(0, len(self.t), self.system, origin.parameters, began),)
-
-    @computed_once
-    def counts(self) -> Counts:
-        """Work done."""
-        return Counts(*self._done.work)
-
-    @computed_once
-    def ranks(self) -> tuple[RankChange, ...]:
-        """Rows that do not act."""
-        return tuple(self._origin.ranks_at_start(self._done.program))
-
-    @computed_once
-    def notes(self) -> tuple[str, ...]:
-        """What is to be said of it."""
-        origin, done = self._origin, self._done
-        notes = origin.notes_at_start()
-        notes += [note for note in done.notes if note not in notes]
-        if origin.times is not None:
-            equations = origin.system.equations
-            off = off_constraints_note(equations, origin.settings, done.t, done.y, origin.p)
-            notes += [off] if off else []
-        return noted(notes)
+#: Field of a run → how it is made of what the loop did.
+WHEN_ASKED: dict[str, Callable[[PlainRun], Any]] = {
+    "t": lambda run: run.done.t[0 if run.origin.saves_start else 1 :],
+    "q": lambda run: _states(run, 0, len(run.system.coordinates)),
+    "v": lambda run: _states(run, len(run.system.coordinates), run.done.y.shape[1]),
+    "status": lambda run: status_of(run.counts, run.done.ended, sh.DONE, run.settings),
+    "finished": lambda _: True,
+    "settings": lambda run: run.origin.settings,
+    "segments": _segments,
+    "counts": lambda run: Counts(*run.done.work),
+    "between": lambda _: states_between,
+    "ranks": lambda run: tuple(run.origin.ranks_at_start(run.done.program)),
+    "notes": _notes,
+    "scales": lambda run: run.origin.scales.copy(),
+    "watched": lambda _: {},
+    "times": _times,
+}
+for _field, _make in WHEN_ASKED.items():
+    setattr(PlainRun, _field, computed_once(_make, _field))
 
 
 def program_notes(system: System, program: Program) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Plain runs in a row: what stays the same from one to the next is prepared once.
+"""Repeated simulations: what stays the same from one plain run to the next is prepared once.
 
 Most runs are plain: one start, no events, nothing that is stored on the way, and the compiled loop
 is at its end when it first returns. The first of them leaves its loop and what is known of its
@@ -24,7 +24,7 @@ from zwang.integrators.chunk_size import first_chunk
 from zwang.integrators.registry import loop_settings
 from zwang.integrators.settings import Drift, Settings
 from zwang.simulation.guard import Guard
-from zwang.simulation.options import UNREMARKABLE, number, require_end, save_times
+from zwang.simulation.options import UNREMARKABLE, as_number, require_end, save_times
 from zwang.simulation.plain_run import RepeatedRun, UnfinishedRun
 from zwang.simulation.rank_report import BROKEN
 from zwang.simulation.select_program import LatestProgram, ProgramStart
@@ -72,7 +72,7 @@ class PreparedRun:
         self, until: Any, start: float, save: Any
     ) -> tuple[Settings, FloatArray | None, FloatArray]:
         """Settings, times and scales of a run from a start to an end, checked."""
-        settings, end = self.settings, number("until", until)
+        settings, end = self.settings, as_number("until", until)
         if end != settings.until:
             settings = replace(settings, until=end)
         require_end(settings, start, until)
@@ -117,11 +117,14 @@ class PreparedRun:
         nq = len(equations.coordinates)
         equations.require_unique(y[:nq], y[nq:], moment[0], p)
         program = self._latest.select(equations, start, settings)
-        if program is not self._program or not guard.trusts(program, p) or not self._spare:
+        if program is not self._program or not guard.trusts(program, p):
+            return None
+        try:  # whoever has the loop has the settings to itself as well
+            loop = self._spare.pop()
+        except IndexError:
             return None
         if settings is not self.settings:
             self.settings, self._of_loop = settings, loop_settings(program, settings)
-        loop = self._spare.pop()
         loop.restart(self._of_loop, t, y, p, times)
         if program.left_out:
             accelerations = loop.accelerations()

@@ -214,7 +214,7 @@ def _plain_run(
         start = ProgramStart(origin.y, origin.t, origin.p)
         begun = prepared.run(settings, start, origin.times, guard)
         if isinstance(begun, RepeatedRun):
-            return PlainRun(origin, begun)
+            return PlainRun(origin, begun, partial(run_again, origin))
     with reporting(progress=None if progress else False) as report:
         simulation = _Simulation.begun(origin, guard, begun)
         simulation = simulation.run_guarded(report)
@@ -283,7 +283,7 @@ def _again(
 ) -> Run:
     require_same_events(stored, system, events)
     require_same_controllers(stored, controllers)
-    return Origin.of(stored, system, events, controllers).again(tolerance, times)
+    return run_again(Origin.of(stored, system, events, controllers), tolerance, times)
 
 
 def run_again(origin: Origin, tolerance: float, times: FloatArray) -> Run:
@@ -680,7 +680,8 @@ class _Simulation:
         """Keep what a chunk saved, and let happen what it met."""
         failure = self.loop.program.failure()
         program, logs, (t, y) = self.loop.program, chunk.ranks(), chunk.saved()
-        changes = rank_changes(self.active, program, logs, self.parameters) if logs else []
+        begin = self.began_at[0]
+        changes = rank_changes(self.active, program, logs, self.parameters, begin) if logs else []
         self.ranks += changes
         stops = chunk.code == sh.SINGULAR and self.settings.on_singular is OnSingular.STOP
         if stops and changes and changes[-1].t > self.began_at[0]:
@@ -882,7 +883,7 @@ class _Simulation:
         """What there is."""
         if self.keeper is not None and not self.t:
             stored = self.keeper.stored()
-            again = self.origin.again
+            again = partial(run_again, self.origin)
             return StoredRun.of(stored, self.system, states_between, again, self.events)
         if self.keeper is not None:
             self.keeper.fetch(self)
@@ -908,7 +909,7 @@ class _Simulation:
             tuple(self.ranks),
             noted(self.notes),
             self.scales,
-            self.origin.again,
+            partial(run_again, self.origin),
             self.certificate,
             watched=self.events,
             times=self.times,

@@ -172,13 +172,15 @@ def _with_client(client: Any, numbers: Sequence[int], call: TaskCall) -> Iterato
         further = {"payload": call.payload, "wanted": decisive_versions()}
         return client.map(work, some, key=keys, pure=False, retries=RETRIES, **further)
 
-    left, room = iter(numbers), _Room(client)
+    left, room = iter(numbers), _OpenPlaces(client)
     first = list(islice(left, room.tasks()))
     waiting = len(first)
     try:
         queue = as_completed(submit(first), with_results=True)
         for batch in queue.batches():
             for future, report in batch:
+                if isinstance(report, BaseException):  # so a lost scheduler is told here
+                    raise RuntimeError(str(report))
                 future.release()
                 yield report
             waiting -= len(batch)
@@ -194,7 +196,7 @@ def _with_client(client: Any, numbers: Sequence[int], call: TaskCall) -> Iterato
         ) from error
 
 
-class _Room:
+class _OpenPlaces:
     """How many tasks a cluster should have at hand, which may grow and shrink.
 
     Its workers are counted once in a while: the answer is a list of all of them.
