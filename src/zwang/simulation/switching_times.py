@@ -71,7 +71,7 @@ class SwitchingTimes:
         """The next switch after a time, or the one that it is within, with parameters p."""
         if not self._equations.time_switches:
             return None
-        known = self._equations.cache.once(_Known, _Known)
+        known = self._equations.cache.once(_KnownSwitches, _KnownSwitches)
         key = (p.tobytes(), *self._span)
         found = known.get(key)
         if found is None:
@@ -88,7 +88,7 @@ class SwitchingTimes:
         return next((s for s in switches if s.after > t), None)
 
 
-class _Known(Remembered[tuple[bytes, float, float], tuple[list[Switching], str]]):
+class _KnownSwitches(Remembered[tuple[bytes, float, float], tuple[list[Switching], str]]):
     """Switches of simulations before, and what is to be said of them."""
 
     def __init__(self) -> None:
