@@ -142,7 +142,8 @@ class UnknownNameError(InputError):
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         names = list(known)
-        near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+        near = [n for n in names if n.lower() == name.lower()]
+        near = near or difflib.get_close_matches(name, names, n=3, cutoff=0.6)
         advice = None
         if near:
             advice = f"Did you mean {' or '.join(repr(n) for n in near)}?"

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -93,7 +94,7 @@ def test_bicycle_has_the_published_matrices_and_eigenvalues(bicycle, speed):
     assert any("4 because rows of velocities" in note for note in lin.notes)
 
 
-def critical_speeds():
+def critical_speeds() -> tuple[Any, Any]:
     """Weave and capsize from the published matrices: Hurwitz' determinant and det K vanish."""
     M, C1, K0, K2 = (np.array(BENCHMARK[k]) for k in ("M", "C1", "K0", "K2"))
 
@@ -121,7 +122,7 @@ def test_weave_and_capsize_speeds_of_the_bicycle(bicycle):
         return min(real, key=abs)
 
     for measure, expected in zip((weave, capsize), critical_speeds(), strict=True):
-        found = brentq(
+        found: Any = brentq(
             lambda v, f=measure: f(significant(small_motions(bicycle, v))),
             expected - 0.05,
             expected + 0.04,

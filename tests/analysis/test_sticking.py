@@ -7,6 +7,7 @@ import pytest
 
 import zwang as zw
 from zwang.analysis.equations_of import EquationsOf
+from zwang.analysis.statics import Equilibrium
 from zwang.analysis.sticking import held_by_friction
 from zwang.model_files.examples import example_path
 
@@ -136,6 +137,7 @@ def test_two_frictions_in_a_mechanism_of_two_freedoms():
     """Each range with the other joint free: a pendulum on the block hangs on."""
     model = zw.read_model(example_path("friction"))
     rest = model.equilibrium(hold={"slide.displacement": 0.0})
+    assert isinstance(rest, Equilibrium)
     slide, pin = rest.sticking
     weight = 2.5 * G
     assert slide.limit == pytest.approx(0.25 * weight * np.cos(SLOPE), rel=1e-9)

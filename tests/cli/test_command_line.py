@@ -456,6 +456,8 @@ def test_sweep_runs_a_plan_and_goes_on_with_it(here):
     Path("a.zarr/record/done/0.json").unlink()
     again = called_json("sweep", "plan.toml", "-o", "a.zarr", "--resume")
     assert again["finished"] == 2
+    # A job that may be started again asks for it from the first.
+    assert called_json("sweep", "plan.toml", "-o", "b.zarr", "--resume")["finished"] == 2
     Path("plan.toml").write_text(PLAN.format(model=FOUR_BAR).replace("0.2", "'soon'"))
     result = call("sweep", "plan.toml", code=1)
     assert "plan.toml, line 3, key until" in result.output

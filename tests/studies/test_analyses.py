@@ -327,7 +327,7 @@ WRONG = {
     'compute = "kinematics"\noutputs = ["a = 2 * pin.angle"]\ntimes = 3\nuntil = 1\n' + ROWS:
         ("outputs[0]", "pin.angle", "peak"),
     'compute = "equilibrium"\noutputs = ["peak(pin.angle)"]\n' + ROWS: ("outputs[0]", "over time"),
-    'compute = "equilibrium"\noutputs = ["stabel"]\n' + ROWS: ("outputs[0]", "stable"),
+    'compute = "equilibrium"\noutputs = ["stabl"]\n' + ROWS: ("outputs[0]", "stable"),
     'compute = "linearization"\noutputs = ["frequency"]\n' + ROWS:
         ("outputs[0]", "line 3", "frequency[0]"),
     'compute = "linearization"\noutputs = [{ name = "f", value = "frequency[0]", unit = "mm" }]\n'

@@ -29,8 +29,10 @@ shard = 8
 
 def manifests() -> dict[str, dict]:
     """Kind and name → what the page has for Kubernetes."""
-    text = PAGE.read_text(encoding="utf-8").partition("```yaml\n")[2].partition("```")[0]
-    found = {f"{m['kind']} {m['metadata']['name']}": m for m in yaml.safe_load_all(text)}
+    text = PAGE.read_text(encoding="utf-8").partition("```text\napiVersion")[2].partition("```")[0]
+    found = {
+        f"{m['kind']} {m['metadata']['name']}": m for m in yaml.safe_load_all("apiVersion" + text)
+    }
     assert len(found) == 4
     return found
 

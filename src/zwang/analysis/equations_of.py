@@ -216,34 +216,28 @@ class EquationsOf:
 
             values = ca.vertcat(*(system.channel(name)[0] for name in names))
             return {
-                "N": x.model.N,
                 "value": values,
-                "by_q": x.jacobian(values, x.state.q),
+                "by_pi": x.by_pi(values),
                 "by_v": x.jacobian(values, x.state.v),
             }
 
         label = _label(",".join(names))
         every = x.evaluate(f"channels{label}", outputs, {}, q, v, [self.t], self.p)
-        values, by_pi, by_v = every["value"][:, 0], every["by_q"] @ every["N"], every["by_v"]
-        result, none, first = [], np.zeros(self.nv), 0
+        values, by_pi, by_v = every["value"][:, 0], every["by_pi"], every["by_v"]
+        result, none, first, sizes = [], np.zeros(self.nv), 0, x.channel_sizes
         for name in names:
-            last = first + self._size_of(name) - 1
+            if name not in sizes:  # sine, cosine and rate, or value and rate
+                sizes[name] = system.channel(name)[0].numel()
+            last = first + sizes[name] - 1
             rate = ChannelRow(float(values[last]), by_pi[last], by_v[last])
             own = ChannelRow(float(values[first]), by_pi[first], none)
-            if last - first == 2:  # sin, cos, rate
+            if last - first == 2:
                 sine, cosine = values[first : first + 2]
                 slope = cosine * by_pi[first] - sine * by_pi[first + 1]
                 own = ChannelRow(float(np.arctan2(sine, cosine)), slope, none, angle=True)
             result.append((own, rate))
             first = last + 1
         return result
-
-    def _size_of(self, name: str) -> int:
-        """How many values a channel has: those of its coordinate, and its rate."""
-        sizes = self.expressions.channel_sizes
-        if name not in sizes:
-            sizes[name] = self.system.channel(name)[0].numel()
-        return sizes[name]
 
     @property
     def known_channels(self) -> list[str]:

@@ -22,6 +22,9 @@ __all__ = ["Candidate", "CoordinateCandidates", "chosen", "named"]
 
 #: Coordinates of joints are taken as long as they are this far from depending on each other.
 CLEAR = 1e-2
+#: Nearer they may be where they are complete: an open chain has its joints for states. As much is
+#: lost of the sixteen digits.
+COMPLETE = 1e-4
 #: What a user names may be this close to depending on what comes before it.
 BARELY = 1e-8
 #: How much shorter each further candidate counts: nothing, but for ties.
@@ -197,7 +200,8 @@ def chosen(
             return choice.names
         pool = group()
         everything += pool
-        choice.fill(pool, CLEAR)
+        if choice.fill(pool, CLEAR, COMPLETE):
+            return choice.names
     choice.fill(everything, 0.0)
     return choice.names
 
@@ -237,14 +241,21 @@ class _ChosenRows:
         self.seen, self.names = Q.T, [name for name, _ in rows]
         return True
 
-    def fill(self, pool: Sequence[tuple[str, FloatArray]], least: float) -> None:
-        """Take from a pool, what is farthest from depending on the others first (pivoted QR)."""
+    def fill(
+        self, pool: Sequence[tuple[str, FloatArray]], least: float, complete: float = 0.0
+    ) -> bool:
+        """Take from a pool, what is farthest from depending on the others first (pivoted QR).
+
+        Parameters
+        ----------
+        complete : distance that is enough where the pool has all that is missing; `least` is, else.
+        """
         from scipy.linalg import qr
 
         known = set(self.names)
         pool = [(name, row) for name, row in pool if name not in known]
         if not pool or len(self.names) == self.count:
-            return
+            return len(self.names) == self.count
         left = self._along(np.array([row for _, row in pool]))
         for _ in range(2):  # once more, against what rounding left
             left = left - (left @ self.seen.T) @ self.seen
@@ -254,6 +265,10 @@ class _ChosenRows:
         found: Any = qr(left.T, mode="economic", pivoting=True)
         Q, R, order = found
         sizes = np.abs(R.diagonal())
-        most = min(self.count - len(self.names), int(np.count_nonzero(sizes > least)))
+        missing = self.count - len(self.names)
+        most = min(missing, int(np.count_nonzero(sizes > least)))
+        if complete and np.count_nonzero(sizes > complete) >= missing:
+            most = missing
         self.seen = np.vstack([self.seen, Q[:, :most].T])
         self.names += [pool[k][0] for k in order[:most]]
+        return most == missing

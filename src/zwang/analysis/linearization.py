@@ -343,7 +343,7 @@ def linearized(
     names_in = checked_names("inputs", inputs)
     names_out = checked_names("outputs", outputs)
     drivers = driver_rows(equations, names_in)
-    lam, spaces = _reactions(equations, q, v, a, in_motion=steady is not None)
+    lam, spaces, N = _reactions(equations, q, v, a, in_motion=steady is not None)
     free = ~equations.is_rated
     free[list(drivers.values())] = True
     slopes = equations.slopes(q, v, a, lam)
@@ -378,7 +378,7 @@ def linearized(
         T.v,
         fq,
         T_v.T @ slopes.M @ T_v,
-        equations.values(q).N,
+        N,
         np.zeros((len(S), 0)) if steady is None else S @ steady.orbit,
         equations,
         light,
@@ -398,8 +398,8 @@ def _inverse(X: FloatArray, k: int) -> FloatArray:
 
 def _reactions(
     equations: EquationsOf, q: FloatArray, v: FloatArray, a: FloatArray, *, in_motion: bool
-) -> tuple[FloatArray, Spaces]:
-    """λ of a steady state, with the spaces of its rows; one that is none is refused."""
+) -> tuple[FloatArray, Spaces, FloatArray]:
+    """λ of a steady state, with the spaces of its rows and N; one that is none is refused."""
     from zwang.analysis.search import point_at
 
     if not in_motion:
@@ -412,12 +412,13 @@ def _reactions(
         force = values.Q + values.C - values.M @ a
         lam = spaces.multipliers(-force)
     reach = max(1.0, float(np.abs(q).max(initial=0.0)))
-    for what, gap, names in (
-        ("constraints", values.phi, [n for n, k in _rows(equations) if k == "position"]),
-        ("velocities", values.rate, [n for n, k in _rows(equations) if k != "acceleration"]),
+    for what, gap, have in (
+        ("constraints", values.phi, equations.is_position),
+        ("velocities", values.rate, equations.is_rated),
     ):
         if np.abs(gap).max(initial=0.0) > STEADY * reach:
             k = int(np.abs(gap).argmax())
+            names = np.array(equations.system.row_names)[have]
             raise InputError(
                 "state",
                 must="be at rest on its constraints"
@@ -446,11 +447,7 @@ def _reactions(
             f"({np.linalg.norm(left) / size:.1e} of all forces) and drives this motion: {words}",
             advice="system.equilibrium(start=state) computes one near it.",
         )
-    return lam, spaces
-
-
-def _rows(equations: EquationsOf) -> list[tuple[str, str]]:
-    return list(zip(equations.system.row_names, equations.system.row_levels(), strict=True))
+    return lam, spaces, values.N
 
 
 def _states(

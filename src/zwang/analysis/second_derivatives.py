@@ -18,7 +18,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from zwang.linalg.one_thread import product
 from zwang.terms import FloatArray
 from zwang.tracing.differentiate import jacobian
 from zwang.tracing.mixed_kernel import staged
@@ -76,6 +75,12 @@ class Expressions:
     def jacobian(self, e: casadi.SX, x: casadi.SX) -> casadi.SX:
         """e_x, through opaque calls too."""
         return jacobian(e, x, self.state)
+
+    def by_pi(self, e: casadi.SX) -> casadi.SX:
+        """e_q N: by displacements, in the sparsity of both."""
+        import casadi as ca
+
+        return ca.mtimes(self.jacobian(e, self.state.q), self.model.N)
 
     def evaluate(
         self, name: str, outputs: Any, inputs: Mapping[str, casadi.SX], *values: Any
@@ -138,29 +143,28 @@ class Expressions:
                 "M": m.M,
                 "A": m.A,
                 "N": m.N,
-                "E_q": self.jacobian(self.E, s.q),
+                "E_pi": self.by_pi(self.E),
                 "E_v": self.jacobian(self.E, s.v),
                 "C_lam": self.jacobian(m.C, self.lam),
-                "H_q": self.jacobian(self.H, s.q),
+                "H_pi": self.by_pi(self.H),
                 "H_v": self.jacobian(self.H, s.v),
-                "psi_q": self.jacobian(m.rates, s.q),
-                "flow_q": self.jacobian(s.q_dot, s.q),
+                "psi_pi": self.by_pi(m.rates),
+                "flow_pi": self.by_pi(s.q_dot),
             }
 
         inputs = {"a": self.a, "lambda": self.lam}
         x = self.evaluate("slopes", outputs, inputs, q, v, [t], p, a, lam)
-        N = x["N"]
-        flow = product(x["flow_q"], N)
+        N, flow = x["N"], x["flow_pi"]
         drift = np.linalg.lstsq(N, flow, rcond=None)[0] if flow.any() else np.zeros_like(x["M"])
         return Slopes(
             x["M"],
             x["A"],
-            product(x["E_q"], N),
+            x["E_pi"],
             x["E_v"],
             x["C_lam"],
-            product(x["H_q"], N),
+            x["H_pi"],
             x["H_v"],
-            product(x["psi_q"], N),
+            x["psi_pi"],
             drift,
         )
 

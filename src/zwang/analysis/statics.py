@@ -485,7 +485,8 @@ def _sticking_families(
     equations: EquationsOf, at: Point, variation: Variation
 ) -> tuple[list[str], FloatArray]:
     """Motions along which dry friction keeps what is moved a little, in words and as columns."""
-    words, directions = [], [np.zeros((equations.nv, 0))]
+    words: list[str] = []
+    directions: list[FloatArray] = [np.zeros((equations.nv, 0))]
     frictions = frictions_of(equations)
     limits = limits_at(equations, frictions, at.q, at.lam) if frictions else []
     for of, limit in zip(frictions, limits, strict=True):

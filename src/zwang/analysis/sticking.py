@@ -186,7 +186,8 @@ class _Along:
                     at = self.at(x, here)
                     return np.inf if at is None else abs(at[0]) - at[1]
 
-                return float(brentq(excess, value, ahead, xtol=1e-13))
+                root: Any = brentq(excess, value, ahead, xtol=1e-13)
+                return float(root)
             value, near, step = ahead, q, step * GROWTH
         return sign * np.inf
 

@@ -441,7 +441,9 @@ def sweep(
     workers: Annotated[
         int | None, typer.Option("--workers", help="Threads or processes; one a processor.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Compute what is missing.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Compute what is missing; begins where nothing is.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say how many, how long, how large.")
     ] = False,

@@ -43,8 +43,6 @@ def sweep(
             but="does",
             advice="--resume computes what is missing in it; -o chooses another.",
         )
-    if resume and not there:
-        raise InputError("--resume", must="have a study to go on with", but=f"'{folder}' is none")
     began = perf_counter()
     try:
         found.run(workers=workers, progress=False if out.as_json else None)

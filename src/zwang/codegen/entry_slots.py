@@ -33,7 +33,7 @@ _lock = threading.Lock()
 _unused: dict[tuple[int, int, str], list[EntrySlot]] = {}
 
 
-class _Bytecode(Protocol):
+class _InterpreterInput(Protocol):
     """Bytecode, or something else that an interpreter is given: two arrays."""
 
     @property
@@ -58,14 +58,14 @@ class EntrySlot:
 
     @classmethod
     def interpreting(
-        cls, bytecode: _Bytecode, interpreter: LoadedCode, inputs: int, outputs: int
+        cls, bytecode: _InterpreterInput, interpreter: LoadedCode, inputs: int, outputs: int
     ) -> EntrySlot:
         """A new one, with so many arguments besides the work array, that runs some bytecode."""
         slot = _taken(inputs, outputs)
         slot.interpret(bytecode, interpreter)
         return slot
 
-    def interpret(self, bytecode: _Bytecode, interpreter: LoadedCode) -> None:
+    def interpret(self, bytecode: _InterpreterInput, interpreter: LoadedCode) -> None:
         """Run some bytecode."""
         self._data[0] = interpreter.address
         self._data[1] = bytecode.constants.ctypes.data

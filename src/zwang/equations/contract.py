@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from zwang.multibody.frozen import Parts
     from zwang.tracing.differentiate import Symbols
     from zwang.tracing.evaluator import Evaluator
+    from zwang.tracing.time_switches import TimeSwitch
 
 __all__ = ["Equations", "SolveRequest"]
 
@@ -86,6 +87,11 @@ class Equations(ABC):
     def jumps(self) -> bool:
         """Whether forces or constraints are switched by comparisons, so that v̇ can jump."""
         return False
+
+    @property
+    def time_switches(self) -> tuple[TimeSwitch, ...]:
+        """Functions of time and parameters alone by which forces or constraints switch."""
+        return ()
 
     # --- names and sizes --------------------------------------------------------------------------
 

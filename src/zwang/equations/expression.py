@@ -19,6 +19,7 @@ from zwang.state import Residuals
 from zwang.terms import EquationTerms, FloatArray, finite, require_symmetric
 from zwang.tracing.differentiate import depends_on
 from zwang.tracing.jumps import expressions_jump
+from zwang.tracing.time_switches import TimeSwitch, time_switches
 from zwang.tracing.traced_model import Definition, TracedModel
 
 if TYPE_CHECKING:
@@ -63,6 +64,17 @@ class ExpressionEquations(Equations):
     def jumps(self) -> bool:
         """Whether forces or constraints are switched by comparisons, so that v̇ can jump."""
         return self._jumps
+
+    @computed_once
+    def _time_switches(self) -> tuple[TimeSwitch, ...]:
+        model, s = self.model, self.model.state
+        constraints = [model.position_values, model.rates, model.b]
+        return time_switches([model.Q, model.C, *constraints], s.t, s.p)
+
+    @property
+    def time_switches(self) -> tuple[TimeSwitch, ...]:
+        """Functions of time and parameters alone by which forces or constraints switch."""
+        return self._time_switches
 
     # --- names and kind ---------------------------------------------------------------------------
 

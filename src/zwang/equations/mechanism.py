@@ -32,6 +32,7 @@ from zwang.solvers.dense import solve_terms
 from zwang.solvers.solution import Solution
 from zwang.terms import EquationTerms, FloatArray
 from zwang.tracing.jumps import function_jumps
+from zwang.tracing.time_switches import TimeSwitch, function_switches, time_switches
 
 if TYPE_CHECKING:
     import casadi
@@ -77,6 +78,20 @@ class MechanismEquations(Equations):
     def jumps(self) -> bool:
         """Whether a force or a driver is switched by comparisons, so that v̇ can jump."""
         return self._jumps
+
+    @computed_once
+    def _time_switches(self) -> tuple[TimeSwitch, ...]:
+        traced, symbols, terms = self.parts.traced, self.element_symbols, []
+        switching = {key for key, law in traced.items() if function_switches(law.function)}
+        for element in (*self.parts.forces, *self.parts.constraints) if switching else ():
+            if element.law.key in switching:
+                terms += traced[element.law.key].function.call(symbols.columns(element))
+        return time_switches(terms, symbols.t, symbols.p) if terms else ()
+
+    @property
+    def time_switches(self) -> tuple[TimeSwitch, ...]:
+        """Functions of time and parameters alone by which forces or drivers switch."""
+        return self._time_switches
 
     @property
     def rows_independent(self) -> bool:

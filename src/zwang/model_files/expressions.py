@@ -53,6 +53,30 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[^\W\d]\w*)"
     r"|(?P<sign>\*\*|<=|>=|==|!=|[-+*/^()\[\],.<>]))"
 )
+#: What people write behind a number; `units` has all.
+UNITS = frozenset(
+    [
+        "m",
+        "mm",
+        "cm",
+        "km",
+        "kg",
+        "g",
+        "t",
+        "s",
+        "ms",
+        "min",
+        "h",
+        "rad",
+        "deg",
+        "rpm",
+        "N",
+        "kN",
+        "J",
+        "W",
+        "Hz",
+    ]
+)
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 _WORDS = ("and", "or", "not")
 
@@ -186,7 +210,13 @@ class _Parser:
         tree = self.expression()
         if self.text:
             forgotten = self.kind in ("name", "number") or self.text == "("
-            raise self.wrong("an operation", "Write * for a product." if forgotten else None)
+            advice = "Write * for a product." if forgotten else None
+            if self.text in UNITS and self.at and self.tokens[self.at - 1][0] == "number":
+                advice = (
+                    "In an expression numbers are in SI units, without a unit; a number with its "
+                    "unit can be a constant of the file."
+                )
+            raise self.wrong("an operation", advice)
         return tree
 
     def expression(self) -> Node:

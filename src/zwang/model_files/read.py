@@ -10,6 +10,7 @@ from typing import Any
 from zwang.mechanism import Mechanism
 from zwang.model_files.arithmetic import CONSTANTS, FUNCTIONS
 from zwang.model_files.cases import require_cases
+from zwang.model_files.dimensions import dimension_of_text
 from zwang.model_files.document import Item, blaming, parse
 from zwang.model_files.fields import NumberField
 from zwang.model_files.formulas import Definitions, time_formula
@@ -116,11 +117,17 @@ def _constants(root: Item) -> dict[str, float]:
 
 def _with_parameters(root: Item, constants: dict[str, float]) -> FileConstants:
     """Constants with the parameters of the file, which geometry may depend on."""
-    if "parameters" not in root:
-        return FileConstants(constants, {})
-    return FileConstants(
-        constants, FILE.fields["parameters"].kind.read(root["parameters"], constants)
-    )
+    dimensions = {
+        item.name: dimension_of_text(item.value)
+        for table in ("constants", "parameters")
+        if table in root and isinstance(root[table].value, dict)
+        for item in root[table]
+        if isinstance(item.value, str)
+    }
+    declared: dict[str, Any] = {}
+    if "parameters" in root:
+        declared = FILE.fields["parameters"].kind.read(root["parameters"], constants)
+    return FileConstants(constants, declared, dimensions)
 
 
 def _require_one_kind(root: Item, values: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from zwang.model_files.arithmetic import ExpressionError
 
-__all__ = ["is_quantity", "quantity"]
+__all__ = ["dimensions_by_pint", "is_quantity", "quantity", "unit_of"]
 
 _QUANTITY = re.compile(
     r"\s*(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(?P<unit>[A-Za-zµμΩ°%].*?)\s*"
@@ -42,8 +42,13 @@ _OF_ANY_KIND = {name: factor for names in COMMON.values() for name, factor in na
 
 def is_quantity(text: str) -> bool:
     """Whether a text looks like a number with a unit."""
+    return unit_of(text) is not None
+
+
+def unit_of(text: str) -> str | None:
+    """The unit of a number with one, as it is written; None of other texts."""
     match = _QUANTITY.fullmatch(text)
-    return match is not None and _UNIT.fullmatch(match["unit"]) is not None
+    return match["unit"] if match is not None and _UNIT.fullmatch(match["unit"]) else None
 
 
 def quantity(text: str, unit: str | None) -> float:
@@ -104,6 +109,19 @@ def _factor_by_pint(name: str, unit: str | None) -> float | str:
         return float(given.to(wanted.units).magnitude)
     except (pint.PintError, AttributeError, TypeError, ValueError, KeyError, AssertionError):
         return "unknown"
+
+
+@cache
+def dimensions_by_pint(name: str) -> tuple[float, float, float] | None:
+    """Powers of length, mass and time of a unit; None of others, and where it is not known."""
+    import pint
+
+    try:
+        found = dict(_registry().parse_units(name.replace("·", "*")).dimensionality)
+    except (pint.PintError, AttributeError, TypeError, ValueError, KeyError, AssertionError):
+        return None
+    powers = [float(found.pop(kind, 0)) for kind in ("[length]", "[mass]", "[time]")]
+    return None if found else (powers[0], powers[1], powers[2])
 
 
 def _words(dimensionality: Any) -> str:

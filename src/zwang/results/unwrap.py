@@ -27,6 +27,9 @@ EVEN = 1.0
 PIECES = 16
 DEPTH = 4
 
+#: Times that are asked for at once at most; where more are in doubt, the first ones are looked at.
+MOST_ASKED = 200_000
+
 #: Times → angle and rate there, each of shape (nt,).
 States = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
@@ -34,32 +37,38 @@ States = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 def followed(t: FloatArray, angle: FloatArray, rate: FloatArray, between: States) -> FloatArray:
     """Angles without jumps, shape (nt,), from those modulo 2π and their rates.
 
+    What turns so fast that no pieces would show it, as where a simulation diverged, is not looked
+    at: its turns are those of the mean rate.
+
     Parameters
     ----------
     t, angle, rate : saved times, angles in (−π, π] and rates, shape (nt,).
     between : gives angles and rates at other times; asked where the saved ones are too far apart.
     """
-    turned = _turned(t, angle, rate, between, DEPTH)
+    turned = _turned(t[None], angle[None], rate[None], between, DEPTH)[0]
     return angle[:1].sum() + np.concatenate([np.zeros(min(1, len(t))), np.cumsum(turned)])
 
 
 def _turned(
     t: FloatArray, angle: FloatArray, rate: FloatArray, between: States, depth: int
 ) -> FloatArray:
-    """The change of the angle from each time to the next, shape (nt − 1,)."""
+    """The change of angles from each time to the next in a row, rows of nt to rows of nt − 1."""
     time, step = np.diff(t), np.diff(angle)
-    guess = 0.5 * (rate[1:] + rate[:-1]) * time
+    guess = 0.5 * (rate[:, 1:] + rate[:, :-1]) * time
     turned = step + FULL_TURN * np.round((guess - step) / FULL_TURN)
-    doubtful = (np.abs(guess - turned) > MISSED) | (np.abs(np.diff(rate)) * time > EVEN)
-    for i in np.flatnonzero(doubtful) if depth else ():
-        inner = np.linspace(t[i], t[i + 1], PIECES + 1)[1:-1]
-        angles, rates = between(inner)
-        ends = slice(i, i + 2)
-        turned[i] = _turned(
-            np.insert(t[ends], 1, inner),
-            np.insert(angle[ends], 1, angles),
-            np.insert(rate[ends], 1, rates),
-            between,
-            depth - 1,
-        ).sum()
+    uneven = np.abs(np.diff(rate)) * time
+    fastest = np.maximum(np.abs(rate[:, 1:]), np.abs(rate[:, :-1])) * time
+    doubtful = (np.abs(guess - turned) > MISSED) | (uneven > EVEN)
+    rows, places = np.nonzero(doubtful & (fastest <= float(PIECES) ** depth))
+    rows, places = rows[: MOST_ASKED // PIECES], places[: MOST_ASKED // PIECES]
+    if not depth or not len(rows):
+        return turned
+    parts = np.arange(1, PIECES) / PIECES
+    inner = t[rows, places, None] + time[rows, places, None] * parts
+    found = [x.reshape(inner.shape) for x in between(inner.ravel())]
+    whole = [
+        np.concatenate([x[rows, places, None], new, x[rows, places + 1, None]], axis=1)
+        for x, new in zip((t, angle, rate), (inner, *found), strict=True)
+    ]
+    turned[rows, places] = _turned(*whole, between, depth - 1).sum(axis=1)
     return turned

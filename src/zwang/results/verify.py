@@ -259,7 +259,7 @@ def check_motion(
             _joints(check)
     except ZwangError as error:
         check.value("step", np.inf, f"no motion goes through the states: {error}")
-    if len(run.segments) > 1:
+    if len(run.segments) > 1 and run.events:
         check.notes.append("impulses at events are not checked, the motion between them is")
     findings = (*check.records, *check.findings)
     return Verification(check.verdict, findings, check.figures, check.checked, tuple(check.notes))

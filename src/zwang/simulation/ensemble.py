@@ -456,6 +456,8 @@ def _simulate_many(
     settings, times, scales = choices_of(system, until=until, start=start, **_plain(choices))
     one_by_one = any(choices.get(name) for name in ("events", "inactive"))
     one_by_one = one_by_one or bool(in_python(system.equations, settings))
+    # Each trajectory begins anew where its own parameters let forces or drivers switch.
+    one_by_one = one_by_one or bool(system.equations.time_switches and settings.step == 0.0)
     automatic = settings.integrator == "auto" and not one_by_one
     if automatic:  # of those that it chooses among, the one whose trajectories run side by side
         settings = settings.by_states

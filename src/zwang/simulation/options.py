@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AT_A_SAMPLE",
+    "AT_A_SWITCH",
     "JUMP_NOTE",
     "UNREMARKABLE",
     "as_number",
@@ -60,6 +61,10 @@ AT_AN_EVENT = "Place the event where the constraint is satisfied."
 AT_A_SAMPLE = (
     "A controller sets forces and speeds; what positions follow must change continuously, as a "
     "function of time or of an extra coordinate."
+)
+AT_A_SWITCH = (
+    "A driver may not jump: let its position change continuously in time, and its speed too where "
+    "no impact is meant."
 )
 
 #: What collocation does where forces jump.

@@ -66,6 +66,7 @@ from zwang.simulation.interrupt import postponed_interrupt
 from zwang.simulation.mass_check import mass_beyond
 from zwang.simulation.options import (
     AT_A_SAMPLE,
+    AT_A_SWITCH,
     choices_of,
     require_flag,
     require_law,
@@ -88,6 +89,7 @@ from zwang.simulation.rank_report import (
     rank_changes,
 )
 from zwang.simulation.select_program import LatestProgram, ProgramStart, in_python
+from zwang.simulation.switching_times import Switching, SwitchingTimes
 from zwang.terms import FloatArray
 from zwang.tracing.event import Event, Watched, events_of
 
@@ -315,6 +317,7 @@ class _Simulation:
         self.sampling: Sampling | None = None
         if origin.controllers:
             self.sampling = Sampling(self.system, origin.controllers, origin.t)
+        self.switching = SwitchingTimes(self.system, origin.t, self.settings)
         self.t: list[FloatArray] = []
         self.y: list[FloatArray] = []
         self.saved = 0
@@ -332,6 +335,7 @@ class _Simulation:
         self.certificate: RunCertificate | None = None
         self.guard = guard or Guard(self.system.equations, self.settings)
         self.watch: Watch | None = None
+        self.next_switch: Switching | None = None
         # The method that "auto" has changed to, if it has, and how often from implicit to explicit.
         self.method, self.returns = "", 0
 
@@ -409,6 +413,7 @@ class _Simulation:
             self.finished
             and plain
             and len(self.segments) == 1
+            and not equations.time_switches
             and len(self.loop.state) <= MOST_ENTRIES
             and self.loop.program.kernel("derivative").compiled
             and not equations.reaction_dependent
@@ -455,10 +460,15 @@ class _Simulation:
     def _start_loop(
         self, program: Program, y: FloatArray, t: float, found: FloatArray | None
     ) -> None:
-        """A loop with the parameters of now, up to the next sample if there are controllers."""
+        """A loop with the parameters of now, up to the next sample or switch if there are any."""
         settings, p = self.settings, self.p
-        if self.sampling is not None:
-            settings = replace(settings, until=min(settings.until, self.sampling.next))
+        ends = [] if self.sampling is None else [self.sampling.next]
+        self.next_switch = self.switching.after(t, p)
+        self.notes += [note for note in self.switching.notes if note not in self.notes]
+        if self.next_switch is not None:
+            ends.append(self.next_switch.before)
+        if ends:
+            settings = replace(settings, until=min(settings.until, *ends))
         self.loop = start_loop(
             program,
             settings,
@@ -493,15 +503,20 @@ class _Simulation:
             # Else the state would be moved onto constraints that a controller has moved.
             require_position(active, y, t, self.p, AT_A_SAMPLE)
 
-    def _sampled(self, code: int) -> bool:
-        """Whether a loop ended at a sample: then the controllers act and another one goes on."""
-        t = float(self.loop.t[0])
-        if self.sampling is None or code != sh.DONE or t >= self.settings.until:
+    def _went_on(self, code: int) -> bool:
+        """Whether a loop ended at a sample or a switch: then another one goes on from there."""
+        t, before = float(self.loop.t[0]), self.loop
+        if code != sh.DONE or t >= self.settings.until:
             return False
-        y = self.loop.present[:, 0].copy()
+        y = before.present[:, 0].copy()
         self._close()
+        by, sampled = "a switch in time", False
         try:
-            self._sample(y, t)
+            if self.next_switch is not None and t >= self.next_switch.before:
+                t = self._passed(self.next_switch, t, y)
+            if self.sampling is not None and self.sampling.next <= t:
+                by, sampled = "a controller", True
+                self._sample(y, self.sampling.next)
             program = self._program(ProgramStart(y, t, self.p))
             if program is self.loop.program:  # other values of the same inputs
                 self.began_at = (t, y)
@@ -509,11 +524,27 @@ class _Simulation:
             else:
                 self._stretch(y, t)
         except ZwangError as error:  # keep what there is
-            self.status = f"stopped at t = {t:.6g} s by a controller: {error}"
+            self.status = f"stopped at t = {t:.6g} s by {by}: {error}"
             return True
-        if self.watch is not None:
+        if self.watch is not None and sampled:
             self.watch.begin(self.loop)
+        elif self.watch is not None:  # on which side of zero an event was left
+            self.loop.event_values[...] = before.event_values
         return True
+
+    def _passed(self, switch: Switching, t: float, y: FloatArray) -> float:
+        """Save what is to be saved while forces or drivers switch; the time after that.
+
+        It is later by some neighboring numbers, in which nothing moves.
+        """
+        active = self.system.without(self.inactive)
+        if self.settings.drift is Drift.PROJECTION and active.row_names:
+            require_position(active, y, switch.after, self.p, AT_A_SWITCH)
+        if self.times is not None:
+            first, last = np.searchsorted(self.times, [t, switch.after], side="right")
+            times = self.times[first:last]
+            self._save(times.copy(), np.tile(y, (len(times), 1)))
+        return switch.after
 
     def _watch(
         self, carrier: CoordinateChange | None, y: FloatArray, t: float, p: FloatArray
@@ -681,7 +712,7 @@ class _Simulation:
             return
         elif chunk.code == sh.TOO_SMALL and self._choose_rows_again():
             pass  # those that acted came to depend on each other, which nothing else does
-        elif self._changed_method(chunk.code) or self._sampled(chunk.code):
+        elif self._changed_method(chunk.code) or self._went_on(chunk.code):
             pass
         elif chunk.code not in sh.UNDER_WAY:
             self.finished = chunk.code == sh.DONE

@@ -179,6 +179,8 @@ def _with_client(client: Any, numbers: Sequence[int], call: TaskCall) -> Iterato
         queue = as_completed(submit(first), with_results=True)
         for batch in queue.batches():
             for future, report in batch:
+                if isinstance(report, BaseException):  # so a lost scheduler is told here
+                    raise RuntimeError(str(report))
                 future.release()
                 yield report
             waiting -= len(batch)

@@ -37,6 +37,8 @@ PARALLEL = 1e-13
 SKEW = 0.1
 #: x, y, z → y, z, x as columns: turns a frame so that the next axis is z.
 CYCLE = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+#: Its powers.
+CYCLES = np.eye(3), CYCLE, CYCLE @ CYCLE
 #: Entries of the records of links, of bodies on them and of markers, and their shapes.
 OF_LINKS: dict[str, tuple[int, ...]] = {
     "E": (3, 3),
@@ -204,7 +206,7 @@ class _Placing:
         turned = 0
         for link, (motion, axis) in zip(branch.links, branch.steps, strict=True):
             turn = (axis + 1) % 3 if motion in ("revolute", "prismatic") else 0
-            self.E[link] = E @ np.linalg.matrix_power(CYCLE, (turn - turned) % 3)
+            self.E[link] = E @ CYCLES[(turn - turned) % 3]
             self.d[link] = d
             E, d, turned = np.eye(3), np.zeros(3), turn
         if not branch.steps:  # fixed: on the parent's link
@@ -215,7 +217,7 @@ class _Placing:
             self.E[link] = self.E[link] @ axes.T
             self.at[child] = -own_arm
         else:
-            own = own_axes @ np.linalg.matrix_power(CYCLE, turned)
+            own = own_axes @ CYCLES[turned]
             self.R[child] = own.T
             self.at[child] = -own.T @ own_arm
 
@@ -334,7 +336,7 @@ def _markers(parts: Parts, p: FloatArray, branch: Branch) -> list[tuple[FloatArr
     if joint is None:
         plane = parts.bodies[branch.child].kind.plane
         k = 2 if plane is None else plane[2]
-        axes = np.linalg.matrix_power(CYCLE, (k + 1) % 3)
+        axes = CYCLES[(k + 1) % 3]
         return [(np.zeros(3), axes), (np.zeros(3), axes)]
     assert joint.layout is not None
     found, plane = [], joint.layout.plane
@@ -348,9 +350,15 @@ def _markers(parts: Parts, p: FloatArray, branch: Branch) -> list[tuple[FloatArr
             arm[[i, j]] = at
             along[[i, j]] = _values(parts, p, f"{joint.elements[0]}.along_{end}")
             x, z = (along, normal) if joint.layout.normal[0] else (normal, along)
-            at, axes = arm, np.stack([x, np.cross(z, x), z], axis=1)
+            at, axes = arm, np.array([x, _cross(z, x), z]).T
         found.append((at, axes))
     return found
+
+
+def _cross(a: FloatArray, b: FloatArray) -> list[float]:
+    """a × b of two vectors, of which NumPy's needs twenty times as long."""
+    (x, y, z), (u, v, w) = a.tolist(), b.tolist()
+    return [y * w - z * v, z * u - x * w, x * v - y * u]
 
 
 def _values(parts: Parts, p: FloatArray, name: str) -> FloatArray:

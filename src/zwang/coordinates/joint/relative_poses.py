@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from zwang.coordinates.joint.articulated_body import product
-from zwang.coordinates.joint.link_constants import CYCLE, LinkConstants
+from zwang.coordinates.joint.link_constants import CYCLES, LinkConstants
 from zwang.coordinates.joint.tree import Branch, Tree
 from zwang.multibody.pose import SCALAR, config_of
 
@@ -152,13 +152,12 @@ def _markers(
 ) -> list[tuple[casadi.SX, casadi.SX]]:
     """Arm and axes of the markers on parent and child, in the axes of their bodies."""
     import casadi as ca
-    import numpy as np
 
     joint = branch.joint
     if joint is None:
         plane = tree.parts.bodies[branch.child].kind.plane
         k = 2 if plane is None else plane[2]
-        axes = ca.SX(ca.DM(np.linalg.matrix_power(CYCLE, (k + 1) % 3)))
+        axes = ca.SX(ca.DM(CYCLES[(k + 1) % 3]))
         return [(ca.SX.zeros(3, 1), axes)] * 2
     assert joint.layout is not None
     found = []

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zwang.codegen.casadi_operators import minus, times
 from zwang.coordinates.embedding import (
     Embedded,
     Moving,
@@ -230,8 +231,9 @@ class Plane:
                 continue
             x, half, speed = q[at_q : at_q + 2], q[at_q + 2 : at_q + 4], v[at_v : at_v + 3]
             placed = ca.vertcat(x, p[known + k])
-            for axes, found in ((self.W, bodies), (np.eye(3), seen)):
-                found.append(self._moving(k, axes, placed, half, speed, at_v))
+            bodies.append(self._moving(k, self.W, placed, half, speed, at_v))
+            if self.askew:
+                seen.append(self._moving(k, np.eye(3), placed, half, speed, at_v))
             r = bodies[-1].config[:3]
             e = ca.mtimes(ca.sparsify(ca.DM(self._turns[k])), half)
             wholes.append((ca.vertcat(r, ca.densify(e)), bodies[-1].v))
@@ -262,7 +264,8 @@ class Plane:
         import casadi as ca
 
         W, C = ca.sparsify(ca.DM(axes)), ca.sparsify(ca.DM(self.C[k]))
-        c, s = half[0] * half[0] - half[1] * half[1], 2 * half[0] * half[1]
+        a, b = half[0], half[1]
+        c, s = minus(times(a, a), times(b, b)), times(2 * a, b)
         turn = ca.SX.eye(3)
         turn[0, 0] = turn[1, 1] = c
         turn[0, 1], turn[1, 0] = -s, s

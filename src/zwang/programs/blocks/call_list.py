@@ -294,13 +294,20 @@ def _special(
     found: dict[tuple[int, tuple[Constants, ...]], Special] = {}
     known: dict[int, Constants] = {}  # of the stretches of the work array, as they are by now
 
+    of_parameters: dict[tuple[Place, int], Constants] = {}
+
     def entries(where: Place, size: int) -> Constants:
-        space, at = space_of(where), offset_of(where)
+        space = where % SPACES
         if space == WORK:
             return known.get(where, ())
         if space != P:
             return ()
-        return tuple((k, constants[at + k]) for k in range(size) if at + k in constants)
+        values = of_parameters.get((where, size))
+        if values is None:
+            at = offset_of(where)
+            values = tuple((k, constants[at + k]) for k in range(size) if at + k in constants)
+            of_parameters[where, size] = values
+        return values
 
     made: list[Special] = []
     for number, places in calls:

@@ -1,0 +1,150 @@
+"""Forces and drivers that switch in time: steps end there, however short a pulse is."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zwang as zw
+
+PUSH, LONG, UNTIL = 20.0, 0.05, 8.0
+#: What a tolerance of 1e-9 may leave of a motion in pieces of constant acceleration, which every
+#: method here integrates exactly, relative.
+CLOSE = 1e-8
+
+
+def pulse(t: Any, p: Any) -> list[Any]:
+    return [zw.where((t > p.begin) & (t < p.begin + LONG), PUSH, 0.0)]
+
+
+def mass(force: Any = pulse) -> zw.System:
+    """A free mass of 1 kg with a force of time alone."""
+    return zw.System(["x"], parameters={"begin": 3.0}, mass=lambda: [[1.0]], force=force)
+
+
+def place(t: Any, begin: float = 3.0) -> Any:
+    """Where a mass at rest is that the pulse has pushed."""
+    during, after = np.clip(t - begin, 0.0, LONG), np.maximum(t - begin - LONG, 0.0)
+    return PUSH * (0.5 * during**2 + LONG * after)
+
+
+@pytest.fixture(scope="module")
+def system() -> zw.System:
+    return mass()
+
+
+@pytest.mark.parametrize("method", ["auto", "order8", "order5", "radau5", "gauss"])
+@pytest.mark.parametrize("save", [None, 0.5, [3.0, 3.05, 8.0]])
+def test_a_short_pulse_is_not_stepped_over(system: zw.System, method: str, save: Any) -> None:
+    run = system.simulate([0.0], until=UNTIL, integrator=method, save=save)
+    assert run.finished
+    assert run.counts.rejected == 0  # neither side sees the force of the other
+    np.testing.assert_allclose(run["x"], place(run.t), rtol=CLOSE, atol=CLOSE)
+    if save is not None:
+        np.testing.assert_array_equal(run.t, np.arange(17) / 2 if save == 0.5 else save)
+    assert abs(run.at(3.02).q[0] - place(3.02)) < CLOSE
+
+
+def test_parameters_move_the_switch(system: zw.System) -> None:
+    for begin in (5.5, 1.25, 9.0, 2.0):  # one of them after the end
+        run = system.simulate([0.0], until=UNTIL, parameters={"begin": begin})
+        assert run["x"][-1] == pytest.approx(place(UNTIL, begin), rel=CLOSE, abs=CLOSE)
+
+
+def test_trajectories_of_an_ensemble_switch_by_their_own_parameters(system: zw.System) -> None:
+    begin = np.array([1.0, 3.0, 6.5])
+    runs = system.simulate_many(
+        np.zeros((3, 1)), until=UNTIL, parameters={"begin": begin}, save=[UNTIL]
+    )
+    found = [run["x"][-1] for run in runs]
+    np.testing.assert_allclose(found, [place(UNTIL, b) for b in begin], rtol=CLOSE)
+
+
+def test_a_stored_run_goes_on_to_the_same_bits(system: zw.System, tmp_path: Path) -> None:
+    whole = system.simulate([0.0], until=UNTIL)
+    calls = 0
+
+    def interrupt(_: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        system.simulate(
+            [0.0], until=UNTIL, store=tmp_path / "run", store_every=0.0, progress=interrupt
+        )
+    run = zw.resume(tmp_path / "run", system)
+    np.testing.assert_array_equal(run.t, whole.t)
+    np.testing.assert_array_equal(run.q, whole.q)
+    assert zw.verify(tmp_path / "run", system).ok
+
+
+def test_events_and_samples_at_a_switch_happen_once(system: zw.System) -> None:
+    events = {"now": zw.event(lambda t: t - 3.0)}
+    run = system.simulate([0.0], until=UNTIL, events=events)
+    assert [e.t for e in run.events] == pytest.approx([3.0])
+    assert run["x"][-1] == pytest.approx(place(UNTIL), rel=CLOSE)
+    seen = []
+
+    def law(sample: Any) -> dict[str, float]:
+        seen.append(sample.t)
+        return {}
+
+    run = system.simulate([0.0], until=UNTIL, controllers={"c": zw.controller(law, 1.0)})
+    assert seen == pytest.approx(list(range(8)))
+    assert seen[3] == 3.0
+    assert run["x"][-1] == pytest.approx(place(UNTIL), rel=CLOSE)
+
+
+def test_periods_whole_numbers_and_kinks_are_found() -> None:
+    def force(t: Any) -> list[Any]:
+        short = zw.where(t % 1.0 < 1e-3, 1000.0, 0.0)
+        return [short + np.floor(t) + np.maximum(t - 2.5, 0.0) + abs(t - 0.75)]
+
+    run = zw.System(["x"], mass=lambda: [[1.0]], force=force).simulate([0.0], until=4.0)
+    kinks = (4.0 - 2.5) ** 2 / 2 + (0.75**2 + 3.25**2) / 2
+    assert run.v[-1, 0] == pytest.approx(4.0 + 6.0 + kinks, rel=CLOSE)
+    assert run.notes == ()
+    assert len(run.segments) == 10  # until 0.001, 0.75, 1, 1.001, 2, 2.001, 2.5, 3, 3.001 and 4
+
+
+def test_what_was_assumed_or_left_undone_is_said(system: zw.System) -> None:
+    nonlinear = mass(lambda t: [zw.where((t - 3.0) * (t - 3.00001) < 0.0, 1e6, 0.0)])
+    run = nonlinear.simulate([0.0], until=UNTIL)
+    assert run.v[-1, 0] == pytest.approx(10.0, rel=1e-6)  # as long as 3.00001 − 3.0 is
+    assert any("0.00195 s apart" in note for note in run.notes)
+    often = mass(lambda t: [np.floor(1000.0 * t)]).simulate([0.0], until=UNTIL, save=[UNTIL])
+    assert any("more than 1000 times" in note for note in often.notes)
+    fixed = system.simulate([0.0], until=UNTIL, integrator="order8", step=0.5)
+    assert any("first at t = 3 s" in note for note in fixed.notes)
+
+
+def slider(way: Any) -> tuple[zw.Mechanism, Any]:
+    mechanism = zw.Mechanism(plane="xz", parameters={"T": 2.5})
+    block = mechanism.body("block", inertia=zw.inertia.box(1.0, (0.1, 0.1, 0.1)))
+    mechanism.prismatic("rail", mechanism.ground, block, at=(0, 0), axis="x")
+    mechanism.drive("motor", "rail.displacement", way)
+    return mechanism, mechanism.assemble()
+
+
+def test_a_driver_with_a_kink_stays_on_its_way() -> None:
+    def way(t: Any, p: Any) -> Any:
+        u = np.minimum(t / p.T, 1.0)
+        return 0.4 * (10 * u**3 - 15 * u**4 + 6 * u**5)
+
+    mechanism, start = slider(way)
+    run = mechanism.simulate(start, until=4.0, tolerance=1e-5, save=0.05)
+    u = np.minimum(run.t / 2.5, 1.0)
+    exact = 0.4 * (10 * u**3 - 15 * u**4 + 6 * u**5)
+    np.testing.assert_allclose(run["rail.displacement"], exact, atol=1e-12)
+    assert len(run.segments) == 2
+
+
+def test_a_driver_that_jumps_stops_the_run() -> None:
+    mechanism, start = slider(lambda t: zw.where(t > 1.0, 0.1, 0.0))
+    run = mechanism.simulate(start, until=4.0)
+    assert not run.finished
+    assert "t = 1 s" in run.status
+    assert "may not jump" in run.status
