@@ -140,9 +140,9 @@ def _summary(found: dict[str, Any]) -> str:
 #: Of the page, where it was measured.
 SCAN = """## Growth with the number of bodies
 
-Processor time of a run for each body and evaluation, chains of 1 to 300 bodies with defaults. Programs
-and coordinates change on the way; the cost of a body may grow by half from one size to the next at the
-most.
+Processor time of a run for each body and evaluation, chains of 1 to 300 bodies with defaults.
+Programs and coordinates change on the way; the cost of a body may grow by half from one size to the
+next at the most.
 
 ![cost of a body and evaluation against the number of bodies](../images/speed_scan.svg)
 """
