@@ -188,6 +188,9 @@ _JOINT = TableField(
             OneOf(Flag(), _ANGLE, bool),
             "of the teeth of a gear or a rack, 20 deg if not given; false ties rates alone",
         ),
+        "arm_angle": Field(
+            _ANGLE, "between the arms of the cross of a universal joint; 90 deg if not given"
+        ),
         "length": Field(_LENGTH, "of a link; as placed if not given"),
         "pitch": Field(_LENGTH, "advance of a screw per revolution"),
         "curve": Field(Formulas(), "of s, t and parameters: the curve in the first body's frame"),
