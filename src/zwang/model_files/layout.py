@@ -348,6 +348,11 @@ _FRICTION = TableField(
         "radius": Field(NumberField("m", least=0.0), "of the bearing, where the joint rotates"),
         "viscous": Field(NumberField(None, least=0.0), "moment per rad/s, or force per m/s"),
         "velocity": Field(NumberField(None, least=0.0), "over which the sign is smoothed"),
+        "effort": Field(
+            Formulas(0),
+            "in place of these, torque or force along the joint's coordinate: of pressure, the "
+            "force across the axis, of rate, t, parameters",
+        ),
     }
 )
 
