@@ -1144,6 +1144,8 @@ class Mechanism(JointBuilder, Analyses):
         use_constraints: bool = False,
         parameters: Mapping[str, Any] | None = None,
         limit: int = 500,
+        seconds: float = 60.0,
+        progress: bool | Callable[..., Any] | None = None,
     ) -> ClosedForm:
         """The equations of motion in the coordinates of the joints, as SymPy expressions.
 
@@ -1155,27 +1157,31 @@ class Mechanism(JointBuilder, Analyses):
 
         Parameters
         ----------
-        simplify, solve, use_constraints, limit : as of `System.derive`.
+        simplify, solve, use_constraints, limit, seconds, progress : as of `System.derive`.
         parameters : letter → number or SymPy expression to put in its place.
 
         Raises
         ------
         NotApplicableError : the mechanism has friction that depends on reactions, is too large, or
-            an expression outgrows the limit.
+            an expression outgrows the limit, or the time is over.
         """
         from zwang.closed_form.closed_form import derive
         from zwang.coordinates.joint.closed_form import projected
+        from zwang.simulation.progress import reporting
 
         mechanism = projected(self.system.equations, self.parts)
-        return derive(
-            mechanism,
-            mechanism.model,
-            simplify=simplify,
-            solve=solve,
-            use_constraints=use_constraints,
-            parameters=parameters,
-            limit=limit,
-        )
+        with reporting(progress=progress) as report:
+            return derive(
+                mechanism,
+                mechanism.model,
+                simplify=simplify,
+                solve=solve,
+                use_constraints=use_constraints,
+                parameters=parameters,
+                limit=limit,
+                seconds=seconds,
+                report=report,
+            )
 
     def _start(self, q: Any, t: Any, parameters: Mapping[str, Any] | None) -> Any:
         """A state as it was given, or the placement at a time."""
