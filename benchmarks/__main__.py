@@ -26,9 +26,13 @@ from benchmarks.cases import WORKS
 from benchmarks.comparison import EVALUATED, compare, evaluations
 from benchmarks.derivations import derivations
 from benchmarks.ensembles import ensembles
+from benchmarks.first_result import first_results
 from benchmarks.motion_and_forces import motion_and_forces
 from benchmarks.rows import Row, table
+from benchmarks.size import scan
 from benchmarks.starting import starting
+from benchmarks.stiff import stiff
+from benchmarks.studies import studies
 
 RESULTS = Path(__file__).with_name("results") / "results.json"
 #: Works that are for evaluations alone.
@@ -54,10 +58,14 @@ def main() -> None:
         "evaluations": lambda: evaluations(EVALUATED, say),
         "branches": lambda: branches(say),
         "ensembles": lambda: ensembles(say),
+        "studies": lambda: studies(say),
         "starting": lambda: starting(say),
         "derivations": lambda: derivations(say),
         "motion and forces": lambda: motion_and_forces(say),
         **{name: partial(_rows, make) for name, make in around.SECTIONS.items()},
+        "first result": partial(_rows, first_results),
+        "scan over size": partial(_rows, scan),
+        "stiff": partial(_rows, stiff),
     }
     into: Path = arguments.into
     stored = json.loads(into.read_text(encoding="utf-8")) if into.exists() else {}

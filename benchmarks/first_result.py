@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 import zwang as zw
 from benchmarks.around import ROD, chain
+from benchmarks.rows import Row
 from zwang import library
 
 PASSES = 3
@@ -152,6 +153,18 @@ def machine() -> float:
     """The very first run ever, of a four-bar [s]."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         return in_new_process("four_bar", Path(folder) / "new", warm=False)["first"]
+
+
+def first_results() -> list[Row]:
+    """CPU seconds of the first call of each model, and of the very first run, beside a second."""
+    found = all_models(list(MODELS))
+    section, second = "first result", "1 s"
+    rows = [
+        Row(section, name, second, times["first"], 1.0, MODELS[name].goal)
+        for name, times in found.items()
+    ]
+    rows.append(Row(section, "very first run on a machine", second, machine(), 1.0, MACHINE_GOAL))
+    return rows
 
 
 def report(found: dict[str, dict[str, float]], first_ever: float | None) -> int:

@@ -136,6 +136,32 @@ def _ensembles(found: list[dict[str, Any]]) -> list[Goal]:
     return goals
 
 
+#: What a study is compared with, and how much faster it is to be.
+STUDIES = {
+    "end_values": ("keeping end values, throughput of the bare ensemble", 0.9),
+    "series": ("keeping 21 times of 4 channels, throughput of the bare ensemble", 0.7),
+    "against_loop": ("against a loop of processes over `simulate`", 3.0),
+}
+#: The same beside mujoco.rollout.
+STUDIES_BESIDE_MUJOCO = {"pendulum": 10.0, "four-bar": 100.0}
+
+
+def _studies(found: dict[str, Any]) -> list[Goal]:
+    goals = []
+    for name, row in found["cases"].items():
+        beside = ("against mujoco.rollout to 1e-3 m", STUDIES_BESIDE_MUJOCO[name])
+        for key, (words, wanted) in {**STUDIES, "against_mujoco": beside}.items():
+            if key in row:
+                what, figure = f"study of {row['runs']:,} {name} runs, {words}", row[key]
+                goals.append(Goal(what, f"≥ {wanted:g} ×", f"{figure:.3g} ×", figure >= wanted))
+    few, many = found["memory"].values()
+    told = f"{few:.0f} → {many:.0f} MB"
+    return [
+        *goals,
+        Goal("memory of a study, 100 × as many runs", "≤ 1.5 ×", told, many <= 1.5 * few),
+    ]
+
+
 def _first(stored: dict[str, Any]) -> list[Goal]:
     goals = []
     if "derivations" in stored:
@@ -183,5 +209,7 @@ def goals(stored: dict[str, Any]) -> list[Goal]:
         found += _branches(stored["branches"]["results"])
     if "ensembles" in stored:
         found += _ensembles(stored["ensembles"]["results"])
+    if "studies" in stored:
+        found += _studies(stored["studies"]["results"])
     found += [_felt(row) for section in FELT for row in rows_of(stored, section)]
     return found + _first(stored)

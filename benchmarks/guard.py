@@ -24,7 +24,7 @@ import numpy as np
 
 import zwang as zw
 from benchmarks.about import about
-from benchmarks.around import chain, reactions, runs
+from benchmarks.around import chain, pendulum, reactions, runs
 from benchmarks.cases import WORKS
 from benchmarks.engines.zwang import evaluation, model
 from benchmarks.rows import warm
@@ -116,6 +116,15 @@ def _around() -> dict[str, tuple[str, Job]]:
         )
     balance = runs(library.double_wishbone(), 1.0)
     found["run and energy balance"] = ("python", lambda: balance().work)
+    for n in (15, 40, 80):  # on both sides of where programs change
+        m = chain(n, planar=True)
+        found[f"scan chain({n})"] = ("python", lambda m=m: m.simulate(until=0.5, save=[0.5]))
+    governor = library.ball_governor()
+    found["stiff governor"] = (
+        "python",
+        lambda: governor.simulate(until=0.5, tolerance=1e-6, save=[0.5]),
+    )
+    found["first result pendulum"] = ("python", lambda: pendulum().simulate(until=0.01))
     linkage = library.four_bar()
     found["natural call"] = ("python", lambda: linkage.simulate(until=0.1, save=[0.1]))
     return found

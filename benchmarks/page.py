@@ -144,6 +144,8 @@ def _felt(stored: dict[str, Any]) -> str:
         rows = rows_of(stored, section)
         if section == "energy balance":
             rows = _worst(rows)
+        if section == "scan over size" and rows:
+            rows = _steepest(rows)
         told = [
             [
                 _named(row.what),
@@ -175,6 +177,12 @@ def _felt_on(stored: dict[str, Any]) -> str:
     sections = [stored[section] for section in FELT if section in stored]
     told = dict.fromkeys(f"{x['processor']}, {x['date']}" for x in sections)
     return "; ".join(told) or "nothing yet"
+
+
+def _steepest(rows: list[Row]) -> list[Row]:
+    """Where the cost of a body grows most from one size to the next, in the plane and in space."""
+    built = ([row for row in rows if row.what.endswith(where)] for where in ("plane", "space"))
+    return [max(alike, key=lambda row: row.ratio) for alike in built if alike]
 
 
 def _worst(rows: list[Row]) -> list[Row]:
@@ -271,6 +279,24 @@ def _ensembles(found: list[dict[str, Any]]) -> str:
     return markdown(head, rows)
 
 
+def _studies(found: dict[str, Any]) -> str:
+    rows = []
+    for name, row in found["cases"].items():
+        ratios = [
+            f"{figures(row[key], 3)} ×" if key in row else "–"
+            for key in ("end_values", "series", "against_mujoco", "against_loop")
+        ]
+        rows.append([name, f"{row['runs']:,}", f"{1e6 * row['study_each']:.3g} µs", *ratios])
+    head = ["case", "runs", "each, dataset included", "of the bare ensemble", "with 21 times"]
+    memory = " and ".join(
+        f"{size:.0f} MB for {runs} runs" for runs, size in found["memory"].items()
+    )
+    return (
+        markdown([*head, "MuJoCo `rollout`", "loop of processes"], rows)
+        + f"\n\nPeak memory of a process with a study of pendulums: {memory}."
+    )
+
+
 def _branches(found: list[dict[str, Any]]) -> str:
     rows = [
         [row["linkage"], str(row["left"]), str(row["stopped"]), f"{row['worst']:.2g} m"]
@@ -334,6 +360,8 @@ def page(stored: dict[str, Any]) -> str:
         works=_works(works),
         evaluations=_evaluations(costs),
         ensembles=told("ensembles", _ensembles),
+        studies=told("studies", _studies),
+        studies_on=stored["studies"]["processor"] if "studies" in stored else "",
         branches=told("branches", _branches),
         starting=told("starting", _starting),
         derivations=told("derivations", _derivations),
@@ -343,13 +371,14 @@ def page(stored: dict[str, Any]) -> str:
 
 def main() -> None:
     """Write page and plots."""
-    from benchmarks.plots import draw_errors, draw_growth
+    from benchmarks.plots import draw_errors, draw_growth, draw_scan
 
     stored = results()
     PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text(page(stored), encoding="utf-8")
     draw_errors(stored["works"]["results"]["rows"], IMAGES / "speed_errors.svg")
     draw_growth(stored["evaluations"]["results"], IMAGES / "speed_growth.svg")
+    draw_scan(rows_of(stored, "scan over size"), IMAGES / "speed_scan.svg")
 
 
 if __name__ == "__main__":

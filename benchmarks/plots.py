@@ -12,8 +12,9 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 from benchmarks.comparison import OURS
+from benchmarks.rows import Row
 
-__all__ = ["draw_errors", "draw_growth"]
+__all__ = ["draw_errors", "draw_growth", "draw_scan"]
 
 COLORS = {
     "Zwang": "#d1603d",
@@ -117,6 +118,31 @@ def draw_growth(found: dict[str, dict[str, float]], target: Path) -> None:
         panel.legend(frameon=False)
         figure.tight_layout()
         _save(figure, target)
+
+
+def draw_scan(rows: list[Row], target: Path) -> None:
+    """Cost of a body and evaluation of the chain against its number of bodies."""
+    with plt.rc_context(STYLE):
+        figure, panel = plt.subplots(figsize=(6.4, 4.0))
+        for where, marker in (("plane", "o"), ("space", "s")):
+            costs: dict[int, float] = {}
+            for row in rows:
+                if row.what.endswith(where):
+                    costs[_bodies(row.beside)], costs[_bodies(row.what)] = row.yardstick, row.ours
+            x = sorted(costs)
+            y = [1e6 * costs[n] for n in x]
+            panel.plot(x, y, label=f"built in {where}", marker=marker, markersize=4)
+        panel.set(xscale="log", yscale="log")
+        panel.set_xlabel("bodies of the chain")
+        panel.set_ylabel("a body and evaluation [µs]")
+        panel.grid(visible=True, linewidth=0.4, alpha=0.5)
+        panel.legend(frameon=False)
+        figure.tight_layout()
+        _save(figure, target)
+
+
+def _bodies(what: str) -> int:
+    return int(what.partition("(")[2].partition(")")[0])
 
 
 def _chain(name: str) -> re.Match[str] | None:

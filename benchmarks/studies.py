@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import multiprocessing
 import resource
-import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -25,8 +26,10 @@ from benchmarks.ensembles import Case
 __all__ = ["studies"]
 
 PENDULUMS, FOUR_BARS, LOOPED = 100_000, 10_000, 200
-THREADS, PASSES, TIMES = 2, 2, 21
+THREADS, PASSES, TIMES = 2, 6, 21
 LENGTH, UNTIL = 1.0, 10.0
+#: Runs of the studies whose memory is compared.
+MEMORY = (10_000, 1_000_000)
 #: Positions of the pendulum's end are this accurate [m], and of the four-bar's bodies.
 LEVEL = 1e-3
 MODEL = """<mujoco><option timestep="{h}" integrator="RK4"/><worldbody><body>
@@ -44,21 +47,46 @@ def pendulum() -> zw.Mechanism:
 
 def studies(say: Callable[[str], None]) -> dict[str, Any]:
     """Figures of studies, each a ratio within one run."""
-    found: dict[str, Any] = {}
+    cases: dict[str, Any] = {}
     for name, case in (("pendulum", PendulumStudy()), ("four-bar", FourBarStudy())):
-        found[name] = case.figures()
-        say(f"{name}: {found[name]}")
-    return found
+        cases[name] = case.figures()
+        say(f"{name}: {cases[name]}")
+    memory = {f"{count:,}": peak_memory(count) for count in MEMORY}
+    say(f"peak memory [MB]: {memory}")
+    return {"cases": cases, "memory": memory}
 
 
-def _spent(work: Callable[[], Any]) -> float:
-    """Least processor time of some passes, children included [s]."""
-    result = []
+def peak_memory(count: int) -> float:
+    """Largest memory of a process with a study of so many pendulums [MB]."""
+    code = f"from benchmarks.studies import _only_study; _only_study({count})"
+    told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return float(told.stdout)
+
+
+def _only_study(count: int) -> None:
+    """A study of pendulums, and the memory that it took at most [MB]."""
+    case = PendulumStudy()
+    plan = case.plan(count, outputs=list(case.system.coordinates[:4]))
+    with tempfile.TemporaryDirectory() as folder:
+        case.study(plan, Path(folder))
+    # Not `ru_maxrss`, which begins with what the process had that started this one.
+    told = Path("/proc/self/status").read_text(encoding="utf-8")
+    print(next(int(line.split()[1]) for line in told.splitlines() if "VmHWM" in line) / 1024.0)
+
+
+def _spent(*works: Callable[[Path], Any]) -> list[float]:
+    """Least processor times of things that take turns, some passes each, children included [s].
+
+    Each is given an empty folder; what it wrote there is removed apart from that.
+    """
+    result: list[list[float]] = [[] for _ in works]
     for _ in range(PASSES):
-        before = time.process_time(), _children()
-        work()
-        result.append(time.process_time() - before[0] + _children() - before[1])
-    return min(result)
+        for work, spent in zip(works, result, strict=True):
+            with tempfile.TemporaryDirectory() as folder:
+                before = time.process_time(), _children()
+                work(Path(folder))
+                spent.append(time.process_time() - before[0] + _children() - before[1])
+    return [min(spent) for spent in result]
 
 
 def _children() -> float:
@@ -105,14 +133,10 @@ class StudyCase:
             **kept,
         }
 
-    def study(self, plan: dict[str, Any]) -> zw.Study:
-        """Run it into a new folder."""
-        folder = Path(tempfile.mkdtemp())
-        try:
-            found = zw.study(self.system, plan, output=folder / "a.zarr")
-            return found.run(workers=THREADS, progress=False)
-        finally:
-            shutil.rmtree(folder)
+    def study(self, plan: dict[str, Any], folder: Path) -> zw.Study:
+        """Run it into a new dataset."""
+        found = zw.study(self.system, plan, output=folder / "a.zarr")
+        return found.run(workers=THREADS, progress=False)
 
     def ensemble(self, count: int, save: Any) -> None:
         """The same as a bare ensemble, of which only the compiled runs are kept."""
@@ -140,10 +164,14 @@ class StudyCase:
         times = np.linspace(0.0, self.until, TIMES)
         ends, series = self.plan(count, outputs=names), self.plan(count, outputs=names, times=TIMES)
         self.ensemble(64, [self.until])
-        bare = _spent(lambda: self.ensemble(count, [self.until]))
-        bare_series = _spent(lambda: self.ensemble(count, times))
-        kept, kept_series = _spent(lambda: self.study(ends)), _spent(lambda: self.study(series))
-        loop = _spent(lambda: self.looped(LOOPED)) / LOOPED
+        bare, kept, bare_series, kept_series, loop = _spent(
+            lambda _: self.ensemble(count, [self.until]),
+            lambda folder: self.study(ends, folder),
+            lambda _: self.ensemble(count, times),
+            lambda folder: self.study(series, folder),
+            lambda _: self.looped(LOOPED),
+        )
+        loop /= LOOPED
         return {
             "runs": count,
             "study_each": kept / count,

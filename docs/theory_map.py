@@ -18,6 +18,7 @@ import importlib
 import re
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -270,9 +271,19 @@ def anchor(dotted: str) -> str:
     if owner and isinstance(found := resolve(owner), type):
         if name in _fields(found):
             return owner
-        home = next((base for base in found.__mro__ if name in vars(base)), found)
-        return f"{home.__module__}.{home.__qualname__}.{name}"
+        for base in found.__mro__:
+            home = f"{base.__module__}.{base.__qualname__}"
+            if name in vars(base) or name in _inherited().get(home, ()):
+                return f"{home}.{name}"
     return dotted
+
+
+@cache
+def _inherited() -> dict[str, list[str]]:
+    """Class → names that the reference shows with it although a base has them."""
+    pages = "".join(p.read_text(encoding="utf-8") for p in (ROOT / "docs/reference").glob("*.md"))
+    listed = re.compile(r"^::: ([\w.]+)\n(?:    .*\n)*? +inherited_members: \[(.*)\]", re.MULTILINE)
+    return {owner: names.split(", ") for owner, names in listed.findall(pages)}
 
 
 def _plain(text: str) -> str:

@@ -12,11 +12,13 @@ from zwang.coordinates.planar.equations import PlanarEquations
 from zwang.equations.contract import Equations
 from zwang.equations.elements import ElementEquations
 from zwang.equations.euler_parameters import EulerParameterEquations
+from zwang.equations.evaluations import Evaluations
 from zwang.equations.expression import ExpressionEquations
 from zwang.equations.mechanism import MechanismEquations, MechanismExpression
-from zwang.mechanism_system import MechanismSystem
+from zwang.mechanism import MechanismSystem
 from zwang.programs.contract import Program
 from zwang.programs.coordinate_change import CoordinateChange
+from zwang.simulation.motions import Motions
 
 ROOT = Path(zw.__file__).parent
 #: Files that write to the `__dict__` of another object.
@@ -68,12 +70,22 @@ def test_equations_of_a_large_mechanism_are_those_of_its_expression():
     assert equations.row_levels() == equations.whole.row_levels()
 
 
-def test_analyses_are_written_once():
-    calls = [name for name in vars(Analyses) if not name.startswith("_")]
-    assert {"equilibrium", "linearize", "kinematics", "inverse_dynamics", "servo"} <= set(calls)
-    for name in calls:
+@pytest.mark.parametrize(
+    ("calls", "some"),
+    [
+        (Analyses, {"equilibrium", "linearize", "kinematics", "inverse_dynamics", "servo"}),
+        (Motions, {"simulate", "simulate_many"}),
+        (Evaluations, {"terms", "solve", "passport", "splits", "residuals", "energy"}),
+    ],
+)
+def test_calls_are_written_once(calls, some):
+    names = {name for name in vars(calls) if not name.startswith("_")}
+    assert some <= names
+    for name in names - {"explain"}:  # that of a mechanism promises more
         for kind in (zw.System, zw.Mechanism, MechanismSystem):
-            assert getattr(kind, name) is getattr(Analyses, name), name
+            assert getattr(kind, name) is getattr(calls, name), name
+    for name in ("explain", "assemble"):
+        assert getattr(zw.Mechanism, name) is getattr(MechanismSystem, name), name
 
 
 def writes_around(tree):

@@ -34,6 +34,7 @@ BANNED = {
 
 #: Parts of the package that are read; what is not listed is being rewritten.
 PARTS = [
+    "arguments",
     "assembly",
     "cli",
     "closed_form",
@@ -41,12 +42,10 @@ PARTS = [
     "diagnosis",
     "errors.py",
     "formulations",
-    "keywords.py",
     "library",
     "linalg",
     "model_files",
     "multibody",
-    "paths.py",
     "reduction",
     "results",
     "rotation",

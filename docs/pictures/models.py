@@ -120,6 +120,7 @@ PICTURES = {
     "flyball_governor": body_and_channels(
         "slide.displacement", t=0.5, traces={"left": (1, 0, 0), "right": (1, 0, 0)}
     ),
+    "flexible_joint": body_and_channels("shoulder.angle", "motor.angle", t=0.1),
     "four_bar": body_and_channels("D.angle", "B.force", t=0.0),
     "friction": body_and_channels("slide.displacement", "pin.angle", t=0.0),
     "gear_train": body_and_channels("shaft.angle_rate", "axle.angle_rate", elevation=0.9),

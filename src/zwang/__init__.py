@@ -7,7 +7,6 @@ names what is wrong. Importing the package loads its errors alone, and changes n
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from zwang._version import __version__
 from zwang.errors import (
     AssemblyError,
     DamageError,
@@ -51,6 +50,8 @@ if TYPE_CHECKING:
     from zwang.tracing.event import bounce, event, set_parameters, switch
     from zwang.tracing.opaque import opaque
     from zwang.tracing.symbol import where
+
+__version__ = "0.1.0"  # here and nowhere else
 
 __all__ = [
     "FORMULATIONS",

@@ -1,4 +1,4 @@
-"""What is computed once, and remembered for a while.
+"""Caching: what is computed once, and remembered for a while.
 
 `computed_once` has not the lock that `functools.cached_property` takes before 3.12.
 """

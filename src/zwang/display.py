@@ -1,11 +1,11 @@
-"""How results show themselves: one line at the prompt, text and tables in a notebook."""
+"""Display of results: one line at the prompt, text and tables in a notebook."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,11 +27,15 @@ class Displayed:
     long arrays by their shape. A dataclass says ``repr=False`` for it to hold.
     """
 
+    #: What it is called, where that is not the name of its class.
+    shown_as: ClassVar[str] = ""
+
     def __repr__(self) -> str:
+        name = self.shown_as or type(self).__name__
         if type(self).__str__ is not object.__str__:
-            return f"<{type(self).__name__}: {_cut(str(self).partition(chr(10))[0], LINE)}>"
+            return f"<{name}: {_cut(str(self).partition(chr(10))[0], LINE)}>"
         shown = (f"{f.name}={brief(getattr(self, f.name))}" for f in fields(self) if f.repr)  # type: ignore[arg-type] - all who use it are dataclasses
-        return f"{type(self).__name__}({_cut(', '.join(shown), LINE)})"
+        return f"{name}({_cut(', '.join(shown), LINE)})"
 
     def _repr_html_(self) -> str:
         return preformatted(str(self))

@@ -27,6 +27,7 @@ __all__ = [
     "UnknownNameError",
     "UnreachableError",
     "ZwangError",
+    "counted",
     "shown",
 ]
 
@@ -38,6 +39,11 @@ def shown(value: object) -> str:
         return f"an array of shape {tuple(shape)}"
     text = str(value) if shape == () else " ".join(repr(value).split())
     return text if len(text) <= 80 else f"{text[:76]} …"
+
+
+def counted(number: int) -> str:
+    """``1 value``, ``2 values``."""
+    return "1 value" if number == 1 else f"{number} values"
 
 
 class ZwangError(Exception):

@@ -1,4 +1,4 @@
-"""A mechanism from bodies, joints and forces: the builder, and what follows from it.
+"""A mechanism from bodies, joints and forces, and the system that it becomes.
 
     bodies, joints, forces ─► parts (frozen) ─► system ─► solve, simulate, explain, …
 
@@ -9,61 +9,343 @@ next use and leaves the old one, and its runs, alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from zwang.analysis.analyses import Analyses
-from zwang.errors import InputError, UnknownNameError, ZwangError, shown
-from zwang.keywords import known_keywords
-from zwang.mechanism_system import MechanismSystem
+from zwang.arguments.numbers import vector
+from zwang.arguments.states import single_time, state_arrays
+from zwang.assembly.mechanism import AssemblyTable, assembled
+from zwang.assembly.result import Assembly
+from zwang.assembly.sparse import LargeTable, assembled_by_blocks
+from zwang.caching import Remembered, computed_once
+from zwang.equations.determinacy import determinate_joints
+from zwang.equations.elements import ElementEquations
+from zwang.equations.euler_parameters import EulerParameterEquations
+from zwang.equations.mechanism import MechanismEquations, MechanismExpression
+from zwang.errors import InputError, UnknownNameError, ZwangError
+from zwang.linalg.products import matvec
 from zwang.multibody.body import Body, Placement
 from zwang.multibody.call_log import described
-from zwang.multibody.element import Element, ElementLaw
-from zwang.multibody.forces.laws import (
-    bushing,
-    cartesian_spring,
-    spring_damper,
-    torsion_spring,
-)
+from zwang.multibody.constraint_methods import ConstraintBuilder
+from zwang.multibody.explanation import MechanismExplanation
+from zwang.multibody.force_methods import ForceBuilder
 from zwang.multibody.frozen import Parts
 from zwang.multibody.geometry import GeometryParameters
 from zwang.multibody.handles import BodyHandle, MarkerHandle
-from zwang.multibody.inertia import number, point, vector
-from zwang.multibody.joint_methods import Direction, JointBuilder, Place
-from zwang.multibody.law_constants import LawConstants
-from zwang.multibody.marker import Joint
+from zwang.multibody.joint_methods import JointBuilder
 from zwang.multibody.mesh import MeshFile
 from zwang.multibody.mesh import mesh as mesh_of
 from zwang.multibody.pickling import Recipe
-from zwang.multibody.pose import GROUND, SCALAR, SPATIAL, Pose
+from zwang.multibody.pose import SPATIAL
+from zwang.programs.cost import COST
 from zwang.results.channel_catalog import ENERGIES
+from zwang.simulation.motions import Motions
 from zwang.state import State
-from zwang.system import ONE_STORE
+from zwang.system import System
+from zwang.terms import EquationTerms, FloatArray
 from zwang.tracing.own_output import outputs_of
 
 if TYPE_CHECKING:
-    from zwang.assembly.result import Assembly
+    import casadi
+
     from zwang.closed_form.closed_form import ClosedForm
-    from zwang.diagnosis.passport import Passport
-    from zwang.diagnosis.splits import Splits
-    from zwang.multibody.explanation import MechanismExplanation
-    from zwang.results.run import Run
-    from zwang.simulation.controllers import Controller
-    from zwang.simulation.ensemble import Runs
-    from zwang.simulation.progress import Report
-    from zwang.solvers.solution import Solution
-    from zwang.terms import EquationTerms
-    from zwang.tracing.event import Watched
 
-__all__ = ["Mechanism"]
+__all__ = ["EulerParameterSystem", "Mechanism", "MechanismSystem"]
+
+#: Times and parameters for which the assembled placement is remembered.
+REMEMBERED = 8
 
 
-class Mechanism(JointBuilder, Analyses):
+class MechanismMotions(Motions):
+    """What a mechanism answers by its joints and bodies, as placed if no state is given."""
+
+    @abstractmethod
+    def _analyzed(self) -> MechanismSystem:
+        """The frozen copy."""
+
+    def explain(
+        self,
+        q: Any = None,
+        v: Any = None,
+        t: float = 0.0,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> MechanismExplanation:
+        """Loops, redundant equations, degrees of freedom and contradictions, by joint and body.
+
+        Without a state, the mechanism is assembled near its placement. Of the motions that a very
+        large mechanism allows, the first are listed.
+        """
+        found = super().explain(q, v, t, parameters=parameters)
+        return cast("MechanismExplanation", found)
+
+    def assemble(
+        self,
+        hold: Mapping[str, Any] | None = None,
+        prefer: Mapping[str, Any] | None = None,
+        *,
+        velocity: Mapping[str, Mapping[str, float]] | str | None = None,
+        t: float = 0.0,
+        parameters: Mapping[str, Any] | None = None,
+        start: Any = None,
+    ) -> Assembly:
+        """A state near the placement that satisfies all joints.
+
+        Velocities that joints do not allow are changed as by an impulse of the joints, a blow: of
+        all that they allow, those with the least ½ ΔvᵀM Δv. What was changed that had been given
+        is told in `Assembly.notes`, and in the notes of a run from there.
+
+        Parameters
+        ----------
+        hold : joint coordinate (``pin.angle``), coordinate of a body (``crank.x``) or a body
+            (``{"crank": True}``, as placed) → value, met exactly.
+        prefer : the same, approached first and then let go; chooses between ways of assembling.
+        velocity : ``{"hold": {…}, "prefer": {…}}`` of joint rates (``pin.angle_rate``) and of
+            velocities (``crank.omega2``); or ``"exact"``, which refuses velocities of bodies that
+            a joint or a driver does not allow.
+        t : time.
+        parameters : values that replace defaults.
+        start : where the search begins in place of the placement: a state or an array.
+
+        Raises
+        ------
+        AssemblyError : the joints cannot be closed; the error names the loop and the gap.
+        """
+        requests = hold or {}, prefer or {}, velocity or {}
+        return self._analyzed().assembled_near(start, single_time(t), parameters, requests)
+
+    def _placed(
+        self, t: Any, parameters: Mapping[str, Any] | None, velocity: Any = None
+    ) -> Assembly:
+        """The placement, assembled, which is remembered for its time and parameters."""
+        if velocity is not None or not isinstance(t, int | float):
+            return self.assemble(velocity=velocity, t=t, parameters=parameters)
+        return self._analyzed().assembled_placement(float(t), parameters)
+
+    def _placed_many(self, parameters: Mapping[str, Any], t: Any) -> Any:
+        """The assembled placement for each set of parameters; as placed where that fails.
+
+        Such an initial state is refused, by its trajectory alone.
+        """
+        system = self._analyzed()
+        shapes = {name: np.ndim(x) + 1 for name, x in system.definition.parameters.items()}
+        try:
+            many = {k: x for k, x in parameters.items() if np.ndim(x) == shapes.get(k)}
+        except ValueError:  # rows of different lengths, refused later
+            many = {}
+        counts = {len(x) for x in many.values()}
+        if len(counts) != 1:  # one start for all; different numbers of values are refused later
+            return system.assemble(t=t, parameters=None if counts else parameters)
+        starts: list[Any] = []
+        for values in zip(*many.values(), strict=True):
+            try:
+                given = {**parameters, **dict(zip(many, values, strict=True))}
+                starts.append(system.assemble(t=t, parameters=given))
+            except ZwangError:
+                starts.append(State(*system.of_bodies.placement, t))
+        return starts
+
+
+class MechanismSystem(MechanismMotions, System):  # type: ignore[override] - assembled by joints and bodies, not by coordinates alone
+    """The frozen copy of a `zwang.Mechanism`, with everything a `zwang.System` can do.
+
+    Parameters
+    ----------
+    parts : bodies, joints and forces as data.
+    kind : of its equations, as one expression or by elements; by its size if not given.
+
+    Attributes
+    ----------
+    of_bodies : its equations, in the coordinates of its bodies.
+    """
+
+    def __init__(self, parts: Parts, kind: type[MechanismEquations] | None = None) -> None:
+        self.parts = parts
+        if kind is None:
+            large = parts.unknowns >= COST.element_unknowns
+            kind = ElementEquations if large else MechanismExpression
+        self.of_bodies = kind(parts)
+        self._use(self.of_bodies)
+        self._placements: Remembered[tuple[float, bytes | None], Assembly] = Remembered(REMEMBERED)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickle and copy: the parts, which everything is made of."""
+        return self.made_by or (MechanismSystem, (self.parts, type(self.of_bodies)))
+
+    def _without(self, removed: frozenset[str]) -> System:
+        return MechanismSystem(self.parts.without(removed), type(self.of_bodies))
+
+    def __repr__(self) -> str:
+        return (
+            f"<MechanismSystem of {len(self.parts.bodies)} bodies and "
+            f"{len(self.parts.joints)} joints>"
+        )
+
+    def _analyzed(self) -> MechanismSystem:
+        return self
+
+    def in_euler_parameters(self) -> EulerParameterSystem:
+        """The same mechanism with v = q̇ = (ṙ, ṗ): singular mass, and norms as constraints."""
+        return self._in_euler_parameters
+
+    @computed_once
+    def _in_euler_parameters(self) -> EulerParameterSystem:
+        return EulerParameterSystem(self)
+
+    # --- answers by joint -------------------------------------------------------------------------
+
+    def determinate(
+        self, q: Any, v: Any, t: float, parameters: Mapping[str, Any] | None
+    ) -> dict[str, bool]:
+        """Joint → whether its reaction follows from the motion, at a state."""
+        return determinate_joints(self.of_bodies, self.arguments(q, v, t, parameters))
+
+    # --- joint coordinates ------------------------------------------------------------------------
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Names of the joints' coordinates and rates, for example ``pin.angle``."""
+        return self.of_bodies.joint_channels.names
+
+    def channel(self, name: str) -> tuple[casadi.SX, bool]:
+        """A joint's coordinate as (value, rate) or (sin, cos, rate), and whether its rate is meant.
+
+        In the symbols of the model.
+        """
+        channel = self.of_bodies.joint_channels[name]
+        return self.of_bodies.joint_expression(channel), channel.rate
+
+    def is_angle(self, name: str) -> bool:
+        """Whether a channel is an angle, which is followed over full turns."""
+        return self.of_bodies.joint_channels.is_angle(name)
+
+    def joint_coordinate(
+        self,
+        name: str,
+        q: Any,
+        v: Any = None,
+        t: Any = 0.0,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> FloatArray:
+        """A joint's coordinate or rate at a state, or at many; angles within half a turn.
+
+        `name` is one of `channels`, for example ``pin.angle`` or ``pin.angle_rate``.
+        """
+        value, rate = self.joint_states(name, q, v, t, parameters=parameters)
+        return rate if self.of_bodies.joint_channels[name].rate else value
+
+    def joint_states(
+        self,
+        name: str,
+        q: Any,
+        v: Any = None,
+        t: Any = 0.0,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> tuple[FloatArray, FloatArray]:
+        """A joint's coordinate and its rate."""
+        return self.of_bodies.joint_states(name, q, v, t, parameters)
+
+    # --- a consistent start -----------------------------------------------------------------------
+
+    def assembled_near(
+        self,
+        start: Any,
+        t: float,
+        parameters: Mapping[str, Any] | None,
+        requests: tuple[Any, Any, Any],
+    ) -> Assembly:
+        """What `assemble` returns; the requests are what is held, preferred, and of velocities."""
+        p = self.parameter_vector(parameters)
+        q, v = self._search_start(start, p)
+        elements = self.equations.by_elements
+        if elements is None:
+            return assembled(AssemblyTable(self.of_bodies, t, p), q, v, *requests)
+        if any(requests):
+            return assembled(LargeTable(elements, t, p), q, v, *requests)
+        return assembled_by_blocks(elements, q, v, t, p)
+
+    def assembled_placement(self, t: float, parameters: Mapping[str, Any] | None) -> Assembly:
+        """`assemble` without requests, remembered for its time and parameters."""
+        key = t, self.parameter_vector(parameters).tobytes() if parameters else None
+        found = self._placements.get(key)
+        if found is None:
+            found = self._placements[key] = self.assemble(t=t, parameters=parameters)
+        return found
+
+    def _search_start(self, start: Any, p: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Where a search for a consistent state begins: a state, coordinates, or the placement."""
+        q, v = self.parts.at_vector(p).start
+        if start is None:
+            return q, v
+        given = None if hasattr(start, "q") else v
+        q, v, _ = state_arrays(start, given, 0.0, self.coordinates, self.velocities)
+        if q.ndim > 1:
+            raise InputError(
+                "start", expected="one state", found=f"an array of states of shape {q.shape[:-1]}"
+            )
+        return self.of_bodies.on_unit_length(q), v
+
+
+class EulerParameterSystem(System):
+    """A mechanism whose velocities are the rates of its coordinates, (ṙ, ṗ) for a body in space.
+
+    The norm of each body's Euler parameters is a constraint, ``crank.norm``, after those of the
+    joints. Along the norms, where there is no mass, the mass matrix has that of Udwadia & Schutte's
+    auxiliary system, which changes nothing and makes the system one like any other;
+    `singular_terms` are without it.
+
+    Attributes
+    ----------
+    origin : the mechanism in the velocities (ṙ, ω′).
+    """
+
+    def __init__(self, origin: MechanismSystem) -> None:
+        self.origin = origin
+        self._own: EulerParameterEquations = origin.of_bodies.in_euler_parameters
+        self._use(self._own)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickle and copy: the mechanism it is of."""
+        return EulerParameterSystem, (self.origin,)
+
+    def _without(self, removed: frozenset[str]) -> System:
+        """The same with some joints left out; norms stay."""
+        less = cast("MechanismSystem", self.origin.without(removed))
+        return less.in_euler_parameters()
+
+    def way_in(self, q: Any, v: Any = None, t: Any = 0.0) -> State:
+        """The state (q, q̇) that belongs to a state (q, v) of the mechanism, or to many."""
+        q, v, t, _ = self.origin.arguments(q, v, t, None)
+        return State(q, self.origin.position_rate(q, v, t), t)
+
+    def way_back(self, q: Any, q_dot: Any = None, t: Any = 0.0) -> State:
+        """The state (q, v) of the mechanism, v = W q̇."""
+        q, q_dot, t, _ = self.arguments(q, q_dot, t, None)
+        return State(q, matvec(self.velocity_map(q), q_dot), t)
+
+    def velocity_map(self, q: Any) -> FloatArray:
+        """W of v = W q̇ and v̇ = W q̈, shape (…, nv, nq)."""
+        return self._own.velocity_map_at(*self.arguments(q, None, 0.0, None))
+
+    def singular_terms(
+        self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
+    ) -> EquationTerms:
+        """M*, g* − b*, and the rows Φ_q q̈ = γ and P q̈ = −c, at a state (q, q̇) or at many.
+
+        M* = diag(N, 4LᵀJ′L) is singular, (11.26).
+        """
+        return self._own.singular_terms_at(*self.arguments(q, v, t, parameters))
+
+
+class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions, Analyses):
     """A mechanism in space, or in a plane.
 
     Parameters
@@ -149,507 +431,6 @@ class Mechanism(JointBuilder, Analyses):
         self._accept("body", name)
         return BodyHandle(name, self)
 
-    @described
-    def coordinate(
-        self, name: str, mass: float = 0.0, *, value: float = 0.0, rate: float = 0.0
-    ) -> BodyHandle:
-        """Add a further generalized coordinate with a mass of its own, for constraints of yours."""
-        self._new_name("coordinate", name)
-        first = np.array([1.0, 0.0, 0.0])
-        try:
-            made, x, u = point(mass), number("value", value), number("rate", rate)
-        except InputError as error:
-            raise error.about(f"coordinate {name!r}") from None
-        self._bodies[name] = Body(
-            name,
-            len(self._bodies),
-            SCALAR,
-            made,
-            Placement(x * first, np.eye(3), u * first, np.zeros(3)),
-        )
-        self._free.add(name)
-        self._accept("coordinate", name)
-        return BodyHandle(name, self)
-
-    # --- joints -----------------------------------------------------------------------------------
-
-    @described
-    def point_on_curve(
-        self,
-        name: str,
-        a: BodyHandle | str,
-        b: BodyHandle | str,
-        *,
-        curve: Callable[..., Any],
-        at: Any = (0.0, 0.0, 0.0),
-        start: float = 0.0,
-    ) -> None:
-        """A point of b stays on a curve of a.
-
-        Parameters
-        ----------
-        curve : f(s), or of (s, t, p) by name, the curve in the frame of a.
-        at : the point of b, in the world as placed, or a marker of b.
-        start : where on the curve the point is at first, about. Where it is over time is the
-            coordinate ``name_s``.
-        """
-        what = f"point_on_curve joint {name!r}"
-        self._new_name("joint", name)
-        self._require_pair(what, a, b)
-        if not callable(curve):
-            raise InputError(
-                f"curve of {what}", found=shown(curve), expected="a function of the coordinate s"
-            )
-        first, second, layout = self._markers(what, a, b, at)
-        bodies = (self._body_of(what, a), self._body_of(what, b))
-        kinds = [GROUND if body is None else body.kind for body in bodies]
-        constants = self._centers(bodies)
-        center = np.zeros(3) if bodies[1] is None else bodies[1].inertia.center
-        constants.add("at", second.arm + center, varies=bool(self._geometry))
-        from zwang.multibody.joints.curves import curve_law
-
-        law = curve_law(name, (kinds[0], kinds[1], SCALAR), constants, curve, self._kind.plane)
-        self.coordinate(f"{name}_s", value=start)
-        indices = (first.body, second.body, self._bodies[f"{name}_s"].index)
-        self._constraints.append(Element(name, law, indices, constants.numbers))
-        self._joints[name] = Joint(name, None, indices, first, second, layout, (name,))
-        self._accept("joint", name)
-
-    @described
-    def constraint(
-        self, name: str, bodies: Sequence[BodyHandle | str], f: Callable[..., Any]
-    ) -> None:
-        """A condition of your own, zero when it holds.
-
-        Parameters
-        ----------
-        bodies : the bodies it is about.
-        f : f(bodies, t, p), or of some of these by name; each body has ``point(local)``,
-            ``vector(local)``, ``point_velocity(local)``, ``position`` and ``velocity`` of its
-            origin, ``rotation``, ``angular_velocity``, and a further coordinate ``value`` and
-            ``rate``. A function that uses velocities is a velocity constraint.
-        """
-        self._new_name("constraint", name)
-        what = f"constraint {name!r}"
-        own = self._bodies_of(what, bodies)
-        centers = self._centers(own)
-        law = ElementLaw(
-            ("own", name),
-            "constraint",
-            tuple(b.kind for b in own),
-            centers.shapes,
-            "detect",
-            _of_bodies(what, f, centers),
-        )
-        indices = tuple(b.index for b in own)
-        self._constraints.append(Element(name, law, indices, centers.numbers))
-        self._joints[name] = Joint(name, None, indices, None, None, None, (name,))
-        self._accept("constraint", name)
-
-    # --- drivers ----------------------------------------------------------------------------------
-
-    @described
-    def drive(self, name: str, what: str, value: Any, *, at: Any = None) -> None:
-        """Prescribe a motion.
-
-        Parameters
-        ----------
-        what : a joint coordinate, ``"pin.angle"`` or ``"slide.displacement"``, or
-            ``"crank.position"`` (three values), ``"crank.orientation"`` (a matrix or quaternion) of
-            a body; ``"ball.orientation"`` of the second body of a spherical joint against the
-            first, of their markers.
-        value : a number, or a function of (t, p), or of t alone.
-        at : for a position, the point of the body in its own axes.
-        """
-        from zwang.multibody.joints.drivers import driver_law
-
-        self._new_name("driver", name)
-        if not isinstance(what, str):
-            raise InputError(
-                f"coordinate of driver {name!r}",
-                found=shown(what),
-                expected="a name such as 'pin.angle' or 'crank.position'",
-            )
-        owner, _, quantity = what.partition(".")
-        constants = LawConstants()
-        if "value" in self._varying:
-            constants.add("value", value, varies=True)
-        if owner in self._joints and self._joints[owner].kind is not None:
-            joint = self._joints[owner]
-            assert joint.kind is not None
-            relative = quantity == "orientation" and not joint.kind.coordinates
-            if quantity not in joint.kind.coordinates and not relative:
-                known = [f"{owner}.{c}" for c in joint.kind.coordinates or ("orientation",)]
-                raise UnknownNameError(f"coordinate of driver {name!r}", what, known)
-            element = self._element_of(joint)
-            law = driver_law(name, joint, element.law.kinds, quantity, value, constants)
-            own = {**element.numbers, **constants.numbers}
-            numbers = {k: own[k] for k in law.shapes}
-            self._constraints.append(Element(name, law, joint.bodies, numbers))
-            self._joints[name] = Joint(
-                name,
-                None,
-                joint.bodies,
-                joint.a,
-                joint.b,
-                joint.layout,
-                (name,),
-                drives="" if relative else what,
-            )
-        elif owner in self._bodies and quantity in ("position", "orientation"):
-            body = self._bodies[owner]
-            local = np.zeros(3) if at is None else vector("at", self.in_space(at))
-            varies = "at" in self._varying or body.parametric
-            constants.add("arm", local - body.inertia.center, varies=varies)
-            law = driver_law(name, None, (body.kind,), quantity, value, constants)
-            self._constraints.append(Element(name, law, (body.index,), constants.numbers))
-            self._joints[name] = Joint(name, None, (body.index,), None, None, None, (name,))
-        else:
-            known = [
-                f"{j.name}.{c}" for j in self._joints.values() if j.kind for c in j.kind.coordinates
-            ]
-            known += [f"{b}.position" for b in self._bodies]
-            raise UnknownNameError(f"coordinate of driver {name!r}", what, known)
-        self._accept("driver", name)
-
-    @described
-    def couple(self, name: str, first: str, second: str, ratio: float) -> None:
-        """Tie the rates of two joint coordinates: the first is `ratio` times the second."""
-        from zwang.multibody.joints.drivers import coupler_law
-
-        self._new_name("coupler", name)
-        joints = []
-        for what in (first, second):
-            owner, _, quantity = what.partition(".")
-            joint = self._joints.get(owner)
-            if joint is None or joint.kind is None or quantity not in joint.kind.coordinates:
-                known = self.joint_coordinate_names()
-                raise UnknownNameError(f"coordinate of coupler {name!r}", what, known)
-            joints.append((joint, self._element_of(joint), quantity))
-        law, numbers = coupler_law(name, joints, ratio)
-        bodies = joints[0][0].bodies + joints[1][0].bodies
-        self._constraints.append(Element(name, law, bodies, numbers))
-        self._joints[name] = Joint(name, None, bodies, None, None, None, (name,), couples=first)
-        self._accept("coupler", name)
-
-    # --- forces -----------------------------------------------------------------------------------
-
-    @described
-    def spring_damper(
-        self,
-        name: str,
-        a: BodyHandle | str,
-        b: BodyHandle | str,
-        *,
-        at: Place,
-        stiffness: float = 0.0,
-        damping: float = 0.0,
-        length: float | None = None,
-        force: Callable[..., Any] | None = None,
-    ) -> None:
-        """A spring with damper and actuator between two points.
-
-        Parameters
-        ----------
-        at : a pair of points or markers, one for each body.
-        stiffness, damping, length : of the linear part, free length as placed by default.
-        force : a further tension f(length, rate, t, p) of your own, for nonlinear laws.
-        """
-        what = f"spring_damper {name!r}"
-        self._require_pair(what, a, b)
-        given = None if length is None else number(f"length of {what}", length)
-        placed = self._length(what, a, b, at)
-        free = placed if given is None else given
-        if free < 0.0:
-            raise InputError(f"length of {what}", found=f"{free:g}", expected="zero or positive")
-        self._between(
-            "spring_damper",
-            name,
-            a,
-            b,
-            spring_damper(what, force),
-            {"stiffness": stiffness, "damping": damping, "length": free},
-            own=force,
-            at=at,
-        )
-
-    @described
-    def torsion_spring(
-        self,
-        name: str,
-        a: BodyHandle | str,
-        b: BodyHandle | str,
-        *,
-        at: Place = (0.0, 0.0, 0.0),
-        axis: Direction | None = None,
-        stiffness: float = 0.0,
-        damping: float = 0.0,
-        angle: float = 0.0,
-        moment: Callable[..., Any] | None = None,
-    ) -> None:
-        """A spring and damper that turn about an axis; `angle` is the rest angle from placement.
-
-        A law of your own adds a moment f(twist, rate, t, p) against the turn.
-        """
-        axis = self._normal_axis(axis)
-        if axis is None:
-            raise InputError(
-                f"torsion_spring {name!r}",
-                must="have an axis: axis=, a direction in the world or 'x', 'y', 'z'",
-            )
-        self._between(
-            "torsion_spring",
-            name,
-            a,
-            b,
-            torsion_spring(f"torsion_spring {name!r}", moment),
-            {"stiffness": stiffness, "damping": damping, "angle": angle},
-            own=moment,
-            at=at,
-            axis=axis,
-        )
-
-    @described
-    def bushing(
-        self,
-        name: str,
-        a: BodyHandle | str,
-        b: BodyHandle | str,
-        *,
-        at: Place,
-        axis: Direction | None = None,
-        reference: Direction | None = None,
-        stiffness: Any = (0.0, 0.0, 0.0),
-        damping: Any = (0.0, 0.0, 0.0),
-        turn_stiffness: Any = (0.0, 0.0, 0.0),
-        turn_damping: Any = (0.0, 0.0, 0.0),
-    ) -> None:
-        """An elastic bed along and about three axes. Turns are small.
-
-        Parameters
-        ----------
-        at : its point in the world as placed, or a pair of points or markers.
-        axis : its z axis, in the world as placed; that of the world by default.
-        reference : its x axis as far as that can be, where stiffness across z differs.
-        stiffness, damping : along x, y and z [N/m, N s/m].
-        turn_stiffness, turn_damping : about x, y and z [N m/rad, N m s/rad].
-        """
-        if reference is not None and axis is None:
-            raise InputError(
-                f"bushing {name!r}", must="have axis=, its z axis, in addition to reference="
-            )
-        numbers = {
-            key: vector(f"{key} of bushing {name!r}", value)
-            for key, value in (
-                ("stiffness", stiffness),
-                ("damping", damping),
-                ("turn_stiffness", turn_stiffness),
-                ("turn_damping", turn_damping),
-            )
-        }
-        self._between(
-            "bushing",
-            name,
-            a,
-            b,
-            bushing,
-            numbers,
-            own=None,
-            at=at,
-            **({} if axis is None else {"axis": axis, "reference": reference}),
-        )
-
-    @described
-    def cartesian_spring(
-        self,
-        name: str,
-        a: BodyHandle | str,
-        b: BodyHandle | str,
-        *,
-        at: Place,
-        stiffness: Any = 0.0,
-        damping: Any = 0.0,
-        offset: Any = (0.0, 0.0, 0.0),
-    ) -> None:
-        """A spring and damper between two points along the axes of the world.
-
-        Parameters
-        ----------
-        at : a point or a pair of points or markers, one for each body; the points may coincide.
-        stiffness, damping : along x, y, z of the world [N/m, N s/m], or one number for all.
-        offset : from the point of a to that of b without force [m]; zero for a spring of zero
-            length.
-        """
-        what = f"cartesian_spring {name!r}"
-        numbers = {
-            key: vector(f"{key} of {what}", np.full(3, value) if np.ndim(value) == 0 else value)
-            for key, value in (("stiffness", stiffness), ("damping", damping))
-        }
-        numbers["offset"] = vector(f"offset of {what}", self.in_space(offset))
-        self._between("cartesian_spring", name, a, b, cartesian_spring, numbers, own=None, at=at)
-
-    @described
-    def actuator(self, name: str, of: str, effort: Any) -> None:
-        """A motor or cylinder at a joint: an effort along its coordinate, by a law of the state.
-
-        Parameters
-        ----------
-        of : the joint coordinate, ``"pin.angle"`` or ``"slide.displacement"``.
-        effort : torque [N m] or force [N], positive along the coordinate: a number, or a function
-            of (c, t, p), or of some of these by name, with coordinates and rates of joints as
-            ``c["pin.angle"]`` and ``c["pin.angle_rate"]``; angles are within half a turn.
-
-        Examples
-        --------
-        A controller that holds a rod level:
-
-        >>> import zwang as zw
-        >>> m = zw.Mechanism(gravity=(0, 0, -9.81))
-        >>> rod = m.body("rod", inertia=zw.inertia.rod(mass=1.0, length=1.0), position=(0.5, 0, 0))
-        >>> m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
-        >>> m.actuator(
-        ...     "motor",
-        ...     "pin.angle",
-        ...     lambda c: -80.0 * c["pin.angle"] - 10.0 * c["pin.angle_rate"],
-        ... )
-        >>> round(float(m.simulate(until=10.0)["motor.torque"][-1]), 4)
-        -4.8958
-        """
-        from zwang.multibody.forces.actuators import actuator_element, names_read
-
-        self._new_name("force", name)
-        what = f"actuator {name!r}"
-        known = {f"{c}{end}": c for c in self.joint_coordinate_names() for end in ("", "_rate")}
-        if of not in self.joint_coordinate_names():
-            raise UnknownNameError(f"coordinate of {what}", of, self.joint_coordinate_names())
-        if not callable(effort):
-            effort = number(f"effort of {what}", effort)
-        names = names_read(what, effort, known, self._parameters)
-        reads = {read: self._joint_coordinate(known[read]) for read in names}
-        self._forces.append(actuator_element(name, self._joint_coordinate(of), reads, effort))
-        self._accept("force", name)
-
-    def _joint_coordinate(self, name: str) -> tuple[Joint, Element, str]:
-        """Joint, its element and the coordinate of a name."""
-        owner, _, coordinate = name.partition(".")
-        joint = self._joints[owner]
-        return joint, self._element_of(joint), coordinate
-
-    @described
-    def force(
-        self,
-        name: str,
-        body: BodyHandle | str,
-        force: Any = None,
-        *,
-        at: Any = (0.0, 0.0, 0.0),
-        torque: Any = None,
-        axes: str = "world",
-    ) -> None:
-        """A force, a torque or both on one body.
-
-        Parameters
-        ----------
-        body : the body, or its name.
-        force, torque : three numbers, or a function f(body, t, p), or of some of these by name.
-        at : point of the body, in its own frame.
-        axes : ``"world"``, or ``"body"`` for components that turn with it.
-        """
-        self._new_name("force", name)
-        what = f"force {name!r}"
-        if axes not in ("world", "body"):
-            raise UnknownNameError(f"axes of {what}", axes, ["world", "body"])
-        if force is None and torque is None:
-            raise InputError(what, must="have a force, a torque or both", but="has neither")
-        (own,) = self._bodies_of(what, [body])
-        if own.kind is SCALAR:
-            raise InputError(
-                what,
-                must="act on a body",
-                but=f"{own.name!r} is a coordinate",
-                advice="m.user_force acts on coordinates.",
-            )
-        local = vector(f"point of {what}", self.in_space(at))
-        if force is not None and not callable(force):
-            self._require_within(what, vector(what, self.in_space(force)))
-        from zwang.multibody.forces.applied import applied_law
-
-        constants = self._centers([own])
-        constants.add("at", local, varies="at" in self._varying)
-        for key, given in (("force", force), ("torque", torque)):
-            if key in self._varying:
-                constants.add(key, given, varies=True)
-        law = applied_law(name, own, force, torque, constants, turning=axes == "body")
-        self._forces.append(Element(name, law, (own.index,), constants.numbers))
-        self._accept("force", name)
-
-    @described
-    def user_force(
-        self, name: str, bodies: Sequence[BodyHandle | str], f: Callable[..., Any]
-    ) -> None:
-        """Forces of your own on several bodies.
-
-        `f` is a function of (bodies, t, p), or of some of these by name, and returns for each body
-        a pair (force, moment about its centre of mass) in world axes, or one number for a further
-        coordinate.
-        """
-        self._new_name("force", name)
-        own = self._bodies_of(f"force {name!r}", bodies)
-        from zwang.multibody.forces.applied import user_law
-
-        centers = self._centers(own)
-        law = user_law(name, own, f, centers)
-        indices = tuple(b.index for b in own)
-        self._forces.append(Element(name, law, indices, centers.numbers))
-        self._accept("force", name)
-
-    @described
-    def friction(
-        self,
-        joint: str,
-        *,
-        coefficient: float = 0.0,
-        radius: float | None = None,
-        viscous: float = 0.0,
-        velocity: float = 1e-3,
-        effort: Callable[..., Any] | None = None,
-    ) -> None:
-        """Friction in a joint that depends on its reaction: a non-ideal constraint.
-
-        The four numbers describe Coulomb's and viscous friction; `effort` is any other law.
-
-        Parameters
-        ----------
-        joint : name of a revolute, prismatic or cylindrical joint.
-        coefficient : Coulomb's, of the force across the axis.
-        radius : of the bearing [m]; needed where the joint turns and `coefficient` is not zero.
-        viscous : moment per rad/s, or force per m/s.
-        velocity : over which the sign of the sliding velocity is smoothed [rad/s or m/s].
-        effort : in place of these, of a revolute or prismatic joint: torque or force along its
-            coordinate, as for `actuator`, a function of (pressure, rate, t, p) or of some of these
-            by name, with `pressure` the force across the axis [N] and `rate` that of the joint.
-        """
-        from zwang.multibody.forces.friction import friction_by_law, friction_element
-
-        if joint not in self._joints:
-            raise UnknownNameError("joint with friction", joint, self._joints)
-        if f"{joint}_friction" in self._names:
-            raise InputError(
-                f"friction in {joint!r}", must="be given once", but="the joint has friction already"
-            )
-        numbers = {
-            "coefficient": coefficient,
-            "radius": radius,
-            "viscous": viscous,
-            "velocity": velocity,
-        }
-        made = self._joints[joint], self._element_of(self._joints[joint])
-        if effort is None:
-            self._friction.append(friction_element(*made, numbers))
-        else:
-            self._friction.append(friction_by_law(*made, effort, numbers))
-        self._accept("friction", f"{joint}_friction")
-
     # --- outputs ----------------------------------------------------------------------------------
 
     @described
@@ -679,9 +460,9 @@ class Mechanism(JointBuilder, Analyses):
             raise InputError(
                 f"output {name!r}", must="have a name of its own", but="a channel has the same name"
             )
-        told = description or "output"
         self._outputs |= outputs_of({name: function})
-        self._outputs[name] = replace(self._outputs[name], unit=unit, description=told)
+        description = description or "output"
+        self._outputs[name] = replace(self._outputs[name], unit=unit, description=description)
         self._accept("output", name)
 
     # --- use --------------------------------------------------------------------------------------
@@ -745,15 +526,6 @@ class Mechanism(JointBuilder, Analyses):
         given = {**recipe.given["parameters"], **values}
         return Recipe({**recipe.given, "parameters": given}, recipe.calls).built(type(self))
 
-    def _put_together(
-        self, velocity: Any, t: Any, parameters: Mapping[str, Any] | None
-    ) -> Assembly:
-        """The placement put together, which is remembered for its time and parameters."""
-        system = self.system
-        if velocity is not None or not isinstance(t, int | float):
-            return system.assemble(velocity=velocity, t=t, parameters=parameters)
-        return system.assembled_placement(float(t), parameters)
-
     @property
     def _recipe(self) -> Recipe:
         plane = None if self._kind is SPATIAL else self._kind.name
@@ -763,378 +535,6 @@ class Mechanism(JointBuilder, Analyses):
     def __reduce__(self) -> tuple[Any, ...]:
         """For pickle and copy: how it was built; what was compiled is not part of it."""
         return _built, (type(self), self._recipe)
-
-    def assemble(
-        self,
-        hold: Mapping[str, Any] | None = None,
-        prefer: Mapping[str, Any] | None = None,
-        *,
-        velocity: Mapping[str, Mapping[str, float]] | str | None = None,
-        t: float = 0.0,
-        parameters: Mapping[str, Any] | None = None,
-        start: Any = None,
-    ) -> Assembly:
-        """A consistent start near the placement; see `MechanismSystem.assemble`.
-
-        Parameters
-        ----------
-        hold : joint coordinate (``pin.angle``), coordinate of a body (``crank.x``) or a body
-            (``{"crank": True}``, as placed) → value, met exactly.
-        prefer : the same, approached first and then let go; chooses between ways of assembling.
-        velocity : ``{"hold": {…}, "prefer": {…}}`` of joint rates (``pin.angle_rate``) and of
-            velocities (``crank.omega2``); or ``"exact"``, which refuses velocities of bodies that
-            a joint or a driver does not allow.
-        t : time [s].
-        parameters : values that replace defaults.
-        start : where the search begins in place of the placement: a state or an array.
-        """
-        return self.system.assemble(
-            hold, prefer, velocity=velocity, t=t, parameters=parameters, start=start
-        )
-
-    # --- motions ----------------------------------------------------------------------------------
-
-    @known_keywords()
-    def simulate(
-        self,
-        q: Any = None,
-        v: Any = None,
-        *,
-        until: float,
-        start: float | None = None,
-        tolerance: float = 1e-9,
-        integrator: str = "auto",
-        drift: str = "projection",
-        baumgarte: float = 20.0,
-        step: float = 0.0,
-        largest_step: float = float("inf"),
-        spectral_radius: float = 0.8,
-        formulation: str = "auto",
-        on_singular: str = "continue",
-        coordinates: str = "auto",
-        save: Any = None,
-        scales: Mapping[str, float] | None = None,
-        parameters: Mapping[str, Any] | None = None,
-        events: Mapping[str, Watched] | None = None,
-        controllers: Mapping[str, Controller] | None = None,
-        inactive: Iterable[str] | str | None = (),
-        store: str | PathLike[str] | None = None,
-        store_every: float = 1.0,
-        progress: bool | Report | None = None,
-        certify: bool | float = False,
-        forces: bool = False,
-        velocity: Mapping[str, Mapping[str, float]] | str | None = None,
-    ) -> Run:
-        """Integrate from the placement, or from a start; see `zwang.System.simulate`.
-
-        Parameters
-        ----------
-        q, v : start, or one state (a `State`, an `Assembly`) in place of both; the placement, put
-            together by `assemble`, if not given.
-        until : end of the simulation [s].
-        start : time of the start [s], unless the state knows it.
-        tolerance : local error of a step, relative to the state and to `scales`.
-        integrator : ``"auto"``, which begins with ``"gauss"``, collocation of order 16, and changes
-            to ``"order8"``, explicit, or ``"radau5"``, implicit, where these need less work; one
-            of these by name, or ``"order5"``, all with error control; or with a fixed step
-            ``"generalized_alpha"``, for stiff systems whose fast vibrations are to be damped away,
-            and ``"rattle"``, symmetric, for very long runs.
-        drift : ``"projection"``, ``"baumgarte"`` or ``"none"``: how constraints are kept.
-        baumgarte : rate of Baumgarte's method [1/s].
-        step : a fixed step [s] in place of error control, needed by those that have none.
-        largest_step : a limit of the step [s].
-        spectral_radius : ρ of generalized-α, what is left of the fastest vibrations after a step,
-            from 0 to 1.
-        formulation : ``"auto"`` for the compiled equations of motion, or a name in
-            `zwang.FORMULATIONS` to compute accelerations by it, in Python and slower.
-        on_singular : ``"continue"`` to go on, on the same branch, where constraints lose rank, or
-            ``"stop"``; ``run.ranks`` lists such positions, if drift is removed by projection.
-        coordinates : what a mechanism is integrated in: ``"auto"``, ``"absolute"`` for those of its
-            bodies, ``"planar"``, ``"joint"``; the run is in those of its bodies in all cases.
-        save : None or ``"steps"`` for every accepted step (``"dense"`` says the same: from these
-            `Run.at` gives the state at any time), an interval [s] from the start on, or the times.
-        scales : name → size below which the error of a coordinate or velocity counts as absolute.
-        parameters : name → value in place of the default; nothing is recompiled.
-        events : name → `zwang.event`; a bare function, or the name of a quantity, is watched for
-            zero and recorded.
-        controllers : name → `zwang.controller`: Python functions that are called at sampling times
-            and set parameters, which are held until the next sample.
-        inactive : constraints that do not act at the start, to be switched on by events.
-        store : path of a new folder to write the run to while it is made, see `zwang.resume`.
-        store_every : seconds between commits to the store.
-        progress : a function that is given a `zwang.simulation.progress.Progress` about ten times a
-            second; True for a bar, False for none, None for one in terminals and notebooks after a
-            second.
-        certify : True to solve a sample of saved states by every formulation at the end, a number
-            for states as many seconds apart; ``run.certificate`` holds the worst.
-        forces : True to compute multipliers, constraint forces, reactions of joints and energies at
-            the saved states while the run is made, and to keep and store them with it; otherwise
-            each is computed when it is first asked for.
-        velocity : that of `assemble`, where the placement is put together: ``"exact"`` refuses
-            velocities of bodies that a joint does not allow, which are changed by an impulse
-            otherwise.
-        """
-        if hasattr(start, "q"):
-            raise InputError(
-                "start",
-                found="a state",
-                expected="a time [s]",
-                advice="The state comes first: m.simulate(state, …), or q=state.",
-            )
-        if velocity is not None and q is not None:
-            raise InputError(
-                "velocity",
-                must="be omitted where an initial state is given",
-                advice="Give it to assemble, which computes the initial state.",
-            )
-        if q is None:
-            at = 0.0 if start is None else start
-            q = self._put_together(velocity, at, parameters)
-        from zwang.simulation.simulation import simulate
-
-        return simulate(
-            self.system,
-            q,
-            v,
-            until=until,
-            start=start,
-            tolerance=tolerance,
-            integrator=integrator,
-            drift=drift,
-            baumgarte=baumgarte,
-            step=step,
-            largest_step=largest_step,
-            spectral_radius=spectral_radius,
-            formulation=formulation,
-            on_singular=on_singular,
-            coordinates=coordinates,
-            save=save,
-            scales=scales,
-            parameters=parameters,
-            events=events,
-            controllers=controllers,
-            inactive=inactive,
-            store=store,
-            store_every=store_every,
-            progress=progress,
-            certify=certify,
-            forces=forces,
-        )
-
-    @known_keywords(refused=ONE_STORE)
-    def simulate_many(
-        self,
-        q: Any = None,
-        v: Any = None,
-        *,
-        until: float,
-        start: float | None = None,
-        tolerance: float = 1e-9,
-        integrator: str = "auto",
-        drift: str = "projection",
-        baumgarte: float = 20.0,
-        step: float = 0.0,
-        largest_step: float = float("inf"),
-        spectral_radius: float = 0.8,
-        formulation: str = "auto",
-        on_singular: str = "continue",
-        coordinates: str = "auto",
-        save: Any = None,
-        scales: Mapping[str, float] | None = None,
-        parameters: Mapping[str, Any] | None = None,
-        events: Mapping[str, Watched] | None = None,
-        inactive: Iterable[str] | str | None = (),
-        threads: int | None = None,
-        progress: bool | Report | None = None,
-        certify: bool | float = False,
-        forces: bool = False,
-    ) -> Runs:
-        """Many trajectories, see `zwang.System.simulate_many`.
-
-        Parameters
-        ----------
-        q, v : starts, shapes (N, nq) and (N, nv), or a list of states; one start, (nq,) and (nv,),
-            serves all. Without starts, each begins from the placement, put together with its own
-            parameters.
-        until : end of the simulations [s].
-        start : time of all starts [s], unless the states know it.
-        tolerance : local error of a step, relative to the state and to `scales`.
-        integrator : ``"auto"``, which is ``"order8"`` here, explicit, trajectories side by side,
-            with ``"radau5"``, implicit, for those that turn out stiff; one of these, ``"gauss"``
-            or ``"order5"`` by name, all with error control; or with a fixed step
-            ``"generalized_alpha"``, for stiff systems whose fast vibrations are to be damped away,
-            and ``"rattle"``, symmetric, for very long runs.
-        drift : ``"projection"``, ``"baumgarte"`` or ``"none"``: how constraints are kept.
-        baumgarte : rate of Baumgarte's method [1/s].
-        step : a fixed step [s] in place of error control, needed by those that have none.
-        largest_step : a limit of the step [s].
-        spectral_radius : ρ of generalized-α, what is left of the fastest vibrations after a step,
-            from 0 to 1.
-        formulation : ``"auto"`` for the compiled equations of motion, or a name in
-            `zwang.FORMULATIONS` to compute accelerations by it, in Python and slower.
-        on_singular : ``"continue"`` to go on, on the same branch, where constraints lose rank, or
-            ``"stop"``; ``run.ranks`` lists such positions, if drift is removed by projection.
-        coordinates : what a mechanism is integrated in: ``"auto"``, ``"absolute"`` for those of its
-            bodies, ``"planar"``, ``"joint"``; the run is in those of its bodies in all cases.
-        save : None or ``"steps"`` for every accepted step (``"dense"`` says the same: from these
-            `Run.at` gives the state at any time), an interval [s] from the start on, or the times.
-        scales : name → size below which the error of a coordinate or velocity counts as absolute.
-        parameters : name → values, shape (N, …), or one value for all.
-        events : name → `zwang.event`; a bare function, or the name of a quantity, is watched for
-            zero and recorded.
-        inactive : constraints that do not act at the start, to be switched on by events.
-        threads : how many run at once; one for each processor if not given.
-        progress : as in `simulate`, with a `zwang.simulation.progress.EnsembleProgress`.
-        certify : as in `simulate`, for each run.
-        forces : as in `simulate`, for each run.
-        """
-        if q is None:
-            q = self._starts(parameters or {}, 0.0 if start is None else start)
-        return self.system.simulate_many(
-            q,
-            v,
-            until=until,
-            start=start,
-            tolerance=tolerance,
-            integrator=integrator,
-            drift=drift,
-            baumgarte=baumgarte,
-            step=step,
-            largest_step=largest_step,
-            spectral_radius=spectral_radius,
-            formulation=formulation,
-            on_singular=on_singular,
-            coordinates=coordinates,
-            save=save,
-            scales=scales,
-            parameters=parameters,
-            events=events,
-            inactive=inactive,
-            threads=threads,
-            progress=progress,
-            certify=certify,
-            forces=forces,
-        )
-
-    def _starts(self, parameters: Mapping[str, Any], t: float) -> Any:
-        """The assembled placement for each set of parameters; as placed where that fails.
-
-        Such a start is refused, by its trajectory alone.
-        """
-        system = self.system
-        shapes = {name: np.ndim(x) + 1 for name, x in system.definition.parameters.items()}
-        try:
-            many = {k: x for k, x in parameters.items() if np.ndim(x) == shapes.get(k)}
-        except ValueError:  # rows of different lengths, refused later
-            many = {}
-        counts = {len(x) for x in many.values()}
-        if len(counts) != 1:  # one start for all; different numbers of values are refused later
-            return system.assemble(t=t, parameters=None if counts else parameters)
-        starts: list[Any] = []
-        for values in zip(*many.values(), strict=True):
-            try:
-                given = {**parameters, **dict(zip(many, values, strict=True))}
-                starts.append(system.assemble(t=t, parameters=given))
-            except ZwangError:
-                starts.append(State(*system.of_bodies.placement, t))
-        return starts
-
-    def solve(
-        self,
-        q: Any = None,
-        v: Any = None,
-        t: Any = 0.0,
-        *,
-        parameters: Mapping[str, Any] | None = None,
-        formulation: str = "auto",
-        family: bool = False,
-    ) -> Solution:
-        """Accelerations and reactions at a state, as placed by default; see `zwang.System.solve`.
-
-        Parameters
-        ----------
-        q, v, t : the state, or a state in place of all three.
-        parameters : values that replace defaults.
-        formulation : ``"auto"`` or one of `MechanismSystem.formulations`.
-        family : where accelerations are not unique, return all of them instead of refusing.
-        """
-        return self.system.solve(
-            self._start(q, t, parameters),
-            v,
-            t,
-            parameters=parameters,
-            formulation=formulation,
-            family=family,
-        )
-
-    def terms(
-        self,
-        q: Any = None,
-        v: Any = None,
-        t: Any = 0.0,
-        *,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> EquationTerms:
-        """M, Q, A, b, C at a state, as placed by default."""
-        return self.system.terms(self._start(q, t, parameters), v, t, parameters=parameters)
-
-    def explain(
-        self,
-        q: Any = None,
-        v: Any = None,
-        t: float = 0.0,
-        *,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> MechanismExplanation:
-        """Loops, redundant equations, freedoms and contradictions, by joint and body."""
-        return self.system.explain(self._start(q, t, parameters), v, t, parameters=parameters)
-
-    def passport(
-        self,
-        q: Any = None,
-        v: Any = None,
-        t: float = 0.0,
-        *,
-        groups: Mapping[str, Iterable[int | str] | str] | None = None,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> Passport:
-        """Which reactions are determinate at a state, as placed by default.
-
-        The groups are joints and constraints, or yours: ``{"both": ["left", "right"]}`` asks for
-        what two joints exert together.
-        """
-        state = self._start(q, t, parameters)
-        return self.system.passport(state, v, t, groups=groups, parameters=parameters)
-
-    def splits(
-        self,
-        q: Any = None,
-        v: Any = None,
-        t: float = 0.0,
-        *,
-        weights: ArrayLike | None = None,
-        compliance: ArrayLike | None = None,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> Splits:
-        """Ways to share indeterminate reactions at a state; see `zwang.System.splits`."""
-        return self.system.splits(
-            self._start(q, t, parameters),
-            v,
-            t,
-            weights=weights,
-            compliance=compliance,
-            parameters=parameters,
-        )
-
-    def degrees_of_freedom(
-        self,
-        q: Any = None,
-        t: float = 0.0,
-        *,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> int:
-        """How many independent motions the joints allow at a state, as placed by default."""
-        return self.explain(q, None, t, parameters=parameters).degrees_of_freedom
 
     def derive(
         self,
@@ -1183,10 +583,6 @@ class Mechanism(JointBuilder, Analyses):
                 report=report,
             )
 
-    def _start(self, q: Any, t: Any, parameters: Mapping[str, Any] | None) -> Any:
-        """A state as it was given, or the placement at a time."""
-        return self.system.assemble(t=t, parameters=parameters) if q is None else q
-
     def __repr__(self) -> str:
         where = "space" if self._kind is SPATIAL else f"the plane {self._kind.name}"
         return (
@@ -1212,17 +608,3 @@ def _parts_of(recipe: Recipe) -> Parts:
 
 def _system_of(recipe: Recipe) -> MechanismSystem:
     return recipe.built(Mechanism).system
-
-
-def _of_bodies(what: str, f: Callable[..., Any], centers: LawConstants) -> Callable[..., Any]:
-    """A user's function of bodies as a law."""
-    from zwang.tracing.trace import call
-
-    def function(poses: Any, data: Any) -> Any:
-        placed = [
-            pose.about(centers.get(f"center_{k}", data)) if isinstance(pose, Pose) else pose
-            for k, pose in enumerate(poses)
-        ]
-        return call(what, f, {"bodies": placed, "t": data.t, "p": data.p})
-
-    return function

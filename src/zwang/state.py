@@ -1,4 +1,4 @@
-"""Where a system is, and how well it satisfies its constraints there."""
+"""A state of a system, q, v and t; and how well it satisfies the constraints."""
 
 from __future__ import annotations
 

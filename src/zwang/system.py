@@ -1,35 +1,27 @@
-"""A mechanical system from functions: the public class, joining tracing, solving and diagnosis."""
+"""A mechanical system from functions: the public class, with its equations and what users ask."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from numpy.typing import ArrayLike
 
 from zwang.analysis.analyses import Analyses
+from zwang.arguments.keywords import known_keywords
+from zwang.arguments.states import single_time
 from zwang.caching import computed_once
 from zwang.diagnosis.conflicts import conflicting_rows
-from zwang.diagnosis.explain import Explanation, explain_terms
-from zwang.diagnosis.passport import Passport, passport_terms
-from zwang.diagnosis.splits import Splits, splits_terms
 from zwang.equations.contract import Equations
 from zwang.equations.expression import ExpressionEquations
-from zwang.errors import InputError, UnknownNameError
-from zwang.keywords import known_keywords
-from zwang.solvers.certify import Certificate, certify_terms
-from zwang.solvers.dense import solve_terms
-from zwang.solvers.solution import Solution
-from zwang.state import Residuals
-from zwang.terms import EquationTerms, FloatArray
-from zwang.tracing.arguments import single_time
+from zwang.errors import UnknownNameError
+from zwang.simulation.motions import Motions
+from zwang.terms import FloatArray
 from zwang.tracing.constraint import Constraint
 from zwang.tracing.definition import (
     checked_names,
     define,
-    joined,
     require_distinct,
 )
 from zwang.tracing.own_output import outputs_of
@@ -45,24 +37,12 @@ if TYPE_CHECKING:
     from zwang.reduction.forward_velocities import ForwardVelocities
     from zwang.reduction.integrability_report import Integrability, QuasiVelocities
     from zwang.reduction.system import ReducedSystem
-    from zwang.results.run import Run
-    from zwang.simulation.controllers import Controller
-    from zwang.simulation.ensemble import Runs
-    from zwang.simulation.progress import Report
-    from zwang.tracing.event import Watched
     from zwang.tracing.own_output import OwnOutput
 
 __all__ = ["System"]
 
-#: Why many simulations have no store.
-_ONE_BY_ONE = "There is not one path for many runs; save them one by one: run.save(path)."
-ONE_STORE: dict[str, str] = {
-    **dict.fromkeys(("store", "store_every", "companions"), _ONE_BY_ONE),
-    "controllers": "Controllers are called in single simulations: call simulate for each state.",
-}
 
-
-class System(Analyses):
+class System(Motions, Analyses):
     """A constrained system described by short functions.
 
     Functions are called once, with symbols; A, b and all derivatives come from automatic
@@ -374,169 +354,6 @@ class System(Analyses):
         """A channel as (value, rate) or (sin, cos, rate), and whether the rate is meant."""
         raise UnknownNameError("channel", name, self.channels)
 
-    # --- terms and what follows from them ---------------------------------------------------------
-
-    def terms(
-        self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
-    ) -> EquationTerms:
-        """M, Q, A, b, C at a state, or at many: q (…, nq), v (…, nv), t (…).
-
-        A non-ideal law that depends on its reaction is solved for it; see `solve`.
-        """
-        return self.equations.terms_at(*self.equations.arguments(q, v, t, parameters))
-
-    def ideal_terms(
-        self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
-    ) -> EquationTerms:
-        """M, Q, A, b at a state, or at many, with C = 0 even if laws are given."""
-        return self.equations.ideal_terms_at(*self.equations.arguments(q, v, t, parameters))
-
-    def solve(
-        self,
-        q: Any,
-        v: Any = None,
-        t: Any = 0.0,
-        *,
-        parameters: Mapping[str, Any] | None = None,
-        formulation: str = "auto",
-        family: bool = False,
-    ) -> Solution:
-        """Acceleration, constraint force and multipliers at a state, or at many.
-
-        Parameters
-        ----------
-        formulation : ``"auto"`` or one of `formulations`.
-        family : where accelerations are not unique, return all of them instead of refusing.
-        """
-        arguments = self.equations.arguments(q, v, t, parameters)
-        return self.equations.solve_at(*arguments, formulation=formulation, family=family)
-
-    def reaction_solutions(
-        self, q: Any, v: Any = None, t: float = 0.0, *, parameters: Mapping[str, Any] | None = None
-    ) -> list[Solution]:
-        """All motions at a state that agree with non-ideal laws which depend on the reaction.
-
-        Usually there is one, that of `solve`. In a Painlevé situation, where `solve` raises
-        `PainleveError`, there are none or several; the largest reaction comes first.
-        """
-        equations = self.equations
-        q, v, time, p = equations.arguments(q, v, t, parameters)
-        if not self.model.reaction_dependent:
-            return [solve_terms(equations.terms_at(q, v, time, p))]
-        terms = equations.ideal_terms_at(q, v, time, p)
-        if terms.batch_shape:
-            raise InputError(
-                "q, v, t", found=f"a batch of shape {terms.batch_shape}", expected="one state"
-            )
-        from zwang.tracing.nonideal import NonidealLaw, agreeing_reactions, reaction_response
-
-        ideal = solve_terms(terms)
-        assert ideal.scaled is not None
-        reactions = agreeing_reactions(
-            NonidealLaw(equations.evaluator, q, v, float(time), p),
-            ideal.multipliers,
-            reaction_response(ideal.scaled),
-            thorough=True,
-        )
-        return [solve_terms(terms.with_forces(terms.applied_force, C)) for C in reactions.forces]
-
-    def certify(
-        self, q: Any, v: Any = None, t: float = 0.0, *, parameters: Mapping[str, Any] | None = None
-    ) -> Certificate:
-        """The state's terms through all formulations: spread, Gauss residual, error estimate."""
-        return certify_terms(self.terms(q, v, t, parameters=parameters))
-
-    def explain(
-        self,
-        q: Any = None,
-        v: Any = None,
-        t: float = 0.0,
-        *,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> Explanation:
-        """Freedoms, dependent groups and contradictions at a state, by name.
-
-        Without a state, one that satisfies the constraints is found by `assemble`.
-        """
-        if q is None:
-            q = self.assemble(parameters=parameters, t=t)
-        # Of the ideal system: where it has no unique motion, a law of the reaction has no meaning.
-        return explain_terms(self.ideal_terms(q, v, t, parameters=parameters))
-
-    def passport(
-        self,
-        q: Any,
-        v: Any = None,
-        t: float = 0.0,
-        *,
-        groups: Mapping[str, Iterable[int | str] | str] | None = None,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> Passport:
-        """Which reactions are determinate at a state.
-
-        The groups are the named constraints, or yours: ``{"both": ["rod", "strap"]}`` asks for what
-        two constraints exert together.
-        """
-        terms = self.terms(q, v, t, parameters=parameters)
-        return passport_terms(terms, groups=self.groups if groups is None else groups)
-
-    def splits(
-        self,
-        q: Any,
-        v: Any = None,
-        t: float = 0.0,
-        *,
-        weights: ArrayLike | None = None,
-        compliance: ArrayLike | None = None,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> Splits:
-        """Ways to share an indeterminate reaction among the rows at a state; see `zwang.splits`."""
-        terms = self.terms(q, v, t, parameters=parameters)
-        return splits_terms(terms, weights=weights, compliance=compliance)
-
-    def residuals(
-        self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
-    ) -> Residuals:
-        """φ, φ̇ and ψ at a state, or at many."""
-        return self.equations.residuals_at(*self.equations.arguments(q, v, t, parameters))
-
-    def energy(
-        self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
-    ) -> tuple[FloatArray, FloatArray | None]:
-        """Kinetic and potential energy (None when no potential was given), shape (…)."""
-        return self.equations.energy_at(*self.equations.arguments(q, v, t, parameters))
-
-    def position_rate(
-        self, q: Any, v: Any = None, t: Any = 0.0, *, parameters: Mapping[str, Any] | None = None
-    ) -> FloatArray:
-        """q̇ = N v + n₀, shape (…, nq)."""
-        return self.equations.position_rate_at(*self.equations.arguments(q, v, t, parameters))
-
-    def velocity_from_rate(
-        self,
-        q: Any,
-        position_rate: Any,
-        t: Any = 0.0,
-        *,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> FloatArray:
-        """Quasi-velocities from rates of the coordinates, v = B q̇ + b₀, shape (…, nv).
-
-        The inverse of `position_rate` (Blajer 1992, (2.2)): B = N⁻¹ and b₀ = −N⁻¹n₀. With more
-        coordinates than velocities, q̇ must be one that some v gives.
-
-        Examples
-        --------
-        >>> from zwang import library
-        >>> disk, q = library.rolling_disk(r=2.0), [0, 0, 0, 0.3, 0.2, 0]
-        >>> v = disk.velocity_from_rate(q, disk.position_rate(q, [1, 2, 3, 4, 5, 6]))
-        >>> v.round(12)
-        array([1., 2., 3., 4., 5., 6.])
-        """
-        from zwang.tracing.quasi_velocities import velocity_from_rate
-
-        return velocity_from_rate(self.equations, q, position_rate, t, parameters)
-
     # --- closed forms -----------------------------------------------------------------------------
 
     def derive(
@@ -686,219 +503,6 @@ class System(Analyses):
 
         return StartConditions(self.equations.evaluator)
 
-    # --- motions ----------------------------------------------------------------------------------
-
-    @known_keywords()
-    def simulate(
-        self,
-        q: Any,
-        v: Any = None,
-        *,
-        until: float,
-        start: float | None = None,
-        tolerance: float = 1e-9,
-        integrator: str = "auto",
-        drift: str = "projection",
-        baumgarte: float = 20.0,
-        step: float = 0.0,
-        largest_step: float = float("inf"),
-        spectral_radius: float = 0.8,
-        formulation: str = "auto",
-        on_singular: str = "continue",
-        coordinates: str = "auto",
-        save: Any = None,
-        scales: Mapping[str, float] | None = None,
-        parameters: Mapping[str, Any] | None = None,
-        events: Mapping[str, Watched] | None = None,
-        controllers: Mapping[str, Controller] | None = None,
-        inactive: Iterable[str] | str | None = (),
-        store: str | PathLike[str] | None = None,
-        store_every: float = 1.0,
-        progress: bool | Report | None = None,
-        certify: bool | float = False,
-        forces: bool = False,
-    ) -> Run:
-        """Integrate the motion from a state.
-
-        Ctrl-C ends the simulation early and returns what there is; a second one acts at once.
-
-        Parameters
-        ----------
-        q, v : start, or one state (a `State`, an `Assembly`) in place of both.
-        until : end of the simulation [s].
-        start : time of the start [s], unless the state knows it.
-        tolerance : local error of a step, relative to the state and to `scales`.
-        integrator : ``"auto"``, which begins with ``"gauss"``, collocation of order 16, and changes
-            to ``"order8"``, explicit, or ``"radau5"``, implicit, where these need less work; one
-            of these by name, or ``"order5"``, all with error control; or with a fixed step
-            ``"generalized_alpha"``, for stiff systems whose fast vibrations are to be damped away,
-            and ``"rattle"``, symmetric, for very long runs.
-        drift : ``"projection"``, ``"baumgarte"`` or ``"none"``: how constraints are kept.
-        baumgarte : rate of Baumgarte's method [1/s].
-        step : a fixed step [s] in place of error control, needed by those that have none.
-        largest_step : a limit of the step [s].
-        spectral_radius : ρ of generalized-α, what is left of the fastest vibrations after a step,
-            from 0 to 1.
-        formulation : ``"auto"`` for the compiled equations of motion, or a name in
-            `zwang.FORMULATIONS` to compute accelerations by it, in Python and slower.
-        on_singular : ``"continue"`` to go on, on the same branch, where constraints lose rank, or
-            ``"stop"``; ``run.ranks`` lists such positions, if drift is removed by projection.
-        coordinates : what a mechanism is integrated in: ``"auto"``, ``"absolute"`` for those of its
-            bodies, ``"planar"``, ``"joint"``; the run is in those of its bodies in all cases.
-        save : None or ``"steps"`` for every accepted step (``"dense"`` says the same: from these
-            `Run.at` gives the state at any time), an interval [s] from the start on, or the times.
-        scales : name → size below which the error of a coordinate or velocity counts as absolute.
-        parameters : name → value in place of the default; nothing is recompiled.
-        events : name → `zwang.event`; a bare function, or the name of a quantity, is watched for
-            zero and recorded.
-        controllers : name → `zwang.controller`: Python functions that are called at sampling times
-            and set parameters, which are held until the next sample.
-        inactive : constraints that do not act at the start, to be switched on by events.
-        store : path of a new folder to write the run to while it is made, see `zwang.resume`.
-        store_every : seconds between commits to the store.
-        progress : a function that is given a `zwang.simulation.progress.Progress` about ten times a
-            second; True for a bar, False for none, None for one in terminals and notebooks after a
-            second.
-        certify : True to solve a sample of saved states by every formulation at the end, a number
-            for states as many seconds apart; ``run.certificate`` holds the worst.
-        forces : True to compute multipliers, constraint forces, reactions of joints and energies at
-            the saved states while the run is made, and to keep and store them with it; otherwise
-            each is computed when it is first asked for.
-        """
-        from zwang.simulation.simulation import simulate
-
-        return simulate(
-            self,
-            q,
-            v,
-            until=until,
-            start=start,
-            tolerance=tolerance,
-            integrator=integrator,
-            drift=drift,
-            baumgarte=baumgarte,
-            step=step,
-            largest_step=largest_step,
-            spectral_radius=spectral_radius,
-            formulation=formulation,
-            on_singular=on_singular,
-            coordinates=coordinates,
-            save=save,
-            scales=scales,
-            parameters=parameters,
-            events=events,
-            controllers=controllers,
-            inactive=inactive,
-            store=store,
-            store_every=store_every,
-            progress=progress,
-            certify=certify,
-            forces=forces,
-        )
-
-    @known_keywords(refused=ONE_STORE)
-    def simulate_many(
-        self,
-        q: Any,
-        v: Any = None,
-        *,
-        until: float,
-        start: float | None = None,
-        tolerance: float = 1e-9,
-        integrator: str = "auto",
-        drift: str = "projection",
-        baumgarte: float = 20.0,
-        step: float = 0.0,
-        largest_step: float = float("inf"),
-        spectral_radius: float = 0.8,
-        formulation: str = "auto",
-        on_singular: str = "continue",
-        coordinates: str = "auto",
-        save: Any = None,
-        scales: Mapping[str, float] | None = None,
-        parameters: Mapping[str, Any] | None = None,
-        events: Mapping[str, Watched] | None = None,
-        inactive: Iterable[str] | str | None = (),
-        threads: int | None = None,
-        progress: bool | Report | None = None,
-        certify: bool | float = False,
-        forces: bool = False,
-    ) -> Runs:
-        """Integrate many motions: eight at a time in vector lanes, groups of them in threads.
-
-        Each is the same, bit for bit, as `simulate` gives it alone. One that fails does not stop
-        the others; it says so in its status.
-
-        Parameters
-        ----------
-        q, v : starts, shapes (N, nq) and (N, nv), or a list of states; one start, (nq,) and (nv,),
-            serves all.
-        until : end of the simulations [s].
-        start : time of all starts [s], unless the states know it.
-        tolerance : local error of a step, relative to the state and to `scales`.
-        integrator : ``"auto"``, which is ``"order8"`` here, explicit, trajectories side by side,
-            with ``"radau5"``, implicit, for those that turn out stiff; one of these, ``"gauss"``
-            or ``"order5"`` by name, all with error control; or with a fixed step
-            ``"generalized_alpha"``, for stiff systems whose fast vibrations are to be damped away,
-            and ``"rattle"``, symmetric, for very long runs.
-        drift : ``"projection"``, ``"baumgarte"`` or ``"none"``: how constraints are kept.
-        baumgarte : rate of Baumgarte's method [1/s].
-        step : a fixed step [s] in place of error control, needed by those that have none.
-        largest_step : a limit of the step [s].
-        spectral_radius : ρ of generalized-α, what is left of the fastest vibrations after a step,
-            from 0 to 1.
-        formulation : ``"auto"`` for the compiled equations of motion, or a name in
-            `zwang.FORMULATIONS` to compute accelerations by it, in Python and slower.
-        on_singular : ``"continue"`` to go on, on the same branch, where constraints lose rank, or
-            ``"stop"``; ``run.ranks`` lists such positions, if drift is removed by projection.
-        coordinates : what a mechanism is integrated in: ``"auto"``, ``"absolute"`` for those of its
-            bodies, ``"planar"``, ``"joint"``; the run is in those of its bodies in all cases.
-        save : None or ``"steps"`` for every accepted step (``"dense"`` says the same: from these
-            `Run.at` gives the state at any time), an interval [s] from the start on, or the times.
-        scales : name → size below which the error of a coordinate or velocity counts as absolute.
-        parameters : name → values, shape (N, …), or one value for all.
-        events : name → `zwang.event`; a bare function, or the name of a quantity, is watched for
-            zero and recorded.
-        inactive : constraints that do not act at the start, to be switched on by events.
-        threads : how many run at once; one for each processor if not given.
-        progress : as in `simulate`, with a `zwang.simulation.progress.EnsembleProgress`.
-        certify : as in `simulate`, for each run.
-        forces : as in `simulate`, for each run.
-
-        Returns
-        -------
-        Runs
-            A sequence of N runs, with `status`, `finished` and `last` of all.
-        """
-        from zwang.simulation.ensemble import simulate_many
-
-        return simulate_many(
-            self,
-            q,
-            v,
-            until=until,
-            start=start,
-            tolerance=tolerance,
-            integrator=integrator,
-            drift=drift,
-            baumgarte=baumgarte,
-            step=step,
-            largest_step=largest_step,
-            spectral_radius=spectral_radius,
-            formulation=formulation,
-            on_singular=on_singular,
-            coordinates=coordinates,
-            save=save,
-            scales=scales,
-            parameters=parameters,
-            events=events,
-            inactive=inactive,
-            threads=threads,
-            progress=progress,
-            certify=certify,
-            forces=forces,
-        )
-
     # --- control ----------------------------------------------------------------------------------
 
     @property
@@ -925,45 +529,11 @@ class System(Analyses):
             ``program_k1`` and ``program_k2``.
         parameters : further parameters that the program uses, with their values.
         """
-        from zwang.control.program import GAINS, gains, named_program, require_used
+        from zwang.control.program import programmed, require_used
 
-        given = self.definition
-        if given.mass is None and given.lagrangian is None and given.acceleration_energy is None:
-            raise InputError(
-                "program",
-                must="be given to a system made from functions",
-                but="this is a mechanism, whose equations come from its bodies and joints",
-                advice="Prescribe motions of a mechanism by drive or constraint; their reactions "
-                "are the forces that maintain them.",
-            )
-        named, added = named_program(program), dict(parameters or {})
-        for name in added:
-            if name in given.parameters:
-                raise InputError(
-                    f"parameter {name!r} of the program",
-                    must="have a new name",
-                    but="the system has a parameter of this name",
-                    advice="Parameters of the system can be used as they are.",
-                )
-        gain_values: dict[str, float] = {}
-        if stabilize is not None:
-            gain_values = dict(zip(GAINS, gains(stabilize), strict=True))
-            named = {name: replace(c, stabilize=GAINS) for name, c in named.items()}
-        definition = define(
-            given.coordinates,
-            joined("program", named, given.constraints),
-            {**given.parameters, **added, **gain_values},
-            given.nonideal,
-            None if given.kinematics is None else given.velocities,
-            given.kinematics,
-            mass=given.mass,
-            force=given.force,
-            potential=given.potential,
-            lagrangian=given.lagrangian,
-            acceleration_energy=given.acceleration_energy,
-        )
-        result = System.of(replace(definition, program=(*given.program, *named)))
-        require_used(result.model, added, named)
+        definition, named = programmed(self.definition, program, stabilize, parameters or {})
+        result = System.of(definition)
+        require_used(result.model, parameters or {}, named)
         return result
 
     @known_keywords(renamed={"stabilise": "stabilize"})

@@ -410,3 +410,30 @@ def test_named_coordinates_become_states_and_similar_systems_agree():
     two = m.linearize(rest, independent=["b.x", "a.turn2"])
     assert two.states == ("b.x", "a.turn2", "b.vx", "a.omega2")
     assert np.sort(one.eigenvalues.imag) == pytest.approx(np.sort(two.eigenvalues.imag), rel=1e-11)
+
+
+def test_an_equilibrium_whose_forces_cancel_is_one():
+    """A bead on a hoop that spins: gravity and the centrifugal force leave rounding alone."""
+    hoop = zw.System.from_lagrangian(
+        ["theta"],
+        parameters={"m": 1.0, "R": 1.0, "Omega": 5.0, "g": 9.81},
+        T=lambda q, v, p: 0.5 * p.m * p.R**2 * (v[0] ** 2 + p.Omega**2 * np.sin(q[0]) ** 2),
+        V=lambda q, p: -p.m * p.g * p.R * np.cos(q[0]),
+    )
+    for speed in (4.0, 5.0, 7.0, 50.0):
+        rest = hoop.equilibrium(start=[1.0], parameters={"Omega": speed})
+        assert rest.residual < 1e-12
+        # cos θ = g / (R Ω²), and small motions with ω² = Ω² sin² θ
+        frequency = speed * np.sqrt(1.0 - (9.81 / speed**2) ** 2)
+        found = sorted(rest.linearization.eigenvalues.imag)
+        np.testing.assert_allclose(found, [-frequency, frequency], rtol=1e-10)
+    with pytest.raises(zw.ZwangError, match=r"not balanced .* drives this motion: theta"):
+        hoop.linearize([0.9])
+
+
+def test_a_pendulum_upside_down_by_a_rounded_pi():
+    pendulum = zw.System.from_lagrangian(
+        ["a"], T=lambda v: 0.5 * v[0] ** 2, V=lambda q: -9.81 * np.cos(q[0])
+    )
+    values = sorted(pendulum.linearize([np.pi]).eigenvalues.real)
+    np.testing.assert_allclose(values, [-np.sqrt(9.81), np.sqrt(9.81)], rtol=1e-12)

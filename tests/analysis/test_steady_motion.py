@@ -14,6 +14,8 @@ BENCHMARK = json.loads((Path(__file__).parent / "whipple_bicycle.json").read_tex
 MATRICES = 1e-11
 #: Eigenvalues lose what the condition of a mode takes, a factor of ten.
 EIGENVALUES = 1e-10
+#: Speeds [m/s] at which an eigenvalue crosses the axis, at slopes of about 1 per m/s.
+CRITICAL = 1e-9
 #: Published eigenvalues are printed with twelve digits.
 PRINTED = 1e-11
 GRAVITY = 9.81
@@ -91,9 +93,26 @@ def test_bicycle_has_the_published_matrices_and_eigenvalues(bicycle, speed):
     assert any("4 because rows of velocities" in note for note in lin.notes)
 
 
-def test_weave_and_capsize_speeds_of_the_bicycle():
-    bicycle = zw.library.whipple_bicycle(speed=0.0)
+def critical_speeds():
+    """Weave and capsize from the published matrices: Hurwitz' determinant and det K vanish."""
+    M, C1, K0, K2 = (np.array(BENCHMARK[k]) for k in ("M", "C1", "K0", "K2"))
 
+    def coefficients(v):
+        """Of det(M s² + v C₁ s + g K₀ + v² K₂), s⁴ first."""
+        entries = np.stack([M, v * C1, GRAVITY * K0 + v**2 * K2], axis=-1)
+        return np.polymul(entries[0, 0], entries[1, 1]) - np.polymul(entries[0, 1], entries[1, 0])
+
+    def hurwitz(v):
+        a4, a3, a2, a1, a0 = coefficients(v)
+        return a1 * a2 * a3 - a0 * a3**2 - a4 * a1**2
+
+    return (
+        brentq(hurwitz, 4.2, 4.4, xtol=1e-13),
+        brentq(lambda v: coefficients(v)[-1], 5.9, 6.1, xtol=1e-13),
+    )
+
+
+def test_weave_and_capsize_speeds_of_the_bicycle(bicycle):
     def weave(eigenvalues):
         return max((s.real for s in eigenvalues if abs(s.imag) > 1.0), default=1.0)
 
@@ -101,12 +120,14 @@ def test_weave_and_capsize_speeds_of_the_bicycle():
         real = [s.real for s in eigenvalues if abs(s.imag) < 1e-6]
         return min(real, key=abs)
 
-    for measure, low, high in ((weave, 4.2, 4.4), (capsize, 5.9, 6.1)):
-        expected = brentq(lambda v, f=measure: f(canonical(v)), low, high, xtol=1e-13)
+    for measure, expected in zip((weave, capsize), critical_speeds(), strict=True):
         found = brentq(
-            lambda v, f=measure: f(significant(small_motions(bicycle, v))), low, high, xtol=1e-13
+            lambda v, f=measure: f(significant(small_motions(bicycle, v))),
+            expected - 0.05,
+            expected + 0.04,
+            xtol=1e-12,
         )
-        assert abs(found - expected) < 1e-9
+        assert abs(found - expected) < CRITICAL
 
 
 def test_root_locus_of_the_bicycle_finds_both_crossings():

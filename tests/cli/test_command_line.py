@@ -39,7 +39,8 @@ def called_json(*arguments, code=0):
 def test_help_names_all_commands():
     text = call("--help").stdout
     commands = (
-        "run check explain verify plot export report view video derive sweep examples new info"
+        "run check explain verify plot export report view video derive sweep examples new info "
+        "equilibrium linearize kinematics inverse servo"
     )
     for command in commands.split():
         assert command in text

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import casadi
 import numpy as np
@@ -68,6 +69,21 @@ def read_again(seed):
     return read(random_function(400, seed=seed))
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no /proc to look at")
+def test_a_process_that_is_let_go_leaves_no_zombie(monkeypatch):
+    monkeypatch.setattr(background, "IDLE", 0.0)
+    kernel, inputs = kernel_and_inputs(24)
+    kernel(*inputs)
+    work = background._work
+    number = work._process()._process.pid
+    assert background.finish(LONG)
+    end = time.monotonic() + LONG
+    while Path(f"/proc/{number}").exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{number}").exists()  # a zombie has its place there
+    assert work.process is None
+
+
 def test_kernels_that_are_gone_are_forgotten():
     kernel, _ = kernel_and_inputs(23)
     assert len(background._work.waiting) == 1
@@ -117,6 +133,53 @@ def test_code_that_cannot_be_compiled_is_interpreted(monkeypatch, caplog):
     assert any("RuntimeError: no" in record.message for record in caplog.records)
     assert not runs_compiled(kernel, inputs)
     np.testing.assert_array_equal(kernel(*inputs)[0], expected[0])
+
+
+def test_a_process_that_was_closed_is_not_read_from(monkeypatch):
+    """The numbers of its files may be those of other files by then."""
+    closed, receive, close = (
+        [],
+        *(getattr(background_process.CompilerProcess, name) for name in ("receive", "close")),
+    )
+    read_from = []
+
+    def receiving(process):
+        read_from.append(process)
+        assert process not in closed
+        return receive(process)
+
+    def closing(process):
+        closed.append(process)
+        close(process)
+
+    monkeypatch.setattr(background_process.CompilerProcess, "receive", receiving)
+    monkeypatch.setattr(background_process.CompilerProcess, "close", closing)
+    kernels = [kernel_and_inputs(seed) for seed in (31, 32, 33)]
+    work = background._work
+    reference, job = work.waiting[0]
+    work.waiting[0] = reference, machine_code.LoopJob("this is no LLVM assembly", None)
+    del job
+    work.waiting.sort(key=lambda entry: not isinstance(entry[1], machine_code.LoopJob))
+    monkeypatch.setattr(background, "sorted", lambda due, **_: list(due), raising=False)
+    assert background.finish(LONG)
+    assert len(read_from) == 1
+    assert [runs_compiled(*pair) for pair in kernels[1:]] == [True, True]
+
+
+def test_code_that_cannot_be_linked_leaves_bytecode_and_the_thread(monkeypatch, caplog):
+    def refusing(code):
+        raise MemoryError("no room")
+
+    first, second = kernel_and_inputs(34), kernel_and_inputs(35)
+    with monkeypatch.context() as patched, caplog.at_level(logging.WARNING):
+        patched.setattr(llvm, "load", refusing)
+        assert background.finish(LONG)
+    assert "compiling in the background failed (MemoryError: no room)" in caplog.text
+    assert not runs_compiled(*first)
+    assert not runs_compiled(*second)
+    third = kernel_and_inputs(36)
+    assert background.finish(LONG)
+    assert runs_compiled(*third)
 
 
 def test_an_unknown_setting_is_refused(monkeypatch):
@@ -191,6 +254,7 @@ def test_a_forked_process_goes_on_by_itself():
 
 
 def test_the_key_changes_with_everything_that_matters(monkeypatch):
+    monkeypatch.delenv("ZWANG_LLVM_TARGET", raising=False)
     x = casadi.SX.sym("x", 3)
 
     def key(result, lanes=1, shared=(), symbols=(x,)):
@@ -209,9 +273,9 @@ def test_the_key_changes_with_everything_that_matters(monkeypatch):
         key(base, lanes=8),
         key(base, lanes=8, shared=[0]),
     ]
-    monkeypatch.setattr(cache, "source_digest", lambda *_: "other sources")
-    keys.append(key(base))
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(cache, "source_digest", lambda *_: "other sources")
+        keys.append(key(base))
     for target in llvm.targets()[1:]:
         monkeypatch.setenv("ZWANG_LLVM_TARGET", target)
         keys.append(key(base))

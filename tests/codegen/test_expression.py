@@ -8,8 +8,9 @@ import pytest
 from builders import random_function, run
 
 from zwang import codegen
+from zwang.codegen.casadi_operators import inverse, minus, plus, times
 from zwang.codegen.casadi_vm import to_function
-from zwang.codegen.expression import Port, read
+from zwang.codegen.expression import Port, _read_at_once, _read_one_by_one, read
 from zwang.errors import InputError
 
 
@@ -126,3 +127,54 @@ def test_without_fused_operations_arithmetic_is_casadis_bit_by_bit():
     inputs = np.random.default_rng(0).normal(size=6)
     (found,) = run(read(function), [inputs[:, None]], lanes=1, fma=False)
     assert found[0, 0] == float(function(inputs))
+
+
+def of_constants() -> casadi.Function:
+    """The first instruction is a constant, some are no numbers, and two zeros differ by a sign."""
+    x = casadi.SX.sym("x", 2)
+    terms = [casadi.sin(k * x[0]) + float("nan") + k * x[1] * -0.0 for k in range(40)]
+    return casadi.Function("constants", [x], [casadi.vertcat(1.5, *terms, casadi.SX(0.0))])
+
+
+def of_copies() -> casadi.Function:
+    x = casadi.SX.sym("x", 2)
+    return casadi.Function("copies", [x], [x, x[::-1]] * 40)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [of_constants(), of_copies(), *(random_function(n, seed=n) for n in (100, 900, 4000))],
+    ids=lambda f: f"{f.name()} {f.n_instructions()}",
+)
+def test_instructions_are_the_same_all_at_once_and_one_by_one(function):
+    at_once, one_by_one = _read_at_once(function), _read_one_by_one(function)
+    assert at_once is not None
+    np.testing.assert_array_equal(at_once.code, one_by_one.code)
+    np.testing.assert_array_equal(at_once.targets, one_by_one.targets)
+    np.testing.assert_array_equal(
+        np.array(at_once.constants).view(np.int64), np.array(one_by_one.constants).view(np.int64)
+    )
+    assert (at_once.inputs, at_once.outputs) == (one_by_one.inputs, one_by_one.outputs)
+    assert (at_once.key, at_once.digest) == (one_by_one.key, one_by_one.digest)
+
+
+def test_an_operation_that_is_spelled_out_is_not_read_at_once():
+    x = casadi.SX.sym("x", 60)
+    function = casadi.Function("f", [x], [casadi.erfinv(0.01 * x)])
+    assert _read_at_once(function) is None
+    assert "erf" in {operation for operation, _ in read(function).instructions}
+
+
+def test_quick_sums_and_products_are_those_of_the_operators():
+    x, y = casadi.SX.sym("x"), casadi.SX.sym("y")
+    zero, one, vector = casadi.SX(0.0), casadi.SX(1.0), casadi.SX.sym("v", 3)
+    structural = casadi.SX(1, 1)
+    terms = (x, y, zero, one, -x, x * y, casadi.SX(2.5), structural, vector)
+    for a in terms:
+        for b in terms:
+            for quick, slow in ((plus, a + b), (minus, a - b), (times, a * b)):
+                found = quick(a, b)
+                assert found.sparsity() == slow.sparsity()
+                assert str(found) == str(slow)
+        if not (a.is_zero() or a.nnz() == 0):
+            assert str(inverse(a)) == str(1.0 / a)

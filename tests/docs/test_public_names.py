@@ -108,7 +108,7 @@ def test_version_is_written_once():
     assert "version" in PROJECT["dynamic"]
     assert (
         zwang.__version__
-        == re.search(r'__version__ = "(.+)"', (ROOT / "src" / "zwang" / "_version.py").read_text())[
+        == re.search(r'__version__ = "(.+)"', (ROOT / "src" / "zwang" / "__init__.py").read_text())[
             1
         ]
     )

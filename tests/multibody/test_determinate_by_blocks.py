@@ -7,7 +7,7 @@ import zwang as zw
 from zwang import library
 from zwang.diagnosis.passport import Status
 from zwang.equations.elements import ElementEquations
-from zwang.mechanism_system import MechanismSystem
+from zwang.mechanism import MechanismSystem
 
 KINDS = ("revolute", "spherical", "cylindrical", "universal", "fixed", "prismatic")
 

@@ -9,7 +9,7 @@ from zwang.codegen.node_sums import NODES
 from zwang.equations.elements import ElementEquations
 from zwang.equations.mechanism import MechanismExpression
 from zwang.integrators.settings import Coordinates, Settings
-from zwang.mechanism_system import MechanismSystem
+from zwang.mechanism import MechanismSystem
 from zwang.programs.blocks.order import block_order
 from zwang.simulation.select_program import ProgramStart, select_program
 

@@ -6,7 +6,7 @@ import pytest
 import zwang as zw
 from zwang.equations.elements import ElementEquations
 from zwang.equations.mechanism import MechanismExpression
-from zwang.mechanism_system import MechanismSystem
+from zwang.mechanism import MechanismSystem
 
 #: Times and states of the same motion at this tolerance, by two programs.
 TOLERANCE, SAME = 1e-11, 1e-9

@@ -5,10 +5,10 @@ import pytest
 
 import zwang as zw
 from zwang import library
-from zwang.equations.elements import ElementEquations, mechanism_equations
+from zwang.equations.elements import ElementEquations
 from zwang.equations.mechanism import MechanismExpression
 from zwang.errors import PainleveError
-from zwang.mechanism_system import MechanismSystem
+from zwang.mechanism import MechanismSystem
 
 #: Two ways to the same root of the same equations, in double precision.
 SAME = 1e-10
@@ -115,7 +115,7 @@ def test_a_large_chain_with_friction_loses_the_energy_that_friction_takes():
     m = library.chain(40)
     for k in range(0, 40, 2):
         m.friction(f"joint{k + 1}", coefficient=0.2, radius=1e-3, viscous=1e-5, velocity=2.0)
-    assert isinstance(mechanism_equations(m.parts), ElementEquations)
+    assert isinstance(m.system.equations, ElementEquations)
     run = m.simulate(until=0.2, tolerance=1e-9)
     work = run.work
     assert work.nonideal[-1] < -1e-4

@@ -283,7 +283,7 @@ def test_many_changes_of_rank_take_no_more_memory():
     assert runs.finished.all()
     assert min(len(run.ranks) for run in runs) > 2 * 256
     assert runs[3].ranks == system.simulate(start.q, v[3], **choices, integrator="order8").ranks
-    rows = [out.t.shape[1] for out, _ in runs._runs[0].part.relay.noted]
+    rows = [out.t.shape[1] for out, _ in runs._parts[0].relay.noted]
     assert max(rows) == rows[0]
 
 

@@ -278,6 +278,20 @@ def test_edited_forces_are_found_even_with_new_hashes(stored_door, tmp_path, nam
     assert "kept" in str(outcome)
 
 
+@pytest.mark.parametrize("name", ["multiplier", "reaction_force", "kinetic_energy"])
+def test_forces_that_are_no_numbers_are_found(stored_door, tmp_path, name):
+    """Whatever is right at the states after them."""
+    m, path = stored_door
+    shutil.copytree(path, tmp_path / "run")
+
+    def change(array):
+        array[7] = np.nan
+
+    outcome = edit(tmp_path / "run", m, name, change)
+    assert outcome.verdict is Verdict.NO_MOTION
+    assert "at t = 0.14 s" in str(outcome)
+
+
 def test_multipliers_must_be_those_of_least_norm(tmp_path):
     """An edit along a dependency changes no force: only the norm of the multipliers shows it."""
     system = three_points()

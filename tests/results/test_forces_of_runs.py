@@ -268,3 +268,47 @@ def test_joints_that_are_switched_off_have_no_force_then() -> None:
     assert np.all(force[run.t > 0.2] == 0.0)
     assert np.all(np.linalg.norm(force[run.t < 0.2], axis=1) > 1.0)
     assert run.reaction("pin").determinate.all()
+
+
+@pytest.mark.parametrize("plane", [None, "xz"])
+@pytest.mark.parametrize("forces", [False, True])
+def test_reactions_are_about_the_point_that_parameters_give(plane: str | None, forces: bool):
+    """A pin exerts no moment about its axis, wherever the rod is drilled."""
+    inertia = zw.inertia.rod(1.0, 1.0, axis=(1, 0, 0))
+    if plane is None:
+        m = zw.Mechanism(gravity=(0, 0, -9.81))
+        rod = m.body("rod", inertia=inertia, position=(0.5, 0, 0))
+        m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
+        hole = [-0.4, 0.1, 0.05]
+    else:
+        m = zw.Mechanism(plane=plane, gravity=(0, -9.81))
+        rod = m.body("rod", inertia=inertia, position=(0.5, 0))
+        m.revolute("pin", m.ground, rod, at=(0, 0))
+        hole = [-0.4, 0.05]
+    run = m.simulate(until=0.5, save=0.1, parameters={"pin.at_b": hole}, forces=forces)
+    pin = run.reaction("pin")
+    assert np.abs(pin.moment[:, 1]).max() < 1e-12 * np.abs(pin.force).max()
+    np.testing.assert_allclose(pin.point, 0.0, atol=1e-12)
+    np.testing.assert_allclose(run["pin.moment"], pin.moment, atol=1e-12)
+
+
+def test_forces_have_the_same_bits_in_small_parts():
+    """A store keeps them in parts of any size, and an ensemble by its members."""
+    system = zw.System(
+        ["x", "y", "u", "w"],
+        parameters={"a": 1.0, "b": 0.7},
+        mass=lambda: np.diag([2.0, 2.0, 1.0, 1.0]),
+        force=lambda: [0.0, -19.62, 0.0, -9.81],
+        constraints={
+            "first": lambda q, p: q[0] ** 2 + q[1] ** 2 - p.a**2,
+            "second": lambda q, p: (q[2] - q[0]) ** 2 + (q[3] - q[1]) ** 2 - p.b**2,
+        },
+    )
+    run = system.simulate([1.0, 0.0, 1.7, 0.0], until=1.0, save=0.02)
+    parts = []
+    for few in (3, 7, 40):  # the smallest first, before anything is known of the system
+        first = sum(len(part) for part in parts)
+        here = slice(first, first + few)
+        found = forces_of(system.equations, run.q[here], run.v[here], run.t[here], run.parameters)
+        parts.append(found.multipliers)
+    np.testing.assert_array_equal(np.concatenate(parts), run.multipliers()[: 3 + 7 + 40])

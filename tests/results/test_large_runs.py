@@ -8,7 +8,7 @@ import pytest
 import zwang as zw
 from zwang.equations.elements import ElementEquations
 from zwang.equations.mechanism import MechanismExpression
-from zwang.mechanism_system import MechanismSystem
+from zwang.mechanism import MechanismSystem
 from zwang.results.model_digest import describe_model
 from zwang.results.verify import Verdict
 

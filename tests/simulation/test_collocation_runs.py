@@ -167,3 +167,22 @@ def test_auto_takes_nodes_where_there_are_some():
         system.simulate(*start, until=2.0, integrator=name) for name in ("gauss", "auto")
     )
     assert named.q.tobytes() == chosen.q.tobytes()
+
+
+def test_collocation_notes_that_it_may_step_over_jumps() -> None:
+    """Asked for by name: the figure stands in the run, and bounds what is off."""
+    floor = 50.0
+    system = zw.System(
+        ["x"],
+        mass=lambda: [[1.0]],
+        force=lambda q: [-9.81 + zw.where(q[0] < 0.0, floor - 1000.0 * q[0], 0.0)],
+    )
+    drop = {"q": [1.0], "v": [0.0], "until": 0.6, "tolerance": 1e-8}
+    noted = system.simulate(**drop, integrator="gauss")
+    assert any("a jump between the last node of a step" in note for note in noted.notes)
+    for other in ("auto", "order8"):
+        run = system.simulate(**drop, integrator=other)
+        assert not any("jump" in note for note in run.notes)
+    right = system.simulate(**{**drop, "tolerance": 1e-12}, integrator="order8")
+    longest = float(np.diff(noted.t).max())
+    assert abs(noted.v[-1, 0] - right.v[-1, 0]) < 2.0 * longest / 50.0 * floor + 1e-6

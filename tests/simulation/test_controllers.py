@@ -261,3 +261,41 @@ def test_a_law_that_fails_later_keeps_what_there_is() -> None:
     assert "by a controller" in run.status
     assert run.t[-1] == pytest.approx(0.5)
     assert not run.finished
+
+
+def rod_of_length() -> zw.System:
+    """A point on a rod whose length is a parameter."""
+    return zw.System(
+        ["x", "y"],
+        parameters={"l": 1.0, "u": 0.0},
+        mass=lambda: np.eye(2),
+        force=lambda p: [p.u, -9.81],
+        constraints={"rod": lambda q, p: q[0] ** 2 + q[1] ** 2 - p.l**2},
+    )
+
+
+def test_a_controller_does_not_move_the_state_with_a_constraint() -> None:
+    def later(sample: Sample) -> dict[str, float]:
+        return {"l": 1.5 if sample.t > 0.1 else 1.0}
+
+    run = rod_of_length().simulate(
+        [1.0, 0.0], until=0.3, save=0.05, controllers={"c": zw.controller(later, 0.05)}
+    )
+    assert not run.finished
+    assert "constraint 'rod' must be satisfied" in run.status
+    np.testing.assert_allclose(np.hypot(*run.q.T), 1.0, rtol=1e-12)
+    at_once = zw.controller(lambda _: {"l": 1.5}, 0.05)
+    with pytest.raises(zw.InputError, match="constraint 'rod' must be satisfied"):
+        rod_of_length().simulate([1.0, 0.0], until=0.3, controllers={"c": at_once})
+    force = zw.controller(lambda sample: {"u": -sample["x_dot"], "l": 1.0}, 0.05)
+    assert rod_of_length().simulate([1.0, 0.0], until=0.3, controllers={"c": force}).finished
+
+
+def test_a_controller_does_not_change_dimensions() -> None:
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    length = m.parameter("length", 1.0)
+    rod = m.body("rod", inertia=zw.inertia.rod(1.0, 1.0), position=(0.5 * length, 0, 0))
+    m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
+    law = zw.controller(lambda _: {"length": 1.5}, 0.05)
+    with pytest.raises(zw.InputError, match="'length' of controller 'c' must not be one that dim"):
+        m.simulate(until=0.3, controllers={"c": law})

@@ -8,6 +8,7 @@ from zwang.integrators.registry import LOOPS
 
 G = 9.81
 FOUND = 1e-10  # the accuracy promised for the time of an event
+ROUNDED_HEIGHT = 16 * 5.0 * np.finfo(float).eps  # some roundings of a height of 5
 
 
 @pytest.fixture(scope="module")
@@ -337,7 +338,9 @@ def test_what_goes_beyond_zero_for_a_moment_is_seen(falling, integrator, depth):
     top = zw.event("h", at=5.0 - depth)
     run = falling.simulate([0.0], [10.0], until=3.0, events={"top": top}, integrator=integrator)
     moment = np.sqrt(2.0 * depth / 10.0)
-    assert np.array([e.t for e in run.events]) == pytest.approx([1 - moment, 1 + moment], abs=FOUND)
+    rounding = ROUNDED_HEIGHT / (10.0 * moment)  # of a height, at the speed of the crossing
+    times = pytest.approx([1 - moment, 1 + moment], abs=FOUND + rounding)
+    assert np.array([e.t for e in run.events]) == times
 
 
 @pytest.mark.parametrize("above", [0.0, 1e-9, 1e-2])

@@ -95,3 +95,78 @@ def test_a_stored_run_with_such_an_event_goes_on(tmp_path):
     run = m.simulate(until=0.8, events=events, store=tmp_path / "run")
     again = zw.resume(tmp_path / "run", m.system, events=events)
     np.testing.assert_array_equal(run.q, again.q)
+
+
+def whirling():
+    """A rod that turns round and round; its angle passes ±π again and again."""
+    m = zw.Mechanism(gravity=(0, 0, -GRAVITY))
+    rod = m.body(
+        "rod",
+        inertia=zw.inertia.rod(1.0, 1.0, axis=(1, 0, 0)),
+        position=(0.5, 0, 0),
+        angular_velocity=(0, 7.0, 0),
+        velocity=(0, 0, -3.5),
+    )
+    m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
+    return m
+
+
+def test_an_angle_that_passes_half_a_turn_is_no_event():
+    m = whirling()
+    m.output("twice", lambda c: 2.0 * c["pin.angle"])
+    watched = {
+        "named": zw.event("pin.angle", at=1.0),
+        "function": zw.event(lambda c: c["pin.angle"] - 1.0),
+        "output": zw.event("twice", at=2.0),
+    }
+    run = m.simulate(until=3.0, events=watched)
+    times = {name: [e.t for e in run.events if e.name == name] for name in watched}
+    assert len(times["named"]) == 3
+    np.testing.assert_allclose(times["function"], times["named"], atol=1e-12)
+    np.testing.assert_allclose(times["output"], times["named"], atol=1e-12)
+
+
+def parallelogram(angle):
+    """Two equal cranks and a coupler, built in space: three redundant rows, one more if flat."""
+    m, out, spin = zw.Mechanism(gravity=(0, 0, -GRAVITY)), np.array([2.0, 0, 0]), (0, -4.0, 0)
+    crank = np.array([np.cos(angle), 0, np.sin(angle)])
+    bodies = []
+    for name, place, length in (("a", 0 * out, crank), ("b", out, crank), ("ab", crank, out)):
+        turns = name != "ab"
+        center = place + 0.5 * length
+        velocity = np.cross(spin, 0.5 * crank if turns else crank)
+        mass = zw.inertia.rod(1.0, np.linalg.norm(length), axis=length)
+        bodies.append(
+            m.body(
+                name,
+                inertia=mass,
+                position=center,
+                velocity=velocity,
+                angular_velocity=spin if turns else (0, 0, 0),
+            )
+        )
+    a, b, ab = bodies
+    m.revolute("foot", m.ground, a, at=0 * out, axis="y")
+    m.revolute("other", m.ground, b, at=out, axis="y")
+    m.revolute("head", a, ab, at=crank, axis="y")
+    m.revolute("last", ab, b, at=out + crank, axis="y")
+    return m
+
+
+@pytest.mark.parametrize("angle", [0.0, 0.3])
+def test_a_reaction_is_watched_from_a_singular_start_on(angle):
+    m = parallelogram(angle)
+    times = np.linspace(0.0, 0.4, 41)
+    level = float(m.simulate(until=0.4, save=times)["foot.force.z"][25])
+    run = m.simulate(until=0.4, save=times, events={"e": zw.event("foot.force.z", at=level)})
+    assert min(abs(e.t - times[25]) for e in run.events) < 1e-9
+
+
+def test_an_output_that_depends_on_itself_is_refused():
+    m = whirling()
+    m.output("one", lambda c: c["other"])
+    m.output("other", lambda c: c["one"])
+    with pytest.raises(zw.InputError, match="depends on itself: one → other → one"):
+        m.simulate(until=0.1)["one"]
+    with pytest.raises(zw.InputError, match="depends on itself"):
+        m.simulate(until=0.1, events={"e": zw.event("one")})

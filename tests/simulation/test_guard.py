@@ -21,7 +21,7 @@ from zwang.equations.program_expressions import expressions_of
 from zwang.programs.coordinate_change import CoordinateChangeByExpression
 from zwang.programs.factor import ProgramExpressions
 from zwang.programs.whole import fuse
-from zwang.simulation import guard, program_check, select_program
+from zwang.simulation import ensemble, ensemble_check, guard, program_check, select_program
 
 DISAGREES = "stopped, for the program and the full terms of the system disagree"
 ABSOLUTE = "integrated in absolute coordinates: in "
@@ -323,6 +323,73 @@ def test_a_broken_program_of_an_ensemble_is_noticed(broken: Callable[[str, int],
     broken("a force with the other sign", 1)
     runs = system.simulate_many([start["q"]] * 3, [start["v"]] * 3, until=0.01)
     assert all(run.status.startswith(DISAGREES) for run in runs)
+
+
+def _wrong_on_the_moon(e: ProgramExpressions) -> ProgramExpressions:
+    """Gravity below 2 m/s² is taken for that of the earth."""
+    g = e.p[3]
+    return replace(e, force=ca.substitute(e.force, g, ca.if_else(g < 2.0, 9.81, g)))
+
+
+def test_one_set_of_parameters_among_many_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that is wrong for one member of an ensemble alone."""
+
+    def fused(e: ProgramExpressions, **choices: Any) -> Any:
+        return fuse(_wrong_on_the_moon(e), **choices)
+
+    monkeypatch.setattr(select_program, "fuse", fused)
+    system, start = pendulums()
+    g = np.linspace(9.0, 10.0, 300)
+    g[137] = 1.62
+    runs = system.simulate_many(**start, until=0.01, parameters={"g": g})
+    assert [i for i, run in enumerate(runs) if not run.finished] == [137]
+    assert runs[137].status.startswith(DISAGREES)
+
+
+@pytest.mark.parametrize("model", ["pendulums", "four-bar", "four-bar in its plane"])
+def test_no_start_of_a_right_ensemble_is_suspicious(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[Any] = []
+
+    def watched(*arguments: Any) -> np.ndarray:
+        found.append((len(arguments[2].y), ensemble_check.suspicious(*arguments)))
+        return found[-1][1]
+
+    monkeypatch.setattr(ensemble, "suspicious", watched)
+    system, start = MODELS[model]()
+    state, choices = start["q"], {k: x for k, x in start.items() if k not in "qv"}
+    masses = [name for name in system.definition.parameters if name.endswith("mass")] or ["m"]
+    runs = system.simulate_many(
+        state,
+        start.get("v"),
+        until=0.01,
+        parameters={masses[0]: np.geomspace(0.1, 10.0, 100)},
+        threads=1,
+        **choices,
+    )
+    assert runs.finished.all()
+    assert sum(count for count, _ in found) == 100
+    assert not any(len(some) for _, some in found)
+
+
+def test_what_had_ended_before_a_program_was_doubted_is_made_again(
+    broken: Callable[[str, int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+
+    def late(_: guard.Guard, count: int) -> list[int]:
+        calls.append(count)
+        return [0] if len(calls) == 2 else []  # of the second part alone
+
+    monkeypatch.setattr(ensemble, "suspicious", lambda *_: np.zeros(0, dtype=int))
+    monkeypatch.setattr(ensemble.Guard, "rows", late)
+    system, start = pendulums()
+    broken("a force with the other sign", 1)
+    count = 40
+    runs = system.simulate_many([start["q"]] * count, [start["v"]] * count, until=0.01, threads=1)
+    assert len(calls) > 2
+    assert not runs.finished.any()
 
 
 def _with_row(e: ProgramExpressions, k: int) -> ProgramExpressions:

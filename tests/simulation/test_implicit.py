@@ -13,6 +13,9 @@ from zwang.codegen.kernel import compilations
 REFERENCE = Path(__file__).parents[1] / "reference" / "flyball_governor.json"
 #: Work of the implicit method on a stiff problem, relative to the explicit one.
 SHARE = 1 / 20
+#: Error of the explicit method at a tolerance of 1e-6: its steps are as long as stability allows,
+#: and which of them are rejected, rounding decides (1.3e-4 on one processor, 0.8e-4 on another).
+AT_STABILITY_LIMIT = 3e-4
 
 
 def governor(**changes):
@@ -53,7 +56,7 @@ def test_stiff_motion_takes_a_twentieth_of_the_evaluations(reference):
         np.max(np.abs(columns(run) - states) / (1.0 + np.abs(states)))
         for run in (explicit, implicit)
     ]
-    assert errors[1] < errors[0] < 1e-4
+    assert errors[1] < errors[0] < AT_STABILITY_LIMIT
     assert implicit.counts.evaluations <= SHARE * explicit.counts.evaluations
     assert "stiff" not in implicit.status
     assert 'stiff, the steps are as short as stability asks: integrator="radau5"' in str(explicit)

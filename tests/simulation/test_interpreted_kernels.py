@@ -25,10 +25,13 @@ CASES = {
 
 @pytest.fixture
 def nothing_compiled(monkeypatch):
-    """Kernels are in no cache; time loops may be."""
+    """Kernels are in no cache; time loops may be. Nothing waits from other tests."""
     monkeypatch.setenv("ZWANG_BACKGROUND", "on")
+    monkeypatch.setattr(background, "_work", background._BackgroundWork([]))
     monkeypatch.setattr(kernels, "stored", lambda _: None)
     monkeypatch.setattr(kernels, "_loaded", {})
+    yield
+    background._work.leave()
 
 
 def bits(run):

@@ -143,19 +143,19 @@ class Terminal(io.StringIO):
 def shown_in(monkeypatch, stream, pendulum, progress):
     monkeypatch.setattr("zwang.simulation.progress.PATIENCE", 0.0)
     monkeypatch.setattr(sys, "stderr", stream)
-    pendulum.simulate(*START, until=50.0, progress=progress)
+    pendulum.simulate(*START, until=5000.0, save=[0.0], progress=progress)  # several chunks
     return stream.getvalue()
 
 
 def test_a_bar_is_shown_in_terminals_alone(monkeypatch, pendulum):
     monkeypatch.setenv("TERM", "xterm")
     assert "100%" in shown_in(monkeypatch, Terminal(), pendulum, None)
-    assert "of 50 s" in shown_in(monkeypatch, Terminal(), pendulum, None)
+    assert "of 5000 s" in shown_in(monkeypatch, Terminal(), pendulum, None)
     assert shown_in(monkeypatch, Terminal(), pendulum, False) == ""
     assert shown_in(monkeypatch, io.StringIO(), pendulum, None) == ""
     lines = shown_in(monkeypatch, io.StringIO(), pendulum, True).splitlines()
     assert 1 <= len(lines) <= 11
-    assert "t = 50 of 50 s" in lines[-1]
+    assert "t = 5000 of 5000 s" in lines[-1]
 
 
 def test_short_runs_show_nothing(monkeypatch, pendulum):
@@ -183,5 +183,5 @@ def test_a_line_is_shown_in_notebooks(monkeypatch, pendulum):
     monkeypatch.setitem(sys.modules, "IPython", shell)
     monkeypatch.setitem(sys.modules, "IPython.display", page)
     assert shown_in(monkeypatch, io.StringIO(), pendulum, None) == ""
-    assert any("of 50 s" in line for line in written)
+    assert any("of 5000 s" in line for line in written)
     assert written[-1] == ""

@@ -222,3 +222,24 @@ def test_unknown_choices_are_refused(linkage):
         UnknownNameError, match="on_singular must be one of continue, stop, not 'halt'"
     ):
         system.simulate(start, until=1.0, on_singular="halt")
+
+
+def test_a_start_that_is_nearly_singular_is_no_singular_position():
+    """A flat linkage of a light crank and a heavy coupler: near dependence, and not dependent."""
+    m = zw.Mechanism(gravity=(0, -G), plane="xy")
+    slope = 0.05
+    tip = np.array([np.cos(slope), np.sin(slope)])
+    crank = m.body("crank", inertia=zw.inertia.rod(0.01, 1.0), position=tip / 2, angle=slope)
+    coupler = m.body(
+        "coupler",
+        inertia=zw.inertia.rod(300.0, 1.0),
+        position=tip / 2 + np.array([np.cos(slope), 0.0]) / 2,
+        angle=-slope,
+    )
+    m.revolute("pin", m.ground, crank, at=(0, 0))
+    m.revolute("joint", crank, coupler, at=tip)
+    m.point_on_line("guide", m.ground, coupler, at=(2 * np.cos(slope), 0.0), axis="x")
+    m.drive("motor", "pin.angle", lambda t: 0.3 * t)
+    run = m.simulate(until=0.5)
+    assert run.finished
+    assert run.ranks == ()

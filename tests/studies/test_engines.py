@@ -3,6 +3,7 @@
 import contextlib
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -44,7 +45,7 @@ def test_threads_and_a_cluster_in_this_process_write_the_same_bytes(system, whol
     assert digest(tmp_path / "a.zarr") == whole
     with (
         LocalCluster(
-            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
         ) as cluster,
         Client(cluster) as client,
     ):
@@ -117,13 +118,24 @@ def free_port() -> int:
 class Shell:
     """A scheduler and workers of Dask as separate processes."""
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, *options: str) -> None:
+        self.options = options
         self.address = f"tcp://127.0.0.1:{free_port()}"
         port = self.address.rpartition(":")[2]
         self.scheduler = self._start(
             "scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard"
         )
+        self._await(int(port))
         self.workers = [self.add_worker() for _ in range(workers)]
+
+    def _await(self, port: int) -> None:
+        """Wait until the scheduler listens; on a busy machine that takes a while."""
+        for _ in range(1200):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1.0):
+                return
+            assert self.scheduler.poll() is None
+            time.sleep(0.1)
+        raise AssertionError(f"no scheduler at port {port}")
 
     def _start(self, *arguments: str) -> subprocess.Popen:
         return subprocess.Popen(
@@ -135,7 +147,13 @@ class Shell:
 
     def add_worker(self) -> subprocess.Popen:
         return self._start(
-            "worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard"
+            "worker",
+            self.address,
+            "--nthreads",
+            "1",
+            "--no-nanny",
+            "--no-dashboard",
+            *self.options,
         )
 
     def close(self) -> None:
@@ -145,8 +163,8 @@ class Shell:
 
 
 @contextlib.contextmanager
-def shell(workers: int):
-    found = Shell(workers)
+def shell(workers: int, *options: str):
+    found = Shell(workers, *options)
     try:
         yield found
     finally:
@@ -213,22 +231,78 @@ def test_a_lost_scheduler_is_a_sentence_and_the_rest_is_computed_later(system, t
 
 
 @pytest.mark.campaign
-def test_a_lost_client_leaves_what_was_computed(system, tmp_path):
+@pytest.mark.parametrize("scheduler", ["threads", "processes", "cluster"])
+def test_a_lost_client_leaves_what_was_computed(system, tmp_path, scheduler):
     reference = tmp_path / "reference.zarr"
     zw.study(system, LONG, output=reference).run(progress=False)
     path = tmp_path / "a.zarr"
-    code = (
-        "import sys; from tests.studies.study_models import *; from tests.studies.test_engines "
-        "import LONG\n"
-        f"zw.study(pendulum(), LONG, output={str(path)!r}).run(progress=False)"
-    )
-    client = subprocess.Popen([sys.executable, "-c", code], env=ENVIRONMENT)
-    done = path / "record" / "done"
-    while not done.exists() or len(list(done.iterdir())) < 3:
-        time.sleep(0.02)
-    client.send_signal(signal.SIGKILL)
-    client.wait()
-    study = zw.open_study(path, system)
-    assert not study.complete
-    study.run(progress=False)
-    assert digest(path) == digest(reference)
+    with contextlib.ExitStack() as stack:
+        if scheduler == "cluster":
+            scheduler = stack.enter_context(shell(2)).address
+        code = (
+            "from tests.studies.study_models import *\n"
+            "from tests.studies.test_engines import LONG\n"
+            f"if __name__ == '__main__':\n"
+            f"    s = zw.study(pendulum(), LONG, output={str(path)!r}, scheduler={scheduler!r})\n"
+            "    s.run(progress=False)\n"
+        )
+        (tmp_path / "client.py").write_text(code)
+        client = subprocess.Popen([sys.executable, str(tmp_path / "client.py")], env=ENVIRONMENT)
+        done = path / "record" / "done"
+        while not done.exists() or len(list(done.iterdir())) < 3:
+            assert client.poll() is None
+            time.sleep(0.005)
+        client.send_signal(signal.SIGKILL)
+        client.wait()
+        study = zw.open_study(path, system)
+        assert not study.complete
+        study.run(progress=False)
+        assert digest(path) == digest(reference)
+
+
+#: What a worker of another version does before it begins.
+OTHER_VERSION = """
+import zwang.results.model_digest as known
+known.__version__ = "0.0.9"
+"""
+
+
+@pytest.mark.campaign
+def test_a_worker_from_the_shell_with_another_version_is_refused(system, tmp_path):
+    (tmp_path / "other_version.py").write_text(OTHER_VERSION)
+    with shell(1, "--preload", str(tmp_path / "other_version.py")) as cluster:
+        path = tmp_path / "a.zarr"
+        study = zw.study(system, pendulum_plan(), output=path, scheduler=cluster.address)
+        with pytest.raises(zw.StoreError, match=r"zwang 0\.0\.9 in place of .*Install the same"):
+            study.run(progress=False)
+        assert study._opened().missing() == [0, 1, 2]
+
+
+@pytest.mark.campaign
+def test_a_file_system_that_is_full(system, tmp_path):
+    """A small one in memory, which takes the rights of a superuser to make."""
+    reference, place = tmp_path / "reference.zarr", tmp_path / "small"
+    zw.study(system, LONG, output=reference).run(progress=False)
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(place)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("file systems cannot be mounted here")
+    try:
+        for scheduler in (None, "processes"):
+            path = place / f"{scheduler}.zarr"
+            study = zw.study(system, LONG, output=path, scheduler=scheduler)
+            filler = place / "filler"
+            free = shutil.disk_usage(place).free
+            study.store()
+            filler.write_bytes(bytes(free // 2))
+            with pytest.raises(zw.StoreError, match="No space left"):
+                study.run(workers=2, progress=False)
+            assert 0 < len(study._opened().missing()) < 20
+            filler.unlink()
+            subprocess.run(["mount", "-o", "remount,size=64m", str(place)], check=True)
+            study.run(workers=2, progress=False)
+            assert digest(path) == digest(reference)
+            shutil.rmtree(path)
+            subprocess.run(["mount", "-o", "remount,size=512k", str(place)], check=True)
+    finally:
+        subprocess.run(["umount", str(place)], check=True)

@@ -2,6 +2,8 @@
 
 import json
 import random
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -118,10 +120,15 @@ def test_what_cannot_be_meant_is_refused_with_its_place(tmp_path, text):
         assert words in str(caught.value), str(caught.value)
 
 
-def test_too_many_runs_are_refused_with_their_number():
+def test_too_many_runs_are_refused_with_their_number(tmp_path):
     axis = {"from": 0, "to": 1, "count": 10_000}
     with pytest.raises(zw.ModelError, match=r"1e\+12 runs"):
         plan_of({"grid": {"a": axis, "b": axis, "c": axis}})
+    (tmp_path / "plan.toml").write_text(
+        f"until = 1\n[grid]\na = {as_toml(axis)}\nb = {as_toml(axis)}\nc = {as_toml(axis)}"
+    )
+    with pytest.raises(zw.ModelError, match=r"plan\.toml, line 2, key grid: .*1e\+12 runs"):
+        plan_of(tmp_path / "plan.toml")
 
 
 @pytest.mark.parametrize(
@@ -226,10 +233,83 @@ def fuzz(count: int, seed: int) -> int:
     return len(wrong)
 
 
-def test_mangled_plans_are_read_or_refused_in_our_words():
-    assert fuzz(150, 1) > 75
+def as_toml(value: object) -> str:
+    """A value as TOML writes it on one line."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{json.dumps(k)} = {as_toml(x)}" for k, x in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(as_toml, value)) + "]"
+    return '""' if value is None else json.dumps(value)
+
+
+def damaged(text: str, rng: random.Random) -> str:
+    """A text with a few characters removed, doubled or replaced."""
+    for _ in range(rng.randint(1, 4)):
+        k = rng.randrange(len(text))
+        put = rng.choice(["", text[k] * 2, rng.choice("\"'=[]{},.#-e9\n\t\x01é\u2028")])
+        text = text[:k] + put + text[k + 1 :]
+    return text
+
+
+#: Things that reading a plan never does.
+FORBIDDEN = ("os.system", "os.exec", "os.posix_spawn", "os.fork", "subprocess.Popen", "os.remove",
+             "os.rename", "os.mkdir", "os.rmdir", "socket.connect")  # fmt: skip
+_heard: list[str] = []
+_listening = [False]
+
+
+def _hear(event: str, arguments: tuple) -> None:
+    if _listening[0] and (
+        event in FORBIDDEN or (event == "open" and any(c in str(arguments[1]) for c in "wax+"))
+    ):
+        _heard.append(f"{event} {arguments}")
+
+
+def fuzz_files(count: int, seed: int, path: Path) -> tuple[int, int]:
+    """Read so many mangled files; how many were refused, and how many of them with a key.
+
+    All by our own errors, with the file and the line; nothing is run, written or removed.
+    """
+    rng, system, errors = random.Random(seed), pendulum(), []
+    if not _heard_hook:
+        sys.addaudithook(_hear)
+        _heard_hook.append(True)
+    _heard.clear()
+    for _ in range(count):
+        plan = mangled(rng)
+        text = "".join(f"{json.dumps(k)} = {as_toml(x)}\n" for k, x in plan.items())
+        if rng.random() < 0.4:
+            text = damaged(text or "x", rng)
+        path.write_text(text, encoding="utf-8")
+        _listening[0] = True
+        try:
+            zw.study(system, path)
+        except zw.InputError as error:
+            errors.append(error)
+        finally:
+            _listening[0] = False
+    assert _heard == []
+    for error in errors:
+        assert isinstance(error, zw.ModelError), error
+        assert str(error).startswith(f"{path}, line "), error
+    return len(errors), sum(", key " in str(error).partition(":")[0] for error in errors)
+
+
+#: A hook cannot be removed, so it is added once.
+_heard_hook: list[bool] = []
+
+
+def test_mangled_plans_are_read_or_refused_in_our_words(tmp_path):
+    assert fuzz(100, 1) > 50
+    refused, with_key = fuzz_files(100, 1, tmp_path / "PLAN.toml")
+    assert refused > 50
+    assert with_key > 25
 
 
 @pytest.mark.campaign
-def test_five_thousand_mangled_plans():
+def test_five_thousand_mangled_plans(tmp_path):
     assert fuzz(5000, 2) > 2500
+    refused, with_key = fuzz_files(5000, 2, tmp_path / "PLAN.toml")
+    print(f"{refused} of 5000 files refused, {with_key} with a key")
+    assert refused > 2500
+    assert with_key > 1250

@@ -3,6 +3,7 @@
 import errno
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -182,6 +183,27 @@ def test_a_full_disk_loses_nothing(system, whole, tmp_path, monkeypatch):
         study.run(workers=1, progress=False)
     assert 0 < len(study._opened().missing()) < 3
     room[0] = 10**6
+    study.run(workers=1, progress=False)
+    assert digest(path) == digest(whole.path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
+def test_files_that_may_not_grow_lose_nothing(system, whole, tmp_path):
+    """The operating system refuses a chunk of 384 bytes, and later takes it."""
+    import resource
+
+    path = tmp_path / "a.zarr"
+    study = zw.study(system, pendulum_plan(), output=path)
+    study.store()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300, before[1]))
+    try:
+        with pytest.raises(zw.StoreError, match="cannot be written: File too large"):
+            study.run(workers=1, progress=False)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not list(path.rglob("*.part"))
+    assert study._opened().missing() == [0, 1, 2]
     study.run(workers=1, progress=False)
     assert digest(path) == digest(whole.path)
 

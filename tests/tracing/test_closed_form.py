@@ -574,3 +574,15 @@ def test_a_closed_form_that_disagrees_is_not_handed_out(monkeypatch):
         match=r"must agree with the numerical.*but differs by 1\.0e\+00, relative, at a",
     ):
         pendulum({"rod": zw.position(rod)}).derive()
+
+
+def test_a_notebook_typesets_a_form_and_leaves_out_forces_of_no_constraints():
+    system = zw.System.from_lagrangian(
+        ["a"], T=lambda v: 0.5 * v[0] ** 2, V=lambda q: -9.81 * np.cos(q[0])
+    )
+    form = system.derive()
+    assert "Q_c" not in form.latex()
+    shown = form._repr_html_()  # notebooks prefer it to the plain LaTeX
+    assert shown.startswith(r"$\displaystyle \begin{aligned}")
+    assert r"\\" in shown
+    assert "&amp;=" in shown

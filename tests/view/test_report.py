@@ -117,6 +117,18 @@ def test_charts_have_the_numbers_of_the_run():
     assert np.allclose(angle["series"][0]["values"], expected, rtol=1e-6)  # 32 bits
 
 
+def test_own_outputs_are_the_first_charts():
+    m = zw.Mechanism(gravity=(0, 0, -10.0))
+    rod = m.body("rod", inertia=zw.inertia.rod(mass=1.0, length=1.0), position=(0.5, 0, 0))
+    m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
+    m.output("height", lambda c: 100.0 * c["rod.position.z"], unit="cm")
+    run = m.simulate(until=0.5, save=0.125)
+    first = data_of(report_html(run, frames=5), 1)["charts"][0]
+    assert (first["title"], first["unit"]) == ("height", "cm")
+    expected = 100.0 * run.body("rod").position[:, 2]
+    assert np.allclose(first["series"][0]["values"], expected, rtol=1e-6, atol=1e-6)  # 32 bits
+
+
 def driven_wheel():
     """A wheel that a motor brings from rest to 6 rad/s in one second: constant torque J·6."""
     m = zw.Mechanism(gravity=(0, 0, -9.81))

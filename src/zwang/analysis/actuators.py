@@ -1,4 +1,4 @@
-"""Actuators by name: the coordinate that each works on, and its column of B.
+"""Actuators of inverse dynamics and servo analyses by name, each with its column of B.
 
 An actuator on a quantity c exerts an effort τ, positive along c, and does the work τ ċ: on the
 velocities it acts as Jᵀ τ with J = ∂ċ/∂v.

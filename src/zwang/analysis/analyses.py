@@ -1,4 +1,4 @@
-"""The analyses of a system or a mechanism beside its simulation: what a user calls, written once.
+"""The analyses that users call besides simulation, written once for systems and mechanisms.
 
 Each call is that of the module that does it; `zwang.System` and `zwang.Mechanism` have them all.
 """

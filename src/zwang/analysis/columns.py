@@ -1,4 +1,4 @@
-"""Quantities as columns of a table: CSV files with names in the first line."""
+"""CSV files of kinematics and inverse dynamics: quantities as columns, names in the first line."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from os import PathLike
 
 import numpy as np
 
+from zwang.arguments.paths import path_of
 from zwang.errors import InputError
-from zwang.paths import path_of
 from zwang.terms import FloatArray
 
 __all__ = ["expanded", "read_csv", "read_motion", "write_csv"]

@@ -1,4 +1,4 @@
-"""Dead points and change points of driven mechanisms, by name.
+"""Kinematic analysis: dead points and change points of driven mechanisms, by name.
 
 At a dead point the drivers hold the mechanism no longer in one direction: A w = 0 has a solution
 w ≠ 0, a motion with all drivers at rest, and the driver's own value has reached an end of its range

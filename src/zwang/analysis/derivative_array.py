@@ -1,4 +1,4 @@
-"""The equations of a servo problem and their time derivatives, in the unknowns and theirs.
+"""Analysis of servo constraints: their equations and the time derivatives of these.
 
 With z = (q, v, λ, τ) the motion of a system that follows a program obeys
 
@@ -34,6 +34,9 @@ __all__ = ["ArrayRoot", "DerivativeArray"]
 ROUNDS, ARRIVED = 40, 1e-12
 #: Singular values below this share of the largest are zero.
 ZERO = 1e-9
+#: Units of time that are tried [s], the plainest first.
+UNITS = (1.0, *10.0 ** np.arange(-4.0, 1.5, 0.5))
+EPS = float(np.finfo(float).eps)
 
 
 class ArrayRoot(NamedTuple):
@@ -51,6 +54,7 @@ class DerivativeArray:
     order : K.
     nq, nv, k : sizes of q, v and τ; z is (q, v, λ, τ).
     nz : size of z.
+    rank : of the array at its roots, as far as it is noted; 0 before.
     """
 
     def __init__(
@@ -60,7 +64,6 @@ class DerivativeArray:
         B: casadi.SX,
         p: FloatArray,
         order: int,
-        unit_time: float = 1.0,
     ) -> None:
         import casadi as ca
 
@@ -80,18 +83,50 @@ class DerivativeArray:
             rows.append(block)
         Z, Y = ca.vertcat(*jets), ca.vertcat(*wanted)
         e = ca.vertcat(*rows)
-        # Derivatives are measured in the unit of time, as Taylor's coefficients are.
-        powers = np.array(
-            [unit_time**j / float(np.prod(np.arange(1, j + 1))) for j in range(order + 2)]
-        )
-        self.column = np.repeat(1.0 / powers, self.nz)
-        self.row = np.repeat(powers[: order + 1], F.numel())
+        self._rows_of_F, self._mass, self.rank = F.numel(), 1.0, 0
+        self.measure_in(1.0)
         J = ca.densify(ca.jacobian(e, Z))
         Jy = ca.densify(ca.jacobian(e, Y))
         inputs = [Z, Y, s.t, s.p]
         self._values = compile_kernel(ca.Function("array", inputs, [ca.densify(e), J]))
         self._slopes = compile_kernel(ca.Function("array_y", inputs, [Jy]))
         self.shape = (e.numel(), Z.numel())
+
+    def measure_in(self, unit_time: float) -> None:
+        """Measure derivatives in a unit of time [s], as Taylor's coefficients are."""
+        j = np.arange(self.order + 2)
+        self.powers = unit_time**j / np.cumprod(np.maximum(j, 1.0))
+        self.column = np.outer(1.0 / self.powers, self._units(unit_time)).ravel()
+        self.row = np.repeat(self.powers[: self.order + 1], self._rows_of_F)
+
+    def _units(self, unit_time: float) -> FloatArray:
+        """Units of z: 1, 1/T, and for forces the mass over T²; shape (nz,)."""
+        forces = self.nz - self.nq - self.nv
+        sizes = [1.0, 1.0 / unit_time, self._mass / unit_time**2]
+        return np.repeat(sizes, [self.nq, self.nv, forces])
+
+    def choose_unit_time(self, jets: FloatArray, wanted: FloatArray, t: float) -> None:
+        """Measure in the unit in which determined and free are farthest apart.
+
+        A stiff spring of 400 1/s enters the fourth derivative by 400⁴: in seconds what it
+        determines would be taken for rounding.
+        """
+        J = self._values(jets.ravel(), wanted.ravel(), [t], self.p)[1].reshape(self.shape[::-1]).T
+        rates = slice(self.nz + self.nq, self.nz + self.nq + self.nv)
+        self._mass = float(np.abs(J[self.nq : self.nq + self.nv, rates]).max(initial=0.0)) or 1.0
+        widest = -1.0, 1.0
+        for unit in UNITS:
+            self.measure_in(unit)
+            s = np.linalg.svd(self._rows_of_length_one(jets, wanted, t), compute_uv=False)
+            s = np.maximum(s / max(float(s[0]), 1e-300), EPS)
+            gap = float((s / np.append(s[1:], EPS)).max())
+            widest = max(widest, (gap, unit))
+        self.measure_in(widest[1])
+
+    def _rows_of_length_one(self, jets: FloatArray, wanted: FloatArray, t: float) -> FloatArray:
+        _, J = self.evaluate(jets, wanted, t)
+        lengths = np.linalg.norm(J, axis=1)
+        return J / np.where(lengths > 0.0, lengths, 1.0)[:, None]
 
     def evaluate(self, jets: FloatArray, wanted: FloatArray, t: float) -> tuple[Any, Any]:
         """Scaled residual and Jacobian by scaled jets."""
@@ -100,9 +135,10 @@ class DerivativeArray:
         return self.row * e, self.row[:, None] * matrix * self.column
 
     def slopes(self, jets: FloatArray, wanted: FloatArray, t: float) -> FloatArray:
-        """Scaled derivative by the program and its derivatives."""
+        """Scaled derivative by the program and its derivatives, scaled as well."""
         (J,) = self._slopes(jets.ravel(), wanted.ravel(), [t], self.p)
-        return self.row[:, None] * J.reshape(wanted.size, self.shape[0]).T
+        column = np.repeat(1.0 / self.powers[: self.order + 1], wanted.shape[1])
+        return self.row[:, None] * J.reshape(wanted.size, self.shape[0]).T * column
 
     def solve(
         self,
@@ -119,6 +155,24 @@ class DerivativeArray:
         wanted : f and its derivatives, shape (K + 1, programs).
         pinned : (P, ξ) for P (q, v) = ξ.
         """
+        found = self._newton(guess, wanted, t, pinned, self.rank)
+        return found if found.holds or not self.rank else self._newton(guess, wanted, t, pinned, 0)
+
+    def note_rank(self, jets: FloatArray, wanted: FloatArray, t: float) -> None:
+        """Take the rank at a root for that of all: away from one, dependent rows contradict."""
+        s = np.linalg.svd(self._rows_of_length_one(jets, wanted, t), compute_uv=False)
+        self.rank = max(self.rank, int(np.sum(s > ZERO * s.max(initial=1.0))))
+
+    def _newton(
+        self,
+        guess: FloatArray,
+        wanted: FloatArray,
+        t: float,
+        pinned: tuple[FloatArray, FloatArray] | None,
+        rank: int,
+    ) -> ArrayRoot:
+        """The same by a rank that is known, or by that of each step where it is 0."""
+        rank += len(pinned[1]) if rank and pinned is not None else 0
         Z, last = guess.ravel() / self.column, np.inf
         for _ in range(ROUNDS):
             e, J = self.evaluate((Z * self.column).reshape(-1, self.nz), wanted, t)
@@ -126,14 +180,14 @@ class DerivativeArray:
                 P, xi = pinned
                 n = self.nq + self.nv
                 extra = np.zeros((len(xi), len(Z)))
-                extra[:, :n] = P
-                e, J = np.concatenate([e, P @ Z[:n] - xi]), np.vstack([J, extra])
+                extra[:, :n] = P * self.column[:n]
+                e, J = np.concatenate([e, extra @ Z - xi]), np.vstack([J, extra])
             if not np.isfinite(e).all():
                 break
             lengths = np.linalg.norm(J, axis=1)
             lengths = np.where(lengths > 0.0, lengths, 1.0)
             size = float(np.abs(e / lengths).max())
-            step = -np.linalg.lstsq(J / lengths[:, None], e / lengths, rcond=ZERO)[0]
+            step = -_least_squares(J / lengths[:, None], e / lengths, rank)
             if last < 1e-8 and size >= 0.5 * last:  # rounding
                 break
             last = size
@@ -161,21 +215,26 @@ class DerivativeArray:
         return None
 
     def free(self, jets: FloatArray, wanted: FloatArray, t: float, *, given: bool) -> FloatArray:
-        """Null space of the Jacobian in jets, shape (K + 2, nz, f).
+        """Null space of the Jacobian by scaled jets, shape (K + 2, nz, f).
 
         Parameters
         ----------
         given : whether z itself is held, so that its derivatives alone are free.
         """
-        _, J = self.evaluate(jets, wanted, t)
-        lengths = np.linalg.norm(J, axis=1)
-        J = J / np.where(lengths > 0.0, lengths, 1.0)[:, None]
+        J = self._rows_of_length_one(jets, wanted, t)
         skip = self.nz if given else 0
         _, values, Vt = np.linalg.svd(J[:, skip:])
         rank = int(np.sum(values > ZERO * values.max(initial=1.0)))
         basis = np.zeros((J.shape[1], Vt.shape[0] - rank))
         basis[skip:] = Vt[rank:].T
-        return (self.column[:, None] * basis).reshape(self.order + 2, self.nz, -1)
+        return basis.reshape(self.order + 2, self.nz, -1)
+
+
+def _least_squares(J: FloatArray, e: FloatArray, rank: int) -> FloatArray:
+    """The least x with the least |J x − e|, by a rank or, where it is 0, by that of J."""
+    U, s, Vt = np.linalg.svd(J, full_matrices=False)
+    r = rank or int(np.sum(s > ZERO * s.max(initial=0.0)))
+    return Vt[:r].T @ ((U[:, :r].T @ e) / s[:r])
 
 
 def _equations(

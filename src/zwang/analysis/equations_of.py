@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.analysis.second_derivatives import Expressions, Slopes, expressions_of
+from zwang.arguments.states import single_time
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.linalg.rank import DEFAULT_TOLERANCES, RowGeometry, equilibrate
 from zwang.linalg.row_factor import RowFactor
 from zwang.terms import FloatArray
-from zwang.tracing.arguments import single_time
 
 if TYPE_CHECKING:
     import casadi

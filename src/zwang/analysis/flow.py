@@ -1,4 +1,4 @@
-"""Small motions about a state that is constant in its own frame.
+"""Linearization: small motions about a state that is constant in its own frame.
 
 Displacements δπ and velocities δv near a relative equilibrium, q̇ = N w(q) and v̇ = y(q, v) with a
 symmetry (w, y) of the system that is zero at rest, follow the linearization of q̇ − N w, v̇ − y:
@@ -22,6 +22,7 @@ from zwang.analysis.equations_of import EquationsOf, Spaces, spaces_of
 from zwang.analysis.second_derivatives import Slopes
 from zwang.caching import computed_once
 from zwang.errors import NotUniqueError
+from zwang.linalg.one_thread import product
 from zwang.linalg.rank import DEFAULT_TOLERANCES
 from zwang.terms import FloatArray
 
@@ -92,7 +93,7 @@ class SmallMotions:
 
         lapack: Any = routines
         D = self.spaces.basis
-        own = D.T @ self.slopes.M @ D
+        own = product(product(D.T, self.slopes.M), D)
         if not own.size:
             return own, None
         factor, info = lapack.dpotrf(own, lower=1, clean=1)
@@ -129,11 +130,11 @@ class SmallMotions:
     ) -> Response:
         """What follows from displacements, velocities, forces f and right sides h, in columns."""
         x = self.slopes
-        f = -(x.E_pi @ pi + x.E_v @ v) + (0.0 if force is None else force)
-        h = -(x.H_pi @ pi + x.H_v @ v) + (0.0 if right is None else right)
+        f = -(product(x.E_pi, pi) + product(x.E_v, v)) + (0.0 if force is None else force)
+        h = -(product(x.H_pi, pi) + product(x.H_v, v)) + (0.0 if right is None else right)
         a, lam = self._solved(f, h)
         if self.frame is None:
-            return Response(v + x.drift @ pi, a, lam)
+            return Response(v + product(x.drift, pi), a, lam)
         w_pi, y_pi, y_v = self.frame
         return Response(v - w_pi @ pi, a - y_pi @ pi - y_v @ v, lam)
 
@@ -145,7 +146,7 @@ class SmallMotions:
         D = spaces.basis
         part = spaces.particular(h) if len(h) else np.zeros_like(f)
         own, factor = self.own_mass
-        right = D.T @ (f - x.M @ part)
+        right = product(D.T, f - product(x.M, part))
         if factor is None:
             self.require_mass(own, spaces)
             a = part + D @ np.linalg.solve(own, right)
@@ -154,7 +155,7 @@ class SmallMotions:
 
             lapack: Any = routines
             a = part + D @ lapack.dpotrs(factor, right, lower=1)[0]
-        return a, spaces.multipliers(x.M @ a - f)
+        return a, spaces.multipliers(product(x.M, a) - f)
 
     def _solved_with_law(
         self, f: FloatArray, h: FloatArray, spaces: Spaces

@@ -1,4 +1,4 @@
-"""A wanted motion as states at times: a run, kinematics, or functions of some quantities.
+"""The motion that inverse dynamics is given: a run, kinematics, or functions of quantities.
 
 Given quantities c(q) = f(t) are rows beside those of the mechanism; where they determine the
 motion together, the rest follows as in `kinematics`.

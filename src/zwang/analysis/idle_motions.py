@@ -1,4 +1,4 @@
-"""Motions that drivers and joints leave open: idle ones of single bodies, and missing drivers.
+"""Kinematic analysis: motions that drivers and joints leave open, and missing drivers.
 
 The coupler of an RSSR linkage may turn about the line of its two ball joints: nothing else moves,
 and no coordinate of a joint changes. Such a motion is idle and is kept as small as can be. All

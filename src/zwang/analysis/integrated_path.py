@@ -1,4 +1,4 @@
-"""Paths with rows of velocities: gears, screws, couplers, rolling.
+"""Kinematic analysis with constraints of velocity: gears, screws, couplers, rolling.
 
 Such a row has no φ to correct with. The path is integrated by arc length, x′ = N̂ T(x) with the
 tangent T of all rows, by an explicit method of order eight (Dormand & Prince; Hairer, Nørsett &

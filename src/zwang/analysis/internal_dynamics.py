@@ -1,4 +1,4 @@
-"""From a derivative array to motion and efforts over time: flat, forward, or by boundary values."""
+"""Analysis of servo constraints: motion and efforts over time, forward or by boundary values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from zwang.analysis.derivative_array import DerivativeArray
-from zwang.analysis.realizability import Realizability
+from zwang.analysis.realizability import NOTHING, Realizability
 from zwang.errors import InputError, NotApplicableError
 from zwang.terms import FloatArray
 
@@ -20,6 +20,9 @@ FORWARD, BOUNDARY = 1e-11, 1e-5
 NEIGHBORS = 400
 #: How far a program may be from rest at its ends, relative, where boundary values need rest.
 REST = 1e-6
+#: Corrections of coordinates [rad, or the model's units] from which a shorter step is taken: half
+#: a turn away is another position of the same program.
+BRANCH = 0.1
 #: Halvings of a step over which the derivatives of one instant predict the next.
 HALVINGS = 12
 
@@ -53,6 +56,7 @@ class Inversion:
         if not root.holds:
             raise self._lost(times[0])
         self.first = root.jets
+        self.known = np.ones(self.first.shape, dtype=bool)
 
     def solve(self) -> tuple[FloatArray, str, list[str]]:
         """Jets at all times, how they were found, and notes."""
@@ -90,6 +94,9 @@ class Inversion:
     # --- differentiation --------------------------------------------------------------------------
 
     def _differentiated(self) -> FloatArray:
+        t = float(self.times[0])
+        free = self.array.free(self.first, self.wanted(t), t, given=False)
+        self.known = np.abs(free).max(axis=2, initial=0.0) < NOTHING
         found = [self.first]
         for a, b in zip(self.times[:-1], self.times[1:], strict=True):
             found.append(self._carried(found[-1], float(a), float(b), HALVINGS))
@@ -97,8 +104,11 @@ class Inversion:
 
     def _carried(self, jets: FloatArray, a: float, b: float, depth: int) -> FloatArray:
         """Jets at b from those at a, in steps as short as Newton's method needs."""
-        root = self.array.solve(shifted(jets, b - a), self.wanted(b), b)
-        if root.holds:
+        # The highest derivatives are not determined by an array of this order, and predict nothing.
+        ahead = shifted(np.where(self.known, jets, 0.0), b - a)
+        root = self.array.solve(ahead, self.wanted(b), b)
+        far = np.abs(root.jets[0] - ahead[0])[: self.array.nq].max(initial=0.0)
+        if root.holds and (far < BRANCH or not depth):
             return root.jets
         if not depth:
             raise self._lost(b)

@@ -24,8 +24,8 @@ from zwang.analysis.quantities import (
     quantity_names,
     values_of,
 )
+from zwang.arguments.numbers import vector
 from zwang.errors import InputError, UnknownNameError, shown
-from zwang.multibody.inertia import vector
 from zwang.multibody.wrench import pose
 from zwang.results.unwrap import followed
 from zwang.terms import FloatArray

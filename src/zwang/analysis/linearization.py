@@ -432,14 +432,18 @@ def _reactions(
     left = spaces.basis.T @ force
     size = float(np.linalg.norm(spaces.d * force)) + float(np.linalg.norm(spaces.d * values.Q))
     if np.linalg.norm(left) > STEADY * size:
+        # Where all forces cancel, they are no measure: what a displacement would make of them is.
+        slope = spaces.basis.T @ equations.slopes(q, v, a, lam).E_pi @ spaces.basis
+        size += float(np.linalg.norm(slope)) * reach / float(np.abs(spaces.d).min(initial=1.0))
+    if np.linalg.norm(left) > STEADY * size:
         direction = spaces.basis @ left
         unit = direction / float(np.abs(direction).max())
         words = equations.motion_in_words(q, direction)
         raise InputError(
             "state",
             must="be an equilibrium",
-            but=f"a force of {abs(float(force @ unit)):.6g} drives {words} "
-            f"({np.linalg.norm(left) / size:.1e} of all forces)",
+            but=f"a force of {abs(float(force @ unit)):.6g} is not balanced "
+            f"({np.linalg.norm(left) / size:.1e} of all forces) and drives this motion: {words}",
             advice="system.equilibrium(start=state) computes one near it.",
         )
     return lam, spaces

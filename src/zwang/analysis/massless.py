@@ -1,4 +1,4 @@
-"""Freedoms without mass: what springs and dampers make of them.
+"""Linearization where degrees of freedom have no mass: what springs and dampers make of them.
 
 With M z̈ + B ż + K z = f in free displacements z = (z₁, z₂), z₂ those of N(M), the second equations
 hold no acceleration:

@@ -1,4 +1,4 @@
-"""Constraints along a path: time, or the value of a driver, as one more coordinate.
+"""Kinematic analysis along a path: time, or the value of a driver, as one more coordinate.
 
 With s for the path's variable and x = (q, s), w = (v, s′), all position rows are
 

@@ -1,4 +1,4 @@
-"""Following a one-parameter path of configurations, through dead points and past change points.
+"""Kinematic analysis: following a path of configurations through dead points and change points.
 
 Moore–Penrose continuation (Govaerts 2000, section 2.2; Allgower & Georg 1990, chapter 6): a step
 along the tangent and its curvature, then Newton corrections of least norm,

@@ -1,4 +1,4 @@
-"""Configurations, velocities and accelerations at given values of a path's variable.
+"""Kinematic analysis: positions, velocities and accelerations at given values along a path.
 
 All values at once: interpolated between the nodes of a path, then corrected by Newton's method with
 s held, A Δ = −φ, and at the end

@@ -1,20 +1,21 @@
-"""Figures of linearizations: frequency responses and root loci."""
+"""Figures of analyses: frequency responses, root loci, quantities over time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.arguments.paths import path_of
 from zwang.errors import MissingExtraError, UnknownNameError
-from zwang.paths import path_of
+from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.analysis.linearization import Linearization
     from zwang.analysis.root_locus import RootLocus
 
-__all__ = ["bode", "locus"]
+__all__ = ["bode", "locus", "over_time"]
 
 
 def bode(
@@ -62,6 +63,28 @@ def locus(found: RootLocus, path: Any) -> Any:
     axis.set_ylabel("imaginary part [1/s]")
     axis.set_title(f"{found.parameter}: {found.values[0]:g} (×) to {found.values[-1]:g}")
     axis.grid(visible=True, alpha=0.3)
+    return _done(figure, path)
+
+
+def over_time(t: FloatArray, panels: Mapping[str, Mapping[str, FloatArray]], path: Any) -> Any:
+    """Curves over time, in one panel below another.
+
+    Parameters
+    ----------
+    panels : label of the axis → name → values; empty ones are left out.
+    """
+    shown = {label: curves for label, curves in panels.items() if curves}
+    size = 1.0 + 2.4 * len(shown)
+    figure, axes = _pyplot().subplots(
+        len(shown), 1, sharex=True, squeeze=False, figsize=(7.0, size)
+    )
+    for axis, (label, curves) in zip(axes[:, 0], shown.items(), strict=True):
+        for name, values in curves.items():
+            axis.plot(t, values, label=name)
+        axis.set_ylabel(label)
+        axis.legend(fontsize="small")
+        axis.grid(visible=True, alpha=0.3)
+    axes[-1, 0].set_xlabel("t [s]")
     return _done(figure, path)
 
 

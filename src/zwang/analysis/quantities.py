@@ -1,4 +1,4 @@
-"""Named quantities of a system as expressions: coordinates, joints, points of bodies.
+"""Quantities that analyses prescribe or return by name: coordinates, joints, points of bodies.
 
 A quantity c(q, t) has the rate ċ = c_q q̇ + c_t and the acceleration c̈ = J v̇ + c̈₀ with J = ∂ċ/∂v;
 the value, the rate or the acceleration is meant by the name: ``slider.position``,

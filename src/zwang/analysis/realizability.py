@@ -1,4 +1,4 @@
-"""What it takes to follow a program with given actuators: ranks, degrees, index, internal dynamics.
+"""Analysis of servo constraints: ranks, relative degrees, index and internal dynamics.
 
 All from the derivative array at a state on the program (`derivative_array`):
 
@@ -29,6 +29,10 @@ MOST = 8
 MOVING = 0.3
 #: Parts of determined quantities in free directions below this are rounding.
 NOTHING = 1e-6
+#: Entries of linearized equations, beside the largest, that are left of others.
+ROUNDING = 1e-13
+#: What efforts act on directly, beside the sizes of what is multiplied.
+DIRECT = 1e-9
 #: Real parts of eigenvalues below this [1/s], or this share of the largest eigenvalue, are zero: a
 #: double one at the origin is known to the root of rounding alone.
 AXIS = 1e-5
@@ -132,9 +136,11 @@ def realizability(
         array = array_of(order)
         guess = np.zeros((order + 2, array.nz))
         guess[0] = start
+        array.choose_unit_time(guess, wanted(order), t)
         root = array.solve(guess, wanted(order), t)
         if not root.holds:
             continue
+        array.note_rank(root.jets, wanted(order), t)
         nx = array.nq + array.nv
         kept = [*range(nx), *range(array.nz - array.k, array.nz)]
         free = array.free(root.jets, wanted(order), t, given=True)
@@ -156,11 +162,14 @@ def _internal(
     """Orthonormal free directions of (q, v), shape (n, nx), and W of their motion."""
     nx = array.nq + array.nv
     free = array.free(jets, wanted, t, given=False)
-    X, rate = free[0, :nx], free[1, :nx]
-    U, s, Vt = np.linalg.svd(X, full_matrices=False)
-    n = int(np.sum(s > NOTHING * s.max(initial=0.0))) if s.size and s.max() > NOTHING else 0
+    n = int(np.sum(np.linalg.svd(free[0, :nx], compute_uv=False) > NOTHING))
     if not n:
         return np.zeros((0, nx)), np.zeros((0, 0))
+    X, rate = (
+        scale[:nx, None] * f[:nx]
+        for scale, f in zip(array.column.reshape(-1, array.nz), free[:2], strict=False)
+    )
+    U, s, Vt = np.linalg.svd(X, full_matrices=False)
     # ẋ of what moves by U ξ: coefficients Vtᵀ ξ/s of the basis.
     return U[:, :n].T, U[:, :n].T @ rate @ (Vt[:n].T / s[:n])
 
@@ -179,6 +188,7 @@ def _moving(
     root = array.solve(jets, moving, t)
     if not root.holds:
         return at_rest
+    array.note_rank(root.jets, moving, t)
     internal, _ = _internal(array, root.jets, moving, t)
     found = _smoothness(array, root.jets, moving, t, internal, programs)
     return {name: max(order, found[name]) for name, order in at_rest.items()}
@@ -196,7 +206,8 @@ def _smoothness(
     _, J = array.evaluate(jets, wanted, t)
     slopes = array.slopes(jets, wanted, t)
     extra = np.zeros((len(internal), J.shape[1]))
-    extra[:, : internal.shape[1]] = internal
+    n = internal.shape[1]
+    extra[:, :n] = internal * array.column[:n]
     K = np.vstack([J, extra])
     lengths = np.linalg.norm(K, axis=1)
     lengths = np.where(lengths > 0.0, lengths, 1.0)
@@ -215,20 +226,16 @@ def _forward(
     of: tuple[FloatArray, FloatArray, FloatArray], programs: tuple[str, ...]
 ) -> tuple[int, dict[str, int]]:
     """Rank of C A B, and the relative degree of each output."""
-    A, B, C = of
-    scale = max(float(np.linalg.norm(A, 2)), 1e-300) if A.size else 1.0
-    degrees: dict[str, int] = {}
-    direct = C @ A @ B
-    s = np.linalg.svd(direct, compute_uv=False)
+    A, B, C = (np.where(np.abs(X) > ROUNDING * np.abs(X).max(initial=0.0), X, 0.0) for X in of)
     size = float(np.linalg.norm(C) * np.linalg.norm(B)) or 1.0
-    rank = int(np.sum(s > 1e-9 * size))
+    rank = int(np.sum(np.linalg.svd(C @ A @ B, compute_uv=False) > DIRECT * size))
+    degrees: dict[str, int] = {}
     for i, name in enumerate(programs):
-        row, degrees[name] = C[i], 0
+        row, summed, degrees[name] = C[i], np.abs(C[i]), 0
         for r in range(1, len(A) + 1):
-            if np.linalg.norm(row @ B) > 1e-9 * np.linalg.norm(C[i]) * np.linalg.norm(B) * (
-                scale ** (r - 1)
-            ):
+            # An effort acts if more is left of the products than rounding of what was summed.
+            if (np.abs(row @ B) > DIRECT * (summed @ np.abs(B))).any():
                 degrees[name] = r
                 break
-            row = row @ A
+            row, summed = row @ A, summed @ np.abs(A)
     return rank, degrees

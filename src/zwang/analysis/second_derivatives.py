@@ -1,4 +1,4 @@
-"""How the equations of motion change with the state: exact derivatives of the traced terms.
+"""Linearization of the equations of motion: exact derivatives of the traced terms by the state.
 
 With E = M a − Q − C − Aᵀλ, H = A a − b, the rates ψ = φ̇ of the constraints and small displacements
 δq = N δπ in the directions of the velocities,
@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from zwang.linalg.one_thread import product
 from zwang.terms import FloatArray
 from zwang.tracing.differentiate import jacobian
 from zwang.tracing.mixed_kernel import staged
@@ -149,17 +150,17 @@ class Expressions:
         inputs = {"a": self.a, "lambda": self.lam}
         x = self.evaluate("slopes", outputs, inputs, q, v, [t], p, a, lam)
         N = x["N"]
-        flow = x["flow_q"] @ N
+        flow = product(x["flow_q"], N)
         drift = np.linalg.lstsq(N, flow, rcond=None)[0] if flow.any() else np.zeros_like(x["M"])
         return Slopes(
             x["M"],
             x["A"],
-            x["E_q"] @ N,
+            product(x["E_q"], N),
             x["E_v"],
             x["C_lam"],
-            x["H_q"] @ N,
+            product(x["H_q"], N),
             x["H_v"],
-            x["psi_q"] @ N,
+            product(x["psi_q"], N),
             drift,
         )
 

@@ -1,4 +1,4 @@
-"""Servo constraints: efforts by which given actuators make a system follow a program.
+"""Analysis of servo constraints: whether and how given actuators follow a prescribed motion.
 
 Where program and derivatives determine everything, efforts follow by differentiation: the
 derivative array is solved at each instant. Otherwise internal dynamics is integrated forward if it
@@ -8,13 +8,15 @@ Paden 1996); what is neither is refused with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zwang.analysis.columns import expanded, write_csv
 from zwang.analysis.derivative_array import DerivativeArray, columns_of, matrix_of
 from zwang.analysis.internal_dynamics import Inversion
 from zwang.analysis.quantities import Quantity, derivatives, quantity, quantity_names, values_of
@@ -70,6 +72,30 @@ class ServoSolution:
         """What ``solution[name]`` knows."""
         return quantity_names(self.system)
 
+    def to_csv(self, path: str | PathLike[str], names: Iterable[str] = ()) -> None:
+        """Write times, efforts and quantities to a file.
+
+        Parameters
+        ----------
+        path : of the file.
+        names : quantities beside the efforts, such as ``"load.position"``.
+        """
+        efforts = {f"{name} effort": x for name, x in self.effort.items()}
+        write_csv(path, {"t": self.t, **efforts, **expanded(self.__getitem__, names)})
+
+    def plot(self, names: Iterable[str] = (), *, path: str | PathLike[str] | None = None) -> Any:
+        """Efforts over time, and quantities below them; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        names : quantities, such as ``"load.position.x"``.
+        path : file to write the figure to.
+        """
+        from zwang.analysis.plots import over_time
+
+        panels = {"effort": self.effort, "": expanded(self.__getitem__, names)}
+        return over_time(self.t, panels, path)
+
     def __repr__(self) -> str:
         names = ", ".join(self.effort)
         return f"<ServoSolution by {names}: {len(self.t)} times, by {self.how}>"
@@ -123,10 +149,16 @@ class Servo:
             ),
         )
 
-    def _array(self, order: int, unit_time: float = 1.0) -> DerivativeArray:
-        return DerivativeArray(
-            self.system, self._quantities, self.input_matrix, self.values, order, unit_time
-        )
+    @computed_once
+    def _arrays(self) -> dict[int, DerivativeArray]:
+        return {}
+
+    def _array(self, order: int) -> DerivativeArray:
+        if order not in self._arrays:
+            self._arrays[order] = DerivativeArray(
+                self.system, self._quantities, self.input_matrix, self.values, order
+            )
+        return self._arrays[order]
 
     def _wanted(self, order: int, t: float) -> FloatArray:
         """The program and its derivatives at a time, shape (order + 1, programs)."""

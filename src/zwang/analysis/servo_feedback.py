@@ -1,4 +1,4 @@
-"""A sampled feedback law around a motion that follows a program.
+"""Analysis of servo constraints: a sampled feedback law around the motion that follows them.
 
 At a sample the efforts are those of the program in the middle of the interval over which they are
 held, and a correction by the difference between the state and that of the program there:

@@ -1,4 +1,4 @@
-"""Whether a function of time is as smooth as it has to be."""
+"""Analysis of servo constraints: whether a prescribed function of time is smooth enough."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terms of a large mechanism at rest, element by element, as sparse matrices."""
+"""Statics and modes of large mechanisms: terms at rest, element by element, as sparse matrices."""
 
 from __future__ import annotations
 

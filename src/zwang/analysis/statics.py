@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zwang.analysis.equations_of import EquationsOf, Held, held_channels
-from zwang.analysis.search import AT_ONCE, Found, Point, newton_only, point_at, search
+from zwang.analysis.search import AT_ONCE, Found, Point, newton_only, point_at, search, stiffness
 from zwang.analysis.stability import Variation, depends_on_sharing, second_variation, verdict
 from zwang.analysis.stationary_state import StationaryState
+from zwang.analysis.sticking import (
+    WITHIN,
+    HeldByFriction,
+    Sticking,
+    frictions_of,
+    held_by_friction,
+    limits_at,
+    ranges,
+    sliding,
+)
 from zwang.caching import computed_once
 from zwang.diagnosis.passport import Passport, Status, passport_terms
 from zwang.diagnosis.splits import Splits, splits_terms
@@ -35,6 +45,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Equilibrium", "StaticReaction", "equilibria", "equilibrium"]
 
+#: How a start is told that friction alone holds.
+BY_FRICTION = "friction"
 #: Equilibria whose coordinates differ by less than this, relative, are one.
 SAME = 1e-6
 
@@ -70,11 +82,13 @@ class Equilibrium(StationaryState):
     t : time [s] at which forces and drivers are taken.
     stability : ``"stable"``, ``"unstable"``, ``"marginal"`` where a displacement meets no
         resistance, or ``"undecided"``.
-    residual : largest force that is left, relative to the largest that acts.
+    residual : largest force that is left, relative to the largest that acts or that displacements
+        as large as the coordinates would make.
     method : how it was found: ``"the start is at rest"``, ``"descent"``, ``"Newton"``,
-        ``"continuation"`` or ``"dynamic relaxation"``.
+        ``"continuation"``, ``"dynamic relaxation"``, or ``"friction"`` where that alone holds it.
     steps : of that method.
-    families : neutral displacements in words; the equilibrium is one of a family along each.
+    families : neutral displacements in words, and those along which dry friction sticks; the
+        equilibrium is one of a family along each.
     family_directions : the same as columns by the velocities, shape (n, k).
     stiffness : eigenvalues of the constrained second variation, smallest first.
     holding : effort that holds a coordinate, by its name, positive along it.
@@ -129,6 +143,11 @@ class Equilibrium(StationaryState):
         """Which reactions are determinate, with their least-norm values; see `zwang.passport`."""
         chosen = self._groups if groups is None else groups
         return passport_terms(self.terms, groups=chosen)
+
+    @computed_once
+    def sticking(self) -> tuple[Sticking, ...]:
+        """What dry friction in joints can hold: effort, limit, and between which positions."""
+        return ranges(self._equations, self.q, dict(self.holding))
 
     def splits(
         self, *, weights: ArrayLike | None = None, compliance: ArrayLike | None = None
@@ -247,6 +266,7 @@ class Equilibrium(StationaryState):
         lines.append(f"Forces balance to {self.residual:.1e} of the largest.")
         lines += [f"One of a family: {words}." for words in self.families]
         lines += [f"{name} is held by {effort:.6g}." for name, effort in self.holding.items()]
+        lines += [f"{str(one)[0].upper()}{str(one)[1:]}." for one in self.sticking]
         return "\n".join([*lines, *self.notes])
 
 
@@ -278,9 +298,43 @@ def equilibrium(
     if not met:
         raise InputError("start", must="satisfy the constraints")
     found = search(equations, q, held)
-    if not found.at_rest:
-        raise _none(equations, found)
-    return _equilibrium(equations, found, held)
+    if held is not None or found.method == AT_ONCE:
+        if not found.at_rest:
+            raise _none(equations, found)
+        return _equilibrium(equations, found, held)
+    stuck = held_by_friction(equations, q)
+    holds = stuck is not None and stuck.share <= WITHIN
+    if found.at_rest:
+        rest = _equilibrium(equations, found, held)
+        if stuck is None or not holds:
+            return rest
+        told = ", ".join(stuck.held.names)
+        note = f"Friction holds the start too, with {stuck.share:.4g} of its limits: hold {told}."
+        return replace(rest, notes=(*rest.notes, note))
+    if stuck is None or not holds:
+        raise _none(equations, found, None if stuck is None else stuck.share)
+    return _stuck(equations, stuck)
+
+
+def _stuck(equations: EquationsOf, stuck: HeldByFriction) -> Equilibrium:
+    """The equilibrium at a start that friction holds, with its efforts as holding ones."""
+    point = stuck.found.point._replace(lam=stuck.multipliers)
+    found = Found(point, BY_FRICTION, stuck.found.steps, at_rest=True)
+    rest = _equilibrium(equations, found, stuck.held)
+    free = point_at(equations, rest.q)._replace(lam=stuck.multipliers[: equations.rows])
+    words, directions = _sticking_families(equations, free, second_variation(equations, free))
+    note = (
+        "Nothing but friction holds it: the efforts above are those of friction, which needs "
+        f"{stuck.share:.4g} of what it can exert. In a simulation, where its sign is smoothed, it "
+        "creeps."
+    )
+    return replace(
+        rest,
+        stability="marginal",
+        families=(*rest.families, *words),
+        family_directions=np.hstack([rest.family_directions, directions]),
+        notes=(*rest.notes, note),
+    )
 
 
 def at_rest(equations: EquationsOf, q: FloatArray, method: str, steps: int) -> Equilibrium:
@@ -336,8 +390,15 @@ def _require_rest(equations: EquationsOf, q: FloatArray) -> None:
         )
 
 
-def _none(equations: EquationsOf, found: Found) -> NoEquilibriumError:
-    """The error where no rest was found: what moves, and what drives it."""
+def _none(
+    equations: EquationsOf, found: Found, friction: float | None = None
+) -> NoEquilibriumError:
+    """The error where no rest was found: what moves, and what drives it.
+
+    Parameters
+    ----------
+    friction : how many times as large dry friction would have to be to hold the start.
+    """
     at = found.point
     direction = at.spaces.basis @ at.g
     words = equations.motion_in_words(at.q, direction)
@@ -355,7 +416,9 @@ def _none(equations: EquationsOf, found: Found) -> NoEquilibriumError:
         if far
         else f"none is found by {', '.join(found.tried)}; the remaining force drives this motion: "
         f"{words}, by {effort:.6g}",
-        advice="Support it by a joint or a spring, or hold a coordinate, hold={…}."
+        advice=f"Friction would hold the start if it were {friction:.4g} times as large."
+        if friction is not None
+        else "Support it by a joint or a spring, or hold a coordinate, hold={…}."
         if far
         else "Give a start nearer to it, start=… or prefer={…}.",
     )
@@ -377,7 +440,11 @@ def _equilibrium(equations: EquationsOf, found: Found, held: Held | None) -> Equ
     variation = second_variation(equations, at, held)
     left = at.force + _rows(at, held).T @ at.lam
     size = max(
-        float(np.abs(at.force).max(initial=0.0)), float(np.abs(at.values.Q).max(initial=0.0))
+        float(np.abs(at.force).max(initial=0.0)),
+        float(np.abs(at.values.Q).max(initial=0.0)),
+        float(
+            np.abs(stiffness(equations, at, held)).max(initial=0.0) * np.abs(at.q).max(initial=0.0)
+        ),
     )
     notes = list(_notes(equations, at, found, held))
     stability = _stability(equations, at, variation, held)
@@ -389,6 +456,8 @@ def _equilibrium(equations: EquationsOf, found: Found, held: Held | None) -> Equ
         )
         stability = "undecided" if stability != "unstable" or variation.symmetric else stability
     neutral = _one_by_one(equations, variation.neutral)
+    families = [equations.motion_in_words(at.q, d) for d in neutral.T]
+    words, directions = _sticking_families(equations, at, variation)
     holding = (
         {}
         if held is None
@@ -403,13 +472,30 @@ def _equilibrium(equations: EquationsOf, found: Found, held: Held | None) -> Equ
         float(np.abs(left).max(initial=0.0)) / size if size > 0.0 else 0.0,
         found.method,
         found.steps,
-        tuple(equations.motion_in_words(at.q, d) for d in neutral.T),
-        neutral,
+        (*families, *words),
+        np.hstack([neutral, directions]),
         variation.eigenvalues,
         holding,
         tuple(notes),
         at,
     )
+
+
+def _sticking_families(
+    equations: EquationsOf, at: Point, variation: Variation
+) -> tuple[list[str], FloatArray]:
+    """Motions along which dry friction keeps what is moved a little, in words and as columns."""
+    words, directions = [], [np.zeros((equations.nv, 0))]
+    frictions = frictions_of(equations)
+    limits = limits_at(equations, frictions, at.q, at.lam) if frictions else []
+    for of, limit in zip(frictions, limits, strict=True):
+        along = sliding(equations, at, variation.K, of.coordinate)
+        if along is None:
+            continue
+        motion = equations.motion_in_words(at.q, along)
+        words.append(f"{motion}, which friction in {of.joint} holds against up to {limit:.6g}")
+        directions.append(along[:, None])
+    return words, np.hstack(directions)
 
 
 def _rows(at: Point, held: Held | None) -> FloatArray:
@@ -455,18 +541,15 @@ def _notes(equations: EquationsOf, at: Point, found: Found, held: Held | None) -
             f"Reactions are indeterminate by {at.spaces.idle.shape[1]}; passport() says which, "
             "splits() shares them out."
         )
-    parts = equations.parts
-    if parts is not None and parts.friction:
-        names = ", ".join(e.name.split(".")[0] for e in parts.friction)
+    if held is None and frictions_of(equations):
         yield (
-            f"Friction in {names} is smoothed and exerts nothing at rest; with sticking, "
-            "neighbouring positions are at rest as well."
+            "Dry friction exerts nothing in this position, and holds neighboring ones; sticking "
+            "says between which values."
         )
     values = equations.values(at.q)
     moving = np.abs(values.rate).max(initial=0.0) > 1e-9
     if moving:
         yield f"Drivers are taken as they stand at t = {equations.t:g}; they move there."
-    del held
 
 
 def equilibria(

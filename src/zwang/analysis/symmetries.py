@@ -1,4 +1,4 @@
-"""Symmetries along which a system can move steadily.
+"""Steady motions: the symmetries along which a system can move steadily.
 
 A symmetry is a field on states, q̇ = N w(q), v̇ = Y v, that commutes with the motion. Candidates are
 shifts and turns of a whole mechanism, turns of each body about axes of its own, and shifts of each

@@ -1,4 +1,4 @@
-"""Functions of time with their derivatives: traced ones, and splines through samples."""
+"""Prescribed functions of time in analyses, with derivatives: traced, or splines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several assembled configurations of the same constraints: starting points, periods of angles."""
+"""Assembly of several configurations of the same constraints: many starts, periods of angles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constraints of a model as conditions on coordinates and velocities, with their derivatives."""
+"""Assembly: constraints of a model as conditions on q and v, with their derivatives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search for a configuration that satisfies the constraints: one request, many starts."""
+"""Assembly of coordinates: the search for a configuration that satisfies the constraints."""
 
 from __future__ import annotations
 

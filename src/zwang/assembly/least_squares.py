@@ -1,4 +1,4 @@
-"""Least squares: the point where conditions that cannot all hold have the least residual."""
+"""Assembly where conditions cannot all hold: the configuration of least residual."""
 
 from __future__ import annotations
 

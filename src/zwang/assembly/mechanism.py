@@ -7,14 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.assembly.result import Assembly
-from zwang.diagnosis.conflicts import conflicting_rows
-from zwang.diagnosis.wording import listing, shortened
-from zwang.errors import AssemblyError, InputError, UnknownNameError, shown
-from zwang.multibody.graph import is_loop
-from zwang.multibody.inertia import number
-from zwang.multibody.joint_coordinates import RATE, JointChannel, value_and_rate
-from zwang.multibody.newton import (
+from zwang.arguments.numbers import number
+from zwang.assembly.newton import (
     MASSLESS,
     NewtonConditions,
     impulse_root,
@@ -22,6 +16,12 @@ from zwang.multibody.newton import (
     set_velocities,
     stacked,
 )
+from zwang.assembly.result import Assembly
+from zwang.diagnosis.conflicts import conflicting_rows
+from zwang.diagnosis.wording import listing, shortened
+from zwang.errors import AssemblyError, InputError, UnknownNameError, shown
+from zwang.multibody.graph import is_loop
+from zwang.multibody.joint_coordinates import RATE, JointChannel, value_and_rate
 from zwang.multibody.pose import SCALAR
 from zwang.terms import FloatArray
 

@@ -1,4 +1,4 @@
-"""The point nearest to given values among those that satisfy conditions c(x) = 0.
+"""Assembly: the configuration nearest to given values among those with c(x) = 0.
 
     minimise ½ (x − x̂)ᵀ W (x − x̂)   subject to   c(x) = 0
 

@@ -1,4 +1,4 @@
-"""Points of an iteration on conditions c(x) = 0: residual, Jacobian, and distances between them."""
+"""Assembly by iteration on conditions c(x) = 0: residual, Jacobian, distances between points."""
 
 from __future__ import annotations
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.assembly.mechanism import AssemblyTable, moved_by_name
+from zwang.assembly.newton import MASSLESS_SPARSE
 from zwang.assembly.result import Assembly
 from zwang.diagnosis.wording import listing
 from zwang.errors import AssemblyError
 from zwang.multibody.frozen import Parts
 from zwang.multibody.graph import loops
 from zwang.multibody.joint_coordinates import JointChannel
-from zwang.multibody.newton import MASSLESS_SPARSE
 from zwang.state import Residuals
 from zwang.terms import FloatArray
 

@@ -1,4 +1,4 @@
-"""Velocities of a consistent start: φ̇ = 0 and ψ = 0, nearest to what is preferred.
+"""Assembly of velocities: φ̇ = 0 and ψ = 0, nearest to what is preferred.
 
 Linear rows A v + r₀ = 0 are solved in order of importance: each level is a least-squares problem in
 what the levels before left free.

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from zwang.cli.output import Printer, guarded
+from zwang.cli.output import printing
 
 __all__ = ["app", "main"]
 
@@ -31,6 +31,10 @@ RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.
 StoredModel = Annotated[
     Path | None, typer.Option("--model", help="Its model, unless the folder has it.")
 ]
+RunOrModel = Annotated[
+    Path, typer.Argument(metavar="RUN", help="Folder of a run, or MODEL.toml to run first.")
+]
+Degrees = Annotated[bool, typer.Option("--degrees", help="Angles in degrees.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
@@ -92,8 +96,7 @@ def run(
     """Simulate a model and keep the run in a folder."""
     from zwang.cli.run import simulate
 
-    out = Printer(as_json=as_json)
-    with guarded(out):
+    with printing(as_json=as_json) as out:
         simulate(
             out,
             model,
@@ -112,8 +115,7 @@ def check(model: ModelFile, *, as_json: AsJson = False) -> None:
     """Read a model, assemble its initial state, and list what it consists of."""
     from zwang.cli.inspect import check as look
 
-    out = Printer(as_json=as_json)
-    with guarded(out):
+    with printing(as_json=as_json) as out:
         look(out, model)
 
 
@@ -122,25 +124,21 @@ def explain(model: ModelFile, *, as_json: AsJson = False) -> None:
     """Degrees of freedom, redundant and contradictory constraints, and determinacy of reactions."""
     from zwang.cli.inspect import explain as look
 
-    out = Printer(as_json=as_json)
-    with guarded(out):
+    with printing(as_json=as_json) as out:
         look(out, model)
 
 
 @app.command()
 def verify(
-    folder: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
-    model: Annotated[
-        Path | None, typer.Option("--model", help="Its model, unless the folder has it.")
-    ] = None,
+    folder: RunFolder,
+    model: StoredModel = None,
     *,
     as_json: AsJson = False,
 ) -> None:
     """Check that a stored run is what was written, and a motion of its model."""
     from zwang.cli.inspect import verify as look
 
-    out = Printer(as_json=as_json)
-    with guarded(out):
+    with printing(as_json=as_json) as out:
         look(out, folder, model)
 
 
@@ -158,14 +156,13 @@ def plot(
     against: Annotated[
         str | None, typer.Option("--against", help="Channel in place of time.")
     ] = None,
-    degrees: Annotated[bool, typer.Option("--degrees", help="Angles in degrees.")] = False,
+    degrees: Degrees = False,
     as_json: AsJson = False,
 ) -> None:
     """Draw channels of a run over time (needs the extra 'plot')."""
     from zwang.cli.export import plot as draw
 
-    out = Printer(as_json=as_json)
-    with guarded(out):
+    with printing(as_json=as_json) as out:
         draw(out, folder, channels or [], output, model, against=against, degrees=degrees)
 
 
@@ -182,15 +179,14 @@ def export(
     *,
     every: Annotated[float | None, typer.Option("--every", help="Seconds between lines.")] = None,
     units: Annotated[bool, typer.Option("--units", help="Units after the names.")] = False,
-    degrees: Annotated[bool, typer.Option("--degrees", help="Angles in degrees.")] = False,
+    degrees: Degrees = False,
     listed: Annotated[bool, typer.Option("--list", help="List the channels instead.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write channels of a run as a table."""
     from zwang.cli.export import export as write
 
-    out = Printer(as_json=as_json)
-    with guarded(out):
+    with printing(as_json=as_json) as out:
         write(
             out,
             folder,
@@ -206,15 +202,11 @@ def export(
 
 @app.command()
 def report(
-    source: Annotated[
-        Path, typer.Argument(metavar="RUN", help="Folder of a run, or MODEL.toml to run first.")
-    ],
+    source: RunOrModel,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="HTML file; named after the run.")
     ] = None,
-    model: Annotated[
-        Path | None, typer.Option("--model", help="Its model, unless the folder has it.")
-    ] = None,
+    model: StoredModel = None,
     *,
     force: Annotated[
         bool, typer.Option("--force", help="Replace a file that is no report.")
@@ -224,8 +216,7 @@ def report(
     """Write one HTML file with the animated motion and the summary of a run."""
     from zwang.cli.report import report as write
 
-    out = Printer(as_json=as_json)
-    with guarded(out):
+    with printing(as_json=as_json) as out:
         write(out, source, output, model, force=force)
 
 
@@ -277,8 +268,7 @@ def view(
     """Show runs in three dimensions: a page until Ctrl-C (extra 'view'), or one HTML file."""
     from zwang.cli.view import view as show
 
-    out = Printer(as_json=as_json)
-    with guarded(out):
+    with printing(as_json=as_json) as out:
         show(
             out,
             sources,
@@ -299,9 +289,7 @@ def view(
 
 @app.command()
 def video(
-    source: Annotated[
-        Path, typer.Argument(metavar="RUN", help="Folder of a run, or MODEL.toml to run first.")
-    ],
+    source: RunOrModel,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="File: .mp4, .gif or .webp.")
     ] = None,
@@ -319,8 +307,7 @@ def video(
     """Write a video of a run (needs the extra 'plot')."""
     from zwang.cli.video import video as write
 
-    out = Printer(as_json=as_json)
-    with guarded(out):
+    with printing(as_json=as_json) as out:
         write(
             out,
             source,
@@ -345,8 +332,7 @@ def derive(
     """Equations of motion in closed form (needs the extra 'symbolic')."""
     from zwang.cli.inspect import derive as look
 
-    out = Printer(as_json=as_json)
-    with guarded(out):
+    with printing(as_json=as_json) as out:
         look(out, model, terms=terms, latex=latex)
 
 
@@ -366,8 +352,7 @@ def kinematics(
     """Positions, velocities and dead points of a driven mechanism, as [kinematics] says."""
     from zwang.cli.motion import kinematics as look
 
-    out = Printer(as_json=as_json)
-    with guarded(out):
+    with printing(as_json=as_json) as out:
         look(out, model, csv, output or [])
 
 
@@ -394,9 +379,27 @@ def inverse(
     """Efforts of actuators that a motion needs, as [inverse_dynamics] says."""
     from zwang.cli.motion import inverse as look
 
-    out = Printer(as_json=as_json)
-    with guarded(out):
+    with printing(as_json=as_json) as out:
         look(out, model, motion, actuator or None, rule, csv)
+
+
+@app.command()
+def servo(
+    model: ModelFile,
+    *,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", help="File for efforts and outputs at all times.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="File for a figure of efforts and outputs.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Whether and how actuators follow a program, as [servo] says."""
+    from zwang.cli.motion import servo as look
+
+    with printing(as_json=as_json) as out:
+        look(out, model, csv, plot)
 
 
 @app.command()
@@ -404,8 +407,7 @@ def equilibrium(model: ModelFile, *, as_json: AsJson = False) -> None:
     """Where a model rests, how stably, and what its joints carry there."""
     from zwang.cli.rest import equilibrium as look
 
-    out = Printer(as_json=as_json)
-    with guarded(out):
+    with printing(as_json=as_json) as out:
         look(out, model)
 
 
@@ -421,8 +423,7 @@ def linearize(
     """Frequencies, damping and state space of small motions about rest or a steady motion."""
     from zwang.cli.rest import linearize as look
 
-    out = Printer(as_json=as_json)
-    with guarded(out):
+    with printing(as_json=as_json) as out:
         look(out, model, bode)
 
 
@@ -449,8 +450,7 @@ def sweep(
     """Run all that a plan asks for, on this machine or a cluster, into one dataset."""
     from zwang.cli.sweep import sweep as run_all
 
-    out = Printer(as_json=as_json)
-    with guarded(out):
+    with printing(as_json=as_json) as out:
         run_all(
             out,
             plan,
@@ -474,8 +474,7 @@ def examples(
     """List the example models, or write one to the present folder."""
     from zwang.cli.files import examples as list_or_write
 
-    out = Printer(as_json=as_json)
-    with guarded(out):
+    with printing(as_json=as_json) as out:
         list_or_write(out, name)
 
 
@@ -491,8 +490,7 @@ def new(
     """Write a commented model to start from."""
     from zwang.cli.files import new as write
 
-    out = Printer(as_json=as_json)
-    with guarded(out):
+    with printing(as_json=as_json) as out:
         write(out, name, system=system)
 
 
@@ -501,8 +499,7 @@ def info(*, as_json: AsJson = False) -> None:
     """Versions, processor and folders."""
     from zwang.cli.inspect import info as look
 
-    out = Printer(as_json=as_json)
-    with guarded(out):
+    with printing(as_json=as_json) as out:
         look(out)
 
 

@@ -1,4 +1,4 @@
-"""Commands that write a model file to start from."""
+"""``zwang new`` and ``zwang examples``: commands that write a model file to start from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that look at a model, a run or the installation, and change nothing."""
+"""``zwang check``, ``explain``, ``verify``, ``derive``, ``info``: commands that change nothing."""
 
 from __future__ import annotations
 

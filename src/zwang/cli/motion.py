@@ -1,16 +1,18 @@
-"""``zwang kinematics`` and ``zwang inverse``: motion without masses, efforts for a motion."""
+"""``zwang kinematics``, ``inverse`` and ``servo``: motion without masses, efforts for a motion."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import typer
 
 from zwang.analysis.columns import expanded
 from zwang.cli.output import FAILURE, Printer
 from zwang.model_files.model import read_model
+from zwang.terms import FloatArray
 
-__all__ = ["inverse", "kinematics"]
+__all__ = ["inverse", "kinematics", "servo"]
 
 
 def kinematics(out: Printer, path: Path, csv: Path | None, outputs: list[str]) -> None:
@@ -37,17 +39,20 @@ def kinematics(out: Printer, path: Path, csv: Path | None, outputs: list[str]) -
             "notes": list(k.notes),
         }
     )
-    rows = {
-        name: f"from {values.min():.6g} to {values.max():.6g}"
-        for name, values in columns.items()
-        if len(values)
-    }
+    rows = {name: _ranging(values) for name, values in columns.items() if len(values)}
     out.table(f"{model.name}: {len(k)} positions over {k.variable}", rows)
     out.say(str(k))
     if csv is not None:
         out.say(f"All values are in {csv}.")
     if not k.finished:
         raise typer.Exit(FAILURE)
+
+
+def _ranging(values: FloatArray) -> str:
+    """Smallest and largest; what is rounding of the largest is zero."""
+    size = float(np.abs(values).max())
+    low, high = (x if abs(x) > 1e-12 * size else 0.0 for x in (values.min(), values.max()))
+    return f"from {low:.6g} to {high:.6g}"
 
 
 def inverse(
@@ -79,3 +84,43 @@ def inverse(
         out.say(f"All values are in {csv}.")
     if inv.unreachable:
         raise typer.Exit(FAILURE)
+
+
+def servo(out: Printer, path: Path, csv: Path | None, plot: Path | None) -> None:
+    """What the program of a file asks of its actuators, and the efforts that follow it."""
+    model = read_model(path)
+    asked = model.servo()
+    facts = asked.realizability
+    out.say(str(facts))
+    outputs = model.analysis_tables["servo"].get("outputs", [])
+    with model.telling("servo", given=("CSV",)):
+        solution = asked.solve(model.servo_times)
+        columns = expanded(solution.__getitem__, outputs)
+        if csv is not None:
+            solution.to_csv(csv, outputs)
+        if plot is not None:
+            solution.plot(outputs, path=plot)
+    out.result(
+        {
+            "model": model.name,
+            "rank": facts.rank,
+            "index": facts.index,
+            "relative_degrees": facts.relative_degrees,
+            "smoothness": facts.smoothness,
+            "internal": facts.internal,
+            "internal_eigenvalues": [[s.real, s.imag] for s in facts.internal_eigenvalues.tolist()],
+            "how": solution.how,
+            "t": solution.t,
+            "effort": solution.effort,
+            "outputs": columns,
+            "notes": list(solution.notes),
+        }
+    )
+    rows = {f"effort of {name}": values for name, values in solution.effort.items()} | columns
+    ranges = {name: _ranging(values) for name, values in rows.items()}
+    out.table(f"{model.name}: {len(solution.t)} times, by {solution.how}", ranges)
+    for note in solution.notes:
+        out.say(note)
+    for what, file in (("All values are", csv), ("The figure is", plot)):
+        if file is not None:
+            out.say(f"{what} in {file}.")

@@ -1,4 +1,4 @@
-"""What commands print: tables for people, JSON for machines, one sentence for an error."""
+"""What commands of the command line print: tables, JSON for machines, one sentence for an error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-__all__ = ["FAILURE", "STOPPED", "Printer", "guarded"]
+__all__ = ["FAILURE", "STOPPED", "Printer", "printing"]
 
 FAILURE, STOPPED = 1, 130
 
@@ -69,12 +69,13 @@ def _plain(value: Any) -> Any:
 
 
 @contextmanager
-def guarded(out: Printer) -> Iterator[None]:
-    """Turn every error into a sentence and an exit code."""
+def printing(*, as_json: bool) -> Iterator[Printer]:
+    """What a command prints with; every error becomes a sentence and an exit code."""
     from zwang.errors import ZwangError
 
+    out = Printer(as_json=as_json)
     try:
-        yield
+        yield out
     except (typer.Exit, typer.Abort):
         raise
     except ZwangError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ def equilibrium(out: Printer, path: Path) -> None:
             "steps": found.steps,
             "families": list(found.families),
             "holding": dict(found.holding),
+            "sticking": [asdict(one) for one in found.sticking],
             "notes": list(found.notes),
             "reactions": {
                 name: {

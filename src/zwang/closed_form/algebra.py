@@ -1,4 +1,4 @@
-"""Exact algebra on expressions: rational functions of symbols, angles, roots and other functions.
+"""Closed forms: exact algebra on rational functions of symbols, angles, roots and other functions.
 
 Each symbol, each sine, cosine, root, and anything else that is not rational becomes a generator of
 a field of fractions, in which SymPy adds, multiplies and cancels quickly and exactly. What is known

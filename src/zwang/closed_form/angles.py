@@ -1,4 +1,4 @@
-"""Angles: which arguments of sines and cosines are independent, and the others in terms of them.
+"""Closed forms: which arguments of sines and cosines are independent, and the others by them.
 
 Arguments are linear combinations of monomials; a + b follows from a and b, 2a from a. Simple
 arguments come first, so that sin(a + b) is kept whole unless sines of both a and b occur too.

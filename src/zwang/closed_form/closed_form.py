@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -132,10 +133,11 @@ class ClosedForm(Displayed):
         if quantity is not None:
             return shown(self[quantity])
         lines = []
+        left_out = {"C", "N", "n0"} | (set() if len(self["A"]) else {"constraint_force"})
         for name in self.quantities:
             value = self[name]
-            trivial = value.is_zero_matrix if name in {"C", "n0"} else value.is_Identity
-            if not len(value) or (trivial and name in {"C", "N", "n0"}):
+            trivial = value.is_Identity if name == "N" else value.is_zero_matrix
+            if not len(value) or (trivial and name in left_out):
                 continue
             label = _LATEX.get(name, name)
             if name == "acceleration":
@@ -145,6 +147,9 @@ class ClosedForm(Displayed):
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
+
+    def _repr_html_(self) -> str:  # notebooks typeset what stands between dollars
+        return escape(self._repr_latex_())
 
     def __str__(self) -> str:
         equations = self.equations(solved=bool(self._motion))

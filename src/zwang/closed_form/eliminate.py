@@ -1,4 +1,4 @@
-"""Linear equations with symbolic coefficients, without fractions, pivots chosen by numbers.
+"""Closed forms: linear equations with symbolic coefficients, pivots chosen by numbers.
 
 Gauss–Jordan elimination after Bareiss: every entry stays a polynomial, a minor of the matrix, and
 the division by the pivot before the last leaves no remainder, so that no common divisor is looked

@@ -1,4 +1,4 @@
-"""Factors of polynomials, found by greatest common divisors.
+"""Closed forms: factors of polynomials, found by greatest common divisors.
 
 Formulas of mechanics factor in simple ways: into symbols, into parts that lack some symbol, into
 squares. These are found without a search:

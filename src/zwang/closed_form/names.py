@@ -1,4 +1,4 @@
-"""SymPy symbols for everything a system names, and how they look in LaTeX.
+"""Closed forms: SymPy symbols for everything a system names, and how they look in LaTeX.
 
 Symbols are plain ones with the system's own names: ``x``, ``x_dot``, ``m``, ``t``; parameters that
 are arrays have ``J_00``, ``J_01``, … Accelerations are ``x_ddot``, or ``u1_dot`` for a

@@ -1,4 +1,4 @@
-"""Elements of an algebra as expressions that are pleasant to read.
+"""Closed forms: elements of an algebra as expressions that are pleasant to read.
 
 A fraction modulo relations has many forms. It is shortened by using each relation in each way that
 makes it shorter, such as 1 − sin² → cos² or x² + y² → r² (`Presenter.shortened`); numerator and

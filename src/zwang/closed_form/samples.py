@@ -1,4 +1,4 @@
-"""Numerical samples of a system: they choose pivots and check closed forms."""
+"""Closed forms: numerical samples of a system that choose pivots and check results."""
 
 from __future__ import annotations
 

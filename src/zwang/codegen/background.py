@@ -136,7 +136,13 @@ class _BackgroundWork:
                             self.running = False
                             return
             if due:
-                self._compile(due)
+                try:
+                    self._compile(due)
+                except Exception as error:  # noqa: BLE001 - all goes on interpreted, and is told
+                    self._failed(f"{type(error).__name__}: {error}")
+                with self.changed:
+                    self.under_way = []
+                    self.changed.notify_all()
                 last_work = time.monotonic()
 
     def _prune(self) -> None:
@@ -144,8 +150,6 @@ class _BackgroundWork:
 
     def _due(self) -> list[_Waiting]:
         """Take what is to be compiled now from what waits; kernels that are gone are forgotten."""
-        from zwang.codegen.machine_code import LoopJob
-
         due: list[_Waiting] = []
         kept: list[_Waiting] = []
         for entry in self.waiting:
@@ -154,7 +158,7 @@ class _BackgroundWork:
                 worth = self.hurry or code.operations_done >= WORTH_COMPILING
                 (due if worth else kept).append(entry)
         self.waiting = kept
-        return sorted(due, key=lambda entry: isinstance(entry[1], LoopJob))  # these take seconds
+        return sorted(due, key=lambda entry: entry[1].takes_long)
 
     def _compile(self, due: list[_Waiting]) -> None:
         """Have kernels compiled, and lead their entry points to the code."""
@@ -166,7 +170,9 @@ class _BackgroundWork:
                         return
                     process = self._process()
                     process.send([job for _, job in due])
-                while left:
+                # After a failure the other process is closed: the numbers of its files may be
+                # those of others by then.
+                while left and not self.alone:
                     self._exchange(left[0], process.receive())
                     left.pop(0)
         except _LOST as error:
@@ -176,9 +182,6 @@ class _BackgroundWork:
                 with self.linking:
                     found: Any = _compiled_here(entry[1])
                 self._exchange(entry, found)
-        with self.changed:
-            self.under_way = []
-            self.changed.notify_all()
 
     def _exchange(self, entry: _Waiting, found: MachineCode | str) -> None:
         """Put compiled code in the place of bytecode; where there is none, that stays."""

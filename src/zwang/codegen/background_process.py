@@ -17,9 +17,11 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from zwang.codegen import cache as disk
 from zwang.codegen.environment import FAILURES, TARGET
-from zwang.codegen.expression import Expression, Port, StoreOutput
+from zwang.codegen.expression import Expression, Port
 from zwang.codegen.machine_code import KernelJob, LoopJob
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ class CompilerProcess:
 
     def __init__(self) -> None:
         path = [os.path.abspath(place) for place in sys.path]  # noqa: PTH100 - strings
-        if not sys.executable:
+        if not sys.executable or getattr(sys, "frozen", False):  # a program that is packed whole
             raise OSError("there is no Python to start")
         # Plain numbers of files: nothing of them is locked when the program ends.
         given, self._input = os.pipe()
@@ -87,9 +89,9 @@ class CompilerProcess:
             self._process.returncode = 0  # nobody waits for it, and nothing is wrong with that
 
     def close(self) -> None:
-        """Have no more to do with it."""
-        self.let_go()
-        self._close(self._output)
+        """Have no more to do with it; whenever it ends, it leaves no zombie behind."""
+        self._close(self._input, self._output)
+        threading.Thread(target=self._process.wait, name="zwang compiler ends", daemon=True).start()
 
     def forget(self) -> None:
         """In a forked process: this is somebody else's."""
@@ -98,28 +100,17 @@ class CompilerProcess:
 
 
 def _packed(expression: Expression) -> tuple[Any, ...]:
-    """An expression as plain tuples, which are quick to write and to read."""
-    names = sorted({operation for operation, _ in expression.instructions})
-    numbers = {name: number for number, name in enumerate(names)}
-    return (
-        [tuple(port) for port in expression.inputs],
-        [tuple(port) for port in expression.outputs],
-        expression.constants,
-        names,
-        [(numbers[operation], arguments) for operation, arguments in expression.instructions],
-        [tuple(store) for store in expression.stores],
-    )
+    """An expression as what is quick to write and to read."""
+    ports = [[tuple(port) for port in ports] for ports in (expression.inputs, expression.outputs)]
+    arrays = [(x.tobytes(), x.shape) for x in (expression.code, expression.targets)]
+    return *ports, expression.constants, *arrays
 
 
 def _unpacked(packed: tuple[Any, ...]) -> Expression:
-    inputs, outputs, constants, names, instructions, stores = packed
-    return Expression(
-        inputs=tuple(Port(*port) for port in inputs),
-        outputs=tuple(Port(*port) for port in outputs),
-        constants=constants,
-        instructions=tuple((names[number], a) for number, a in instructions),
-        stores=tuple(StoreOutput(*store) for store in stores),
-    )
+    inputs, outputs, constants, *arrays = packed
+    code, targets = (np.frombuffer(x, dtype=np.int64).reshape(shape) for x, shape in arrays)
+    given, made = (tuple(Port(*port) for port in ports) for ports in (inputs, outputs))
+    return Expression(given, made, constants, code, targets)
 
 
 def _write(file: int, thing: Any) -> None:

@@ -1,4 +1,4 @@
-"""Call a kernel by its address, from compiled loops and from Python alike.
+"""Machine code called by its address, from compiled loops and from Python alike.
 
 In a function compiled by `zwang.codegen.jit.loop`
 

@@ -1,4 +1,4 @@
-"""CasADi's own machine in the place of compiled code: same numbers, slower, no compiler.
+"""CasADi's virtual machine in place of compiled kernels: same numbers, slower, no compiler.
 
 The machine is given the expression that would have been compiled, and it is reached through an
 address with the same arguments, so that compiled loops need not know.

@@ -1,4 +1,4 @@
-"""Formulas that hold for each entry of arrays by itself, in compiled loops, several at a time.
+"""Compiled loops: formulas that hold for each entry of arrays by itself, several at a time.
 
     axpy = elementwise(lambda x, y, a: y + a * x)
     axpy(lanes, (out,), x, y, 2.0)               # in a function compiled by `zwang.codegen.jit`

@@ -14,12 +14,13 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from zwang.codegen import cache as disk
 
 if TYPE_CHECKING:
-    from zwang.codegen.interpreter import Bytecode
+    import numpy as np
+
     from zwang.codegen.llvm import LoadedCode
 
 __all__ = ["EntrySlot"]
@@ -30,6 +31,15 @@ _FIELDS = 4  # of the data of an entry point: interpreter, constants, code, numb
 _lock = threading.Lock()
 #: Entry points that nobody uses yet, by number of inputs and outputs and by processor.
 _unused: dict[tuple[int, int, str], list[EntrySlot]] = {}
+
+
+class _Bytecode(Protocol):
+    """Bytecode, or something else that an interpreter is given: two arrays."""
+
+    @property
+    def code(self) -> np.ndarray: ...
+    @property
+    def constants(self) -> np.ndarray: ...
 
 
 class EntrySlot:
@@ -48,19 +58,24 @@ class EntrySlot:
 
     @classmethod
     def interpreting(
-        cls, bytecode: Bytecode, interpreter: LoadedCode, inputs: int, outputs: int
+        cls, bytecode: _Bytecode, interpreter: LoadedCode, inputs: int, outputs: int
     ) -> EntrySlot:
         """A new one, with so many arguments besides the work array, that runs some bytecode."""
         slot = _taken(inputs, outputs)
         slot.interpret(bytecode, interpreter)
         return slot
 
-    def interpret(self, bytecode: Bytecode, interpreter: LoadedCode) -> None:
+    def interpret(self, bytecode: _Bytecode, interpreter: LoadedCode) -> None:
         """Run some bytecode."""
         self._data[0] = interpreter.address
         self._data[1] = bytecode.constants.ctypes.data
         self._data[2] = bytecode.code.ctypes.data
         self._kept += [bytecode, interpreter]
+
+    def interpret_by(self, interpreter: LoadedCode) -> None:
+        """Run the same bytecode by another interpreter from now on."""
+        self._kept.append(interpreter)
+        self._data[0] = interpreter.address
 
     @property
     def calls(self) -> int:

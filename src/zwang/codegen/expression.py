@@ -1,4 +1,4 @@
-"""A CasADi function as a plain list of scalar instructions.
+"""Code generation from a CasADi function: a plain list of scalar instructions.
 
 The list is in static single assignment form: instruction i defines value i, from values with
 smaller numbers. It holds no CasADi object, so that it can be hashed, stored, compiled (`emit`) and
@@ -12,8 +12,24 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from zwang.codegen.casadi_instructions import serialized_instructions
+from zwang.codegen.environment import uses_llvm
+from zwang.codegen.instruction_passes import (
+    COPY,
+    IS_COMMUTATIVE,
+    NUMBER_OF_ARGUMENTS,
+    STORE,
+    empty_table,
+    number_values,
+)
 from zwang.codegen.operations import (
+    ARITIES,
     COMMUTATIVE,
+    NAMES,
+    NUMBERS,
     OPERATIONS,
     STRUCTURAL,
     UnsupportedOperationError,
@@ -25,7 +41,22 @@ if TYPE_CHECKING:
 
     import casadi
 
-__all__ = ["Expression", "Instruction", "InstructionBuilder", "Port", "StoreOutput", "read"]
+__all__ = [
+    "Expression",
+    "Instruction",
+    "InstructionBuilder",
+    "IntArray",
+    "Port",
+    "StoreOutput",
+    "read",
+]
+
+
+IntArray = NDArray[np.int64]
+#: Instructions from which it is quicker to have all at once than one by one.
+MANY = 100
+#: In place of one of our numbers: an operation that is spelled out, or that there is none for.
+UNKNOWN = -3
 
 
 class Port(NamedTuple):
@@ -49,7 +80,7 @@ class StoreOutput(NamedTuple):
     value: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Expression:
     """Scalar instructions from inputs to outputs.
 
@@ -58,20 +89,44 @@ class Expression:
     inputs, outputs : names and sizes; only structural nonzeros exist here, in CasADi's order
         (column by column).
     constants : the numbers that ``const`` instructions refer to.
-    instructions : value i is computed by instruction i.
-    stores : which value goes to which output entry, in the order of the outputs.
+    code : value i is computed by row i, an operation (see `operations.NUMBERS`) and its arguments,
+        padded with zeros; shape (n, 4).
+    targets : output, nonzero and value of each number that is written out, in the order of the
+        outputs, shape (m, 3).
     """
 
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     constants: tuple[float, ...]
-    instructions: tuple[Instruction, ...]
-    stores: tuple[StoreOutput, ...]
+    code: IntArray
+    targets: IntArray
+
+    @cached_property
+    def instructions(self) -> tuple[Instruction, ...]:
+        """The rows of `code`, for those who look at them one by one."""
+        counts = [ARITIES[name] for name in NAMES]
+        return tuple(
+            (NAMES[row[0]], tuple(row[1 : 1 + counts[row[0]]])) for row in self.code.tolist()
+        )
+
+    @cached_property
+    def stores(self) -> tuple[StoreOutput, ...]:
+        """The rows of `targets`."""
+        return tuple(StoreOutput(*row) for row in self.targets.tolist())
 
     @property
     def operation_count(self) -> int:
         """Number of instructions that compute, leaving out inputs and constants."""
-        return sum(operation not in {"input", "const"} for operation, _ in self.instructions)
+        return int((self.code[:, 0] > NUMBERS["const"]).sum())
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 of all but the names of ports, which do not change the code."""
+        sizes = [port.size for port in (*self.inputs, *self.outputs)]
+        found = hashlib.sha256(repr((len(self.inputs), sizes, len(self.code))).encode())
+        for array in (np.array(self.constants), self.code, self.targets):
+            found.update(np.ascontiguousarray(array).tobytes())
+        return found.hexdigest()
 
     @cached_property
     def text(self) -> str:
@@ -90,7 +145,7 @@ class Expression:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of `text`."""
+        """SHA-256 of `text`, which stored runs know a model by; `key` is quicker to find."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
@@ -107,6 +162,39 @@ def read(function: casadi.Function) -> Expression:
         The function contains an operation that cannot be compiled; the message names it.
     """
     function = _as_scalar_function(function)
+    if function.n_instructions() >= MANY and uses_llvm("loops"):
+        found = _read_at_once(function)
+        if found is not None:
+            return found
+    return _read_one_by_one(function)
+
+
+def _read_at_once(function: casadi.Function) -> Expression | None:
+    """The instructions from all of CasADi's at once; None if some have to be looked at."""
+    given = serialized_instructions(function)
+    if given is None:
+        return None
+    operations, own = _own_numbers()[given[:, 0]], given.astype(np.int64)
+    if (operations == UNKNOWN).any():
+        return None
+    own[:, 0] = operations
+    is_constant = operations == NUMBERS["const"]
+    bits = np.ascontiguousarray(given[is_constant, 2:]).view(np.int64).ravel()
+    _, first, places = np.unique(bits, return_index=True, return_inverse=True)
+    rank = np.argsort(np.argsort(first))  # in the order of their first use
+    own[is_constant, 2], own[is_constant, 3] = rank[places.ravel()], 0
+    n, stores = len(own), int((operations == STORE).sum())
+    code, targets = np.zeros((n, 4), dtype=np.int64), np.empty((stores, 3), dtype=np.int64)
+    slots = np.zeros(int(own[:, 1].max(initial=0)) + 1, dtype=np.int64)
+    tables = NUMBER_OF_ARGUMENTS, IS_COMMUTATIVE
+    count = number_values(own, *tables, slots, empty_table(n), code, targets)
+    constants = bits[np.sort(first)].view(np.float64).tolist()
+    order = np.lexsort(targets.T[::-1])
+    return Expression(*_ports(function), tuple(constants), code[:count], targets[order])
+
+
+def _read_one_by_one(function: casadi.Function) -> Expression:
+    """The instructions, asked for one by one."""
     forms, number_of = _forms(), InstructionBuilder()
     add, operate = number_of.add, number_of.operation
     stores: list[StoreOutput] = []
@@ -134,16 +222,20 @@ def read(function: casadi.Function) -> Expression:
         else:
             detail = f" (symbols {function.free_sx()})" if name == "OP_PARAMETER" else ""
             raise UnsupportedOperationError(function.name(), name, detail)
+    code = [
+        (NUMBERS[operation], *arguments, *(0,) * (3 - len(arguments)))
+        for operation, arguments in number_of.instructions
+    ]
+    rows = np.array(code, dtype=np.int64).reshape(-1, 4)
+    targets = np.array(sorted(stores), dtype=np.int64).reshape(-1, 3)
+    return Expression(*_ports(function), tuple(number_of.constants), rows, targets)
 
-    return Expression(
-        inputs=tuple(Port(function.name_in(i), function.nnz_in(i)) for i in range(function.n_in())),
-        outputs=tuple(
-            Port(function.name_out(i), function.nnz_out(i)) for i in range(function.n_out())
-        ),
-        constants=tuple(number_of.constants),
-        instructions=tuple(number_of.instructions),
-        stores=tuple(sorted(stores)),
-    )
+
+def _ports(function: casadi.Function) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+    """Inputs and outputs of a function."""
+    inputs = (Port(function.name_in(k), function.nnz_in(k)) for k in range(function.n_in()))
+    outputs = (Port(function.name_out(k), function.nnz_out(k)) for k in range(function.n_out()))
+    return tuple(inputs), tuple(outputs)
 
 
 def _as_scalar_function(function: casadi.Function) -> casadi.Function:
@@ -174,6 +266,19 @@ def _forms() -> dict[int, tuple[str, str, int]]:
             operation = name[3:].lower()
             found[getattr(casadi, name)] = name, operation, OPERATIONS.get(operation, 0)
     return found
+
+
+@cache
+def _own_numbers() -> IntArray:
+    """Our number of each of CasADi's operation codes; `UNKNOWN` where there is more to do."""
+    forms = _forms()
+    special = {"OP_OUTPUT": STORE, "OP_ASSIGN": COPY, "OP_LIFT": COPY}
+    own = {"OP_INPUT": NUMBERS["input"], "OP_CONST": NUMBERS["const"], **special}
+    result = np.full(max(forms) + 1, UNKNOWN)
+    for code, (name, operation, count) in forms.items():
+        number = NUMBERS.get(operation, UNKNOWN) if count else UNKNOWN
+        result[code] = own.get(name, number)
+    return result
 
 
 class InstructionBuilder:

@@ -21,7 +21,7 @@ class GlueKernel(Kernel):
 
     Parameters
     ----------
-    assembly : gives the LLVM assembly of it.
+    assembly : gives the LLVM assembly of it, or code that is there already.
     plain : the same in Python, for where LLVM is not used: a function of its pointers.
     work_size : length of its work array, all lanes counted.
     """
@@ -30,7 +30,7 @@ class GlueKernel(Kernel):
         self,
         name: str,
         ports: tuple[tuple[Port, ...], tuple[Port, ...]],
-        assembly: Callable[[], str],
+        assembly: Callable[[], str | LoadedCode],
         plain: Callable[..., None],
         work_size: int,
         *,
@@ -58,9 +58,10 @@ class _Loaded:
         self.loaded, self.work_size, self.compiled = loaded, work_size, compiled
 
 
-def _compiled(assembly: Callable[[], str]) -> LoadedCode | None:
+def _compiled(assembly: Callable[[], str | LoadedCode]) -> LoadedCode | None:
     try:
-        return load(object_code(assembly()))
+        made = assembly()
+        return load(object_code(made)) if isinstance(made, str) else made
     except FAILURES as error:
         llvm_failed(error)
         return None

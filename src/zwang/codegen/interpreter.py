@@ -19,24 +19,26 @@ import numpy as np
 
 from zwang.codegen import cache as disk
 from zwang.codegen.emit import ENTRY_POINT, FORMS, prepared
-from zwang.codegen.operations import OPERATIONS
-from zwang.codegen.schedule import LEAVES, SINES
+from zwang.codegen.instruction_passes import FIRST_OPERATION, NUMBER_OF_ARGUMENTS, take_places
+from zwang.codegen.operations import ARITIES, NAMES
+from zwang.codegen.schedule import SINES
 from zwang.codegen.trigonometry import sine_and_cosine
 from zwang.codegen.writer import InstructionWriter
 
 if TYPE_CHECKING:
-    from zwang.codegen.expression import Expression, Instruction
+    from zwang.codegen.expression import Expression
     from zwang.codegen.llvm import LoadedCode
 
 __all__ = ["Bytecode", "encode", "interpreter"]
 
 _WORDS = 5  # of an instruction
-_CONTRACTED = {"fma": 3, "fms": 3, "fnma": 3}
 #: Cases besides the operations; ``load`` and ``store`` name an array and an offset in it.
 _MOVES = ("end", "load", "load_shared", "constant", "store", "sincos")
-_ARITIES = {name: count for name, count in OPERATIONS.items() if name != "erfinv"} | _CONTRACTED
-_CASES = (*_MOVES, *_ARITIES)
+_CASES = (*_MOVES, *NAMES[FIRST_OPERATION:])
 _NUMBERS = {name: number for number, name in enumerate(_CASES)}
+_MOVE_CASES = np.array(
+    [*(_NUMBERS[name] for name in ("load", "load_shared", "constant", "sincos")), len(_MOVES)]
+)
 
 
 class Bytecode(NamedTuple):
@@ -59,82 +61,23 @@ class Bytecode(NamedTuple):
 def encode(expression: Expression, *, lanes: int, fma: bool, shared: frozenset[int]) -> Bytecode:
     """Instructions of an expression; a place is used again when its value is done with."""
     expression = prepared(expression, fma=fma)
-    instructions = expression.instructions
-    last, places, free = _last_uses(expression), [-1] * len(instructions), _FreePlaces()
-    words: list[int] = []  # of all instructions
-    width = 8 * lanes
-    for number, (operation, arguments) in enumerate(instructions):
-        if last[number] < 0 or places[number] >= 0:  # not used, or the second one of a pair
-            continue
-        if operation in LEAVES:
-            places[number] = place = free.taken()
-            words += _copied(operation, arguments, place * width, width, shared)
-            continue
-        given = [places[a] * width for a in arguments]
-        for a in arguments:  # what is read for the last time gives its place to what comes after
-            if last[a] == number:
-                free.places.append(places[a])
-                last[a] = len(instructions)  # once, if it is there twice
-        places[number] = place = free.taken()
-        if operation in SINES and _has_partner(instructions, number) and last[number + 1] >= 0:
-            places[number + 1] = other = free.taken()
-            sine, cosine = (place, other) if operation == "sin" else (other, place)
-            words += _NUMBERS["sincos"], sine * width, given[0], 0, cosine * width
-        else:
-            a, b, c = (*given, 0, 0)[:3]
-            words += _NUMBERS[operation], place * width, a, b, c
-    operations = len(words) // _WORDS
-    for port, entry, value in expression.stores:
-        words += _NUMBERS["store"], port, places[value] * width, entry * width, 0
-    words += (0,) * _WORDS
+    code, targets, width = expression.code, expression.targets, 8 * lanes
+    n = len(code)
+    last, places, free = np.full((3, n), -1)
+    last[targets[:, 2]] = n
+    common = np.zeros(len(expression.inputs), dtype=bool)
+    common[list(shared)] = True
+    # The last row says that the code ends.
+    words, sizes = np.zeros((n + len(targets) + 1, _WORDS), dtype=np.int64), np.zeros(3, dtype=int)
+    arguments = last, _MOVE_CASES, common, width, places, free, words, sizes
+    take_places(code, NUMBER_OF_ARGUMENTS, *arguments)
+    operations, slots, _ = sizes.tolist()
+    stores = words[operations : operations + len(targets)]
+    stores[:, 0], stores[:, 1] = _NUMBERS["store"], targets[:, 0]
+    stores[:, 2], stores[:, 3] = places[targets[:, 2]] * width, targets[:, 1] * width
     constants = np.array(expression.constants or (0.0,), dtype=float)
-    return Bytecode(np.array(words, dtype=np.uint32), constants, free.count, operations)
-
-
-class _FreePlaces:
-    """Places of the work array that nothing is in; there are more as soon as they are needed."""
-
-    def __init__(self) -> None:
-        self.places: list[int] = []
-        self.count = 0
-
-    def taken(self) -> int:
-        """One of them; the latest, which is still in the fast memory."""
-        if self.places:
-            return self.places.pop()
-        self.count += 1
-        return self.count - 1
-
-
-def _last_uses(expression: Expression) -> list[int]:
-    """The instruction that uses each value last; −1 if none does, and one too many for outputs."""
-    last = [-1] * len(expression.instructions)
-    for number, (operation, arguments) in enumerate(expression.instructions):
-        if operation not in LEAVES:
-            for argument in arguments:
-                last[argument] = number
-    for store in expression.stores:
-        last[store.value] = len(last)
-    return last
-
-
-def _has_partner(instructions: tuple[Instruction, ...], number: int) -> bool:
-    """Whether the sine of an angle is followed by its cosine, or the other way round."""
-    operation, arguments = instructions[number]
-    partner = "cos" if operation == "sin" else "sin", arguments
-    return number + 1 < len(instructions) and instructions[number + 1] == partner
-
-
-def _copied(
-    operation: str, arguments: tuple[int, ...], result: int, width: int, shared: frozenset[int]
-) -> tuple[int, int, int, int, int]:
-    """The instruction that copies an input or a constant to its place."""
-    if operation == "const":
-        return _NUMBERS["constant"], result, 8 * arguments[0], 0, 0
-    port, entry = arguments
-    if port in shared:
-        return _NUMBERS["load_shared"], result, port, 8 * entry, 0
-    return _NUMBERS["load"], result, port, width * entry, 0
+    whole = words[: operations + len(targets) + 1].astype(np.uint32).ravel()
+    return Bytecode(whole, constants, slots, operations)
 
 
 _loaded: dict[tuple[int, str], LoadedCode] = {}
@@ -217,6 +160,6 @@ def _write_case(w: InstructionWriter, name: str) -> None:
     elif name in SINES:
         w.store("%d", 0, sine_and_cosine(w, w.load("%a", 0), frozenset([name]))[name])
     else:
-        x = [w.load(f"%{letter}", 0) for letter in "abc"[: _ARITIES[name]]]
+        x = [w.load(f"%{letter}", 0) for letter in "abc"[: ARITIES[name]]]
         form = FORMS.get(name)
         w.store("%d", 0, form(w, *x) if form else w.library(name, *x))

@@ -1,4 +1,4 @@
-"""Compiled time loops, kept in our cache.
+"""Just-in-time compilation of time loops, kept in the cache on disk.
 
     @loop
     def total(x):

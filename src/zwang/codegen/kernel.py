@@ -89,7 +89,8 @@ class InterpretedCode(_KernelCode):
         """Run compiled code from now on, with the same address."""
         from zwang.codegen.llvm import load
 
-        assert made.work_size <= self.work_size
+        if made.work_size > self.work_size:  # arrays that loops hold are as long as they are
+            raise RuntimeError(f"a kernel has {made.work_size} places, {self.work_size} at most")
         self._slot.point_to(load(made.code))
 
 
@@ -260,7 +261,7 @@ def compile_expression(
     wanted = uses_llvm("kernels")
     with _lock:
         # Held by a local name until the kernel holds it: the table's references are weak.
-        key = (expression.digest, lanes, common, target() if wanted else None)
+        key = (expression.key, lanes, common, target() if wanted else None)
         code = _loaded.get(key)
         if code is None:
             make = _compiled_code if wanted else _interpreted

@@ -1,4 +1,4 @@
-"""Addresses of the C library's mathematical functions.
+"""Addresses of the C library's mathematical functions, for machine code.
 
 Compiled kernels and CasADi's machine then call the same functions, and kernels do not depend on
 how a platform's loader resolves names.

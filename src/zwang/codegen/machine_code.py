@@ -32,6 +32,11 @@ class KernelJob(NamedTuple):
     shared: frozenset[int]
     key: str
 
+    @property
+    def takes_long(self) -> bool:
+        """Whether it takes seconds: kernels are compiled before time loops."""
+        return False
+
     def done(self) -> MachineCode | None:
         """Its code, if it is in the cache."""
         return stored(self.key)
@@ -42,25 +47,31 @@ class KernelJob(NamedTuple):
 
 
 class LoopJob(NamedTuple):
-    """A time loop that is to be optimised, as LLVM assembly, and its name in the cache."""
+    """A loop that is to be optimised, as LLVM assembly, its name in the cache, and where there."""
 
     text: str
     key: str | None
+    folder: str = disk.LOOPS
+
+    @property
+    def takes_long(self) -> bool:
+        """Whether it is a time loop, which takes seconds."""
+        return self.folder == disk.LOOPS
 
     def done(self) -> MachineCode | None:
         """Its code, if it is in the cache."""
         from zwang.codegen.llvm import is_object_code
 
-        code = disk.load(disk.LOOPS, self.key, is_object_code) if self.key else None
+        code = disk.load(self.folder, self.key, is_object_code) if self.key else None
         return None if code is None else MachineCode(0, code)
 
     def make(self, *, keep: bool = True) -> MachineCode:
         """Compile it, and `keep` it in the cache."""
         from zwang.codegen.llvm import Effort, object_code
 
-        code = object_code(self.text, Effort.LOOP)
+        code = object_code(self.text, Effort.LOOP if self.takes_long else Effort.KERNEL)
         if keep and self.key:
-            disk.save(disk.LOOPS, self.key, code)
+            disk.save(self.folder, self.key, code)
         return MachineCode(0, code)
 
 
@@ -69,7 +80,7 @@ def key_of(expression: Expression, lanes: int, shared: frozenset[int]) -> str:
     from zwang.codegen.llvm import host
 
     version = disk.source_digest(Path(__file__).parent)
-    parts = f"{expression.digest} {lanes} {sorted(shared)} {host().identity} {version}"
+    parts = f"{expression.key} {lanes} {sorted(shared)} {host().identity} {version}"
     return hashlib.sha256(parts.encode()).hexdigest()
 
 

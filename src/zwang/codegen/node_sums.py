@@ -1,4 +1,4 @@
-"""Sums over eight numbers side by side, with eight numbers as the result, in compiled loops.
+"""Compiled loops: sums over eight numbers side by side, with eight numbers as the result.
 
 What is known of a motion at eight nodes of a step is an array [entry][node]; a value in between, an
 integral up to a node or a coefficient of the polynomial through them is a sum over the nodes. For

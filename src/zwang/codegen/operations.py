@@ -1,4 +1,4 @@
-"""The operations a kernel is made of, and CasADi's operations they come from.
+"""The operations that compiled kernels are made of, and CasADi's operations they come from.
 
 Every operation code of CasADi is either one of `OPERATIONS`, removed while the expression is read
 (`STRUCTURAL`), or refused by name with advice (`UnsupportedOperationError`).
@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from zwang.errors import ZwangError
 
-__all__ = ["COMMUTATIVE", "OPERATIONS", "STRUCTURAL", "UnsupportedOperationError"]
+__all__ = [
+    "ARITIES",
+    "COMMUTATIVE",
+    "NAMES",
+    "NUMBERS",
+    "OPERATIONS",
+    "STRUCTURAL",
+    "UnsupportedOperationError",
+]
 
 # Our name of an operation → number of arguments. CasADi's name is "OP_" + the upper-case name.
 OPERATIONS: dict[str, int] = {
@@ -30,6 +38,18 @@ OPERATIONS: dict[str, int] = {
 
 # x ∘ y and y ∘ x are the same number, so only one of them is computed.
 COMMUTATIVE = frozenset({"add", "mul", "eq", "ne", "and", "or"})
+
+# Two leaves, then what kernels are made of: ``erfinv`` is spelled out when it is read, and products
+# are joined with sums in a pass of their own.
+ARITIES: dict[str, int] = {
+    "input": 2,
+    "const": 1,
+    **{name: count for name, count in OPERATIONS.items() if name != "erfinv"},
+    **dict.fromkeys(("fma", "fms", "fnma"), 3),
+}
+# Their numbers in the code of an expression.
+NAMES = tuple(ARITIES)
+NUMBERS = {name: number for number, name in enumerate(NAMES)}
 
 # These vanish while the instructions are read: an assigned or lifted value is the value itself.
 STRUCTURAL = frozenset({"OP_INPUT", "OP_OUTPUT", "OP_CONST", "OP_ASSIGN", "OP_LIFT"})

@@ -1,4 +1,4 @@
-"""Kernels whose work is done in Python, with an address that compiled loops can call."""
+"""Kernels in Python, with an address that compiled loops can call."""
 
 from __future__ import annotations
 

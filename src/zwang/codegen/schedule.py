@@ -1,4 +1,4 @@
-"""Order of operations, contraction to FMA, and splitting of an expression before code is written.
+"""Code generation: order of operations, contraction to FMA, and splitting of an expression.
 
 Each pass takes an expression and gives an equal one, except that `share_reciprocals` and `contract`
 round in other places. None of them looks at the lane width: scalar and vector code are written
@@ -7,20 +7,32 @@ from the same list, which is what makes a lane bit-identical to the scalar kerne
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from zwang.codegen.expression import Expression, Instruction, InstructionBuilder, StoreOutput
+import numpy as np
+
+from zwang.codegen.expression import StoreOutput
+from zwang.codegen.instruction_passes import (
+    IS_COMMUTATIVE,
+    NUMBER_OF_ARGUMENTS,
+    empty_table,
+    join_products,
+    move_sines,
+    renumber,
+    use_reciprocals,
+)
+from zwang.codegen.operations import NUMBERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from zwang.codegen.expression import Expression, IntArray
 
 __all__ = ["LEAVES", "SINES", "Plan", "contract", "cut", "gather_sines", "share_reciprocals"]
 
 LEAVES = frozenset({"input", "const"})  # written where they are used, never carried between chunks
 
 SINES = frozenset({"sin", "cos"})
+_SINE_NUMBERS = [NUMBERS[name] for name in sorted(SINES)]
 
 # What an operation costs the compiler, in simple operations, so that chunks come out even.
 _WEIGHTS = {
@@ -37,35 +49,19 @@ def share_reciprocals(expression: Expression) -> Expression:
     elimination divides whole columns by one pivot. The price is a second rounding. What matters
     survives it: a/r stays within ±1 where −r ≤ a ≤ r, so that acos and the like stay defined.
     """
-    divisions = Counter(
-        arguments[-1]
-        for operation, arguments in expression.instructions
-        if operation in {"div", "inv"}
+    code = expression.code
+    divisors = np.concatenate(
+        [code[code[:, 0] == NUMBERS["div"], 2], code[code[:, 0] == NUMBERS["inv"], 1]]
     )
-    shared = {divisor for divisor, count in divisions.items() if count >= 3}
-    if not shared:
+    shared = np.bincount(divisors, minlength=len(code)) >= 3
+    if not shared.any():
         return expression
-    builder = InstructionBuilder()
-    add = builder.add
-    numbers: list[int] = []
-    for operation, arguments in expression.instructions:
-        if operation == "const":
-            numbers.append(builder.constant(expression.constants[arguments[0]]))
-        elif operation == "input":
-            numbers.append(add("input", *arguments))
-        elif operation == "div" and arguments[1] in shared:
-            reciprocal = add("inv", numbers[arguments[1]])
-            numbers.append(add("mul", numbers[arguments[0]], reciprocal))
-        elif len(arguments) == 2:
-            numbers.append(add(operation, numbers[arguments[0]], numbers[arguments[1]]))
-        else:
-            numbers.append(add(operation, *[numbers[a] for a in arguments]))
-    return replace(
-        expression,
-        constants=tuple(builder.constants),
-        instructions=tuple(builder.instructions),
-        stores=tuple(StoreOutput(port, entry, numbers[v]) for port, entry, v in expression.stores),
-    )
+    most = len(code) + int(shared.sum())
+    numbers, result = np.zeros(len(code), dtype=np.int64), np.zeros((most, 4), dtype=np.int64)
+    table = empty_table(most)
+    arguments = code, shared, NUMBER_OF_ARGUMENTS, IS_COMMUTATIVE, numbers, table, result
+    count = use_reciprocals(*arguments)
+    return replace(expression, code=result[:count], targets=_followed(expression, numbers))
 
 
 def contract(expression: Expression) -> Expression:
@@ -78,38 +74,12 @@ def contract(expression: Expression) -> Expression:
     The second rule costs few joins and keeps x² − y² zero for x = y, and a·d − b·c antisymmetric:
     with one product rounded and the other not, √(x² − y²) could be the root of −1e-17.
     """
-    uses = [0] * len(expression.instructions)
-    for operation, arguments in expression.instructions:
-        if operation not in LEAVES:
-            for argument in arguments:
-                uses[argument] += 1
-    for store in expression.stores:
-        uses[store.value] += 1
-
-    like_product = [False] * len(uses)
-    joined: set[int] = set()
-    instructions = list(expression.instructions)
-    for number, (operation, arguments) in enumerate(expression.instructions):
-        if operation not in {"add", "sub"}:
-            like_product[number] = operation in {"mul", "sq"} or (
-                operation in {"neg", "twice"} and like_product[arguments[0]]
-            )
-            continue
-        left, right = arguments
-        if like_product[left] == like_product[right]:
-            continue
-        product, other = (left, right) if like_product[left] else (right, left)
-        kind, factors = expression.instructions[product]
-        if uses[product] != 1 or kind not in {"mul", "sq"}:
-            continue
-        a, b = factors if kind == "mul" else (factors[0], factors[0])
-        form = "fma" if operation == "add" else "fms" if product == left else "fnma"
-        instructions[number] = form, (a, b, other)
-        joined.add(product)
-    if not joined:
+    given = expression.code
+    uses = np.bincount(expression.targets[:, 2], minlength=len(given))
+    code, like_product, joined = given.copy(), *np.zeros((2, len(given)), dtype=bool)
+    if not join_products(given, NUMBER_OF_ARGUMENTS, uses, like_product, joined, code):
         return expression
-    kept = [number for number in range(len(instructions)) if number not in joined]
-    return _renumbered(replace(expression, instructions=tuple(instructions)), kept)
+    return _renumbered(replace(expression, code=code), np.flatnonzero(~joined))
 
 
 def gather_sines(expression: Expression) -> Expression:
@@ -119,57 +89,29 @@ def gather_sines(expression: Expression) -> Expression:
     stretch of vector code (see `emit`). So all whose angle is an input, or one operation away from
     inputs, come first, each sine beside its cosine; the others stay where they are, in pairs.
     """
-    instructions = expression.instructions
-    sines = {i: n for n, i in enumerate(instructions) if i[0] in SINES}
-    if not sines:
+    code = expression.code
+    if not np.isin(code[:, 0], _SINE_NUMBERS).any():
         return expression
-
-    def pair(number: int) -> list[int]:
-        operation, arguments = instructions[number]
-        partner = sines.get(("cos" if operation == "sin" else "sin", arguments))
-        return [number] if partner is None else [number, partner]
-
-    def is_leaf(number: int) -> bool:
-        return instructions[number][0] in LEAVES
-
-    order: dict[int, None] = {}  # a set that remembers its order
-    early: list[int] = []
-    for number in sines.values():
-        (angle,) = instructions[number][1]
-        operation, arguments = instructions[angle]
-        if is_leaf(angle):
-            order[angle] = None
-        elif operation not in SINES and all(is_leaf(a) for a in arguments):
-            order.update(dict.fromkeys((*arguments, angle)))
-        else:
-            continue
-        early.append(number)
-    for number in early:
-        order.update(dict.fromkeys(pair(number)))
-    for number, (operation, _) in enumerate(instructions):
-        if operation in SINES:
-            order.update(dict.fromkeys(pair(number)))
-        else:
-            order[number] = None
+    n = len(code)
+    sine_of, cosine_of, is_early, order = np.full((4, n), -1)
+    done = np.zeros(n, dtype=bool)
+    move_sines(code, NUMBER_OF_ARGUMENTS, sine_of, cosine_of, is_early, done, order)
     return _renumbered(expression, order)
 
 
-def _renumbered(expression: Expression, order: Iterable[int]) -> Expression:
+def _renumbered(expression: Expression, order: IntArray) -> Expression:
     """The instructions `order` names, in that order, with arguments and stores following."""
-    given = expression.instructions
-    new_number = [0] * len(given)
-    instructions: list[Instruction] = []
-    for new, old in enumerate(order):
-        operation, arguments = given[old]
-        if operation not in LEAVES:
-            if len(arguments) == 2:
-                arguments = new_number[arguments[0]], new_number[arguments[1]]
-            else:
-                arguments = tuple([new_number[a] for a in arguments])
-        new_number[old] = new
-        instructions.append((operation, arguments))
-    stores = tuple(StoreOutput(port, entry, new_number[v]) for port, entry, v in expression.stores)
-    return replace(expression, instructions=tuple(instructions), stores=stores)
+    numbers = np.zeros(len(expression.code), dtype=np.int64)
+    code = np.empty((len(order), 4), dtype=np.int64)
+    renumber(expression.code, order, NUMBER_OF_ARGUMENTS, numbers, code)
+    return replace(expression, code=code, targets=_followed(expression, numbers))
+
+
+def _followed(expression: Expression, numbers: IntArray) -> IntArray:
+    """Where values with new numbers are written to."""
+    targets = expression.targets.copy()
+    targets[:, 2] = numbers[targets[:, 2]]
+    return targets
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What is done for each lane by itself, in compiled loops, for all lanes at once.
+"""SIMD in compiled loops: what is done for each lane by itself, for all lanes at once.
 
     for lane in side_by_side(lanes):
         if error[lane] < 1.0:

@@ -1,4 +1,4 @@
-"""Sine and cosine as straight code, the same at every lane width.
+"""Code generation for sine and cosine: straight code, the same at every lane width.
 
 A call of the C library for each lane would cost more than the rest of most right-hand sides, and
 vector libraries round differently from scalar ones. So kernels carry their own: for |x| ≤ 10⁵

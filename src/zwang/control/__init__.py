@@ -1,1 +1,1 @@
-"""Forces that make a system follow a program."""
+"""Control forces that make a system follow a prescribed motion."""

@@ -12,15 +12,16 @@ from zwang.control.control_force import Control, ControlForce, control_forces
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.terms import EquationTerms, FloatArray
 from zwang.tracing.constraint import Constraint, named_constraint
+from zwang.tracing.definition import define, joined
 from zwang.tracing.differentiate import depends_on
 from zwang.tracing.nonideal import NonidealLaw
 from zwang.tracing.trace import ParameterSymbols, call
-from zwang.tracing.traced_model import TracedModel
+from zwang.tracing.traced_model import Definition, TracedModel
 
 if TYPE_CHECKING:
     from zwang.system import System
 
-__all__ = ["GAINS", "control_force", "gains", "named_program", "require_used"]
+__all__ = ["GAINS", "control_force", "gains", "named_program", "programmed", "require_used"]
 
 #: How many programs a system keeps traced; functions written anew at each call are new programs.
 REMEMBERED = 8
@@ -64,6 +65,54 @@ def gains(stabilize: Any) -> tuple[float, float]:
         expected="a positive time constant, or two numbers (k1, k2) that are not negative",
         found=repr(stabilize),
     )
+
+
+def programmed(
+    given: Definition, program: Any, stabilize: Any, parameters: Mapping[str, Any]
+) -> tuple[Definition, dict[str, Constraint]]:
+    """The definition of a system that follows a program, and the program by names.
+
+    Parameters
+    ----------
+    given : definition of the system without it.
+    stabilize : as of `System.with_program`.
+    parameters : further ones that the program uses.
+    """
+    if given.mass is None and given.lagrangian is None and given.acceleration_energy is None:
+        raise InputError(
+            "program",
+            must="be given to a system made from functions",
+            but="this is a mechanism, whose equations come from its bodies and joints",
+            advice="Prescribe motions of a mechanism by drive or constraint; their reactions "
+            "are the forces that maintain them.",
+        )
+    named, added = named_program(program), dict(parameters)
+    for name in added:
+        if name in given.parameters:
+            raise InputError(
+                f"parameter {name!r} of the program",
+                must="have a new name",
+                but="the system has a parameter of this name",
+                advice="Parameters of the system can be used as they are.",
+            )
+    gain_values: dict[str, float] = {}
+    if stabilize is not None:
+        gain_values = dict(zip(GAINS, gains(stabilize), strict=True))
+        named = {name: replace(c, stabilize=GAINS) for name, c in named.items()}
+    definition = define(
+        given.coordinates,
+        joined("program", named, given.constraints),
+        {**given.parameters, **added, **gain_values},
+        given.nonideal,
+        None if given.kinematics is None else given.velocities,
+        given.kinematics,
+        mass=given.mass,
+        force=given.force,
+        potential=given.potential,
+        lagrangian=given.lagrangian,
+        acceleration_energy=given.acceleration_energy,
+    )
+    return replace(definition, program=(*given.program, *named)), named
 
 
 def require_used(model: TracedModel, added: Iterable[str], program: Iterable[str]) -> None:

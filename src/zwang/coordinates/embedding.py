@@ -1,4 +1,4 @@
-"""A mechanism in fewer coordinates than those of its bodies.
+"""Coordinates to integrate a mechanism in that are fewer than those of its bodies.
 
 Bodies held to a plane, or hung on each other by joints, move as functions of fewer numbers: with
 

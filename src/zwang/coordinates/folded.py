@@ -1,4 +1,4 @@
-"""A mechanism as one expression with its numbers that are structure folded in."""
+"""Coordinates of the bodies to integrate in: one expression with structural constants folded in."""
 
 from __future__ import annotations
 

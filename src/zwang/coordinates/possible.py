@@ -1,4 +1,4 @@
-"""What a mechanism can be integrated in besides the coordinates of its bodies, found once.
+"""Which coordinates a mechanism can be integrated in besides those of its bodies, found once.
 
 `zwang.simulation.select_program` chooses among them.
 """
@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
 
 from zwang.caching import Remembered
 from zwang.coordinates.folded import KEPT, FoldedEquations
@@ -78,7 +80,7 @@ class PossibleCoordinates:
 
     def all_in_plane(
         self, Y: FloatArray, P: FloatArray
-    ) -> list[tuple[PlanarEquations, list[int]]] | None:
+    ) -> list[tuple[PlanarEquations, np.ndarray]] | None:
         """`in_plane` of many states (N, n) with parameters (N, np), each with its members.
 
         None if there is no plane, or if it takes a look at each of them.

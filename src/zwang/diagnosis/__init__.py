@@ -1,1 +1,1 @@
-"""The truth about a system: what depends on what, what contradicts, what is left undetermined."""
+"""Diagnosis of a system: what depends on what, what contradicts, what is left undetermined."""

@@ -1,4 +1,4 @@
-"""Minimal dependent sets of constraint rows.
+"""Diagnosis: minimal dependent sets of constraint rows.
 
 The dependencies of the rows of A are the vectors c with Aᵀc = 0. A dependency of smallest support
 (no other one lives on fewer of its rows) is a *circuit* of the row matroid: drop any row of it and

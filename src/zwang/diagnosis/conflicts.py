@@ -1,4 +1,4 @@
-"""Contradictions: circuits whose right sides disagree, and what to drop.
+"""Diagnosis of contradictions: circuits whose right sides disagree, and what to drop.
 
 Each dependency c of the rows, Aᵀc = 0, asks cᵀb = 0 of the right sides. A circuit that violates it
 is an irreducible contradiction: without any one of its rows the others agree. With c = Z y and

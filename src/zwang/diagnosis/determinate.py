@@ -1,4 +1,4 @@
-"""Which reactions of many constraints are determinate, from sparse matrices.
+"""Diagnosis of large systems: which reactions are determinate, from sparse matrices.
 
 The force of a group of rows is determinate when A_gᵀ Z_g = 0, with Z an orthonormal basis of N(Aᵀ)
 (see `passport`). Where rows are many, the basis is not needed. The part of a random vector in

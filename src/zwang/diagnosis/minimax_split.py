@@ -1,4 +1,4 @@
-"""The multipliers whose largest is as small as possible: a linear programme, then least norm."""
+"""Force distribution: the multipliers whose largest is the smallest, by linear programming."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,6 +31,7 @@ from zwang.terms import EquationTerms, FloatArray
 
 __all__ = [
     "GroupPassport",
+    "Groups",
     "Passport",
     "Status",
     "chosen_groups",
@@ -38,6 +39,9 @@ __all__ = [
     "passport_terms",
     "with_untold",
 ]
+
+#: Name of a group → its rows or constraints, or one of these.
+Groups: TypeAlias = Mapping[str, Iterable[int | str] | str]
 
 
 class Status(StrEnum):
@@ -345,8 +349,8 @@ def _default_groups(terms: EquationTerms) -> dict[str, list[int]]:
 
 
 def require_groups(
-    groups: Mapping[str, Iterable[int | str] | str],
-) -> Mapping[str, Iterable[int | str] | str]:
+    groups: Groups,
+) -> Groups:
     """Groups as they were given, if they are named."""
     if not isinstance(groups, Mapping):
         expected = "a dictionary of names and their rows"
@@ -354,9 +358,7 @@ def require_groups(
     return groups
 
 
-def chosen_groups(
-    terms: EquationTerms, groups: Mapping[str, Iterable[int | str] | str]
-) -> dict[str, list[int]]:
+def chosen_groups(terms: EquationTerms, groups: Groups) -> dict[str, list[int]]:
     """Name → numbers of the rows meant, each once."""
     known = _default_groups(terms)
     chosen: dict[str, list[int]] = {}

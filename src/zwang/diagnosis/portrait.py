@@ -1,4 +1,4 @@
-"""The geometric portrait: a constrained motion seen from N(A) and N(A)⊥.
+"""Diagnosis by a geometric portrait: a constrained motion seen from N(A) and N(A)⊥.
 
 Udwadia & Mogharabin (2022), Remark 2: the constraints fix the part of v̇ in N(A)⊥, the forces the
 part in N(A),

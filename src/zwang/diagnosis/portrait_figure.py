@@ -1,4 +1,4 @@
-"""The figure of a geometric portrait; matplotlib loads with this module."""
+"""Diagnosis by a geometric portrait: its figure, with matplotlib."""
 
 from __future__ import annotations
 

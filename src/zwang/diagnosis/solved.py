@@ -1,4 +1,4 @@
-"""One well-posed system with its solution, for determinacy, force distribution and portrait."""
+"""Diagnosis of one system with its solution, for determinacy, force distribution and portrait."""
 
 from __future__ import annotations
 

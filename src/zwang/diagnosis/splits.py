@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zwang.arguments.keywords import no_longer
 from zwang.diagnosis.minimax_split import smallest_maximum
 from zwang.diagnosis.solved import SolvedTerms
 from zwang.diagnosis.wording import without_noise
 from zwang.display import Displayed
 from zwang.errors import InputError, UnknownNameError
-from zwang.keywords import no_longer
 from zwang.linalg.rank import DEFAULT_TOLERANCES, Tolerances
 from zwang.terms import EquationTerms, FloatArray, out_of_range
 

@@ -1,4 +1,4 @@
-"""Numbers, lists and directions in words, for reports and errors."""
+"""Wording of a diagnosis: numbers, lists and directions in sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dependent rows of the equations of a large mechanism, detected by pivots of an elimination.
+"""Equations of a large mechanism: inactive rows, detected by the pivots of an elimination.
 
 Pivots are those of A M⁻¹Aᵀ, and in a ring of bodies whose masses differ by a factor of 1e8 most of
 them are tiny. Whether rows depend on each other has nothing to do with masses: they are looked at

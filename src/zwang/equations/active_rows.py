@@ -1,4 +1,4 @@
-"""Constraint rows that follow from the others wherever the system can go.
+"""Which constraint rows of the equations are active: those that stay redundant are left out.
 
 At a state on its constraints a redundant row does no harm: the regularised solve shares its force
 out. The stages of an integrator, however, lie a little off, and there the row says something of its

@@ -1,4 +1,4 @@
-"""From the parts of a mechanism to the block program of the engine."""
+"""From the equations of a mechanism to the layout of its block program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the equations of a system answer, with numbers put in: all that other parts know of them.
+"""The contract of equations: what other parts may ask of a system, with numbers put in.
 
     names ─► arguments (checked arrays) ─► terms, residuals, energies at states
 
@@ -16,18 +16,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from zwang.arguments.states import Parameters, state_arrays
 from zwang.caching import computed_once
+from zwang.diagnosis.explain import Explanation, explain_terms
+from zwang.diagnosis.passport import Groups, Passport, passport_terms
 from zwang.errors import InputError
 from zwang.programs.cache import ProgramCache
 from zwang.solvers.dense import FORMULATIONS, solve_terms
 from zwang.solvers.solution import Solution
 from zwang.state import Residuals
 from zwang.terms import EquationTerms, FloatArray, finite
-from zwang.tracing.arguments import Parameters, state_arrays
 from zwang.tracing.non_finite import culprit
 from zwang.tracing.rhs_rounding import rhs_rounding
 from zwang.tracing.traced_model import Definition, TracedModel
@@ -39,7 +41,22 @@ if TYPE_CHECKING:
     from zwang.tracing.differentiate import Symbols
     from zwang.tracing.evaluator import Evaluator
 
-__all__ = ["Equations"]
+__all__ = ["Equations", "SolveRequest"]
+
+
+class SolveRequest(NamedTuple):
+    """How accelerations are asked for, besides the state.
+
+    Attributes
+    ----------
+    formulation : ``"auto"`` or one of `Equations.formulations`.
+    family : where accelerations are not unique, whether all of them are returned.
+    shift : added to the right sides of the constraints, shape (…, m).
+    """
+
+    formulation: str = "auto"
+    family: bool = False
+    shift: FloatArray | None = None
 
 
 class Equations(ABC):
@@ -281,16 +298,31 @@ class Equations(ABC):
         family: bool = False,
         shift: FloatArray | None = None,
     ) -> Solution:
-        """Acceleration, constraint force and multipliers; see `zwang.System.solve`.
+        """Acceleration, constraint force and multipliers; `SolveRequest` lists the choices."""
+        return self._solved(q, v, t, p, SolveRequest(formulation, family, shift))
 
-        Parameters
-        ----------
-        shift : added to the right sides of the constraints, shape (…, m).
-        """
+    def _solved(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, request: SolveRequest
+    ) -> Solution:
+        """What `solve_at` returns, of equations of this kind."""
         terms = self.terms_at(q, v, t, p)
-        if shift is not None:
-            terms = replace(terms, constraint_rhs=terms.constraint_rhs + shift)
-        return solve_terms(terms, formulation=formulation, family=family)
+        if request.shift is not None:
+            terms = replace(terms, constraint_rhs=terms.constraint_rhs + request.shift)
+        return solve_terms(terms, formulation=request.formulation, family=request.family)
+
+    def explain_at(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> Explanation:
+        """Degrees of freedom, dependent groups and contradictions, by name.
+
+        Of the ideal system: where it has no unique motion, a law of the reaction has no meaning.
+        """
+        return explain_terms(self.ideal_terms_at(q, v, t, p))
+
+    def passport_at(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, groups: Groups | None
+    ) -> Passport:
+        """Which reactions are determinate, of the constraints or of groups of them."""
+        terms = self.terms_at(q, v, t, p)
+        return passport_terms(terms, groups=self.groups if groups is None else groups)
 
     def after_impulse(
         self,

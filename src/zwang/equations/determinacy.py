@@ -1,4 +1,4 @@
-"""What can be told of a mechanism at one state: motions it allows, and which reactions follow.
+"""Equations of a mechanism at one state: which motions they allow, which reactions they determine.
 
 By dense matrices, or by sparse ones where the mechanism is too large for these.
 """
@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zwang.diagnosis.determinate import determinate_groups
 from zwang.diagnosis.explain import explain_terms
 from zwang.diagnosis.passport import (
+    Groups,
     Passport,
     Status,
     chosen_groups,
@@ -21,19 +22,19 @@ from zwang.diagnosis.passport import (
     require_groups,
     with_untold,
 )
-from zwang.equations.mechanism import MechanismEquations
 from zwang.multibody.explanation import MechanismExplanation, explained
 from zwang.multibody.sparse_explanation import SparseDiagnosis
 from zwang.multibody.unknown_tooth_forces import UNTOLD, untold_joints, untold_rows
 from zwang.multibody.wrench import joint_wrench
 from zwang.terms import EquationTerms, FloatArray
 
+if TYPE_CHECKING:
+    from zwang.equations.mechanism import MechanismEquations
+
 __all__ = ["At", "determinate_joints", "explanation_at", "groups_of_joints", "passport_at"]
 
 #: q, v, t and p of one state.
 At = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
-#: Rows or constraints of a group, or one of these.
-Groups = Mapping[str, Iterable[int | str] | str]
 
 
 def explanation_at(equations: MechanismEquations, at: At) -> MechanismExplanation:

@@ -21,13 +21,13 @@ from zwang.diagnosis.wording import listing
 from zwang.equations.active_pivots import PIVOT, PIVOT_OF_MASSLESS, rows_without_pivot
 from zwang.equations.active_rows import ActiveRows
 from zwang.equations.block_layout import structure_of
+from zwang.equations.contract import SolveRequest
 from zwang.equations.mechanism import MechanismEquations, MechanismExpression
 from zwang.errors import PainleveError
 from zwang.linalg.rank import AT_A_STATE, DEFAULT_TOLERANCES
 from zwang.multibody.constants import with_equal_masses
 from zwang.multibody.element import Element
 from zwang.multibody.element_batches import bulk_rows
-from zwang.multibody.frozen import Parts
 from zwang.multibody.joint_coordinates import JointChannel
 from zwang.multibody.motion_words import one_by_one, spins_in_place, undetermined_error
 from zwang.multibody.sparse_explanation import SparseDiagnosis
@@ -46,7 +46,7 @@ from zwang.tracing.traced_model import TracedModel
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Balance", "ElementEquations", "SparseSolution", "mechanism_equations"]
+__all__ = ["Balance", "ElementEquations", "SparseSolution"]
 
 #: Corrections after which what is left of random accelerations is undetermined, and how much of
 #: what is determined may be left: each correction takes away all but about 1e-6 of it.
@@ -78,13 +78,6 @@ class SparseSolution(NamedTuple):
     diagnosis: SparseDiagnosis
     acceleration: FloatArray
     multipliers: FloatArray
-
-
-def mechanism_equations(parts: Parts) -> MechanismEquations:
-    """The equations of a mechanism: as one expression, or by elements if it is large."""
-    if parts.unknowns >= COST.element_unknowns:
-        return ElementEquations(parts)
-    return MechanismExpression(parts)
 
 
 class ElementEquations(MechanismEquations):
@@ -355,23 +348,15 @@ class ElementEquations(MechanismEquations):
             return None
         return SparseSolution(found, a, found.least(lam) if found.dependencies.size else lam)
 
-    def solve_at(
-        self,
-        q: FloatArray,
-        v: FloatArray,
-        t: FloatArray,
-        p: FloatArray,
-        *,
-        formulation: str = "auto",
-        family: bool = False,
-        shift: FloatArray | None = None,
+    def _solved(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, request: SolveRequest
     ) -> Solution:
         """Acceleration, constraint force and multipliers, of what is very large by blocks."""
-        single = q.ndim == 1 and not family and shift is None and formulation == "auto"
+        plain = request.formulation == "auto" and not request.family and request.shift is None
+        single = plain and q.ndim == 1
         solved = self.sparse_solution_at(q, v, t, p) if single else None
         if solved is None:
-            choice: dict[str, Any] = {"formulation": formulation, "family": family, "shift": shift}
-            return super().solve_at(q, v, t, p, **choice)
+            return super()._solved(q, v, t, p, request)
         found, a, lam = solved
         terms, n = found.terms, len(v)
         A: Any = terms.constraint_matrix

@@ -1,4 +1,4 @@
-"""A mechanism in its coordinates' own rates: v = q̇ = (ṙ, ṗ), with pᵀp = 1 as constraints.
+"""Equations of a mechanism in rates of Euler parameters, v = (ṙ, ṗ), with pᵀp = 1 as constraints.
 
     T = ½ q̇ᵀ Wᵀ M W q̇,   v = W q̇,   ω′ = 2 L ṗ
 

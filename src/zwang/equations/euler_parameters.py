@@ -1,4 +1,4 @@
-"""A mechanism with v = (ṙ, ṗ), and the formulations that a mechanism has beyond those of terms.
+"""Equations of a mechanism in rates of Euler parameters, and the formulations of bodies.
 
 | name | equations | solved for |
 | --- | --- | --- |

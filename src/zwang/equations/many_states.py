@@ -1,4 +1,4 @@
-"""Mass matrices and constraint rows at many states at once, and whether all are regular."""
+"""Equations at many states at once: mass matrices, constraint rows, and whether all are regular."""
 
 from __future__ import annotations
 

@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.caching import computed_once
+from zwang.diagnosis.passport import Groups, Passport
 from zwang.diagnosis.wording import listing
 from zwang.equations.block_layout import structure_of
-from zwang.equations.contract import Equations
+from zwang.equations.contract import Equations, SolveRequest
+from zwang.equations.determinacy import explanation_at, passport_at
 from zwang.equations.euler_parameters import OF_BODIES, EulerParameterEquations, solve_by
 from zwang.equations.expression import ExpressionEquations
 from zwang.errors import InputError, NotUniqueError, UnknownNameError
 from zwang.multibody.constants import sizes_of
 from zwang.multibody.element_batches import Bulk
+from zwang.multibody.explanation import MechanismExplanation
 from zwang.multibody.frozen import Parts, require_inertia
 from zwang.multibody.joint_coordinates import Channels, JointChannel, value_and_rate
 from zwang.multibody.motion_words import spins_in_place, undetermined_error
@@ -164,34 +167,37 @@ class MechanismEquations(Equations):
         """Names that `solve` and `simulate` take: those of `zwang.FORMULATIONS`, and of bodies."""
         return (*super().formulations, *OF_BODIES)
 
-    def solve_at(
-        self,
-        q: FloatArray,
-        v: FloatArray,
-        t: FloatArray,
-        p: FloatArray,
-        *,
-        formulation: str = "auto",
-        family: bool = False,
-        shift: FloatArray | None = None,
+    def _solved(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, request: SolveRequest
     ) -> Solution:
         """Acceleration, constraint force and multipliers; what is not unique is named by body."""
+        formulation = request.formulation
         if formulation != "auto" and formulation not in self.formulations:
             raise UnknownNameError("formulation", str(formulation), ["auto", *self.formulations])
         if formulation not in OF_BODIES:
             try:
-                return super().solve_at(
-                    q, v, t, p, formulation=formulation, family=family, shift=shift
-                )
+                return super()._solved(q, v, t, p, request)
             except NotUniqueError as error:
                 raise self._in_words(error, q) from None
-        if family:
+        if request.family:
             raise InputError(
                 "family=True",
                 must="be used with formulation='auto', for which accelerations need not be unique",
                 but=f"the formulation is {formulation!r}",
             )
-        return solve_by(formulation, self, q, v, t, p, shift)
+        return solve_by(formulation, self, q, v, t, p, request.shift)
+
+    def explain_at(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
+    ) -> MechanismExplanation:
+        """Loops, redundant equations, degrees of freedom and contradictions, by joint and body."""
+        return explanation_at(self, (q, v, t, p))
+
+    def passport_at(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, groups: Groups | None
+    ) -> Passport:
+        """Which reactions are determinate, of joints or of groups of them."""
+        return passport_at(self, (q, v, t, p), groups)
 
     def _in_words(self, error: NotUniqueError, q: FloatArray) -> NotUniqueError:
         if q.ndim > 1 or error.directions is None:

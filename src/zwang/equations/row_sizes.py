@@ -1,4 +1,4 @@
-"""How much is left of a constraint row of the terms that it was summed from.
+"""Equations near cancellation: how much is left of a constraint row of the terms summed in it.
 
 The entries of a row are sums of products: arms, axes, cosines. Where these cancel on paper, nothing
 is left but rounding, which has a direction like any row and, scaled to unit length, would hold a

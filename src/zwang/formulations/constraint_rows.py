@@ -1,4 +1,4 @@
-"""Constraint rows A v̇ = b from constraints of position, velocity or acceleration level.
+"""Constraint rows A v̇ = b that formulations take, from constraints of any level.
 
 With ẋ = N v + n₀ (Blajer 1992, (2.1)), a constraint is differentiated as often as its level asks:
 
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zwang.keywords import no_longer
+from zwang.arguments.keywords import no_longer
 from zwang.linalg.products import matvec, transpose
 from zwang.terms import FloatArray
 

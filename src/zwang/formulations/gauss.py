@@ -1,4 +1,4 @@
-"""Gauss's principle: the function that constrained motion minimises, and the certificate from it.
+"""Gauss's principle: the function that constrained motion minimizes, and the certificate from it.
 
     G(ÿ) = (ÿ − a)ᵀ M (ÿ − a),      M a = Q (+ C)         Udwadia & Kalaba (1996), (9)
 

@@ -1,4 +1,4 @@
-"""All equations of a constrained system as one linear set for the rates of its state.
+"""Formulation as one linear set of equations for the rates of the whole state.
 
     2n + m equations for v̇, ẋ, λ (Blajer 1992, (2.8))     2n equations for v̇, ẋ, free of λ (3.5)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from zwang.integrators.lane_queue import LaneQueue
     from zwang.integrators.output import Chunk
 
-__all__ = ["ChunkSize"]
+__all__ = ["ChunkSize", "first_chunk"]
 
 #: Seconds between returns: often enough for Ctrl-C and a moving bar, rarely enough to cost nothing.
 TARGET = 0.1
@@ -43,10 +43,7 @@ class ChunkSize:
     def __init__(self, loop: Loop | LaneQueue) -> None:
         #: Whether the first chunk takes milliseconds at most.
         self.brief = loop.program.kernel("derivative").compiled
-        self.steps = FIRST_STEPS
-        if self.brief:
-            within = FIRST_ENTRIES // max(loop.state.size, 1)
-            self.steps = max(FIRST_STEPS, min(MOST_FIRST_STEPS, within))
+        self.steps = _first_steps(loop) if self.brief else FIRST_STEPS
         self.tried, self.crept = loop.tried, 0
         self.taken, self.gone = 0, 0.0  # steps of all chunks, and how far they led [s]
 
@@ -59,7 +56,7 @@ class ChunkSize:
         """The next chunk."""
         background.wake()
         began, t, tried = perf_counter(), float(loop.t[0]), loop.tried
-        chunk = loop.advance(self.steps, self._rows(loop))
+        chunk = loop.advance(self.steps, _rows(loop, self.steps))
         done, moved = loop.tried - tried, float(loop.t[0]) - t
         left = loop.settings.until - t
         # Hopelessly many steps are left at this pace, and not for a moment alone.
@@ -74,12 +71,9 @@ class ChunkSize:
     def advance_relay(self, relay: LaneQueue) -> int:
         """The same for many trajectories; why it returned."""
         began = perf_counter()
-        code = relay.advance(self.steps, self._rows(relay))
+        code = relay.advance(self.steps, _rows(relay, self.steps))
         self._adapt(relay, perf_counter() - began)
         return code
-
-    def _rows(self, loop: Loop | LaneQueue) -> int:
-        return max(SMALLEST_ROWS, min(self.steps, LARGEST_BUFFER // max(loop.state.size, 1)))
 
     def _adapt(self, loop: Loop | LaneQueue, seconds: float) -> None:
         """Choose steps for the next chunk.
@@ -89,3 +83,18 @@ class ChunkSize:
         tried = loop.tried
         wanted = TARGET * (tried - self.tried) / max(seconds, 1e-9)
         self.steps, self.tried = max(1, int(min(GROWTH * self.steps, wanted))), tried
+
+
+def first_chunk(loop: Loop) -> tuple[int, int]:
+    """Steps of the first chunk of a compiled loop, and rows of its output at most."""
+    steps = _first_steps(loop)
+    return steps, _rows(loop, steps)
+
+
+def _first_steps(loop: Loop | LaneQueue) -> int:
+    within = FIRST_ENTRIES // max(loop.state.size, 1)
+    return max(FIRST_STEPS, min(MOST_FIRST_STEPS, within))
+
+
+def _rows(loop: Loop | LaneQueue, steps: int) -> int:
+    return max(SMALLEST_ROWS, min(steps, LARGEST_BUFFER // max(loop.state.size, 1)))

@@ -21,6 +21,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from zwang.caching import computed_once
 from zwang.codegen.call import call
 from zwang.codegen.kernel import Kernel
 from zwang.integrators import memory as sh
@@ -52,6 +53,8 @@ __all__ = ["WORK", "Loop", "met_all_rows", "work_of"]
 BUFFER_ROWS = 4096
 #: Steps between returns to Python, for progress and Ctrl-C; some tens of milliseconds of work.
 STEPS_PER_CHUNK = 20_000
+#: Numbers in an output that is kept for the next chunk.
+LARGEST_KEPT = 100_000
 #: Setups that are kept with a program.
 SETUPS = 32
 
@@ -91,6 +94,9 @@ class Loop(ABC):
     KERNELS: ClassVar[tuple[str, ...]] = ()
     #: Whether the next chunk is to begin with the present state.
     saves_present: bool = False
+    #: Whether chunks may write to the output of the one before, for those who copy what they need.
+    keeps_output: bool = False
+    _output: LoopOutput | None = None
 
     def __init__(
         self,
@@ -114,7 +120,7 @@ class Loop(ABC):
         self.program, self.settings, self._events = program, settings, events
         self.may_leave, self.returns = may_leave, returns
         every_step = times is None
-        frame = self._setup(scales, every_step=every_step, carried=carried)
+        frame = self._frame = self._setup(scales, every_step=every_step, carried=carried)
         self.scales, self.absolute = frame.scales, frame.absolute
         self.entry_sizes = frame.entry_sizes
         self.addresses, self.sizes, self.options = frame.addresses, frame.sizes, frame.options
@@ -122,10 +128,7 @@ class Loop(ABC):
         self.state = np.array(y, dtype=float, order="C")  # the loop works in place
         self.parameters = np.array(p, dtype=float, order="C")
         self.memory, self.counts = frame.memory.copy(), frame.counts.copy()
-        self.memory[sh.T] = t
-        self.times = np.zeros(0) if every_step else np.ascontiguousarray(times, dtype=float)
-        if len(self.times):
-            self.counts[sh.NEXT] = self.times.searchsorted(t, side="right")
+        self._set_times(t, times)
         self.lanes = (0,) * W
         self.largest = frame.largest
         #: Pivots of position rows and what they are compared with, which is remembered.
@@ -143,14 +146,68 @@ class Loop(ABC):
         self.previous = np.zeros((2, n, W))
         self.prepare()
         self._make_records()
+        self._begin(t, project=project)
+
+    def _set_times(self, t: float, times: FloatArray | None) -> None:
+        """What the loop is to save, from where it begins."""
+        self.times = np.zeros(0) if times is None else np.ascontiguousarray(times, dtype=float)
+        self._begin_times(t)
+
+    def _begin_times(self, t: float) -> None:
+        """Where the loop begins, and which of the times come next."""
+        self.memory[sh.T] = t
+        if len(self.times) and self.times.item(0) <= t:
+            self.counts[sh.NEXT] = self.times.searchsorted(t, side="right")
+
+    def _begin(self, t: float, *, project: bool) -> None:
+        """Put the start on its constraints, and make ready to go on from there."""
         if project and self.options[0]:
             self._project()
-        if t < settings.until:
+        if t < self.settings.until:
             self.begin()
-            if events is not None:
-                self._look(events)
+            if self._events is not None:
+                self._look(self._events)
         else:
             self.counts[sh.ACTIVE] = 0
+
+    def restart(
+        self, settings: Settings, t: float, y: FloatArray, p: FloatArray, times: FloatArray | None
+    ) -> None:
+        """Begin anew in the same buffers, put on the constraints: the same bits as a new loop.
+
+        Of loops of one trajectory.
+
+        Parameters
+        ----------
+        settings : which differ from those before in their end alone.
+        t, y, p : start time, state (n,) and parameters (np,).
+        times : to save at, for every step or not as before.
+        """
+        if self.program.carrier is not None:
+            y, p = self.program.carrier.entered(y, t, p)
+        self.clear()
+        self.state[:, 0], self.parameters[:, 0] = y, p
+        if settings is not self.settings or times is not self.times:
+            self.settings = settings
+            self._set_times(t, times)
+            self._make_choices()
+        else:
+            self._begin_times(t)
+        self._begin(t, project=True)
+
+    def clear(self) -> None:
+        """Give all that is remembered the values that it has before a loop begins."""
+        for array in self._cleared:
+            array.fill(0)
+        self.memory[...], self.counts[...] = self._frame.memory, self._frame.counts
+
+    @computed_once
+    def _cleared(self) -> list[np.ndarray]:
+        """What is remembered and has no value before a loop begins."""
+        given = {"state", "parameters", "memory", "counts"}
+        if self._events is None:  # nothing is written there
+            given |= {"event_values", "event_before", "previous"}
+        return [getattr(self, name) for name in self.REMEMBERED if name not in given]
 
     def _setup(self, scales: FloatArray, *, every_step: bool, carried: bool) -> LoopSetup:
         """What loops of the program have in common, kept with it unless there are events."""
@@ -190,6 +247,13 @@ class Loop(ABC):
             self.addresses, self.parameters, self.work, nq, rows, events, self.lanes
         )
         self.remembered_steps = LoopMemory(self.state, self.memory, self.counts)
+        self._make_choices()
+        self.event_memory = EventMemory(
+            self.event_values, self.event_before, self.event_new, self.previous
+        )
+
+    def _make_choices(self) -> None:
+        """What was asked for, as compiled loops know it."""
         settings = self.settings
         self.choices = LoopChoices(
             settings.until,
@@ -199,9 +263,6 @@ class Loop(ABC):
             self.times,
             *self.options,
             self.may_leave,
-        )
-        self.event_memory = EventMemory(
-            self.event_values, self.event_before, self.event_new, self.previous
         )
 
     def _look(self, events: Kernel) -> None:
@@ -267,13 +328,15 @@ class Loop(ABC):
         n, W = self.state.shape
         projects, every_step, _, _ = self.options
         if not every_step:  # no more than there are times to come
-            ahead = len(self.times) - min(self.counts[sh.NEXT].tolist())
+            nearest = self.counts.item(sh.NEXT, 0) if W == 1 else int(self.counts[sh.NEXT].min())
+            ahead = len(self.times) - nearest
             rows = min(rows, ahead + 3)
         rank_rows = RANK_ROWS if projects and self.program.rows[0] else 1
         while True:
-            out = LoopOutput(rows, n, W, rank_rows)
+            out = self._room_for_output(rows, n, W, rank_rows)
             if self.saves_present:
-                out.t[:, 0], out.y[:, 0], out.filled[:] = self.t, self.state.T, 1
+                out.t[:, 0], out.y[:, 0] = self.memory[sh.T], self.state.T
+                out.filled.fill(1)
                 self.saves_present = False
             code = self.run(out, budget)
             filled, logged = out.filled.tolist(), out.rank_rows.tolist()
@@ -282,6 +345,17 @@ class Loop(ABC):
                 continue
             carrier = self.program.carrier
             return Chunk(code, out.t, out.y, filled, out.ranks, logged, self.parameters, carrier)
+
+    def _room_for_output(self, rows: int, n: int, W: int, rank_rows: int) -> LoopOutput:
+        """Empty output of so many rows, that of the last chunk where it will do."""
+        out = self._output
+        if out is None or out.t.shape[1] != rows or out.ranks.shape[0] != rank_rows:
+            out = LoopOutput(rows, n, W, rank_rows)
+            self._output = out if self.keeps_output and out.y.size <= LARGEST_KEPT else None
+        else:
+            out.filled.fill(0)
+            out.rank_rows.fill(0)
+        return out
 
     def work_done(self, lane: int = 0) -> tuple[int, ...]:
         """Steps, rejected ones, evaluations, projections, Jacobians, factorisations."""

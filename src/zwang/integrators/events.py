@@ -1,4 +1,4 @@
-"""Finding the moment of an event, and impulses that keep the constraints."""
+"""Integrators: the moment of an event within a step, and impulses that keep the constraints."""
 
 from __future__ import annotations
 

@@ -426,15 +426,19 @@ class LaneQueue:
         for out, pieces in self.noted:
             used = pieces[(pieces[:, 0] >= 0) & (pieces[:, 3] > pieces[:, 2])]
             owner, lane, first, rows = used[:, 0], used[:, 1], used[:, 2], used[:, 3] - used[:, 2]
-            for size in np.unique(rows).tolist():
+            for size in np.flatnonzero(np.bincount(rows)).tolist():
                 some = rows == size
                 k, along = owner[some], np.arange(size)
-                into, source = filled[k][:, None] + along, first[some][:, None] + along
-                y[k[:, None], into] = out.y[lane[some][:, None], source]
-                t[k[:, None], into] = out.t[lane[some][:, None], source]
+                into = k[:, None], filled[k][:, None] + along
+                source = lane[some][:, None], first[some][:, None] + along
+                y[into], t[into] = out.y[source], out.t[source]
                 filled[k] += size
         if self.program.carrier is None:
             return y
+        if np.all(filled == count):
+            P = np.repeat(self.parameters, count, axis=0)
+            states = left(y.reshape(-1, n), t.ravel(), self.program.carrier, P)
+            return states.reshape(N, count, -1)
         there = np.arange(count) < filled[:, None]
         P = self.parameters[np.nonzero(there)[0]]
         system_states = left(y[there], t[there], self.program.carrier, P)

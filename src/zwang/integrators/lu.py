@@ -1,4 +1,4 @@
-"""Dense LU factors in compiled loops, real or complex, with row exchanges.
+"""Integrators: dense LU factors in compiled loops, real or complex, with row exchanges.
 
 Written out, for compiled loops call no library that has them.
 """

@@ -1,4 +1,4 @@
-"""Coefficients in many digits, rounded once: the same bits on every processor.
+"""Coefficients of integrators in many digits, rounded once: the same bits on every processor.
 
 Coefficients are constants of compiled loops, which are kept on disk by what they are written in. A
 linear solver of NumPy rounds as its processor adds up: code that was kept under one setting would

@@ -1,4 +1,4 @@
-"""What a compiled loop puts out: saved states and changes of rank, in its own coordinates."""
+"""What an integrator's compiled loop puts out: saved states and changes of rank."""
 
 from __future__ import annotations
 
@@ -83,13 +83,21 @@ class Chunk(NamedTuple):
 
     def saved(self, lane: int = 0) -> tuple[FloatArray, FloatArray]:
         """Saved times (rows,) and states (rows, n) of a lane, in the coordinates of the system."""
-        t, y = self.saved_in_own(lane)
-        return t, left(y, t, self.carrier, self.parameters[:, lane])
+        if self.carrier is None:
+            return self.saved_in_own(lane)
+        rows = self.filled[lane]
+        t = self.t[lane, :rows].copy()
+        return t, left(self.y[lane, :rows], t, self.carrier, self.parameters[:, lane])
 
     def saved_in_own(self, lane: int = 0) -> tuple[FloatArray, FloatArray]:
         """The same in the coordinates of the loop."""
         rows = self.filled[lane]
         return self.t[lane, :rows].copy(), self.y[lane, :rows].copy()
+
+    def without_first(self) -> Chunk:
+        """The same without the first saved state of each lane."""
+        filled = [rows - 1 for rows in self.filled]
+        return self._replace(t=self.t[:, 1:], y=self.y[:, 1:], filled=filled)
 
     def ranks(self, lane: int = 0) -> list[RankLog]:
         """Changes of rank of a lane."""

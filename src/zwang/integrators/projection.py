@@ -1,4 +1,4 @@
-"""Projection of states onto the constraints, with the pivots that tell where rank is lost."""
+"""Integrators: projection of states onto the constraints, with pivots that show lost rank."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Positions where constraint rows lose rank, found within the steps that pass them.
+"""Integrators: positions where constraint rows lose rank, found within the steps that pass them.
 
 The relative pivots of the position rows come with every projection. On the way through a singular
 position the least of them falls to zero and rises again like the square of the distance, while the

@@ -1,4 +1,4 @@
-"""Which loop carries out which integrator."""
+"""The registry of integrators: which time loop carries out which method."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from zwang.integrators.radau.loop import RadauLoop
 from zwang.integrators.settings import Settings
 from zwang.programs.contract import Program
 
-__all__ = ["LOOPS", "chosen", "start_loop"]
+__all__ = ["LOOPS", "chosen", "loop_settings", "start_loop"]
 
 #: Name of an integrator → its loop.
 LOOPS: dict[str, type[Loop]] = {
@@ -42,17 +42,23 @@ def start_loop(
     method : of those that "auto" chooses among, the one that is under way.
     may_leave : whether to return where "auto" would choose another one from there on.
     """
-    if method and settings.integrator == "auto":
-        settings = replace(settings, integrator=method)
-    at_nodes = program.has_nodes and program.lanes == 1  # else lanes are trajectories
-    if settings.integrator == "auto" and program.left_out:
-        settings = settings.by_states  # collocation may not see that other rows have to act
-    elif settings.integrator in ("auto", "gauss"):
-        settings = chosen(settings, at_nodes=at_nodes, finest=program.finest_at_nodes)
+    settings = loop_settings(program, settings, method)
     # An implicit method needs a Jacobian, and fixed steps are not chosen by their error.
     may_leave = may_leave and program.has_nodes and settings.step == 0.0
     kind = LOOPS[settings.integrator]
     return kind(program, settings, *state, may_leave=may_leave, **choices)
+
+
+def loop_settings(program: Program, settings: Settings, method: str = "") -> Settings:
+    """The settings with the method that the loop of a program carries out."""
+    if method and settings.integrator == "auto":
+        settings = replace(settings, integrator=method)
+    at_nodes = program.has_nodes and program.lanes == 1  # else lanes are trajectories
+    if settings.integrator == "auto" and program.left_out:
+        return settings.by_states  # collocation may not see that other rows have to act
+    if settings.integrator in ("auto", "gauss"):
+        return chosen(settings, at_nodes=at_nodes, finest=program.finest_at_nodes)
+    return settings
 
 
 def chosen(settings: Settings, *, at_nodes: bool, finest: float = 0.0) -> Settings:

@@ -1,9 +1,9 @@
-"""Choices of a simulation, as data that is stored with its run."""
+"""Settings of an integrator: method, tolerance, drift, coordinates; stored with the run."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
@@ -159,6 +159,11 @@ class Settings:
         """Smallest step, below which t + h is no longer told from t; largest; fixed or 0."""
         smallest = SMALLEST_STEP * max(abs(self.until), 1e-6)
         return smallest, float(self.largest_step), float(self.step)
+
+    @cached_property
+    def but_end(self) -> tuple[Any, ...]:
+        """All choices but the end, in order."""
+        return tuple(getattr(self, f.name) for f in fields(self) if f.name != "until")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for storage."""

@@ -1,4 +1,4 @@
-"""What loops of one program have in common: most of a short run would go into working it out."""
+"""Integrators: what the time loops of one program have in common, worked out once."""
 
 from __future__ import annotations
 

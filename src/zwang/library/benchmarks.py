@@ -1,4 +1,4 @@
-"""Mechanisms that programs for constrained motion are measured by, as systems of functions.
+"""Ready-made systems of functions that programs for constrained motion are measured by.
 
 The problems are stated completely by their sources, start included; ``library.start(name)`` gives
 that start.

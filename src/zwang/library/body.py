@@ -1,4 +1,4 @@
-"""Rotation of a free rigid body in quaternions, in the forms of Udwadia & Schutte (2010).
+"""Ready-made free rigid body: rotation in quaternions, in the forms of Udwadia & Schutte (2010).
 
 All forms have the coordinates q = (u0, u1, u2, u3), the quaternion (w, x, y, z) from body to world
 axes. The equations are those of `zwang.rotation`; here they are assembled into systems.

@@ -1,4 +1,4 @@
-"""Chains of masses and springs taken apart: more coordinates than masses, singular mass matrix.
+"""Ready-made chains of masses and springs with singular mass matrices.
 
 Each part has its own coordinates, as if it hung on a support of its own; equations of the parts
 are written down separately and the joints become constraints. A part without a mass of its own

@@ -1,4 +1,4 @@
-"""A thin disk on a horizontal plane, rolling or sliding, in all forms of Blajer (1992), section 6.
+"""Ready-made thin disk on a plane, rolling or sliding, in all forms of Blajer (1992), section 6.
 
 Coordinates are x_P, y_P, z_P of the lowest point P of the rim, the heading φ, the lean θ (0 is
 upright) and the spin ψ. The frame ξηζ at the centre leans and turns with the disk but does not

@@ -1,4 +1,4 @@
-"""Equations of a thin disk on a horizontal plane: Blajer (1992), section 6, as corrected.
+"""Ready-made thin disk: its equations in Blajer (1992), section 6, as corrected.
 
 x_P, y_P, z_P is the lowest point P of the rim, φ the heading, θ the lean (0 is upright), ψ the
 spin. The frame ξηζ at the centre G leans and turns with the disk but does not spin:

@@ -1,4 +1,4 @@
-"""Non-ideal constraints: Coulomb friction, a force that depends on the reaction itself."""
+"""Ready-made systems with Coulomb friction, a force that depends on the reaction itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Watt's flyball governor with stiff springs, for which explicit methods take tiny steps."""
+"""Ready-made governor of Watt with stiff springs, for which explicit methods take tiny steps."""
 
 from __future__ import annotations
 

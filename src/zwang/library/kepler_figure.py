@@ -1,4 +1,4 @@
-"""Kepler's first two laws as a picture: the ellipse, its focus, and areas swept in equal times.
+"""Ready-made picture of Kepler's first two laws: the ellipse, its focus, and areas in equal times.
 
 Udwadia & Kalaba (1996), Fig. 1. `swept_area` measures Kepler's second law on the run.
 """

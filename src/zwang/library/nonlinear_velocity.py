@@ -1,4 +1,4 @@
-"""Constraints that are nonlinear in the velocities.
+"""Ready-made systems whose constraints are nonlinear in the velocities.
 
 The reactions are taken as ideal in the sense of Gauss: A = ∂ψ/∂v, and the acceleration is as near
 to the free one as A v̇ = b allows.

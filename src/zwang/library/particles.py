@@ -1,4 +1,4 @@
-"""Particles under constraints: the three examples of Udwadia & Kalaba (1996).
+"""Ready-made particles under constraints: the three examples of Udwadia & Kalaba (1996).
 
 Coordinates are Cartesian; M = m·I, so that M^(½)(AM^(−½))⁺ = M A⁺.
 """

@@ -1,4 +1,4 @@
-"""Random numbers for states: directions, tangents, and the packing of columns."""
+"""Random states of ready-made systems: directions, tangents, and the packing of columns."""
 
 from __future__ import annotations
 

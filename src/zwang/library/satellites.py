@@ -1,4 +1,4 @@
-"""Satellites in formation: a program for the relative motion, kept by the control it requires.
+"""Ready-made satellites in formation: a prescribed relative motion, and the control it requires.
 
 A chief runs on a circular orbit of radius R at the rate n = √(μ/R³). Deputies are described in
 the chief's frame: x radially outwards, y along the track, z across the orbit. Their equations are

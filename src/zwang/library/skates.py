@@ -1,4 +1,4 @@
-"""Blades and wheels that do not slip sideways: linear nonholonomic constraints in the plane."""
+"""Ready-made skates and wheels that do not slip sideways: linear nonholonomic constraints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranks: scaling before any rank decision, named tolerances, and the subspaces that follow.
+"""Linear algebra of ranks: scaling before any decision, named tolerances, and subspaces.
 
 Every rank in the library is decided here, so that all formulations and all diagnoses agree.
 

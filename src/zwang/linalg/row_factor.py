@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from zwang.caching import computed_once
+from zwang.linalg.one_thread import product, triangular_solution
 from zwang.linalg.rank import DEFAULT_TOLERANCES, RowGeometry
 from zwang.terms import FloatArray
 
@@ -92,26 +93,20 @@ class RowFactor:
         if self.W is None:
             y = self._solved(rhs[self.order], transposed=False)
         else:
-            y = self._solved(self.W[:, : self.rank].T @ rhs, transposed=False)
-        return self.Q[:, : self.rank] @ y
+            y = self._solved(product(self.W[:, : self.rank].T, rhs), transposed=False)
+        return product(self.Q[:, : self.rank], y)
 
     def multipliers(self, force: FloatArray) -> FloatArray:
         """(Aᵀ)⁺ force of a matrix (n, k)."""
-        y = self._solved(self.Q[:, : self.rank].T @ force, transposed=True)
+        y = self._solved(product(self.Q[:, : self.rank].T, force), transposed=True)
         if self.W is not None:
-            return self.W[:, : self.rank] @ y
+            return product(self.W[:, : self.rank], y)
         result = np.empty_like(y)
         result[self.order] = y
         return result
 
     def _solved(self, rhs: FloatArray, *, transposed: bool) -> FloatArray:
         """S⁻¹ rhs or S⁻ᵀ rhs; S is lower triangular with independent rows, else upper."""
-        from scipy.linalg import lapack as routines
-
-        lapack: Any = routines
-
         if not self.rank:
             return np.zeros((0, rhs.shape[1]))
-        lower = self.W is None
-        columns = np.asfortranarray(rhs)
-        return lapack.dtrtrs(self.S, columns, lower=lower, trans=int(transposed))[0]
+        return triangular_solution(self.S, rhs, lower=self.W is None, transposed=transposed)

@@ -1,4 +1,4 @@
-"""Scaled equation terms with all ranks decided, for solvers and diagnosis.
+"""Linear algebra of equation terms: scaled by powers of two, with all ranks decided.
 
     M_s = D M D,   A_s = E A D,   f_s = D f,   b_s = E b,   v̇ = D v̇_s,   λ = E λ_s
 

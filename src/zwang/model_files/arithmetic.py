@@ -1,4 +1,4 @@
-"""What expressions of model files compute with: numbers, vectors, bodies; operations, functions."""
+"""Expressions of model files: the numbers, vectors and bodies they compute with, and functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A TOML file as data that knows its lines.
+"""A TOML model file as data that knows its lines.
 
 The standard parser reads the values, and `line_index` finds in the text, which is known to be valid
 by then, the line that each key and each entry of a list stands on.
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zwang.arguments.paths import is_folder
 from zwang.errors import LISTED, InputError, ModelError, ZwangError, shown
-from zwang.paths import is_folder
 
 __all__ = [
     "Document",
@@ -106,11 +106,15 @@ class Item:
                     return entry
         return self
 
-    def located(self, error: ZwangError) -> ZwangError:
+    def located(self, error: ZwangError, asking: str = "system") -> ZwangError:
         """An error that is no mistake in one key, with the places of the entries that it mentions.
 
         Held values come first, as they are the easiest to release; then the last entry, which found
         the others in its way.
+
+        Parameters
+        ----------
+        asking : the table that asked for what failed, where it mentions none.
         """
         names = getattr(error, "group", ()) or getattr(error, "names", ()) or ()
         told = [str(name).partition("[")[0] for name in names]
@@ -126,7 +130,7 @@ class Item:
                     places += [(0, -value.line, value.dotted) for value in hits]
                 elif table.name in _NAMED and entry.name in told:
                     places.append((1, -entry.line, entry.dotted))
-        whole = self.under("system")
+        whole = self.under(asking if asking in self else "system")
         found = [(-line, key) for _, line, key in sorted(places)] or [(whole.line, whole.dotted)]
         return error.located(self.document.file, found)
 

@@ -1,10 +1,11 @@
-"""Expressions as functions, given to a `Mechanism` or `System` in place of Python functions."""
+"""Expressions of model files as functions, in place of Python functions."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from zwang.model_files.fields import expression_error
 from zwang.model_files.units import is_quantity, quantity
 from zwang.tracing.symbol import ValueNeededError
 
-__all__ = ["Definitions", "Formula", "Scope", "UserForces"]
+__all__ = ["Definitions", "Formula", "Scope", "UserForces", "of_time", "time_formula"]
 
 #: What an expression may ask of a body.
 OF_A_BODY = ("position", "rotation", "velocity", "angular_velocity", "omega")
@@ -229,6 +230,20 @@ class Formula:
 
     def __repr__(self) -> str:
         return f"Formula({self.source!r})"
+
+
+def time_formula(item: Item, parameters: tuple[str, ...], definitions: Definitions) -> Formula:
+    """An expression of time and parameters, as a function of (t, p)."""
+    scope = Scope(("t", *parameters))
+    return Formula(item, ("t", "p"), scope, definitions, partial(of_time, parameters))
+
+
+def of_time(names: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Time, parameters, and what else is a number among the arguments."""
+    p = given["p"]
+    values = {name: p[name] for name in names}
+    values |= {k: v for k, v in given.items() if k not in ("p", "body", "bodies")}
+    return values
 
 
 class _NamedValues(dict[str, Any]):

@@ -1,4 +1,4 @@
-"""Numbers of a file that are expressions of its parameters: ``position = ["L/2", 0]``."""
+"""Dimensions in a model file that are expressions of its parameters: ``position = ["L/2", 0]``."""
 
 from __future__ import annotations
 

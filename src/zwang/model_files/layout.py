@@ -452,6 +452,20 @@ _INVERSE_DYNAMICS = TableField(
     }
 )
 
+_SERVO = TableField(
+    {
+        "program": Field(
+            Map(Formulas(0)), "quantity → what it is to be: expression of t", required=True
+        ),
+        "actuators": Field(NameList(), "as many coordinates that they work on", required=True),
+        "from": Field(NumberField("s"), "first time, 0 if not given"),
+        "to": Field(NumberField("s"), "last time"),
+        "steps": Field(NumberField("", least=1.0), "from the first to the last, 100 if not given"),
+        "times": Field(NumberArrayField("s", ((0,),)), "all times, in place of from, to and steps"),
+        "outputs": Field(NameList(), "quantities to print beside the efforts"),
+    }
+)
+
 _EVENT = TableField(
     {
         "function": Field(
@@ -545,13 +559,14 @@ FILE = TableField(
         "case": Field(Map(_CASE), "values and settings under a name, for zwang run --case NAME"),
         "kinematics": Field(_KINEMATICS, "times or values of a driver for zwang kinematics"),
         "inverse_dynamics": Field(_INVERSE_DYNAMICS, "actuators for zwang inverse"),
+        "servo": Field(_SERVO, "program, actuators and times for zwang servo"),
         "equilibrium": Field(_EQUILIBRIUM, "what zwang equilibrium and linearize look for"),
         "linearize": Field(_LINEARIZE, "inputs, outputs and states of zwang linearize"),
     }
 )
 
 #: Tables of analyses, which a model keeps as they are.
-ANALYSIS_TABLES = ("kinematics", "inverse_dynamics", "equilibrium", "linearize", "case")
+ANALYSIS_TABLES = ("kinematics", "inverse_dynamics", "servo", "equilibrium", "linearize", "case")
 
 MECHANISM_ONLY = ("body", "coordinate", "joint", "drive", "couple", "force", "friction")
 SYSTEM_ONLY = ("nonideal",)

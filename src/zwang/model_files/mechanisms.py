@@ -13,7 +13,7 @@ import numpy as np
 from zwang.errors import InputError
 from zwang.mechanism import Mechanism
 from zwang.model_files.document import Item, blaming
-from zwang.model_files.formulas import Definitions, Formula, Scope, UserForces
+from zwang.model_files.formulas import Definitions, Formula, Scope, UserForces, of_time
 from zwang.model_files.inertia_tables import inertia_of, orientation_of
 from zwang.model_files.layout import CURVE, MECHANISM_ONLY
 from zwang.model_files.outputs import channel_formula, names_used
@@ -189,7 +189,7 @@ class _Building:
                     but="there is no key 'curve'", expected="curve = …, three expressions of s"
                 )
             scope = Scope(("s", "t", *self.parameters))
-            rest["curve"] = self._formula(rest["curve"], ("s", "t", "p"), scope, _of_time)
+            rest["curve"] = self._formula(rest["curve"], ("s", "t", "p"), scope, of_time)
         if isinstance(rest.get("pressure_angle"), bool):
             rest["pressure_angle"] = STANDARD if rest["pressure_angle"] else None
         getattr(self.m, kind)(name, a, b, **self._placed(item, rest))
@@ -228,7 +228,7 @@ class _Building:
         self.m.constraint(name, handles, f)
 
     def drive(self, name: str, given: dict[str, Any]) -> None:
-        value = self._formula(given["value"], ("t", "p"), Scope(("t", *self.parameters)), _of_time)
+        value = self._formula(given["value"], ("t", "p"), Scope(("t", *self.parameters)), of_time)
         place = {"at": given["at"]} if "at" in given else {}
         self.m.drive(name, given["of"], value, **place)
 
@@ -266,7 +266,7 @@ class _Building:
             }[kind]
             if own in rest:
                 scope = Scope((*names[:-1], *self.parameters))
-                rest[own] = self._formula(rest[own], names, scope, _of_time)
+                rest[own] = self._formula(rest[own], names, scope, of_time)
             a, b = self._pair(item["bodies"], given["bodies"])
             if kind != "torsion_spring" and "at" not in rest:
                 raise item.error(
@@ -308,7 +308,7 @@ class _Building:
                 names,
                 scope,
                 self.definitions,
-                partial(_of_time, self.parameters),
+                partial(of_time, self.parameters),
             )
         self.m.friction(name, **rest)
 
@@ -383,7 +383,7 @@ def _of_these(
     given: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Several bodies and extra generalized coordinates by name."""
-    result = _of_time(parameters, given)
+    result = of_time(parameters, given)
     for name, pose in zip(names, given["bodies"], strict=True):
         result[name] = pose
         if name in scalars:
@@ -394,15 +394,7 @@ def _of_these(
 
 def _of_one(name: str, names: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]:
     """One body by its name."""
-    return {**_of_time(names, given), name: given["body"]}
-
-
-def _of_time(names: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Time, parameters, and what else is a number among the arguments."""
-    p = given["p"]
-    values = {name: p[name] for name in names}
-    values |= {k: v for k, v in given.items() if k not in ("p", "body", "bodies")}
-    return values
+    return {**of_time(names, given), name: given["body"]}
 
 
 def _plain(value: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zwang.arguments.keywords import known_keywords
+from zwang.arguments.paths import is_folder, path_of
 from zwang.errors import (
     DamageError,
     InputError,
@@ -26,14 +29,13 @@ from zwang.errors import (
     UnknownNameError,
     ZwangError,
 )
-from zwang.keywords import known_keywords
-from zwang.paths import is_folder, path_of
 from zwang.state import State
 
 if TYPE_CHECKING:
     from zwang.analysis.effort_result import InverseDynamics
     from zwang.analysis.kinematics_result import Kinematics
     from zwang.analysis.linearization import Linearization
+    from zwang.analysis.servo import Servo
     from zwang.analysis.statics import Equilibrium
     from zwang.analysis.steady_motion import SteadyMotion
     from zwang.assembly.result import Assembly
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from zwang.simulation.controllers import Controller
     from zwang.simulation.progress import Report
     from zwang.system import System
+    from zwang.terms import FloatArray
     from zwang.tracing.event import Event, Watched
 
 __all__ = ["Model", "SimulationRequest", "Start", "read_model", "write_model"]
@@ -280,7 +283,7 @@ class Model:
         store_every : seconds between commits.
         progress, certify : as in `zwang.System.simulate`.
         """
-        from zwang.simulation.stored_runs import resume
+        from zwang.simulation.simulation import resume
 
         return resume(
             path,
@@ -357,23 +360,76 @@ class Model:
 
     def _path(self) -> tuple[Any, Any]:
         """Times, or a driver with its values, of the table ``[kinematics]``."""
+        values = self._range("kinematics", "values", "Or give times or along.")
         table = self.analysis_tables.get("kinematics", {})
-        item = self._root.under("kinematics")
-        if "values" in table:
-            for key in ("from", "to", "steps"):
-                if key in table:
-                    raise item[key].error(f"'{key}' beside 'values'", "one or the other")
-            values = np.asarray(table["values"])
-        elif "to" in table:
-            steps = table.get("steps", 100.0)
-            if steps != int(steps):
-                raise item["steps"].error(expected="a whole number of steps")
-            values = np.linspace(table.get("from", 0.0), table["to"], int(steps) + 1)
-        else:
-            raise item.error(
-                "no range", "to = …, or values = […], in [kinematics]", "Or give times or along."
-            )
         return (None, (table["along"], values)) if "along" in table else (values, None)
+
+    def _range(self, name: str, key: str, advice: str) -> FloatArray:
+        """The values of a table: all under one key, or steps from one to another."""
+        table, item = self.analysis_tables.get(name, {}), self._root.under(name)
+        if key in table:
+            for other in ("from", "to", "steps"):
+                if other in table:
+                    raise item[other].error(f"'{other}' beside '{key}'", "one or the other")
+            return np.asarray(table[key])
+        if "to" not in table:
+            raise item.error("no range", f"to = …, or {key} = […], in [{name}]", advice)
+        steps = table.get("steps", 100.0)
+        if steps != int(steps):
+            raise item["steps"].error(expected="a whole number of steps")
+        return np.linspace(table.get("from", 0.0), table["to"], int(steps) + 1)
+
+    def servo(
+        self,
+        program: Mapping[str, Any] | None = None,
+        actuators: Any = None,
+        *,
+        start: Any = None,
+        t: float | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Servo:
+        """Servo constraints as the table ``[servo]`` says; arguments replace what it says.
+
+        ``model.servo().solve(model.servo_times)`` gives motion and efforts.
+
+        Parameters
+        ----------
+        program, actuators, start : those of `zwang.Mechanism.servo`; the start is that of the file
+            if not given.
+        t : time of the start [s]; the first of the table if not given.
+        parameters : name → value in place of that of the file.
+        """
+        table = self.analysis_tables.get("servo", {})
+        if program is None or actuators is None:
+            for key in ("program", "actuators"):
+                if key not in table:
+                    raise self._root.under("servo").error(
+                        but=f"there is no '{key}'", expected=f"[servo] with {key} = …"
+                    )
+        values = {**self.simulation.choices.get("parameters", {}), **(parameters or {})}
+        if t is None:
+            t = float(np.min(self.servo_times)) if table.keys() & {"to", "times"} else 0.0
+        given = self.start_conditions
+        if start is None and (given.request or given.q is not None):
+            start = self.start(parameters)
+        with self.telling("servo"):
+            if program is None:
+                p = {**self.system.parameters, **values}
+                program = {
+                    name: _with_values(formula, p) for name, formula in table["program"].items()
+                }
+            return self.system.servo(
+                program,
+                table["actuators"] if actuators is None else actuators,
+                start=start,
+                t=t,
+                parameters=values,
+            )
+
+    @property
+    def servo_times(self) -> FloatArray:
+        """Times of the table ``[servo]`` [s]."""
+        return self._range("servo", "times", "Or give times to solve().")
 
     def equilibrium(
         self,
@@ -456,7 +512,7 @@ class Model:
         except StoreError:
             raise  # about a folder, and nothing in the file
         except ZwangError as error:
-            raise self._root.located(error) from None
+            raise self._root.located(error, table) from None
 
     def write(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the file anew, from what was read."""
@@ -478,16 +534,24 @@ class Model:
         return {**files, MESHES_IN_A_RUN: json.dumps(names).encode()} if names else files
 
 
+def _with_values(formula: Any, p: Mapping[str, Any]) -> Any:
+    """An expression of t and parameters as a function of t alone."""
+    return lambda t: formula(t, p)
+
+
 def _narrowed(place: Item, error: InputError) -> Item:
     """The key within a table that an error names, however deep it stands."""
     name = getattr(error, "name", None)
-    if name is None:
-        return place
+    names = [name] if name is not None else re.findall("'([^']+)'", error.what)
     waiting = [place]
     while waiting:
         item = waiting.pop()
-        if name in item:
-            return item[name]
+        for name in names:
+            if name in item:
+                return item[name]
+            for entry in item:
+                if isinstance(entry.value, list) and name in entry.value:
+                    return entry
         waiting += [entry for entry in item if isinstance(entry.value, dict)]
     return place
 

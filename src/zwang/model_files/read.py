@@ -12,7 +12,7 @@ from zwang.model_files.arithmetic import CONSTANTS, FUNCTIONS
 from zwang.model_files.cases import require_cases
 from zwang.model_files.document import Item, blaming, parse
 from zwang.model_files.fields import NumberField
-from zwang.model_files.formulas import Definitions
+from zwang.model_files.formulas import Definitions, time_formula
 from zwang.model_files.geometry import FileConstants
 from zwang.model_files.layout import ANALYSIS_TABLES, FILE, MECHANISM_ONLY, SYSTEM_ONLY
 from zwang.model_files.mechanisms import mechanism_of
@@ -84,8 +84,22 @@ def model_of(
         text,
         system,
         root,
-        {name: values[name] for name in ANALYSIS_TABLES if name in values},
+        _analyses(values, names.parameters, definitions),
     )
+
+
+def _analyses(
+    values: Mapping[str, Any], parameters: tuple[str, ...], definitions: Definitions
+) -> dict[str, Any]:
+    """Tables of analyses, with the program of servo constraints as functions of t and p."""
+    tables = {name: values[name] for name in ANALYSIS_TABLES if name in values}
+    if "servo" in tables:
+        program = {
+            name: time_formula(item, parameters, definitions)
+            for name, item in tables["servo"]["program"].items()
+        }
+        tables["servo"] = {**tables["servo"], "program": program}
+    return tables
 
 
 def _constants(root: Item) -> dict[str, float]:

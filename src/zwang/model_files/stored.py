@@ -1,4 +1,4 @@
-"""Stored runs with the model that is stored with them: load, resume, verify."""
+"""Load, resume and verify stored runs, with the model file that is stored beside them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from zwang.arguments.paths import path_of
 from zwang.errors import InputError, ModelError
 from zwang.model_files.model import IN_A_RUN, Model, read_model
-from zwang.paths import path_of
 from zwang.results.store import companion, read_store
 from zwang.simulation import stored_runs
 
@@ -104,9 +104,11 @@ def resume(
     model = _given_or_stored(path, system, "resume")
     if isinstance(model, Model) and events is None:
         events = model.events
-    return stored_runs.resume(
+    from zwang.simulation.simulation import resume as go_on
+
+    return go_on(
         path,
-        model,
+        stored_runs.system_of(model),
         events=events,
         controllers=controllers,
         store_every=store_every,
@@ -128,17 +130,19 @@ def verify(
     Hashes detect damage. A run with intact hashes is checked to be a motion: residuals at every
     saved state, the motion from each saved state to the next within ten tolerances, in the
     coordinates of the system, the energy and Gauss's principle at a sample, and whether the program
-    that made it agrees with the full terms. An edit above ten tolerances is found even if its
-    hashes were written anew.
+    that made it agrees with the full terms; forces that are kept must satisfy the full equations
+    with the states they belong to. An edit above ten tolerances is found even if its hashes were
+    written anew.
 
     Parameters
     ----------
     path : of a stored run.
     system : the system, mechanism or model that made it; a run of a model file has it in its
         folder.
-    controllers : those it was made with, to check that their laws give what was stored.
+    controllers : those it was made with: their laws are called again on the stored states and must
+        give the stored values. Without them the motion is checked with the stored values.
     intervals : how many intervals between saved states to integrate anew in each segment between
-        events, evenly spread; all of them if None.
+        events, evenly spread; all of them if None. At as many states forces are checked.
     sample : how many states and intervals to take for Gauss's principle and the energy.
 
     Returns

@@ -1,4 +1,4 @@
-"""Numbers with units: ``"12 mm"``, ``"30 deg"``, ``"50 N s/m"``, as SI numbers and radians."""
+"""Units in model files: ``"12 mm"``, ``"30 deg"``, ``"50 N s/m"`` as SI numbers and radians."""
 
 from __future__ import annotations
 

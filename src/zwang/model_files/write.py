@@ -299,7 +299,13 @@ class _FileWriter:
             simulation = {"until": model.simulation.until, **simulation}
         if simulation:
             tables["simulation"] = simulation
-        return tables | {name: dict(values) for name, values in model.analysis_tables.items()}
+        tables |= {name: dict(values) for name, values in model.analysis_tables.items()}
+        if "servo" in tables:
+            tables["servo"]["program"] = {
+                name: self.formula(f"program of {name!r}", f)
+                for name, f in tables["servo"]["program"].items()
+            }
+        return tables
 
     def _event(self, what: str, event: Any) -> Tables:
         named = isinstance(event.function, str)

@@ -1,4 +1,4 @@
-"""The parts of a mechanism as they come in: names, places and markers, each checked at once."""
+"""The parts of a mechanism as a user adds them: names, places and markers, each checked at once."""
 
 from __future__ import annotations
 
@@ -8,31 +8,23 @@ from typing import Any
 
 import numpy as np
 
+from zwang.arguments.numbers import number, vector
+from zwang.arguments.states import parameter_value
 from zwang.errors import InputError, ModelError, UnknownNameError, shown
 from zwang.multibody.body import Body, Placement
 from zwang.multibody.call_log import BuilderCall
-from zwang.multibody.element import Element, ElementLaw
-from zwang.multibody.forces.laws import Applied, between
+from zwang.multibody.element import Element, ElementLaw, LawConstants
 from zwang.multibody.forces.teeth import teeth_element
 from zwang.multibody.gear_meshing import GearMesh, Wheel, gear, rack
 from zwang.multibody.handles import BodyHandle, MarkerHandle
-from zwang.multibody.inertia import (
-    Inertia,
-    direction,
-    number,
-    point,
-    principal,
-    rotation,
-    vector,
-)
+from zwang.multibody.inertia import Inertia, direction, point, principal, rotation
 from zwang.multibody.inertia import tensor as inertia_tensor
 from zwang.multibody.joints.kind import JointKind
-from zwang.multibody.law_constants import LawConstants
 from zwang.multibody.marker import IN_PLANE, FrameLayout, Joint, Marker, layout_of, marker_axes
 from zwang.multibody.parameter_expression import ParameterValue, evaluated, parameters_in
 from zwang.multibody.pose import GROUND, PLANES, SCALAR, SPATIAL, planar
 from zwang.terms import FloatArray
-from zwang.tracing.definition import check_name, parameter_value
+from zwang.tracing.definition import check_name
 from zwang.tracing.own_output import OwnOutput
 
 __all__ = ["MechanismBuilder", "checked_numbers", "in_space", "is_pair"]
@@ -597,59 +589,6 @@ class MechanismBuilder:
         body = None if marker.body < 0 else list(self._bodies.values())[marker.body]
         center = np.zeros(3) if body is None else body.inertia.center
         return replace(marker, arm=self._placement_of(body).local_point(point) - center)
-
-    # --- forces -----------------------------------------------------------------------------------
-
-    def _between(
-        self,
-        kind: str,
-        name: str,
-        a: BodyHandle | str,
-        b: BodyHandle | str,
-        law: Applied,
-        values: Mapping[str, Any],
-        *,
-        own: Callable[..., Any] | None,
-        **where: Any,
-    ) -> None:
-        """Add a force element between two markers."""
-        self._new_name("force", name)
-        what = f"{kind} {name!r}"
-        self._require_pair(what, a, b)
-        checked = {
-            key: value
-            if isinstance(value, np.ndarray)
-            else np.asarray(number(f"{key} of {what}", value))
-            for key, value in values.items()
-        }
-        ma, mb, layout = self._markers(
-            what,
-            a,
-            b,
-            where.get("at", (0.0, 0.0, 0.0)),
-            axis=where.get("axis"),
-            reference=where.get("reference"),
-        )
-        kinds = tuple(GROUND if m.body < 0 else self._kind for m in (ma, mb))
-        numbers = {**layout.numbers(ma, mb), **checked}
-
-        def function(poses: Any, data: Any) -> Any:
-            frames = [
-                layout.frame(pose, data, side) for pose, side in zip(poses, "ab", strict=True)
-            ]
-            return between(kinds, frames[0], frames[1], law, data)
-
-        key = (kind, kinds, layout, *(() if own is None else (name,)))
-        shapes = {k: np.shape(x) for k, x in numbers.items()}
-        self._forces.append(
-            Element(
-                name,
-                ElementLaw(key, kind, kinds, shapes, "force", function),
-                (ma.body, mb.body),
-                numbers,
-            )
-        )
-        self._accept("force", name)
 
     def joint_coordinate_names(self) -> list[str]:
         """Names of all joint coordinates."""

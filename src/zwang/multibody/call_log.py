@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 import numpy as np
 
-from zwang.keywords import ArgumentNames, require_keywords
+from zwang.arguments.keywords import ArgumentNames, require_keywords
 
 __all__ = ["BuilderCall", "described"]
 

@@ -1,4 +1,4 @@
-"""What users' functions return, checked: one value, three, a rotation."""
+"""Values that users' functions of bodies return, checked: one value, three, a rotation."""
 
 from __future__ import annotations
 

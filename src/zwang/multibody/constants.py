@@ -1,4 +1,4 @@
-"""Numbers of a mechanism that are structure rather than values: zeros, and the ones of axes.
+"""Structural constants of a mechanism: zeros, and the ones of axes, that never change.
 
 Parameters are inputs of kernels, never part of them. But a hinge along y of two bodies is more than
 nine numbers each: that six of them vanish decides which products there are at all. So the entries
@@ -76,10 +76,10 @@ class ConstantPattern:
         decisive = P if self._any else P[:, self.axes]
         return bool(np.all(decisive == decisive[0]))
 
-    def alike(self, P: FloatArray) -> list[list[int]]:
+    def alike(self, P: FloatArray) -> list[np.ndarray]:
         """Numbers of parameters (N, np) with the same constants, together."""
         if np.all(P[0] == P):
-            return [list(range(len(P)))]
+            return [np.arange(len(P))]
         values, axes = np.abs(P[:, self.values]), P[:, self.axes]
         zeros = np.zeros(values.shape, dtype=bool)
         if values.size:
@@ -87,11 +87,11 @@ class ConstantPattern:
             zeros = values <= NEGLIGIBLE * sizes[:, self._group_of]
         marks = np.concatenate([zeros.astype(np.int8), _ones(axes)], axis=1)
         if np.all(marks == marks[0]):
-            return [list(range(len(P)))]
+            return [np.arange(len(P))]
         groups: dict[bytes, list[int]] = {}
         for i, row in enumerate(marks):
             groups.setdefault(row.tobytes(), []).append(i)
-        return list(groups.values())
+        return [np.array(members) for members in groups.values()]
 
     def _marks(self, p: FloatArray) -> tuple[np.ndarray, np.ndarray]:
         """Which values vanish; and of axes 0, 1 or −1 where they are, 2 elsewhere."""
@@ -145,7 +145,7 @@ def folded(x: casadi.SX, entries: Iterable[tuple[int, float]]) -> casadi.SX:
     """A column with some entries replaced by constants."""
     import casadi as ca
 
-    result = ca.densify(x)
-    for k, value in entries:
-        result[k] = value
+    result, constants = ca.densify(x), dict(entries)
+    if constants:
+        result[list(constants)] = ca.DM(list(constants.values()))
     return result

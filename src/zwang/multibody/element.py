@@ -19,6 +19,7 @@ import numpy as np
 
 from zwang.errors import InputError
 from zwang.multibody.pose import BodyKind, config_rate, pose_of
+from zwang.terms import FloatArray
 from zwang.tracing.symbol import Symbol, symbols_of
 from zwang.tracing.trace import ParameterSymbols, call, vector
 
@@ -30,6 +31,7 @@ __all__ = [
     "Element",
     "ElementConstants",
     "ElementLaw",
+    "LawConstants",
     "TracedLaw",
     "trace_constraint",
     "trace_force",
@@ -42,6 +44,37 @@ class ElementConstants:
     def __init__(self, values: Mapping[str, Any], t: Any, p: Any) -> None:
         self.__dict__.update(values)
         self.t, self.p = t, p
+
+
+class LawConstants:
+    """Points and values that a law needs besides the poses of its bodies.
+
+    Constants of the law, or numbers of the element where they may change with geometry.
+
+    Attributes
+    ----------
+    numbers : of the element, those that may change with a parameter.
+    """
+
+    def __init__(self) -> None:
+        self._fixed: dict[str, Any] = {}
+        self.numbers: dict[str, FloatArray] = {}
+
+    def add(self, name: str, value: Any, *, varies: bool) -> None:
+        """A constant, or a number of the element if it varies with parameters."""
+        if varies:
+            self.numbers[name] = np.array(value, dtype=float)
+        else:
+            self._fixed[name] = value
+
+    def get(self, name: str, data: Any) -> Any:
+        """The value while the law is traced with an element's numbers."""
+        return getattr(data, name) if name in self.numbers else self._fixed[name]
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the numbers."""
+        return {name: np.shape(value) for name, value in self.numbers.items()}
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Diagnosis of a mechanism by its joints: loops, redundant equations, motions and conflicts.
+"""Multibody diagnosis: loops, redundant equations, motions and conflicts of a mechanism by joint.
 
 Ranks are those of `zwang.explain`. For a set of joints alone, with A_s their rows at the velocities
 of the bodies they join, equations beyond rank A_s are redundant among them, and n_s − rank A_s

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from zwang.multibody.geometry import GeometryParameters
     from zwang.tracing.own_output import OwnOutput
 
-__all__ = ["Parts", "require_inertia"]
+__all__ = ["Parts", "require_inertia", "require_no_geometry"]
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,11 @@ class Parts:
     origin: Parts | None = field(default=None, compare=False, repr=False)
 
     def at(self, values: Mapping[str, Any]) -> Parts:
-        """The same mechanism with the dimensions that follow from values of its parameters."""
+        """The same mechanism with the dimensions and markers of values of all its parameters."""
+        return self._with_dimensions(values).with_markers(values)
+
+    def _with_dimensions(self, values: Mapping[str, Any]) -> Parts:
+        """The same with the dimensions that follow from parameters of geometry."""
         geometry = self.geometry
         if geometry is None or all(
             np.array_equal(values[name], self.all_parameters[name]) for name in geometry.names
@@ -73,13 +77,50 @@ class Parts:
 
     def at_vector(self, p: np.ndarray) -> Parts:
         """`at` for the flat array of all parameters."""
-        if self.geometry is None:
+        places = self._marker_places
+        if self.geometry is None and np.array_equal(p[places], self.defaults[places]):
             return self
-        values = {}
-        for name in self.geometry.names:
-            start, end = self.slots[name]
-            values[name] = p[start:end].reshape(self.parameters[name].shape)
-        return self.at(values)
+        names = () if self.geometry is None else self.geometry.names
+        slots, known = self.slots, self.all_parameters
+        return self.at(
+            {
+                name: p[slice(*slots[name])].reshape(known[name].shape)
+                for name in (*names, *self._marker_names)
+            }
+        )
+
+    @cached_property
+    def _marker_names(self) -> tuple[str, ...]:
+        """Parameters that are points and axes of joints."""
+        return tuple(
+            name
+            for joint in self.joints.values()
+            if joint.layout is not None
+            for name in (f"{joint.name}.{number}" for number in joint.layout.shapes)
+            if name in self.slots
+        )
+
+    @cached_property
+    def _marker_places(self) -> np.ndarray:
+        """Where they are among the flat array of all parameters."""
+        places = [range(*self.slots[name]) for name in self._marker_names]
+        return np.array([i for place in places for i in place], dtype=int)
+
+    def with_markers(self, values: Mapping[str, Any]) -> Parts:
+        """The same with other points and axes of joints, where they are given as parameters."""
+        known = self.all_parameters
+        changed = {
+            name.rpartition(".")[0]
+            for name in self._marker_names
+            if not np.array_equal(values[name], known[name])
+        }
+        if not changed:
+            return self
+        joints = {
+            name: joint.with_markers(values) if name in changed else joint
+            for name, joint in self.joints.items()
+        }
+        return replace(self, joints=joints)
 
     @property
     def elements(self) -> tuple[Element, ...]:
@@ -136,7 +177,7 @@ class Parts:
         """
         from zwang.multibody.forces.friction import joint_frictions
 
-        friction = joint_frictions(self)
+        friction = joint_frictions(self) if self.friction else []
         return friction + self.tooth_laws if friction or self.teeth_act_on_motion else []
 
     @cached_property
@@ -292,6 +333,18 @@ def require_inertia(body: Body, names: Sequence[str], values: Mapping[str, Any])
         Inertia(mass, body.inertia.center, tensor, check=body.inertia.check)
     except InputError as error:
         raise error.about(f"body {body.name!r}, parameter {' and '.join(names)}") from None
+
+
+def require_no_geometry(mechanism: Parts | None, values: Mapping[str, Any], of: str) -> None:
+    """Refuse to change dimensions of a mechanism while it moves."""
+    geometry = None if mechanism is None else mechanism.geometry
+    for name in () if geometry is None else geometry.names:
+        if name in values:
+            raise InputError(
+                f"parameter {name!r} of {of}",
+                must="not be one that dimensions of the mechanism follow from",
+                advice="Begin another simulation with other dimensions.",
+            )
 
 
 def _joined(name: str, ending: str) -> str:

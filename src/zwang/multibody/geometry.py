@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.arguments.states import parameter_value
 from zwang.caching import Remembered
 from zwang.errors import InputError, ModelError
 from zwang.multibody.pickling import Recipe
-from zwang.tracing.definition import parameter_value
 
 if TYPE_CHECKING:
     from zwang.multibody.frozen import Parts

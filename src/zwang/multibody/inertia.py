@@ -7,11 +7,12 @@ up (`+`, `composite`), move and rotate. The shape it came from stays with it, fo
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import isfinite, sqrt
+from math import sqrt
 from typing import Any
 
 import numpy as np
 
+from zwang.arguments.numbers import number, positive, vector
 from zwang.errors import InputError, shown
 from zwang.multibody.parameter_expression import InertiaExpression, of_parameters
 from zwang.terms import FloatArray
@@ -232,17 +233,6 @@ def composite(*parts: Inertia) -> Inertia:
 # --- checking ------------------------------------------------------------------------------------
 
 
-def vector(what: str, value: Any) -> FloatArray:
-    """Three finite numbers."""
-    try:
-        result = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(what, found=shown(value), expected="three numbers") from None
-    if result.shape != (3,) or not all(map(isfinite, result.tolist())):
-        raise InputError(what, found=shown(value), expected="three finite numbers")
-    return result
-
-
 def direction(what: str, value: Any) -> FloatArray:
     """A unit vector from a letter or from three numbers that are not all zero."""
     if isinstance(value, str):
@@ -330,25 +320,6 @@ def _turned(
 
 def _steiner(mass: float, d: FloatArray) -> FloatArray:
     return mass * ((d @ d) * np.eye(3) - np.outer(d, d))
-
-
-def number(what: str, value: Any) -> float:
-    """One finite number."""
-    try:
-        given = float(value)
-    except (TypeError, ValueError):
-        raise InputError(what, found=shown(value), expected="a number") from None
-    if not isfinite(given):
-        raise InputError(what, found=shown(value), expected="a finite number")
-    return given
-
-
-def positive(what: str, value: Any) -> float:
-    """One positive number."""
-    given = number(what, value)
-    if not given > 0.0:
-        raise InputError(what, found=f"{given:g}", expected="a positive number")
-    return given
 
 
 def _matrix(value: Any) -> FloatArray:

@@ -9,8 +9,8 @@ from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zwang.arguments.keywords import known_keywords
 from zwang.errors import InputError, UnknownNameError
-from zwang.keywords import known_keywords
 from zwang.multibody.builder import (
     STANDARD,
     TOOTHED,

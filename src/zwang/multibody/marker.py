@@ -7,7 +7,7 @@ the marker's axis z is the plane's normal, of z itself when that lies in the pla
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,18 @@ class Joint:
     drives: str = ""
     couples: str = ""
 
+    def with_markers(self, values: Mapping[str, Any]) -> Joint:
+        """The same with the markers that some values of its parameters stand for."""
+        assert self.a is not None
+        assert self.b is not None
+        assert self.layout is not None
+        own = {name: np.asarray(values[f"{self.name}.{name}"]) for name in self.layout.shapes}
+        a, b = (
+            self.layout.marker(marker, own, side)
+            for marker, side in zip((self.a, self.b), "ab", strict=True)
+        )
+        return replace(self, a=a, b=b)
+
 
 @dataclass(frozen=True)
 class FrameLayout:
@@ -97,6 +109,17 @@ class FrameLayout:
                 result[f"at_{side}"] = marker.arm[pair]
                 result[f"along_{side}"] = marker.axes[pair, 0 if normal else 2]
         return result
+
+    def marker(self, marker: Marker, numbers: Mapping[str, FloatArray], side: str) -> Marker:
+        """A marker with other numbers, as `numbers` tells them."""
+        at = numbers[f"at_{side}"]
+        if self.plane is None:
+            return replace(marker, arm=at, axes=numbers[f"axes_{side}"].reshape(3, 3))
+        pair, k = list(self.plane[:2]), self.plane[2]
+        arm, along, n = marker.arm.copy(), np.zeros(3), np.eye(3)[k]
+        arm[pair], along[pair] = at, numbers[f"along_{side}"]
+        x, z = (along, n) if self.normal["ab".index(side)] else (n, along)
+        return replace(marker, arm=arm, axes=np.stack([x, np.cross(z, x), z], axis=1))
 
     def frame(self, pose: Pose, data: Any, side: str) -> Frame:
         """The marker of one side in the world, as symbols."""

@@ -18,10 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from zwang.arguments.numbers import positive, vector
+from zwang.arguments.paths import path_of
 from zwang.errors import InputError, shown
 from zwang.multibody.gltf import MeshData, read_glb, read_gltf
-from zwang.multibody.inertia import positive, rotation, vector
-from zwang.paths import path_of
+from zwang.multibody.inertia import rotation
 from zwang.terms import FloatArray
 
 __all__ = ["MeshFile", "mesh"]

@@ -1,4 +1,4 @@
-"""Motions of bodies in words: the axis of rotation, the line of translation."""
+"""Multibody motions in words: the axis of rotation, the line of translation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constrained bodies in space by Formulations I, II and III, written out from the book.
+"""Multibody formulations I, II and III of Nikravesh, written out from the book.
 
 P. E. Nikravesh: Computer-Aided Analysis of Mechanical Systems (1988), sections 11.3 to 11.5, for b
 bodies with m constraint equations. One free body is in `zwang.rotation.euler_parameters`.

@@ -1,4 +1,4 @@
-"""Geometry as expressions of parameters: lengths, points, axes and inertias that may change later.
+"""Dimensions of a mechanism as expressions of parameters: lengths, points, axes, inertias.
 
 ``L = m.parameter("L", 0.3)`` stands for a number that is not fixed. Arithmetic and functions of
 NumPy, points and lists with it, and inertias of it are expressions, which a builder evaluates with

@@ -1,4 +1,4 @@
-"""How a mechanism was built, as something that can be sent to another process.
+"""Pickling of a mechanism: how it was built, as data for another process.
 
 The functions of elements are made within functions, and cannot be sent. The calls that built the
 mechanism can, if the user's own functions can; whoever repeats them builds the same one.

@@ -1,4 +1,4 @@
-"""Bodies as functions see them: poses, points and frames made of symbols.
+"""Poses, points and frames of bodies made of symbols, as laws of joints and forces see them.
 
 A joint or force is written once, for points and directions in space. What a body moves in decides
 how its pose is made: in space from r and the nine entries of the rotation matrix, in a plane from

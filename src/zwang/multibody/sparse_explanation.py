@@ -1,4 +1,4 @@
-"""Diagnosis of a large mechanism with sparse matrices: degrees of freedom, redundancy, reactions.
+"""Multibody diagnosis of large mechanisms with sparse matrices: mobility, redundancy, reactions.
 
 The answers of `zwang.explain` and `zwang.passport`, from sparse matrices. Of the rows of A only
 those in some dependency, the support of N(Aᵀ), are looked at as dense matrices; the redundancy of a
@@ -22,12 +22,12 @@ from zwang.diagnosis.explain import explain_terms
 from zwang.diagnosis.explanation import Contradiction, DependentGroup
 from zwang.diagnosis.passport import GroupPassport, Passport, Status
 from zwang.diagnosis.wording import tidy
+from zwang.linalg.least_change import least_change
 from zwang.linalg.rank import DEFAULT_TOLERANCES
 from zwang.multibody.explanation import JointSet, MechanismExplanation, in_bodies, joined, motions
 from zwang.multibody.frozen import Parts
 from zwang.multibody.graph import loops
 from zwang.multibody.motion_words import joint_rates
-from zwang.multibody.newton import least_change
 from zwang.multibody.unknown_tooth_forces import UNTOLD, untold_joints
 from zwang.terms import EquationTerms, FloatArray
 

@@ -1,4 +1,4 @@
-"""A mechanism in a notebook: its bodies and joints as tables."""
+"""Bodies and joints of a mechanism as tables, for notebooks."""
 
 from __future__ import annotations
 

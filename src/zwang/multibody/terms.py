@@ -1,4 +1,4 @@
-"""From the parts of a mechanism to the terms of its equations, element by element.
+"""Multibody equations: from bodies, joints and forces to canonical terms, element by element.
 
     M = diag(m I, J′),   Q = (m g, −ω′ × J′ω′) + forces,   q̇ = N v,   A v̇ = b
 

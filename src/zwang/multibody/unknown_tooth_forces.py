@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from zwang.linalg.least_change import least_change
 from zwang.multibody.frozen import Parts
 from zwang.multibody.marker import Joint
-from zwang.multibody.newton import least_change
 from zwang.rotation.quaternion import rotation_matrix
 from zwang.terms import FloatArray
 

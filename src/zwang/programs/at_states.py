@@ -1,4 +1,4 @@
-"""A kernel at many states in one compiled call: side by side, or for the largest residual."""
+"""Programs at many states: a kernel in one compiled call, side by side."""
 
 from __future__ import annotations
 

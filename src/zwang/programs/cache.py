@@ -1,4 +1,4 @@
-"""What is made once for a set of equations and kept for as long as they are: one object for each.
+"""The cache of programs: what is made once for a set of equations and kept as long as they are.
 
 Programs are kept by a key that lists all that decided about them; whatever else is found once, by
 its class. Nothing else is remembered with a system, and by no other way.

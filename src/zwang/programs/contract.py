@@ -1,4 +1,4 @@
-"""What integrators run: sizes and the addresses of a few kernels.
+"""The contract of a program, all that integrators see: sizes and the addresses of a few kernels.
 
 A `Program` hides where the equations came from. Its kernels share one form,
 

@@ -1,4 +1,4 @@
-"""Coordinates that a motion is carried in, and the way into them and back.
+"""Coordinate change of a program: other coordinates to integrate in, the way into them and back.
 
 A mechanism may be integrated in coordinates other than those of its system: in its plane, or in the
 coordinates of its joints. The loop alone sees them. States enter them where a loop begins and leave

@@ -1,4 +1,4 @@
-"""The one table of measured costs: sizes at which one way of evaluating overtakes another.
+"""Costs of programs: the one table of measured sizes at which one kind overtakes another.
 
 Where a choice has nothing but speed to it, it is made from these numbers. They were measured on one
 machine and are far from any edge: half or twice as much costs little.

@@ -1,4 +1,4 @@
-"""Accelerations and corrections, of independent rows: nothing regularised, little divided.
+"""Programs with independent rows: accelerations and corrections without regularization.
 
 Rows that depend on others need the regularised factor of `factor`, and a correction for it, so that
 they share a force. Where none does but in singular positions, the system
@@ -25,6 +25,7 @@ from __future__ import annotations
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, NamedTuple
 
+from zwang.codegen.casadi_operators import inverse, minus, plus, times
 from zwang.programs.elimination import analyse
 from zwang.programs.factor import DELTA, ProgramExpressions, entries_of, triplets
 
@@ -66,7 +67,7 @@ class Direct:
         self.rows = rows = list(triplets(A))
         self.K = {(i, j): value for i, j, value in triplets(e.M) if i >= j}
         self.K |= {(n + row, j): value for row, j, value in rows}
-        self.inverse_mass = [1.0 / value for value in entries_of(ca.diag(e.M))]
+        self.inverse_mass = [inverse(value) for value in entries_of(ca.diag(e.M))]
         mass = [(i, j) for i, j in self.K if i < n]
         acting = [(row, j) for row, j, _ in rows]
         plan = analyse(n, self.m, mass, acting, _constant(rows))
@@ -95,15 +96,15 @@ class Direct:
 
     def _change(self, i: int, j: int, by: casadi.SX) -> None:
         key = (max(i, j), min(i, j))
-        self.K[key] = self.K[key] + by if key in self.K else by
+        self.K[key] = plus(self.K[key], by) if key in self.K else by
 
     def _single(self, k: int, below: tuple[int, ...]) -> _Single:
         """Eliminate by the pivot of k."""
-        column, inverse = self._coupled(k, below), 1.0 / self._pivot(k)
-        factors = {i: value * inverse for i, value in column.items()}
+        column, reciprocal = self._coupled(k, below), inverse(self._pivot(k))
+        factors = {i: times(value, reciprocal) for i, value in column.items()}
         for i, j in combinations_with_replacement(column, 2):
-            self._change(i, j, -(factors[i] * column[j]))
-        return _Single(k, inverse, factors)
+            self._change(i, j, -times(factors[i], column[j]))
+        return _Single(k, reciprocal, factors)
 
     def _pivot(self, k: int) -> casadi.SX:
         """D of a single pivot."""
@@ -124,20 +125,23 @@ class Direct:
         """Σⱼ a_ij²/M_jj."""
         import casadi as ca
 
-        return sum((a * a * self.inverse_mass[j] for j, a in entries), start=ca.SX(0))
+        total = ca.SX(0)
+        for j, a in entries:
+            total = plus(total, times(times(a, a), self.inverse_mass[j]))
+        return total
 
     def _pair(self, j: int, row: int, below: tuple[int, ...]) -> _Pair:
         """Eliminate velocity j by a row, and the multiplier of the row by the equation of j."""
         u, w = self._coupled(j, below), self._coupled(row, below)
-        inverse, m = 1.0 / self.K[row, j], self.K[j, j]
-        share = {k: value * inverse for k, value in w.items()}
+        reciprocal, m = inverse(self.K[row, j]), self.K[j, j]
+        share = {k: times(value, reciprocal) for k, value in w.items()}
         for i, k in combinations_with_replacement(share, 2):
-            self._change(i, k, m * share[i] * share[k])
+            self._change(i, k, times(times(m, share[i]), share[k]))
         for i, coupling in u.items():
             for k, factor in share.items():
-                change = coupling * factor
+                change = times(coupling, factor)
                 self._change(i, k, -2.0 * change if i == k else -change)
-        return _Pair(j, row, inverse, m, u, share)
+        return _Pair(j, row, reciprocal, m, u, share)
 
 
 class _Single(NamedTuple):
@@ -150,11 +154,11 @@ class _Single(NamedTuple):
     def forward(self, x: list[casadi.SX]) -> None:
         """Take the share of k out of the right sides that are left."""
         for i, factor in self.factors.items():
-            x[i] = x[i] - factor * x[self.k]
+            x[i] = minus(x[i], times(factor, x[self.k]))
 
     def back(self, x: list[casadi.SX]) -> None:
         """Put the unknown in the place of its right side, once those after it are there."""
-        x[self.k] = _less(x[self.k] * self.inverse, self.factors, x)
+        x[self.k] = _less(times(x[self.k], self.inverse), self.factors, x)
 
 
 class _Pair(NamedTuple):
@@ -169,24 +173,25 @@ class _Pair(NamedTuple):
 
     def forward(self, x: list[casadi.SX]) -> None:
         """Take the share of both out of the right sides that are left."""
-        given = x[self.row] = x[self.row] * self.inverse
-        rest = x[self.j] - self.mass * given
+        given = x[self.row] = times(x[self.row], self.inverse)
+        rest = minus(x[self.j], times(self.mass, given))
         for i, coupling in self.couplings.items():
-            x[i] = x[i] - coupling * given
+            x[i] = minus(x[i], times(coupling, given))
         for k, factor in self.share.items():
-            x[k] = x[k] - factor * rest
+            x[k] = minus(x[k], times(factor, rest))
 
     def back(self, x: list[casadi.SX]) -> None:
         """Put both in the places of their right sides, once those after them are there."""
         force, y = x[self.j], _less(x[self.row], self.share, x)
         x[self.j] = y
-        x[self.row] = _less(force - self.mass * y, self.couplings, x) * self.inverse
+        force = minus(force, times(self.mass, y))
+        x[self.row] = times(_less(force, self.couplings, x), self.inverse)
 
 
 def _less(value: casadi.SX, factors: dict[int, casadi.SX], x: list[casadi.SX]) -> casadi.SX:
     """What is left of a value without the shares of unknowns that are known."""
     for i, factor in factors.items():
-        value = value - factor * x[i]
+        value = minus(value, times(factor, x[i]))
     return value
 
 

@@ -1,4 +1,4 @@
-"""A fixed elimination order for [[M, Aᵀ], [A, −R]], found once from the pattern of its entries.
+"""Programs: a fixed elimination order for [[M, Aᵀ], [A, −R]], found once from its pattern.
 
 A constraint row comes after the velocities it acts on, so that its pivot is one of A M⁻¹ Aᵀ + R,
 with M of the velocities so far, and never a small regularisation R alone; it is as small as R only

@@ -1,4 +1,4 @@
-"""The whole solve of a small system as one expression, to be compiled into one kernel.
+"""Programs of small systems: the whole solve as one expression, to be compiled into one kernel.
 
 What the interpreter of a general solver would do at run time — look up entries, follow the pattern
 of the factor, skip zeros — is done here once, on symbols: what remains is straight arithmetic.
@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from zwang.codegen.casadi_operators import inverse, minus, plus, times
 from zwang.programs.elimination import Elimination, analyse
 
 if TYPE_CHECKING:
@@ -122,12 +123,12 @@ class Factor:
         n = self.n
         shift = MASS_SHIFT * ca.trace(M) / n if e.singular_mass else ca.SX(0)
         diagonal = [value + shift for value in entries_of(ca.diag(M))]
-        inverse_mass = [1.0 / d for d in diagonal]
+        inverse_mass = [inverse(d) for d in diagonal]
         entries = {(i, j): value for i, j, value in triplets(M) if i > j}
         size: list[casadi.SX] = [ca.SX(0)] * self.m
         for row, j, value in triplets(A):
             entries[n + row, j] = value
-            size[row] = size[row] + value * value * inverse_mass[j]
+            size[row] = plus(size[row], times(times(value, value), inverse_mass[j]))
         self.sizes = ca.vertcat(*size) if self.m else ca.SX(0, 1)
         # A row that vanishes keeps the pivot −δ and gets no force.
         self.row_size = [s + (s == 0.0) for s in size]
@@ -149,33 +150,33 @@ class Factor:
         self.inverse: dict[int, casadi.SX] = {}
         self.columns: list[tuple[int, list[tuple[int, casadi.SX]]]] = []
         for k, below in zip(self.plan.order, self.plan.below, strict=True):
-            inverse = self.inverse[k] = 1.0 / diagonal[k]
+            reciprocal = self.inverse[k] = inverse(diagonal[k])
             couplings = [
                 (i, a) for i in below if (a := entries.get((i, k) if i > k else (k, i))) is not None
             ]
-            column = [(i, a_ik * inverse) for i, a_ik in couplings]
+            column = [(i, times(a_ik, reciprocal)) for i, a_ik in couplings]
             self.columns.append((k, column))
             for place, (i, factor) in enumerate(column):
-                diagonal[i] = diagonal[i] - factor * couplings[place][1]
+                diagonal[i] = minus(diagonal[i], times(factor, couplings[place][1]))
                 for j, a_jk in couplings[place + 1 :]:
                     key = (i, j) if i > j else (j, i)
-                    change = factor * a_jk
-                    entries[key] = entries[key] - change if key in entries else -change
+                    change = times(factor, a_jk)
+                    entries[key] = minus(entries[key], change) if key in entries else -change
 
     def _forward(self, x: list[casadi.SX]) -> list[casadi.SX]:
         """L⁻¹ x."""
         x = list(x)
         for k, column in self.columns:
             for i, factor in column:
-                x[i] = x[i] - factor * x[k]
+                x[i] = minus(x[i], times(factor, x[k]))
         return x
 
     def _back(self, x: list[casadi.SX]) -> list[casadi.SX]:
         """L⁻ᵀ D⁻¹ x."""
-        x = [value * self.inverse[k] for k, value in enumerate(x)]
+        x = [times(value, self.inverse[k]) for k, value in enumerate(x)]
         for k, column in reversed(self.columns):
             for i, factor in column:
-                x[k] = x[k] - factor * x[i]
+                x[k] = minus(x[k], times(factor, x[i]))
         return x
 
     def solve(self, force: casadi.SX, rhs: casadi.SX) -> tuple[casadi.SX, casadi.SX]:
@@ -191,9 +192,10 @@ class Factor:
         x = self._forward(entries_of(force) + entries_of(rhs))
         if self.m and self.delta:
             mu = self._back(x)[n:]
-            missing = [-self.delta * s * y for s, y in zip(self.row_size, mu, strict=True)]
+            delta = ca.SX(-self.delta)
+            missing = [times(times(delta, s), y) for s, y in zip(self.row_size, mu, strict=True)]
             change = self._forward([ca.SX(0)] * n + missing)
-            x = [first + second for first, second in zip(x, change, strict=True)]
+            x = [plus(first, second) for first, second in zip(x, change, strict=True)]
         x = self._back(x)
         lam = ca.vertcat(*(-y for y in x[n:])) if self.m else ca.SX(0, 1)
         return ca.vertcat(*x[:n]), lam

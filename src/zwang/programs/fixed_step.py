@@ -1,4 +1,4 @@
-"""One step of a fixed-step method as a root of its discrete equations, to be compiled.
+"""Programs of fixed-step methods: the discrete equations of one step, to be compiled.
 
 A method is one stage or two. A stage takes a state to another through unknowns x, the root of a
 residual r(x) near x = 0; CasADi differentiates r, and what is compiled is

@@ -1,4 +1,4 @@
-"""Accelerations, multipliers and forces of constraints as one expression, for all saved states.
+"""Programs for forces at saved states: accelerations, multipliers and reactions as one expression.
 
 For rows that act, which are independent, and rows that are gone, which depend on them, G = X A:
 

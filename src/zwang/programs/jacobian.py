@@ -1,4 +1,4 @@
-"""The Jacobian ∂(q̇, v̇)/∂(q, v) of a small system, as a whole or along a direction.
+"""Programs of implicit methods: the Jacobian ∂(q̇, v̇)/∂(q, v) of a small system.
 
 What v̇ solves is differentiated, not the way to its solution: with x any entry of (q, v), and v̇ and
 λ held on the right,

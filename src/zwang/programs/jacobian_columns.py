@@ -1,4 +1,4 @@
-"""A Jacobian column by column: one kernel for its product with a direction, called for each.
+"""Programs of implicit methods: a Jacobian column by column, one kernel called for each.
 
 Written down as a whole, the Jacobian of n equations is n solves in one expression: 60 freedoms make
 half a million operations, which take a minute to compile and do not fit any cache. The product with

@@ -1,4 +1,4 @@
-"""A system as a whole as a program: each kernel one compiled expression."""
+"""Whole programs: a system each of whose kernels is one compiled expression."""
 
 from __future__ import annotations
 

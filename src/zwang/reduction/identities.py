@@ -1,4 +1,4 @@
-"""Which constraints a map satisfies, and whether its variables are independent, on samples."""
+"""Reduction: which constraints a map satisfies, and whether its variables are independent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All coordinates, velocities and accelerations as functions of the independent ones.
+"""Reduction: all coordinates, velocities and accelerations as functions of the independent ones.
 
     coordinates  q = g(s, t), ṡ = Ã u + ã₀:   v = N⁻¹(J Ã u + J ã₀ + g_t − n₀)      (4.2)–(4.4)
     velocities   v = g(u, q, t), linear in u or not                                 (5.3), (5.9)

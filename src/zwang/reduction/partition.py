@@ -1,4 +1,4 @@
-"""Independent velocities chosen among those there are: coordinate partitioning.
+"""Reduction by coordinate partitioning: independent velocities chosen among those there are.
 
 At a state, the velocities that the linear constraints A v + η = 0 allow form the space N(A), of
 dimension k. With an orthonormal basis Z of it (velocities measured by their masses), the k

@@ -1,4 +1,4 @@
-"""Numbers of all variables and reactions, from numbers of the independent ones, and the reverse."""
+"""Reduction: all variables and reactions from the independent ones, as numbers, and the reverse."""
 
 from __future__ import annotations
 

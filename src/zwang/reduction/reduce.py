@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.arguments.states import named_vector
 from zwang.errors import InputError
 from zwang.linalg.rank import RowGeometry, mass_spectrum
 from zwang.reduction.identities import CheckStates
@@ -27,7 +28,6 @@ from zwang.reduction.partition import (
 from zwang.reduction.reduced_model import Reduction, reduce_model
 from zwang.reduction.vector_fields import States
 from zwang.terms import FloatArray
-from zwang.tracing.arguments import named_vector
 
 if TYPE_CHECKING:
     from zwang.system import System

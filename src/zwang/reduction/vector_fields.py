@@ -1,4 +1,4 @@
-"""Vector fields on coordinates and time: values, brackets, and all that brackets reach."""
+"""Integrability: vector fields on coordinates and time, their brackets, and all these reach."""
 
 from __future__ import annotations
 

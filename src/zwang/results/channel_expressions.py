@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.caching import computed_once
+from zwang.equations.active_rows import redundant_rows
 from zwang.errors import InputError, UnknownNameError
 from zwang.multibody.pose import SCALAR, config_of, pose_of
 from zwang.multibody.wrench import ended, wrench_expression
@@ -20,7 +21,7 @@ from zwang.programs.forces import ForceExpressions, solved
 from zwang.results.channel_catalog import ACCELERATION, PARTS, ChannelEntry, catalog
 from zwang.results.forces import dependent_rows
 from zwang.tracing.differentiate import jacobian, rate
-from zwang.tracing.own_output import traced_output
+from zwang.tracing.own_output import circular_output, traced_output
 from zwang.tracing.symbol import expression, symbols_of
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ __all__ = ["ChannelExpressions", "body_pose", "body_position", "needs_forces"]
 
 #: Velocities and constraint equations together up to which reactions are made one expression.
 LARGEST = 160
+#: How near to ±π an angle is at its jump, where a crossing was located [rad].
+NEXT_TO_CUT = 1e-6
 #: Kinds of channels that the equations of motion have to be solved for.
 SOLVED = ("reaction", "driver", "coupler", "friction", "multiplier")
 
@@ -86,12 +89,21 @@ class ChannelExpressions:
     at : a state (q, v, t, p) at which dependent constraint equations are told from others.
     whole : the same system with all its constraints, whose channels these are; forces of those that
         do not act are zero.
+
+    Attributes
+    ----------
+    cuts : of angles that were asked for: positive next to ±π, where such an angle jumps by 2π.
+    undefined_here : whether reactions were asked for and have no value at the state, a singular
+        position.
     """
 
     def __init__(
         self, system: System, at: tuple[Any, ...] | None = None, whole: System | None = None
     ) -> None:
         self.system, self.at = system, at
+        self.cuts: list[casadi.SX] = []
+        self.undefined_here = False
+        self._outputs_under_way: list[str] = []
         self.s = system.equations.symbols
         named = system if whole is None else whole
         self.entries = catalog(named, named.mechanism)
@@ -134,6 +146,11 @@ class ChannelExpressions:
         return ca.substitute([traced.value], list(traced.channels.values()), values)[0]
 
     # --- the equations of motion ------------------------------------------------------------------
+
+    @property
+    def has_solved(self) -> bool:
+        """Whether the equations of motion were solved for what was asked for."""
+        return "_solved" in vars(self)
 
     @computed_once
     def _solved(self) -> tuple[casadi.SX, casadi.SX]:
@@ -178,6 +195,11 @@ class ChannelExpressions:
             return (), singular
         terms = system.ideal_terms_at(q, v, t, p)
         gone = dependent_rows(terms.mass_matrix, terms.constraint_matrix)
+        if gone:
+            along = redundant_rows(system, np.concatenate([q, v]), float(t), p, 0.0)
+            # More depend on others at a singular position, which the motion leaves.
+            self.undefined_here = along.distinct and len(along.inactive) < len(gone)
+            gone = along.inactive if self.undefined_here else gone
         if gone and system.reaction_dependent:
             raise InputError(
                 "reactions in events",
@@ -212,7 +234,11 @@ class ChannelExpressions:
             return self._differentiated(state[last])
         if is_rate:
             return state[last]
-        return ca.atan2(state[0], state[1]) if last == 2 else state[0]
+        if last != 2:
+            return state[0]
+        angle = ca.atan2(state[0], state[1])
+        self.cuts.append(ca.fabs(angle) - (np.pi - NEXT_TO_CUT))
+        return angle
 
     def _differentiated(self, of_rate: casadi.SX) -> casadi.SX:
         """d/dt of a rate along the motion."""
@@ -473,8 +499,13 @@ class ChannelExpressions:
         return {"kinetic_energy": model.T, "potential_energy": V, "energy": model.T + V}[entry.name]
 
     def _output(self, entry: ChannelEntry) -> casadi.SX:
-        output = self.system.outputs[entry.name]
-        return self.of_function(f"output {entry.name!r}", output.function)
+        output, path = self.system.outputs[entry.name], self._outputs_under_way
+        if entry.name in path:
+            raise circular_output(entry.name, path)
+        path.append(entry.name)
+        value = self.of_function(f"output {entry.name!r}", output.function)
+        path.pop()
+        return value
 
 
 def _nothing(size: int) -> casadi.SX:

@@ -1,4 +1,4 @@
-"""What an event watches, as an expression of a system's symbols."""
+"""Channels that events watch, as expressions of a system's symbols."""
 
 from __future__ import annotations
 
@@ -33,11 +33,17 @@ class EventExpression:
     facing : positive where a zero of g is the event; None if every zero is. The sine of an angle
         is zero at an offset of π too.
     rated : whether its rate and gradient are asked for; those of reactions are not.
+    cut : positive where an angle in g jumps by 2π, which is no crossing; None if no angle is in it.
+    solved : whether the equations of motion are solved for it.
+    undefined_here : whether it has no value at the state that was given, a singular position.
     """
 
     value: casadi.SX
     facing: casadi.SX | None = None
     rated: bool = True
+    cut: casadi.SX | None = None
+    solved: bool = False
+    undefined_here: bool = False
 
 
 def watched(
@@ -59,8 +65,9 @@ def watched(
         return _named(system, name, event, at, whole)
     if "c" in _arguments(function):
         _require_no_impact(name, event)
-        value = ChannelExpressions(system, at, whole).of_function(f"event {name!r}", function)
-        return EventExpression(value - level, rated=False)
+        channels = ChannelExpressions(system, at, whole)
+        value = channels.of_function(f"event {name!r}", function)
+        return _of_channels(value - level, channels, rated=False)
     parameters = system.definition.parameters
     return EventExpression(trace_extra(state, parameters, f"event {name!r}", function, 1) - level)
 
@@ -82,6 +89,15 @@ def of_channels(system: System, name: str, event: Event) -> str | None:
     inputs = [s.q, s.v, s.t, s.p, *traced.channels.values()]
     digest = read(ca.Function("event", inputs, [ca.densify(traced.value)])).digest
     return f"{digest} {list(traced.channels)}"
+
+
+def _of_channels(value: casadi.SX, channels: ChannelExpressions, *, rated: bool) -> EventExpression:
+    """A function of channels, with what is known of those that it took."""
+    import casadi as ca
+
+    cut = ca.mmax(ca.vertcat(*channels.cuts)) if channels.cuts else None
+    solved, undefined = channels.has_solved, channels.undefined_here
+    return EventExpression(value, None, rated, cut, solved, undefined)
 
 
 def _named(
@@ -132,7 +148,7 @@ def _other(name: str, event: Event, found: ChannelExpressions) -> EventExpressio
     rated = not needs_forces(entry) and entry.kind != "output"
     if not rated:
         _require_no_impact(name, event)
-    return EventExpression(found[function] - event.at, rated=rated)
+    return _of_channels(found[function] - event.at, found, rated=rated)
 
 
 def _require_no_impact(name: str, event: Event) -> None:

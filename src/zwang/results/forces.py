@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 __all__ = ["StretchForces", "forces_along", "forces_of", "told_for_all_joints"]
 
-#: States up to which dense matrices are faster than compiling an expression that is not there yet.
-FEW = 24
 #: Errors, relative, up to which what is compiled is taken; 1e-13 or so where all is well.
 DOUBT = 2e-11
 #: How far rows that are gone may be from combinations of the others, and multipliers of least norm
@@ -284,7 +282,7 @@ class FunctionForces(StretchForces):
         return self._found[2]
 
     def _kernel(self) -> Kernel | None:
-        """The kernel for the rows that are independent somewhere; None if it is not worth it."""
+        """The kernel for the rows that are independent somewhere; None where a law rules it out."""
         equations, kept = self.equations, self.kept.of_functions
         some = np.unique([0, len(self.q) // 2, len(self.q) - 1])
         at = self.q[some], self.v[some], self.t[some], self.p
@@ -295,9 +293,7 @@ class FunctionForces(StretchForces):
         if gone is None:
             return None
         key = gone, singular
-        if key not in kept:
-            if len(self.q) <= FEW:
-                return None
+        if key not in kept:  # for few states too, which have the same bits in company and alone
             kept[key] = force_kernel(_expressions(equations, gone, singular=singular))
         return kept[key]
 
@@ -490,7 +486,8 @@ class _JointEnds:
 
     def arms(self, p: FloatArray) -> FloatArray:
         """Points of all joints on their bodies, three numbers each."""
-        return self._arms if self.parts.geometry is None else self._at(self.parts.at_vector(p))
+        parts = self.parts.at_vector(p)
+        return self._arms if parts is self.parts else self._at(parts)
 
     def _at(self, parts: Parts) -> FloatArray:
         return np.concatenate([np.zeros(0), *(end.arm for end in ends_of(parts).values())])

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.arguments.numbers import vector
 from zwang.caching import computed_once
 from zwang.display import Displayed
 from zwang.errors import InputError, UnknownNameError
-from zwang.multibody.inertia import vector
 from zwang.multibody.pose import SCALAR
 from zwang.multibody.wrench import ended, joint_wrench, pose
 from zwang.results.forces import StretchForces
@@ -117,8 +117,12 @@ class Reaction(Displayed):
             return np.concatenate(
                 [_pitch_points(self._run, s, self.joint) for s in self._run.segments]
             )
-        center, R = pose(parts, ended(joint).body, self._run.q)
-        return center + R @ ended(joint).arm
+        points = []
+        for s in self._run.segments:
+            marker = ended(_parts_in(self._run, s).joints[self.joint])
+            center, R = pose(parts, marker.body, self._run.q[s.first : s.last])
+            points.append(center + R @ marker.arm)
+        return np.concatenate(points)
 
     @computed_once
     def determinate(self) -> np.ndarray:
@@ -320,8 +324,17 @@ def _wrench(
     if toothed:
         generalized = generalized + _pushed_apart(run, segment, name)
         at = _pitch_points(run, segment, name)
-    q = run.q[segment.first : segment.last]
-    return joint_wrench(parts_of(run), joint, generalized, q, at)[:2]
+    q, parts = run.q[segment.first : segment.last], _parts_in(run, segment)
+    return joint_wrench(parts, parts.joints[name], generalized, q, at)[:2]
+
+
+def _parts_in(run: Run, segment: Segment) -> Parts:
+    """The mechanism of a segment, whose points may be those of other parameters."""
+    if segment.parameters is run.parameters:
+        return parts_of(run)
+    parts = run.system.mechanism
+    assert parts is not None
+    return parts.at(segment.parameters)
 
 
 def _toothed(joint: Joint) -> bool:

@@ -7,7 +7,7 @@ import platform
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from zwang._version import __version__
+from zwang import __version__
 
 if TYPE_CHECKING:
     from zwang.system import System

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from zwang.results.channel_catalog import catalog
 from zwang.terms import FloatArray
-from zwang.tracing.own_output import OwnOutput, traced_output
+from zwang.tracing.own_output import OwnOutput, TracedOutput, circular_output, traced_output
 
 if TYPE_CHECKING:
     from zwang.results.run import Run
+    from zwang.system import System
 
 __all__ = ["output_values"]
 
@@ -21,9 +23,8 @@ def output_values(run: Run, output: OwnOutput) -> FloatArray:
     import casadi as ca
 
     system, s = run.system, run.system.equations.symbols
-    known = {n: e.vector for n, e in catalog(system, run.mechanism).items() if n != output.name}
-    what = f"output {output.name!r}"
-    traced = traced_output(what, output.function, s, system.definition.parameters, known)
+    known = {name: e.vector for name, e in catalog(system, run.mechanism).items()}
+    traced = _traced(system, output, known, ())
     inputs = [s.q, s.v, s.t, s.p, *traced.channels.values()]
     function = ca.Function("output", inputs, [ca.densify(traced.value)])
     columns = [np.atleast_2d(run[name].T) for name in traced.channels]
@@ -38,3 +39,18 @@ def output_values(run: Run, output: OwnOutput) -> FloatArray:
         found = function(*(np.ascontiguousarray(x) for x in given))
         result[here] = np.array(found).reshape(-1)
     return result
+
+
+def _traced(
+    system: System, output: OwnOutput, known: Mapping[str, bool], path: tuple[str, ...]
+) -> TracedOutput:
+    """An output as an expression; it may use others, but not itself by way of them."""
+    if output.name in path:
+        raise circular_output(output.name, path)
+    s, parameters = system.equations.symbols, system.definition.parameters
+    what = f"output {output.name!r}"
+    traced = traced_output(what, output.function, s, parameters, known)
+    for name in traced.channels:
+        if name in system.outputs:
+            _traced(system, system.outputs[name], known, (*path, output.name))
+    return traced

@@ -1,4 +1,4 @@
-"""Integrals of functions that are costly in calls and cheap in values.
+"""Energy balance of a run: integrals of powers over its steps.
 
 Where a function is known at many times, polynomials through ten neighbors are integrated from each
 to the next, and those through eight tell the error (`integral_of_samples`). Otherwise it is sampled

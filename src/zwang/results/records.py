@@ -1,4 +1,4 @@
-"""Runs as plain records for `zwang.results.store`, and back."""
+"""Runs as plain records for the store, and back."""
 
 from __future__ import annotations
 

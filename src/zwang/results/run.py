@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zwang.arguments.keywords import known_keywords
 from zwang.caching import computed_once
 from zwang.display import Displayed
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.integrators.settings import Settings
-from zwang.keywords import known_keywords
 from zwang.results.status import Counts
 from zwang.solvers.solution import Solution
 from zwang.state import Residuals, State
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from zwang.results.certificate import RunCertificate
     from zwang.results.channels import ChannelTable
     from zwang.results.energy_ledger import Work
-    from zwang.results.export import ErrorEstimate
+    from zwang.results.error_estimate import ErrorEstimate
     from zwang.results.force_record import ForceRecord
     from zwang.results.forces import StretchForces
     from zwang.results.mechanism_run import BodyMotion, Reaction
@@ -567,7 +567,7 @@ class Run(Displayed):
         run did; at a tenth, or for the least tolerances at ten times as much, where rounding would
         decide.
         """
-        from zwang.results.export import error_estimate
+        from zwang.results.error_estimate import error_estimate
 
         return error_estimate(self)
 
@@ -616,7 +616,7 @@ class Run(Displayed):
 
         return ChannelTable(self, channels_of(self))
 
-    @property
+    @computed_once
     def mechanism(self) -> Parts | None:
         """Bodies, joints and forces of the mechanism as data; None for a system of functions."""
         parts = self.system.mechanism

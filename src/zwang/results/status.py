@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from operator import add
 from typing import TYPE_CHECKING, Any
 
+from zwang.arguments.keywords import no_longer
 from zwang.errors import ZwangError
 from zwang.integrators import memory as sh
 from zwang.integrators.settings import Settings
-from zwang.keywords import no_longer
 
 if TYPE_CHECKING:
     from zwang.results.run import RankChange

@@ -37,8 +37,8 @@ from typing import Any
 
 import numpy as np
 
+from zwang.arguments.paths import path_of
 from zwang.errors import DamageError, InputError, StoreError
-from zwang.paths import path_of
 from zwang.results.lock import LOCK, WriteLock
 from zwang.results.stored_arrays import array_names, create_group, label_names
 from zwang.terms import FloatArray
@@ -57,6 +57,15 @@ def digest(content: bytes | FloatArray) -> str:
     if not isinstance(content, bytes):
         content = np.ascontiguousarray(content, dtype="<f8").tobytes()
     return hashlib.sha256(content).hexdigest()
+
+
+def _taken(path: Path) -> InputError:
+    return InputError(
+        f"store {str(path)!r}",
+        must="not exist yet",
+        but="does",
+        advice="Choose another path, remove what is there, or continue with zw.resume.",
+    )
 
 
 def _path(path: Any) -> Path:
@@ -159,22 +168,14 @@ class Store:
         them too.
         """
         path = _path(path)
-        record, taken = (
-            path / _RECORD,
-            InputError(
-                f"store {str(path)!r}",
-                must="not exist yet",
-                but="does",
-                advice="Choose another path, remove what is there, or continue with zw.resume.",
-            ),
-        )
+        record = path / _RECORD
         with _writing(path):
             if path.exists() and (not path.is_dir() or any(path.iterdir())):
-                raise taken
+                raise _taken(path)
             try:
                 record.mkdir(parents=True)  # whoever makes it has the path for itself
             except FileExistsError:
-                raise taken from None
+                raise _taken(path) from None
         header = {"format": FORMAT, **header}
         header["companions"] = {k: digest(content) for k, content in (companions or {}).items()}
         if times is not None:

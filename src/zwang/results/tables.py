@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.arguments.paths import path_of
 from zwang.errors import MissingExtraError, StoreError
-from zwang.paths import path_of
 from zwang.results.channel_catalog import PARTS
 from zwang.results.channels import Channel
 from zwang.results.resample import every_seconds

@@ -1,4 +1,4 @@
-"""Small matrices from their entries, for numbers and for symbols alike.
+"""Rotation matrices and others from their entries, for numbers and for symbols alike.
 
 Every function here takes arrays with leading axes as a batch. An object array of symbols, as the
 functions of a `zwang.System` receive them, goes through unchanged; plain numbers become floats.

@@ -1,4 +1,4 @@
-"""Whether the values that controllers set in a stored run are those that their laws give."""
+"""Verification after a simulation: whether controllers give the values that were stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the forces that are kept with a stored run belong to its states.
+"""Verification after a simulation: whether stored forces belong to the stored states.
 
 They must satisfy the full terms of the system as it was given, all rows, evaluated by nothing that
 computed them:
@@ -43,10 +43,13 @@ class _Largest:
         self.values: dict[str, tuple[float, float]] = {}
 
     def add(self, name: str, difference: Any, size: Any, t: float) -> None:
-        """A difference beside the size of what it is a difference of."""
+        """A difference beside the size of what it is a difference of; one that is no number is
+        as large as can be, and stays so.
+        """
         gap = float(np.abs(difference).max(initial=0.0)) if np.size(difference) else 0.0
         value = gap / (LIMIT * float(size) + np.finfo(float).tiny)
-        if not value <= self.values.get(name, (-1.0, 0.0))[0]:
+        value = value if np.isfinite(value) else np.inf
+        if value > self.values.get(name, (-1.0, 0.0))[0]:
             self.values[name] = value, t
 
 
@@ -151,7 +154,8 @@ def _reactions(largest: _Largest, run: Run, record: ForceRecord) -> None:
         gap = np.abs(kept - wanted).max(axis=1)
         # Of a moment that vanishes no digit is known beside those of the whole mechanism.
         least = LIMIT * np.abs(record["constraint_force"]).max(axis=1, initial=0.0)
-        i = int(np.nanargmax(gap / (size + least + np.finfo(float).tiny)))
+        # Where one is no number, that is the largest.
+        i = int(np.argmax(gap / (size + least + np.finfo(float).tiny)))
         largest.add("reactions", gap[i], size[i] + least[i], float(run.t[i]))
 
 

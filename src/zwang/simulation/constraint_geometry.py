@@ -1,4 +1,4 @@
-"""Scaled constraint rows at a state: their range, and how near they are to losing rank."""
+"""Guard of a simulation: scaled constraint rows at a state, and how near they are to rank loss."""
 
 from __future__ import annotations
 

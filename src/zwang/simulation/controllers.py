@@ -1,4 +1,4 @@
-"""Sampled controllers: Python functions that are called at exact times and hold their outputs.
+"""Simulation with sampled controllers: Python functions called at exact times, outputs held.
 
 A controller reads the state at its sampling times t₀ + offset + k · period and sets parameters,
 which stay until the next sample (zero-order hold). Between samples the compiled loop runs as in any
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.errors import InputError, UnknownNameError, shown
+from zwang.multibody.frozen import require_no_geometry
 from zwang.terms import FloatArray
 from zwang.tracing.mixed_kernel import staged
 
@@ -250,6 +251,7 @@ class Sampling:
                 but=f"returned {shown(given)}",
             )
         known = self.system.definition.parameters
+        require_no_geometry(self.system.mechanism, given, f"controller {name!r}")
         found = {}
         for key, value in given.items():
             if key not in known:

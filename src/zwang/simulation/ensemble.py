@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -29,6 +30,7 @@ from zwang.results.certificate import certified, interval_of
 from zwang.results.force_record import with_forces
 from zwang.results.run import Counts, Run, Segment, no_state
 from zwang.results.status import status_of, stopped_by_user
+from zwang.simulation.ensemble_check import SHARE, TOGETHER, EnsembleStates, can_check, suspicious
 from zwang.simulation.guard import Guard
 from zwang.simulation.interpolate import states_between
 from zwang.simulation.interrupt import Interrupt, postponed_interrupt
@@ -61,7 +63,9 @@ __all__ = ["EnsembleReaction", "Runs", "simulate_many"]
 LISTED_FAILURES = 5
 #: Parts of an ensemble for each thread, so that none is idle for long at the end; and trajectories
 #: of a part in each lane, one after the other, at most.
-PARTS, MOST_TURNS = 4, 64
+PARTS, MOST_TURNS = 4, 512
+#: Trajectories that are looked at by themselves because their starts are suspicious.
+MOST_SUSPECTS = 4
 
 
 @dataclass(frozen=True)
@@ -96,10 +100,43 @@ class Runs(Sequence[Run]):
 
     One for each start; one that could not begin has no states and says why. A run is put together
     when it is first asked for.
+
+    Parameters
+    ----------
+    count : how many.
+    own : number of a start → its run, of those that ran by themselves or not at all.
+    parts : of the ensemble, which have the others.
     """
 
-    def __init__(self, runs: Sequence[Run | _Trajectory]) -> None:
-        self._runs = list(runs)
+    def __init__(
+        self,
+        count: int,
+        own: Mapping[int, Run | _Trajectory],
+        parts: Sequence[_ThreadShare] = (),
+    ) -> None:
+        self._count, self._own, self._parts = count, own, parts
+        self._made: dict[int, _Trajectory] = {}
+
+    def _member(self, i: int) -> Run | _Trajectory:
+        found = self._own.get(i)  # which may have no states, and is one all the same
+        found = self._made.get(i) if found is None else found
+        if found is None:
+            number, place = self._places[:, i].tolist()
+            part = self._parts[number]
+            found = self._made[i] = _Trajectory(part.context, i, part, place)
+        return found
+
+    def _members(self) -> list[Run | _Trajectory]:
+        return [self._member(i) for i in range(len(self))]
+
+    @cached_property
+    def _places(self) -> np.ndarray:
+        """The part that each start ran in, and its number there (2, N)."""
+        result = np.zeros((2, len(self)), dtype=np.int64)
+        for number, part in enumerate(self._parts):
+            result[0, part.members] = number
+            result[1, part.members] = np.arange(len(part.members))
+        return result
 
     @overload
     def __getitem__(self, index: int) -> Run: ...
@@ -116,12 +153,13 @@ class Runs(Sequence[Run]):
         if isinstance(index, str):
             return self._over_members(lambda run: run[index])
         if isinstance(index, slice):
-            return Runs(self._runs[index])
-        found = self._runs[index]
+            some = [self._member(i) for i in range(len(self))[index]]
+            return Runs(len(some), dict(enumerate(some)))
+        found = self._member(range(len(self))[index])
         return found if isinstance(found, Run) else found.run
 
     def __len__(self) -> int:
-        return len(self._runs)
+        return self._count
 
     def __iter__(self) -> Iterator[Run]:
         return (self[i] for i in range(len(self)))
@@ -130,7 +168,7 @@ class Runs(Sequence[Run]):
         return f"<{len(self)} runs, {int(self.finished.sum())} finished>"
 
     def _repr_html_(self) -> str:
-        counts = Counter(run.status for run in self._runs if not run.finished)
+        counts = Counter(self._member(i).status for i in np.flatnonzero(~self.finished).tolist())
         lines = [f"{count} × {why}" for why, count in counts.most_common(LISTED_FAILURES)]
         return preformatted("\n".join([repr(self).strip("<>"), *lines]))
 
@@ -142,12 +180,17 @@ class Runs(Sequence[Run]):
     @property
     def status(self) -> tuple[str, ...]:
         """How each run ended."""
-        return tuple(run.status for run in self._runs)
+        return tuple(run.status for run in self._members())
 
     @property
     def finished(self) -> np.ndarray:
         """Which runs reached their end, booleans (N,)."""
-        return np.array([run.finished for run in self._runs], dtype=bool)
+        result = np.zeros(len(self), dtype=bool)
+        for part in self._parts:
+            result[part.members] = part.relay.counts[sh.ACTIVE] == 0
+        for i, run in self._own.items():
+            result[i] = run.finished
+        return result
 
     def arrays(self, count: int) -> EnsembleArrays:
         """Saved states, work and outcome of all runs as arrays, without a `Run` for each.
@@ -158,7 +201,12 @@ class Runs(Sequence[Run]):
         """
         from zwang.simulation.ensemble_arrays import ensemble_arrays
 
-        return ensemble_arrays(self._runs, count)
+        size = 0
+        if self._parts:
+            size = len(self._parts[0].context.scales)
+        elif len(self):
+            size = self[0].q.shape[1] + self[0].v.shape[1]
+        return ensemble_arrays(self._own, self._parts, (len(self), count, size))
 
     @property
     def t(self) -> FloatArray:
@@ -194,7 +242,8 @@ class Runs(Sequence[Run]):
         def end(x: FloatArray) -> FloatArray:
             return x[-1] if len(x) else np.full(x.shape[1], np.nan)
 
-        return np.array([end(r.q) for r in self._runs]), np.array([end(r.v) for r in self._runs])
+        runs = self._members()
+        return np.array([end(r.q) for r in runs]), np.array([end(r.v) for r in runs])
 
 
 @dataclass(frozen=True)
@@ -204,6 +253,7 @@ class _Context:
     Attributes
     ----------
     may_leave : whether stiff ones may be left to another method than that of the settings.
+    doubted : programs that do what the full terms of the system do not say.
     """
 
     starts: Starts
@@ -213,6 +263,7 @@ class _Context:
     interrupt: Interrupt
     again: Callable[[int, float, FloatArray], Run]
     may_leave: bool
+    doubted: list[Program] = field(default_factory=list)
 
 
 @dataclass
@@ -288,7 +339,7 @@ class _Trajectory:
             if program.carrier is not None:
                 notes = (*notes, f"integrated in {program.carrier.name} coordinates")
             logs = self.part.relay.ranks(self.place)
-            ranks += rank_changes(system, program, logs, parameters)
+            ranks += rank_changes(system, program, logs, parameters, c.starts.t)
         return Run(
             system,
             self.saved[0],
@@ -360,7 +411,9 @@ def simulate_many(
         crew = ThreadTeam(_threads(threads), interrupt, report)
         begin = start_time(q, start)
         runs = _simulate_many(system, q, v, until, begin, parameters or {}, choices, crew)
-    return runs if interval is None else Runs([certified(run, interval) for run in runs])
+    if interval is None:
+        return runs
+    return Runs(len(runs), {i: certified(run, interval) for i, run in enumerate(runs)})
 
 
 def _threads(given: int | None) -> int:
@@ -407,34 +460,92 @@ def _simulate_many(
     if automatic:  # of those that it chooses among, the one whose trajectories run side by side
         settings = settings.by_states
     context = _Context(starts, settings, times, scales, crew.interrupt, again, automatic)
-    runs: list[Any] = [None] * len(starts)
     if not len(starts):
-        return Runs([])
+        return Runs(0, {})
     if one_by_one or not settings.method.lanes:
+        return _one_by_one(context, alone, crew)
+    return _in_lanes(context, alone, crew, forces=choices["forces"])
 
-        def work_alone(i: int) -> Iterator[int]:
-            runs[i] = _caught(context, alone, i)
-            yield 1
 
-        crew.share(work_alone, len(starts), len(starts))
-        return Runs(runs)
+def _one_by_one(context: _Context, alone: Callable[[int], Run], crew: ThreadTeam) -> Runs:
+    """Simulate each start by itself."""
+    count = len(context.starts)
+    runs: dict[int, Run | _Trajectory] = {}
+
+    def work(i: int) -> Iterator[int]:
+        runs[i] = _caught(context, alone, i)
+        yield 1
+
+    crew.share(work, count, count)
+    return Runs(count, runs)
+
+
+def _in_lanes(
+    context: _Context, alone: Callable[..., Run], crew: ThreadTeam, *, forces: bool
+) -> Runs:
+    """Simulate starts side by side; those that fail on the way by themselves."""
+    starts, settings = context.starts, context.settings
+    runs: dict[int, Run | _Trajectory] = {}
     groups = [_TrajectoryGroup.of(context, *group) for group in starts.programs(settings)]
     parts = [part for group in groups for part in group.parts(context, crew.threads)]
     for i, refusal in starts.refusals.items():
         runs[i] = _Trajectory(context, i, refusal=refusal)
 
     def work(k: int) -> Iterator[int]:
-        yield from parts[k].run()
-        ended = zip(parts[k].members, parts[k].ended(), parts[k].left(), strict=True)
-        for i, run, stiff in ended:
-            if run is None:
-                method = "auto" if stiff else settings.integrator
-                runs[i] = _caught(context, partial(alone, integrator=method), i)
-            else:
-                runs[i] = with_forces(run.run) if choices["forces"] else run
+        part = parts[k]
+        yield from part.run()
+        for i, stiff in part.failed():
+            method = "auto" if stiff else settings.integrator
+            runs[i] = _caught(context, partial(alone, integrator=method), i)
+        if forces:
+            for place, i in enumerate(part.members.tolist()):
+                if i not in runs:
+                    runs[i] = with_forces(_Trajectory(context, i, part, place).run)
 
+    began = perf_counter()
     crew.share(work, len(parts), len(starts) - len(starts.refusals))
-    return Runs(runs)
+    _look_at_starts(context, groups, parts, SHARE * (perf_counter() - began))
+    for part in parts:  # those that had ended before their program was doubted
+        for i in part.members.tolist() if part.ended_too_soon() else ():
+            runs[i] = _caught(context, partial(alone, integrator=settings.integrator), i)
+    return Runs(len(starts), runs, parts)
+
+
+def _look_at_starts(
+    context: _Context,
+    groups: Sequence[_TrajectoryGroup],
+    parts: Sequence[_ThreadShare],
+    seconds: float,
+) -> None:
+    """Doubt programs that do what the full terms do not say at the start of some member.
+
+    Of all members, or of as many as so many seconds allow, see `ensemble_check`.
+    """
+    starts = context.starts
+    equations = starts.system.equations
+    if context.interrupt.asked or not can_check(equations):
+        return
+    for group in groups:
+        own = [part for part in parts if part.group is group and not part.doubted]
+        counts = [len(part.good) for part in own]
+        guard = Guard(equations, context.settings)
+        calls = guard.calls_of_many(group.program, group.p, sum(counts), seconds / len(groups))
+        if not calls:
+            continue
+        places, of = np.concatenate([part.good for part in own]), np.repeat(range(len(own)), counts)
+        states = EnsembleStates(
+            np.concatenate([part.relay.begun[part.good, 0] for part in own]),
+            np.concatenate([part.relay.begun[part.good, 1] for part in own]),
+            starts.t,
+            np.concatenate([part.relay.parameters[part.good] for part in own]),
+            starts.P[np.concatenate([part.members[part.good] for part in own])],
+        )
+        with guard.looking_at_many(calls):
+            found = suspicious(equations, group.program, states, calls * TOGETHER)
+        for i in found[:MOST_SUSPECTS].tolist():
+            if not own[of[i]].agrees(guard, [int(places[i])], at_end=False):
+                context.doubted.append(group.program)
+                break
 
 
 #: Choices of `simulate` that `choices_of` does not know.
@@ -458,13 +569,13 @@ class _TrajectoryGroup:
     """
 
     program: Program
-    members: list[int]
+    members: np.ndarray
     y: FloatArray
     p: FloatArray
     scales: FloatArray
 
     @classmethod
-    def of(cls, context: _Context, program: Program, members: list[int]) -> _TrajectoryGroup:
+    def of(cls, context: _Context, program: Program, members: np.ndarray) -> _TrajectoryGroup:
         """Let starts enter the coordinates of a program."""
         starts, carrier, scales = context.starts, program.carrier, context.scales
         y = np.concatenate([starts.q[members], starts.v[members]], axis=1)
@@ -493,7 +604,7 @@ class _ThreadShare:
     def __init__(self, context: _Context, group: _TrajectoryGroup, which: slice) -> None:
         self.context, self.program = context, group.program
         self.members, self.which, self.group = group.members[which], which, group
-        self.guard = Guard(context.starts.system.equations, context.settings)
+        self.doubted, self.good = False, np.zeros(0, dtype=int)
 
     def _begin(self) -> LaneQueue:
         context, program, group = self.context, self.program, self.group
@@ -512,18 +623,21 @@ class _ThreadShare:
             may_leave=context.may_leave,
         )
         assert isinstance(loop, ExplicitLoop)
-        saves_first = times is None or (len(times) > 0 and times[0] == starts.t)
+        saves_first = times is None or bool(len(times) > 0 and times[0] == starts.t)
         return LaneQueue(loop, y, p, saves_first=saves_first)
 
     def run(self) -> Iterator[int]:
         """Integrate to the end, or until the user stops it; how many have ended by and by."""
-        interrupt, relay, told = self.context.interrupt, self._begin(), 0
+        context, told = self.context, 0
+        # Only now: what looks may cost is a share of the time of this part alone.
+        guard = Guard(context.starts.system.equations, context.settings, short=0.0)
+        interrupt, relay = context.interrupt, self._begin()
         self.relay, pace, code = relay, ChunkSize(relay), sh.BUDGET
         while code != sh.DONE and not interrupt.asked:
             code = pace.advance_relay(relay)
             if code == sh.SINGULAR:
                 for lane, k, logs in relay.news():
-                    if logs and not self._may_go_on(lane, self.members[k], logs):
+                    if logs and not self._may_go_on(lane, int(self.members[k]), logs):
                         relay.drop(lane)
             if relay.ended > told:
                 yield relay.ended - told
@@ -531,29 +645,43 @@ class _ThreadShare:
         relay.close()
         if self.program.left_out:
             self._require_rows()
-        self._look()
+        self._look(guard)
 
-    def _look(self) -> None:
+    def _look(self, guard: Guard) -> None:
         """Let all fail whose program does what the full terms of the system do not say.
 
         They are simulated one by one then, each with a guard of its own.
         """
-        context, relay, program = self.context, self.relay, self.program
-        starts, guard = context.starts, self.guard
+        relay = self.relay
         good = np.flatnonzero((relay.counts[sh.ACTIVE] == 0) & (relay.outcomes == sh.DONE))
+        self.good = good
         if not len(good):
             return
-        guard.begin_ensemble(program)
-        for k in good[guard.rows(len(good))].tolist():
+        guard.begin_ensemble(self.program)
+        if not self.agrees(guard, good[guard.rows(len(good))].tolist()):
+            self.doubted = True
+            self.context.doubted.append(self.program)
+            relay.outcomes[:] = sh.SINGULAR
+
+    def ended_too_soon(self) -> bool:
+        """Whether its program was doubted after it had ended."""
+        doubted = any(self.program is program for program in self.context.doubted)
+        return doubted and not self.doubted
+
+    def agrees(self, guard: Guard, some: list[int], *, at_end: bool = True) -> bool:
+        """Whether some trajectories agree with the full terms, at their starts and ends."""
+        relay, program, starts = self.relay, self.program, self.context.starts
+        for k in some:
             inner, p = relay.parameters[k], starts.P[self.members[k]]
             t, y = relay.saved_in_own(k)
-            looks = [(relay.begun[k, 0], starts.t), *zip(y[-1:], t[-1:].tolist(), strict=True)]
+            looks = [(relay.begun[k, 0], starts.t)]
+            looks += zip(y[-1:], t[-1:].tolist(), strict=True) if at_end else []
             for state in looks:
                 found = guard.look(starts.system.equations, program, state, inner, p)
                 if found is not None:
                     guard.doubt(program, found)
-                    relay.outcomes[:] = sh.SINGULAR
-                    return
+                    return False
+        return True
 
     def _may_go_on(self, lane: int, i: int, logs: list[RankLog]) -> bool:
         """Whether a lane passes where rank was lost, with the same rows acting as before."""
@@ -573,7 +701,7 @@ class _ThreadShare:
         relay, starts = self.relay, self.context.starts
         y, a = relay.starts_and_accelerations()
         agree = starts.system.equations.agree(y, starts.t, starts.P[self.members[: len(y)]], a)
-        for k, i in enumerate(self.members[: len(y)]):
+        for k, i in enumerate(self.members[: len(y)].tolist()):
             if not agree[k] or self._contradicts(k, i):
                 relay.outcomes[k] = sh.SINGULAR
 
@@ -589,16 +717,12 @@ class _ThreadShare:
             return False
         return bool(broken_row(system, self.program.left_out, y[:, :nq], y[:, nq:], t, p))
 
-    def left(self) -> list[bool]:
-        """Which turned out stiff, so that an implicit method is to take part."""
-        return (self.relay.outcomes == sh.LEAVES).tolist()
-
-    def ended(self) -> list[_Trajectory | None]:
-        """What there is of each; None for one that failed on the way."""
-        outcomes = self.relay.outcomes.tolist()
+    def failed(self) -> list[tuple[int, bool]]:
+        """Starts that failed on the way; whether for being stiff, so that another method is due."""
+        outcomes = self.relay.outcomes
         return [
-            _Trajectory(self.context, i, self, k) if outcomes[k] == sh.DONE else None
-            for k, i in enumerate(self.members)
+            (int(self.members[k]), bool(outcomes[k] == sh.LEAVES))
+            for k in np.flatnonzero(outcomes != sh.DONE).tolist()
         ]
 
 

@@ -1,15 +1,14 @@
-"""Results of an ensemble as arrays over all runs, without a `Run` for each of them."""
+"""Ensemble simulation: results as arrays over all runs, without a `Run` for each of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from zwang.integrators.contract import WORK
 from zwang.integrators.memory import ACTIVE
-from zwang.results.run import Run
 from zwang.terms import FloatArray
 
 __all__ = ["EnsembleArrays", "ensemble_arrays"]
@@ -30,31 +29,29 @@ class EnsembleArrays(NamedTuple):
     finished: np.ndarray
 
 
-def ensemble_arrays(runs: Sequence[Any], count: int) -> EnsembleArrays:
-    """Arrays of runs that each were to save so many states."""
-    size = runs[0].q.shape[1] + runs[0].v.shape[1] if len(runs) else 0
+def ensemble_arrays(
+    own: Mapping[int, Any], parts: Sequence[Any], shape: tuple[int, int, int]
+) -> EnsembleArrays:
+    """Arrays of runs, those of the parts of an ensemble and those that are by themselves.
+
+    Parameters
+    ----------
+    own : number of a run that is by itself → the run.
+    shape : how many runs, states that each was to save, entries of a state.
+    """
+    number, count, _ = shape
     found = EnsembleArrays(
-        np.full((len(runs), count, size), np.nan),
-        np.zeros((len(runs), len(WORK)), dtype=np.int64),
-        np.zeros(len(runs), dtype=bool),
+        np.full(shape, np.nan),
+        np.zeros((number, len(WORK)), dtype=np.int64),
+        np.zeros(number, dtype=bool),
     )
-    parts: dict[int, tuple[Any, list[int], list[int]]] = {}
-    for i in range(len(runs)):
-        run: Any = runs[i]
-        part = None if isinstance(runs[i], Run) else run.part
-        if part is None:
-            rows = min(len(run.q), count)
-            found.states[i, :rows] = np.concatenate([run.q[:rows], run.v[:rows]], axis=1)
-            found.work[i], found.finished[i] = list(vars(run.counts).values()), run.finished
-            continue
-        entry = parts.get(id(part))
-        if entry is None:
-            entry = parts[id(part)] = (part, [], [])
-        entry[1].append(i)
-        entry[2].append(run.place)
-    for part, members, places in parts.values():
-        queue = part.relay
-        found.states[members] = queue.saved_of_all(count)[places]
-        found.work[members] = queue.counts[list(WORK)][:, places].T
-        found.finished[members] = queue.counts[ACTIVE, places] == 0
+    for part in parts:
+        found.states[part.members] = part.relay.saved_of_all(count)
+        found.work[part.members] = part.relay.counts[list(WORK)].T
+        found.finished[part.members] = part.relay.counts[ACTIVE] == 0
+    for i, run in own.items():
+        rows = min(len(run.q), count)
+        found.states[i] = np.nan
+        found.states[i, :rows] = np.concatenate([run.q[:rows], run.v[:rows]], axis=1)
+        found.work[i], found.finished[i] = list(vars(run.counts).values()), run.finished
     return found

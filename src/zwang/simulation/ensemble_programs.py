@@ -1,4 +1,4 @@
-"""The programs of an ensemble: what `select_program` says for each of many starts.
+"""Ensemble simulation: the programs, what `select_program` says for each of many starts.
 
 What starts have in common is decided once; only where one needs a closer look is each asked for by
 itself.
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from zwang.equations.contract import Equations
     from zwang.multibody.frozen import Parts
 
-__all__ = ["EnsembleStarts", "select_programs"]
+__all__ = ["EnsembleStarts", "ProgramGroups", "select_programs"]
 
 
 class EnsembleStarts(NamedTuple):
@@ -61,9 +61,13 @@ class EnsembleStarts(NamedTuple):
         return ProgramStart(self.Y[i], self.t, self.P[i])
 
 
+#: Programs, each with the numbers of the starts that take it.
+ProgramGroups = list[tuple[Program, np.ndarray]]
+
+
 def select_programs(
     equations: Equations, starts: EnsembleStarts, *, regular: bool
-) -> list[tuple[Program, list[int]]]:
+) -> ProgramGroups:
     """The programs that starts take, each with the numbers of those.
 
     Parameters
@@ -83,7 +87,7 @@ def select_programs(
         return _grouped([one(i) for i in every])
     if mechanism is not None and not only_own_coordinates(mechanism, settings):
         together = _together(equations, mechanism, starts)
-        return _grouped(together or [one(i) for i in every])
+        return together or _grouped([one(i) for i in every])
     active = _active_rows(equations, starts)
     if not regular:
         return _grouped([one(i, rows) for i, rows in zip(every, active, strict=True)])
@@ -91,15 +95,23 @@ def select_programs(
     kinds: dict[ActiveRows, list[int]] = {}
     for i, rows in zip(every, active, strict=True):
         kinds.setdefault(rows, []).append(i)
-    return [(one(members[0], rows), members) for rows, members in kinds.items()]
+    return [(one(members[0], rows), np.array(members)) for rows, members in kinds.items()]
 
 
-def _grouped(programs: Sequence[Program]) -> list[tuple[Program, list[int]]]:
+def _grouped(programs: Sequence[Program]) -> ProgramGroups:
     """Programs, each once, with the numbers of the starts that take it."""
     found: dict[int, tuple[Program, list[int]]] = {}
     for i, program in enumerate(programs):
         found.setdefault(id(program), (program, []))[1].append(i)
-    return list(found.values())
+    return [(program, np.array(members)) for program, members in found.values()]
+
+
+def _joined(groups: ProgramGroups) -> ProgramGroups:
+    """The same with each program once."""
+    found: dict[int, tuple[Program, list[np.ndarray]]] = {}
+    for program, members in groups:
+        found.setdefault(id(program), (program, []))[1].append(members)
+    return [(program, np.sort(np.concatenate(some))) for program, some in found.values()]
 
 
 def _active_rows(equations: Equations, starts: EnsembleStarts) -> list[ActiveRows]:
@@ -112,7 +124,7 @@ def _active_rows(equations: Equations, starts: EnsembleStarts) -> list[ActiveRow
 
 def _together(
     equations: Equations, mechanism: Parts, starts: EnsembleStarts
-) -> Sequence[Program] | None:
+) -> ProgramGroups | None:
     """The programs of a mechanism; None if starts are to be looked at by themselves."""
     Y, _, P, settings, _, _ = starts
     asked, planar = settings.coordinates, mechanism.kind.plane is not None
@@ -133,12 +145,12 @@ def _together(
     return _in_joints(equations, mechanism, starts) if without_plane and alike else None
 
 
-def _folded(equations: Equations, mechanism: Parts, starts: EnsembleStarts) -> Sequence[Program]:
+def _folded(equations: Equations, mechanism: Parts, starts: EnsembleStarts) -> ProgramGroups:
     """The programs in the mechanism's own coordinates."""
     Y, t, P, settings, lanes, terms = starts
-    possible, programs = PossibleCoordinates.of(mechanism, equations.cache), {}
-    for members in possible.structure.alike(P):
-        found, some = possible.folded(P[members[0]]), np.array(members)
+    possible, groups = PossibleCoordinates.of(mechanism, equations.cache), ProgramGroups()
+    for some in possible.structure.alike(P):
+        found = possible.folded(P[some[0]])
         singular = found.singular_masses(P[some])
         if equations.rows_independent:
             active: Sequence[ActiveRows] = [ActiveRows()] * len(some)
@@ -148,34 +160,32 @@ def _folded(equations: Equations, mechanism: Parts, starts: EnsembleStarts) -> S
             active = redundant_rows_of_many(
                 found, Y[some], t, P[some], settings.until - t, M[some], rows
             )
-        for (acting, light), group in _kinds(members, active, singular).items():
-            program = found.program_of(acting, lanes, singular=light)
-            programs |= dict.fromkeys(group, program)
-    return [programs[i] for i in range(len(Y))]
+        for (acting, light), group in _kinds(some, active, singular).items():
+            groups.append((found.program_of(acting, lanes, singular=light), group))
+    return _joined(groups)
 
 
 def _kinds(
-    members: list[int], active: Sequence[ActiveRows], singular: np.ndarray
-) -> dict[tuple[ActiveRows, bool], list[int]]:
+    members: np.ndarray, active: Sequence[ActiveRows], singular: np.ndarray
+) -> dict[tuple[ActiveRows, bool], np.ndarray]:
     """Numbers of starts by the rows that act and by whether M is singular."""
-    if all(rows is active[0] for rows in active) and np.all(singular == singular[0]):
+    if len(set(map(id, active))) == 1 and np.all(singular == singular[0]):
         return {(active[0], bool(singular[0])): members}
     kinds: dict[tuple[ActiveRows, bool], list[int]] = {}
-    for i, acting, light in zip(members, active, singular.tolist(), strict=True):
+    for i, acting, light in zip(members.tolist(), active, singular.tolist(), strict=True):
         kinds.setdefault((acting, light), []).append(i)
-    return kinds
+    return {kind: np.array(some) for kind, some in kinds.items()}
 
 
 def _in_plane(
-    planar: Sequence[tuple[PlanarEquations, list[int]]],
+    planar: Sequence[tuple[PlanarEquations, np.ndarray]],
     equations: Equations,
     starts: EnsembleStarts,
-) -> Sequence[Program]:
+) -> ProgramGroups:
     """The programs in planar coordinates: one is selected for each set of rows that act."""
     Y, t, P, settings, lanes, _ = starts
-    programs: dict[int, Program] = {}
-    for found, members in planar:
-        some = np.array(members)
+    groups: ProgramGroups = []
+    for found, some in planar:
         if found.rows_independent:
             active: Sequence[ActiveRows] = [ActiveRows()] * len(some)
         else:
@@ -183,15 +193,15 @@ def _in_plane(
             states, numbers = found.carrier.entered_rows(Y[some], t, P[some])
             M, A = terms_at(found, states, t, numbers)
             active = redundant_rows_of_many(found, states, t, numbers, settings.until - t, M, A)
-        for group in _kinds(members, active, found.singular_masses(P[some])).values():
+        for group in _kinds(some, active, found.singular_masses(P[some])).values():
             program = select_program(equations, starts.start(group[0]), settings, lanes)
-            programs |= dict.fromkeys(group, program)
-    return [programs[i] for i in range(len(Y))]
+            groups.append((program, group))
+    return _joined(groups)
 
 
 def _in_joints(
     equations: Equations, mechanism: Parts, starts: EnsembleStarts
-) -> Sequence[Program] | None:
+) -> ProgramGroups | None:
     """The programs in the coordinates of the joints; None if one needs a closer look."""
     Y, t, P, settings, lanes, _ = starts
     constants = joint_constants(equations, mechanism, P[0])
@@ -205,7 +215,7 @@ def _in_joints(
     if not found.rows:
         if constants.has_massless_motion:
             return None
-        return [in_joints(found, ActiveRows(), lanes, singular=False)] * len(Y)
+        return [(in_joints(found, ActiveRows(), lanes, singular=False), np.arange(len(Y)))]
     states, p_joint = entered
     M, A = terms_at(found, states, t, p_joint)
     if not all_regular(M):
@@ -213,4 +223,4 @@ def _in_joints(
     rows = redundant_rows_of_many(found, states, t, p_joint, settings.until - t, M, A)
     if settings.coordinates is not Coordinates.JOINT and not all(x.distinct for x in rows):
         return None
-    return [in_joints(found, active, lanes, singular=False) for active in rows]
+    return _grouped([in_joints(found, active, lanes, singular=False) for active in rows])

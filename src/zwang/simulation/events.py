@@ -1,4 +1,4 @@
-"""Watching for events: their functions compiled, the moments found, impacts worked out."""
+"""Events during a simulation: their functions compiled, their moments found, impacts worked out."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ __all__ = ["EventCrossing", "Watch"]
 JUST = 1e-300
 #: An impact after which this part of its speed still goes on could not act.
 PASSES = 1e-6
+#: Next to the jump of an angle, a function that is this part of its values on both sides crosses
+#: zero by itself.
+CONTINUOUS = 1e-3
 #: A start misses a floor that it lies on by rounding.
 TOUCHES = 1e-12
 
@@ -58,6 +61,10 @@ class Watch:
         self.system, self.events, self.carrier = system, events, carrier
         s = system.equations.symbols
         found = [watched(system, name, e, at, whole) for name, e in events.items()]
+        #: Whether the equations of motion are solved for one of them, with rows chosen at a state.
+        self.solves = any(x.solved for x in found)
+        #: Where some have no value, a singular position, and which these are.
+        self._undefined = None if at is None else float(at[2]), [x.undefined_here for x in found]
         values = [x.value for x in found]
         inputs = {"q": s.q, "v": s.v, "t": s.t, "p": s.p}
         self.kernel = staged("events", inputs, {"values": ca.vertcat(*values)}, s.calls)
@@ -66,10 +73,12 @@ class Watch:
         rates = [rate(x.value, s) if x.rated else ca.SX(0) for x in found]
         normals = [ca.densify(ca.jacobian(r, s.v)).T for r in rates]
         facing = [ca.SX(1) if x.facing is None else x.facing for x in found]
+        cuts = [ca.SX(-1) if x.cut is None else x.cut for x in found]
         outputs = {
             "rates": ca.vertcat(*rates),
             "normals": ca.horzcat(*normals),
             "facing": ca.densify(ca.vertcat(*facing)),
+            "cuts": ca.densify(ca.vertcat(*cuts)),
         }
         self.rates = staged("event_rates", inputs, outputs, s.calls)
 
@@ -102,7 +111,9 @@ class Watch:
                     continue
                 t = crossing(g, a, b)
                 y = loop.in_system(step.state(t)[None], np.array([t]))[0]
-                if self._rates(loop, t, y)[2][k] > 0.0:
+                _, _, facing, cuts = self._rates(loop, t, y)
+                jumps = cuts[k] > 0.0 and abs(g(t)) > CONTINUOUS * max(abs(was), abs(now))
+                if facing[k] > 0.0 and not jumps:
                     found.append(EventCrossing(name, t, y, rising=rising))
         return sorted(found, key=lambda met: met.t)
 
@@ -119,13 +130,15 @@ class Watch:
                 )
 
     def _rates(self, loop: Loop, t: float, y: FloatArray) -> tuple[FloatArray, ...]:
-        """Rates of all event functions, their gradients in v, and whether zeros are events."""
+        """Rates of all event functions, their gradients in v, whether zeros are events, and
+        whether an angle in them jumps by 2π.
+        """
         nq, count = len(self.system.coordinates), self.rates.inputs[3].size
         return tuple(self.rates(y[:nq], y[nq:], [t], loop.parameters[:count, 0]))
 
     def impact(self, loop: Loop, name: str, y: FloatArray, t: float) -> tuple[float, FloatArray]:
         """ġ and its gradient in v, at an event."""
-        rates, normals, _ = self._rates(loop, t, y)
+        rates, normals, *_ = self._rates(loop, t, y)
         k = list(self.events).index(name)
         return float(rates[k]), normals.reshape(len(self.events), -1)[k]
 
@@ -148,7 +161,10 @@ class Watch:
 
         So what lies on a floor, or falls from it, hits it. Other events must leave zero first.
         """
+        at, undefined = self._undefined
         for k, (name, e) in enumerate(self.events.items()):
+            if undefined[k] and loop.t[0] == at:
+                loop.event_values[k, 0] = 0.0  # it is on neither side
             value = loop.event_values[k, 0]
             self._require_number(name, [value], loop.t[:1].tolist())
             outside = -float(e.direction)

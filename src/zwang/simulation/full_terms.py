@@ -1,4 +1,4 @@
-"""The full terms of a system at one state, evaluated by nothing that its programs are made of.
+"""Guard of a simulation: the full terms of a system, by nothing that its programs are made of.
 
 Expressions run on CasADi's own machine, without a compiler; large mechanisms go element by element,
 and functions that cannot be traced are called. What checks a program shares nothing with it.
@@ -19,7 +19,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.equations.contract import Equations
 
-__all__ = ["FullTerms", "full_terms"]
+__all__ = ["FullTerms", "full_terms", "full_terms_function"]
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,21 @@ def full_terms(system: Equations, y: FloatArray, t: float, p: FloatArray) -> Ful
         return FullTerms(*system.by_elements.full_terms(q, v, t, p))
     if system.opaque:
         return _called_terms(system, q, v, t, p)
-    return system.cache.once(_Interpreted, lambda: _Interpreted(system))(q, v, t, p)
+    return system.cache.once(_TermsAtState, lambda: _TermsAtState(system))(q, v, t, p)
 
 
-class _Interpreted:
+def full_terms_function(system: Equations) -> tuple[Any, list[int]]:
+    """(q, v, t, p) → M, Q, A, b, φ, ψ, q̇ as a function of CasADi's, and their sizes."""
+    import casadi as ca
+
+    m = system.model
+    s, force = m.state, m.Q if m.reaction_dependent else m.Q + m.C
+    outputs = [m.M, force, m.A, m.b, m.position_values, m.rates, s.q_dot]
+    function = ca.Function("full", [s.q, s.v, s.t, s.p], [ca.densify(x) for x in outputs])
+    return function, [x.numel() for x in outputs]
+
+
+class _TermsAtState:
     """The terms of a model on CasADi's machine: nothing is compiled."""
 
     def __init__(self, system: Equations) -> None:
@@ -64,14 +75,11 @@ class _Interpreted:
 
         m = system.model
         s, self.nv, self.lock = m.state, len(system.velocities), Lock()
-        force = m.Q if m.reaction_dependent else m.Q + m.C
-        outputs = [m.M, force, m.A, m.b, m.position_values, m.rates, s.q_dot]
         inputs = [s.q, s.v, s.t, s.p]
-        self.function = ca.Function("full", inputs, [ca.densify(x) for x in outputs])
+        self.function, self.sizes = full_terms_function(system)
         # Entries of matrices are handed over column by column.
         self.inputs = [np.zeros(max(x.numel(), 1)) for x in inputs]
-        self.outputs = [np.zeros(max(x.numel(), 1)) for x in outputs]
-        self.sizes = [x.numel() for x in outputs]
+        self.outputs = [np.zeros(max(size, 1)) for size in self.sizes]
         self.buffer: Any
         self.buffer, self.evaluate = self.function.buffer()
         for k, array in enumerate(self.inputs):

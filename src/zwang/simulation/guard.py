@@ -7,12 +7,15 @@ with the system as given (`zwang.simulation.program_check`), as often as costs l
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from zwang.caching import Remembered
 from zwang.errors import ZwangError
 from zwang.integrators.settings import Drift, Settings
+from zwang.simulation.ensemble_check import TOGETHER
 from zwang.simulation.program_check import Disagreement, freedom_lost, look, motion_of, moved
 from zwang.terms import FloatArray
 
@@ -46,6 +49,7 @@ class Account:
     dear : whether a look may cost more than a run, so that even the first waits for its allowance.
     allowance : seconds that looks may take.
     cost : of a look, as last measured [s].
+    allowance_of_many, cost_of_many : the same for looks at many starts of ensembles at once.
     """
 
     def __init__(self, size: int) -> None:
@@ -53,6 +57,7 @@ class Account:
         self.doubted: dict[int, tuple[Any, str]] = {}
         self.allowance, self.dear = 0.0, size > MANY
         self.cost = size * COST_OF_MANY if self.dear else 0.0
+        self.allowance_of_many = self.cost_of_many = 0.0
 
     @classmethod
     def of(cls, equations: Equations) -> Account:
@@ -71,13 +76,17 @@ class Guard:
 
     The first run of a program with some parameters is looked at whatever that costs, at its start
     and at its end; all others as far as the allowance of the system goes, which every run adds to.
+
+    Parameters
+    ----------
+    short : seconds at first that add nothing to what looks may take.
     """
 
-    def __init__(self, equations: Equations, settings: Settings) -> None:
+    def __init__(self, equations: Equations, settings: Settings, *, short: float = SHORT) -> None:
         account = self.account = Account.of(equations)
         self.settings = settings
         account.allowance = min(account.allowance, 2.0 * account.cost) + FOR_EACH
-        self.due, self.since = 0, perf_counter() + SHORT
+        self.due, self.since = 0, perf_counter() + short
 
     def begin(self, program: Program, p: FloatArray) -> None:
         """Know the program that the following states are of."""
@@ -89,12 +98,45 @@ class Guard:
             self.account.seen[key] = program
             self.due = AT_FIRST
 
+    def trusts(self, program: Program, p: FloatArray) -> bool:
+        """Whether a program with these parameters was looked at, and no look is due at its start.
+
+        Those who are told otherwise begin it, see `begin`, and look.
+        """
+        account = self.account
+        known = (id(program), p.tobytes()) in account.seen and not account.doubted
+        return known and account.allowance < account.cost
+
     def begin_ensemble(self, program: Program) -> None:
         """Know the program of an ensemble: one of its trajectories is looked at whatever it costs.
 
         The others, whose parameters may differ, are looked at as far as the allowance goes.
         """
         self._begin(program, b"")
+
+    def calls_of_many(self, program: Program, P: FloatArray, count: int, seconds: float) -> int:
+        """In how many calls of `ensemble_check` to look at so many starts with parameters P.
+
+        One whatever it costs where the program, or the range of its parameters, is new; others as
+        far as the seconds go that this ensemble, and those before it, allow.
+        """
+        account, most = self.account, -(-count // TOGETHER)
+        account.allowance_of_many = min(account.allowance_of_many + seconds, MOST_ALLOWANCE)
+        account.allowance_of_many = max(account.allowance_of_many, seconds)
+        key = (id(program), P.min(axis=0).tobytes() + P.max(axis=0).tobytes())
+        new = 0 if key in account.seen or account.dear else 1
+        account.seen[key] = program
+        cost = account.cost_of_many
+        return min(most, max(new, int(account.allowance_of_many / cost) if cost else 1))
+
+    @contextmanager
+    def looking_at_many(self, calls: int) -> Iterator[None]:
+        """Measure what so many calls cost, and take it from what they may."""
+        began = perf_counter()
+        yield
+        spent, account = perf_counter() - began, self.account
+        account.cost_of_many = spent / calls
+        account.allowance_of_many -= spent
 
     def wanted(self, most: int) -> int:
         """How many looks may be taken now, of so many."""

@@ -1,4 +1,4 @@
-"""What happens at an event: impulses, new parameters, constraints that begin or cease to act."""
+"""What an event does to a simulation: impulses, new parameters, constraints that begin or end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.errors import InputError, UnknownNameError
+from zwang.errors import UnknownNameError
+from zwang.multibody.frozen import require_no_geometry
 from zwang.results.run import EventRecord
 from zwang.terms import FloatArray
 from zwang.tracing.event import Bounce, Event, SetParameters, Switch
@@ -18,7 +19,14 @@ if TYPE_CHECKING:
     from zwang.simulation.events import EventCrossing, Watch
     from zwang.system import System
 
-__all__ = ["Effect", "accumulates", "at_once", "dormant", "effect_of", "require_actions"]
+__all__ = [
+    "Effect",
+    "accumulates",
+    "at_once",
+    "dormant",
+    "effect_of",
+    "require_actions",
+]
 
 #: So many events of one name within so short a time, relative, are an accumulation point (a ball
 #: coming to rest) that no sequence of events gets past.
@@ -62,23 +70,11 @@ def require_actions(system: System, events: Mapping[str, Event]) -> None:
         for action in event.actions:
             if isinstance(action, SetParameters):
                 system.parameter_vector(action.values)
-                _require_no_geometry(system, action.values)
+                require_no_geometry(system.mechanism, action.values, "an event")
             elif isinstance(action, Switch):
                 for name in (*action.on, *action.off):
                     if name not in system.constraints:
                         raise UnknownNameError("constraint to switch", name, system.constraints)
-
-
-def _require_no_geometry(system: System, values: Mapping[str, Any]) -> None:
-    """Refuse to change dimensions of a mechanism while it moves."""
-    geometry = None if system.mechanism is None else system.mechanism.geometry
-    for name in () if geometry is None else geometry.names:
-        if name in values:
-            raise InputError(
-                f"parameter {name!r} of an event",
-                must="not be one that dimensions of the mechanism follow from",
-                advice="Begin another simulation with other dimensions.",
-            )
 
 
 def at_once(found: Sequence[EventCrossing], first: EventCrossing) -> list[EventCrossing]:

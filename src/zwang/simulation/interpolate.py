@@ -1,4 +1,4 @@
-"""States between the saved ones of a run, integrated from the last state known before each."""
+"""Simulation between the saved states of a run, from the last state known before each time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the mass matrix of a system is positive, at a state and soon after it."""
+"""Guard of a simulation: whether the mass matrix is positive, at a state and soon after it."""
 
 from __future__ import annotations
 

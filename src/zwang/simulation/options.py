@@ -1,4 +1,4 @@
-"""What a user chooses for a simulation, checked: settings, times, scales and the start."""
+"""Options of a simulation that users choose, checked: settings, times, scales and the start."""
 
 from __future__ import annotations
 
@@ -10,24 +10,29 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from zwang.arguments.states import single_time
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.integrators.settings import Coordinates, Drift, OnSingular, Settings
 from zwang.terms import FloatArray
-from zwang.tracing.arguments import single_time
 
 if TYPE_CHECKING:
     from zwang.system import System
 
 __all__ = [
+    "AT_A_SAMPLE",
+    "JUMP_NOTE",
     "UNREMARKABLE",
+    "as_number",
     "choices_of",
     "listed_states",
+    "require_end",
     "require_flag",
     "require_law",
     "require_pause",
     "require_position",
     "require_single",
     "require_start",
+    "save_times",
     "start_time",
 ]
 
@@ -49,6 +54,20 @@ _NAMES = ("integrator", "drift", "formulation", "on_singular", "coordinates")
 
 #: Words for saving every step. With these a run is dense: `Run.at` integrates less than a step.
 EVERY_STEP = {"steps", "dense"}
+
+#: What to do where a parameter, or a switch, moves a constraint away from the motion.
+AT_AN_EVENT = "Place the event where the constraint is satisfied."
+AT_A_SAMPLE = (
+    "A controller sets forces and speeds; what positions follow must change continuously, as a "
+    "function of time or of an extra coordinate."
+)
+
+#: What collocation does where forces jump.
+JUMP_NOTE = (
+    "forces of this system jump, and a jump between the last node of a step of 'gauss' and the "
+    "first of the next is not seen: velocities may be off by a fiftieth of a step times the jump "
+    "of the acceleration; integrator='auto', 'order8' or 'radau5' keep the tolerance"
+)
 
 #: What the compiled loop does not look for.
 LAW_NOTE = (
@@ -75,10 +94,10 @@ def choices_of(
     **choices: Any,
 ) -> tuple[Settings, FloatArray | None, FloatArray]:
     """Settings, times to save at and scales from what a user gave, checked."""
-    end = _number("until", until)
+    end = as_number("until", until)
     for name in _NUMBERS:
         if name in choices:
-            choices[name] = _number(name, choices[name])
+            choices[name] = as_number(name, choices[name])
     named = {"drift": drift, "on_singular": on_singular, "coordinates": coordinates}
     try:
         settings = _settings(end, **named, **choices)
@@ -89,13 +108,18 @@ def choices_of(
         raise UnknownNameError("formulation", settings.formulation, ["auto", *system.formulations])
     if settings.integrator == "auto" and system.equations.jumps:
         settings = settings.by_states  # long steps between few nodes may not see a jump
+    require_end(settings, start, until)
+    return settings, save_times(save, start, settings.until), _scales(system, scales)
+
+
+def require_end(settings: Settings, start: float, until: Any) -> None:
+    """Refuse an end, as it was given, that is infinite or before the start."""
     if not start <= settings.until < float("inf"):
         raise InputError(
             "until",
             expected=f"a finite time not before the initial time, {start:g}",
             found=repr(until),
         )
-    return settings, _save_times(save, start, settings.until), _scales(system, scales)
 
 
 def _require_names(given: Mapping[str, Any]) -> None:
@@ -121,7 +145,7 @@ def _settings(
     )
 
 
-def _number(name: str, value: Any) -> float:
+def as_number(name: str, value: Any) -> float:
     """A choice that is a number; NaN and infinity are for others to refuse."""
     if type(value) is float:
         return value
@@ -133,7 +157,7 @@ def _number(name: str, value: Any) -> float:
 
 def require_pause(store_every: Any) -> None:
     """Refuse what is no time between commits."""
-    if not _number("store_every", store_every) >= 0.0:
+    if not as_number("store_every", store_every) >= 0.0:
         raise InputError(
             "store_every", expected="a number of seconds, zero or positive", found=repr(store_every)
         )
@@ -152,7 +176,7 @@ def _chosen(what: str, name: str, known: type[Choice]) -> Choice:
         raise UnknownNameError(what, name, [choice.value for choice in known]) from None
 
 
-def _save_times(save: Any, start: float, until: float) -> FloatArray | None:
+def save_times(save: Any, start: float, until: float) -> FloatArray | None:
     """Times to save at: None for every step, a number of seconds between, or the times."""
     if save is None or (isinstance(save, str) and save in EVERY_STEP):
         return None
@@ -208,7 +232,7 @@ def _scales(system: System, scales: Mapping[str, float] | None) -> FloatArray:
     for name, value in scales.items():
         if name not in names:
             raise UnknownNameError("scale", name, names)
-        size = _number(f"scale of {name!r}", value)
+        size = as_number(f"scale of {name!r}", value)
         if not 0.0 < size < np.inf:
             raise InputError(f"scale of {name!r}", found=repr(value), expected="a positive number")
         result[names.index(name)] = size
@@ -251,7 +275,9 @@ def require_start(system: System, y: FloatArray, t: float, p: FloatArray, notes:
                 notes.append(f"{note} and was put on it")
 
 
-def require_position(system: System, y: FloatArray, t: float, p: FloatArray) -> None:
+def require_position(
+    system: System, y: FloatArray, t: float, p: FloatArray, advice: str = AT_AN_EVENT
+) -> None:
     """Refuse a state y = (q, v) off a position constraint, by name; velocities may be off."""
     if system.equations.largest_miss(y[None], np.array([t]), p) <= UNREMARKABLE:
         return
@@ -264,7 +290,7 @@ def require_position(system: System, y: FloatArray, t: float, p: FloatArray) -> 
                 f"constraint {name!r}",
                 must="be satisfied when it becomes active or its parameters change",
                 but=f"is violated by {value:.3g}",
-                advice="Place the event where the constraint is satisfied.",
+                advice=advice,
             )
 
 

@@ -1,4 +1,4 @@
-"""What a program does at a state, against the full terms of the system as given.
+"""Guard of a simulation: what its program does at a state, against the full terms.
 
 Three comparisons, in the coordinates of the system, with all rows, from its terms evaluated by
 CasADi's own machine (element by element where a mechanism is large):

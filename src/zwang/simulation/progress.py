@@ -1,4 +1,4 @@
-"""Telling how far a simulation has got: to a function, or as a bar with the time left."""
+"""Progress of a simulation: reported to a function, or as a bar with the time left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run tells of constraint rows that depend on others: always, at a moment, or no longer."""
+"""What a simulation reports of dependent constraint rows: always, at a moment, or no longer."""
 
 from __future__ import annotations
 
@@ -99,20 +99,38 @@ def always_dependent(
 
 
 def rank_changes(
-    system: System, program: Program, logs: Iterable[RankLog], parameters: Mapping[str, Any]
+    system: System,
+    program: Program,
+    logs: Iterable[RankLog],
+    parameters: Mapping[str, Any],
+    begin: float,
 ) -> list[RankChange]:
-    """What the loop saw of the rank of the rows that act, and all rows that depend on others."""
+    """What the loop saw of the rank of the rows that act, and all rows that depend on others.
+
+    The pivots of a loop are coarse: rows of light and heavy bodies may come near to dependence and
+    never reach it. At the time of the beginning, whose state is exact, rows are counted again.
+    """
     gone = program.left_out
-    return [
-        RankChange(
-            log.t,
-            log.dependent_rows + len(gone),
-            log.lasting,
-            partial(_involved, system, gone, log.y, log.t, parameters, log.dependent_rows),
-        )
-        for log in logs
-        if not gone or not log.dependent_rows or _all_lose_rank(system, log, parameters, len(gone))
-    ]
+    changes = []
+    for log in logs:
+        count = log.dependent_rows
+        if count and not (
+            _all_lose_rank(system, log, parameters, len(gone))
+            if gone
+            else log.lasting or log.t != begin or _dependent_at(system, log, parameters)
+        ):
+            continue
+        involved = partial(_involved, system, gone, log.y, log.t, parameters, count)
+        changes.append(RankChange(log.t, count + len(gone), log.lasting, involved))
+    return changes
+
+
+def _dependent_at(system: System, log: RankLog, parameters: Mapping[str, Any]) -> bool:
+    """Whether rows depend on others, to rounding, at a state that is known exactly."""
+    if system.equations.by_elements is not None:
+        return True
+    nq, p = len(system.coordinates), system.parameter_vector(parameters)
+    return deficit(scaled_rows_at(system.equations, log.y[:nq], log.y[nq:], log.t, p)) > 0
 
 
 def chosen_rows_lost_rank(

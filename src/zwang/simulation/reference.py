@@ -1,4 +1,4 @@
-"""Equations of motion evaluated by a reference formulation, for the same compiled time loops.
+"""Simulation by a reference formulation, evaluated in Python for the same compiled time loops.
 
 What a compiled program does in one kernel is done here in Python, call by call of the loop:
 

@@ -88,6 +88,11 @@ class LatestProgram:
     def __init__(self) -> None:
         self._known: tuple[Any, Program] | None = None
 
+    @classmethod
+    def of(cls, equations: Equations) -> LatestProgram:
+        """That of some equations."""
+        return equations.cache.once(cls, cls)
+
     def select(self, equations: Equations, start: ProgramStart, settings: Settings) -> Program:
         """`select_program`, unless all that decides is as it was."""
         key = start.y.tobytes(), start.t, start.p.tobytes(), settings

@@ -1,4 +1,4 @@
-"""Simulation: the one place where model, engine, integrator and result meet.
+"""A simulation under way: the one place where model, program, integrator and result meet.
 
     start → consistent → program → loop ⟲ (chunks, events) → run
 
@@ -14,8 +14,7 @@ from dataclasses import asdict, replace
 from functools import cache, partial
 from os import PathLike
 from time import monotonic
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from zwang.integrators import memory as sh
 from zwang.integrators.chunk_size import ChunkSize
 from zwang.integrators.output import Chunk
 from zwang.integrators.registry import start_loop
-from zwang.integrators.settings import Coordinates, Drift, OnSingular, Settings
+from zwang.integrators.settings import Coordinates, Drift, OnSingular
 from zwang.integrators.stiffness import NEXT_METHOD
 from zwang.results.certificate import RunCertificate, certificate_and_note, interval_of
 from zwang.results.force_record import ForceLayout, with_forces
@@ -39,7 +38,6 @@ from zwang.results.records import (
     require_same_memory,
     require_same_model,
     require_same_versions,
-    settings_of,
 )
 from zwang.results.run import Beginning, Counts, EventRecord, RankChange, Run, Segment
 from zwang.results.status import (
@@ -67,6 +65,7 @@ from zwang.simulation.interpolate import states_between
 from zwang.simulation.interrupt import postponed_interrupt
 from zwang.simulation.mass_check import mass_beyond
 from zwang.simulation.options import (
+    AT_A_SAMPLE,
     choices_of,
     require_flag,
     require_law,
@@ -76,6 +75,9 @@ from zwang.simulation.options import (
     require_start,
     start_time,
 )
+from zwang.simulation.origin import Origin
+from zwang.simulation.plain_run import PlainRun, RepeatedRun, UnfinishedRun, program_notes
+from zwang.simulation.prepared_run import MOST_ENTRIES, PreparedRun, PreparedRuns
 from zwang.simulation.program_check import Disagreement
 from zwang.simulation.progress import Progress, Report, reporting
 from zwang.simulation.rank_report import (
@@ -83,7 +85,6 @@ from zwang.simulation.rank_report import (
     always_dependent,
     broken_row,
     chosen_rows_lost_rank,
-    left_out_note,
     rank_changes,
 )
 from zwang.simulation.select_program import LatestProgram, ProgramStart, in_python
@@ -141,41 +142,49 @@ def simulate(
     require_pause(store_every)
     require_flag("forces", forces)
     start = start_time(q, start)
-    settings, times, sizes = choices_of(
-        system,
-        until=until,
-        start=start,
-        tolerance=tolerance,
-        integrator=integrator,
-        drift=drift,
-        baumgarte=baumgarte,
-        step=step,
-        largest_step=largest_step,
-        spectral_radius=spectral_radius,
-        formulation=formulation,
-        on_singular=on_singular,
-        coordinates=coordinates,
-        save=save,
-        scales=scales,
+    how = {
+        "tolerance": tolerance,
+        "integrator": integrator,
+        "drift": drift,
+        "baumgarte": baumgarte,
+        "step": step,
+        "largest_step": largest_step,
+        "spectral_radius": spectral_radius,
+        "formulation": formulation,
+        "on_singular": on_singular,
+        "coordinates": coordinates,
+    }
+    plain = (
+        (events is None and controllers is None and scales is None and store is None)
+        and (certify is False and (progress is None or progress is False))
+        and (inactive is None or (isinstance(inactive, tuple) and not inactive))
     )
+    prepared = PreparedRuns.of(system.equations).find(how) if plain else None
+    if prepared is not None:
+        settings, times, sizes = prepared.choices(until, start, save)
+    else:
+        choices = {"until": until, "start": start, "save": save, "scales": scales, **how}
+        settings, times, sizes = choices_of(system, **choices)
     notes = tuple(getattr(q, "notes", ())) if v is None else ()
     q, v, _, p = system.arguments(q, v, start, parameters)
     require_single(q, v)
-    values = system.parameter_values(parameters)
-    origin = _Origin(
+    origin = Origin(
         system,
         settings,
         times,
         sizes,
         {} if events is None else events_of(events),
         frozenset([inactive] if isinstance(inactive, str) else inactive or ()),
-        values,
+        system.parameter_values(parameters),
         p,
         np.concatenate([q, v]),
         start,
         notes,
         {} if controllers is None else controllers_of(controllers),
     )
+    if plain:
+        run = _plain_run(origin, prepared, how, progress=progress is None)
+        return with_forces(run) if forces else run
     with reporting(progress=progress) as report:
         simulation = _Simulation.begun(origin)
         simulation.certify_every = None if certify is False else interval_of(certify)
@@ -190,6 +199,27 @@ def simulate(
                     simulation.release()
     run = simulation.result()
     return with_forces(run) if forces else run
+
+
+def _plain_run(
+    origin: Origin, prepared: PreparedRun | None, how: Mapping[str, Any], *, progress: bool
+) -> Run:
+    """A run without events, controllers and store, in the loop of the last one if there is one."""
+    equations, settings = origin.system.equations, origin.settings
+    guard, begun = Guard(equations, settings), None
+    if prepared is not None:
+        start = ProgramStart(origin.y, origin.t, origin.p)
+        begun = prepared.run(settings, start, origin.times, guard)
+        if isinstance(begun, RepeatedRun):
+            return PlainRun(origin, begun)
+    with reporting(progress=None if progress else False) as report:
+        simulation = _Simulation.begun(origin, guard, begun)
+        simulation = simulation.run_guarded(report)
+    if simulation.may_be_repeated():
+        notes = program_notes(origin.system, simulation.loop.program)
+        left = PreparedRun(equations, settings, origin.scales, simulation.loop, notes)
+        PreparedRuns.of(equations).keep(how, left)
+    return simulation.result()
 
 
 def resume(
@@ -218,7 +248,7 @@ def resume(
         require_same_versions(stored)
         require_same_events(stored, system, watched)
         require_same_controllers(stored, sampled)
-        origin = _Origin.of(stored, system, watched, sampled)
+        origin = Origin.of(stored, system, watched, sampled)
         simulation = _Simulation.restored(origin, stored, store_every)
         simulation.certify_every = interval_of(certify)
         if stored.rows < whole.rows or whole.damage:
@@ -250,68 +280,18 @@ def _again(
 ) -> Run:
     require_same_events(stored, system, events)
     require_same_controllers(stored, controllers)
-    return _Origin.of(stored, system, events, controllers).again(tolerance, times)
+    return Origin.of(stored, system, events, controllers).again(tolerance, times)
 
 
-class _Origin(NamedTuple):
-    """All that decides a simulation: enough to make it, and to make it once more.
+def run_again(origin: Origin, tolerance: float, times: FloatArray) -> Run:
+    """The same simulation with another tolerance, saved at other times.
 
-    Attributes
-    ----------
-    inactive : constraints that do not act at the start.
-    parameters, p : the same numbers, by name and as one array.
-    y, t : state and time of the start.
-    notes : what was said when the start was found.
+    In the coordinates of the system itself: an error of others would be made twice.
     """
-
-    system: System
-    settings: Settings
-    times: FloatArray | None
-    scales: FloatArray
-    events: Mapping[str, Event]
-    inactive: frozenset[str]
-    parameters: Mapping[str, Any]
-    p: FloatArray
-    y: FloatArray
-    t: float
-    notes: tuple[str, ...] = ()
-    controllers: Mapping[str, Controller] = MappingProxyType({})
-
-    @classmethod
-    def of(
-        cls,
-        stored: Stored,
-        system: System,
-        events: Mapping[str, Event],
-        controllers: Mapping[str, Controller],
-    ) -> _Origin:
-        """That of a stored run."""
-        header = stored.header
-        start = header["start"]
-        values = {k: np.array(v) for k, v in header["parameters"].items()}
-        return cls(
-            system,
-            settings_of(header),
-            stored.times(),
-            np.array(header["scales"]),
-            dict(events),
-            frozenset(start["inactive"]),
-            values,
-            system.parameter_vector(values),
-            np.array([*start["q"], *start["v"]], dtype=float),
-            start["t"],
-            controllers=controllers,
-        )
-
-    def again(self, tolerance: float, times: FloatArray) -> Run:
-        """The same simulation with another tolerance, saved at other times.
-
-        In the coordinates of the system itself: an error of others would be made twice.
-        """
-        absolute = Coordinates.ABSOLUTE
-        settings = replace(self.settings, tolerance=tolerance, coordinates=absolute)
-        simulation = _Simulation.begun(self._replace(settings=settings, times=times))
-        return simulation.run_guarded().result()
+    absolute = Coordinates.ABSOLUTE
+    settings = replace(origin.settings, tolerance=tolerance, coordinates=absolute)
+    simulation = _Simulation.begun(origin._replace(settings=settings, times=times))
+    return simulation.run_guarded().result()
 
 
 class _DoubtedError(Exception):
@@ -321,7 +301,7 @@ class _DoubtedError(Exception):
 class _Simulation:
     """A simulation under way."""
 
-    def __init__(self, origin: _Origin) -> None:
+    def __init__(self, origin: Origin, guard: Guard | None = None) -> None:
         self.origin, self.system, self.settings = origin, origin.system, origin.settings
         self.times, self.scales, self.events = origin.times, origin.scales, origin.events
         # As they are now: events may change them.
@@ -342,8 +322,7 @@ class _Simulation:
         self.watches: dict[frozenset[str], Watch] = {}
         self.ranks: list[RankChange] = []
         self.records: list[EventRecord] = []
-        parts = self.system.mechanism
-        self.notes: list[str] = [*origin.notes, *(() if parts is None else parts.notes)]
+        self.notes = origin.notes_at_start()
         self.counts = Counts()
         self.status, self.finished = "", False
         self.start_due = False  # whether the start is still to be saved
@@ -351,16 +330,28 @@ class _Simulation:
         self.keeper: RunWriter | None = None
         self.certify_every: float | None = None
         self.certificate: RunCertificate | None = None
-        self.guard = Guard(self.system.equations, self.settings)
+        self.guard = guard or Guard(self.system.equations, self.settings)
+        self.watch: Watch | None = None
         # The method that "auto" has changed to, if it has, and how often from implicit to explicit.
         self.method, self.returns = "", 0
 
     @classmethod
-    def begun(cls, origin: _Origin) -> _Simulation:
-        """A simulation that has begun, in coordinates that are not doubted."""
+    def begun(
+        cls, origin: Origin, guard: Guard | None = None, unfinished: UnfinishedRun | None = None
+    ) -> _Simulation:
+        """A simulation that has begun, in coordinates that are not doubted.
+
+        Parameters
+        ----------
+        guard : that of the simulation, if there is one already.
+        unfinished : the loop in which it has begun, and its first chunk.
+        """
         try:
-            simulation = cls(origin)
-            simulation.begin()
+            simulation = cls(origin, guard)
+            if unfinished is None:
+                simulation.begin()
+            else:
+                simulation._take_over(unfinished)
         except _DoubtedError:
             simulation = cls(origin)
             simulation.begin()
@@ -381,7 +372,7 @@ class _Simulation:
         """Check the start, put it on the constraints and set up the first stretch."""
         y, t = self.origin.y, self.origin.t
         require_start(self.system.without(self.inactive), y, t, self.p, self.notes)
-        self.start_due = self.times is None or bool(len(self.times) and self.times[0] == t)
+        self.start_due = self.origin.saves_start
         self._sample(y, t)
         self._stretch(y, t)
         if self.watch is not None:
@@ -397,6 +388,32 @@ class _Simulation:
                 self.active.equations, self.origin.y, loop.present[:, 0], t, self.p
             )
             self._look(loop.state[:, :1].T, loop.t[:1], doubt)
+
+    def _take_over(self, begun: UnfinishedRun) -> None:
+        """Go on with a loop that has returned, see `PreparedRun.run`."""
+        origin, chunk, self.loop = self.origin, begun.chunk, begun.loop
+        self.active, self.began_at = self.system, (origin.t, origin.y)
+        self.ranks += origin.ranks_at_start(self.loop.program)
+        self.notes += [note for note in begun.notes if note not in self.notes]
+        began = None
+        if not origin.saves_start:
+            began, chunk = Beginning(origin.t, begun.first, origin.y), chunk.without_first()
+        self.segments.append(Segment(0, 0, self.active, self.parameters, began))
+        self.open = True
+        self._take(chunk)
+
+    def may_be_repeated(self) -> bool:
+        """Whether its loop is of use to the next simulation with the same choices."""
+        equations, plain = self.system.equations, self.settings is self.origin.settings
+        return (
+            self.finished
+            and plain
+            and len(self.segments) == 1
+            and len(self.loop.state) <= MOST_ENTRIES
+            and self.loop.program.kernel("derivative").compiled
+            and not equations.reaction_dependent
+            and not in_python(equations, self.settings)
+        )
 
     def _save_start(self) -> None:
         """Save the start, if it is among the times and not yet saved."""
@@ -430,12 +447,8 @@ class _Simulation:
             program = self._program(ProgramStart(y, t, p))
         self.guard.begin(program, p)
         if program.left_out:
-            note = left_out_note(self.active, program.left_out)
-            self.notes += [note] if note not in self.notes else []
             self.ranks.append(always_dependent(self.active, program, y, t, self.parameters))
-        if program.carrier is not None:
-            note = f"integrated in {program.carrier.name} coordinates"
-            self.notes += [note] if note not in self.notes else []
+        self.notes += [x for x in program_notes(self.active, program) if x not in self.notes]
         self.watch = self._watch(program.carrier, y, t, p) if self.events else None
         self._start_loop(program, y, t, found)
 
@@ -475,6 +488,10 @@ class _Simulation:
             return
         self.parameters = self.sampling.act(t, y, self.parameters)
         self.p = self.system.parameter_vector(self.parameters)
+        active = self.system.without(self.inactive)
+        if self.settings.drift is Drift.PROJECTION and active.row_names:
+            # Else the state would be moved onto constraints that a controller has moved.
+            require_position(active, y, t, self.p, AT_A_SAMPLE)
 
     def _sampled(self, code: int) -> bool:
         """Whether a loop ended at a sample: then the controllers act and another one goes on."""
@@ -631,7 +648,8 @@ class _Simulation:
         """Keep what a chunk saved, and let happen what it met."""
         failure = self.loop.program.failure()
         program, logs, (t, y) = self.loop.program, chunk.ranks(), chunk.saved()
-        changes = rank_changes(self.active, program, logs, self.parameters) if logs else []
+        begin = self.began_at[0]
+        changes = rank_changes(self.active, program, logs, self.parameters, begin) if logs else []
         self.ranks += changes
         stops = chunk.code == sh.SINGULAR and self.settings.on_singular is OnSingular.STOP
         if stops and changes and changes[-1].t > self.began_at[0]:
@@ -690,8 +708,7 @@ class _Simulation:
     def _program(self, start: ProgramStart) -> Program:
         """The program of the constraints of now."""
         equations = self.active.equations
-        latest = equations.cache.once(LatestProgram, LatestProgram)
-        return latest.select(equations, start, self.settings)
+        return LatestProgram.of(equations).select(equations, start, self.settings)
 
     def _choose_rows_again(self) -> bool:
         """Go on with other rows acting, if others are to be left out from the present state on."""
@@ -703,6 +720,7 @@ class _Simulation:
             return False
         if not any(note.endswith(ACT_AGAIN) for note in self.notes):  # the first time alone
             self.notes.append(f"at t = {t:.6g} s {ACT_AGAIN}")
+        self.watches = {key: w for key, w in self.watches.items() if not w.solves}
         self._close()
         self._stretch(y, t)
         return True
@@ -780,7 +798,7 @@ class _Simulation:
             self.keeper.store.release()
 
     @classmethod
-    def restored(cls, origin: _Origin, stored: Stored, every: float) -> _Simulation:
+    def restored(cls, origin: Origin, stored: Stored, every: float) -> _Simulation:
         """A stored simulation as it stood at its last commit."""
         state, system = stored.state(), origin.system
         last, simulation = StoredRun.of(stored, system, states_between), cls(origin)

@@ -1,4 +1,4 @@
-"""The starts of an ensemble: checked all at once, and the program that each of them takes.
+"""Initial states of an ensemble simulation: checked all at once, and the program each takes.
 
 Each start meets the same refusals as in a single run. What all of them have in common is computed
 in one call; only a start at which there is something to remark is looked at by itself.
@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.arguments.states import single_time
 from zwang.equations.many_states import all_regular, terms_at
 from zwang.errors import InputError, ZwangError, shown
 from zwang.integrators.settings import Settings
-from zwang.simulation.ensemble_programs import EnsembleStarts, select_programs
+from zwang.simulation.ensemble_programs import EnsembleStarts, ProgramGroups, select_programs
 from zwang.simulation.options import UNREMARKABLE, listed_states, require_law, require_start
 from zwang.terms import FloatArray
-from zwang.tracing.arguments import single_time
 
 if TYPE_CHECKING:
-    from zwang.programs.contract import Program
     from zwang.system import System
 
 __all__ = ["LANES", "Starts", "parameter_rows"]
@@ -69,12 +68,12 @@ class Starts:
         """Coordinates and velocities of a start as one array."""
         return np.concatenate([self.q[i], self.v[i]])
 
-    def programs(self, settings: Settings) -> list[tuple[Program, list[int]]]:
+    def programs(self, settings: Settings) -> ProgramGroups:
         """The programs that starts take, each with the numbers of those; refused ones take none."""
         equations = self.system.equations
         if equations.by_elements is not None:
             self._check(np.arange(len(self)))
-            good = [i for i in range(len(self)) if i not in self.refusals]
+            good = self._accepted()
             return self._selected(good, settings, regular=False)
         Y = np.concatenate([self.q, self.v], axis=1)
         same = equations.mass_is_constant and not self._values
@@ -83,20 +82,23 @@ class Starts:
             self._check(np.arange(len(self)))
         else:
             self._check(self._remarkable(Y))
-        good = [i for i in range(len(self)) if i not in self.refusals]
-        if not good:
+        good = self._accepted()
+        if not len(good):
             return []
         return self._selected(good, settings, regular=regular)
 
-    def _selected(
-        self, good: list[int], settings: Settings, *, regular: bool
-    ) -> list[tuple[Program, list[int]]]:
+    def _accepted(self) -> np.ndarray:
+        """Numbers of the starts that were not refused."""
+        every = np.arange(len(self))
+        return np.delete(every, list(self.refusals)) if self.refusals else every
+
+    def _selected(self, good: np.ndarray, settings: Settings, *, regular: bool) -> ProgramGroups:
         """The programs that some starts take, each with the numbers of those."""
         Y = np.concatenate([self.q[good], self.v[good]], axis=1)
         terms, equations = partial(self._terms, Y, good), self.system.equations
         starts = EnsembleStarts(Y, self.t, self.P[good], settings, LANES, terms)
         groups = select_programs(equations, starts, regular=regular)
-        return [(program, [good[i] for i in members]) for program, members in groups]
+        return [(program, good[members]) for program, members in groups]
 
     def _terms(self, Y: FloatArray, which: Any = slice(None)) -> tuple[FloatArray, FloatArray]:
         """M (N, nv, nv) and A (N, m, nv) at states of some starts."""

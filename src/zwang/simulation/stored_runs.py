@@ -1,4 +1,4 @@
-"""Stored runs: load, resume, verify."""
+"""Simulation from stored runs: loaded with their system, and integrated anew to verify them."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.simulation.controllers import Controller
-    from zwang.simulation.progress import Report
     from zwang.system import System
     from zwang.tracing.event import Watched
 
-__all__ = ["load", "resume", "verify"]
+__all__ = ["load", "system_of", "verify"]
 
 #: The check of a run integrates this much more tightly than the run, so that what is compared is
 #: the error of the run.
@@ -59,29 +58,13 @@ def load(
     controllers: Mapping[str, Controller] | None = None,
     sound_part: bool = False,
 ) -> Run:
-    """Read a stored run; its arrays are read when they are first asked for.
-
-    Parameters
-    ----------
-    path : folder written by ``run.save`` or ``simulate(…, store=…)``, finished or not.
-    system : the system or mechanism that made it, for forces, energies and states between the
-        saved ones; without it the run has its states, names, settings and events.
-    events, controllers : those it was made with, if `Run.error_estimate` is wanted.
-    sound_part : of a damaged store, give what comes before the damage.
-
-    Raises
-    ------
-    DamageError
-        The store is not what was written; the message says where.
-    InputError
-        The system is not the one that made the run.
-    """
+    """Read a stored run; `zwang.load` documents the arguments."""
     stored = read_store(path)
     if not sound_part or not stored.commits:
         stored.require_sound()
     if system is None:
         return StoredRun.of(stored, None, _needs_system)
-    system = _system_of(system)
+    system = system_of(system)
     require_same_model(stored, system)
     from zwang.simulation.controllers import controllers_of
     from zwang.simulation.interpolate import states_between
@@ -98,7 +81,8 @@ def load(
     return StoredRun.of(stored, system, states_between, again, watched)
 
 
-def _system_of(model: Any) -> System:
+def system_of(model: Any) -> System:
+    """The system itself, or that of a mechanism or a model."""
     system = getattr(model, "system", model)
     if not hasattr(system, "definition"):
         raise InputError(
@@ -118,51 +102,6 @@ def _needs_system(_: Run, times: FloatArray) -> tuple[FloatArray, FloatArray]:
     )
 
 
-def resume(
-    path: str | PathLike[str],
-    system: System | _HasSystem,
-    *,
-    events: Mapping[str, Watched] | None = None,
-    controllers: Mapping[str, Controller] | None = None,
-    store_every: float = 1.0,
-    progress: bool | Report | None = None,
-    certify: bool | float = False,
-) -> Run:
-    """Go on with a stored run that was interrupted, from its last committed chunk.
-
-    On the same machine and with the same versions it ends bit for bit as if it had never been
-    interrupted. A run that has ended already is loaded.
-
-    Parameters
-    ----------
-    path : of ``simulate(…, store=path)``.
-    system : the system or mechanism that made it.
-    events, controllers : those it was made with.
-    store_every : seconds between commits.
-    progress, certify : as in `zwang.System.simulate`.
-
-    Raises
-    ------
-    StoreError
-        The store cannot be written, or was made with other versions.
-    DamageError
-        The store is not what was written.
-    InputError
-        System or events are not those that made the run.
-    """
-    from zwang.simulation.simulation import resume as go_on
-
-    return go_on(
-        path,
-        _system_of(system),
-        events=events,
-        controllers=controllers,
-        store_every=store_every,
-        progress=progress,
-        certify=certify,
-    )
-
-
 def verify(
     path: str | PathLike[str],
     system: System | _HasSystem,
@@ -171,30 +110,7 @@ def verify(
     intervals: int | None = 20_000,
     sample: int = 20,
 ) -> Verification:
-    """Check that a stored run is what was written, and a motion of its system.
-
-    Hashes tell damage. What has sound hashes is asked whether it is a motion: residuals at every
-    saved state, the motion from each saved state to the next within ten tolerances, in the
-    coordinates of the system, the energy and Gauss's principle at a sample, and whether the program
-    that made it agrees with the full terms; forces that are kept must satisfy the full equations
-    with the states they belong to. An edit above ten tolerances is found even if its
-    hashes were written anew.
-
-    Parameters
-    ----------
-    path : of a stored run.
-    system : the system or mechanism that made it.
-    controllers : those it was made with: their laws are called again on the stored states and must
-        give the stored values. Without them the motion is checked with the stored values.
-    intervals : how many intervals between saved states to integrate anew in each stretch between
-        events, evenly spread; all of them if None. At as many states forces are checked.
-    sample : how many states and intervals to take for Gauss's principle and the energy.
-
-    Returns
-    -------
-    Verification
-        True in a condition if the run is verified; printed, it lists the findings.
-    """
+    """Whether a stored run is a motion of its system; `zwang.verify` documents the arguments."""
     from zwang.simulation.check_controllers import with_controllers
     from zwang.simulation.check_forces import check_forces
     from zwang.simulation.controllers import controllers_of
@@ -205,7 +121,7 @@ def verify(
             raise InputError(name, found=shown(count), expected="a whole number")
         if count is not None and count < 1:
             raise InputError(name, found=repr(count), expected="one or more")
-    system = _system_of(system)
+    system = system_of(system)
     try:
         stored = read_store(path)
         damage = stored.damage or tuple(stored.lesser_damage())

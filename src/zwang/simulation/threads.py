@@ -1,4 +1,4 @@
-"""Threads that share the work of an ensemble, and the thread that reports and hears Ctrl-C."""
+"""Ensemble simulation in threads that share its work, and one that reports and hears Ctrl-C."""
 
 from __future__ import annotations
 

@@ -21,16 +21,18 @@ from typing import Any
 
 import numpy as np
 
+from zwang.analysis.quantities import quantity
 from zwang.errors import InputError, UnknownNameError, ZwangError
-from zwang.results.channels import Channel, channels_of
+from zwang.results.channels import PARTS, Channel, channels_of
 from zwang.studies.compute import (
     FINISHED,
     REFUSED,
     TaskResult,
     Variable,
     blank_run,
+    unit_factor,
 )
-from zwang.studies.expressions import calls_in, dotted, evaluated, function_name
+from zwang.studies.expressions import calls_in, dotted, evaluated, function_name, names_in
 from zwang.studies.outputs import OutputRequest
 from zwang.studies.plan import StudyPlan
 from zwang.studies.reductions import REDUCTIONS
@@ -41,6 +43,9 @@ __all__ = ["AnalysisOutputs"]
 
 _MODE = re.compile(r"(real|imag|frequency|damping)\[(\d{1,4})\]")
 _PARTS = {"x": 0, "y": 1, "z": 2}
+_OF_LINEARIZATION = (
+    "real[0]", "imag[0]", "frequency[0]", "damping[0]", "largest_real_part", "stable",
+)  # fmt: skip
 #: Eigenvalues with a real part up to this, relative to the largest, count as not growing.
 NEUTRAL = 1e-9
 #: What an output that no channel gives is measured in.
@@ -90,13 +95,12 @@ class AnalysisOutputs:
                 return np.linspace(self.begin, self.until, plan.times), "time"
             return np.array(plan.times), "time"
         if plan.compute == "inverse_dynamics":
-            from zwang.analysis.columns import read_motion
-
             if "motion" not in given:
                 raise plan.root.under("analysis").error(
                     but="'motion' is missing", expected="the CSV file of a motion"
                 )
-            times, columns = read_motion(given["motion"])
+            columns = {name: np.array(values) for name, values in given["motion"].items()}
+            times = columns.pop("t")
             self.motion = times, columns
             return times, "time"
         return None, "time"
@@ -119,16 +123,65 @@ class AnalysisOutputs:
         return [OutputRequest(n, n, ast.Constant(n), None, None) for n in names]
 
     def _require(self, request: OutputRequest, place: int) -> None:
-        """Refuse what this kind of analysis has not."""
+        """Refuse what this kind of analysis has not, with its place in the plan."""
+        try:
+            self._check(request)
+        except InputError as error:
+            raise self.plan.root["outputs"][place].blamed(error) from None
+
+    def _check(self, request: OutputRequest) -> None:
         for call in calls_in(request.tree):
             kind = function_name(call)
             if self.times is None or REDUCTIONS[kind].of in ("event", "energy"):
-                error = InputError(
+                raise InputError(
                     f"function {kind!r}",
                     must="be of a motion over time",
                     but=f"the plan computes {self.plan.compute}",
                 )
-                raise self.plan.root["outputs"][place].blamed(error)
+            self._require_name(dotted(call.args[0]) or "")
+        constants = {*self._constants({}), *self.plan.names}
+        for name in names_in(request.tree):
+            if name in constants and dotted(request.tree) is None:
+                continue
+            if self.times is not None and dotted(request.tree) is None:
+                raise UnknownNameError("name", name, [*constants, "end(…)", "peak(…)"])
+            self._require_name(name)
+        unit_factor(self._unit(request), request.unit)
+
+    def _require_name(self, name: str) -> None:
+        """Refuse a name that the analysis gives no value of."""
+        compute, system = self.plan.compute, self.subject.system
+        if compute == "linearization":
+            if not _MODE.fullmatch(name) and name not in ("largest_real_part", "stable"):
+                raise UnknownNameError("output", name, _OF_LINEARIZATION)
+        elif compute == "kinematics":
+            found = quantity(system, name, "output")
+            if not found.part and name in self.known and self.known[name].vector:
+                raise InputError(f"output {name!r}", must="be a component such as .x")
+        elif not self._is_reaction(name):
+            owner, _, part = name.rpartition(".")
+            if compute == "equilibrium":
+                known = (*system.coordinates, *system.velocities, *getattr(system, "channels", ()))
+                if name not in (*known, "stable", "residual"):
+                    raise UnknownNameError("output", name, [*known, "stable", "residual"])
+            elif part not in ("effort", "speed", "power") or owner not in self._actuators:
+                known = [f"{a}.{part}" for a in self._actuators for part in ("effort", "power")]
+                raise UnknownNameError("output", name, [*known, "JOINT.force.x"])
+
+    def _is_reaction(self, name: str) -> bool:
+        owner, _, part = name.rpartition(".")
+        kind, found = owner.rpartition(".")[2], self.known.get(owner)
+        return kind in ("force", "moment") and part in PARTS and found is not None
+
+    @property
+    def _actuators(self) -> list[str]:
+        return list(self._arguments({}).get("actuators", ()))
+
+    def _constants(self, own: Mapping[str, Any]) -> dict[str, Any]:
+        """Numbers that an expression may use besides results: parameters, and what varies."""
+        parameters = self.subject.system.parameters
+        fixed = self.subject.fixed_parameters(self.plan)
+        return {n: x for n, x in {**parameters, **fixed}.items() if np.ndim(x) == 0} | dict(own)
 
     def variables(self) -> list[Variable]:
         """All variables of the dataset."""
@@ -139,14 +192,24 @@ class AnalysisOutputs:
         ]
 
     def _unit(self, request: OutputRequest) -> str:
-        name = dotted(request.tree)
-        if name is None:
-            return ""
+        name, tree = dotted(request.tree), request.tree
+        if name is not None:
+            return self._unit_of(name)
+        if isinstance(tree, ast.Call) and function_name(tree) in REDUCTIONS:
+            own = REDUCTIONS[function_name(tree)].unit
+            return self._unit_of(dotted(tree.args[0]) or "") if own is None else own
+        return ""
+
+    def _unit_of(self, name: str) -> str:
         owner, _, part = name.rpartition(".")
+        if self.plan.compute == "inverse_dynamics" and part in ("effort", "speed", "power"):
+            along = self.known[owner].unit if owner in self.known else ""
+            effort = {"rad": "N m", "m": "N"}.get(along, "")
+            return {"effort": effort, "speed": along and f"{along}/s", "power": "W"}[part]
         for known in (name, owner):
             if known in self.known:
                 return self.known[known].unit
-        return _UNITS.get(name.partition("[")[0], "") if part != "power" else "W"
+        return _UNITS.get(name.partition("[")[0], "")
 
     # --- values -----------------------------------------------------------------------------------
 
@@ -168,9 +231,10 @@ class AnalysisOutputs:
                 name: float(x[i]) if np.ndim(x[i]) == 0 else x[i] for name, x in parameters.items()
             }
             try:
-                lookup = self._analysed(own, values)
+                lookup, known = self._analysed(own, values), self._constants(own)
                 for request in self.requests:
-                    result.values[request.name][i] = self._value(request, lookup, own)
+                    factor = unit_factor(self._unit(request), request.unit)
+                    result.values[request.name][i] = factor * self._value(request, lookup, known)
                 result.status[i] = FINISHED
             except ZwangError as error:
                 result.reason[i] = str(error)
@@ -178,7 +242,7 @@ class AnalysisOutputs:
                     result.values[request.name][i] = np.nan
         return result
 
-    def _value(self, request: OutputRequest, lookup: Lookup, own: Mapping[str, Any]) -> Any:
+    def _value(self, request: OutputRequest, lookup: Lookup, known: Mapping[str, Any]) -> Any:
         name = dotted(request.tree)
         if name is not None:
             return lookup(name)
@@ -189,7 +253,7 @@ class AnalysisOutputs:
             further = [float(evaluated(part, {})) for part in node.args[1:]]
             return float(reduction.function(series, self.times, *further)[0])
 
-        return evaluated(request.tree, _Names(lookup, own), call)
+        return evaluated(request.tree, _Names(lookup, known), call)
 
     def _analysed(self, own: Mapping[str, Any], values: Mapping[str, Any]) -> Lookup:
         """The analysis of one row: what gives its quantities by name."""
@@ -274,10 +338,10 @@ def evaluated_text(value: float | str, known: Mapping[str, Any]) -> Any:
 
 
 class _Names(dict[str, Any]):
-    """Names of an expression: what varies, then quantities of the analysis."""
+    """Names of an expression: what varies and parameters, then quantities of the analysis."""
 
-    def __init__(self, lookup: Lookup, own: Mapping[str, Any]) -> None:
-        super().__init__(own)
+    def __init__(self, lookup: Lookup, known: Mapping[str, Any]) -> None:
+        super().__init__(known)
         self._lookup = lookup
 
     def __missing__(self, name: str) -> Any:
@@ -330,8 +394,7 @@ def _of_linearization(small: Any, name: str) -> float:
         return largest if name != "stable" else float(largest <= NEUTRAL * size)
     match = _MODE.fullmatch(name)
     if match is None:
-        known = ["real[0]", "imag[0]", "frequency[0]", "damping[0]", "largest_real_part", "stable"]
-        raise UnknownNameError("output", name, known)
+        raise UnknownNameError("output", name, _OF_LINEARIZATION)
     kind, k = match[1], int(match[2])
     if kind in ("real", "imag"):
         # Of pairs the one above; by the imaginary, then the real part, which rounding of equal

@@ -87,6 +87,20 @@ def blank_run(system: Any) -> Run:
     )
 
 
+def unit_factor(own: str, wanted: str | None) -> float:
+    """By what to multiply values in one unit for another that is asked for."""
+    from zwang.model_files.arithmetic import ExpressionError
+    from zwang.model_files.units import quantity
+
+    if wanted is None or not own:
+        return 1.0
+    plain = own.replace("²", "^2").replace(" ", "*")
+    try:
+        return 1.0 / quantity(f"1 {wanted}", plain)
+    except ExpressionError:
+        raise InputError(f"unit {wanted!r}", expected=f"one for a quantity in {own}") from None
+
+
 class RunOutputs:
     """What is kept of runs: variables, the times that they need, and their values.
 
@@ -238,20 +252,7 @@ class RunOutputs:
         return ""
 
     def _factor(self, request: OutputRequest) -> float:
-        """By what to multiply values for the unit that is asked for."""
-        from zwang.model_files.arithmetic import ExpressionError
-        from zwang.model_files.units import quantity
-
-        own = self._unit(request)
-        if request.unit is None or not own:
-            return 1.0
-        plain = own.replace("²", "^2").replace(" ", "*")
-        try:
-            return quantity(f"1 {plain}", request.unit)
-        except ExpressionError:
-            raise InputError(
-                f"unit {request.unit!r}", expected=f"one for a quantity in {own}"
-            ) from None
+        return unit_factor(self._unit(request), request.unit)
 
     # --- times ------------------------------------------------------------------------------------
 
@@ -278,7 +279,9 @@ class RunOutputs:
         )
         for i, reason in refusals.items():
             result.reason[i] = reason
-        good = np.setdiff1d(np.arange(count), list(refusals))
+        accepted = np.ones(count, dtype=bool)
+        accepted[list(refusals)] = False
+        good = np.flatnonzero(accepted)
         for settings, here in self._by_settings(rows, good):
             self._ensemble(rows, parameters, (q, v), settings, here, result)
         return result

@@ -57,7 +57,7 @@ def concatenate(studies: Sequence[Study], output: str | PathLike[str]) -> Study:
             if not layout.by_run or layout.name == "run":
                 continue
             pieces = [
-                d[layout.name].values[max(a - lo, 0) : max(b - lo, 0)]
+                d[layout.name][max(a - lo, 0) : max(b - lo, 0)].values
                 for d, lo, hi in zip(data, offsets, offsets[1:], strict=False)
                 if lo < b and hi > a
             ]

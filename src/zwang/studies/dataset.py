@@ -1,7 +1,8 @@
 """The dataset of a study: a Zarr group that xarray opens, written one task at a time.
 
     zarr.json                       the group, with plan, model and versions among its attributes
-    NAME/zarr.json, NAME/c/K[/0]    a variable; chunk K holds the runs of task K
+    NAME/zarr.json, NAME/c/K[/0]    a variable; chunk K holds the runs of task K, and is not there
+                                    for texts that are all empty
     record/                         plan.json, model.toml, versions.json, lock
     record/done/K.json              task K is complete: sizes and checksums of its chunks
     record/log/                     wall times, which are no part of the results
@@ -260,6 +261,9 @@ class StudyStore:
                 content = encoded(layout, values[layout.name], rows)
                 marks[layout.name] = [len(content), zlib.crc32(content)]
                 place = self._chunk(layout, task)
+                if not content:
+                    place.unlink(missing_ok=True)
+                    continue
                 if place.parent.name != "c":
                     place.parent.mkdir(exist_ok=True)
                 write_file(place, content)
@@ -278,7 +282,8 @@ class StudyStore:
         try:
             marks = json.loads((self.record / "done" / f"{task}.json").read_bytes())
             return all(
-                self._chunk(layout, task).stat().st_size == marks[layout.name][0]
+                not marks[layout.name][0]
+                or self._chunk(layout, task).stat().st_size == marks[layout.name][0]
                 for layout in self.layouts
                 if layout.by_run
             )
@@ -291,7 +296,7 @@ class StudyStore:
         for task in set(range(self.tasks)) - set(self.missing()):
             marks = json.loads((self.record / "done" / f"{task}.json").read_bytes())
             for layout in self.layouts:
-                if layout.by_run:
+                if layout.by_run and marks[layout.name][0]:
                     content = self._chunk(layout, task).read_bytes()
                     if zlib.crc32(content) != marks[layout.name][1]:
                         result.append(task)
@@ -305,10 +310,13 @@ class StudyStore:
 
 
 def encoded(layout: ArrayLayout, values: Any, rows: int) -> bytes:
-    """The values of a chunk as Zarr stores them, filled up to so many rows."""
+    """The values of a chunk as Zarr stores them, filled up to so many rows.
+
+    Nothing for texts that are all empty: what has no chunk is empty.
+    """
     missing = rows - len(values)
     if layout.kind == "str":
-        return _texts([*values, *[layout.fill] * missing])
+        return _texts([*values, *[layout.fill] * missing]) if any(values) else b""
     array = np.ascontiguousarray(values, dtype=np.dtype(layout.kind).newbyteorder("<"))
     if missing:
         rest = np.full((missing, *array.shape[1:]), layout.fill, dtype=array.dtype)
@@ -319,7 +327,5 @@ def encoded(layout: ArrayLayout, values: Any, rows: int) -> bytes:
 def _texts(values: Sequence[str]) -> bytes:
     """Texts one after the other, each with its length before it; their number first."""
     head = struct.pack("<I", len(values))
-    if not any(values):
-        return head + bytes(4 * len(values))
     parts = [str(text).encode() for text in values]
     return head + b"".join(struct.pack("<I", len(part)) + part for part in parts)

@@ -1,4 +1,4 @@
-"""Named distributions: numbers from (0, 1) as values, by the inverse of the distribution function.
+"""Distributions of what varies in a study: numbers from (0, 1) as values.
 
 | name | numbers |
 | --- | --- |

@@ -12,6 +12,9 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExec
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from time import monotonic
 from typing import Any
 
 from zwang.errors import InputError, MissingExtraError, StoreError, shown
@@ -26,6 +29,8 @@ AHEAD = 2
 RETRIES = 5
 #: Seconds after which a waiting thread looks up.
 NAP = 0.2
+#: Seconds after which the workers of a cluster are counted again.
+LOOK_AGAIN = 1.0
 #: Seconds in which a scheduler must answer.
 PATIENCE = 10.0
 
@@ -152,35 +157,36 @@ def _on_cluster(numbers: Sequence[int], call: TaskCall, scheduler: Any) -> Itera
 
 
 def _with_client(client: Any, numbers: Sequence[int], call: TaskCall) -> Iterator[TaskReport]:
-    """Keep a few tasks for each thread of the cluster under way; Dask tries lost ones again."""
+    """Keep a few tasks for each thread of the cluster under way; Dask tries lost ones again.
+
+    Tasks are handed in together, as many as have ended since the last time: one at a time they
+    cost the scheduler more than a thousand cores leave it.
+    """
     from distributed import as_completed
 
-    def submit(number: int) -> Any:
-        return client.submit(
-            run_task,
-            *call.arguments(number),
-            key=f"zwang-{call.digest[:16]}-{number}-{os.urandom(3).hex()}",
-            pure=False,
-            retries=RETRIES,
-        )
+    name = f"zwang-{call.digest[:16]}-{os.urandom(3).hex()}"
 
-    def room() -> int:
-        threads = sum(client.nthreads().values())
-        return AHEAD * max(threads, 1)
+    def submit(some: list[int]) -> list[Any]:
+        keys = [f"{name}-{number}" for number in some]
+        work = partial(run_task, call.folder, call.digest)
+        further = {"payload": call.payload, "wanted": decisive_versions()}
+        return client.map(work, some, key=keys, pure=False, retries=RETRIES, **further)
 
-    left = iter(numbers)
-    first = [submit(n) for _, n in zip(range(room()), left, strict=False)]
-    queue = as_completed(first)
+    left, room = iter(numbers), _OpenPlaces(client)
+    first = list(islice(left, room.tasks()))
+    waiting = len(first)
     try:
-        for future in queue:
-            report = future.result()
-            future.release()
-            yield report
-            for number in left:
-                queue.add(submit(number))
-                if queue.count() >= room():
-                    break
-    except (OSError, RuntimeError, TimeoutError, _lost()) as error:
+        queue = as_completed(submit(first), with_results=True)
+        for batch in queue.batches():
+            for future, report in batch:
+                future.release()
+                yield report
+            waiting -= len(batch)
+            some = list(islice(left, max(room.tasks() - waiting, 0)))
+            if some:
+                queue.update(submit(some))
+                waiting += len(some)
+    except (OSError, RuntimeError, TimeoutError, *_losses()) as error:
         raise StoreError(
             f"study '{call.folder}'",
             but=f"lost its cluster: {shown(error)}",
@@ -188,10 +194,30 @@ def _with_client(client: Any, numbers: Sequence[int], call: TaskCall) -> Iterato
         ) from error
 
 
-def _lost() -> type[BaseException]:
+class _OpenPlaces:
+    """How many tasks a cluster should have at hand, which may grow and shrink.
+
+    Its workers are counted once in a while: the answer is a list of all of them.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client, self._counted, self._tasks = client, -LOOK_AGAIN, AHEAD
+
+    def tasks(self) -> int:
+        """A few for each thread."""
+        if monotonic() - self._counted >= LOOK_AGAIN:
+            self._tasks = AHEAD * max(sum(self._client.nthreads().values()), 1)
+            self._counted = monotonic()
+        return self._tasks
+
+
+def _losses() -> tuple[type[BaseException], ...]:
+    """How Dask tells that a scheduler is lost, or that a task has lost its workers too often."""
     from concurrent.futures import CancelledError
 
-    return CancelledError
+    from distributed import KilledWorker
+
+    return CancelledError, KilledWorker
 
 
 @contextmanager

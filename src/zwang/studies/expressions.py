@@ -1,4 +1,4 @@
-"""Expressions of outputs and initial values: read, never executed, and computed for many runs.
+"""Expressions of a study's outputs and initial values: read, never executed, for many runs.
 
     peak(pin.force.magnitude) / (m * 9.81)        end(rod.position.x) - start(rod.position.x)
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from zwang.arguments.paths import path_of
 from zwang.errors import InputError, ModelError, shown
 from zwang.model_files.document import Document, Item, Key, parse, read_text
 from zwang.model_files.fields import NumberField
-from zwang.paths import path_of
 from zwang.studies.outputs import OutputRequest, read_outputs
 from zwang.studies.samples import SampleBlock, product_rows
 from zwang.studies.variations import read_samples
@@ -215,7 +215,7 @@ def _read(root: Item, folder: Path) -> StudyPlan:
         raise blamed.error(
             but=f"the plan has {count:.3g} runs", expected=f"at most {MOST_RUNS:.0e} runs"
         )
-    times = _times(root)
+    times, analysis = _times(root), _analysis(root, folder)
     model = _text(root, "model")
     return StudyPlan(
         samples,
@@ -228,17 +228,20 @@ def _read(root: Item, folder: Path) -> StudyPlan:
         _whole(root, "resolution", RESOLUTION, 2, MOST_TIMES),
         read_outputs(root, series=times is not None or compute == "kinematics"),
         settings,
-        _analysis(root),
+        analysis,
         _whole(root, "shard", None, 1, 1_000_000),
-        _canonical(root, samples),
+        _canonical(root, samples, analysis),
         root,
     )
 
 
-def _canonical(root: Item, samples: tuple[SampleBlock, ...]) -> dict[str, Any]:
+def _canonical(
+    root: Item, samples: tuple[SampleBlock, ...], analysis: Mapping[str, Any]
+) -> dict[str, Any]:
     """The plan as plain data, which JSON can hold: what varies in its order, then the rest.
 
-    A table is kept as its columns, so that the plan needs no other file; the model is kept apart.
+    A table and a motion are kept as their columns, so that the plan needs no other file; the model
+    is kept apart.
     """
 
     def check(item: Item) -> None:
@@ -259,6 +262,8 @@ def _canonical(root: Item, samples: tuple[SampleBlock, ...]) -> dict[str, Any]:
             result[key] = {
                 name: block.values(np.arange(block.count))[name].tolist() for name in block.names
             }
+    if "motion" in analysis:
+        given["analysis"] = {**given["analysis"], "motion": analysis["motion"]}
     rest = sorted(key for key in given if key not in (*blocks, "model", "description"))
     return {**result, **{key: given[key] for key in rest}}
 
@@ -368,13 +373,40 @@ def _settings(root: Item) -> dict[str, Any]:
 _ANALYSIS = {
     "hold": dict, "prefer": dict, "rates": dict, "t": float, "inputs": list, "outputs": list,
     "independent": list, "along": str, "values": list, "actuators": list, "rule": str,
-    "weights": list, "motion": str,
+    "weights": list, "motion": dict,
 }  # fmt: skip
 
 
-def _analysis(root: Item) -> dict[str, Any]:
+def _motion(item: Item, folder: Path) -> dict[str, list[float]]:
+    """Columns of a motion: the time t, and quantities; from a CSV file or as they are given."""
+    from zwang.analysis.columns import read_motion
+
+    if isinstance(item.value, str):
+        try:
+            times, columns = read_motion(folder / item.value)
+        except InputError as error:
+            raise item.blamed(error) from None
+        return {"t": times.tolist(), **{name: x.tolist() for name, x in columns.items()}}
+    if not isinstance(item.value, dict) or "t" not in item or len(item.value) < 2:
+        raise item.error(expected="the path of a CSV file, or a table of t and other columns")
+    result: dict[str, list[float]] = {}
+    for column in (item["t"], *(entry for entry in item if entry.name != "t")):
+        if not isinstance(column.value, list):
+            raise column.error(expected="a list of numbers")
+        result[column.name] = [NumberField().read(entry, {}) for entry in column]
+        if len(result[column.name]) != len(result["t"]):
+            raise column.error(
+                but=f"it has {len(result[column.name])} values", expected=f"{len(result['t'])}"
+            )
+    return result
+
+
+def _analysis(root: Item, folder: Path) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for item in _table(root, "analysis"):
+        if item.name == "motion":
+            result["motion"] = _motion(item, folder)
+            continue
         kind = _ANALYSIS.get(item.name)
         if kind is None:
             raise item.unknown(item.name, _ANALYSIS, "an argument of an analysis")

@@ -1,4 +1,4 @@
-"""Single values of a motion: each from a channel at the times of a plan, for many runs at once.
+"""What a study keeps of a motion as one number: peaks, means and others of a channel.
 
 Values are arrays (N, nt), NaN after the end of a run. Between samples motions are smooth: peaks are
 those of parabolas through three samples, integrals are Simpson's, crossings those of cubics.

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from zwang.arguments.paths import path_of
 from zwang.errors import InputError
-from zwang.paths import path_of
 from zwang.studies.plan import plan_of
 from zwang.studies.samples import GridSamples
 from zwang.studies.study import Study, study

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.arguments.paths import path_of
 from zwang.errors import InputError, StoreError
-from zwang.paths import path_of
 from zwang.studies.compute import STATUS
 
 if TYPE_CHECKING:

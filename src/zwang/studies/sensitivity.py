@@ -1,4 +1,4 @@
-"""How much of the spread of an output is due to what varies: Sobol indices and Morris effects.
+"""Sensitivity in a study: Sobol indices and Morris effects of what varies.
 
 Sobol: the estimators of Saltelli (first order) and Jansen (total) from matrices A, B and A with
 columns of B, N (d + 2) runs. A. Saltelli et al., Computer Physics Communications 181 (2010) 259.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.arguments.paths import path_of
 from zwang.errors import (
     InputError,
     MissingExtraError,
@@ -22,9 +23,8 @@ from zwang.errors import (
     ZwangError,
     shown,
 )
-from zwang.paths import path_of
 from zwang.results.lock import WriteLock
-from zwang.results.model_digest import describe_model, versions
+from zwang.results.model_digest import describe_model
 from zwang.simulation.ensemble import simulate_many
 from zwang.simulation.progress import EnsembleProgress, Report, reporting
 from zwang.studies.compute import FINISHED, MISSING, STATUS, check_settings
@@ -41,7 +41,14 @@ from zwang.studies.engines import TaskCall, run_tasks
 from zwang.studies.initial_states import initial_states
 from zwang.studies.plan import StudyPlan, plan_of
 from zwang.studies.subject import Subject, subject_of
-from zwang.studies.task import StudyTasks, decisive_versions, outputs_of, stored_plan, subject_in
+from zwang.studies.task import (
+    StudyTasks,
+    decisive_versions,
+    outputs_of,
+    own_versions,
+    stored_plan,
+    subject_in,
+)
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -290,7 +297,7 @@ class Study:
         times = self.outputs.times
         text = self.subject.text
         files = {"plan.json": json.dumps(self.plan.values, indent=1).encode()}
-        files["versions.json"] = to_json(versions())
+        files["versions.json"] = to_json(dict(own_versions()))
         if text is not None:
             files["model.toml"] = text.encode()
         return create_store(

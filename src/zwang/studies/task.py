@@ -12,8 +12,10 @@ import platform
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -26,15 +28,28 @@ from zwang.studies.dataset import StudyStore, open_store
 from zwang.studies.plan import StudyPlan, plan_of
 from zwang.studies.subject import Subject, subject_of
 
-__all__ = ["StudyTasks", "TaskReport", "decisive_versions", "outputs_of", "run_task"]
+__all__ = [
+    "StudyTasks",
+    "TaskReport",
+    "decisive_versions",
+    "outputs_of",
+    "own_versions",
+    "run_task",
+]
 
 #: Packages that decide the bits of results.
 DECISIVE = ("zwang", "numpy", "casadi", "llvmlite")
 
 
+@lru_cache(maxsize=1)
+def own_versions() -> Mapping[str, str]:
+    """Versions and processor of this process, which are looked up once."""
+    return MappingProxyType(versions())
+
+
 def decisive_versions() -> dict[str, str]:
     """Versions that a worker must share with the study."""
-    return {name: versions()[name] for name in DECISIVE}
+    return {name: own_versions()[name] for name in DECISIVE}
 
 
 @dataclass(frozen=True)

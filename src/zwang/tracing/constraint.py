@@ -1,4 +1,4 @@
-"""Constraints as data: a level, and the function that states it.
+"""Constraints that users state as functions: a level, and the function to trace.
 
     position      φ(q, t, p) = 0                differentiated twice
     velocity      ψ(q, v, t, p) = 0             once; linear in v or not
@@ -14,8 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from zwang.arguments.keywords import no_longer
 from zwang.errors import InputError, shown
-from zwang.keywords import no_longer
 
 __all__ = [
     "Constraint",

@@ -1,4 +1,4 @@
-"""Checking what a user gives to describe a system: names, parameters, functions."""
+"""Definition of a system by functions: names, parameters and functions, checked."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from zwang.errors import InputError, UnknownNameError, shown
-from zwang.terms import FloatArray
+from zwang.arguments.states import parameter_value
+from zwang.errors import InputError, UnknownNameError
 from zwang.tracing.constraint import Constraint, named_constraint
 from zwang.tracing.traced_model import Definition
 
-__all__ = ["check_name", "checked_names", "define", "joined", "parameter_value", "require_distinct"]
+__all__ = ["check_name", "checked_names", "define", "joined", "require_distinct"]
 
 
 def define(
@@ -140,14 +139,3 @@ def check_name(kind: str, name: Any) -> None:
             expected="letters, digits and _, and no Python keyword",
             found=repr(name),
         )
-
-
-def parameter_value(name: str, value: ArrayLike) -> FloatArray:
-    """The value of a parameter as an array of finite numbers."""
-    try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"parameter {name!r}", found=shown(value), expected="numbers") from error
-    if not np.isfinite(array).all():
-        raise InputError(f"parameter {name!r}", found=shown(value), expected="finite numbers")
-    return array

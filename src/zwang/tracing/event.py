@@ -1,4 +1,4 @@
-"""Events as data: a function that crosses zero, and what happens then."""
+"""Events that users state as functions: what is traced and crosses zero, and what happens then."""
 
 from __future__ import annotations
 
@@ -92,7 +92,8 @@ def event(
     Parameters
     ----------
     function : what crosses a value at the event: g(q, v, t, p), or a name that a run knows, such
-        as ``"x"``, ``"crank.omega"`` or a joint's ``"pin.angle"``; angles count modulo 2π.
+        as ``"x"``, ``"crank.omega"`` or a joint's ``"pin.angle"``; angles count modulo 2π, and
+        within functions of channels, ``lambda c: c["pin.angle"] - 1``, they are within half a turn.
     then : ``"record"``, ``"stop"``, `bounce`, `set_parameters`, `switch`, or several in order.
     at : the value.
     direction : 1 only from below, −1 only from above, 0 both.

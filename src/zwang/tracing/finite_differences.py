@@ -1,4 +1,4 @@
-"""Derivatives of a function that can only be called: complex step, or differences.
+"""Derivatives of opaque functions, which cannot be traced: complex step, or differences.
 
     complex step    f_j  = Im f(w + i h e_j) / h,  h ≈ 1e-30: no difference, so no cancellation;
                     f_jl = the difference quotient of that along e_l, extrapolated

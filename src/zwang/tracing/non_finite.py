@@ -1,4 +1,4 @@
-"""Which named constraint, coordinate or energy has a value that is not finite."""
+"""Which traced function, a constraint or an energy by name, has a value that is not finite."""
 
 from __future__ import annotations
 

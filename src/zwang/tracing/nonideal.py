@@ -1,4 +1,4 @@
-"""Non-ideal laws that depend on the reaction they accompany, such as Coulomb friction.
+"""Traced non-ideal laws such as Coulomb friction: the reactions that agree with them.
 
 A law gives C(q, v, t, p, λ), but C changes the reaction: λ is linear in the force,
 

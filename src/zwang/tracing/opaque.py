@@ -26,16 +26,16 @@ import numpy as np
 
 from zwang.errors import InputError, ZwangError
 from zwang.tracing.symbol import Symbol, SymbolArray, expression, symbols_of
+from zwang.tracing.trace import being_traced
 
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["Method", "Opaque", "OpaqueCall", "about", "opaque", "recording"]
+__all__ = ["Method", "Opaque", "OpaqueCall", "opaque", "recording"]
 
 Method = Literal["auto", "complex step", "finite differences"]
 
 _calls: ContextVar[list[OpaqueCall] | None] = ContextVar("opaque calls of the model being traced")
-_subject: ContextVar[str] = ContextVar("the function being traced", default="")
 
 
 @contextmanager
@@ -46,16 +46,6 @@ def recording(calls: list[OpaqueCall]) -> Iterator[None]:
         yield
     finally:
         _calls.reset(token)
-
-
-@contextmanager
-def about(what: str) -> Iterator[None]:
-    """While this is open, nameless opaque functions are named after what is being traced."""
-    token = _subject.set(what)
-    try:
-        yield
-    finally:
-        _subject.reset(token)
 
 
 def opaque(
@@ -163,7 +153,7 @@ class Opaque:
         call = next((c for c in calls if c.same(self, w, layout)), None)
         if call is None:
             call = OpaqueCall.of(
-                self, self.name or f"lambda in {_subject.get()}", layout, w, len(calls)
+                self, self.name or f"lambda in {being_traced.get()}", layout, w, len(calls)
             )
             calls.append(call)
         values = symbols_of(call.values)

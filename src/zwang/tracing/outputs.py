@@ -1,4 +1,4 @@
-"""Further functions of a traced system's own symbols: events, outputs, programmes."""
+"""Further functions traced in a system's own symbols: events, outputs, prescribed motions."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from zwang.tracing.differentiate import Symbols
 
-__all__ = ["OwnOutput", "TracedOutput", "outputs_of", "traced_output"]
+__all__ = ["OwnOutput", "TracedOutput", "circular_output", "outputs_of", "traced_output"]
 
 #: Endings that give a part of a vector.
 _PARTS = ("x", "y", "z", "magnitude")
@@ -60,6 +60,15 @@ def outputs_of(given: Any) -> dict[str, OwnOutput]:
             )
         result[name] = f if isinstance(f, OwnOutput) else OwnOutput(name, f)
     return result
+
+
+def circular_output(name: str, path: Sequence[str]) -> InputError:
+    """The refusal of an output that is a function of itself, by way of others."""
+    return InputError(
+        f"output {name!r}",
+        must="be a function of other quantities",
+        but=f"depends on itself: {' → '.join([*path[list(path).index(name) :], name])}",
+    )
 
 
 class _ChannelSymbols(Mapping[str, Any]):

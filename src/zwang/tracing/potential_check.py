@@ -1,4 +1,4 @@
-"""Check that a force given with a potential contains the force of that potential.
+"""Check of traced functions: a force given with a potential contains that of the potential.
 
 `force` is all of Q. A potential beside it adds nothing to the motion, it only gives the energy; so
 a force that lacks −Nᵀ ∂V/∂q is a mistake which no equation shows, the energy alone does.

@@ -1,4 +1,4 @@
-"""Quasi-velocities from the rates of coordinates: v = B q̇ + b₀ (Blajer 1992, (2.2))."""
+"""Traced kinematics inverted: quasi-velocities from rates, v = B q̇ + b₀ (Blajer 1992, (2.2))."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.arguments.states import named_vector
 from zwang.errors import InputError, NotApplicableError
 from zwang.linalg.products import matvec, transpose
 from zwang.terms import FloatArray
-from zwang.tracing.arguments import named_vector
 from zwang.tracing.differentiate import depends_on, jacobian
 
 if TYPE_CHECKING:

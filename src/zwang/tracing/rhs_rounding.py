@@ -1,4 +1,4 @@
-"""Bounds on the rounding of traced expressions and of right sides of constraints.
+"""Rounding in traced expressions, and in the right sides of constraints: bounds.
 
 A sum that cancels leaves rounding of what was summed, whatever is left of it; so its terms show how
 large that may be, and `summed_sizes` follows them through an expression.

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.codegen.casadi_operators import minus, plus, times
+
 if TYPE_CHECKING:
     import casadi
 
@@ -70,8 +72,8 @@ def _number(value: Any) -> float:
 def symbols_of(vector: casadi.SX) -> SymbolArray:
     """The entries of a CasADi column as an array of symbols, shape (n,)."""
     result = np.empty(vector.numel(), dtype=object)
-    for i in range(vector.numel()):
-        result[i] = Symbol(vector[i])
+    for i, entry in enumerate(_casadi().densify(vector).nonzeros()):
+        result[i] = Symbol(entry)
     return result.view(SymbolArray)
 
 
@@ -114,7 +116,7 @@ class Symbol(_SymbolDispatch):
         if isinstance(other, Symbol):
             right = other.sx
         elif isinstance(other, int | float | np.floating | np.integer):
-            right = _number(other)
+            right = _casadi().SX(_number(other))
         elif isinstance(other, complex | np.complexfloating):
             raise ValueNeededError("arithmetic with a complex number", None)
         else:
@@ -122,18 +124,18 @@ class Symbol(_SymbolDispatch):
         return Symbol(operation(right, self.sx) if swap else operation(self.sx, right))
 
     def __add__(self, other: Any) -> Any:
-        return self._binary(other, lambda a, b: a + b)
+        return self._binary(other, plus)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
-        return self._binary(other, lambda a, b: a - b)
+        return self._binary(other, minus)
 
     def __rsub__(self, other: Any) -> Any:
-        return self._binary(other, lambda a, b: a - b, swap=True)
+        return self._binary(other, minus, swap=True)
 
     def __mul__(self, other: Any) -> Any:
-        return self._binary(other, lambda a, b: a * b)
+        return self._binary(other, times)
 
     __rmul__ = __mul__
 
@@ -246,7 +248,7 @@ def _functions() -> dict[str, Callable[..., Any]]:
         "fmod": ca.fmod,
         "power": ca.power,
         "float_power": ca.power,
-        "square": lambda a: a * a,
+        "square": lambda a: times(a, a),
         "reciprocal": lambda a: 1.0 / a,
         "negative": lambda a: -a,
         "positive": lambda a: a,
@@ -260,9 +262,9 @@ def _functions() -> dict[str, Callable[..., Any]]:
         "degrees": lambda a: a * (180.0 / pi),
         "heaviside": lambda a, b: ca.if_else(a > 0, 1.0, ca.if_else(a < 0, 0.0, b)),
         "conjugate": lambda a: a,
-        "add": lambda a, b: a + b,
-        "subtract": lambda a, b: a - b,
-        "multiply": lambda a, b: a * b,
+        "add": plus,
+        "subtract": minus,
+        "multiply": times,
         "divide": lambda a, b: a / b,
         "floor_divide": lambda a, b: ca.floor(a / b),
         "remainder": lambda a, b: a - b * ca.floor(a / b),

@@ -1,4 +1,4 @@
-"""Whether a mass matrix that was given as a function is symmetric.
+"""Check of traced functions: whether a mass matrix is symmetric.
 
 Kinetic energy takes the symmetric part alone, so that nobody means another; but a factor may take
 one triangle and a product the whole of it, and then the motion depends on who computes it. What is

@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 import traceback
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.errors import InputError, TraceError, UnknownNameError, ZwangError, shown
-from zwang.tracing.opaque import about
+from zwang.errors import InputError, TraceError, UnknownNameError, ZwangError, counted, shown
 from zwang.tracing.symbol import (
     WAY_OUT,
     Symbol,
@@ -25,7 +25,10 @@ from zwang.tracing.symbol import (
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["ParameterSymbols", "call", "counted", "matrix", "parameter_symbols", "vector"]
+__all__ = ["ParameterSymbols", "being_traced", "call", "matrix", "parameter_symbols", "vector"]
+
+#: What the function belongs to that is being traced; nameless functions in it are named after it.
+being_traced: ContextVar[str] = ContextVar("the function being traced", default="")
 
 _HERE = Path(__file__).parent
 _OURS = {str(_HERE / name) for name in ("trace.py", "symbol.py", "differentiate.py", "opaque.py")}
@@ -69,11 +72,11 @@ def call(what: str, function: Callable[..., Any], arguments: Mapping[str, Any]) 
     arguments : all that may be asked for, by name and in positional order.
     """
     positional, keyword = _bind(what, function, arguments)
+    token = being_traced.set(what)
     try:
-        with about(what):
-            return function(
-                *(_fresh(x) for x in positional), **{k: _fresh(x) for k, x in keyword.items()}
-            )
+        return function(
+            *(_fresh(x) for x in positional), **{k: _fresh(x) for k, x in keyword.items()}
+        )
     except ValueNeededError as error:
         raise _failure(what, error, f"contains {error}", error.advice) from error
     except _UnknownParameterError as error:
@@ -87,6 +90,8 @@ def call(what: str, function: Callable[..., Any], arguments: Mapping[str, Any]) 
         # A TypeError is what functions for plain numbers raise; the others are plain mistakes.
         advice = WAY_OUT if isinstance(error, TypeError) else None
         raise _failure(what, error, f"raises {type(error).__name__}: {error}", advice) from error
+    finally:
+        being_traced.reset(token)
 
 
 def _fresh(value: Any) -> Any:
@@ -137,11 +142,6 @@ def vector(what: str, result: Any, length: int | None = None) -> casadi.SX:
             but=f"returned {counted(flat.size)}",
         )
     return ca.vertcat(*(_checked(what, entry) for entry in flat)) if flat.size else ca.SX(0, 1)
-
-
-def counted(number: int) -> str:
-    """``1 value``, ``2 values``."""
-    return "1 value" if number == 1 else f"{number} values"
 
 
 def matrix(what: str, result: Any, shape: tuple[int | None, int]) -> casadi.SX:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from zwang.errors import InputError
+from zwang.errors import InputError, counted
 from zwang.tracing.constraint import Constraint
 from zwang.tracing.differentiate import (
     Symbols,
@@ -29,7 +29,7 @@ from zwang.tracing.opaque import OpaqueCall, recording
 from zwang.tracing.potential_check import require_stated
 from zwang.tracing.symbol import Symbol, SymbolArray, expression, symbols_of
 from zwang.tracing.symmetric_mass import require_symmetric_mass
-from zwang.tracing.trace import call, counted, matrix, parameter_symbols, vector
+from zwang.tracing.trace import call, matrix, parameter_symbols, vector
 from zwang.tracing.vanishing_rows import without_vanishing_rows
 
 if TYPE_CHECKING:

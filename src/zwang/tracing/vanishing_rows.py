@@ -1,4 +1,4 @@
-"""Constraint rows that vanish through the kinematics, though not in each term.
+"""Traced constraint rows that vanish through the kinematics, though not in each term.
 
 With Euler parameters, q̇ = ½ Lᵀ ω keeps q·q by itself: the row of q·q = 1 is φ_q N = qᵀLᵀ, zero as
 a sum but not term by term. Evaluated it is rounding, 1e-17, and rows are scaled to unit length

@@ -1,4 +1,4 @@
-"""Applied forces of a mechanism's elements along a run, element by element."""
+"""Forces to be drawn along a run: those of springs and other elements, element by element."""
 
 from __future__ import annotations
 

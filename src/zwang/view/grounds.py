@@ -1,4 +1,4 @@
-"""What a mechanism rolls and slides on: planes, rails and curves, as far as the motion goes."""
+"""What pictures show under a mechanism: planes, rails and curves, as far as the motion goes."""
 
 from __future__ import annotations
 

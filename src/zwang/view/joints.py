@@ -1,4 +1,4 @@
-"""What each kind of joint looks like, in the axes of its markers: z is the joint's axis."""
+"""What pictures show of each kind of joint, in the axes of its markers."""
 
 from __future__ import annotations
 

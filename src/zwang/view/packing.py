@@ -1,4 +1,4 @@
-"""Arrays of a page as one compressed text.
+"""Arrays of a web page as one compressed text.
 
 Motions are smooth, so they are stored as 16-bit steps from one frame to the next, low bytes apart
 from high bytes, which are nearly all zero; then everything is compressed. ``reader.js`` is the

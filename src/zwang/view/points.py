@@ -1,4 +1,4 @@
-"""Systems of functions to look at: coordinates that are named as positions of points.
+"""Pictures of systems of functions: coordinates that are named as positions of points.
 
 A system knows no bodies, but its coordinates often are x and y of something: ``x, y``,
 ``x1, y1, x2, y2``, ``x_a, z_a`` or ``cart.x``. Those are drawn as balls with traces.

@@ -1,4 +1,4 @@
-"""Charts of a report: joints, drivers, reactions, coordinates, energies and residuals over time."""
+"""Charts of a report over time: own outputs, joints, drivers, reactions, energies, residuals."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def report_charts(sheet: ChartSheet, run: Run, even: Run) -> str:
     run : as simulated.
     even : the same at even times.
     """
-    t = even.t
+    t, drawn = even.t, _outputs(sheet, even)
     if run.mechanism is None:
         names = even.system.coordinates[:MOST_CHARTS]
-        drawn = [sheet.add(name, t, {name: even[name]}) for name in names]
+        drawn += [sheet.add(name, t, {name: even[name]}) for name in names]
     else:
-        drawn = [*_joints(sheet, even), *_drivers(sheet, even), *_scalars(sheet, even)]
+        drawn += [*_joints(sheet, even), *_drivers(sheet, even), *_scalars(sheet, even)]
         drawn += _reactions(sheet, even)
     drawn += _constraints(sheet, even)
     unit = "" if run.mechanism is None else "J"
@@ -42,6 +42,18 @@ def report_charts(sheet: ChartSheet, run: Run, even: Run) -> str:
     if residuals:
         drawn.append(sheet.add("largest residual", times, residuals, log=True))
     return "".join(drawn)
+
+
+def _outputs(sheet: ChartSheet, even: Run) -> list[str]:
+    """The user's own outputs come first: they are what somebody asked for."""
+    drawn = []
+    for name in list(even.system.outputs)[:MOST_CHARTS]:
+        try:
+            series = {name: even[name]}
+        except ZwangError:  # one that has no value here
+            continue
+        drawn.append(sheet.add(name, even.t, series, unit=even.channels[name].unit))
+    return drawn
 
 
 def _energies(even: Run) -> dict[str, FloatArray]:

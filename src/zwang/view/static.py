@@ -13,8 +13,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from zwang.arguments.paths import path_of
 from zwang.errors import InputError, shown
-from zwang.paths import path_of
 from zwang.results.run import Run
 from zwang.view.player import SCENE_SCRIPTS, Amplitude, Clip, asset, player_figure
 from zwang.view.points import scene_of_points

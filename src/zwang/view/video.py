@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.arguments.paths import path_of
 from zwang.errors import InputError, MissingExtraError, shown
-from zwang.paths import path_of
 from zwang.results.run import Run
 from zwang.view.camera import camera_of
 from zwang.view.points import scene_of_points

@@ -1,4 +1,4 @@
-"""Motion and articulated bodies of links, from link to link, as expressions.
+"""Joint coordinates: motion and articulated bodies of links, from link to link, as expressions.
 
 Everything of a link is written in its own axes, at its own origin, so that turns about z and what
 vanishes in these axes cost nothing. With the placement E, d, h of a link and its own turn T and
@@ -28,6 +28,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from zwang.codegen.casadi_operators import minus, plus, times
 from zwang.coordinates.joint.tree import MOTIONS, Link
 
 if TYPE_CHECKING:
@@ -168,12 +169,15 @@ class Links:
         """Ω = α̃ + ω̃ω̃."""
         import casadi as ca
 
-        x, y, z = w[0], w[1], w[2]
-        xy, xz, yz, xx, yy, zz = x * y, x * z, y * z, x * x, y * y, z * z
-        return ca.vertcat(
-            ca.horzcat(-(yy + zz), xy - alpha[2], xz + alpha[1]),
-            ca.horzcat(xy + alpha[2], -(xx + zz), yz - alpha[0]),
-            ca.horzcat(xz - alpha[1], yz + alpha[0], -(xx + yy)),
+        (x, y, z), (a, b, c) = (w[0], w[1], w[2]), (alpha[0], alpha[1], alpha[2])
+        xy, xz, yz = times(x, y), times(x, z), times(y, z)
+        xx, yy, zz = times(x, x), times(y, y), times(z, z)
+        return ca.blockcat(
+            [
+                [-plus(yy, zz), minus(xy, c), plus(xz, b)],
+                [plus(xy, c), -plus(xx, zz), minus(yz, a)],
+                [minus(xz, b), plus(yz, a), -plus(xx, yy)],
+            ]
         )
 
     def _inwards(self, i: int, x: casadi.SX) -> casadi.SX:
@@ -403,13 +407,14 @@ def symmetric(M: casadi.SX) -> casadi.SX:
 def plus_cross(x: casadi.SX, a: casadi.SX, b: casadi.SX) -> casadi.SX:
     """x + a × b."""
     first, second = [1, 2, 0], [2, 0, 1]
-    return x + a[first] * b[second] - a[second] * b[first]
+    x = plus(x, times(a[first], b[second]))
+    return minus(x, times(a[second], b[first]))
 
 
 def plus_product(x: casadi.SX, A: casadi.SX, b: casadi.SX) -> casadi.SX:
     """x + A b."""
     for k in range(A.shape[1]):
-        x = x + A[:, k] * b[k]
+        x = plus(x, times(A[:, k], b[k]))
     return x
 
 
@@ -457,16 +462,20 @@ class Turn:
             return ca.mtimes([R, M, R.T])
         i, j = (k + 1) % 3, (k + 2) % 3
         c, s = R[i, i], R[j, i]
-        half_cos, half_sin = c * c - 0.5, c * s  # of 2θ, halved
-        apart, both = M[i, i] - M[j, j], M[i, j] + M[j, i]
-        p, q = apart * half_cos - both * half_sin, apart * half_sin + both * half_cos
-        mean, twist = 0.5 * (M[i, i] + M[j, j]), 0.5 * (M[i, j] - M[j, i])
+        half_cos, half_sin = times(c, c) - 0.5, times(c, s)  # of 2θ, halved
+        m = {(a, b): M[a, b] for a in range(3) for b in range(3)}
+        apart, both = minus(m[i, i], m[j, j]), plus(m[i, j], m[j, i])
+        p = minus(times(apart, half_cos), times(both, half_sin))
+        q = plus(times(apart, half_sin), times(both, half_cos))
+        mean, twist = 0.5 * plus(m[i, i], m[j, j]), 0.5 * minus(m[i, j], m[j, i])
         result = ca.SX.zeros(3, 3)
-        result[i, i], result[j, j] = mean + p, mean - p
-        result[i, j], result[j, i] = q + twist, q - twist
-        result[i, k], result[j, k] = c * M[i, k] - s * M[j, k], s * M[i, k] + c * M[j, k]
-        result[k, i], result[k, j] = c * M[k, i] - s * M[k, j], s * M[k, i] + c * M[k, j]
-        result[k, k] = M[k, k]
+        result[i, i], result[j, j] = plus(mean, p), minus(mean, p)
+        result[i, j], result[j, i] = plus(q, twist), minus(q, twist)
+        result[i, k] = minus(times(c, m[i, k]), times(s, m[j, k]))
+        result[j, k] = plus(times(s, m[i, k]), times(c, m[j, k]))
+        result[k, i] = minus(times(c, m[k, i]), times(s, m[k, j]))
+        result[k, j] = plus(times(s, m[k, i]), times(c, m[k, j]))
+        result[k, k] = m[k, k]
         return result
 
 

@@ -1,4 +1,4 @@
-"""Equations of a mechanism in the coordinates of its joints, with letters for its numbers.
+"""Joint coordinates: the equations of a mechanism with letters for its numbers, for closed forms.
 
 The full terms of the mechanism are projected on the motions that the joints of its tree allow
 (Blajer 1992, (3.5)): with v = J(q̂) v̂,

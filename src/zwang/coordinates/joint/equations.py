@@ -1,4 +1,4 @@
-"""Equations of motion of a tree of links, with its bodies, forces and constraints, as expressions.
+"""Joint coordinates: equations of motion of a tree of links, its forces and constraints.
 
 From the passes of `articulated_body` either
 

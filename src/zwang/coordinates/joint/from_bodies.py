@@ -1,4 +1,4 @@
-"""The way of a state into the coordinates of a tree of joints."""
+"""Joint coordinates of a state that is given in the coordinates of the bodies."""
 
 from __future__ import annotations
 

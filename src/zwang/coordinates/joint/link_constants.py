@@ -1,4 +1,4 @@
-"""The constant numbers of a tree's links: where each is placed on its parent, and what it weighs.
+"""Joint coordinates: link constants, where each link is placed on its parent and what it weighs.
 
 A link frame stands on its parent by a constant placement and then its own motion,
 

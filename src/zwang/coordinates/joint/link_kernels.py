@@ -1,4 +1,4 @@
-"""The passes over a tree link by link: one function for each kind of link and pass.
+"""Joint coordinates: the passes over a tree, one function for each kind of link and pass.
 
 A large tree is not written down as a whole. Each function here is one link on a parent of which
 symbols stand for what is known, see `articulated_body`; they are called for one link after the

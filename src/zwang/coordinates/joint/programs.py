@@ -1,4 +1,4 @@
-"""A mechanism in the coordinates of its joints: its tree, and what is made of it once.
+"""Joint coordinates of a mechanism: its tree of links, and the programs made of it once.
 
 A small tree, and one with loops, becomes one expression (`JointEquations`); a large tree without
 loops is evaluated link by link (`by_link`). `zwang.simulation.select_program` decides.

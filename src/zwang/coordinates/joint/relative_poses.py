@@ -1,4 +1,4 @@
-"""From the coordinates of a mechanism to those of its tree: how each body stands on its parent.
+"""Joint coordinates: how each body stands on its parent in the tree.
 
 At a state on the joints of the tree the coordinates of a branch follow from the two bodies it
 joins alone. With the markers' axes X and origins o,

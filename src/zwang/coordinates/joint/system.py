@@ -1,4 +1,4 @@
-"""The equations of a mechanism in the coordinates of its joints.
+"""Joint coordinates: the equations of a mechanism in them.
 
 The tree of its joints gives every body's place and velocity from q̂ and v̂; joints that close loops,
 drivers and a user's conditions stay constraints of the links. Where there are none, v̂̇ comes from

@@ -1,4 +1,4 @@
-"""The tree of links that the joints of a mechanism make, rooted in the ground.
+"""Joint coordinates: the tree of links that joints make, rooted in the ground.
 
 Joints that let two bodies move against each other by given freedoms become branches of the tree: a
 body is where its parent is, moved by the joint's own coordinates. What remains, the joints that

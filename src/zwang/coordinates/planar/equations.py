@@ -1,4 +1,4 @@
-"""A mechanism whose bodies are held to a plane, in the coordinates of that plane."""
+"""Planar coordinates: the equations of a mechanism whose bodies are held to a plane."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mechanisms in space whose bodies cannot but move parallel to a plane.
+"""Planar coordinates: which mechanisms in space cannot but move parallel to a plane.
 
 With W = (u₁, u₂, n) the axes of the plane and its normal, and C those of a body's own plane, the
 pose of a body that moves in it is

@@ -1,4 +1,4 @@
-"""What happens within a collocation step: events, and positions where constraint rows lose rank.
+"""Collocation: events, and positions where constraint rows lose rank, within a step.
 
 Such steps are long, but the states at their nodes are known as well as those at their ends. So the
 parts between nodes are looked at as other methods look at their steps.

@@ -98,15 +98,17 @@ def _node_kernels(program: Program) -> tuple[np.ndarray, int]:
 
     And the length of the work array that will do for all of them.
     """
-    if "nodes" not in program.frames:
+    found = program.frames.get("nodes")
+    if found is None:
         names = ["acceleration", *([] if program.plain_rates else ["rates"])]
         names += ["project"] if program.rows[0] else []
         kernels = {name: program.at_nodes(name) for name in names}
         wanted = [kernels.get(name) for name in ("acceleration", "rates", "project")]
         addresses = [0 if kernel is None else kernel.address for kernel in wanted]
         most = max(kernel.work_size for kernel in kernels.values())
-        program.frames["nodes"] = np.array(addresses, dtype=np.int64), most
-    return program.frames["nodes"]
+        # Another thread may empty the frames at any time.
+        found = program.frames["nodes"] = np.array(addresses, dtype=np.int64), most
+    return found
 
 
 def aligned(size: int) -> FloatArray:

@@ -1,4 +1,4 @@
-"""How large the error of an explicit step is, in units of what is allowed.
+"""Error control of explicit integrators: how large the error of a step is, in units of the allowed.
 
 Both pairs of `tableaus` estimate the error from their stages. Where the step is projected, that is
 more than counts: see `tangential_error`.

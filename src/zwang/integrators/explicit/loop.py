@@ -69,6 +69,11 @@ class ExplicitLoop(Loop):
             *(self.sample_times, self.samples, self.leaving),
         )
 
+    def clear(self) -> None:
+        """Give all that is remembered the values that it has before a loop begins."""
+        super().clear()
+        self.leaving[...] = leaving_numbers(len(self.state), self.returns)
+
     def begin(self) -> None:
         """The first stage, and a step."""
         self.first_step(self.stages[0], self.tableau.error_order)

@@ -50,6 +50,11 @@ class RadauLoop(Loop):
             *(np.empty(n), np.empty(n), np.empty(3), np.empty((2, n, 1))),
         )
 
+    def clear(self) -> None:
+        """Give all that is remembered the values that it has before a loop begins."""
+        super().clear()
+        self.leaving[...] = leaving_numbers(len(self.state), self.returns)
+
     def begin(self) -> None:
         """Derivative and step at the present state, nothing known of earlier ones."""
         self.newton[...] = 0.0

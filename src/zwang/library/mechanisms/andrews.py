@@ -1,4 +1,4 @@
-"""Andrews' squeezing mechanism as seven bodies and ten pins."""
+"""Ready-made mechanism: Andrews' squeezer as seven bodies and ten pins."""
 
 from __future__ import annotations
 

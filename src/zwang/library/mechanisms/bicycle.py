@@ -1,4 +1,4 @@
-"""The bicycle of Whipple, with the parameters of the published benchmark."""
+"""Ready-made mechanism: the bicycle of Whipple, with the parameters of the published benchmark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Planar linkages, each also in space: there the same hinges hold more than they need to.
+"""Ready-made planar linkages, each also in space, where the same hinges are redundant.
 
 The plane is xz with z upwards. Angles of joints are positive about y, from z towards x: seen with
 x to the right, clockwise.

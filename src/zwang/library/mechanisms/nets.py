@@ -1,4 +1,4 @@
-"""Chains and nets of any size, for loops and for large numbers of bodies."""
+"""Ready-made chains and nets of any size, for loops and for large numbers of bodies."""
 
 from __future__ import annotations
 

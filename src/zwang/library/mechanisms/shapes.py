@@ -1,4 +1,4 @@
-"""Points and bars that the linkages of the library are made of."""
+"""Points and bars that the ready-made linkages of the library are made of."""
 
 from __future__ import annotations
 

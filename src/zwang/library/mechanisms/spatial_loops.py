@@ -1,4 +1,4 @@
-"""Loops in space: Bricard's six hinges, a door, a platform on six legs, a suspension, a shaft.
+"""Ready-made loops in space: Bricard's hinges, a door, a Stewart platform, a suspension, a shaft.
 
 Axes are x, y and z of the world with z upwards, unless a source has others.
 """

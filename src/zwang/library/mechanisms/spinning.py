@@ -1,4 +1,4 @@
-"""Bodies that spin: top, coin, gyroscope, governor, satellite with reaction wheels.
+"""Ready-made bodies that spin: top, coin, gyroscope, governor, satellite with reaction wheels.
 
 z is upwards.
 """

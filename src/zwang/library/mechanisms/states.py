@@ -1,4 +1,4 @@
-"""Random states of a mechanism that satisfy its joints."""
+"""Random states of ready-made mechanisms that satisfy their joints."""
 
 from __future__ import annotations
 

@@ -8,8 +8,7 @@ from typing import Any
 from zwang.errors import InputError, shown
 from zwang.multibody.body import Body
 from zwang.multibody.checks import moment, single, three
-from zwang.multibody.element import ElementLaw
-from zwang.multibody.law_constants import LawConstants
+from zwang.multibody.element import ElementLaw, LawConstants
 from zwang.multibody.pose import SCALAR, Pose, cross, generalized, zeros
 from zwang.tracing.trace import call
 

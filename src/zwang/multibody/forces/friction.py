@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.arguments.numbers import number
 from zwang.errors import InputError, shown
 from zwang.multibody.checks import single
 from zwang.multibody.element import Arguments, Element, ElementLaw
 from zwang.multibody.forces.laws import wrench
-from zwang.multibody.inertia import number
 from zwang.multibody.marker import Joint
 from zwang.multibody.pose import zeros
 from zwang.tracing.symbol import symbols_of

@@ -12,8 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from zwang.multibody.checks import three
-from zwang.multibody.element import ElementLaw
-from zwang.multibody.law_constants import LawConstants
+from zwang.multibody.element import ElementLaw, LawConstants
 from zwang.multibody.pose import BodyKind
 from zwang.tracing.trace import call
 

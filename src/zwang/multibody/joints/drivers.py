@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from zwang.arguments.numbers import number
 from zwang.multibody.checks import rotation, single, three
-from zwang.multibody.element import Element, ElementLaw
-from zwang.multibody.inertia import number
+from zwang.multibody.element import Element, ElementLaw, LawConstants
 from zwang.multibody.joints.primitives import distance
-from zwang.multibody.law_constants import LawConstants
 from zwang.multibody.marker import FrameLayout, Joint
 from zwang.multibody.pose import BodyKind, frame, identity
 from zwang.tracing.trace import call

@@ -1,4 +1,4 @@
-"""Algebra with small dense blocks, as expressions.
+"""Block programs: algebra with small dense blocks, as expressions.
 
 With the in-block factor K = L D Lᵀ (unit lower L) of a diagonal block of S,
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from zwang.codegen.casadi_operators import minus, plus, times
 from zwang.programs.factor import DELTA
 
 if TYPE_CHECKING:
@@ -77,13 +78,22 @@ def _ldl(S: casadi.SX, least: casadi.SX | None = None) -> tuple[casadi.SX, casad
     n = S.shape[0]
     L, d = ca.SX.eye(n), ca.SX.zeros(n, 1)
     for j in range(n):
-        d[j] = S[j, j] - sum((L[j, k] * L[j, k] * d[k] for k in range(j)), ca.SX(0))
+        d[j] = minus(S[j, j], _weighted(L[j, :], L[j, :], d, j))
         if least is not None:
             d[j] = ca.fmax(d[j], least[j])
         for i in range(j + 1, n):
-            rest = S[i, j] - sum((L[i, k] * L[j, k] * d[k] for k in range(j)), ca.SX(0))
-            L[i, j] = rest / d[j]
+            L[i, j] = minus(S[i, j], _weighted(L[i, :], L[j, :], d, j)) / d[j]
     return L, d
+
+
+def _weighted(a: casadi.SX, b: casadi.SX, d: casadi.SX, count: int) -> casadi.SX:
+    """Σ a_k b_k d_k."""
+    import casadi as ca
+
+    total = ca.SX(0)
+    for k in range(count):
+        total = plus(total, times(times(a[k], b[k]), d[k]))
+    return total
 
 
 def solve_lower(L: casadi.SX, c: casadi.SX) -> casadi.SX:
@@ -93,7 +103,7 @@ def solve_lower(L: casadi.SX, c: casadi.SX) -> casadi.SX:
     x = ca.SX(c)
     for i in range(c.shape[0]):
         for k in range(i):
-            x[i, :] = x[i, :] - L[i, k] * x[k, :]
+            x[i, :] = minus(x[i, :], times(L[i, k], x[k, :]))
     return x
 
 
@@ -104,7 +114,7 @@ def _solve_upper(L: casadi.SX, c: casadi.SX) -> casadi.SX:
     n = c.shape[0]
     for i in reversed(range(n)):
         for k in range(i + 1, n):
-            x[i, :] = x[i, :] - L[k, i] * x[k, :]
+            x[i, :] = minus(x[i, :], times(L[k, i], x[k, :]))
     return x
 
 

@@ -1,4 +1,4 @@
-"""A tape of kernel calls: what to call, in which order, on which stretches of memory.
+"""Block programs as call lists: which kernel to call, in which order, on which part of memory.
 
 Arguments are offsets, in numbers of one lane, into a few spaces: the arrays a program is called
 with, and its work array.

@@ -1,4 +1,4 @@
-"""A program whose kernels are tapes."""
+"""Programs whose kernels are call lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A carrier whose way back is a tape."""
+"""Block programs in other coordinates: a coordinate change whose way back is a call list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rates along a tape: every call is followed by its derivative in one direction.
+"""Block programs: a call list in which every call is followed by its derivative in one direction.
 
 With ẋ of the arguments x of a call y = f(x), those of its results are ẏ = f′(x) ẋ. The inputs q and
 v have their rates after them; p stands still, and calls do not look at t.

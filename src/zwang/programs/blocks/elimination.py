@@ -1,4 +1,4 @@
-"""Writing a tape: which kernels are called, in which order, for a structure.
+"""Block programs: the elimination of a large system written as a call list.
 
 Everything is written when it is first needed, so that what belongs together is computed together:
 along a chain of bodies a sweep forwards evaluates bodies and joints and eliminates column after

@@ -1,4 +1,4 @@
-"""Energies and the power of applied forces of a mechanism at many states, as a list of calls."""
+"""Block programs: energies and the power of applied forces of a mechanism at many states."""
 
 from __future__ import annotations
 

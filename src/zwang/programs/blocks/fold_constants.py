@@ -1,4 +1,4 @@
-"""Calls of a tape made special: zeros that are known are not multiplied, dead results not computed.
+"""Block programs: known zeros folded into the calls of a list, unused results removed.
 
 A kernel is written for all entries of its arguments. On a tape more is known: numbers of p that are
 zero or one by structure (a hinge along an axis), results that are zero because of them, and results
@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.codegen.expression import Expression, read
+from zwang.codegen.instruction_passes import NUMBER_OF_ARGUMENTS, mark_used
+from zwang.codegen.operations import NUMBERS
 
 if TYPE_CHECKING:
     import casadi
@@ -87,16 +89,13 @@ class Special:
             for entries, need in zip(self._results, needs, strict=True)
         ]
         whole = read(ca.Function(self.name, self._symbols, outputs))
-        stores = tuple(x for x in whole.stores if needs[x.port] >> x.entry & 1)
-        used = np.zeros(len(whole.instructions), dtype=bool)
-        used[[x.value for x in stores]] = True
+        code, targets = whole.code, whole.targets
+        wanted = [bool(needs[port] >> entry & 1) for port, entry, _ in targets.tolist()]
+        targets = targets[np.array(wanted, dtype=bool)]
+        used = np.zeros(len(code), dtype=bool)
+        used[targets[:, 2]] = True
+        mark_used(code, NUMBER_OF_ARGUMENTS, used)
         seen = [0] * len(self._symbols)
-        for number in reversed(range(len(used))):
-            operation, arguments = whole.instructions[number]
-            if not used[number] or operation == "const":
-                continue
-            if operation == "input":
-                seen[arguments[0]] |= 1 << arguments[1]
-            else:
-                used[list(arguments)] = True
-        return replace(whole, stores=stores), tuple(seen)
+        for port, entry in code[used & (code[:, 0] == NUMBERS["input"]), 1:3].tolist():
+            seen[port] |= 1 << entry
+        return replace(whole, targets=targets), tuple(seen)

@@ -1,4 +1,4 @@
-"""Forces of a large system at many states: accelerations, multipliers, wrenches of joints.
+"""Block programs: accelerations, multipliers and wrenches of a large system at many states.
 
 Each kernel has one output, side by side for several states. With every state come its doubts: how
 well v̇ satisfies the constraints, and whether multipliers of least norm have the same force.

@@ -1,4 +1,4 @@
-"""Accelerations where forces depend on the reactions they accompany, such as friction in joints.
+"""Block programs with friction: accelerations where forces depend on reactions.
 
 With C(λ) among the forces, v̇ and λ solve
 

@@ -1,4 +1,4 @@
-"""The kernels of forces that depend on multipliers, and of blocks that are not symmetric.
+"""Block programs with friction: kernels of forces that depend on multipliers.
 
 With B = A + (∂C/∂λ)ᵀ for the response to a multiplier, the blocks of S = A W Bᵀ are eliminated as
 

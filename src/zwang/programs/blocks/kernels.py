@@ -1,4 +1,4 @@
-"""The kernels that large systems are made of: of nodes, of elements, of their couplings."""
+"""Block programs: the kernels of bodies, elements and couplings that large systems are made of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the engine is told of a large system: kinds of bodies and elements, and their instances.
+"""Block programs: the layout of a large system, its kinds of bodies and elements with instances.
 
 Nothing here knows what a body or a joint is. A *node* carries coordinates, velocities and a mass
 block; an *element* is a function of the configurations of a few nodes.

@@ -1,4 +1,4 @@
-"""Multipliers of least norm of a large system, and what dependencies leave open.
+"""Block programs: multipliers of least norm, and what dependencies leave open.
 
 With rows that may depend on each other, λ + z gives the same forces for every z in N(Aᵀ). The part
 of a vector y in N(Aᵀ) is what is left of it after

@@ -1,4 +1,4 @@
-"""A fixed order of elimination for blocks, and the pattern of their factor."""
+"""Block programs: a fixed order of elimination, and the pattern of the factor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which constraints meet at which nodes, in which order they are eliminated, and what that couples.
+"""Block programs: which constraints meet at which bodies, and what their elimination couples.
 
 The matrix S = A M⁻¹ Aᵀ has a block for each pair of constraints that meet at a node.
 """

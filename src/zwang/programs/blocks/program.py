@@ -1,4 +1,4 @@
-"""The program of a large system: tapes for derivative, projection, residual and forces.
+"""Block program of a large system: call lists for derivative, projection, residual and forces.
 
     derivative   nodes → forces → constraints (A, S, c) → couplings → factor → λ, corrected → v̇
     acceleration, rates   v̇ alone, q̇ alone

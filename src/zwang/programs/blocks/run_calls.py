@@ -1,7 +1,12 @@
-"""Playing a tape: machine code that walks along its words and calls kernel after kernel.
+"""Block programs: machine code that runs a call list, kernel after kernel.
 
 The code has the signature of any kernel, so that integrators see no difference. A call costs a jump
 to the code of its pattern, an addition for each argument, and the call itself.
+
+What a player is given is what the interpreter of kernels is given (`zwang.codegen.interpreter`):
+arrays, the table of kernels in place of constants, and words. So a tape needs no code of its own.
+One player, compiled once a machine, looks up the pattern of each call in a table; one for the
+patterns of a tape is compiled in the background and takes its place.
 """
 
 from __future__ import annotations
@@ -9,20 +14,30 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from zwang.codegen import cache as disk
+from zwang.codegen.background import enqueue
 from zwang.codegen.call import call
 from zwang.codegen.emit import ENTRY_POINT
+from zwang.codegen.environment import in_background
 from zwang.codegen.glue import GlueKernel
-from zwang.codegen.llvm import host, is_object_code, load, object_code
-from zwang.programs.blocks.call_list import OUT, SPACES, WORK, EncodedCalls, P
+from zwang.codegen.machine_code import LoopJob
+from zwang.programs.blocks.call_list import OUT, WORK, EncodedCalls, P
 
 if TYPE_CHECKING:
     from zwang.codegen.expression import Port
     from zwang.codegen.llvm import LoadedCode
+    from zwang.codegen.machine_code import MachineCode
 
 __all__ = ["CallListKernel"]
+
+#: Arguments of a call, the work array among them, that the player for all patterns knows.
+MOST_ARGUMENTS = 32
+#: In place of a header, after the last call.
+_END = np.array([2**32 - 1], dtype=np.uint32)
 
 
 class CallListKernel(GlueKernel):
@@ -43,22 +58,76 @@ class CallListKernel(GlueKernel):
         *,
         shared: bool = False,
     ) -> None:
-        self._kept: list[object] = [stream]  # the code below holds their addresses
-
-        def assembly() -> str:
-            player = _player(stream.patterns)
-            self._kept.append(player)
-            return _start(len(inputs), len(outputs), stream, player)
-
+        sizes = len(inputs), len(outputs)
         super().__init__(
             name,
             (inputs, outputs),
-            assembly,
-            _in_python(len(inputs), len(outputs), stream),
+            lambda: self._playing(sizes, stream),
+            _in_python(*sizes, stream),
             stream.work_size,
             lanes=lanes,
             shared=frozenset([P] if shared else []),
         )
+
+    def _playing(self, sizes: tuple[int, int], stream: EncodedCalls) -> LoadedCode:
+        """The player at work on a tape."""
+        from zwang.codegen.llvm import LoadedCode
+
+        self._tape = PlayedTape(sizes, stream)
+        return LoadedCode(self._tape.address, self._tape)
+
+
+class PlayedTape:
+    """An entry point that plays a tape, by the player for all patterns or by one for its own."""
+
+    def __init__(self, sizes: tuple[int, int], stream: EncodedCalls) -> None:
+        from zwang.codegen.entry_slots import EntrySlot
+        from zwang.codegen.llvm import host, load
+
+        rows = _pattern_rows(*sizes, stream.patterns)
+        table = np.array([rows.ctypes.data, *stream.addresses], dtype=np.int64)
+        words = np.concatenate([stream.words, _END])
+        self._kept, self._length = (stream, rows), len(words)
+        text = _player(stream.patterns)
+        key = hashlib.sha256(f"player {text} {host().identity}".encode()).hexdigest()
+        job = LoopJob(text, key, disk.KERNELS)
+        longest = max(map(len, stream.patterns), default=0) + 1
+        made = job.done()
+        if made is None and not (in_background() and longest <= MOST_ARGUMENTS):
+            made = job.make()
+        player = player_of_all_patterns() if made is None else load(made.code)
+        self._slot = EntrySlot.interpreting(_Tape(words, table), player, *sizes)
+        self.address = self._slot.address
+        if made is None:
+            enqueue(self, job)
+
+    @property
+    def operations_done(self) -> float:
+        """About how many arguments were looked up so far."""
+        return float(self._slot.calls * self._length)
+
+    def exchange(self, made: MachineCode) -> None:
+        """Play by the player for the patterns of this tape from now on."""
+        from zwang.codegen.llvm import load
+
+        self._slot.interpret_by(load(made.code))
+
+
+class _Tape(NamedTuple):
+    """Words and the table of kernels, as an entry point is given them."""
+
+    code: np.ndarray
+    constants: np.ndarray
+
+
+def _pattern_rows(inputs: int, outputs: int, patterns: list[tuple[int, ...]]) -> np.ndarray:
+    """Number of arguments of each pattern, and which of the arguments of the kernel they are in."""
+    places = {space: k for k, space in enumerate(_spaces(inputs, outputs))}
+    rows = np.zeros((max(len(patterns), 1), MOST_ARGUMENTS + 1), dtype=np.uint32)
+    for k, pattern in enumerate(patterns):
+        own = [places[space] for space in (*pattern, WORK)][:MOST_ARGUMENTS]
+        rows[k, : len(own) + 1] = len(own), *own
+    return rows
 
 
 def _spaces(inputs: int, outputs: int) -> list[int]:
@@ -90,53 +159,27 @@ def _in_python(inputs: int, outputs: int, stream: EncodedCalls) -> Callable[...,
     return plain
 
 
-def _start(inputs: int, outputs: int, stream: EncodedCalls, player: LoadedCode) -> str:
-    """LLVM assembly of the kernel: the player, with the addresses of this tape."""
-    spaces = _spaces(inputs, outputs)
-    parameters = ", ".join(f"ptr %a{space}" for space in spaces)
-    lines = [
-        f"define void @{ENTRY_POINT}({parameters}) nounwind {{",
-        f"  %bases = alloca [{SPACES} x ptr], align 16",
-    ]
-    for space in spaces:
-        lines += [
-            f"  %b{space} = getelementptr [{SPACES} x ptr], ptr %bases, i64 0, i64 {space}",
-            f"  store ptr %a{space}, ptr %b{space}",
-        ]
-    first = stream.words.ctypes.data
-    lines += [
-        f"  %player = inttoptr i64 {player.address} to ptr",
-        f"  %words = inttoptr i64 {first} to ptr",
-        f"  %end = inttoptr i64 {first + stream.words.nbytes} to ptr",
-        f"  %kernels = inttoptr i64 {stream.addresses.ctypes.data} to ptr",
-        "  call void %player(ptr %bases, ptr %words, ptr %end, ptr %kernels)",
-        "  ret void",
-        "}",
-    ]
-    return "\n".join(lines) + "\n"
+_HEAD = (
+    f"define void @{ENTRY_POINT}(ptr %inputs, ptr %outputs, ptr %work, ptr %table, ptr %words) "
+    "nounwind {"
+)
+#: The kernel of a call; the first entry of the table is not one.
+_KERNEL = [
+    "  %number = lshr i32 %header, 16",
+    "  %entry = add i32 %number, 1",
+    "  %slot = getelementptr ptr, ptr %table, i32 %entry",
+    "  %kernel = load ptr, ptr %slot",
+    "  %pattern = and i32 %header, 65535",
+]
 
 
-def _player(patterns: list[tuple[int, ...]]) -> LoadedCode:
-    """The loop for tapes with some patterns of calls, from the cache on disk where it is there."""
-    text = _loop(patterns)
-    key = hashlib.sha256(f"player {text} {host().identity}".encode()).hexdigest()
-    code = disk.load(disk.KERNELS, key, is_object_code)
-    if code is None:
-        code = object_code(text)
-        disk.save(disk.KERNELS, key, code)
-    return load(code)
-
-
-def _loop(patterns: list[tuple[int, ...]]) -> str:
+def _player(patterns: list[tuple[int, ...]]) -> str:
     """LLVM assembly of the loop over the words of a tape; one case for each pattern."""
-    used = sorted({WORK, *(space for pattern in patterns for space in pattern)})
-    lines = [
-        f"define void @{ENTRY_POINT}(ptr %bases, ptr %words, ptr %end, ptr %kernels) nounwind {{",
-        "start:",
-    ]
-    for space in used:
+    lines = [_HEAD, "start:"]
+    for space in sorted({space for pattern in patterns for space in pattern} - {WORK}):
+        array, k = ("inputs", space) if space < OUT else ("outputs", space - OUT)
         lines += [
-            f"  %at{space} = getelementptr ptr, ptr %bases, i64 {space}",
+            f"  %at{space} = getelementptr ptr, ptr %{array}, i64 {k}",
             f"  %b{space} = load ptr, ptr %at{space}",
         ]
     cases = range(len(patterns))
@@ -146,14 +189,11 @@ def _loop(patterns: list[tuple[int, ...]]) -> str:
         "  br label %call",
         "call:",
         f"  %w = phi ptr [ %words, %start ]{arrivals}",
-        "  %more = icmp ult ptr %w, %end",
-        "  br i1 %more, label %read, label %finish",
-        "read:",
         "  %header = load i32, ptr %w",
-        "  %number = lshr i32 %header, 16",
-        "  %slot = getelementptr ptr, ptr %kernels, i32 %number",
-        "  %kernel = load ptr, ptr %slot",
-        "  %pattern = and i32 %header, 65535",
+        "  %over = icmp eq i32 %header, -1",
+        "  br i1 %over, label %finish, label %read",
+        "read:",
+        *_KERNEL,
         f"  switch i32 %pattern, label %finish [ {jumps} ]",
     ]
     for k, pattern in enumerate(patterns):
@@ -161,11 +201,12 @@ def _loop(patterns: list[tuple[int, ...]]) -> str:
         arguments = []
         for i, space in enumerate([*pattern, WORK]):
             x = f"{k}_{i}"
+            base = "%work" if space == WORK else f"%b{space}"
             lines += [
                 f"  %p{x} = getelementptr i32, ptr %w, i64 {i + 1}",
                 f"  %o{x} = load i32, ptr %p{x}",
                 f"  %z{x} = zext i32 %o{x} to i64",
-                f"  %r{x} = getelementptr i8, ptr %b{space}, i64 %z{x}",
+                f"  %r{x} = getelementptr i8, ptr {base}, i64 %z{x}",
             ]
             arguments.append(f"ptr %r{x}")
         lines += [
@@ -173,5 +214,78 @@ def _loop(patterns: list[tuple[int, ...]]) -> str:
             f"  %w{k} = getelementptr i32, ptr %w, i64 {len(pattern) + 2}",
             "  br label %call",
         ]
+    lines += ["finish:", "  ret void", "}"]
+    return "\n".join(lines) + "\n"
+
+
+@cache
+def _loaded_player(text: str, identity: str) -> LoadedCode:
+    """The player for all patterns, from the cache on disk where it is there."""
+    from zwang.codegen.llvm import load
+
+    key = hashlib.sha256(f"player {text} {identity}".encode()).hexdigest()
+    job = LoopJob(text, key)
+    return load((job.done() or job.make()).code)
+
+
+def player_of_all_patterns() -> LoadedCode:
+    """The player that looks up patterns in the table of a tape."""
+    from zwang.codegen.llvm import host
+
+    return _loaded_player(_general_player(), host().identity)
+
+
+@cache
+def _general_player() -> str:
+    """LLVM assembly of the player for all patterns; one case for each number of arguments."""
+    counts = range(1, MOST_ARGUMENTS + 1)
+    jumps = " ".join(f"i32 {k}, label %case{k}" for k in counts)
+    lines = [
+        _HEAD,
+        "start:",
+        f"  %given = alloca [{MOST_ARGUMENTS} x ptr], align 16",
+        "  %patterns = load ptr, ptr %table",
+        "  br label %call",
+        "call:",
+        f"  %w = phi ptr [ %words, %start ]{''.join(f', [ %after, %case{k} ]' for k in counts)}",
+        "  %header = load i32, ptr %w",
+        "  %over = icmp eq i32 %header, -1",
+        "  br i1 %over, label %finish, label %read",
+        "read:",
+        *_KERNEL,
+        f"  %row = mul i32 %pattern, {MOST_ARGUMENTS + 1}",
+        "  %places = getelementptr i32, ptr %patterns, i32 %row",
+        "  %count = load i32, ptr %places",
+        "  br label %argument",
+        "argument:",
+        "  %i = phi i32 [ 0, %read ], [ %next, %argument ]",
+        "  %next = add i32 %i, 1",
+        "  %at_place = getelementptr i32, ptr %places, i32 %next",
+        "  %place = load i32, ptr %at_place",
+        "  %at_base = getelementptr ptr, ptr %inputs, i32 %place",
+        "  %base = load ptr, ptr %at_base",
+        "  %at_offset = getelementptr i32, ptr %w, i32 %next",
+        "  %offset = load i32, ptr %at_offset",
+        "  %far = zext i32 %offset to i64",
+        "  %address = getelementptr i8, ptr %base, i64 %far",
+        "  %at_given = getelementptr ptr, ptr %given, i32 %i",
+        "  store ptr %address, ptr %at_given",
+        "  %more = icmp ult i32 %next, %count",
+        "  br i1 %more, label %argument, label %ready",
+        "ready:",
+        "  %length = add i32 %count, 1",
+        "  %after = getelementptr i32, ptr %w, i32 %length",
+        f"  switch i32 %count, label %finish [ {jumps} ]",
+    ]
+    for k in counts:
+        lines.append(f"case{k}:")
+        for i in range(k):
+            x = f"{k}_{i}"
+            lines += [
+                f"  %at{x} = getelementptr ptr, ptr %given, i32 {i}",
+                f"  %a{x} = load ptr, ptr %at{x}",
+            ]
+        arguments = ", ".join(f"ptr %a{k}_{i}" for i in range(k))
+        lines += [f"  call void %kernel({arguments})", "  br label %call"]
     lines += ["finish:", "  ret void", "}"]
     return "\n".join(lines) + "\n"

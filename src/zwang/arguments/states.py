@@ -1,4 +1,4 @@
-"""What a user gives for states and parameters, as checked arrays: numbers, or mappings by name."""
+"""States, times and parameters that users give, as checked arrays: numbers, or mappings by name."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from operator import is_
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from zwang.errors import InputError, UnknownNameError, shown
+from zwang.errors import InputError, UnknownNameError, counted, shown
 from zwang.terms import FloatArray, finite
-from zwang.tracing.definition import parameter_value
-from zwang.tracing.trace import counted
 
-__all__ = ["Parameters", "named_vector", "single_time", "state_arrays"]
+__all__ = ["Parameters", "named_vector", "parameter_value", "single_time", "state_arrays"]
 
 
 def state_arrays(
@@ -27,18 +26,20 @@ def state_arrays(
     q, v, t : numbers, v None for rest; or in place of q a state that has all three.
     coordinates, velocities : names of the entries.
     """
-    if hasattr(q, "q") and hasattr(q, "v"):  # a State, an Assembly
+    if type(q) is not np.ndarray and hasattr(q, "q") and hasattr(q, "v"):  # a State, an Assembly
         if v is None:
             v = q.v
         t = getattr(q, "t", t)
         q = q.q
     q = named_vector("q", q, coordinates)
     v = np.zeros(len(velocities)) if v is None else named_vector("v", v, velocities)
+    if type(t) is float and isfinite(t) and q.ndim == v.ndim == 1:
+        return q, v, np.array(t)  # by far the most frequent case
     try:
         t = np.asarray(t, dtype=float)
     except (TypeError, ValueError) as error:
         raise InputError("time t", found=shown(t), expected="numbers") from error
-    if not (finite(t) if t.ndim else isfinite(t)):
+    if not (finite(t) if t.ndim else isfinite(t.item())):
         raise InputError("time t", found=shown(t), expected="a finite number")
     if q.ndim == v.ndim == 1 and not t.ndim:
         return q, v, t
@@ -58,6 +59,9 @@ def state_arrays(
 
 def named_vector(letter: str, value: Any, names: tuple[str, ...]) -> FloatArray:
     """Finite numbers (…, n) for n names, from an array or a mapping by name."""
+    usual = type(value) is np.ndarray and value.dtype == np.float64
+    if usual and value.shape == (len(names),) and finite(value):
+        return value
     if type(value) is not np.ndarray and isinstance(value, Mapping):
         for name in value:
             if name not in names:
@@ -103,6 +107,17 @@ def single_time(t: Any) -> float:
     return float(time)
 
 
+def parameter_value(name: str, value: ArrayLike) -> FloatArray:
+    """The value of a parameter as an array of finite numbers."""
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"parameter {name!r}", found=shown(value), expected="numbers") from error
+    if not np.isfinite(array).all():
+        raise InputError(f"parameter {name!r}", found=shown(value), expected="finite numbers")
+    return array
+
+
 class Parameters:
     """Defaults of parameters, and where each of them is in the flat array p.
 
@@ -141,7 +156,9 @@ class Parameters:
     def vector(self, given: Mapping[str, Any] | None = None) -> FloatArray:
         """All values as one flat array; names and shapes that do not fit are refused."""
         result = self._vector.copy()
-        if not isinstance(given, Mapping | None):
+        if given is None:
+            return result
+        if not isinstance(given, Mapping):
             raise InputError(
                 "parameters", found=shown(given), expected="a dictionary of names and values"
             )

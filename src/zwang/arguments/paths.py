@@ -1,4 +1,4 @@
-"""Paths as users give them."""
+"""Paths of files and folders that users give, checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Assembling a mechanism by Gauss–Newton: a configuration near its placement that meets all joints.
+"""Assembly of a mechanism by Gauss–Newton: a configuration near its placement that meets joints.
 
 Gauss–Newton on the conditions g(q) = 0, constraints and held coordinates alike, in increments δ of
 the velocities' kind (translations and rotations of the bodies):
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from zwang.linalg.least_change import least_change
 from zwang.terms import FloatArray
 
 __all__ = [
@@ -34,15 +35,9 @@ ITERATIONS = 60
 HALVINGS = 12
 #: Conditions count as met below this, relative to the size of the mechanism.
 MET = 1e-12
-#: Directions that are this much weaker than the strongest are not used.
-WEAK = 1e-9
-#: The same for sparse G, relative to rows of unit length, as a regularisation of G W⁻¹ Gᵀ: what is
-#: stronger than its root is met in one step or few, and gaps that cannot be closed are distributed
-#: to four digits in spite of multipliers of 1/δ.
-DELTA = 1e-12
 #: Share of the mean mass, or moment of inertia, that counts for what has none. What that takes from
-#: the others is as small; divided by the square of a chain's length it must stay above `WEAK`
-#: squared, and above `DELTA` where G is sparse.
+#: the others is as small; divided by the square of a chain's length it must stay above the square
+#: of `zwang.linalg.least_change.WEAK`, and above `DELTA` there where G is sparse.
 MASSLESS, MASSLESS_SPARSE = 1e-10, 1e-6
 
 
@@ -112,37 +107,6 @@ def stacked(slopes: Sequence[Any]) -> Any:
 
     rows = [np.atleast_2d(G) if isinstance(G, np.ndarray) else G for G in slopes]
     return sparse.vstack([sparse.csr_array(G) for G in rows], format="csr")
-
-
-def least_change(G: Any, rhs: FloatArray, weights: FloatArray) -> FloatArray:
-    """The δ of least weighted length with G δ = rhs, in the sense of least squares."""
-    if not len(rhs):
-        return np.zeros(G.shape[1])
-    root = 1.0 / np.sqrt(weights)
-    if isinstance(G, np.ndarray):
-        return root * np.linalg.lstsq(G * root, rhs, rcond=WEAK)[0]
-    return (root * _least_change_sparse(G, rhs, root).T).T
-
-
-def _least_change_sparse(G: Any, rhs: FloatArray, root: FloatArray) -> FloatArray:
-    """x = Sᵀ(S Sᵀ + δI)⁻¹ r, S with rows of unit length, from [[I, Sᵀ], [S, −δI]] (x, −z).
-
-    For one right side, shape (m,), or several, (m, k).
-    """
-    from scipy import sparse
-    from scipy.sparse.linalg import splu
-
-    m, n = G.shape
-    S = sparse.csr_array(G @ sparse.diags_array(root))
-    length = np.sqrt((S * S).sum(axis=1))
-    scale = 1.0 / np.where(length > 0.0, length, 1.0)
-    S = sparse.diags_array(scale) @ S
-    K = sparse.block_array(
-        [[sparse.eye_array(n), S.T], [S, -DELTA * sparse.eye_array(m)]], format="csc"
-    )
-    right = np.zeros((n + m, *rhs.shape[1:]))
-    right[n:] = (scale * rhs.T).T
-    return splu(K).solve(right)[:n]
 
 
 def set_velocities(
