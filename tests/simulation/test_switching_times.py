@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from zwang.integrators.settings import Settings
+from zwang.simulation.saved_states import off_constraints_note
 
 PUSH, LONG, UNTIL = 20.0, 0.05, 8.0
 #: What a tolerance of 1e-9 may leave of a motion in pieces of constant acceleration, which every
@@ -148,3 +150,30 @@ def test_a_driver_that_jumps_stops_the_run() -> None:
     assert not run.finished
     assert "t = 1 s" in run.status
     assert "may not jump" in run.status
+
+
+def test_states_within_a_step_over_a_sharp_bend_of_a_driver_are_on_it() -> None:
+    def way(t: Any, p: Any) -> Any:
+        r = t / p.T - 1.0
+        u = 1.0 + (r - np.sqrt(r * r + 1e-14)) / 2.0  # no comparison that could be seen
+        return 30.0 * (10 * u**3 - 15 * u**4 + 6 * u**5)
+
+    mechanism, start = slider(way)
+    for tolerance in (1e-5, 1e-8):  # the interpolant was off by a meter, and by 19 cm
+        run = mechanism.simulate(
+            start, until=5.0, tolerance=tolerance, save=0.05, integrator="order8"
+        )
+        assert run.worst_residual < 1e-12
+        assert run.notes == ()
+
+
+def test_saved_states_off_their_constraints_are_told() -> None:
+    system = slider(lambda t: 0.1 * t)[0].system
+    settings = Settings(until=1.0, tolerance=1e-9)
+    q, v = system.mechanism.start
+    t, y = np.zeros(2), np.tile(np.concatenate([q, v]), (2, 1))
+    y[:, len(q)] = 0.1  # as fast as its driver
+    p = system.parameter_vector(system.parameter_values())
+    assert off_constraints_note(system.equations, settings, t, y, p) == ""
+    y[1, 0] += 2.5e-3
+    assert "by up to 0.0025" in off_constraints_note(system.equations, settings, t, y, p)

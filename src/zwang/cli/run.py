@@ -17,6 +17,7 @@ from zwang.errors import InputError
 from zwang.model_files.given_values import parsed_values
 from zwang.model_files.model import Model, read_model
 from zwang.simulation.progress import EnsembleProgress, Progress, Report, reporting
+from zwang.simulation.saved_states import OFF
 
 if TYPE_CHECKING:
     from zwang.results.run import Run
@@ -168,7 +169,8 @@ def _rows(facts: dict[str, Any]) -> dict[str, str]:
             f"{facts['times_real_time']:.3g} × real time, integration took "
             f"{facts['integration_seconds']:.2g} s"
         )
-    rows |= {f"note {k + 1}": note for k, note in enumerate(facts["notes"])}
+    for k, note in enumerate(facts["notes"]):
+        rows["warning" if note.startswith(OFF) else f"note {k + 1}"] = note
     return rows
 
 

@@ -44,6 +44,8 @@ FIXED_LIMIT = 1e-10
 # A state between steps is off the constraints by its error, and so is its velocity: in tolerances
 # the first is usual, the second, in parts of the velocity, is a turn to another branch.
 USUAL, TURNED = 100.0, 1e-3
+# Far from singular positions no pivot, relative to its row, is below this.
+REGULAR_PIVOT = 0.1
 # How projecting one went: as usual; from unusually far; or the state was left as it was.
 PROJECTED, FAR_OFF, LEFT = 0, 1, 2
 # The array of pivots has parts, each with an entry for every position row. The kernel that
@@ -207,6 +209,15 @@ def turned(y, raw, entry_sizes, limit, nq, lane):
     return False
 
 
+@inlined
+def regular(pivots, rows, lane):
+    """Whether no row is near to depending on others."""
+    for k in range(rows):
+        if not pivot_of(pivots, k, rows, lane) > REGULAR_PIVOT:
+            return False
+    return rows > 0
+
+
 @loop
 def project_between(
     equations: LoopEquations, y, raw, t, onto: ProjectionRoom, entry_sizes, tolerance, lane
@@ -215,7 +226,8 @@ def project_between(
 
     Next to a singular position directions across the constraints change within the error of the
     state, so that the velocity is projected once more at the projected position. If that turns it,
-    to another branch, the state stays as it was, as which it is kept in raw.
+    to another branch, the state stays as it was, as which it is kept in raw; unless no singular
+    position is near.
     """
     nq = equations.nq
     for i in range(y.shape[0]):
@@ -228,6 +240,8 @@ def project_between(
     projected(equations, y, t, onto)
     if not turned(y, raw, entry_sizes, max(USUAL * tolerance, TURNED), nq, lane):
         return FAR_OFF
+    if onto.ok[lane] and regular(onto.pivots, equations.rows, lane):
+        return FAR_OFF  # there is no other branch: the interpolant is wrong, as over a kink
     for i in range(y.shape[0]):
         y[i, lane] = raw[i, lane]
     return LEFT

@@ -71,7 +71,7 @@ def states_between(run: Run, times: FloatArray) -> tuple[FloatArray, FloatArray]
     begun = [-np.inf if s.began is None else s.began[0] for s in run.segments]
     segments = np.searchsorted(begun, times, side="right") - 1
     left = ~exact
-    for k in range(len(run.segments)):
+    for k in np.unique(segments[left & (segments >= 0)]).tolist():  # few of many
         wanted = np.flatnonzero(left & (segments == k))
         if np.count_nonzero(np.diff(index[wanted])) < MANY:
             continue

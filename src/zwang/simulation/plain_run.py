@@ -12,6 +12,7 @@ from zwang.results.run import Beginning, Counts, Run, Segment
 from zwang.results.status import status_of
 from zwang.simulation.interpolate import states_between
 from zwang.simulation.rank_report import left_out_note
+from zwang.simulation.saved_states import off_constraints_note
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -98,8 +99,14 @@ def _segments(run: PlainRun) -> tuple[Segment, ...]:
 
 
 def _notes(run: PlainRun) -> tuple[str, ...]:
-    notes = run.origin.notes_at_start()
-    return noted([*notes, *(note for note in run.done.notes if note not in notes)])
+    origin, done = run.origin, run.done
+    notes = origin.notes_at_start()
+    notes += [note for note in done.notes if note not in notes]
+    if origin.times is not None:
+        equations = origin.system.equations
+        off = off_constraints_note(equations, origin.settings, done.t, done.y, origin.p)
+        notes += [off] if off else []
+    return noted(notes)
 
 
 #: Field of a run → how it is made of what the loop did.

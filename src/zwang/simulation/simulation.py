@@ -88,6 +88,7 @@ from zwang.simulation.rank_report import (
     chosen_rows_lost_rank,
     rank_changes,
 )
+from zwang.simulation.saved_states import OFF, off_constraints_note
 from zwang.simulation.select_program import LatestProgram, ProgramStart, in_python
 from zwang.simulation.switching_times import Switching, SwitchingTimes
 from zwang.terms import FloatArray
@@ -704,6 +705,7 @@ class _Simulation:
             self._act(met)
             return
         self._save(t, y)
+        self._note_misses(t, y)
         broken = self._contradiction(t, y)
         if broken:
             self._close()
@@ -728,6 +730,13 @@ class _Simulation:
             )
         elif chosen_rows_lost_rank(self.active, program, logs, self.parameters):
             self._choose_rows_again()
+
+    def _note_misses(self, t: FloatArray, y: FloatArray) -> None:
+        """Say once if states saved between steps are off the constraints."""
+        if self.times is None or any(note.startswith(OFF) for note in self.notes):
+            return
+        note = off_constraints_note(self.active.equations, self.settings, t, y, self.p)
+        self.notes += [note] if note else []
 
     def _lost_mass(self, code: int) -> str:
         """Which mass is not positive where the loop could not go on, as a sentence; else empty."""
