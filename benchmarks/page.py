@@ -137,6 +137,17 @@ def _summary(found: dict[str, Any]) -> str:
     return markdown(["", OURS, *peers, "ratio"], rows)
 
 
+#: Of the page, where it was measured.
+SCAN = """## Growth with the number of bodies
+
+Processor time of a run for each body and evaluation, chains of 1 to 300 bodies with defaults.
+Programs and coordinates change on the way; the cost of a body may grow by half from one size to the
+next at the most.
+
+![cost of a body and evaluation against the number of bodies](../images/speed_scan.svg)
+"""
+
+
 def _felt(stored: dict[str, Any]) -> str:
     """What users feel: rows of all sections that are stored, the worst of many that are alike."""
     parts = []
@@ -359,6 +370,7 @@ def page(stored: dict[str, Any]) -> str:
         gain=_gain(works["rows"], costs),
         works=_works(works),
         evaluations=_evaluations(costs),
+        scan=SCAN if rows_of(stored, "scan over size") else "",
         ensembles=told("ensembles", _ensembles),
         studies=told("studies", _studies),
         studies_on=stored["studies"]["processor"] if "studies" in stored else "",
@@ -378,7 +390,9 @@ def main() -> None:
     PAGE.write_text(page(stored), encoding="utf-8")
     draw_errors(stored["works"]["results"]["rows"], IMAGES / "speed_errors.svg")
     draw_growth(stored["evaluations"]["results"], IMAGES / "speed_growth.svg")
-    draw_scan(rows_of(stored, "scan over size"), IMAGES / "speed_scan.svg")
+    scanned = rows_of(stored, "scan over size")
+    if scanned:
+        draw_scan(scanned, IMAGES / "speed_scan.svg")
 
 
 if __name__ == "__main__":

@@ -544,6 +544,8 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
         use_constraints: bool = False,
         parameters: Mapping[str, Any] | None = None,
         limit: int = 500,
+        seconds: float = 60.0,
+        progress: bool | Callable[..., Any] | None = None,
     ) -> ClosedForm:
         """The equations of motion in the coordinates of the joints, as SymPy expressions.
 
@@ -555,27 +557,31 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
 
         Parameters
         ----------
-        simplify, solve, use_constraints, limit : as of `System.derive`.
+        simplify, solve, use_constraints, limit, seconds, progress : as of `System.derive`.
         parameters : letter → number or SymPy expression to put in its place.
 
         Raises
         ------
         NotApplicableError : the mechanism has friction that depends on reactions, is too large, or
-            an expression outgrows the limit.
+            an expression outgrows the limit, or the time is over.
         """
         from zwang.closed_form.closed_form import derive
         from zwang.coordinates.joint.closed_form import projected
+        from zwang.simulation.progress import reporting
 
         mechanism = projected(self.system.equations, self.parts)
-        return derive(
-            mechanism,
-            mechanism.model,
-            simplify=simplify,
-            solve=solve,
-            use_constraints=use_constraints,
-            parameters=parameters,
-            limit=limit,
-        )
+        with reporting(progress=progress) as report:
+            return derive(
+                mechanism,
+                mechanism.model,
+                simplify=simplify,
+                solve=solve,
+                use_constraints=use_constraints,
+                parameters=parameters,
+                limit=limit,
+                seconds=seconds,
+                report=report,
+            )
 
     def __repr__(self) -> str:
         where = "space" if self._kind is SPATIAL else f"the plane {self._kind.name}"

@@ -364,6 +364,8 @@ class System(Motions, Analyses):
         use_constraints: bool = False,
         parameters: Mapping[str, Any] | None = None,
         limit: int = 500,
+        seconds: float = 60.0,
+        progress: bool | Callable[..., Any] | None = None,
     ) -> ClosedForm:
         """The equations in closed form, as SymPy expressions; needs the extra ``symbolic``.
 
@@ -379,11 +381,13 @@ class System(Motions, Analyses):
         parameters : name → number or SymPy expression to put in place of a parameter, or an array
             of these, such as ``{"J": sympy.diag(*sympy.symbols("J1 J2 J3"))}``.
         limit : number of terms an expression may have on the way.
+        seconds : time of the processor it may take [s].
+        progress : as of `simulate`: None shows a bar after a second, False nothing, True lines.
 
         Raises
         ------
-        NotApplicableError : an expression outgrows the limit, or a non-ideal law is not linear in
-            its reaction.
+        NotApplicableError : an expression outgrows the limit, the time is over, or a non-ideal law
+            is not linear in its reaction.
         InputError : a function is opaque, or contains an operation without a closed form.
 
         Examples
@@ -396,16 +400,20 @@ class System(Motions, Analyses):
         -m*(g*y + x_dot**2 + y_dot**2 + z_dot**2)/L**2
         """
         from zwang.closed_form.closed_form import derive
+        from zwang.simulation.progress import reporting
 
-        return derive(
-            self,
-            self.model,
-            simplify=simplify,
-            solve=solve,
-            use_constraints=use_constraints,
-            parameters=parameters,
-            limit=limit,
-        )
+        with reporting(progress=progress) as report:
+            return derive(
+                self,
+                self.model,
+                simplify=simplify,
+                solve=solve,
+                use_constraints=use_constraints,
+                parameters=parameters,
+                limit=limit,
+                seconds=seconds,
+                report=report,
+            )
 
     # --- a consistent start -----------------------------------------------------------------------
 

@@ -21,6 +21,8 @@ EXACT = 1e-11
 ROUNDING = 1e-13
 
 KINDS = ("revolute", "prismatic", "cylindrical", "universal", "spherical", "planar", "fixed")
+#: A universal joint whose arms meet at another angle than a right one.
+OBLIQUE = "oblique universal"
 
 
 def tree(*arguments, **options):
@@ -43,14 +45,15 @@ def grown(kinds, seed, bodies, *, floating=False):
         )
         kind, at = kinds[i % len(kinds)], r.standard_normal(3)
         where = {"at": at}
-        if kind == "universal":
+        if kind in ("universal", OBLIQUE):
             z = r.standard_normal(3)
             where |= {"axis": z, "axis_b": np.cross(z, r.standard_normal(3))}
+            where |= {"arm_angle": r.uniform(0.4, 2.7)} if kind == OBLIQUE else {}
         elif kind not in ("fixed", "spherical"):
             where |= {"axis": r.standard_normal(3)}
         pair = [placed[r.integers(len(placed))], body]
         a, b = pair if r.uniform() < 0.5 else pair[::-1]
-        getattr(m, kind)(f"j{i}", a, b, **where)
+        getattr(m, kind.split()[-1])(f"j{i}", a, b, **where)
         placed.append(body)
     return m, placed
 
@@ -68,6 +71,7 @@ def pulled():
 
 TREES = {
     **{kind: lambda kind=kind: tree((kind,), 5, 3) for kind in KINDS if kind != "fixed"},
+    OBLIQUE: lambda: tree((OBLIQUE, "universal"), 6, 4),
     "all": lambda: tree(KINDS, 1, 9),
     "all, again": lambda: tree(KINDS[::-1], 2, 9),
     "floating": lambda: tree(KINDS, 4, 6, floating=True),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_joint_coordinates import ROUNDING, SAME, TIGHT, TREES, grown
+from test_joint_coordinates import OBLIQUE, ROUNDING, SAME, TIGHT, TREES, grown
 
 import zwang as zw
 from zwang import library
@@ -107,7 +107,7 @@ def test_each_lane_is_a_run_of_its_own(lanes):
 
 def long_tree():
     """A tree of thirty bodies on joints of many kinds."""
-    return grown(("revolute", "revolute", "spherical", "universal", "prismatic"), 11, 30)[0]
+    return grown(("revolute", OBLIQUE, "spherical", "universal", "prismatic"), 11, 30)[0]
 
 
 @pytest.fixture(scope="module")

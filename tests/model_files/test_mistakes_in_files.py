@@ -271,6 +271,34 @@ CASES = {
         "2 Hz",
         "rad/s",
     ),
+    # reactions in force laws
+    "the reaction of a joint in a spring": (
+        MECHANISM,
+        '"0.1 * rate"',
+        '"0.1 * pin.force.magnitude"',
+        40,
+        "force.spring.force",
+        "the reaction 'pin.force.magnitude'",
+        r"\[friction.pin\] with effort = \"…\" of pressure and rate",
+    ),
+    "the reaction in a force": (
+        MECHANISM,
+        '["wave", 0, 0]',
+        '["-0.1 * reaction[0]", 0, 0]',
+        44,
+        "force.wind.force",
+        "the reaction 'reaction'",
+        "A law of the force across the axis of a joint is friction",
+    ),
+    "a name that friction does not have": (
+        MECHANISM,
+        "pin = { coefficient = 0.1, radius = 0.1 }",
+        'pin = { effort = "-0.1 * force * rate" }',
+        46,
+        "friction.pin.effort",
+        "'force'",
+        "pressure, rate, t",
+    ),
     # bodies
     "moments no body has": (
         MECHANISM,

@@ -342,6 +342,30 @@ def test_a_system_from_a_file_is_that_of_python():
     assert text_of(read_back(system).system) == text_of(system)
 
 
+@pytest.mark.parametrize("pressure", ["abs(reaction[1])", "abs(reaction.multipliers[0])"])
+def test_definitions_may_use_the_reaction_and_its_multipliers(pressure):
+    """A block of 2 kg on a floor: μ N against it, with N its weight."""
+    text = f"""
+[parameters]
+mu = 0.3
+[define]
+pressure = "{pressure}"
+grip = "mu * pressure"
+[system]
+coordinates = ["x", "y"]
+mass = [[2, 0], [0, 2]]
+force = [0, "-2 * 9.81"]
+[constraint.floor]
+position = "y"
+[nonideal.floor]
+force = ["-grip * tanh(x_dot / 1e-3)", 0]
+"""
+    system = model_of(text, "s.toml").system
+    assert system.equations.reaction_dependent
+    found = system.solve([0.0, 0.0], [1.0, 0.0])
+    np.testing.assert_allclose(found.acceleration, [-0.3 * 9.81, 0.0], atol=1e-12)
+
+
 def test_energies_are_written_and_read():
     model = zw.read_model(example_path("bouncing_pendulum"))
     again = read_back(model)

@@ -10,6 +10,7 @@ from chromium import wait
 from shown_run import pendulum_run
 
 import zwang as zw
+from zwang.errors import InputError
 from zwang.view.packing import Packer
 from zwang.view.player import poses_of
 from zwang.view.scene import frame_count, scene_of
@@ -48,6 +49,11 @@ def test_a_notebook_gets_the_page_in_a_frame(run):
     assert unescape(re.search(r'srcdoc="(.*?)"', frame, re.DOTALL)[1]) == scene.html
     assert 'height="300"' in frame
     assert len(repr(scene)) < 60
+
+
+def test_a_path_in_the_place_of_a_run_is_told_how_a_file_is_written(run):
+    with pytest.raises(InputError, match=r'another run, not .*run.show\(\).save\("motion.html"\)'):
+        run.show("motion.html")
 
 
 def test_only_pages_are_replaced(run, tmp_path):

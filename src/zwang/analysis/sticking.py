@@ -93,6 +93,8 @@ def frictions_of(equations: EquationsOf) -> list[Friction]:
     parts = equations.parts
     found = []
     for place, friction in enumerate(() if parts is None else parts.frictions):
+        if "coefficient" not in friction.element.law.shapes:
+            continue  # teeth, or a law of the user's, which says nothing of what it can hold
         joint = friction.element.name.removesuffix(".friction")
         mu, radius = (
             float(equations.p[equations.parameter_place(f"{friction.element.name}.{name}")])

@@ -18,6 +18,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from zwang.closed_form.angles import Angles
+from zwang.closed_form.budget import Budget
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -41,13 +42,15 @@ class Algebra:
     ----------
     expressions : all that will be calculated with; anything `encode` sees later must be made of
         the same symbols and functions.
+    budget : the time it may take, asked before whatever may take long.
     """
 
-    def __init__(self, expressions: Iterable[Any]) -> None:
+    def __init__(self, expressions: Iterable[Any], budget: Budget | None = None) -> None:
         from sympy.polys.domains import QQ
         from sympy.polys.fields import FracField
 
         given = list(expressions)
+        self.budget = Budget() if budget is None else budget
         self._angles = Angles.of(given)
         self._known: dict[Any, Any] = {}  # expression → rational expression of generators
         self._generators: dict[Any, Any] = {}  # generator symbol → what it stands for
@@ -150,6 +153,7 @@ class Algebra:
         found = self._elements.get(e)
         if found is not None:
             return found
+        self.budget.check()
         if e.is_Symbol:
             found = self.field.gens[self._place[e]]
         elif e.is_Rational:
@@ -191,6 +195,7 @@ class Algebra:
         return self._lower(x.numer) / self._lower(x.denom)
 
     def _lower(self, polynomial: Any, relations: Iterable[Relation] | None = None) -> Any:
+        self.budget.check()
         field, ring = self.field, self.field.ring
         relations = self.relations if relations is None else list(relations)
         result = field.new(polynomial, ring.one)

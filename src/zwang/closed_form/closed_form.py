@@ -7,13 +7,14 @@ the system's numbers at sampled states.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.closed_form.budget import SECONDS, Budget, DerivationProgress
 from zwang.closed_form.names import SymbolNames, name_all
 from zwang.display import Displayed
 from zwang.errors import InputError, MissingExtraError, NotApplicableError, UnknownNameError
@@ -222,6 +223,8 @@ def derive(
     use_constraints: bool = False,
     parameters: Mapping[str, Any] | None = None,
     limit: int = LIMIT,
+    seconds: float = SECONDS,
+    report: Callable[[DerivationProgress], Any] | None = None,
 ) -> ClosedForm:
     """The closed form of a system; see `zwang.System.derive`."""
     try:
@@ -232,18 +235,21 @@ def derive(
     from zwang.closed_form.samples import sampled
 
     names = name_all(model.definition, model.row_names, parameters)
-    derivation = Derivation(model, names, simplify=simplify, use_constraints=use_constraints)
     motion: dict[str, Any] = {}
     notes: tuple[str, ...] = ()
-    if solve:
-        samples = sampled(system, names)
-        found, notes = derivation.motion(samples, limit)
-        motion = {name: sp.ImmutableDenseMatrix(x) for name, x in found.items()}
-        _check("acceleration", motion["acceleration"], samples.values, samples.acceleration)
-        _check("constraint_force", motion["constraint_force"], samples.values, samples.force)
-    terms: dict[str, Any] = {
-        name: sp.ImmutableDenseMatrix(x) for name, x in derivation.terms(TERMS).items()
-    }
+    with Budget(seconds, report) as budget:
+        derivation = Derivation(
+            model, names, budget, simplify=simplify, use_constraints=use_constraints
+        )
+        if solve:
+            samples = sampled(system, names)
+            found, notes = derivation.motion(samples, limit)
+            motion = {name: sp.ImmutableDenseMatrix(x) for name, x in found.items()}
+            _check("acceleration", motion["acceleration"], samples.values, samples.acceleration)
+            _check("constraint_force", motion["constraint_force"], samples.values, samples.force)
+        terms: dict[str, Any] = {
+            name: sp.ImmutableDenseMatrix(x) for name, x in derivation.terms(TERMS).items()
+        }
     return ClosedForm(
         **terms,
         names=names,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from zwang.closed_form.algebra import Algebra
+from zwang.closed_form.budget import Budget
 from zwang.closed_form.convert import to_sympy
 from zwang.closed_form.motion import AlgebraTerms, solve
 from zwang.closed_form.present import Presenter
@@ -29,12 +30,19 @@ class Derivation:
     ----------
     model : the traced system.
     names : symbols to write it with.
+    budget : the time it may take.
     simplify : whether forms are shortened; else they come as traced, or as elimination left them.
     use_constraints : whether φ = 0, φ̇ = 0 and ψ = 0 may be used to shorten the motion.
     """
 
     def __init__(
-        self, model: TracedModel, names: SymbolNames, *, simplify: bool, use_constraints: bool
+        self,
+        model: TracedModel,
+        names: SymbolNames,
+        budget: Budget,
+        *,
+        simplify: bool,
+        use_constraints: bool,
     ) -> None:
         import casadi as ca
 
@@ -57,12 +65,18 @@ class Derivation:
             (lam, names.multipliers),
         ]
         self._given = to_sympy(traced, inputs)
-        self._algebra = Algebra(e for matrix in self._given.values() for e in matrix.flat())
+        self._budget = budget
+        budget.begin(0, sum(len(matrix.flat()) for matrix in self._given.values()))
+        given = (e for matrix in self._given.values() for e in matrix.flat())
+        self._algebra = Algebra(given, budget)
         self._elements = {
-            name: [self._algebra.encode(e) for e in matrix.flat()]
-            for name, matrix in self._given.items()
+            name: [self._encoded(e) for e in matrix.flat()] for name, matrix in self._given.items()
         }
         self._presenter = Presenter(self._algebra)
+
+    def _encoded(self, e: sp.Expr) -> Any:
+        self._budget.step()
+        return self._algebra.encode(e)
 
     def terms(self, names: Sequence[str]) -> dict[str, sp.MutableDenseMatrix]:
         """The named terms, simplified if that was asked for."""
@@ -99,7 +113,13 @@ class Derivation:
         found = solve(terms, samples, self._algebra, limit)
         zeros = [x for name in ("position", "rate") for x in e.get(name, ())]
         presenter = Presenter(self._algebra, zeros)
-        show = presenter.expression if self.simplify else presenter.plain
+        form = presenter.expression if self.simplify else presenter.plain
+        self._budget.begin(2, 2 * len(found.acceleration) + len(found.multipliers))
+
+        def show(x: Any) -> sp.Expr:
+            self._budget.step()
+            return form(x)
+
         motion = {
             "acceleration": sp.Matrix([show(x) for x in found.acceleration]),
             "constraint_force": sp.Matrix([show(x) for x in found.force]),

@@ -59,7 +59,8 @@ def inverse(
         pivots.append((i, j))
         free[0].remove(i)
         free[1].remove(j)
-        _clear(rows, i, j, divisor, limit)
+        algebra.budget.step()
+        _clear(rows, i, j, divisor, algebra, limit)
         with_pivot = numbers[:, :, j] / numbers[:, i, j][:, None]
         with_pivot[:, i] = 0.0
         numbers -= with_pivot[:, :, None] * numbers[:, i][:, None, :]
@@ -92,7 +93,9 @@ def _pivot(
     return min(found)[2:]
 
 
-def _clear(rows: list[list[Any]], i: int, j: int, divisor: Any, limit: int) -> None:
+def _clear(
+    rows: list[list[Any]], i: int, j: int, divisor: Any, algebra: Algebra, limit: int
+) -> None:
     """Make column j zero in all rows but row i: x ← (pivot·x − factor·y) / divisor."""
     pivot, zero = rows[i][j], rows[i][j].ring.zero
     for k, row in enumerate(rows):
@@ -104,6 +107,7 @@ def _clear(rows: list[list[Any]], i: int, j: int, divisor: Any, limit: int) -> N
             x = row[c]
             if c == j or not (x or (factor and y)):
                 continue
+            algebra.budget.check()
             # A product has at most as many terms as pairs, and takes as many multiplications.
             check_length(max(len(pivot) * len(x), len(factor) * len(y)) // 20, limit)
             x = pivot * x - factor * y

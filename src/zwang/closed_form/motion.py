@@ -116,6 +116,7 @@ def solve(
     right = [algebra.total([q, c]) for q, c in zip(terms.Q, terms.C, strict=True)]
     right += [terms.b[i] for i in rows]
     columns = [j for j, x in enumerate(right) if x]
+    algebra.budget.begin(1, len(K))
     inverted = inverse(K, _bordered(samples, rows), columns, algebra, limit)
     x = product(inverted, [right[j] for j in columns], algebra, limit)
     acceleration, lam = x[:n], x[n:]

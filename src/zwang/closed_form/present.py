@@ -74,6 +74,7 @@ class Presenter:
     def shortened(self, x: Any) -> Any:
         """An equal fraction with fewer terms, as far as single uses of relations lead."""
         while True:
+            self.algebra.budget.check()
             best = x
             for part in ((True, False), (False, True), (True, True)):
                 for rule in self._rules:

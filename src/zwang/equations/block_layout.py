@@ -97,7 +97,8 @@ def _laws(parts: Parts, constraints: list[BlockElement]) -> tuple[BlockFriction,
         if key not in types:
             types[key] = LawType(friction.function, kind)
         name, shapes = friction.element.name, list(friction.element.law.shapes)
-        place = parts.slots[f"{name}.{shapes[0]}"][0], parts.slots[f"{name}.{shapes[-1]}"][1]
+        ends = [parts.slots[f"{name}.{shapes[k]}"][k] for k in (0, -1) if shapes]
+        place = (ends[0], ends[1]) if shapes else (0, 0)  # a law of the user's has no numbers
         found.append(BlockFriction(types[key], friction.constraint, place))
     return tuple(found)
 

@@ -188,6 +188,9 @@ _JOINT = TableField(
             OneOf(Flag(), _ANGLE, bool),
             "of the teeth of a gear or a rack, 20 deg if not given; false ties rates alone",
         ),
+        "arm_angle": Field(
+            _ANGLE, "between the arms of the cross of a universal joint; 90 deg if not given"
+        ),
         "length": Field(_LENGTH, "of a link; as placed if not given"),
         "pitch": Field(_LENGTH, "advance of a screw per revolution"),
         "curve": Field(Formulas(), "of s, t and parameters: the curve in the first body's frame"),
@@ -345,6 +348,11 @@ _FRICTION = TableField(
         "radius": Field(NumberField("m", least=0.0), "of the bearing, where the joint rotates"),
         "viscous": Field(NumberField(None, least=0.0), "moment per rad/s, or force per m/s"),
         "velocity": Field(NumberField(None, least=0.0), "over which the sign is smoothed"),
+        "effort": Field(
+            Formulas(0),
+            "in place of these, torque or force along the joint's coordinate: of pressure, the "
+            "force across the axis, of rate, t, parameters",
+        ),
     }
 )
 

@@ -27,6 +27,9 @@ from zwang.multibody.pose import PLANES
 __all__ = ["Files", "mechanism_of"]
 
 
+#: What a run has of the reaction of a joint, which force laws have not.
+REACTION = ("force", "moment", "reaction")
+
 #: Path as it is written in a model file → where that file is.
 Files = Callable[[str], Path]
 
@@ -115,6 +118,7 @@ class _Building:
         self.in_space = partial(in_space, None if plane is None else PLANES[plane])
         self.parameters = tuple(values.get("parameters", {}))
         self.bodies = tuple(values.get("body", {}))
+        self.joints = tuple(values.get("joint", {}))
         curves = [n for n, j in values.get("joint", {}).items() if j["type"] == CURVE]
         self.coordinates = (*values.get("coordinate", {}), *(f"{name}_s" for name in curves))
 
@@ -250,6 +254,7 @@ class _Building:
             known = [f"{c}{end}" for c in self.m.joint_coordinate_names() for end in ("", "_rate")]
             law = plain
             if plain is None:
+                self._require_no_reaction(source)
                 law = channel_formula(source, known, self.parameters, self.definitions)
             self.m.actuator(name, given["of"], law)
         else:
@@ -294,7 +299,18 @@ class _Building:
         self.m.user_force(name, self._pair(item["bodies"], names), UserForces(names, parts))
 
     def friction(self, name: str, given: dict[str, Any]) -> None:
-        self.m.friction(name, **given)
+        rest = dict(given)
+        if "effort" in rest:
+            names = ("pressure", "rate", "t", "p")
+            scope = Scope((*names[:-1], *self.parameters))
+            rest["effort"] = Formula(
+                rest["effort"],
+                names,
+                scope,
+                self.definitions,
+                partial(of_time, self.parameters),
+            )
+        self.m.friction(name, **rest)
 
     # --- expressions ------------------------------------------------------------------------------
 
@@ -309,6 +325,7 @@ class _Building:
         plain = _plain(item.value)
         if plain is not None:
             return plain
+        self._require_no_reaction(item)
         return Formula(item, arguments, scope, self.definitions, partial(values, self.parameters))
 
     def _require_own(self, item: Item, name: str) -> None:
@@ -330,7 +347,22 @@ class _Building:
                     f'Write type = "actuator", of = "{used}" and effort = "…".',
                 )
 
+    def _require_no_reaction(self, item: Item) -> None:
+        """Lead a law that uses a joint's reaction to the table that may."""
+        for used in names_used(item, self.definitions):
+            owner, _, quantity = used.partition(".")
+            of_joint = owner in self.joints and quantity.partition(".")[0] in REACTION
+            if of_joint or (owner == "reaction" and owner not in self.parameters):
+                joint = owner if of_joint else "JOINT"
+                raise item.error(
+                    f"the reaction {used!r}",
+                    "an expression of positions, velocities and t",
+                    "A law of the force across the axis of a joint is friction: write "
+                    f'[friction.{joint}] with effort = "…" of pressure and rate.',
+                )
+
     def _of_bodies(self, item: Item, names: list[str]) -> Formula:
+        self._require_no_reaction(item)
         bodies = tuple(n for n in names if n in self.bodies)
         scalars = tuple(n for n in names if n in self.coordinates)
 

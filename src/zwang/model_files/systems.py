@@ -17,6 +17,10 @@ from zwang.tracing.definition import checked_names
 __all__ = ["StateNames", "state_formula", "system_of"]
 
 
+#: What a law may ask of the reaction: the generalized force, and λ of the constraint's equations.
+OF_REACTION = ("reaction", "reaction.multipliers")
+
+
 class StateNames(NamedTuple):
     """Names that functions of a state may use."""
 
@@ -35,7 +39,8 @@ def state_formula(
     coordinates, velocities, parameters = names
     plain = list(coordinates) if "q" in arguments else []
     plain += velocities if "v" in arguments else []
-    plain += [*parameters, *(a for a in arguments if a in ("t", "reaction"))]
+    plain += [*parameters, *(["t"] if "t" in arguments else [])]
+    plain += OF_REACTION if "reaction" in arguments else ()
     vectors = [a for a in ("q", "v") if a in arguments and a not in plain]
 
     values = partial(_values, names, tuple(vectors))
@@ -77,7 +82,7 @@ def system_of(root: Item, values: Mapping[str, Any], definitions: Definitions) -
     laws = {}
     for name in values.get("nonideal", {}):
         item = root["nonideal"][name]["force"]
-        uses = "reaction" in names_used(item, definitions)
+        uses = any(name in OF_REACTION for name in names_used(item, definitions))
         laws[name] = formula(item, "q", "v", "t", *(("reaction",) if uses else ()))
     common = {
         "constraints": constraints,

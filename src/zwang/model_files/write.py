@@ -113,7 +113,10 @@ class _FileWriter:
         if call.method == "output":
             return "output", given.pop("name"), self._output(given)
         if call.method == "friction":
-            return "friction", given.pop("joint"), _all_numbers(given)
+            name, effort = given.pop("joint"), given.pop("effort", None)
+            what = f"effort of friction in {name!r}"
+            law = {} if effort is None else {"effort": self.formula(what, effort)}
+            return "friction", name, _all_numbers(given) | law
         name = given.pop("name")
         what = f"{call.method.replace('_', ' ')} {name!r}"
         if call.method in ("spring_damper", "torsion_spring", "bushing", "cartesian_spring"):

@@ -27,7 +27,7 @@ from zwang.terms import FloatArray
 from zwang.tracing.definition import check_name
 from zwang.tracing.own_output import OwnOutput
 
-__all__ = ["MechanismBuilder", "checked_numbers", "in_space"]
+__all__ = ["MechanismBuilder", "checked_numbers", "in_space", "is_pair"]
 
 #: Arguments that locate a joint.
 WHERE = ("at", "axis", "axis_b", "reference")
@@ -412,7 +412,7 @@ class MechanismBuilder:
             raise InputError(
                 f"point of {what}", found=shown(at), expected="a point, a marker or a pair of these"
             )
-        if not _is_pair(at):
+        if not is_pair(at):
             world = vector(f"point of {what}", self.in_space(at))
             return world, world
         places: list[Any] = []
@@ -520,7 +520,7 @@ class MechanismBuilder:
         if at is None:
             return Toothed(angle, None, None, given)
         first, second = self._world_points(what, a, b, at)
-        if _is_pair(at):
+        if is_pair(at):
             return Toothed(angle, None, (first, second), given)
         return Toothed(angle, first, None, given)
 
@@ -618,7 +618,7 @@ def in_space(plane: tuple[int, int, int] | None, value: Any) -> Any:
     return result
 
 
-def _is_pair(at: Any) -> bool:
+def is_pair(at: Any) -> bool:
     """Whether a place is one for each body."""
     listed = isinstance(at, Sequence) and not isinstance(at, str)
     return listed and len(at) == 2 and not all(np.isscalar(x) for x in at)
@@ -660,6 +660,12 @@ def checked_numbers(
                 f"{name} of {what}",
                 expected="a nonzero radius, negative for a ring gear",
                 found="0",
+            )
+        if name == "arm_angle" and not 0.0 < value < np.pi:
+            raise InputError(
+                f"{name} of {what}",
+                found=f"{value:g}",
+                expected="an angle in radians between 0 and pi, not 0 and not pi",
             )
         result[name] = np.asarray(value)
     return result

@@ -317,10 +317,12 @@ class Bulk:
                 for one in alike
             ]
             rows = [range(*parts.row_starts[one.constraint :][:2]) for one in alike]
-            own = np.repeat(p[np.array(slots)], count, axis=0)
+            own = np.repeat(p[np.array(slots, dtype=int)], count, axis=0)
             reactions = np.concatenate([multipliers[:, list(r)] for r in rows])
+            law = alike[0].element.law
+            key = ("friction", members[0].law.key, None if law.shapes else law.key)
             efforts = self.evaluate(
-                *(("friction", members[0].law.key), alike[0].function, members),
+                *(key, alike[0].function, members),
                 *((q, v, t), p, configs),
                 further=[own, reactions],
             )

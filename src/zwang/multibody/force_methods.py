@@ -309,8 +309,11 @@ class ForceBuilder(MechanismBuilder):
         radius: float | None = None,
         viscous: float = 0.0,
         velocity: float = 1e-3,
+        effort: Callable[..., Any] | None = None,
     ) -> None:
         """Friction in a joint that depends on its reaction: a non-ideal constraint.
+
+        The four numbers describe Coulomb's and viscous friction; `effort` is any other law.
 
         Parameters
         ----------
@@ -319,8 +322,11 @@ class ForceBuilder(MechanismBuilder):
         radius : of the bearing [m]; needed where the joint turns and `coefficient` is not zero.
         viscous : moment per rad/s, or force per m/s.
         velocity : over which the sign of the sliding velocity is smoothed [rad/s or m/s].
+        effort : in place of these, of a revolute or prismatic joint: torque or force along its
+            coordinate, as for `actuator`, a function of (pressure, rate, t, p) or of some of these
+            by name, with `pressure` the force across the axis [N] and `rate` that of the joint.
         """
-        from zwang.multibody.forces.friction import friction_element
+        from zwang.multibody.forces.friction import friction_by_law, friction_element
 
         if joint not in self._joints:
             raise UnknownNameError("joint with friction", joint, self._joints)
@@ -334,9 +340,11 @@ class ForceBuilder(MechanismBuilder):
             "viscous": viscous,
             "velocity": velocity,
         }
-        self._friction.append(
-            friction_element(self._joints[joint], self._element_of(self._joints[joint]), numbers)
-        )
+        made = self._joints[joint], self._element_of(self._joints[joint])
+        if effort is None:
+            self._friction.append(friction_element(*made, numbers))
+        else:
+            self._friction.append(friction_by_law(*made, effort, numbers))
         self._accept("friction", f"{joint}_friction")
 
     def _between(

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from zwang.arguments.keywords import known_keywords
 from zwang.errors import InputError, UnknownNameError
-from zwang.multibody.builder import STANDARD, TOOTHED, MechanismBuilder, checked_numbers
+from zwang.multibody.builder import (
+    STANDARD,
+    TOOTHED,
+    MechanismBuilder,
+    checked_numbers,
+    is_pair,
+)
 from zwang.multibody.call_log import described
 from zwang.multibody.element import Element
 from zwang.multibody.handles import BodyHandle, MarkerHandle
 from zwang.multibody.joints import KINDS
-from zwang.multibody.marker import Joint
+from zwang.multibody.joints.couplings import OBLIQUE_UNIVERSAL
+from zwang.multibody.marker import FrameLayout, Joint, Marker
 from zwang.multibody.pose import GROUND
 
 __all__ = ["NUMBERS", "Direction", "JointBuilder", "Place"]
@@ -26,7 +35,7 @@ Place: TypeAlias = ArrayLike | MarkerHandle | Sequence[ArrayLike | MarkerHandle]
 Direction: TypeAlias = ArrayLike
 
 #: Numbers that some kinds of joints take.
-NUMBERS = ("length", "pitch", "radius", "radius_a", "radius_b", "pressure_angle")
+NUMBERS = ("length", "pitch", "radius", "radius_a", "radius_b", "arm_angle", "pressure_angle")
 
 #: Kinds of rods between two points, as long as they are placed unless a length is given.
 LINKS = ("spherical_link", "revolute_spherical_link")
@@ -71,6 +80,7 @@ class JointBuilder(MechanismBuilder):
         radius: float | None = None,
         radius_a: float | None = None,
         radius_b: float | None = None,
+        arm_angle: float | None = None,
         pressure_angle: float | Literal["auto"] | None = AUTO,
     ) -> None:
         """Join two bodies by a joint of a kind.
@@ -90,16 +100,18 @@ class JointBuilder(MechanismBuilder):
         pitch : of a screw, its advance per revolution [m].
         radius : of a pinion, a ball or a disk [m].
         radius_a, radius_b : of the wheels of a gear [m], negative for a ring gear.
+        arm_angle : between the arms of the cross of a universal joint [rad], see `universal`.
         pressure_angle : of teeth [rad], see `gear`.
         """
         if kind not in KINDS:
             raise UnknownNameError("kind of joint", kind, KINDS)
-        found = KINDS[kind]
+        oblique = kind == "universal" and arm_angle is not None
+        found = OBLIQUE_UNIVERSAL if oblique else KINDS[kind]
         what = f"{found.name} joint {name!r}"
         self._new_name("joint", name)
         self._require_pair(what, a, b)
         sizes = {"length": length, "pitch": pitch, "radius": radius}
-        sizes |= {"radius_a": radius_a, "radius_b": radius_b}
+        sizes |= {"radius_a": radius_a, "radius_b": radius_b, "arm_angle": arm_angle}
         numbers = {key: value for key, value in sizes.items() if value is not None}
         toothed, automatic = None, isinstance(pressure_angle, str) and pressure_angle == AUTO
         if kind in TOOTHED:
@@ -128,7 +140,21 @@ class JointBuilder(MechanismBuilder):
         self._require_planar(what, found, markers[:2])
         if toothed is not None:
             self._toothed[name] = toothed
+        if oblique:
+            markers = self._with_oblique_arm(markers, at, values["arm_angle"])
         self._add_joint(name, found, *markers, values)
+
+    def _with_oblique_arm(
+        self, markers: tuple[Marker, Marker, FrameLayout], at: Any, angle: Any
+    ) -> tuple[Marker, Marker, FrameLayout]:
+        """Rotate the second fork about its shaft, so that the arms meet at the angle as placed."""
+        first, second, layout = markers
+        where = at if isinstance(at, MarkerHandle) else at[1] if is_pair(at) else None
+        if isinstance(where, MarkerHandle) and where.axes is not None:
+            return markers  # the arm is y of the marker that was given
+        s, c = -np.cos(angle), np.sin(angle)  # of angle − π/2
+        about_z = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        return first, replace(second, axes=second.axes @ about_z), layout
 
     def _driven_link(
         self,
@@ -366,11 +392,13 @@ class JointBuilder(MechanismBuilder):
         axis: Direction | None = None,
         axis_b: Direction | None = None,
         reference: Direction | None = None,
+        arm_angle: float | None = None,
     ) -> None:
         """Hooke's joint at `at`; the shafts are `axis` and `axis_b`.
 
         Its cross rotates by ``angle_a`` about the fork of the first body, and the second body by
-        ``angle_b`` about the other arm.
+        ``angle_b`` about the other arm. Two hinges whose axes u and w meet are this joint with
+        axis = u × w, reference = u and arm_angle the angle from u to w.
 
         Parameters
         ----------
@@ -381,9 +409,21 @@ class JointBuilder(MechanismBuilder):
         axis : shaft of the first body, in the world as placed; needed unless `at` has markers with
             axes.
         axis_b : shaft of the second body, in the world; that of the first by default.
-        reference : direction of the markers' x axes, from which angles count.
+        reference : direction of the markers' x axes, from which angles count: of the arm in the
+            first body; the common normal of both shafts by default.
+        arm_angle : between the arms of the cross [rad], between 0 and π; a right angle by default.
         """
-        self.joint("universal", name, a, b, at=at, axis=axis, axis_b=axis_b, reference=reference)
+        self.joint(
+            "universal",
+            name,
+            a,
+            b,
+            at=at,
+            axis=axis,
+            axis_b=axis_b,
+            reference=reference,
+            arm_angle=arm_angle,
+        )
 
     @_joint
     def constant_velocity(

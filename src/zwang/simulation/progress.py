@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from zwang.closed_form.budget import DerivationProgress
 from zwang.errors import InputError, shown
 
 __all__ = ["EnsembleProgress", "Progress", "Report", "reporting"]
@@ -79,8 +80,11 @@ class EnsembleProgress:
         return f"{self.done} of {self.count} trajectories{_about(self.seconds_left)}"
 
 
+#: How far a simulation, an ensemble or a derivation is.
+Record = Progress | EnsembleProgress | DerivationProgress
+
 #: Takes a record; what it returns is of no matter.
-Report = Callable[[Progress | EnsembleProgress], Any]
+Report = Callable[[Any], Any]
 
 
 def _left(seconds: float, done: float, rest: float) -> float:
@@ -117,7 +121,7 @@ class reporting:  # noqa: N801 - used as `with reporting(…) as report`
             return self._progress
         return None if self._display is None else self._show
 
-    def _show(self, record: Progress | EnsembleProgress) -> None:
+    def _show(self, record: Record) -> None:
         if self._display is not None and record.seconds >= (0.0 if self._progress else PATIENCE):
             self._display.show(record)
 
@@ -145,7 +149,7 @@ class _Bar:
     def __init__(self) -> None:
         self._bar: Any = None
 
-    def show(self, record: Progress | EnsembleProgress) -> None:
+    def show(self, record: Record) -> None:
         from rich import progress
         from rich.console import Console
 
@@ -175,7 +179,7 @@ class _Note:
     def __init__(self) -> None:
         self._handle: Any = None
 
-    def show(self, record: Progress | EnsembleProgress) -> None:
+    def show(self, record: Record) -> None:
         self._write(f"{record.part:4.0%}  {record}")
 
     def _write(self, text: str) -> None:
@@ -198,7 +202,7 @@ class _Lines:
     def __init__(self) -> None:
         self._next = 0.0
 
-    def show(self, record: Progress | EnsembleProgress) -> None:
+    def show(self, record: Record) -> None:
         if record.part >= self._next:
             self._next = record.part // 0.1 * 0.1 + 0.1
             sys.stderr.write(f"{record.part:4.0%}  {record}\n")

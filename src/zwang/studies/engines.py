@@ -179,10 +179,8 @@ def _with_client(client: Any, numbers: Sequence[int], call: TaskCall) -> Iterato
         queue = as_completed(submit(first), with_results=True)
         for batch in queue.batches():
             for future, report in batch:
-                if isinstance(report, BaseException):  # so a lost scheduler is told here
-                    raise RuntimeError(str(report))
                 future.release()
-                yield report
+                yield _report(report)
             waiting -= len(batch)
             some = list(islice(left, max(room.tasks() - waiting, 0)))
             if some:
@@ -194,6 +192,13 @@ def _with_client(client: Any, numbers: Sequence[int], call: TaskCall) -> Iterato
             but=f"lost its cluster: {shown(error)}",
             advice="Completed tasks are kept: run() again computes what is missing.",
         ) from error
+
+
+def _report(found: Any) -> TaskReport:
+    """What a task reported; where the scheduler is lost, Dask gives an exception in its place."""
+    if not isinstance(found, TaskReport):
+        raise RuntimeError(str(found))  # noqa: TRY004 - it is no type that is wrong
+    return found
 
 
 class _OpenPlaces:

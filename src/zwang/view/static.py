@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from zwang.arguments.paths import path_of
-from zwang.errors import InputError
+from zwang.errors import InputError, shown
 from zwang.results.run import Run
 from zwang.view.player import SCENE_SCRIPTS, Amplitude, Clip, asset, player_figure
 from zwang.view.points import scene_of_points
@@ -81,6 +81,14 @@ def show(
     traces : the same; the body that gets about most by default.
     height : of the frame in a notebook [pixels].
     """
+    for run in runs:
+        if not isinstance(run, Run):
+            raise InputError(
+                "what is shown beside a run",
+                found=shown(run),
+                expected="another run",
+                advice='A file is written by run.show().save("motion.html").',
+            )
     if labels is not None and (isinstance(labels, str) or len(labels) != len(runs)):
         raise InputError("labels", expected=f"a list of {len(runs)}, one for each run")
     names = labels or [f"run {k + 1}" for k in range(len(runs))]

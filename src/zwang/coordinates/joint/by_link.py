@@ -332,7 +332,7 @@ class TreeTape:
             layout = None if branch.joint is None else branch.joint.layout
             normal = layout is not None and layout.normal
             plane = layout is not None and layout.plane
-            key = (branch.steps, *kinds, layout is None, plane, normal)
+            key = (branch.steps, branch.oblique, *kinds, layout is None, plane, normal)
             if key not in functions:
                 functions[key] = _entry(self.tree, branch, kinds)
             bodies = []

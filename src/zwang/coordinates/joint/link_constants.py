@@ -209,6 +209,8 @@ class _Placing:
             self.E[link] = E @ CYCLES[(turn - turned) % 3]
             self.d[link] = d
             E, d, turned = np.eye(3), np.zeros(3), turn
+        if branch.oblique:
+            self._oblique(branch)
         if not branch.steps:  # fixed: on the parent's link
             self.R[child] = E @ own_axes.T
             self.at[child] = d - self.R[child] @ own_arm
@@ -220,6 +222,17 @@ class _Placing:
             own = own_axes @ CYCLES[turned]
             self.R[child] = own.T
             self.at[child] = -own.T @ own_arm
+
+    def _oblique(self, branch: Branch) -> None:
+        """Rotate the second of two axes in the plane of both, from the right angle to its own."""
+        joint, second = branch.joint, branch.links[-1]
+        assert joint is not None
+        angle = self.p[self.tree.parts.slots[f"{joint.elements[0]}.arm_angle"][0]]
+        s, c = -np.cos(angle), np.sin(angle)  # of angle − π/2, which rotates y towards −x
+        s = -s if branch.reverse else s  # and the other way round x towards y
+        about_z = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        back = np.linalg.matrix_power(CYCLE, (branch.steps[0][1] + 1) % 3)
+        self.E[second] = back.T @ about_z @ back @ self.E[second]
 
     def _turn(self, link: int) -> None:
         """Turn the frame of a hinge about z, and move it along z, to where most numbers vanish."""

@@ -126,7 +126,8 @@ def _steps(
             angle = ca.atan2(R[j, i] - R[i, j], R[i, i] + R[j, j])
             found.append((angle, ca.dot(A[:, axis], spin)))
         else:
-            found.append(_bend(R, A, B, spin, turns, axis))
+            bend = _oblique_bend if branch.oblique else _bend
+            found.append(bend(R, A, B, spin, turns, axis))
     return found
 
 
@@ -145,6 +146,22 @@ def _bend(
     if axis == i:
         return ca.atan2(sign * R[k, j], R[j, j]), ca.dot(A[:, i], spin)
     return ca.atan2(sign * R[i, k], R[i, i]), ca.dot(B[:, j], spin)
+
+
+def _oblique_bend(
+    R: casadi.SX, A: casadi.SX, B: casadi.SX, spin: casadi.SX, turns: list[int], axis: int
+) -> tuple[casadi.SX, casadi.SX]:
+    """The same where the axes u of A and w of B meet at γ: u·w = cos γ is an entry of R.
+
+    The entries for the angles have a common factor sin γ, and spin = α̇ u + β̇ w.
+    """
+    import casadi as ca
+
+    i, j = turns
+    angle, _ = _bend(R, A, B, spin, turns, axis)
+    own, other = (A[:, i], B[:, j]) if axis == i else (B[:, j], A[:, i])
+    cosine = R[i, j]
+    return angle, (ca.dot(own, spin) - cosine * ca.dot(other, spin)) / (1 - cosine**2)
 
 
 def _markers(

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 
 from zwang.multibody.element import Element
 from zwang.multibody.frozen import Parts
+from zwang.multibody.joints.couplings import OBLIQUE_UNIVERSAL
 from zwang.multibody.marker import Joint
 from zwang.multibody.pose import SCALAR
 
@@ -74,6 +75,12 @@ class Branch:
     reverse: bool
     steps: tuple[Step, ...]
     links: range
+
+    @property
+    def oblique(self) -> bool:
+        """Whether the axes of its two turns meet at an angle other than a right one."""
+        kind = None if self.joint is None else self.joint.kind
+        return kind is OBLIQUE_UNIVERSAL
 
 
 @dataclass(frozen=True)

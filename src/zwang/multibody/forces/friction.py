@@ -6,25 +6,26 @@ it presses with N = |f − (f·z) z|, and what slides is held back by
     moment  −(μ r N σ(θ̇) + c θ̇) z     where the joint rotates
     force   −(μ N σ(ṡ) + c ṡ) z        where it slides
 
-with σ(u) = tanh(u/u₀), a smooth sign.
+with σ(u) = tanh(u/u₀), a smooth sign; or by a law of the user's, of N and the rate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zwang.arguments.numbers import number
-from zwang.errors import InputError
+from zwang.errors import InputError, shown
+from zwang.multibody.checks import single
 from zwang.multibody.element import Arguments, Element, ElementLaw
 from zwang.multibody.forces.laws import wrench
 from zwang.multibody.marker import Joint
 from zwang.multibody.pose import zeros
 from zwang.tracing.symbol import symbols_of
-from zwang.tracing.trace import vector
+from zwang.tracing.trace import call, vector
 from zwang.tracing.traced_model import Pressures
 
 if TYPE_CHECKING:
@@ -34,22 +35,27 @@ if TYPE_CHECKING:
     from zwang.multibody.frozen import Parts
     from zwang.multibody.terms import MechanismSymbols
 
-__all__ = ["JointFriction", "friction_element", "friction_force", "joint_frictions"]
+__all__ = [
+    "JointFriction",
+    "friction_by_law",
+    "friction_element",
+    "friction_force",
+    "joint_frictions",
+]
 
 #: Joint kinds that may have friction.
 WITH_FRICTION = ("revolute", "prismatic", "cylindrical")
 #: What friction is described by, in the order of its numbers.
 NUMBERS = ("coefficient", "radius", "viscous", "velocity")
+#: What they are where they are not given.
+DEFAULTS = {"coefficient": 0.0, "radius": None, "viscous": 0.0, "velocity": 1e-3}
 
 
 def friction_element(joint: Joint, element: Element, given: Mapping[str, Any]) -> Element:
     """The numbers of friction in a joint, checked; the radius may be None where nothing rotates."""
     what = f"friction in {joint.name!r}"
-    if joint.kind is None or joint.kind.name not in WITH_FRICTION:
-        found = "a constraint of your own" if joint.kind is None else f"a {joint.kind.name} joint"
-        raise InputError(
-            what, must="be in a revolute, prismatic or cylindrical joint", but=f"this is {found}"
-        )
+    _require_kind(what, joint, WITH_FRICTION)
+    assert joint.kind is not None
     numbers: dict[str, Any] = {}
     for name in NUMBERS:
         if name == "radius" and given[name] is None:
@@ -75,6 +81,37 @@ def friction_element(joint: Joint, element: Element, given: Mapping[str, Any]) -
     shapes = dict.fromkeys(numbers, ())
     law = ElementLaw(("friction", joint.name), "friction", kinds, shapes, "friction", _never)
     return Element(f"{joint.name}.friction", law, joint.bodies, numbers)
+
+
+def friction_by_law(
+    joint: Joint, element: Element, effort: Callable[..., Any], given: Mapping[str, Any]
+) -> Element:
+    """Friction in a joint by a law of the user's, effort(pressure, rate, t, p)."""
+    what = f"friction in {joint.name!r}"
+    _require_kind(f"{what} with an effort", joint, ("revolute", "prismatic"))
+    if not callable(effort):
+        raise InputError(
+            f"effort of {what}", found=shown(effort), expected="a function of pressure and rate"
+        )
+    beside = [name for name in NUMBERS if given[name] != DEFAULTS[name]]
+    if beside:
+        raise InputError(
+            what,
+            must="have an effort, or coefficient, radius, viscous and velocity",
+            but=f"effort and {' and '.join(beside)} were given",
+        )
+    law = ElementLaw(
+        ("friction", joint.name), "friction", element.law.kinds, {}, "friction", effort
+    )
+    return Element(f"{joint.name}.friction", law, joint.bodies, {})
+
+
+def _require_kind(what: str, joint: Joint, kinds: tuple[str, ...]) -> None:
+    if joint.kind is None or joint.kind.name not in kinds:
+        found = "a constraint of your own" if joint.kind is None else f"a {joint.kind.name} joint"
+        *first, last = kinds
+        names = f"{', '.join(first)} or {last}"
+        raise InputError(what, must=f"be in a {names} joint", but=f"this is {found}")
 
 
 def _never(*_: Any) -> Any:
@@ -112,9 +149,10 @@ def joint_frictions(parts: Parts) -> list[JointFriction]:
         if name not in places:
             continue  # switched off with its joint
         element = parts.constraints[places[name]]
-        key = element.law.key
+        own = friction.law.function is not _never
+        key = (element.law.key, friction.law.key if own else "")
         if key not in functions:
-            traced, parameters = parts.traced[key], parts.parameters
+            traced, parameters = parts.traced[element.law.key], parts.parameters
             functions[key] = _traced(parts.joints[name], element, friction, traced, parameters)
         found.append(JointFriction(places[name], friction, *functions[key]))
     return found
@@ -146,6 +184,14 @@ def friction_force(
     return C, Pressures(symbols, ca.vertcat(*values), under)
 
 
+def _own_effort(friction: Element, pressure: Any, rate: Any, data: Any) -> Any:
+    """What a law of the user's gives."""
+    what = friction.name.removesuffix(".friction")
+    what = f"effort of friction in {what!r}"
+    given = {"pressure": pressure, "rate": rate, "t": data.t, "p": data.p}
+    return single(what, call(what, friction.law.function, given))
+
+
 def _traced(
     joint: Joint,
     element: Element,
@@ -160,8 +206,9 @@ def _traced(
     kinds, layout, coordinates = element.law.kinds, joint.layout, joint.kind
     assert layout is not None
     assert coordinates is not None
-    own, lam = ca.SX.sym("own", len(NUMBERS)), ca.SX.sym("lam", traced.rows)
-    number = dict(zip(NUMBERS, symbols_of(own), strict=True))
+    names = tuple(friction.law.shapes)
+    own, lam = ca.SX.sym("own", len(names)), ca.SX.sym("lam", traced.rows)
+    number = dict(zip(names, symbols_of(own), strict=True)) if names else {}
     _, _, _, *blocks = traced.function.call(symbols.columns)
     side = 1 if kinds[1].nv else 0
     push = symbols_of(ca.densify(ca.mtimes(blocks[side].T, lam)))
@@ -183,10 +230,13 @@ def _traced(
             if coordinate not in coordinates.coordinates:
                 return zeros(3)
             rate = coordinates.coordinates[coordinate](a, b, data)[-1]
+            if not number:  # the effort takes the place of N, in which the force is to be linear
+                normals[-1] = _own_effort(friction, normals[-1], rate, data)
+                return normal * a.z
             dry = number["coefficient"] * arm * normal * np.tanh(rate / number["velocity"])
             return -(dry + number["viscous"] * rate) * a.z
 
-        moment_b, force_b = held("angle", number["radius"]), held("displacement", 1.0)
+        moment_b, force_b = held("angle", number.get("radius")), held("displacement", 1.0)
         pairs = ((a, -force_b, -moment_b), (b, force_b, moment_b))
         return [
             vector("friction", wrench(kind, f, b.origin, F, n)) if kind.nv else ca.SX(0, 1)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from zwang.multibody.joints.kind import JointKind
 from zwang.multibody.joints.lower_pairs import axes_parallel
 from zwang.multibody.joints.primitives import coincident, distance, perpendicular
@@ -11,6 +13,7 @@ from zwang.multibody.pose import Frame
 
 __all__ = [
     "CONSTANT_VELOCITY",
+    "OBLIQUE_UNIVERSAL",
     "OLDHAM",
     "REVOLUTE_SPHERICAL_LINK",
     "SPHERICAL_LINK",
@@ -34,6 +37,35 @@ UNIVERSAL = JointKind(
     "universal",
     lambda a, b, _: [*coincident(a.origin, b.origin), *perpendicular(a.x, b.y)],
     coordinates={"angle_a": _bend_of_cross, "angle_b": _bend_on_cross},
+)
+
+
+def _rate_about(arm: Any, other: Any, a: Frame, b: Frame, data: Any) -> Any:
+    """α̇ of a relative angular velocity α̇ u + β̇ w, with arms u and w at the angle of the cross."""
+    cosine, relative = np.cos(data.arm_angle), b.angular_velocity - a.angular_velocity
+    return (arm @ relative - cosine * (other @ relative)) / np.sin(data.arm_angle) ** 2
+
+
+def _bend_of_oblique_cross(a: Frame, b: Frame, data: Any) -> list[Any]:
+    sine, cosine, _ = _bend_of_cross(a, b, data)
+    size = np.sin(data.arm_angle)
+    return [sine / size, cosine / size, _rate_about(a.x, b.y, a, b, data)]
+
+
+def _bend_on_oblique_cross(a: Frame, b: Frame, data: Any) -> list[Any]:
+    sine, cosine, _ = _bend_on_cross(a, b, data)
+    size = np.sin(data.arm_angle)
+    return [sine / size, cosine / size, _rate_about(b.y, a.x, a, b, data)]
+
+
+#: A cross whose arms meet at an angle γ other than a right one: x_a·y_b = cos γ. The part of the
+#: second arm across the first, and of the first across the second, has the length sin γ.
+OBLIQUE_UNIVERSAL = JointKind(
+    "universal",
+    lambda a, b, data: [*coincident(a.origin, b.origin), a.x @ b.y - np.cos(data.arm_angle)],
+    coordinates={"angle_a": _bend_of_oblique_cross, "angle_b": _bend_on_oblique_cross},
+    numbers=("arm_angle",),
+    variant="oblique",
 )
 
 #: Both shafts rotate alike however the joint is bent: y_a·x_b = x_a·y_b.

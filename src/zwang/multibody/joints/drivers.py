@@ -129,7 +129,7 @@ def coupler_law(
     key = (
         "coupler",
         kinds,
-        *((joint.kind.name if joint.kind else "", joint.layout, q) for joint, _, q in joints),
+        *((element.law.key, joint.layout, q) for joint, element, q in joints),
     )
     shapes = {key: np.shape(value) for key, value in numbers.items()}
     return ElementLaw(key, "coupler", kinds, shapes, "velocity", function), numbers
