@@ -91,7 +91,7 @@ def _arguments(
     two, one, integer = (
         {getattr(ca, f"OP_{name}") for name in names} for names in (_OF_TWO, _OF_ONE, _OF_WHOLE)
     )
-    work: dict[int, casadi.SX | None] = {}
+    work: dict[int, casadi.SX] = {}  # what the first inputs alone decide
     found: list[tuple[casadi.SX, bool]] = []
     for k in range(function.n_instructions()):
         code, places = function.instruction_id(k), function.instruction_input(k)
@@ -103,11 +103,13 @@ def _arguments(
             continue
         if code == ca.OP_INPUT:
             which, entry = places
-            work[to] = inputs[which][entry] if which < len(inputs) else None
+            work.pop(to, None)
+            if which < len(inputs):
+                work[to] = inputs[which][entry]
             continue
-        given = [work[place] for place in places]
-        if any(x is None for x in given):
-            work[to] = None
+        given = [work[place] for place in places if place in work]
+        if len(given) < len(places):
+            work.pop(to, None)
             continue
         if code in two:
             found.append((given[0] - given[1], False))
@@ -115,6 +117,8 @@ def _arguments(
             found.append((given[0], code in integer))
         elif code == ca.OP_FMOD:
             found.append((given[0] / given[1], True))
-        make = ca.SX.unary if len(given) == 1 else ca.SX.binary
-        work[to] = make(code, *given)
+        if len(given) == 1:
+            work[to] = ca.SX.unary(code, given[0])
+        else:
+            work[to] = ca.SX.binary(code, given[0], given[1])
     return found
