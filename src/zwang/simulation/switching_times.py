@@ -134,7 +134,7 @@ def _moments(switch: TimeSwitch, t: FloatArray, p: FloatArray) -> FloatArray:
     count = count.astype(int)
     cell = np.repeat(np.arange(len(count)), count)
     place = np.arange(len(cell)) - np.repeat(np.cumsum(count) - count, count)
-    levels = np.ceil(lowest)[cell] + place
+    levels = np.asarray(np.ceil(lowest)[cell] + place, dtype=float)
     ends = np.stack([t[cell], t[cell + 1]], axis=1)
     values = np.stack([s[cell], s[cell + 1]], axis=1) - levels[:, None]
     return _bisected(switch, ends, values, p, levels)
@@ -159,7 +159,8 @@ def _bisected(
 
     A sign is −, 0 or +: what leads from − to + may be zero at some numbers in between.
     """
-    signs, found = np.sign(values), [np.zeros((0, 2))]
+    found: list[FloatArray] = [np.zeros((0, 2))]
+    signs = np.sign(values)
     changes = (signs[:, 0] != signs[:, 1]) & ~np.isnan(signs).any(axis=1)
     ends, values, levels = ends[changes], values[changes], levels[changes]
     for _ in range(2):

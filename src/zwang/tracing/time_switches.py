@@ -105,8 +105,8 @@ def _arguments(
             which, entry = places
             work[to] = inputs[which][entry] if which < len(inputs) else None
             continue
-        given = [work[place] for place in places]
-        if any(x is None for x in given):
+        given = [x for x in (work[place] for place in places) if x is not None]
+        if len(given) < len(places):
             work[to] = None
             continue
         if code in two:
