@@ -66,9 +66,9 @@ def _turned(
     parts = np.arange(1, PIECES) / PIECES
     inner = t[rows, places, None] + time[rows, places, None] * parts
     found = [x.reshape(inner.shape) for x in between(inner.ravel())]
-    whole = [
+    times, angles, rates = (
         np.concatenate([x[rows, places, None], new, x[rows, places + 1, None]], axis=1)
         for x, new in zip((t, angle, rate), (inner, *found), strict=True)
-    ]
-    turned[rows, places] = _turned(*whole, between, depth - 1).sum(axis=1)
+    )
+    turned[rows, places] = _turned(times, angles, rates, between, depth - 1).sum(axis=1)
     return turned

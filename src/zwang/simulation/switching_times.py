@@ -134,7 +134,7 @@ def _moments(switch: TimeSwitch, t: FloatArray, p: FloatArray) -> FloatArray:
     count = count.astype(int)
     cell = np.repeat(np.arange(len(count)), count)
     place = np.arange(len(cell)) - np.repeat(np.cumsum(count) - count, count)
-    levels = (np.ceil(lowest)[cell] + place).astype(float)
+    levels = np.asarray(np.ceil(lowest)[cell] + place, dtype=float)
     ends = np.stack([t[cell], t[cell + 1]], axis=1)
     values = np.stack([s[cell], s[cell + 1]], axis=1) - levels[:, None]
     return _bisected(switch, ends, values, p, levels)

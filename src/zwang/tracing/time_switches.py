@@ -91,7 +91,7 @@ def _arguments(
     two, one, integer = (
         {getattr(ca, f"OP_{name}") for name in names} for names in (_OF_TWO, _OF_ONE, _OF_WHOLE)
     )
-    work: dict[int, casadi.SX] = {}  # what the first inputs alone decide
+    work: dict[int, casadi.SX | None] = {}
     found: list[tuple[casadi.SX, bool]] = []
     for k in range(function.n_instructions()):
         code, places = function.instruction_id(k), function.instruction_input(k)
@@ -103,13 +103,11 @@ def _arguments(
             continue
         if code == ca.OP_INPUT:
             which, entry = places
-            work.pop(to, None)
-            if which < len(inputs):
-                work[to] = inputs[which][entry]
+            work[to] = inputs[which][entry] if which < len(inputs) else None
             continue
-        given = [work[place] for place in places if place in work]
+        given = [x for x in (work[place] for place in places) if x is not None]
         if len(given) < len(places):
-            work.pop(to, None)
+            work[to] = None
             continue
         if code in two:
             found.append((given[0] - given[1], False))
@@ -117,8 +115,6 @@ def _arguments(
             found.append((given[0], code in integer))
         elif code == ca.OP_FMOD:
             found.append((given[0] / given[1], True))
-        if len(given) == 1:
-            work[to] = ca.SX.unary(code, given[0])
-        else:
-            work[to] = ca.SX.binary(code, given[0], given[1])
+        make = ca.SX.unary if len(given) == 1 else ca.SX.binary
+        work[to] = make(code, *given)
     return found
