@@ -46,5 +46,5 @@ def test_friction_acts_in_solve_as_in_simulate(formulation):
 
 def test_a_run_tells_what_is_not_looked_for_in_a_large_mechanism(monkeypatch):
     assert not any("this large" in note for note in pendulum().simulate(until=1e-4).notes)
-    monkeypatch.setattr("zwang.equations.elements.COST", CostModel(element_unknowns=10))
+    monkeypatch.setattr("zwang.mechanism.COST", CostModel(element_unknowns=10))
     assert any("this large" in note for note in pendulum().simulate(until=1e-4).notes)

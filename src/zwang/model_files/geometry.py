@@ -53,7 +53,9 @@ class FileConstants(dict[str, float]):
     def _require_dimension(self, item: Item, tree: Node, field: NumberField) -> None:
         found = dimension_of_value(tree, self.dimensions)
         wanted = None if field.unit is None else dimension_of_unit(field.unit)
-        if found is not None and wanted is not None and found != wanted:
+        if found is None or wanted is None or not any(found):  # a plain number may be of any unit
+            return
+        if found != wanted:
             units = ", ".join(
                 f"{name.text} in {in_units(dimension)}"
                 for name in names_in(tree)

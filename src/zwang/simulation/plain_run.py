@@ -77,6 +77,10 @@ class PlainRun(Run):
     origin: Origin
     done: RepeatedRun
 
+    def __new__(cls, *_: Any, **fields: Any) -> Any:
+        """An object as usual; of all fields, as `dataclasses.replace` gives them, a `Run`."""
+        return Run(**fields) if fields else super().__new__(cls)
+
     def __init__(self, origin: Origin, done: RepeatedRun, again: Again) -> None:
         self.__dict__.update(system=origin.system, again=again, origin=origin, done=done)
 
