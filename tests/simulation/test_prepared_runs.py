@@ -1,6 +1,7 @@
 """Runs in a loop that was there are those of a new one: the same bits, words and refusals."""
 
-from dataclasses import fields
+import copy
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -222,3 +223,18 @@ def test_the_guard_looks_at_runs_in_a_row(monkeypatch):
     for _ in range(41):
         system.simulate(start, until=0.06, save=[0.06])
     assert before + 5 <= len(looks) < before + 41  # each run adds to what looks may cost
+
+
+@pytest.mark.usefixtures("no_further_looks")
+def test_a_run_in_a_row_takes_other_fields():
+    system = zw.library.chain(4).system
+    start = start_of(system)
+    for _ in range(2):
+        run = system.simulate(start, until=0.2, save=[0.1, 0.2])
+    assert isinstance(run, PlainRun)
+    other = replace(run, notes=("changed",))
+    assert other.notes == ("changed",)
+    np.testing.assert_array_equal(other.q, run.q)
+    assert other.status == run.status
+    assert other.reaction("joint1").force.shape == (2, 3)
+    assert copy.copy(run).counts == run.counts

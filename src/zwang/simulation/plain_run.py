@@ -77,12 +77,17 @@ class PlainRun(Run):
     origin: Origin
     done: RepeatedRun
 
-    def __new__(cls, *_: Any, **fields: Any) -> Any:
-        """An object as usual; of all fields, as `dataclasses.replace` gives them, a `Run`."""
-        return Run(**fields) if fields else super().__new__(cls)
-
-    def __init__(self, origin: Origin, done: RepeatedRun, again: Again) -> None:
-        self.__dict__.update(system=origin.system, again=again, origin=origin, done=done)
+    def __init__(
+        self,
+        origin: Origin | None = None,
+        done: RepeatedRun | None = None,
+        again: Again | None = None,
+        **fields: Any,
+    ) -> None:
+        if origin is None:  # `dataclasses.replace` gives all fields, and nothing is to be asked for
+            super().__init__(again=again, **fields)
+        else:
+            self.__dict__.update(system=origin.system, again=again, origin=origin, done=done)
 
 
 def _times(run: PlainRun) -> FloatArray | None:
