@@ -12,6 +12,7 @@ import threading
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 from tests.studies.study_models import digest, pendulum, pendulum_plan
 
@@ -252,8 +253,10 @@ def test_a_lost_client_leaves_what_was_computed(system, tmp_path, scheduler):
         while not done.exists() or len(list(done.iterdir())) < 3:
             assert client.poll() is None
             time.sleep(0.005)
+        started = psutil.Process(client.pid).children(recursive=True)
         client.send_signal(signal.SIGKILL)
         client.wait()
+        assert not psutil.wait_procs(started, timeout=60.0)[1]  # nobody is left behind
         study = zw.open_study(path, system)
         assert not study.complete
         study.run(progress=False)

@@ -14,6 +14,8 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from multiprocessing import parent_process
+from threading import Thread
 from time import monotonic
 from typing import Any
 
@@ -136,12 +138,28 @@ def _in_processes(numbers: Sequence[int], call: TaskCall, count: int) -> Iterato
             return
 
 
+def _end_with_parent() -> None:
+    """End this process when the one that started it does: killed, it can no longer say so.
+
+    What is not written by then is not part of the study, and computed by the next `run()`.
+    """
+    parent = parent_process()
+    assert parent is not None
+
+    def wait_for_it() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=wait_for_it, name="zwang study ends", daemon=True).start()
+
+
 @contextmanager
 def _processes(count: int) -> Iterator[Executor]:
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"))
+    context = get_context("spawn")
+    pool = ProcessPoolExecutor(count, mp_context=context, initializer=_end_with_parent)
     try:
         yield pool
     finally:
