@@ -150,7 +150,7 @@ def _assembly(inputs: int, outputs: int) -> str:
         "  %calls = load i64, ptr %at_calls",
         "  %more = add i64 %calls, 1",
         "  store i64 %more, ptr %at_calls",
-        f"  call void %interpreter(ptr %at0, ptr %at{inputs}, ptr %a{count - 1}, "  # noqa: ISC004
+        f"  call void %interpreter(ptr %at0, ptr %at{inputs}, ptr %a{count - 1}, "  # noqa: ISC004 - one line of LLVM
         "ptr %constants, ptr %code)",
         "  ret void",
         "}",

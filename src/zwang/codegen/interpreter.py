@@ -113,7 +113,7 @@ def _assembly(lanes: int, *, fma: bool) -> str:
     arrivals = ", ".join(f"[ %after, %done{k} ]" for k in range(1, len(_CASES)))
     lines = [
         f"@cases = private constant [{len(_CASES)} x ptr] [{table}]",
-        f"define void @{ENTRY_POINT}(ptr %inputs, ptr %outputs, ptr noalias %work, "  # noqa: ISC004
+        f"define void @{ENTRY_POINT}(ptr %inputs, ptr %outputs, ptr noalias %work, "  # noqa: ISC004 - one line of LLVM
         "ptr noalias readonly %constants, ptr noalias readonly %code) nounwind {",
         "start:",
         "br label %next",
