@@ -37,7 +37,9 @@ def require_driven(follower: Follower, x: FloatArray) -> list[str]:
     parts = parts_of(system)
     bodies = [] if parts is None else _idle_bodies(parts, follower, x, motions)
     if len(bodies) == motions.shape[1] == follower.idle:
-        return [f"{listing(bodies)} can turn about its joints idly; that is left at rest"]
+        return [
+            f"{listing(bodies)} can turn idly about the line of their joints; that is left at rest"
+        ]
     names = sorted({n for w in motions.T for n in moving_names(system, w)})
     count = motions.shape[1]
     raise NotUniqueError(
