@@ -23,7 +23,7 @@ from zwang.analysis.mode_motion import ModeOrigin, still_run
 from zwang.analysis.modes import Mode, modes_of
 from zwang.analysis.ports import Output, checked_names, driver_rows, input_of, output_of
 from zwang.caching import computed_once
-from zwang.errors import InputError, MissingExtraError, NotApplicableError
+from zwang.errors import InputError, MissingExtraError, NotApplicableError, shown
 from zwang.state import State
 from zwang.terms import FloatArray
 
@@ -102,6 +102,9 @@ class Linearization:
         ----------
         count : how many of them, all if not given.
         """
+        whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
+        if count is not None and not (whole and count >= 0):
+            raise InputError("count", found=shown(count), expected="a number of modes, 0 or more")
         about = ModeOrigin(self._equations, np.asarray(self.state.q), np.zeros(0))
         found = modes_of(self.A, self.states, self.displacements, self._N, about)
         return found if count is None else found[:count]
@@ -148,12 +151,15 @@ class Linearization:
 
     def frequency_response(self, frequencies: Any) -> FloatArray:
         """G(iω) = C (iω − A)⁻¹ B + D, complex, shape (nω, outputs, inputs); ω in rad/s."""
-        w = np.asarray(frequencies, dtype=float)
+        try:
+            w = np.asarray(frequencies, dtype=float)
+        except (TypeError, ValueError):
+            w = np.array(np.nan)
         if w.ndim != 1 or not np.isfinite(w).all():
             raise InputError(
                 "frequencies",
                 expected="a list of finite numbers [rad/s]",
-                found=f"an array of shape {w.shape}",
+                found=shown(frequencies),
             )
         unit = np.eye(len(self.A))
         found = [self.C @ np.linalg.solve(1j * x * unit - self.A, self.B) + self.D for x in w]

@@ -22,6 +22,7 @@ from zwang.analysis.sticking import (
     ranges,
     sliding,
 )
+from zwang.arguments.numbers import positive
 from zwang.caching import computed_once
 from zwang.diagnosis.passport import Passport, Status, passport_terms
 from zwang.diagnosis.splits import Split, Splits, splits_terms
@@ -571,6 +572,9 @@ def equilibria(
     """Several equilibria, nearest to the first start first; see `zwang.System.equilibria`."""
     if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 0:
         raise InputError("count", found=shown(count), expected="a number of starts, 0 or more")
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
+        raise InputError("seed", found=shown(seed), expected="a whole number, 0 or more")
+    spread = positive("spread", spread)
     equations = EquationsOf(system, t, parameters)
     given = None if starts is None else [np.asarray(getattr(s, "q", s), float) for s in starts]
     first = _start(equations, None if not given else given[0], hold, None)
