@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from zwang.analysis.equations_of import EquationsOf, Spaces, spaces_of
-from zwang.analysis.flow import MovingFrame, SmallMotions, Tangents
+from zwang.analysis.flow import MovingFrame, Response, SmallMotions, Tangents
 from zwang.analysis.independent import Candidate, CoordinateCandidates, chosen, named
 from zwang.analysis.massless import Condensed, condensed
 from zwang.analysis.mode_motion import ModeOrigin, still_run
@@ -367,8 +367,8 @@ def linearized(
     A = S @ np.vstack([columns.pi_dot, columns.v_dot])
     fq = tangents.positions
     A[:fq][np.abs(A[:fq]) < 1e-15] = 0.0
-    B, lam_u = _inputs(equations, system, S, q, v, a, lam, names_in, drivers)
-    C, D = _outputs(equations, motions, T, columns.multipliers, lam_u, q, v, lam, names_out)
+    B, by_input = _inputs(equations, system, S, q, v, a, lam, names_in, drivers)
+    C, D = _outputs(equations, motions, T, columns, by_input, q, v, lam, names_out)
     T_v = T.v[:, fq:]
     return Linearization(
         A,
@@ -516,32 +516,33 @@ def _inputs(
     lam: FloatArray,
     names: Sequence[str],
     drivers: dict[str, int],
-) -> tuple[FloatArray, FloatArray]:
-    """B, and the multipliers that a unit of each input causes."""
+) -> tuple[FloatArray, Response | None]:
+    """B, and what a unit of each input causes."""
     n, m, k = equations.nv, equations.rows, len(names)
     if not k:
-        return np.zeros((len(S), 0)), np.zeros((m, 0))
+        return np.zeros((len(S), 0)), None
     found = [input_of(equations, name, q, v, a, lam, drivers) for name in names]
     force = np.array([x.force for x in found]).T.reshape(n, k)
     right = np.array([x.right for x in found]).T.reshape(m, k)
     none = np.zeros((n, k))
     columns = system.response(none, none, force, right)
-    return S @ np.vstack([none, columns.v_dot]), columns.multipliers
+    return S @ np.vstack([none, columns.v_dot]), columns
 
 
 def _outputs(
     equations: EquationsOf,
     motions: SmallMotions,
     T: Tangents,
-    lam_z: FloatArray,
-    lam_u: FloatArray,
+    by_state: Response,
+    by_input: Response | None,
     q: FloatArray,
     v: FloatArray,
     lam: FloatArray,
     names: Sequence[str],
 ) -> tuple[FloatArray, FloatArray]:
     """C and D."""
-    C, D = np.zeros((len(names), T.pi.shape[1])), np.zeros((len(names), lam_u.shape[1]))
+    inputs = 0 if by_input is None else by_input.v_dot.shape[1]
+    C, D = np.zeros((len(names), T.pi.shape[1])), np.zeros((len(names), inputs))
     idle = motions.spaces.idle
     for k, name in enumerate(names):
         row: Output = output_of(equations, name, q, v, lam)
@@ -553,8 +554,10 @@ def _outputs(
                 but="is a reaction that the equations leave undetermined",
                 advice="passport() of the equilibrium reports which are.",
             )
-        C[k] = row.by_pi @ T.pi + row.by_v @ T.v + row.by_lam @ lam_z
-        D[k] = row.by_lam @ lam_u
+        C[k] = row.by_pi @ T.pi + row.by_v @ T.v
+        if row.by_lam.any():
+            C[k] += row.by_lam @ by_state.multipliers
+            D[k] = 0.0 if by_input is None else row.by_lam @ by_input.multipliers
     return C, D
 
 
