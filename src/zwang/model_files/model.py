@@ -145,6 +145,11 @@ class Model:
         """Names of the file's constants."""
         return tuple(self._root["constants"].value) if "constants" in self._root else ()
 
+    @property
+    def tables(self) -> Mapping[str, Any]:
+        """The tables of the file, as they are written."""
+        return self._root.value
+
     def start(self, parameters: Mapping[str, Any] | None = None) -> Assembly | State:
         """The state at which the motion begins.
 
