@@ -115,8 +115,9 @@ class Identities:
     def satisfied(self, keep: Sequence[str]) -> np.ndarray:
         """Which rows the map satisfies; an error for one that it should and does not."""
         gone: list[bool] = []
-        for name, numbers in self.model.groups.items():
-            level = self.model.blocks[name].level
+        for block, numbers in self.model.rows_of_blocks.items():
+            name = self.model.owner(block)
+            level = self.model.blocks[block].level
             must = level == ("position" if self.lift.coordinates else "velocity")
             checks = ["tangent", "bias"]
             if level != "acceleration":

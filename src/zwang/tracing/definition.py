@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -114,8 +114,8 @@ def joined(kind: str, new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[st
     return {**old, **new}
 
 
-def checked_names(what: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Names as a tuple, refused unless they are distinct words."""
+def checked_names(what: str, names: Sequence[str], known: Collection[str] = ()) -> tuple[str, ...]:
+    """Names as a tuple, refused unless they are distinct and words, or `known` already."""
     if isinstance(names, str):
         raise InputError(
             what, found=repr(names), expected="a list of names", advice=f"Write [{names!r}]."
@@ -124,7 +124,8 @@ def checked_names(what: str, names: Sequence[str]) -> tuple[str, ...]:
     if not result:
         raise InputError(what, must="have at least one name", but="has none")
     for name in result:
-        check_name(what, name)
+        if name not in known:  # those of a mechanism have a point
+            check_name(what, name)
     if len(set(result)) != len(result):
         twice = next(name for name in result if result.count(name) > 1)
         raise InputError(what, must="be distinct", but=f"{twice!r} occurs twice")
