@@ -76,3 +76,10 @@ def test_friction_that_depends_on_reactions_is_not_dropped() -> None:
         m.system.reduce(velocities=["rod.omega2"], at=m.assemble())
     reduced = pendulum().system.reduce(velocities=["rod.omega2"], at=m.assemble())
     assert reduced.velocities == ("rod.omega2",)
+
+
+def test_a_driven_mechanism_has_nothing_to_reduce_to() -> None:
+    m = pendulum()
+    m.drive("motor", "pin.angle", lambda t: 2.0 * t)
+    with pytest.raises(zw.NotApplicableError, match="determine all velocities"):
+        m.system.reduce(at=m.assemble())
