@@ -8,7 +8,7 @@ import pytest
 
 import zwang as zw
 from zwang.integrators.settings import Settings
-from zwang.simulation.saved_states import off_constraints_note
+from zwang.simulation.notes import off_constraints_note
 
 PUSH, LONG, UNTIL = 20.0, 0.05, 8.0
 #: What a tolerance of 1e-9 may leave of a motion in pieces of constant acceleration, which every
