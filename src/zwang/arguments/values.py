@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -47,8 +47,8 @@ def vector(what: str, value: Any) -> FloatArray:
     return result
 
 
-def checked_names(what: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Names as a tuple, refused unless they are distinct words."""
+def checked_names(what: str, names: Sequence[str], known: Collection[str] = ()) -> tuple[str, ...]:
+    """Names as a tuple, refused unless they are distinct and words, or `known` already."""
     if isinstance(names, str):
         raise InputError(
             what, found=repr(names), expected="a list of names", advice=f"Write [{names!r}]."
@@ -57,7 +57,8 @@ def checked_names(what: str, names: Sequence[str]) -> tuple[str, ...]:
     if not result:
         raise InputError(what, must="have at least one name", but="has none")
     for name in result:
-        check_name(what, name)
+        if name not in known:  # those of a mechanism have a point
+            check_name(what, name)
     if len(set(result)) != len(result):
         twice = next(name for name in result if result.count(name) > 1)
         raise InputError(what, must="be distinct", but=f"{twice!r} occurs twice")

@@ -337,6 +337,7 @@ class _Simulation:
         self.guard = guard or Guard(self.system.equations, self.settings)
         self.watch: Watch | None = None
         self.next_switch: Switching | None = None
+        self.jumped = False
         # The method that "auto" has changed to, if it has, and how often from implicit to explicit.
         self.method, self.returns = "", 0
 
@@ -534,11 +535,28 @@ class _Simulation:
         except ZwangError as error:  # keep what there is
             self.status = f"stopped at t = {t:.6g} s by {by}: {error}"
             return True
+        self._note_jump(y, t, by)
         if self.watch is not None and sampled:
             self.watch.begin(self.loop)
         elif self.watch is not None:  # on which side of zero an event was left
             self.loop.event_values[...] = before.event_values
         return True
+
+    def _note_jump(self, y: FloatArray, t: float, by: str) -> None:
+        """Say so the first time that velocities changed at once where a loop began anew."""
+        nq = len(self.system.coordinates)
+        before, after = y[nq:], self.loop.present[nq:, 0]
+        # What the tolerance allows a step is no jump.
+        allowed = self.settings.tolerance * (np.abs(self.scales[nq:]) + np.abs(before))
+        change = np.abs(after - before)
+        jumps = change > allowed
+        if not self.jumped and jumps.any():
+            self.jumped, k = True, int(np.argmax(np.where(jumps, change, 0.0)))
+            self.notes.append(
+                f"velocities change at once at t = {t:.6g} s, where {by} changes the speed that a "
+                f"constraint prescribes: {self.system.velocities[k]} from {before[k]:.6g} to "
+                f"{after[k]:.6g}, as by an impulse; later changes of this kind are not listed"
+            )
 
     def _passed(self, switch: Switching, t: float, y: FloatArray) -> float:
         """Save what is to be saved while forces or drivers switch; the time after that.
