@@ -45,7 +45,7 @@ from zwang.simulation.rank_report import (
     rank_changes,
 )
 from zwang.simulation.select_program import ProgramStart, in_python, select_program
-from zwang.simulation.simulation import simulate
+from zwang.simulation.simulate import simulate
 from zwang.simulation.start import LANES, Starts
 from zwang.simulation.threads import ThreadTeam
 from zwang.terms import FloatArray

@@ -119,7 +119,7 @@ class Motions(Evaluations):
             ``"exact"`` refuses velocities of bodies that a joint does not allow, which are changed
             by an impulse otherwise.
         """
-        from zwang.simulation.simulation import simulate
+        from zwang.simulation.simulate import simulate
 
         if hasattr(start, "q"):
             raise InputError(

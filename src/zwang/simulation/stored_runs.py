@@ -68,7 +68,7 @@ def load(
     require_same_model(stored, system)
     from zwang.simulation.controllers import controllers_of
     from zwang.simulation.interpolate import states_between
-    from zwang.simulation.simulation import rerun_of
+    from zwang.simulation.resume import rerun_of
     from zwang.tracing.event import events_of
 
     watched = events_of(events)
