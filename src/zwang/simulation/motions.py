@@ -16,7 +16,7 @@ from zwang.errors import InputError
 if TYPE_CHECKING:
     from zwang.results.run import Run
     from zwang.simulation.controllers import Controller
-    from zwang.simulation.ensemble import Runs
+    from zwang.simulation.ensemble_runs import Runs
     from zwang.simulation.progress import Report
     from zwang.tracing.event import Watched
 

@@ -33,7 +33,8 @@ from zwang.results.records import (
     StoredRun,
     header_of,
 )
-from zwang.results.run import Beginning, Counts, EventRecord, RankChange, Run, Segment
+from zwang.results.run import Counts, Run
+from zwang.results.segments import Beginning, EventRecord, RankChange, Segment
 from zwang.results.status import (
     method_note,
     status_of,

@@ -19,7 +19,8 @@ from zwang.results.records import (
     require_same_events,
     require_same_model,
 )
-from zwang.results.run import Run, Segment
+from zwang.results.run import Run
+from zwang.results.segments import Segment
 from zwang.results.store import read_store
 from zwang.results.verify import Propagate, Verdict, Verification, Ways, check_motion
 from zwang.terms import FloatArray
