@@ -321,7 +321,9 @@ def test_satellite_spins_stably_about_the_largest_and_smallest_moment_only():
         assert np.abs(motion.linearization.eigenvalues - s).min() < EIGENVALUES * abs(s) * 10.0
 
 
-@pytest.mark.parametrize("start", [[0.9, 0.0], zw.State([0.9, 0.0], [0.0, 6.0])])
+@pytest.mark.parametrize(
+    "start", [[0.9, 0.0], zw.State(np.array([0.9, 0.0]), np.array([0.0, 6.0]))]
+)
 def test_cyclic_coordinate_of_a_system_of_functions(start):
     """A bead on a hoop that turns freely about its vertical diameter: cos θ = g/(ω²R)."""
     R, mass, J, omega = 0.5, 0.2, 0.05, 6.0

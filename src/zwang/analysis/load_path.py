@@ -24,7 +24,7 @@ from scipy.optimize import brentq
 from zwang.analysis.equations_of import EquationsOf, Spaces, spaces_of
 from zwang.analysis.stability import NEUTRAL
 from zwang.analysis.statics import Equilibrium, at_rest, equilibrium
-from zwang.arguments.numbers import positive
+from zwang.arguments.values import positive
 from zwang.display import Displayed
 from zwang.errors import InputError, NoEquilibriumError, shown
 from zwang.terms import FloatArray

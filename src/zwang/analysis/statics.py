@@ -22,7 +22,7 @@ from zwang.analysis.sticking import (
     ranges,
     sliding,
 )
-from zwang.arguments.numbers import positive
+from zwang.arguments.values import positive
 from zwang.caching import computed_once
 from zwang.diagnosis.passport import Passport, Status, passport_terms
 from zwang.diagnosis.splits import Split, Splits, splits_terms
