@@ -14,9 +14,9 @@ from zwang.multibody.pose import SCALAR
 from zwang.results.mechanism_run import parts_of
 from zwang.results.model_digest import versions
 from zwang.results.run import Run
-from zwang.view.channels import reacting_joints
+from zwang.view.channels import PASSPORT_ROWS, reacting_joints
 from zwang.view.joints import joint_kind
-from zwang.view.scene import PASSPORT_ROWS, statuses
+from zwang.view.scene import statuses
 
 __all__ = [
     "constraints",
