@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from zwang.diagnosis.passport import Status
+from zwang.display import counted
 from zwang.errors import ZwangError
 from zwang.multibody.pose import SCALAR
 from zwang.results.mechanism_run import parts_of
@@ -20,7 +21,6 @@ from zwang.view.scene import statuses
 
 __all__ = [
     "constraints",
-    "counted",
     "drivers",
     "energy_balance",
     "explanation",
@@ -316,8 +316,3 @@ def _tolerance(settings: Any) -> str:
     if settings.step > 0.0:
         return f"step {settings.step:g} s"
     return f"tolerance {settings.tolerance:g}"
-
-
-def counted(number: int, thing: str, things: str | None = None) -> str:
-    """A number and what it counts, in the singular or plural."""
-    return f"{number} {thing if number == 1 else things or thing + 's'}"
