@@ -48,6 +48,44 @@ def test_plots_of_what_there_is_not_are_refused(swings):
         swings.plot("peak(x)", kind="envelope")
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_plots_of_runs_that_all_failed_are_refused_or_empty(tmp_path, kind):
+    plan = {
+        "list": {"m": [-1.0, -2.0], "L": [1.0, 2.0]},
+        "start": {"x": 0.0, "y": "-L"},
+        "until": 0.1,
+        "times": 2,
+        "outputs": ["x"],
+    }
+    heavy = zw.System(
+        ["x", "y"],
+        mass=lambda p: p.m * np.eye(2),
+        constraints={"rod": lambda q, p: q @ q - p.L**2},
+        parameters={"m": 1.0, "L": 1.0},
+    )
+    study = zw.study(heavy, plan, output=tmp_path / "a.zarr").run(progress=False)
+    assert study.counts()["refused"] == 2
+    if kind in ("map", "scatter"):
+        study.plot("x", kind=kind)
+    else:
+        with pytest.raises(zw.InputError, match="no run has any"):
+            study.plot("x", kind=kind)
+    study.report(tmp_path / "a.html")
+
+
+def test_words_that_vary_are_an_axis(system, tmp_path):
+    plan = {
+        "grid": {"settings.integrator": ["order5", "order8"]},
+        "start": {"x": 0.0, "y": -1.0, "x_dot": 1.0},
+        "until": 0.1,
+        "outputs": ["end(x)"],
+    }
+    study = zw.study(system, plan, output=tmp_path / "a.zarr").run(progress=False)
+    (ax,) = study.plot().axes
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["order5", "order8"]
+    study.report(tmp_path / "a.html")
+
+
 def test_the_report_has_the_values_of_its_runs(swings, tmp_path):
     path = swings.report(tmp_path / "a.html")
     page = path.read_text(encoding="utf-8")
