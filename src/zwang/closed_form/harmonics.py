@@ -26,7 +26,7 @@ Frequency = tuple[int, ...]
 Harmonics = dict[Frequency, tuple[Any, Any]]
 
 
-def short_forms(polynomial: Any, angles: Sequence[Angle]) -> Iterator[sp.Expr]:
+def short_forms(polynomial: Any, angles: Sequence[Angle]) -> Iterator[Any]:
     """Forms of a polynomial of several angles: of one angle, or if there is none as a sum."""
     found = _harmonics(polynomial, angles)
     along = [f for f in found if any(f)]
@@ -90,7 +90,7 @@ def _argument(frequency: Frequency, arguments: Sequence[Any]) -> Any:
 
 def _of_one_angle(
     found: Mapping[Frequency, tuple[Any, Any]], direction: Frequency, argument: Any
-) -> Iterator[sp.Expr]:
+) -> Iterator[Any]:
     """By the sine and cosine of one angle δ, factored: cos kδ = T_k(cos δ), sin kδ = sin δ U_k."""
     import sympy as sp
 

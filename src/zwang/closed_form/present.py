@@ -269,7 +269,7 @@ def _rational(terms: Terms) -> dict[tuple[int, ...], Any]:
     return {m: c if isinstance(c, sp.Rational) else _rational_number(c) for m, c in terms.items()}
 
 
-def _rational_number(x: Any) -> sp.Rational:
+def _rational_number(x: Any) -> Any:
     import sympy as sp
 
     return sp.Rational(int(x.numerator), int(x.denominator))
