@@ -1,5 +1,5 @@
-// Names for those who do not see the page: the theme gives its search dialog none, and blocks that
-// scroll cannot be reached with the keyboard.
+// What the theme leaves out: a name of its search dialog for those who do not see the page, a way to
+// blocks that scroll with the keyboard, and a search for words that are pasted and not typed.
 const SCROLLING = ".md-typeset__scrollwrap, pre code, math[display=block], .formula, .output, .output pre";
 
 function reachable() {
@@ -13,6 +13,9 @@ function reachable() {
 document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll("[role=dialog]:not([aria-label])").forEach((node) => {
     node.setAttribute("aria-label", "Search");
+  });
+  document.querySelectorAll("input.md-search__input").forEach((node) => {
+    node.addEventListener("paste", () => setTimeout(() => node.dispatchEvent(new KeyboardEvent("keyup"))));
   });
   reachable();
 });

@@ -265,7 +265,7 @@ def test_import_loads_neither_the_command_line_nor_models():
     script = (
         "import sys, zwang\n"
         "late = {'typer', 'rich', 'pint', 'tomllib', 'casadi', 'zwang.mechanism', 'zwang.system',\n"
-        "        'zwang.simulation.simulation', 'zwang.results.run', 'zwang.model_files.model'}\n"
+        "        'zwang.simulation.simulate', 'zwang.results.run', 'zwang.model_files.model'}\n"
         "print(sorted(late & set(sys.modules)))"
     )
     result = subprocess.run(
