@@ -8,8 +8,10 @@ import pytest
 from tests.studies.study_models import pendulum, pendulum_plan
 
 import zwang as zw
+from zwang.model_files.examples import example_path
 from zwang.studies.concatenate import concatenate
 from zwang.studies.plots import KINDS
+from zwang.studies.reasons import by_reason
 from zwang.studies.refine import refine
 from zwang.studies.sensitivity import morris_plan, sobol_plan
 
@@ -68,9 +70,52 @@ def test_plots_of_runs_that_all_failed_are_refused_or_empty(tmp_path, kind):
     if kind in ("map", "scatter"):
         study.plot("x", kind=kind)
     else:
-        with pytest.raises(zw.InputError, match="no run has any"):
+        with pytest.raises(zw.InputError, match="no run that finished has any"):
             study.plot("x", kind=kind)
     study.report(tmp_path / "a.html")
+
+
+def test_plots_leave_out_what_runs_had_until_they_failed(tmp_path):
+    """A four-bar that cannot go on has forces out of all proportion there."""
+    plan = {
+        "grid": {"crank_length": [0.3, 0.4, 1.7], "speed": ["20 rpm", "30 rpm"]},
+        "until": 0.5,
+        "times": 3,
+        "outputs": ["D.angle", "load = peak(A.force.magnitude)"],
+    }
+    study = zw.study(example_path("four_bar"), plan, output=tmp_path / "a.zarr")
+    data = study.run(progress=False).dataset
+    failed = sorted(study.failed)
+    assert len(failed) == 2
+    assert np.isfinite(data["load"].values[failed]).all()
+    colors = study.plot("load", kind="map").axes[0].collections[0].get_array()
+    assert np.ma.masked_invalid(np.asarray(colors)).count() == 4
+    heights = [p.get_height() for p in study.plot("load", kind="histogram").axes[0].patches]
+    assert sum(heights[:-1]) == 4  # the last is the span of 90 %
+    ((reason, numbers),) = by_reason(study.failed)
+    assert numbers == failed
+    assert reason == study.failed[failed[0]]
+
+
+def test_the_page_of_a_study_is_safe_and_fits_phones(tmp_path):
+    system = zw.System(["x"], mass=[[1.0]], parameters={"c": 1.0})
+    plan = {
+        "grid": {"c": [1.0, 2.0], "settings.integrator": ["order5", "order8"]},
+        "start": {"x": 0.0, "x_dot": 1.0},
+        "until": 1.0,
+        "outputs": ["<i> = end(x)"],
+    }
+    with pytest.raises(zw.ModelError, match="name of a variable"):
+        zw.study(system, plan)
+    study = zw.study(system, {**plan, "outputs": ["end(x)"]}, output=tmp_path / "a.zarr")
+    page = study.run(progress=False).report(tmp_path / "a.html").read_text(encoding="utf-8")
+    assert 'name="viewport"' in page
+    assert "prefers-color-scheme: dark" in page
+    assert "innerHTML" not in page
+    data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
+    assert data["words"]["settings.integrator"] == ["order5", "order8"] * 2
+    assert data["stored"] is False  # a model of Python functions has to be given again
+    assert data["runs_again"] is True
 
 
 def test_words_that_vary_are_an_axis(system, tmp_path):

@@ -11,6 +11,7 @@ import typer
 
 from zwang.cli.output import STOPPED, Printer
 from zwang.errors import InputError
+from zwang.studies.reasons import by_reason
 from zwang.studies.study import Study, clock, study
 
 __all__ = ["sweep"]
@@ -54,10 +55,8 @@ def sweep(
 
 
 def _summary(out: Printer, found: Study, folder: Path, seconds: float) -> None:
-    counts, failed = found.counts(), found.failed
-    reasons: dict[str, int] = {}
-    for reason in failed.values():
-        reasons[reason] = reasons.get(reason, 0) + 1
+    counts = found.counts()
+    reasons = {reason: len(numbers) for reason, numbers in by_reason(found.failed)}
     facts: dict[str, Any] = {
         "dataset": str(folder),
         "runs": found.plan.count,
@@ -74,8 +73,7 @@ def _summary(out: Printer, found: Study, folder: Path, seconds: float) -> None:
         "keeps": ", ".join(facts["keeps"]),
         "took": f"{seconds:.1f} s",
     }
-    common = sorted(reasons.items(), key=lambda item: -item[1])[:3]
-    for k, (reason, count) in enumerate(common):
+    for k, (reason, count) in enumerate(list(reasons.items())[:3]):
         rows[f"reason {k + 1}"] = f"{count} × {reason}"
     out.table(folder.name, rows)
     out.say(f"Kept in {folder}; xarray.open_zarr reads it.")
