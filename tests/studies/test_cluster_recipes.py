@@ -101,12 +101,12 @@ def local(arguments: list[str], folder: Path, port: int) -> list[str]:
     return [sys.executable, "-m", *changed]
 
 
-def prepared(folder: Path) -> str:
+def prepared(folder: Path, runs: int = 32) -> str:
     """Plan and model in a folder; the digest of what comes of them."""
     from zwang.model_files.examples import example_path
 
     shutil.copy(example_path("pendulum"), folder / "pendulum.toml")
-    (folder / "PLAN.toml").write_text(PLAN)
+    (folder / "PLAN.toml").write_text(PLAN.replace("count = 32", f"count = {runs}"))
     zw.study(None, folder / "PLAN.toml", output=folder / "whole.zarr").run(progress=False)
     return digest(folder / "whole.zarr")
 
@@ -130,6 +130,47 @@ def test_the_command_lines_of_the_manifests_run_on_this_machine(tmp_path):
         for process in started:
             process.terminate()
             process.wait()
+
+
+@pytest.mark.campaign
+def test_jobs_of_slurm_itself_are_run_and_cancelled(tmp_path, monkeypatch):
+    """Where this machine has one; a job that is cancelled loses the tasks under way alone."""
+    jobqueue = pytest.importorskip("dask_jobqueue")
+    if (
+        not shutil.which("sinfo")
+        or b"idle" not in subprocess.run(["sinfo", "-h"], capture_output=True, check=False).stdout
+    ):
+        pytest.skip("there is no idle node of Slurm")
+    from distributed import Client
+
+    whole = prepared(tmp_path, 2000)
+    monkeypatch.setenv("PYTHONPATH", ENVIRONMENT["PYTHONPATH"])
+    monkeypatch.chdir(tmp_path)
+    path, cancelled = tmp_path / "a.zarr", []
+    with (
+        jobqueue.SLURMCluster(
+            cores=1,
+            processes=1,
+            memory="2GB",
+            walltime="00:10:00",
+            interface="lo",
+            scheduler_options={"dashboard_address": ":0"},
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        cluster.scale(jobs=2)
+        client.wait_for_workers(2)
+
+        def cancel(record):
+            if record.done >= 200 and not cancelled:
+                jobs = subprocess.run(["squeue", "-h", "-o", "%i"], capture_output=True, check=True)
+                cancelled.append(jobs.stdout.decode().split()[0])
+                subprocess.run(["scancel", cancelled[0]], check=True)
+
+        study = zw.study(None, tmp_path / "PLAN.toml", output=path, scheduler=client)
+        study.run(progress=cancel)
+    assert cancelled
+    assert digest(path) == whole
 
 
 SBATCH = """#!/bin/sh
@@ -158,7 +199,12 @@ def test_jobs_of_slurm_are_run_by_the_recipe(tmp_path, monkeypatch):
     options = {"dashboard_address": ":0"}
     with (
         jobqueue.SLURMCluster(
-            cores=2, processes=2, memory="4GB", walltime="00:10:00", scheduler_options=options
+            cores=2,
+            processes=2,
+            memory="4GB",
+            walltime="00:10:00",
+            interface="lo",
+            scheduler_options=options,
         ) as cluster,
         Client(cluster) as client,
     ):

@@ -199,6 +199,68 @@ def test_the_boundary_between_swinging_and_turning_is_found(system, tmp_path):
     assert np.array_equal(again.points, found.points)
 
 
+def edge_plan(**other):
+    return {
+        "grid": {
+            "L": {"from": 0.5, "to": 1.5, "count": 5},
+            "start.x_dot": {"from": 4.0, "to": 8.0, "count": 9},
+        },
+        "start": {"x": 0.0, "y": "-L"},
+        "until": 3.0,
+        "outputs": ["over = max(y) / L"],
+        "settings": {"tolerance": 1e-6},
+        **other,
+    }
+
+
+def test_a_boundary_that_would_take_too_many_runs_is_told_as_far_as_it_is_known(system, tmp_path):
+    wanted = {"of": "over", "level": 0.999, "tolerance": 0.05}
+    found = refine(system, edge_plan(), tmp_path / "a", **wanted, most_runs=150)
+    assert not found.reached
+    assert found.runs <= 150
+    assert "too many" in str(found)
+    # Its cells are those of the last round that was computed, and the boundary is in each of them.
+    rows = [s.plan.rows(0, len(s)) for s in found.studies]
+    computed = {
+        (round(L, 9), round(v, 9))
+        for row in rows
+        for L, v in zip(row["L"], row["start.x_dot"], strict=True)
+    }
+    for L, v in found.points:
+        a, b = found.size / 2
+        for corner in ((L - a, v - b), (L + a, v - b), (L - a, v + b), (L + a, v + b)):
+            assert (round(corner[0], 9), round(corner[1], 9)) in computed
+    with pytest.raises(zw.InputError, match=r"most_runs.*at least 45"):
+        refine(system, edge_plan(), tmp_path / "b", **wanted, most_runs=10)
+
+
+def test_a_plan_says_itself_what_boundary_to_follow(system, tmp_path):
+    table = {"of": "over", "level": 0.999, "tolerance": {"L": 0.3, "start.x_dot": 0.5}}
+    said = refine(system, edge_plan(refine=table), tmp_path / "a")
+    asked = refine(system, edge_plan(), tmp_path / "b", **table)
+    assert np.array_equal(said.points, asked.points)
+    assert zw.study(system, edge_plan(refine=table)).digest == zw.study(system, edge_plan()).digest
+
+
+@pytest.mark.parametrize(
+    ("change", "wanted", "words"),
+    [
+        ({"grid": {"L": [1.0, 1.1, 1.5]}}, {}, "increase evenly"),
+        ({"grid": {"L": [1.0]}}, {}, "increase evenly"),
+        ({"grid": {"settings.integrator": ["order5", "order8"]}}, {}, "increase evenly"),
+        ({}, {"tolerance": {"L": 0.1}}, "each name"),
+        ({}, {"tolerance": {"l": 0.1}}, "tolerance of a name"),
+        ({}, {"tolerance": -1.0}, "positive"),
+        ({}, {"of": "top"}, "output of single values"),
+        ({}, {"of": None}, "neither the call nor the plan"),
+    ],
+)
+def test_boundaries_that_cannot_be_followed_are_refused(system, tmp_path, change, wanted, words):
+    chosen = {"of": "over", "level": 0.999, "tolerance": 0.1, **wanted}
+    with pytest.raises(zw.InputError, match=words):
+        refine(system, edge_plan(**change), tmp_path / "a", **chosen)
+
+
 def test_studies_are_joined_without_computing_again(system, swings, tmp_path):
     plan = pendulum_plan()
     plan["grid"] = {"L": [2.0, 2.5], "start.x_dot": [1.0]}

@@ -12,6 +12,7 @@ import typer
 from zwang.cli.output import STOPPED, Printer
 from zwang.errors import InputError
 from zwang.studies.reasons import by_reason
+from zwang.studies.refine import refine
 from zwang.studies.study import Study, clock, study
 
 __all__ = ["sweep"]
@@ -36,7 +37,7 @@ def sweep(
     if dry_run:
         _estimate(out, found, workers)
         return
-    there = (folder / "zarr.json").exists()
+    there = any((folder / name).exists() for name in ("zarr.json", "round-0.zarr"))
     if there and not resume:
         raise InputError(
             f"output '{folder}'",
@@ -46,12 +47,44 @@ def sweep(
         )
     began = perf_counter()
     try:
+        if found.plan.refine is not None:
+            _follow(out, found, folder, workers)
+            return
         found.run(workers=workers, progress=False if out.as_json else None)
     except KeyboardInterrupt:
         again = f"zwang sweep {quote(str(path))} -o {quote(str(folder))} --resume"
         typer.echo(f"Stopped; what was computed is kept. Go on with: {again}", err=True)
         raise typer.Exit(STOPPED) from None
     _summary(out, found, folder, perf_counter() - began)
+
+
+def _follow(out: Printer, found: Study, folder: Path, workers: int | None) -> None:
+    """Follow the boundary that the plan asks for; each round is a study in the folder."""
+    edge = refine(
+        found.subject,
+        found.plan,
+        folder,
+        scheduler=found.scheduler,
+        workers=workers,
+        progress=False if out.as_json else None,
+    )
+    names = edge.names
+    out.result(
+        {
+            "folder": str(folder),
+            "runs": edge.runs,
+            "rounds": len(edge.studies),
+            "names": list(names),
+            "size": edge.size.tolist(),
+            "reached": edge.reached,
+            "points": edge.points.tolist(),
+        }
+    )
+    low, high = (edge.points.min(axis=0), edge.points.max(axis=0)) if len(edge.points) else ((), ())
+    rows = {"boundary": str(edge) if len(edge.points) else "none: one side of the level alone"}
+    rows |= {n: f"{a:.6g} to {b:.6g}" for n, a, b in zip(names, low, high, strict=False)}
+    out.table(folder.name, rows)
+    out.say(f"Kept in {folder}, a study for each round.")
 
 
 def _summary(out: Printer, found: Study, folder: Path, seconds: float) -> None:

@@ -71,8 +71,8 @@ def _page(study: Study) -> str:
         pictures=_pictures(study, data),
         plan=plan,
         data=content,
-        style=files(__package__).joinpath("report.css").read_text(encoding="utf-8"),
-        script=files(__package__).joinpath("report.js").read_text(encoding="utf-8"),
+        style=files("zwang.studies").joinpath("report.css").read_text(encoding="utf-8"),
+        script=files("zwang.studies").joinpath("report.js").read_text(encoding="utf-8"),
     )
 
 
