@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from zwang.analysis.analyses import Analyses
-from zwang.arguments.numbers import vector
 from zwang.arguments.states import single_time, state_arrays
+from zwang.arguments.values import vector
 from zwang.assembly.mechanism import AssemblyTable, assembled
 from zwang.assembly.result import Assembly
 from zwang.assembly.sparse import LargeTable, assembled_by_blocks
@@ -470,6 +470,13 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
     @property
     def parts(self) -> Parts:
         """A frozen copy of all there is."""
+        if self._parts is None:
+            self._parts = self._frozen()
+        return self._parts
+
+    _parts: Parts | None = None
+
+    def _frozen(self) -> Parts:
         self._require_connected()
         constraints, joints, teeth = self._with_teeth()
         return Parts(
@@ -507,7 +514,7 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
         return self.system
 
     def _changed(self) -> None:
-        self._system = None
+        self._parts = self._system = None
 
     def with_parameters(self, **values: Any) -> Mechanism:
         """The same mechanism with other default values of its parameters.

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from zwang.multibody.frozen import Parts
     from zwang.tracing.differentiate import Symbols
     from zwang.tracing.evaluator import Evaluator
-    from zwang.tracing.time_switches import TimeSwitch
+    from zwang.tracing.switches import TimeSwitch
 
 __all__ = ["Equations", "SolveRequest"]
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zwang.arguments.keywords import known_keywords
-from zwang.arguments.paths import is_folder, path_of
+from zwang.arguments.values import is_folder, path_of
 from zwang.errors import (
     DamageError,
     InputError,
@@ -259,7 +259,8 @@ class Model:
         if parameters is not None:
             choices["parameters"] = parameters
             given["parameters"] = {**self.simulation.choices.get("parameters", {}), **parameters}
-        given.setdefault("events", self.events)
+        if self.events:
+            given.setdefault("events", self.events)
         if q is None:
             q = self.start(given.get("parameters"))
         companions = None if store is None else self._companions()

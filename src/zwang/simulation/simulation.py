@@ -64,6 +64,7 @@ from zwang.simulation.impacts import (
 from zwang.simulation.interpolate import states_between
 from zwang.simulation.interrupt import postponed_interrupt
 from zwang.simulation.mass_check import mass_beyond
+from zwang.simulation.notes import OFF, off_constraints_note, program_notes
 from zwang.simulation.options import (
     AT_A_SAMPLE,
     AT_A_SWITCH,
@@ -77,7 +78,7 @@ from zwang.simulation.options import (
     start_time,
 )
 from zwang.simulation.origin import Origin
-from zwang.simulation.plain_run import PlainRun, RepeatedRun, UnfinishedRun, program_notes
+from zwang.simulation.plain_run import PlainRun, RepeatedRun, UnfinishedRun
 from zwang.simulation.prepared_run import MOST_ENTRIES, PreparedRun, PreparedRuns
 from zwang.simulation.program_check import Disagreement
 from zwang.simulation.progress import Progress, Report, reporting
@@ -88,7 +89,6 @@ from zwang.simulation.rank_report import (
     chosen_rows_lost_rank,
     rank_changes,
 )
-from zwang.simulation.saved_states import OFF, off_constraints_note
 from zwang.simulation.select_program import LatestProgram, ProgramStart, in_python
 from zwang.simulation.switching_times import Switching, SwitchingTimes
 from zwang.terms import FloatArray
@@ -318,7 +318,7 @@ class _Simulation:
         self.sampling: Sampling | None = None
         if origin.controllers:
             self.sampling = Sampling(self.system, origin.controllers, origin.t)
-        self.switching = SwitchingTimes(self.system, origin.t, self.settings)
+        self.switching: SwitchingTimes | None = None
         self.t: list[FloatArray] = []
         self.y: list[FloatArray] = []
         self.saved = 0
@@ -337,6 +337,7 @@ class _Simulation:
         self.guard = guard or Guard(self.system.equations, self.settings)
         self.watch: Watch | None = None
         self.next_switch: Switching | None = None
+        self.jumped = False
         # The method that "auto" has changed to, if it has, and how often from implicit to explicit.
         self.method, self.returns = "", 0
 
@@ -464,8 +465,8 @@ class _Simulation:
         """A loop with the parameters of now, up to the next sample or switch if there are any."""
         settings, p = self.settings, self.p
         ends = [] if self.sampling is None else [self.sampling.next]
-        self.next_switch = self.switching.after(t, p)
-        self.notes += [note for note in self.switching.notes if note not in self.notes]
+        if self.system.equations.time_switches:
+            self._find_next_switch(t)
         if self.next_switch is not None:
             ends.append(self.next_switch.before)
         if ends:
@@ -492,6 +493,13 @@ class _Simulation:
             Segment(self.saved, self.saved, self.active, self.parameters, began, self.method)
         )
         self.open = True
+
+    def _find_next_switch(self, t: float) -> None:
+        """Know when forces or drivers switch next in time."""
+        if self.switching is None:
+            self.switching = SwitchingTimes(self.system.equations, self.origin.t, self.settings)
+        self.next_switch = self.switching.after(t, self.p)
+        self.notes += [note for note in self.switching.notes if note not in self.notes]
 
     def _sample(self, y: FloatArray, t: float) -> None:
         """Let the controllers act that are due at a time."""
@@ -527,11 +535,28 @@ class _Simulation:
         except ZwangError as error:  # keep what there is
             self.status = f"stopped at t = {t:.6g} s by {by}: {error}"
             return True
+        self._note_jump(y, t, by)
         if self.watch is not None and sampled:
             self.watch.begin(self.loop)
         elif self.watch is not None:  # on which side of zero an event was left
             self.loop.event_values[...] = before.event_values
         return True
+
+    def _note_jump(self, y: FloatArray, t: float, by: str) -> None:
+        """Say so the first time that velocities changed at once where a loop began anew."""
+        nq = len(self.system.coordinates)
+        before, after = y[nq:], self.loop.present[nq:, 0]
+        # What the tolerance allows a step is no jump.
+        allowed = self.settings.tolerance * (np.abs(self.scales[nq:]) + np.abs(before))
+        change = np.abs(after - before)
+        jumps = change > allowed
+        if not self.jumped and jumps.any():
+            self.jumped, k = True, int(np.argmax(np.where(jumps, change, 0.0)))
+            self.notes.append(
+                f"velocities change at once at t = {t:.6g} s, where {by} changes the speed that a "
+                f"constraint prescribes: {self.system.velocities[k]} from {before[k]:.6g} to "
+                f"{after[k]:.6g}, as by an impulse; later changes of this kind are not listed"
+            )
 
     def _passed(self, switch: Switching, t: float, y: FloatArray) -> float:
         """Save what is to be saved while forces or drivers switch; the time after that.

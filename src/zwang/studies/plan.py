@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from zwang.arguments.paths import path_of
+from zwang.arguments.values import path_of
 from zwang.errors import InputError, ModelError, shown
 from zwang.model_files.document import Document, Item, Key, parse, read_text
 from zwang.model_files.fields import NumberField

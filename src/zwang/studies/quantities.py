@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from zwang.model_files.dimensions import dimension_of_text, dimension_of_unit, in_units
 from zwang.model_files.document import Item
-from zwang.model_files.units import COMMON, unit_of
+from zwang.model_files.units import COMMON, dimension_of_text, dimension_of_unit, in_units, unit_of
 
 __all__ = ["UNITS_OF_PARTS", "given_unit", "require_kind", "unit_of_value"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from zwang.arguments.paths import path_of
+from zwang.arguments.values import path_of
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.studies.plan import StudyPlan, plan_of
 from zwang.studies.samples import GridSamples

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.arguments.paths import path_of
+from zwang.arguments.values import path_of
 from zwang.errors import InputError, StoreError
 from zwang.studies.compute import STATUS
 from zwang.studies.reasons import by_reason
