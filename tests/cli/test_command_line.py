@@ -451,6 +451,32 @@ crank_length = [0.4, 0.5, 5.0]
 """
 
 
+REFINED = """
+model = "{model}"
+until = 1.0
+outputs = ["top = max(rod.center.z)"]
+
+[grid]
+"start.pin.angle_rate" = {{ from = -8, to = 8, count = 5 }}
+
+[refine]
+of = "top"
+level = 0.2
+tolerance = 1.0
+"""
+
+
+def test_sweep_follows_the_boundary_that_a_plan_names(here):
+    Path("plan.toml").write_text(REFINED.format(model=Path(PENDULUM).resolve()))
+    facts = called_json("sweep", "plan.toml", "-o", "edge", "--workers", "1")
+    assert facts["reached"]
+    assert facts["size"] == [1.0]
+    assert len(facts["points"]) == 2  # upwards at once, or round below
+    assert "--resume" in call("sweep", "plan.toml", "-o", "edge", code=1).output
+    again = call("sweep", "plan.toml", "-o", "edge", "--resume", "--workers", "1").output
+    assert "2 cells of 1" in again
+
+
 def test_sweep_runs_a_plan_and_goes_on_with_it(here):
     Path("plan.toml").write_text(PLAN.format(model=Path(FOUR_BAR).resolve()))
     dry = called_json("sweep", "plan.toml", "--dry-run")
