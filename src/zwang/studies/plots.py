@@ -89,14 +89,26 @@ def _some(count: int, most: int) -> np.ndarray:
 
 
 def _scalar(data: Any, name: str) -> FloatArray:
-    """Values (N,) of an output: of one over time those at its end."""
-    values = data[name].values
+    """Values (N,) of a quantity: of an output over time those at its end."""
+    values = data[name] if name in data.coords else _finished(data, name)
+    values = np.asarray(values)
     return values if values.ndim == 1 else values[:, -1]
+
+
+def _finished(data: Any, name: str) -> FloatArray:
+    """Values (N, …) of an output, NaN for runs that did not finish.
+
+    What such a run has until it stops, often a singular position, is not to be compared with others
+    and may exceed them by orders of magnitude.
+    """
+    values = np.array(data[name].values, dtype=float)
+    values[data["status"].values != 0] = np.nan
+    return values
 
 
 def _without_values(names: Sequence[str]) -> InputError:
     what = f"output {names[0]!r}" if len(names) == 1 else f"outputs {', '.join(names)}"
-    return InputError(what, must="have values", but="no run has any")
+    return InputError(what, must="have values", but="no run that finished has any")
 
 
 def _map(study: Study, data: Any, names: list[str], against: list[str]) -> Any:
@@ -153,7 +165,7 @@ def _envelope(study: Study, data: Any, names: list[str], against: list[str]) -> 
     time = study.outputs.time_name
     figure, axes = _figure(1, len(names), size=(6.4, 1.0 + 3.2 * len(names)))
     for (ax,), name in zip(axes, names, strict=True):
-        values = data[name].values
+        values = _finished(data, name)
         if values.ndim < 2:
             raise InputError(f"output {name!r}", must="be kept over time", but="is a single value")
         good = values[np.isfinite(values).any(axis=1)]
