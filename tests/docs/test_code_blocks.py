@@ -16,7 +16,15 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-LANGUAGES = {"python", "text", "sh", "toml", "py", "matlab"}
+LANGUAGES = {
+    "python",
+    "text",
+    "{.text",
+    "sh",
+    "toml",
+    "py",
+    "matlab",
+}  # {.text .drawing} keeps its lines
 #: Pages with code of another library, and its name.
 PEERS = {"coming-from/mujoco.md": "mujoco", "coming-from/exudyn.md": "exudyn"}
 
