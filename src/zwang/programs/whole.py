@@ -17,7 +17,7 @@ from zwang.programs.contract import Program, Stage
 from zwang.programs.coordinate_change import CoordinateChange
 from zwang.programs.cost import COST
 from zwang.programs.direct import Direct, is_direct
-from zwang.programs.factor import Factor, ProgramExpressions, accelerate, project
+from zwang.programs.factor import Factor, ProgramExpressions, accelerate, entries_of, project
 from zwang.programs.fixed_step import METHODS, StageExpressions
 from zwang.programs.jacobian import along, jacobian
 from zwang.programs.jacobian_columns import ColumnsKernel
@@ -168,13 +168,13 @@ def fuse(
         e = _stabilised(e, stabilisation)
     direction = ca.SX.sym("direction", e.q.numel() + e.v.numel())
     solved = cache(lambda: accelerate(e)[:2])
-    direct = _DirectFactors(e)
+    direct, ratios = _DirectFactors(e), cache(lambda: _ratios(e))
     alone = cache(direct.accelerations) if is_direct(e) else lambda: solved()[0]
     outputs: dict[str, Callable[[], Sequence[casadi.SX]]] = {
         "derivative": lambda: [e.q_dot, alone()],
         "rates": lambda: [e.q_dot],
         "acceleration": lambda: [alone()],
-        "arrival": lambda: [e.q_dot, alone(), _ratios(e)],
+        "arrival": lambda: [e.q_dot, alone(), ratios()],
         "forces": solved,
         "jacobian": lambda: [jacobian(e)],
         "along": lambda: [along(e, direction)],
@@ -182,7 +182,7 @@ def fuse(
     if e.psi.numel() or e.unit:
         loops = is_direct(e) and not e.independent
         outputs["project"] = lambda: project(e, direct.of_rows if loops else Factor)
-        outputs["residual"] = lambda: [_ratios(e)]
+        outputs["residual"] = lambda: [ratios()]
     kept = sum(values.numel() for values in e.checked) + len(e.unit)
     rows = (e.phi.numel(), kept, e.A.shape[0])
     inputs = [e.q, e.v, e.t, e.p]
@@ -252,6 +252,7 @@ def _ratios(e: ProgramExpressions) -> casadi.SX:
             jacobian = ca.jacobian(values, symbols)
             lengths = ca.sqrt(ca.mtimes(jacobian * jacobian, ca.SX.ones(symbols.numel(), 1)))
             parts.append(values / ca.fmax(1.0, lengths * ca.norm_2(symbols)))
+    entries = entries_of(e.q) if e.unit else []
     for group in e.unit:
-        parts.append(0.5 * (ca.sumsqr(ca.vertcat(*(e.q[k] for k in group))) - 1.0))
+        parts.append(0.5 * (ca.sumsqr(ca.vertcat(*(entries[k] for k in group))) - 1.0))
     return ca.vertcat(*parts)
