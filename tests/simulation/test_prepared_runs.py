@@ -126,9 +126,9 @@ def test_a_run_that_is_not_over_goes_on_in_the_simulation(unprepared, monkeypatc
     system.simulate(start, **choices)
     monkeypatch.setattr(PreparedRun, "_met", lambda *_: False)
     taken = []
-    over = simulation._Simulation._take_over
+    over = simulation.Simulation._take_over
     monkeypatch.setattr(
-        simulation._Simulation, "_take_over", lambda *a: taken.append(a[1]) or over(*a)
+        simulation.Simulation, "_take_over", lambda *a: taken.append(a[1]) or over(*a)
     )
     found = system.simulate(start, **choices)
     assert isinstance(taken[0], UnfinishedRun)

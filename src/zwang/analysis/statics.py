@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from zwang.analysis.equations_of import EquationsOf, Held, held_channels
 from zwang.analysis.search import AT_ONCE, Found, Point, newton_only, point_at, search, stiffness
@@ -22,6 +23,7 @@ from zwang.analysis.sticking import (
     ranges,
     sliding,
 )
+from zwang.analysis.turning import TURN, turning_coordinates
 from zwang.caching import computed_once
 from zwang.diagnosis.passport import Passport, Status, passport_terms
 from zwang.diagnosis.splits import Splits, splits_terms
@@ -576,13 +578,18 @@ def equilibria(
     begin = [first] if given is None else [_start(equations, s, hold, None) for s in given]
     begin += [_drawn(equations, first, rng, spread) for _ in range(count)]
     held = Held(equations, first, names) if names else None
+    turning = turning_coordinates(equations, first, rng)
     for q in begin:
         on, met = equations.corrected(q, held)
         if not met:
             continue
         for one in _from(equations, on, held):
-            if not any(_same(equations, one.q, other.q) for other in found):
+            same = (k for k, other in enumerate(found) if _same(equations, one.q, other.q, turning))
+            k = next(same, None)
+            if k is None:
                 found.append(one)
+            elif np.linalg.norm(one.q - first) < np.linalg.norm(found[k].q - first):
+                found[k] = one  # full turns nearer to the start
     return sorted(found, key=lambda one: float(np.linalg.norm(one.q - first)))
 
 
@@ -613,9 +620,10 @@ def _from(equations: EquationsOf, q: FloatArray, held: Held | None) -> Iterable[
             yield _equilibrium(equations, found, held)
 
 
-def _same(equations: EquationsOf, a: FloatArray, b: FloatArray) -> bool:
-    """Whether two configurations are one: Euler parameters count up to their sign."""
+def _same(equations: EquationsOf, a: FloatArray, b: FloatArray, turning: NDArray[np.bool_]) -> bool:
+    """Whether two configurations are one: Euler parameters up to sign, angles up to full turns."""
     a, b = a.copy(), b.copy()
+    a[turning] -= TURN * np.round((a - b)[turning] / TURN)
     for group in equations.system.model.unit:
         own = list(group)
         if len(own) == 4 and a[own] @ b[own] < 0.0:
