@@ -5,8 +5,8 @@
 
 Trees in joint coordinates by the dense recursion of `tree`, integrated by SciPy's DOP853 at a
 relative tolerance of 1e-13; Bricard's loop along the null space of its closure, put back on it at
-each stored time and between; the bicycle with its wheels' points of contact at rest; the long chain
-by `chain`, every hundredth rod.
+each stored time and between; the bicycle with its wheels' points of contact at rest; the vehicle
+with six joints for each body that none holds; the long chain by `chain`, every hundredth rod.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from scipy.integrate import solve_ivp
 
 from benchmarks.cases.chains import chain, skew_chain
 from benchmarks.cases.loops import bricard as bricard_work
-from benchmarks.cases.model import GRAVITY, Joint, Work
+from benchmarks.cases.model import GRAVITY, Body, Joint, Work
+from benchmarks.cases.vehicle import vehicle as vehicle_work
 from benchmarks.cases.wheels import FRONT, LEAN_RATE, REAR, SPEED
 from benchmarks.cases.wheels import bicycle as bicycle_work
 from benchmarks.references import FILE
@@ -163,6 +164,71 @@ def bicycle() -> np.ndarray:
     return along(work, f, lambda y: tree.centers(y[:n]), np.concatenate([np.zeros(n), v]))
 
 
+# --- the vehicle ----------------------------------------------------------------------------------
+
+
+def floating(joints: list[Joint], held: list[Body | None], body: Body) -> int:
+    """Three slides and three hinges that carry a body; the number of the last."""
+    for axis in (X, Y, Z):
+        joints.append(Joint(len(joints) - 1, len(joints), body.center, axis, kind="slide"))
+    joints[-3] = replace(joints[-3], a=-1)
+    for axis in (Z, Y, X):
+        joints.append(Joint(len(joints) - 1, len(joints), body.center, axis))
+    held += [None, None, None, None, None, body]
+    return len(joints) - 1
+
+
+def vehicle() -> np.ndarray:
+    """Landing; bodies without joints float, the arms hang on them."""
+    work = vehicle_work()
+    joints: list[Joint] = []
+    held: list[Body | None] = []
+    number, v = {-1: -1}, []
+    for k in work.free:
+        body = work.bodies[k]
+        number[k] = floating(joints, held, body)
+        v += [*body.velocity, *body.omega[::-1]]
+    for joint in work.joints:
+        number[joint.b] = len(joints)
+        joints.append(replace(joint, a=number[joint.a], b=len(joints)))
+        held.append(work.bodies[joint.b])
+        v.append(joint.rate)
+    tree, n = Tree(joints, held, work.gravity), len(joints)
+    order = [sorted(number.values())[1:].index(number[k]) for k in range(len(work.bodies))]
+
+    def forces(moving: list[Moving], v: np.ndarray) -> np.ndarray:
+        """Of springs, bushings and tires, on the joints."""
+        tau = np.zeros(n)
+
+        def end(k: int, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            if k < 0:
+                return start, np.zeros((3, n))
+            x = moving[number[k]].place(start)
+            return x, moving[number[k]].rows(x)
+
+        for spring in work.springs:
+            (xa, Ja), (xb, Jb) = end(spring.a, spring.at_a), end(spring.b, spring.at_b)
+            length = np.linalg.norm(xb - xa)
+            along_it = (xb - xa) / length @ (Jb - Ja)
+            pull = spring.stiffness * (length - spring.length) + spring.damping * (along_it @ v)
+            tau -= pull * along_it
+        for mount in work.mounts:
+            (xa, Ja), (xb, Jb) = end(mount.a, mount.point), end(mount.b, mount.point)
+            J = Jb - Ja
+            tau -= (mount.stiffness * (xb - xa) + mount.damping * (J @ v)) @ J
+        return tau
+
+    def f(_: float, y: np.ndarray) -> np.ndarray:
+        terms = tree.terms(y[:n], y[n:])
+        right = forces(terms.moving, y[n:]) - terms.h
+        return np.concatenate([y[n:], np.linalg.solve(terms.M, right)])
+
+    def places(y: np.ndarray) -> np.ndarray:
+        return np.array(tree.centers(y[:n]))[order]
+
+    return along(work, f, places, np.concatenate([np.zeros(n), v]))
+
+
 def long_chain() -> np.ndarray:
     """Every hundredth of 10,000 rods."""
     work = chain(10_000)
@@ -173,6 +239,7 @@ CASES = {
     "skew_chain(10)": skew,
     "bricard": bricard,
     "bicycle": bicycle,
+    "vehicle": vehicle,
     "chain(10000)": long_chain,
 }
 
