@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from benchmarks.cases import Work
-from benchmarks.comparison import OURS, TIMEOUT, least
+from benchmarks.comparison import IN_A_ROW, OURS, SHORT, TIMEOUT, least
 from benchmarks.engines import installed
 from benchmarks.worker import FailedError, Worker
 
@@ -48,13 +48,14 @@ class Peers:
         """Let each engine run once, or not where that takes long and was done."""
         for engine, setting in self._settings.items():
             if self._turns < FEW or self._times[engine] < LONG:
-                spent = self._asked(self._workers[engine], setting)
+                times = IN_A_ROW if self._times[engine] < SHORT else 1
+                spent = self._asked(self._workers[engine], setting, times)
                 self._times[engine] = min(self._times[engine], spent)
         self._turns += 1
 
-    def _asked(self, worker: Worker, setting: str) -> float:
+    def _asked(self, worker: Worker, setting: str, times: int) -> float:
         try:
-            ran = worker.ask(TIMEOUT, "run", self._work.name, setting, 1)
+            ran = worker.ask(TIMEOUT, "run", self._work.name, setting, times)
         except FailedError:
             return float("inf")
         return ran["cpu"] if self._work.error(ran["places"]) <= self._level else float("inf")
