@@ -49,7 +49,7 @@ def vehicle() -> Work:
         "a vehicle lands on a test rig, its axles mounted on stiff rubber bushings, 5 s",
         np.linspace(0.0, 5.0, 11),
         lambda: stored("vehicle"),
-        "22 joint coordinates, dense recursion; DOP853",
+        "22 joint coordinates, Lagrange's equations; DOP853",
         bodies=tuple(bodies),
         joints=tuple(joints),
         springs=tuple(springs),

@@ -6,7 +6,7 @@
 Trees in joint coordinates by the dense recursion of `tree`, integrated by SciPy's DOP853 at a
 relative tolerance of 1e-13; Bricard's loop along the null space of its closure, put back on it at
 each stored time and between; the bicycle with its wheels' points of contact at rest; the vehicle
-with six joints for each body that none holds; the long chain by `chain`, every hundredth rod.
+by Lagrange's equations; the long chain by `chain`, every hundredth rod.
 """
 
 from __future__ import annotations
@@ -21,24 +21,29 @@ from scipy.integrate import solve_ivp
 
 from benchmarks.cases.chains import chain, skew_chain
 from benchmarks.cases.loops import bricard as bricard_work
-from benchmarks.cases.model import GRAVITY, Body, Joint, Work
+from benchmarks.cases.model import GRAVITY, Joint, Work
 from benchmarks.cases.vehicle import vehicle as vehicle_work
 from benchmarks.cases.wheels import FRONT, LEAN_RATE, REAR, SPEED
 from benchmarks.cases.wheels import bicycle as bicycle_work
 from benchmarks.references import FILE
 from benchmarks.references.chain import chain_centers
+from benchmarks.references.lagrange import LagrangianMotion
 from benchmarks.references.tree import Moving, Tree, cross
 
 RELATIVE, ABSOLUTE = 1e-13, 1e-14
+#: The same for stiff motions, whose steps are short for stability, and exact far below that; below
+#: 1e-12 rounding in stiff forces is taken for an error.
+STIFF = 1e-10
 #: Rank of the closure of Bricard's loop on the whole of its path, and what counts as zero there.
 RANK, SMALL = 4, 1e-5
 #: Times between stored ones at which the loop is put back.
 BETWEEN = 4
 
 
-def moved(f: Callable, y: np.ndarray, span: float) -> np.ndarray:
+def moved(f: Callable, y: np.ndarray, span: float, relative: float = RELATIVE) -> np.ndarray:
     """The state after a while."""
-    end = solve_ivp(f, (0.0, span), y, method="DOP853", rtol=RELATIVE, atol=ABSOLUTE)
+    absolute = relative * ABSOLUTE / RELATIVE
+    end = solve_ivp(f, (0.0, span), y, method="DOP853", rtol=relative, atol=absolute)
     return end.y[:, -1]
 
 
@@ -58,11 +63,13 @@ def skew() -> np.ndarray:
     return along(work, f, lambda y: tree.centers(y[:n]), np.zeros(2 * n))
 
 
-def along(work: Work, f: Callable, places: Callable, y: np.ndarray) -> np.ndarray:
+def along(
+    work: Work, f: Callable, places: Callable, y: np.ndarray, relative: float = RELATIVE
+) -> np.ndarray:
     """Places at the times of a work."""
     found = [places(y)]
     for span in np.diff(work.times):
-        y = moved(f, y, span)
+        y = moved(f, y, span, relative)
         found.append(places(y))
     return np.array(found)
 
@@ -167,66 +174,10 @@ def bicycle() -> np.ndarray:
 # --- the vehicle ----------------------------------------------------------------------------------
 
 
-def floating(joints: list[Joint], held: list[Body | None], body: Body) -> int:
-    """Three slides and three hinges that carry a body; the number of the last."""
-    for axis in (X, Y, Z):
-        joints.append(Joint(len(joints) - 1, len(joints), body.center, axis, kind="slide"))
-    joints[-3] = replace(joints[-3], a=-1)
-    for axis in (Z, Y, X):
-        joints.append(Joint(len(joints) - 1, len(joints), body.center, axis))
-    held += [None, None, None, None, None, body]
-    return len(joints) - 1
-
-
 def vehicle() -> np.ndarray:
-    """Landing; bodies without joints float, the arms hang on them."""
-    work = vehicle_work()
-    joints: list[Joint] = []
-    held: list[Body | None] = []
-    number, v = {-1: -1}, []
-    for k in work.free:
-        body = work.bodies[k]
-        number[k] = floating(joints, held, body)
-        v += [*body.velocity, *body.omega[::-1]]
-    for joint in work.joints:
-        number[joint.b] = len(joints)
-        joints.append(replace(joint, a=number[joint.a], b=len(joints)))
-        held.append(work.bodies[joint.b])
-        v.append(joint.rate)
-    tree, n = Tree(joints, held, work.gravity), len(joints)
-    order = [sorted(number.values())[1:].index(number[k]) for k in range(len(work.bodies))]
-
-    def forces(moving: list[Moving], v: np.ndarray) -> np.ndarray:
-        """Of springs, bushings and tires, on the joints."""
-        tau = np.zeros(n)
-
-        def end(k: int, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            if k < 0:
-                return start, np.zeros((3, n))
-            x = moving[number[k]].place(start)
-            return x, moving[number[k]].rows(x)
-
-        for spring in work.springs:
-            (xa, Ja), (xb, Jb) = end(spring.a, spring.at_a), end(spring.b, spring.at_b)
-            length = np.linalg.norm(xb - xa)
-            along_it = (xb - xa) / length @ (Jb - Ja)
-            pull = spring.stiffness * (length - spring.length) + spring.damping * (along_it @ v)
-            tau -= pull * along_it
-        for mount in work.mounts:
-            (xa, Ja), (xb, Jb) = end(mount.a, mount.point), end(mount.b, mount.point)
-            J = Jb - Ja
-            tau -= (mount.stiffness * (xb - xa) + mount.damping * (J @ v)) @ J
-        return tau
-
-    def f(_: float, y: np.ndarray) -> np.ndarray:
-        terms = tree.terms(y[:n], y[n:])
-        right = forces(terms.moving, y[n:]) - terms.h
-        return np.concatenate([y[n:], np.linalg.solve(terms.M, right)])
-
-    def places(y: np.ndarray) -> np.ndarray:
-        return np.array(tree.centers(y[:n]))[order]
-
-    return along(work, f, places, np.concatenate([np.zeros(n), v]))
+    """Landing, by Lagrange's equations."""
+    motion = LagrangianMotion(vehicle_work())
+    return along(motion.work, motion.rate, motion.centers, motion.start, STIFF)
 
 
 def long_chain() -> np.ndarray:
