@@ -2,18 +2,17 @@
 
     python -m benchmarks.scheduling                       # measure, then simulate a cluster
     python -m benchmarks.scheduling --cores 2000 --runs 1e8 --each 1e-4
+    python -m benchmarks.scheduling --plot docs/images/study_scaling.svg
 
 Measured with two worker processes of this machine: processor time of Dask's scheduler, of the
-client and of a worker for each task, files and bytes of a task. Simulated: one scheduler that
-serves one task after the other, and so many cores that compute.
+client and of a worker for each task, files and bytes of a task, the time of a worker before its
+first task, and what it takes to see what is missing. Simulated by `cluster_model`, event by event.
 """
 
 from __future__ import annotations
 
 import argparse
-import heapq
 import json
-import random
 import subprocess
 import sys
 import tempfile
@@ -24,12 +23,14 @@ from pathlib import Path
 from typing import Any
 
 import zwang as zw
+from benchmarks.cluster_model import Cluster, Outcome, TaskCost, simulated
 from benchmarks.studies import PendulumStudy
 from zwang.studies import engines
+from zwang.studies.dataset import open_store
 
-__all__ = ["measured", "simulated"]
+__all__ = ["measured", "outcome"]
 
-TRIVIAL, TASKS, RUNS = 1000, 500, 8
+TRIVIAL, FIRST, TASKS, RUNS = 1000, 4, 500, 8
 #: Tasks are at hand as for so many cores, so that they are handed in together as there.
 CORES = 100
 #: Seconds in which nothing is done, to see what that costs.
@@ -38,8 +39,12 @@ IDLE = 3.0
 SHARDS = (1000, 16_384, 200_000, 1_000_000)
 #: Seconds of a run that are compared: a pendulum, some ten bodies, a stiff vehicle.
 EACH = (1e-5, 1e-3, 1e-1)
-#: Runs of a task differ by so much, relatively.
-SCATTER = 0.1
+#: What a shared file system takes a second, unless said otherwise: files, and bytes.
+CREATES, BANDWIDTH = 5000.0, 10e9
+#: Mean hours until a core is lost: one of 10,000 every six minutes.
+LOST_EVERY = 1000.0
+#: Seconds in which the jobs of a cluster begin.
+BEGINS = 60.0
 
 
 def _idle(number: int) -> int:
@@ -119,7 +124,9 @@ def measured(address: str) -> dict[str, dict[str, float]]:
 
         client.wait_for_workers(2)
         trivial()
-        ours(4, "first.zarr")  # kernels are compiled and loaded
+        # Kernels are compiled and loaded by each worker.
+        spent = _spent(client, lambda: ours(FIRST, "first.zarr"))
+        first = FIRST * spent["workers"] / len(client.nthreads())
         idle = _spent(client, lambda: time.sleep(IDLE) or round(IDLE))
         tasks = {
             "trivial": _spent(client, trivial),
@@ -132,36 +139,27 @@ def measured(address: str) -> dict[str, dict[str, float]]:
             "files": 1.0 + len(arrays) / TASKS,
             "bytes a run": sum(f.stat().st_size for f in arrays) / (TASKS * RUNS),
         }
+        began = time.process_time()
+        assert not open_store(path).missing()
+        looked = time.process_time() - began
+        found["once"] = {"first task": first, "what is missing, each task": looked / TASKS}
     return found
 
 
-def simulated(
-    tasks: int, cores: int, seconds: float, served: float, begun: float = 0.0, seed: int = 1
-) -> dict[str, float]:
-    """A scheduler that serves one task after the other, for cores that compute.
-
-    Parameters
-    ----------
-    seconds : that a task takes, with some scatter.
-    served : seconds of the scheduler for each task, when it is given out and reported.
-    begun : seconds of a worker before its first task.
-    """
-    rng, free_at = random.Random(seed), 0.0
-    # Each core has two tasks at hand: it waits only where the next has not come in time.
-    given = [0.0] * cores
-    heap = [(begun, core) for core in range(cores)]
-    heapq.heapify(heap)
-    busy, end = 0.0, 0.0
-    for _ in range(tasks):
-        ready, core = heapq.heappop(heap)
-        free_at = max(free_at, given[core]) + served
-        start = max(ready, free_at)
-        duration = seconds * (1.0 + SCATTER * (2.0 * rng.random() - 1.0))
-        # The next task of a core is asked for when the one before this one is reported.
-        given[core] = start
-        busy, end = busy + duration, max(end, start + duration)
-        heapq.heappush(heap, (start + duration, core))
-    return {"hours": end / 3600.0, "busy": busy / (cores * end)}
+def outcome(
+    told: dict[str, dict[str, float]], cluster: Cluster, runs: float, shard: int, each: float
+) -> tuple[int, Outcome]:
+    """Tasks of a study, and what comes of them on a cluster, with costs that were measured."""
+    costs, storage = told["a task of a study"], told["storage"]
+    tasks = max(round(runs / shard), 1)
+    cost = TaskCost(
+        shard * each + costs["workers"],
+        costs["scheduler"],
+        costs["client"],
+        storage["files"],
+        shard * storage["bytes a run"],
+    )
+    return tasks, simulated(cluster, tasks, cost)
 
 
 def main() -> None:
@@ -171,6 +169,10 @@ def main() -> None:
     parser.add_argument("--runs", type=float, default=1e9)
     parser.add_argument("--each", type=float, help="seconds of a run")
     parser.add_argument("--scheduler", help="address of a cluster; two processes by default")
+    parser.add_argument("--creates", type=float, default=CREATES, help="files a second")
+    parser.add_argument("--bandwidth", type=float, default=BANDWIDTH, help="bytes a second")
+    parser.add_argument("--lost-every", type=float, default=LOST_EVERY, help="hours, each core")
+    parser.add_argument("--plot", type=Path, help="draw cores that are busy over the size of tasks")
     arguments = parser.parse_args()
     if arguments.scheduler:
         told = measured(arguments.scheduler)
@@ -182,24 +184,51 @@ def main() -> None:
     costs = told["a task of a study"]
     served = max(costs["scheduler"], costs["client"])
     print(f"a task should take more than {arguments.cores * served:.3g} s on so many cores")
+    cluster = Cluster(
+        arguments.cores,
+        begins=BEGINS,
+        compiled=told["once"]["first task"],
+        lost_every=arguments.lost_every,
+        creates=arguments.creates,
+        bandwidth=arguments.bandwidth,
+    )
+    found: dict[float, list[tuple[int, Outcome]]] = {}
     for each in (arguments.each,) if arguments.each else EACH:
         for shard in SHARDS:
-            _tell(arguments.runs, arguments.cores, shard, each, served, told["storage"])
+            tasks, came = outcome(told, cluster, arguments.runs, shard, each)
+            _tell(tasks, came, shard, each, told)
+            found.setdefault(each, []).append((shard, came))
+    if arguments.plot is not None:
+        _draw(found, arguments.cores, arguments.plot)
 
 
-def _tell(
-    runs: float, cores: int, shard: int, each: float, served: float, storage: dict[str, float]
-) -> None:
+def _tell(tasks: int, came: Outcome, shard: int, each: float, told: dict[str, Any]) -> None:
     """One line on a cluster with tasks of some size."""
-    tasks = max(round(runs / shard), 1)
-    found = simulated(tasks, cores, shard * each, served)
-    files = storage["files"] * tasks
+    files = told["storage"]["files"] * tasks
+    looked = told["once"]["what is missing, each task"] * tasks
     print(
         f"{each:g} s a run, shard {shard:>9,}: {tasks:,} tasks of {shard * each:.3g} s, "
-        f"{60 * found['hours']:.3g} min, cores busy {found['busy']:.0%}, "
-        f"{files:,.0f} files, {files / (3600 * found['hours']):,.0f} /s, "
-        f"{storage['bytes a run'] * runs / 1e9:.3g} GB"
+        f"{came.seconds / 60:.3g} min, cores busy {came.busy:.0%}, scheduler "
+        f"{came.scheduler:.0%}, client {came.client:.0%}, file system {came.storage:.0%}, "
+        f"held up by {came.limit}; lost {came.lost_cores} cores, {came.lost_tasks} tasks, "
+        f"{came.wasted:.2%} of the work; {files:,.0f} files, {files / came.seconds:,.0f} /s, "
+        f"resume looks {looked:.3g} s"
     )
+
+
+def _draw(found: dict[float, list[tuple[int, Outcome]]], cores: int, path: Path) -> None:
+    """Cores that are busy over runs in a task, one line for each time of a run."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 3.6), layout="constrained")
+    axes = figure.subplots()
+    for each, rows in found.items():
+        busy = [100.0 * came.busy for _, came in rows]
+        axes.semilogx([shard for shard, _ in rows], busy, "o-", label=f"a run takes {each:g} s")
+    axes.set(xlabel="runs in a task", ylabel=f"{cores:,} cores busy [%]", ylim=(0, 105))
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(path, metadata={"Date": None})
 
 
 if __name__ == "__main__":

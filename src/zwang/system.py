@@ -674,7 +674,9 @@ class System(Motions, Analyses):
 
         request = ReductionRequest.of(
             None if coordinates is None else checked_names("independent coordinates", coordinates),
-            None if velocities is None else checked_names("independent velocities", velocities),
+            None
+            if velocities is None
+            else checked_names("independent velocities", velocities, self.velocities),
             map,
             basis,
             kinematics,

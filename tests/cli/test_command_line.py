@@ -185,6 +185,9 @@ def test_derive_gives_closed_forms():
     pytest.importorskip("sympy")
     assert "cos" in call("derive", example_path("knife_edge"), "--terms").stdout
     assert "\\" in called_json("derive", example_path("knife_edge"), "--latex")["closed_form"]
+    # A mechanism has the coordinates of its joints, unless those of bodies are asked for.
+    assert call("derive", PENDULUM).stdout.startswith("pin_ddot = 2*g*m_rod*cos(pin)/")
+    assert "rod.x_dot" in call("derive", PENDULUM, "--terms", "--bodies").stdout
 
 
 def test_examples_and_new_write_files_that_run(here):
@@ -262,7 +265,7 @@ def test_import_loads_neither_the_command_line_nor_models():
     script = (
         "import sys, zwang\n"
         "late = {'typer', 'rich', 'pint', 'tomllib', 'casadi', 'zwang.mechanism', 'zwang.system',\n"
-        "        'zwang.simulation.simulation', 'zwang.results.run', 'zwang.model_files.model'}\n"
+        "        'zwang.simulation.simulate', 'zwang.results.run', 'zwang.model_files.model'}\n"
         "print(sorted(late & set(sys.modules)))"
     )
     result = subprocess.run(
@@ -429,6 +432,10 @@ def test_plot_draws_into_a_file(linkage, here):
     call("plot", linkage, "motor.torque", "A.force", "--degrees", "-o", "p.svg")
     assert "motor.torque" in Path("p.svg").read_text(encoding="utf-8")
     call("plot", linkage)
+    call("plot", linkage, "A.force", "--compare", linkage, "--paper", "-o", "two.svg")
+    assert "two.svg" in {p.name for p in Path().iterdir()}
+    told = call("plot", linkage, "--compare", linkage, "--label", "one", code=1).output
+    assert "one for each run" in " ".join(told.split())
     assert Path("linkage.png").read_bytes().startswith(b"\x89PNG")
     assert "cannot be written" in call("plot", linkage, "-o", "p.doc", code=1).output
     assert "no such folder" in call("plot", "nowhere", code=1).output
@@ -442,6 +449,32 @@ outputs = ["D.angle"]
 [grid]
 crank_length = [0.4, 0.5, 5.0]
 """
+
+
+REFINED = """
+model = "{model}"
+until = 1.0
+outputs = ["top = max(rod.center.z)"]
+
+[grid]
+"start.pin.angle_rate" = {{ from = -8, to = 8, count = 5 }}
+
+[refine]
+of = "top"
+level = 0.2
+tolerance = 1.0
+"""
+
+
+def test_sweep_follows_the_boundary_that_a_plan_names(here):
+    Path("plan.toml").write_text(REFINED.format(model=Path(PENDULUM).resolve()))
+    facts = called_json("sweep", "plan.toml", "-o", "edge", "--workers", "1")
+    assert facts["reached"]
+    assert facts["size"] == [1.0]
+    assert len(facts["points"]) == 2  # upwards at once, or round below
+    assert "--resume" in call("sweep", "plan.toml", "-o", "edge", code=1).output
+    again = call("sweep", "plan.toml", "-o", "edge", "--resume", "--workers", "1").output
+    assert "2 cells of 1" in again
 
 
 def test_sweep_runs_a_plan_and_goes_on_with_it(here):

@@ -4,7 +4,7 @@ import pytest
 
 import zwang as zw
 from zwang.errors import UnknownNameError
-from zwang.model_files.dimensions import dimension_of_unit, in_units
+from zwang.model_files.units import dimension_of_unit, in_units
 
 ROD = """
 [parameters]

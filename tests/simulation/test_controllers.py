@@ -299,3 +299,17 @@ def test_a_controller_does_not_change_dimensions() -> None:
     law = zw.controller(lambda _: {"length": 1.5}, 0.05)
     with pytest.raises(zw.InputError, match="'length' of controller 'c' must not be one that dim"):
         m.simulate(until=0.3, controllers={"c": law})
+
+
+def test_two_controllers_do_not_set_one_parameter_at_once() -> None:
+    def push(sample: Sample) -> dict[str, float] | None:
+        return {"u": 1.0} if sample.t < 0.1 else None
+
+    def brake(sample: Sample) -> dict[str, float] | None:
+        return {"u": -1.0} if sample.t >= 0.1 else None
+
+    laws = {"push": zw.controller(push, 0.05), "brake": zw.controller(brake, 0.05)}
+    assert cart().simulate([0.0], until=0.2, controllers=laws).finished  # one after the other
+    laws["brake"] = zw.controller(lambda sample: {"u": -1.0}, 0.05)
+    with pytest.raises(zw.InputError, match="'push' and 'brake' both set it at t = 0 s"):
+        cart().simulate([0.0], until=0.2, controllers=laws)

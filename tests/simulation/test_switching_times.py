@@ -8,7 +8,7 @@ import pytest
 
 import zwang as zw
 from zwang.integrators.settings import Settings
-from zwang.simulation.saved_states import off_constraints_note
+from zwang.simulation.notes import off_constraints_note
 
 PUSH, LONG, UNTIL = 20.0, 0.05, 8.0
 #: What a tolerance of 1e-9 may leave of a motion in pieces of constant acceleration, which every
@@ -177,3 +177,20 @@ def test_saved_states_off_their_constraints_are_told() -> None:
     assert off_constraints_note(system.equations, settings, t, y, p) == ""
     y[1, 0] += 2.5e-3
     assert "by up to 0.0025" in off_constraints_note(system.equations, settings, t, y, p)
+
+
+def test_a_driver_whose_speed_jumps_gives_an_impulse_and_says_so() -> None:
+    mechanism, start = slider(lambda t: zw.where(t < 1.0, 0.2 * t, 0.5 * t - 0.3))
+    run = mechanism.simulate(start, until=2.0, save=0.25)
+    np.testing.assert_allclose(run["rail.displacement_rate"][[0, -1]], [0.2, 0.5], atol=1e-12)
+    (note,) = [note for note in run.notes if "velocities change at once" in note]
+    assert "t = 1 s" in note
+    assert "from 0.2 to 0.5" in note
+    assert run.work.impulses[-1] == pytest.approx((0.5**2 - 0.2**2) / 2)  # 1 kg
+
+
+def test_a_bend_of_a_driver_is_no_jump() -> None:
+    mechanism, start = slider(lambda t: zw.where(t < 1.0, t * t, 2.0 * t - 1.0))
+    run = mechanism.simulate(start, until=2.0)
+    assert len(run.segments) == 2
+    assert not [note for note in run.notes if "at once" in note]

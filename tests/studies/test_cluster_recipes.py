@@ -1,6 +1,5 @@
 """The recipes for clusters, as far as one machine allows: job scripts run, manifests checked."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from benchmarks.cluster_model import Cluster, TaskCost, simulated
 from tests.studies.study_models import digest
 from tests.studies.test_engines import ENVIRONMENT, free_port
 
@@ -101,12 +101,12 @@ def local(arguments: list[str], folder: Path, port: int) -> list[str]:
     return [sys.executable, "-m", *changed]
 
 
-def prepared(folder: Path) -> str:
+def prepared(folder: Path, runs: int = 32) -> str:
     """Plan and model in a folder; the digest of what comes of them."""
     from zwang.model_files.examples import example_path
 
     shutil.copy(example_path("pendulum"), folder / "pendulum.toml")
-    (folder / "PLAN.toml").write_text(PLAN)
+    (folder / "PLAN.toml").write_text(PLAN.replace("count = 32", f"count = {runs}"))
     zw.study(None, folder / "PLAN.toml", output=folder / "whole.zarr").run(progress=False)
     return digest(folder / "whole.zarr")
 
@@ -130,6 +130,47 @@ def test_the_command_lines_of_the_manifests_run_on_this_machine(tmp_path):
         for process in started:
             process.terminate()
             process.wait()
+
+
+@pytest.mark.campaign
+def test_jobs_of_slurm_itself_are_run_and_cancelled(tmp_path, monkeypatch):
+    """Where this machine has one; a job that is cancelled loses the tasks under way alone."""
+    jobqueue = pytest.importorskip("dask_jobqueue")
+    if (
+        not shutil.which("sinfo")
+        or b"idle" not in subprocess.run(["sinfo", "-h"], capture_output=True, check=False).stdout
+    ):
+        pytest.skip("there is no idle node of Slurm")
+    from distributed import Client
+
+    whole = prepared(tmp_path, 2000)
+    monkeypatch.setenv("PYTHONPATH", ENVIRONMENT["PYTHONPATH"])
+    monkeypatch.chdir(tmp_path)
+    path, cancelled = tmp_path / "a.zarr", []
+    with (
+        jobqueue.SLURMCluster(
+            cores=1,
+            processes=1,
+            memory="2GB",
+            walltime="00:10:00",
+            interface="lo",
+            scheduler_options={"dashboard_address": ":0"},
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        cluster.scale(jobs=2)
+        client.wait_for_workers(2)
+
+        def cancel(record):
+            if record.done >= 200 and not cancelled:
+                jobs = subprocess.run(["squeue", "-h", "-o", "%i"], capture_output=True, check=True)
+                cancelled.append(jobs.stdout.decode().split()[0])
+                subprocess.run(["scancel", cancelled[0]], check=True)
+
+        study = zw.study(None, tmp_path / "PLAN.toml", output=path, scheduler=client)
+        study.run(progress=cancel)
+    assert cancelled
+    assert digest(path) == whole
 
 
 SBATCH = """#!/bin/sh
@@ -158,7 +199,12 @@ def test_jobs_of_slurm_are_run_by_the_recipe(tmp_path, monkeypatch):
     options = {"dashboard_address": ":0"}
     with (
         jobqueue.SLURMCluster(
-            cores=2, processes=2, memory="4GB", walltime="00:10:00", scheduler_options=options
+            cores=2,
+            processes=2,
+            memory="4GB",
+            walltime="00:10:00",
+            interface="lo",
+            scheduler_options=options,
         ) as cluster,
         Client(cluster) as client,
     ):
@@ -174,11 +220,41 @@ def test_jobs_of_slurm_are_run_by_the_recipe(tmp_path, monkeypatch):
 
 def test_a_simulated_scheduler_limits_what_cores_can_do():
     """One that serves 100 tasks a second cannot keep 1000 cores busy with tasks of a second."""
-    from benchmarks.scheduling import simulated
-
-    starved = simulated(20_000, 1000, 1.0, served=0.01)
-    assert starved["busy"] == pytest.approx(0.1, abs=0.01)
-    assert 3600 * starved["hours"] == pytest.approx(200.0, rel=0.02)
-    assert simulated(20_000, 1000, 20.0, served=0.01)["busy"] > 0.9
+    starved = simulated(Cluster(1000), 20_000, TaskCost(1.0, scheduler=0.01))
+    assert starved.busy == pytest.approx(0.1, abs=0.01)
+    assert starved.seconds == pytest.approx(200.0, rel=0.02)
+    assert starved.limit == "scheduler"
+    assert simulated(Cluster(1000), 20_000, TaskCost(20.0, scheduler=0.01)).busy > 0.9
     # Without a scheduler to wait for, and with tasks to spare, all of them work.
-    assert json.loads(json.dumps(simulated(20_000, 100, 1.0, served=0.0)))["busy"] > 0.99
+    assert simulated(Cluster(100), 20_000, TaskCost(1.0)).busy > 0.99
+
+
+def test_a_simulated_file_system_limits_what_cores_can_write():
+    cluster = Cluster(1000, creates=100.0)
+    written = simulated(cluster, 5000, TaskCost(1.0, files=4.0))
+    assert written.seconds == pytest.approx(200.0, rel=0.02)
+    assert written.limit == "file system"
+    moved = simulated(Cluster(100, bandwidth=1e6), 1000, TaskCost(0.1, size=1e5))
+    assert moved.seconds == pytest.approx(100.0, rel=0.02)
+
+
+def test_simulated_cores_that_begin_late_take_tasks_from_others():
+    """As many tasks as cores, of which the first ones have been given two."""
+    found = simulated(Cluster(100, begins=10.0, scatter=0.0), 100, TaskCost(100.0))
+    assert found.seconds < 111.0
+
+
+def test_simulated_cores_are_lost_and_nothing_with_them():
+    """Every task is done in the end, and what lost cores computed was in vain."""
+    safe = simulated(Cluster(50), 2000, TaskCost(10.0))
+    risky = simulated(Cluster(50, lost_every=0.1), 2000, TaskCost(10.0))
+    lost = 50 * risky.seconds / 360.0  # all of them, once in six minutes each
+    assert risky.lost_cores == pytest.approx(lost, rel=0.4)
+    assert risky.lost_tasks >= risky.lost_cores
+    assert 0.0 < risky.wasted < 0.1
+    assert risky.seconds > safe.seconds
+    useful = risky.busy * risky.seconds * 50
+    assert useful == pytest.approx(2000 * 10.0, rel=0.01)
+    assert not risky.broken
+    hopeless = simulated(Cluster(10, lost_every=1e-3, retries=1), 50, TaskCost(10.0))
+    assert hopeless.broken > 0

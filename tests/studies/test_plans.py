@@ -8,10 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.stats import qmc
 from tests.studies.study_models import pendulum, pendulum_plan
 
 import zwang as zw
+from zwang.model_files.examples import example_path
 from zwang.studies.plan import plan_of
+from zwang.studies.samples import BLOCK, _sobol_block
 
 
 def test_a_grid_is_all_combinations_the_last_name_fastest():
@@ -43,6 +46,40 @@ def test_a_table_is_read_with_units_and_kept_in_the_plan(tmp_path):
     np.testing.assert_allclose(plan.rows(0, 2)["speed"], [np.pi, 2 * np.pi])
     again = plan_of(json.loads(json.dumps(plan.values)))  # without the file
     assert again.digest == plan.digest
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ({"list": {"rod.mass": ["1 kg", "2 m"]}}, r"list\.rod\.mass\[1\]"),
+        ({"list": {"rod.mass": ["1 m", "2 m"]}}, r"list\.rod\.mass\[0\].*kind of kg"),
+        ({"grid": {"start.pin.angle": {"from": "0 deg", "to": "1 m", "count": 3}}}, r"angle\.to"),
+        ({"grid": {"start.pin.angle_rate": ["30 rpm", "2 rad"]}}, r"angle_rate\[1\]"),
+        ({"random": {"rod.mass": {"normal": ["1 kg", "1 s"]}}, "samples": 2}, r"normal\[1\]"),
+    ],
+)
+def test_units_of_another_kind_are_refused_with_their_place(given, place):
+    plan = {**given, "until": 0.1}
+    with pytest.raises(zw.ModelError, match=place):
+        zw.study(example_path("pendulum"), plan)
+
+
+def test_units_of_one_kind_are_mixed_and_told_by_the_dataset(tmp_path):
+    plan = {"list": {"rod.mass": ["1 kg", 2, "500 g"], "start.pin.angle": ["30 deg", 0.5, 1]}}
+    study = zw.study(example_path("pendulum"), {**plan, "until": 0.1}, output=tmp_path / "a.zarr")
+    data = study.run(progress=False).dataset
+    assert data["rod.mass"].values.tolist() == [1.0, 2.0, 0.5]
+    assert data["rod.mass"].attrs["units"] == "kg"
+    assert data["start.pin.angle"].attrs["units"] == "rad"
+
+
+def test_a_sobol_sequence_begins_anywhere_with_the_points_that_are_there():
+    for dimension, seed, block in ((1, 0, 0), (3, 5, 1), (3, 5, 7), (2, 1, 1023)):
+        engine = qmc.Sobol(dimension, scramble=True, rng=np.random.default_rng(seed))
+        points = engine.random((block + 1) * BLOCK)[-BLOCK:]
+        np.testing.assert_array_equal(_sobol_block(dimension, seed, block), points)
+    with pytest.raises(zw.ModelError, match=r"samples: .*1073741824"):
+        plan_of({"sobol": {"a": [0, 1]}, "samples": 2**30 + 1})
 
 
 @pytest.mark.parametrize("method", ["random", "sobol", "latin_hypercube"])

@@ -8,8 +8,10 @@ import pytest
 from tests.studies.study_models import pendulum, pendulum_plan
 
 import zwang as zw
+from zwang.model_files.examples import example_path
 from zwang.studies.concatenate import concatenate
 from zwang.studies.plots import KINDS
+from zwang.studies.reasons import by_reason
 from zwang.studies.refine import refine
 from zwang.studies.sensitivity import morris_plan, sobol_plan
 
@@ -46,6 +48,87 @@ def test_plots_of_what_there_is_not_are_refused(swings):
         swings.plot("x", kind="histograms")
     with pytest.raises(zw.InputError, match="over time"):
         swings.plot("peak(x)", kind="envelope")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_plots_of_runs_that_all_failed_are_refused_or_empty(tmp_path, kind):
+    plan = {
+        "list": {"m": [-1.0, -2.0], "L": [1.0, 2.0]},
+        "start": {"x": 0.0, "y": "-L"},
+        "until": 0.1,
+        "times": 2,
+        "outputs": ["x"],
+    }
+    heavy = zw.System(
+        ["x", "y"],
+        mass=lambda p: p.m * np.eye(2),
+        constraints={"rod": lambda q, p: q @ q - p.L**2},
+        parameters={"m": 1.0, "L": 1.0},
+    )
+    study = zw.study(heavy, plan, output=tmp_path / "a.zarr").run(progress=False)
+    assert study.counts()["refused"] == 2
+    if kind in ("map", "scatter"):
+        study.plot("x", kind=kind)
+    else:
+        with pytest.raises(zw.InputError, match="no run that finished has any"):
+            study.plot("x", kind=kind)
+    study.report(tmp_path / "a.html")
+
+
+def test_plots_leave_out_what_runs_had_until_they_failed(tmp_path):
+    """A four-bar that cannot go on has forces out of all proportion there."""
+    plan = {
+        "grid": {"crank_length": [0.3, 0.4, 1.7], "speed": ["20 rpm", "30 rpm"]},
+        "until": 0.5,
+        "times": 3,
+        "outputs": ["D.angle", "load = peak(A.force.magnitude)"],
+    }
+    study = zw.study(example_path("four_bar"), plan, output=tmp_path / "a.zarr")
+    data = study.run(progress=False).dataset
+    failed = sorted(study.failed)
+    assert len(failed) == 2
+    assert np.isfinite(data["load"].values[failed]).all()
+    colors = study.plot("load", kind="map").axes[0].collections[0].get_array()
+    assert np.ma.masked_invalid(np.asarray(colors)).count() == 4
+    heights = [p.get_height() for p in study.plot("load", kind="histogram").axes[0].patches]
+    assert sum(heights[:-1]) == 4  # the last is the span of 90 %
+    ((reason, numbers),) = by_reason(study.failed)
+    assert numbers == failed
+    assert reason == study.failed[failed[0]]
+
+
+def test_the_page_of_a_study_is_safe_and_fits_phones(tmp_path):
+    system = zw.System(["x"], mass=[[1.0]], parameters={"c": 1.0})
+    plan = {
+        "grid": {"c": [1.0, 2.0], "settings.integrator": ["order5", "order8"]},
+        "start": {"x": 0.0, "x_dot": 1.0},
+        "until": 1.0,
+        "outputs": ["<i> = end(x)"],
+    }
+    with pytest.raises(zw.ModelError, match="name of a variable"):
+        zw.study(system, plan)
+    study = zw.study(system, {**plan, "outputs": ["end(x)"]}, output=tmp_path / "a.zarr")
+    page = study.run(progress=False).report(tmp_path / "a.html").read_text(encoding="utf-8")
+    assert 'name="viewport"' in page
+    assert "prefers-color-scheme: dark" in page
+    assert "innerHTML" not in page
+    data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
+    assert data["words"]["settings.integrator"] == ["order5", "order8"] * 2
+    assert data["stored"] is False  # a model of Python functions has to be given again
+    assert data["runs_again"] is True
+
+
+def test_words_that_vary_are_an_axis(system, tmp_path):
+    plan = {
+        "grid": {"settings.integrator": ["order5", "order8"]},
+        "start": {"x": 0.0, "y": -1.0, "x_dot": 1.0},
+        "until": 0.1,
+        "outputs": ["end(x)"],
+    }
+    study = zw.study(system, plan, output=tmp_path / "a.zarr").run(progress=False)
+    (ax,) = study.plot().axes
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["order5", "order8"]
+    study.report(tmp_path / "a.html")
 
 
 def test_the_report_has_the_values_of_its_runs(swings, tmp_path):
@@ -114,6 +197,68 @@ def test_the_boundary_between_swinging_and_turning_is_found(system, tmp_path):
     assert found.runs < 65 * 97 / 10  # of a grid with cells of this size
     again = refine(system, plan, tmp_path / "rounds", of="over", level=0.999, tolerance=0.07)
     assert np.array_equal(again.points, found.points)
+
+
+def edge_plan(**other):
+    return {
+        "grid": {
+            "L": {"from": 0.5, "to": 1.5, "count": 5},
+            "start.x_dot": {"from": 4.0, "to": 8.0, "count": 9},
+        },
+        "start": {"x": 0.0, "y": "-L"},
+        "until": 3.0,
+        "outputs": ["over = max(y) / L"],
+        "settings": {"tolerance": 1e-6},
+        **other,
+    }
+
+
+def test_a_boundary_that_would_take_too_many_runs_is_told_as_far_as_it_is_known(system, tmp_path):
+    wanted = {"of": "over", "level": 0.999, "tolerance": 0.05}
+    found = refine(system, edge_plan(), tmp_path / "a", **wanted, most_runs=150)
+    assert not found.reached
+    assert found.runs <= 150
+    assert "too many" in str(found)
+    # Its cells are those of the last round that was computed, and the boundary is in each of them.
+    rows = [s.plan.rows(0, len(s)) for s in found.studies]
+    computed = {
+        (round(L, 9), round(v, 9))
+        for row in rows
+        for L, v in zip(row["L"], row["start.x_dot"], strict=True)
+    }
+    for L, v in found.points:
+        a, b = found.size / 2
+        for corner in ((L - a, v - b), (L + a, v - b), (L - a, v + b), (L + a, v + b)):
+            assert (round(corner[0], 9), round(corner[1], 9)) in computed
+    with pytest.raises(zw.InputError, match=r"most_runs.*at least 45"):
+        refine(system, edge_plan(), tmp_path / "b", **wanted, most_runs=10)
+
+
+def test_a_plan_says_itself_what_boundary_to_follow(system, tmp_path):
+    table = {"of": "over", "level": 0.999, "tolerance": {"L": 0.3, "start.x_dot": 0.5}}
+    said = refine(system, edge_plan(refine=table), tmp_path / "a")
+    asked = refine(system, edge_plan(), tmp_path / "b", **table)
+    assert np.array_equal(said.points, asked.points)
+    assert zw.study(system, edge_plan(refine=table)).digest == zw.study(system, edge_plan()).digest
+
+
+@pytest.mark.parametrize(
+    ("change", "wanted", "words"),
+    [
+        ({"grid": {"L": [1.0, 1.1, 1.5]}}, {}, "increase evenly"),
+        ({"grid": {"L": [1.0]}}, {}, "increase evenly"),
+        ({"grid": {"settings.integrator": ["order5", "order8"]}}, {}, "increase evenly"),
+        ({}, {"tolerance": {"L": 0.1}}, "each name"),
+        ({}, {"tolerance": {"l": 0.1}}, "tolerance of a name"),
+        ({}, {"tolerance": -1.0}, "positive"),
+        ({}, {"of": "top"}, "output of single values"),
+        ({}, {"of": None}, "neither the call nor the plan"),
+    ],
+)
+def test_boundaries_that_cannot_be_followed_are_refused(system, tmp_path, change, wanted, words):
+    chosen = {"of": "over", "level": 0.999, "tolerance": 0.1, **wanted}
+    with pytest.raises(zw.InputError, match=words):
+        refine(system, edge_plan(**change), tmp_path / "a", **chosen)
 
 
 def test_studies_are_joined_without_computing_again(system, swings, tmp_path):

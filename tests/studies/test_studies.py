@@ -12,6 +12,8 @@ import xarray as xr
 from tests.studies.study_models import digest, pendulum, pendulum_plan
 
 import zwang as zw
+from zwang.model_files.examples import example_path
+from zwang.results.lock import WriteLock
 from zwang.studies import dataset
 from zwang.studies.compute import REFUSED
 
@@ -116,6 +118,45 @@ def test_another_plan_or_model_is_refused(system, whole, tmp_path):
     with pytest.raises(zw.StoreError, match="something else"):
         zw.study(system, pendulum_plan(), output=tmp_path / "precious").run(progress=False)
     assert digest(whole.path) == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ('until = "10 s"', 'until = "5 s"', False),
+        ("tolerance = 1e-9", "tolerance = 1e-6", False),
+        ("[simulation]", '[start]\nhold = { "pin.angle" = 0.5 }\n\n[simulation]', False),
+        ("let go from", "dropped from", True),
+        ("# A rod that swings on a pin.", "# A rod.", True),
+    ],
+)
+def test_a_model_file_that_changes_between_runs_is_noticed(tmp_path, old, new, same):
+    """Whatever the plan takes from it: the end, settings, the start."""
+    text = Path(example_path("pendulum")).read_text(encoding="utf-8")
+    assert old in text
+    model, path = tmp_path / "model.toml", tmp_path / "a.zarr"
+    model.write_text(text, encoding="utf-8")
+    plan = {"grid": {"rod.mass": [1.0, 2.0]}, "outputs": ["pin.angle"]}
+    whole = zw.study(model, plan, output=path).run(progress=False)
+    model.write_text(text.replace(old, new), encoding="utf-8")
+    again = zw.study(model, plan, output=path)
+    if same:
+        again.run(progress=False)
+    else:
+        with pytest.raises(zw.StoreError, match="another model"):
+            again.run(progress=False)
+    assert zw.open_study(path).digest == whole.digest  # it has its own
+
+
+def test_one_writer_at_a_time(system, tmp_path):
+    study = zw.study(system, pendulum_plan(), output=tmp_path / "a.zarr")
+    store = study.store()
+    with (
+        WriteLock(store.path, store.record),
+        pytest.raises(zw.StoreError, match=r"one writer.* run\(\) again"),
+    ):
+        study.run(progress=False)
+    assert study.run(progress=False).complete
 
 
 def test_a_study_is_opened_again(system, whole):

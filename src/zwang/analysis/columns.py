@@ -8,7 +8,7 @@ from os import PathLike
 
 import numpy as np
 
-from zwang.arguments.paths import path_of
+from zwang.arguments.values import path_of
 from zwang.errors import InputError
 from zwang.terms import FloatArray
 

@@ -24,7 +24,7 @@ from zwang.analysis.quantities import (
     quantity_names,
     values_of,
 )
-from zwang.arguments.numbers import vector
+from zwang.arguments.values import vector
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.multibody.wrench import pose
 from zwang.results.unwrap import followed

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.arguments.paths import path_of
+from zwang.arguments.values import path_of
 from zwang.errors import MissingExtraError, UnknownNameError
 from zwang.terms import FloatArray
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.arguments.numbers import number
+from zwang.arguments.values import number
 from zwang.assembly.newton import (
     MASSLESS,
     NewtonConditions,

@@ -16,8 +16,8 @@ from zwang.cli.output import FAILURE, STOPPED, Printer
 from zwang.errors import InputError
 from zwang.model_files.given_values import parsed_values
 from zwang.model_files.model import Model, read_model
+from zwang.simulation.notes import OFF
 from zwang.simulation.progress import EnsembleProgress, Progress, Report, reporting
-from zwang.simulation.saved_states import OFF
 
 if TYPE_CHECKING:
     from zwang.results.run import Run

@@ -11,6 +11,8 @@ import typer
 
 from zwang.cli.output import STOPPED, Printer
 from zwang.errors import InputError
+from zwang.studies.reasons import by_reason
+from zwang.studies.refine import refine
 from zwang.studies.study import Study, clock, study
 
 __all__ = ["sweep"]
@@ -35,7 +37,7 @@ def sweep(
     if dry_run:
         _estimate(out, found, workers)
         return
-    there = (folder / "zarr.json").exists()
+    there = any((folder / name).exists() for name in ("zarr.json", "round-0.zarr"))
     if there and not resume:
         raise InputError(
             f"output '{folder}'",
@@ -45,6 +47,9 @@ def sweep(
         )
     began = perf_counter()
     try:
+        if found.plan.refine is not None:
+            _follow(out, found, folder, workers)
+            return
         found.run(workers=workers, progress=False if out.as_json else None)
     except KeyboardInterrupt:
         again = f"zwang sweep {quote(str(path))} -o {quote(str(folder))} --resume"
@@ -53,11 +58,38 @@ def sweep(
     _summary(out, found, folder, perf_counter() - began)
 
 
+def _follow(out: Printer, found: Study, folder: Path, workers: int | None) -> None:
+    """Follow the boundary that the plan asks for; each round is a study in the folder."""
+    edge = refine(
+        found.subject,
+        found.plan,
+        folder,
+        scheduler=found.scheduler,
+        workers=workers,
+        progress=False if out.as_json else None,
+    )
+    names = edge.names
+    out.result(
+        {
+            "folder": str(folder),
+            "runs": edge.runs,
+            "rounds": len(edge.studies),
+            "names": list(names),
+            "size": edge.size.tolist(),
+            "reached": edge.reached,
+            "points": edge.points.tolist(),
+        }
+    )
+    low, high = (edge.points.min(axis=0), edge.points.max(axis=0)) if len(edge.points) else ((), ())
+    rows = {"boundary": str(edge) if len(edge.points) else "none: one side of the level alone"}
+    rows |= {n: f"{a:.6g} to {b:.6g}" for n, a, b in zip(names, low, high, strict=False)}
+    out.table(folder.name, rows)
+    out.say(f"Kept in {folder}, a study for each round.")
+
+
 def _summary(out: Printer, found: Study, folder: Path, seconds: float) -> None:
-    counts, failed = found.counts(), found.failed
-    reasons: dict[str, int] = {}
-    for reason in failed.values():
-        reasons[reason] = reasons.get(reason, 0) + 1
+    counts = found.counts()
+    reasons = {reason: len(numbers) for reason, numbers in by_reason(found.failed)}
     facts: dict[str, Any] = {
         "dataset": str(folder),
         "runs": found.plan.count,
@@ -74,8 +106,7 @@ def _summary(out: Printer, found: Study, folder: Path, seconds: float) -> None:
         "keeps": ", ".join(facts["keeps"]),
         "took": f"{seconds:.1f} s",
     }
-    common = sorted(reasons.items(), key=lambda item: -item[1])[:3]
-    for k, (reason, count) in enumerate(common):
+    for k, (reason, count) in enumerate(list(reasons.items())[:3]):
         rows[f"reason {k + 1}"] = f"{count} × {reason}"
     out.table(folder.name, rows)
     out.say(f"Kept in {folder}; xarray.open_zarr reads it.")

@@ -18,8 +18,7 @@ from zwang.solvers.dense import solve_terms
 from zwang.state import Residuals
 from zwang.terms import EquationTerms, FloatArray, finite, require_symmetric
 from zwang.tracing.differentiate import depends_on
-from zwang.tracing.jumps import expressions_jump
-from zwang.tracing.time_switches import TimeSwitch, time_switches
+from zwang.tracing.switches import TimeSwitch, expressions_jump, time_switches
 from zwang.tracing.traced_model import Definition, TracedModel
 
 if TYPE_CHECKING:

@@ -31,8 +31,7 @@ from zwang.multibody.terms import MechanismSymbols, definition_of, model_of, uni
 from zwang.solvers.dense import solve_terms
 from zwang.solvers.solution import Solution
 from zwang.terms import EquationTerms, FloatArray
-from zwang.tracing.jumps import function_jumps
-from zwang.tracing.time_switches import TimeSwitch, function_switches, time_switches
+from zwang.tracing.switches import TimeSwitch, function_jumps, function_switches, time_switches
 
 if TYPE_CHECKING:
     import casadi

@@ -33,7 +33,7 @@ class GivenValue(FieldKind):
 def require_cases(root: Item, values: Mapping[str, Any]) -> None:
     """Refuse names in cases that the file has no place for."""
     known = [*values.get("constants", {}), *values.get("parameters", {})]
-    for name, case in values.get("case", {}).items():
+    for name, case in values["case"].items():
         for key in case.get("set", {}):
             if key not in known and "." not in key:
                 raise root["case"][name]["set"][key].unknown(

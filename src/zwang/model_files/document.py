@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zwang.arguments.paths import is_folder
+from zwang.arguments.values import is_folder
 from zwang.errors import LISTED, InputError, ModelError, ZwangError, shown
 
 __all__ = [

@@ -41,6 +41,7 @@ __all__ = [
     "Orientation",
     "PlaceField",
     "TableField",
+    "TableList",
     "Text",
     "expression_error",
 ]
@@ -507,6 +508,24 @@ class TableField(FieldKind):
         if required:
             result["required"] = required
         return result
+
+
+@dataclass(frozen=True)
+class TableList(FieldKind):
+    """A table, or a list of tables."""
+
+    kind: FieldKind
+
+    def read(self, item: Item, constants: Constants) -> list[Any]:
+        """The values, checked; of one table a list of one."""
+        if isinstance(item.value, list):
+            return [self.kind.read(entry, constants) for entry in item]
+        return [self.kind.read(item, constants)]
+
+    def schema(self) -> dict[str, Any]:
+        """Its JSON schema."""
+        one = self.kind.schema()
+        return {"anyOf": [one, {"type": "array", "items": one}]}
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from zwang.model_files.fields import expression_error
 from zwang.model_files.units import is_quantity, quantity
 from zwang.tracing.symbol import ValueNeededError
 
-__all__ = ["Definitions", "Formula", "Scope", "UserForces", "of_time", "time_formula"]
+__all__ = ["Definitions", "Formula", "Scope", "UserForces", "names_used", "of_time", "time_formula"]
 
 #: What an expression may ask of a body.
 OF_A_BODY = ("position", "rotation", "velocity", "angular_velocity", "omega")
@@ -176,6 +176,21 @@ class Definitions:
                         error = item.error(found_text, error.expected, error.advice)
                     raise error
         return tuple(name for name in self.entries if name in found)
+
+
+def names_used(item: Item, definitions: Definitions) -> tuple[str, ...]:
+    """Names in an expression, with those of the definitions that it uses in place of them."""
+    found: dict[str, None] = {}
+    seen: set[str] = set()
+    waiting = [*Entries.of(item).leaves()]
+    while waiting:
+        for name in waiting.pop().names():
+            if name.text not in definitions.entries:
+                found[name.text] = None
+            elif name.text not in seen:
+                seen.add(name.text)
+                waiting += definitions.entries[name.text].leaves()
+    return tuple(found)
 
 
 class Formula:

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from zwang.errors import ModelError
-from zwang.model_files.dimensions import (
+from zwang.model_files.document import Item
+from zwang.model_files.expressions import ExpressionError, Node, evaluate, names_in
+from zwang.model_files.fields import Constants, Map, NumberField, expression_error
+from zwang.model_files.units import (
     Dimension,
     dimension_of_unit,
     dimension_of_value,
     in_units,
 )
-from zwang.model_files.document import Item
-from zwang.model_files.expressions import ExpressionError, Node, evaluate, names_in
-from zwang.model_files.fields import Constants, Map, NumberField, expression_error
 from zwang.multibody.parameter_expression import ParameterExpression
 
 __all__ = ["FileConstants", "FileExpression", "GeometryMap"]

@@ -24,6 +24,7 @@ from zwang.model_files.fields import (
     Orientation,
     PlaceField,
     TableField,
+    TableList,
     Text,
 )
 from zwang.model_files.geometry import GeometryMap
@@ -116,33 +117,17 @@ _MESH = TableField(
 )
 
 
-class _TableList(FieldKind):
-    """A table, or a list of tables."""
-
-    def __init__(self, kind: FieldKind) -> None:
-        self.kind = kind
-
-    def read(self, item: Item, constants: Constants) -> list[Any]:
-        if isinstance(item.value, list):
-            return [self.kind.read(entry, constants) for entry in item]
-        return [self.kind.read(item, constants)]
-
-    def schema(self) -> dict[str, Any]:
-        one = self.kind.schema()
-        return {"anyOf": [one, {"type": "array", "items": one}]}
-
-
 _BODY = TableField(
     {
         "mass": Field(_MASS, "mass"),
-        "shape": Field(_TableList(_SHAPE), "what inertia follows from: one part or several"),
+        "shape": Field(TableList(_SHAPE), "what inertia follows from: one part or several"),
         "inertia": Field(
             OneOf(_TENSOR, NumberArrayField("kg*m^2", ((), (3,), (3, 3)))),
             "about the centre of mass, body axes: about the normal of the plane, three principal "
             "moments, or the tensor; or a tensor about another point and in other axes",
         ),
         "center": Field(_POINT, "centre of mass in the body's frame, with inertia"),
-        "drawn": Field(_TableList(_DRAWN), "what it looks like, with inertia"),
+        "drawn": Field(TableList(_DRAWN), "what it looks like, with inertia"),
         "position": Field(_POINT, "of the body's origin, in the world or in relative_to"),
         "orientation": Field(Orientation(), "from body axes to those of the world or relative_to"),
         "angle": Field(_ANGLE, "the same in a planar mechanism, about the normal"),

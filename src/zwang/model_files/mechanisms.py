@@ -13,10 +13,17 @@ import numpy as np
 from zwang.errors import InputError
 from zwang.mechanism import Mechanism
 from zwang.model_files.document import Item, blaming
-from zwang.model_files.formulas import Definitions, Formula, Scope, UserForces, of_time
+from zwang.model_files.formulas import (
+    Definitions,
+    Formula,
+    Scope,
+    UserForces,
+    names_used,
+    of_time,
+)
 from zwang.model_files.inertia_tables import inertia_of, orientation_of
 from zwang.model_files.layout import CURVE, MECHANISM_ONLY
-from zwang.model_files.outputs import channel_formula, names_used
+from zwang.model_files.outputs import channel_formula
 from zwang.multibody.builder import STANDARD, in_space
 from zwang.multibody.handles import BodyHandle, MarkerHandle
 from zwang.multibody.inertia import rotation

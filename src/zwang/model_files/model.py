@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zwang.arguments.keywords import known_keywords
-from zwang.arguments.paths import is_folder, path_of
+from zwang.arguments.values import is_folder, path_of
 from zwang.errors import (
     DamageError,
     InputError,
@@ -145,6 +145,11 @@ class Model:
         """Names of the file's constants."""
         return tuple(self._root["constants"].value) if "constants" in self._root else ()
 
+    @property
+    def tables(self) -> Mapping[str, Any]:
+        """The tables of the file, as they are written."""
+        return self._root.value
+
     def start(self, parameters: Mapping[str, Any] | None = None) -> Assembly | State:
         """The state at which the motion begins.
 
@@ -215,7 +220,7 @@ class Model:
         progress, certify : what is reported meanwhile, and whether accelerations are certified.
         forces : whether forces and energies are computed and kept with the states.
         """
-        from zwang.simulation.simulation import simulate
+        from zwang.simulation.simulate import simulate
 
         choices = {
             "until": until,
@@ -254,7 +259,8 @@ class Model:
         if parameters is not None:
             choices["parameters"] = parameters
             given["parameters"] = {**self.simulation.choices.get("parameters", {}), **parameters}
-        given.setdefault("events", self.events)
+        if self.events:
+            given.setdefault("events", self.events)
         if q is None:
             q = self.start(given.get("parameters"))
         companions = None if store is None else self._companions()
@@ -283,7 +289,7 @@ class Model:
         store_every : seconds between commits.
         progress, certify : as in `zwang.System.simulate`.
         """
-        from zwang.simulation.simulation import resume
+        from zwang.simulation.resume import resume
 
         return resume(
             path,

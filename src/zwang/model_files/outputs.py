@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any
 
 from zwang.model_files.document import Item
-from zwang.model_files.formulas import Definitions, Entries, Formula, Scope
+from zwang.model_files.formulas import Definitions, Formula, Scope, names_used
 from zwang.multibody.frozen import Parts
 from zwang.multibody.joint_coordinates import Channels
 from zwang.results.channel_catalog import PARTS, catalog
 
-__all__ = ["MechanismNames", "channel_formula", "channel_names", "names_used"]
+__all__ = ["MechanismNames", "channel_formula", "channel_names"]
 
 
 class MechanismNames:
@@ -48,21 +48,6 @@ def channel_formula(
     used = names_used(item, definitions)
     values = partial(_values, tuple(n for n in used if n in set(channels)), parameters)
     return Formula(item, ("c", "t", "p"), scope, definitions, values)
-
-
-def names_used(item: Item, definitions: Definitions) -> tuple[str, ...]:
-    """Names in an expression, with those of the definitions that it uses in place of them."""
-    found: dict[str, None] = {}
-    seen: set[str] = set()
-    waiting = [*Entries.of(item).leaves()]
-    while waiting:
-        for name in waiting.pop().names():
-            if name.text not in definitions.entries:
-                found[name.text] = None
-            elif name.text not in seen:
-                seen.add(name.text)
-                waiting += definitions.entries[name.text].leaves()
-    return tuple(found)
 
 
 def _values(

@@ -10,22 +10,16 @@ from typing import Any
 from zwang.mechanism import Mechanism
 from zwang.model_files.arithmetic import CONSTANTS, FUNCTIONS
 from zwang.model_files.cases import require_cases
-from zwang.model_files.dimensions import dimension_of_text
 from zwang.model_files.document import Item, blaming, parse
 from zwang.model_files.fields import NumberField
-from zwang.model_files.formulas import Definitions, time_formula
+from zwang.model_files.formulas import Definitions, names_used, time_formula
 from zwang.model_files.geometry import FileConstants
 from zwang.model_files.layout import ANALYSIS_TABLES, FILE, MECHANISM_ONLY, SYSTEM_ONLY
 from zwang.model_files.mechanisms import mechanism_of
 from zwang.model_files.model import Model, SimulationRequest, Start
-from zwang.model_files.outputs import (
-    MechanismNames,
-    channel_formula,
-    channel_names,
-    names_used,
-)
+from zwang.model_files.outputs import MechanismNames, channel_formula, channel_names
 from zwang.model_files.systems import StateNames, state_formula, system_of
-from zwang.model_files.units import is_quantity
+from zwang.model_files.units import dimension_of_text, is_quantity
 from zwang.multibody.joint_coordinates import Channels
 from zwang.results.channel_catalog import unit_of_state
 from zwang.system import System
@@ -51,7 +45,8 @@ def model_of(
     values = FILE.read(root, constants)
     is_system = _require_one_kind(root, values)
     _require_free_names(root, values)
-    require_cases(root, values)
+    if "case" in values:
+        require_cases(root, values)
     definitions = Definitions.of(values.get("define", {}), constants)
     folder, elsewhere = Path(file).parent, kept or {}
 
@@ -181,6 +176,8 @@ def _names(mechanism: Any, system: Any) -> StateNames:
 
 def _require_units(root: Item, mechanism: Mechanism) -> None:
     """Refuse values of coordinates and rates with a unit of another kind."""
+    if "start" not in root and "equilibrium" not in root:
+        return
     parts = mechanism.parts
     known = {*parts.coordinates, *parts.velocities, *Channels(parts).names}
     tables = [("start", key) for key in ("hold", "prefer", "q", "v")]

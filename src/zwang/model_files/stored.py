@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from zwang.arguments.paths import path_of
+from zwang.arguments.values import path_of
 from zwang.errors import InputError, ModelError
 from zwang.model_files.model import IN_A_RUN, Model, read_model
 from zwang.results.store import companion, read_store
@@ -104,7 +104,7 @@ def resume(
     model = _given_or_stored(path, system, "resume")
     if isinstance(model, Model) and events is None:
         events = model.events
-    from zwang.simulation.simulation import resume as go_on
+    from zwang.simulation.resume import resume as go_on
 
     return go_on(
         path,

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
+from zwang.arguments.values import checked_names
 from zwang.errors import InputError
 from zwang.model_files.document import Item, blaming
-from zwang.model_files.formulas import Definitions, Formula, Scope
-from zwang.model_files.outputs import names_used
+from zwang.model_files.formulas import Definitions, Formula, Scope, names_used
 from zwang.system import System
 from zwang.tracing.constraint import Constraint, Level
-from zwang.tracing.definition import checked_names
 
 __all__ = ["StateNames", "state_formula", "system_of"]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from zwang.arguments.numbers import number, vector
 from zwang.arguments.states import parameter_value
+from zwang.arguments.values import check_name, number, vector
 from zwang.errors import InputError, ModelError, UnknownNameError, shown
 from zwang.multibody.body import Body, Placement
 from zwang.multibody.call_log import BuilderCall
@@ -24,7 +24,6 @@ from zwang.multibody.marker import IN_PLANE, FrameLayout, Joint, Marker, layout_
 from zwang.multibody.parameter_expression import ParameterValue, evaluated, parameters_in
 from zwang.multibody.pose import GROUND, PLANES, SCALAR, SPATIAL, planar
 from zwang.terms import FloatArray
-from zwang.tracing.definition import check_name
 from zwang.tracing.own_output import OwnOutput
 
 __all__ = ["MechanismBuilder", "checked_numbers", "in_space", "is_pair"]

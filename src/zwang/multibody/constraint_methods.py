@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from zwang.arguments.numbers import number, vector
+from zwang.arguments.values import number, vector
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.multibody.body import Body, Placement
 from zwang.multibody.builder import MechanismBuilder

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from zwang.arguments.numbers import number, vector
+from zwang.arguments.values import number, vector
 from zwang.errors import InputError, UnknownNameError
 from zwang.multibody.builder import MechanismBuilder
 from zwang.multibody.call_log import described

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from zwang.arguments.numbers import vector
+from zwang.arguments.values import vector
 from zwang.multibody.inertia import axes_along, direction
 from zwang.multibody.parameter_expression import ParameterExpression, evaluated, parameters_in
 from zwang.terms import FloatArray

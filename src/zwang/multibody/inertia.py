@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from zwang.arguments.numbers import number, positive, vector
+from zwang.arguments.values import number, positive, vector
 from zwang.errors import InputError, shown
 from zwang.multibody.parameter_expression import InertiaExpression, of_parameters
 from zwang.terms import FloatArray

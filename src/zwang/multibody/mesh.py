@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from zwang.arguments.numbers import positive, vector
-from zwang.arguments.paths import path_of
+from zwang.arguments.values import path_of, positive, vector
 from zwang.errors import InputError, shown
 from zwang.multibody.gltf import MeshData, read_glb, read_gltf
 from zwang.multibody.inertia import rotation

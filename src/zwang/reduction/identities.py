@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zwang.errors import InputError
+from zwang.errors import InputError, NotApplicableError
 from zwang.linalg.rank import RowGeometry
 from zwang.reduction.lift import Lift
 from zwang.terms import FloatArray
@@ -115,8 +115,9 @@ class Identities:
     def satisfied(self, keep: Sequence[str]) -> np.ndarray:
         """Which rows the map satisfies; an error for one that it should and does not."""
         gone: list[bool] = []
-        for name, numbers in self.model.groups.items():
-            level = self.model.blocks[name].level
+        for block, numbers in self.model.rows_of_blocks.items():
+            name = self.model.owner(block)
+            level = self.model.blocks[block].level
             must = level == ("position" if self.lift.coordinates else "velocity")
             checks = ["tangent", "bias"]
             if level != "acceleration":
@@ -148,6 +149,13 @@ class Identities:
     def require_independent(self, velocities: Sequence[str], gone: np.ndarray) -> None:
         """Rank Dᵀ = k, and k + rank A = nv for the eliminated rows ((3.1), (5.8))."""
         k, n = len(velocities), len(self.model.definition.velocities)
+        if k == 0:
+            raise NotApplicableError(
+                "system in independent velocities",
+                must="have a degree of freedom",
+                but="the constraints determine all velocities",
+                advice="kinematics(…) gives its motion, simulate(…) the forces too.",
+            )
         listed = f"independent velocities {', '.join(velocities)}"
         rank = max(RowGeometry.of(x["D"].T).rank for x in self.values)
         if rank < k:

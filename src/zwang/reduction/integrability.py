@@ -33,7 +33,7 @@ from zwang.reduction.integrability_report import (
     QuasiVelocities,
     RowVerdict,
 )
-from zwang.reduction.partition import leading_columns
+from zwang.reduction.partition import leading_columns, rates_of_rows
 from zwang.reduction.vector_fields import NEW, Fields, States, frame, unit
 from zwang.terms import FloatArray
 from zwang.tracing.differentiate import depends_on, jacobian
@@ -104,11 +104,7 @@ class _Codistribution:
 
         self.model, self.anywhere, self.on = model, anywhere, on
         s = model.state
-        rates: dict[int, casadi.SX] = {}
-        for name, numbers in model.groups.items():
-            rate = model.blocks[name].rate
-            if rate is not None:
-                rates |= {row: rate[k] for k, row in enumerate(numbers)}
+        rates = rates_of_rows(model)
         self.K: dict[int, casadi.SX] = {}
         for row in rows:
             (eta,) = ca.substitute([rates[row]], [s.v], [ca.SX.zeros(s.v.shape)])
@@ -175,7 +171,7 @@ def integrability(model: TracedModel, anywhere: States, on: States) -> Integrabi
     """
     s, names = model.state, model.row_names
     position, linear, nonlinear = [], [], []
-    for name, numbers in model.groups.items():
+    for name, numbers in model.rows_of_blocks.items():
         block = model.blocks[name]
         if block.level == "position":
             position += numbers

@@ -141,9 +141,9 @@ def linear_rows(model: TracedModel, keep: Sequence[str]) -> list[int]:
     s = model.state
     return [
         row
-        for name, numbers in model.groups.items()
+        for name, numbers in model.rows_of_blocks.items()
         for row in numbers
-        if name not in keep
+        if model.owner(name) not in keep
         and model.blocks[name].rate is not None
         and not depends_on(model.blocks[name].A, s.v, s)
     ]
@@ -170,7 +170,7 @@ def partition_lift(model: TracedModel, partition: Partition) -> Lift:
 def rates_of_rows(model: TracedModel) -> dict[int, casadi.SX]:
     """Row number → φ̇ or ψ."""
     found: dict[int, casadi.SX] = {}
-    for name, numbers in model.groups.items():
+    for name, numbers in model.rows_of_blocks.items():
         rate = model.blocks[name].rate
         if rate is not None:
             found |= {row: rate[k] for k, row in enumerate(numbers)}

@@ -73,14 +73,14 @@ def reduce_model(
     """
     model = lift.model
     for name in keep:
-        if name not in model.blocks:
-            raise UnknownNameError("constraint to keep", name, model.blocks)
+        if name not in model.groups:
+            raise UnknownNameError("constraint to keep", name, model.groups)
     found = Identities(lift, samples)
     gone = found.satisfied(keep)
     found.require_independent(velocities, gone)
 
     kept_rows: dict[str, list[int]] = {}
-    for name, numbers in model.groups.items():
+    for name, numbers in model.rows_of_blocks.items():
         left = [k for k, row in enumerate(numbers) if not gone[row]]
         if left:
             kept_rows[name] = left
@@ -139,7 +139,8 @@ def _project(
         },
         kinematics=None if plain else (_function(N, lift, matrix=True), _function(n0, lift)),
     )
-    return TracedModel(definition, s, N, n0, M_d, Q_d, T, V, blocks, multipliers, C)
+    owners = {name: model.owner(name) for name in blocks}
+    return TracedModel(definition, s, N, n0, M_d, Q_d, T, V, blocks, multipliers, C, owners=owners)
 
 
 def _numbers(blocks: Mapping[str, TracedConstraint], name: str) -> list[int]:
@@ -213,7 +214,23 @@ def _nonideal(
             else:
                 removed = removed + C
         start += len(left)
+    if not model.definition.nonideal:
+        removed = removed + _of_elements(lift)
     return laws, removed
+
+
+def _of_elements(lift: Lift) -> casadi.SX:
+    """C of a model that has no laws by name: a mechanism's elements have given it."""
+    model = lift.model
+    if model.reaction_dependent:
+        raise NotApplicableError(
+            "friction of a mechanism",
+            must="depend on the state alone where reactions are eliminated",
+            but="depends on reactions which the map removes",
+            advice="Simulate the mechanism with all its coordinates.",
+        )
+    (C,) = lift(model.C)
+    return C
 
 
 # --- a definition that can be traced again --------------------------------------------------------

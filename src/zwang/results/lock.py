@@ -38,6 +38,7 @@ class WriteLock:
     path : of the store.
     record : folder in it where the lock is; where there is none, or it is read-only, nothing can be
         written and nothing is locked.
+    advice : what to do when whoever writes it has ended.
 
     Raises
     ------
@@ -45,7 +46,9 @@ class WriteLock:
         Somebody else is writing it.
     """
 
-    def __init__(self, path: Path, record: Path) -> None:
+    def __init__(
+        self, path: Path, record: Path, advice: str = "Then continue with zw.resume."
+    ) -> None:
         self._file: int | None = None
         try:
             file = os.open(record / LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0))
@@ -69,7 +72,7 @@ class WriteLock:
                 f"store {str(path)!r}",
                 must="have one writer at a time",
                 but=f"{holder} is writing it",
-                advice="Wait until it has ended, or stop it; then continue with zw.resume.",
+                advice=f"Wait until it has ended, or stop it. {advice}",
             ) from error
         self._file = file
         with contextlib.suppress(OSError):  # it only records who

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.arguments.numbers import vector
+from zwang.arguments.values import vector
 from zwang.caching import computed_once
 from zwang.display import Displayed
 from zwang.errors import InputError, UnknownNameError
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from zwang.multibody.body import Body
     from zwang.multibody.frozen import Parts
     from zwang.multibody.marker import Joint, Marker
-    from zwang.results.run import Run, Segment
+    from zwang.results.run import Run
+    from zwang.results.segments import Segment
     from zwang.system import System
 
 __all__ = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from zwang import __version__
@@ -74,10 +75,23 @@ def describe_events(system: System, events: Mapping[str, Event]) -> dict[str, st
 
 def versions() -> dict[str, str]:
     """All that the bits of a run depend on besides its model: packages and the processor."""
-    from importlib.metadata import version  # loads a mail parser
+    from zwang.codegen.environment import target, uses_llvm
 
+    processor = _processor(uses_llvm("kernels"), uses_llvm("loops"), target())
+    python = platform.python_version()
+    return {"zwang": __version__, **_packages(), "python": python, "processor": processor}
+
+
+@cache
+def _packages() -> dict[str, str]:
+    from importlib.metadata import version  # loads a mail parser, and reads by it
+
+    return {name: version(name) for name in ("numpy", "casadi", "llvmlite")}
+
+
+@cache
+def _processor(*environment: bool | str) -> str:  # noqa: ARG001 - what it depends on
+    """What compiles, which takes a first compilation to know."""
     from zwang.codegen.llvm import identity
 
-    packages = {name: version(name) for name in ("numpy", "casadi", "llvmlite")}
-    python = platform.python_version()
-    return {"zwang": __version__, **packages, "python": python, "processor": identity()}
+    return identity()

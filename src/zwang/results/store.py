@@ -37,7 +37,7 @@ from typing import Any
 
 import numpy as np
 
-from zwang.arguments.paths import path_of
+from zwang.arguments.values import path_of
 from zwang.errors import DamageError, InputError, StoreError
 from zwang.results.lock import LOCK, WriteLock
 from zwang.results.stored_arrays import array_names, create_group, label_names

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.arguments.paths import path_of
+from zwang.arguments.values import path_of
 from zwang.errors import MissingExtraError, StoreError
 from zwang.results.channel_catalog import PARTS
 from zwang.results.channels import Channel

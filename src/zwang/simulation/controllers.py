@@ -227,7 +227,7 @@ class Sampling:
 
     def act(self, t: float, y: FloatArray, held: Mapping[str, Any]) -> dict[str, Any]:
         """Call the controllers that are due at a time; the parameters from then on."""
-        result = dict(held)
+        result, set_by = dict(held), dict[str, str]()
         for name, one in self.controllers.items():
             due = self._time(name, self.done[name])
             if due - t > SAME_INSTANT * one.period:
@@ -235,6 +235,15 @@ class Sampling:
             sample = Sample(self.readings, t, y, self.done[name], dict(held))
             given = one.law(sample, self.states[name]) if one.takes_state else one.law(sample)
             outputs = self._outputs(name, given)
+            for key in outputs:
+                if set_by.setdefault(key, name) != name:
+                    raise InputError(
+                        f"parameter {key!r}",
+                        must="be set by one controller at a time",
+                        but=f"{set_by[key]!r} and {name!r} both set it at t = {t:.6g} s",
+                        advice="Give each a parameter of its own and add them in the force, or "
+                        "let the law that is not in charge return None.",
+                    )
             result.update(outputs)
             self.sets.update(outputs)
             self._require_state(name)

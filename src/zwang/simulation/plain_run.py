@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zwang.caching import computed_once
 from zwang.codegen.environment import noted
 from zwang.integrators import memory as sh
-from zwang.results.run import Beginning, Counts, Run, Segment
+from zwang.results.run import Counts, Run
+from zwang.results.segments import Beginning, Segment
 from zwang.results.status import status_of
 from zwang.simulation.interpolate import states_between
-from zwang.simulation.rank_report import left_out_note
-from zwang.simulation.saved_states import off_constraints_note
+from zwang.simulation.notes import off_constraints_note
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from zwang.integrators.output import Chunk
     from zwang.programs.contract import Program
     from zwang.simulation.origin import Origin
-    from zwang.system import System
 
-__all__ = ["PlainRun", "RepeatedRun", "UnfinishedRun", "program_notes"]
+__all__ = ["PlainRun", "RepeatedRun", "UnfinishedRun"]
 
 
 #: What makes a run once more, with another tolerance and other times.
@@ -137,11 +136,3 @@ WHEN_ASKED: dict[str, Callable[[PlainRun], Any]] = {
 }
 for _field, _make in WHEN_ASKED.items():
     setattr(PlainRun, _field, computed_once(_make, _field))
-
-
-def program_notes(system: System, program: Program) -> tuple[str, ...]:
-    """What runs of a program say of it."""
-    notes = [left_out_note(system, program.left_out)] if program.left_out else []
-    if program.carrier is not None:
-        notes.append(f"integrated in {program.carrier.name} coordinates")
-    return tuple(notes)

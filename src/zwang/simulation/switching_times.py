@@ -1,7 +1,7 @@
 """When forces and drivers of a simulation switch in time: found before it, so that steps end there.
 
 An integrator that looks at a force at the stages of its steps does not see a pulse between two of
-them. Where time and parameters alone decide a switch, `zwang.tracing.time_switches`, its moments
+them. Where time and parameters alone decide a switch, `zwang.tracing.switches`, its moments
 are found here, and a simulation begins anew at each of them.
 
 Linear conditions are solved for whatever the length of a pulse. Others are looked at at equal
@@ -19,9 +19,9 @@ from zwang.caching import Remembered
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
+    from zwang.equations.contract import Equations
     from zwang.integrators.settings import Settings
-    from zwang.system import System
-    from zwang.tracing.time_switches import TimeSwitch
+    from zwang.tracing.switches import TimeSwitch
 
 __all__ = ["Switching", "SwitchingTimes"]
 
@@ -54,6 +54,7 @@ class SwitchingTimes:
 
     Parameters
     ----------
+    equations : of the system, which switch in time.
     start, settings : where the simulation begins, and how it is made.
 
     Attributes
@@ -61,16 +62,14 @@ class SwitchingTimes:
     notes : what is to be said of them.
     """
 
-    def __init__(self, system: System, start: float, settings: Settings) -> None:
-        self._equations = system.equations
+    def __init__(self, equations: Equations, start: float, settings: Settings) -> None:
+        self._equations = equations
         self._span = start, settings.until
         self._fixed = settings.step > 0.0
         self.notes: list[str] = []
 
     def after(self, t: float, p: FloatArray) -> Switching | None:
         """The next switch after a time, or the one that it is within, with parameters p."""
-        if not self._equations.time_switches:
-            return None
         known = self._equations.cache.once(_KnownSwitches, _KnownSwitches)
         key = (p.tobytes(), *self._span)
         found = known.get(key)

@@ -42,7 +42,7 @@ def concatenate(studies: Sequence[Study], output: str | PathLike[str]) -> Study:
                 must="differ from the first in its rows alone",
                 but="has other names, outputs, times or settings",
             )
-        if other.model_digest != first.model_digest:
+        if other.subject.digest != first.subject.digest:
             raise InputError(f"study {k}", must="be of the same model as the first", but="is not")
     rows = [s.plan.rows(0, s.plan.count) for s in studies]
     columns = {name: np.concatenate([r[name] for r in rows]) for name in first.plan.names}

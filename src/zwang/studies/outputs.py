@@ -17,13 +17,16 @@ from zwang.model_files.document import Item
 from zwang.studies.expressions import FUNCTIONS, calls_in, dotted, function_name, parsed
 from zwang.studies.reductions import REDUCTIONS
 
-__all__ = ["OutputRequest", "read_outputs"]
+__all__ = ["TAKEN", "OutputRequest", "read_outputs"]
 
 MOST_OUTPUTS = 1000
 #: What names of variables in a dataset may consist of.
 _NAME = re.compile(r"[A-Za-z_][\w.\[\](), -]{0,119}")
 #: Names that the dataset has for something else.
-TAKEN = ("run", "time", "mode", "status", "reason", "steps", "evaluations", "rejected", "position")
+TAKEN = (
+    "run", "time", "mode", "status", "reason", "steps", "evaluations", "rejected", "position",
+    "record",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from zwang.arguments.paths import path_of
+from zwang.arguments.values import path_of
 from zwang.errors import InputError, ModelError, shown
 from zwang.model_files.document import Document, Item, Key, parse, read_text
 from zwang.model_files.fields import NumberField
@@ -60,6 +60,7 @@ KEYS = {
     "settings": "arguments of simulate: tolerance, integrator, …",
     "analysis": "arguments of what is computed, besides runs",
     "shard": "runs in one task",
+    "refine": "boundary to be followed: of, level, tolerance, most_runs",
 }
 #: Arguments of `simulate` that a plan may choose, or vary.
 SETTINGS = {
@@ -76,6 +77,8 @@ SETTINGS = {
 }
 
 
+#: Keys that change nothing of what is computed for a row.
+_NOT_KEPT = ("model", "description", "refine")
 #: Keys that say what varies.
 _BLOCKS = ("grid", "list", "table", "random", "sobol", "latin_hypercube")
 
@@ -105,6 +108,7 @@ class StudyPlan:
     outputs : what is kept; none for the values of all coordinates and velocities at the end.
     settings, analysis : arguments of `simulate`, or of another thing that is computed.
     shard : runs in one task, if the plan says.
+    refine : arguments of `zwang.studies.refine.refine`, if the plan has them.
     values : the plan as it was given, as plain data.
     """
 
@@ -120,6 +124,7 @@ class StudyPlan:
     settings: Mapping[str, Any]
     analysis: Mapping[str, Any]
     shard: int | None
+    refine: Mapping[str, Any] | None
     values: Mapping[str, Any] = field(repr=False)
     root: Item = field(repr=False)
 
@@ -230,6 +235,7 @@ def _read(root: Item, folder: Path) -> StudyPlan:
         settings,
         analysis,
         _whole(root, "shard", None, 1, 1_000_000),
+        _refine(root),
         _canonical(root, samples, analysis),
         root,
     )
@@ -264,7 +270,7 @@ def _canonical(
             }
     if "motion" in analysis:
         given["analysis"] = {**given["analysis"], "motion": analysis["motion"]}
-    rest = sorted(key for key in given if key not in (*blocks, "model", "description"))
+    rest = sorted(key for key in given if key not in (*blocks, *_NOT_KEPT))
     return {**result, **{key: given[key] for key in rest}}
 
 
@@ -423,6 +429,29 @@ def _analysis(root: Item, folder: Path) -> dict[str, Any]:
             for entry in item if kind is list else ():
                 if not isinstance(entry.value, str):
                     raise entry.error(expected="a name")
+    return result
+
+
+def _refine(root: Item) -> dict[str, Any] | None:
+    """Where more rows are wanted, for `zwang.studies.refine`."""
+    if "refine" not in root:
+        return None
+    result: dict[str, Any] = {}
+    for item in _table(root, "refine"):
+        if item.name == "of":
+            result["of"] = _text(root["refine"], "of")
+        elif item.name == "most_runs":
+            result["most_runs"] = _whole(root["refine"], "most_runs", None, 1, MOST_RUNS)
+        elif item.name == "tolerance" and isinstance(item.value, dict):
+            result["tolerance"] = {e.name: NumberField().read(e, {}) for e in item}
+        elif item.name in ("level", "tolerance"):
+            result[item.name] = NumberField().read(item, {})
+        else:
+            known = ("of", "level", "tolerance", "most_runs")
+            raise item.unknown(item.name, known, "a key of refine")
+    for key in ("of", "tolerance"):
+        if key not in result:
+            raise root["refine"].error(but=f"'{key}' is missing", expected="of and tolerance")
     return result
 
 

@@ -52,7 +52,8 @@ def plot_study(
         "histogram": _histogram,
         "parallel": _parallel,
     }[kind]
-    return draw(study, data, chosen, list(against or _numeric(study, data)))
+    words = list(study.plan.names) if kind == "scatter" else []
+    return draw(study, data, chosen, list(against or _numeric(study, data) or words))
 
 
 def _natural(study: Study, data: Any, name: str) -> str:
@@ -88,16 +89,36 @@ def _some(count: int, most: int) -> np.ndarray:
 
 
 def _scalar(data: Any, name: str) -> FloatArray:
-    """Values (N,) of an output: of one over time those at its end."""
-    values = data[name].values
+    """Values (N,) of a quantity: of an output over time those at its end."""
+    values = data[name] if name in data.coords else _finished(data, name)
+    values = np.asarray(values)
     return values if values.ndim == 1 else values[:, -1]
+
+
+def _finished(data: Any, name: str) -> FloatArray:
+    """Values (N, …) of an output, NaN for runs that did not finish.
+
+    What such a run has until it stops, often a singular position, is not to be compared with others
+    and may exceed them by orders of magnitude.
+    """
+    values = np.array(data[name].values, dtype=float)
+    values[data["status"].values != 0] = np.nan
+    return values
+
+
+def _without_values(names: Sequence[str]) -> InputError:
+    what = f"output {names[0]!r}" if len(names) == 1 else f"outputs {', '.join(names)}"
+    return InputError(what, must="have values", but="no run that finished has any")
 
 
 def _map(study: Study, data: Any, names: list[str], against: list[str]) -> Any:
     """An output over two quantities: a colored grid, or points where there is no grid."""
     if len(against) != 2:
         raise InputError(
-            "map", must="be over two quantities", but=f"{len(against)} vary", advice="against=[…]"
+            "map",
+            must="be over two quantities",
+            but=f"{len(against)} vary" if len(against) != 1 else "one varies",
+            advice="Name two: against=['L', 'speed']." if len(against) > 2 else None,
         )
     figure, axes = _figure(len(names), size=(1.0 + 5.2 * len(names), 4.4))
     block = study.plan.samples[0]
@@ -144,10 +165,12 @@ def _envelope(study: Study, data: Any, names: list[str], against: list[str]) -> 
     time = study.outputs.time_name
     figure, axes = _figure(1, len(names), size=(6.4, 1.0 + 3.2 * len(names)))
     for (ax,), name in zip(axes, names, strict=True):
-        values = data[name].values
+        values = _finished(data, name)
         if values.ndim < 2:
             raise InputError(f"output {name!r}", must="be kept over time", but="is a single value")
         good = values[np.isfinite(values).any(axis=1)]
+        if not len(good):
+            raise _without_values([name])
         t = data[time].values
         for low, high, alpha in BANDS:
             a, b = np.nanquantile(good, [low, high], axis=0)
@@ -169,7 +192,7 @@ def _histogram(study: Study, data: Any, names: list[str], against: list[str]) ->
         values = _scalar(data, name)
         values = values[np.isfinite(values)]
         if not len(values):
-            raise InputError(f"output {name!r}", must="have values", but="no run has one")
+            raise _without_values([name])
         ax.hist(values, bins="auto" if len(values) < 10_000 else 100, color="C0", alpha=0.7)
         low, high = np.quantile(values, [0.05, 0.95])
         ax.axvline(values.mean(), color="C1", label=f"mean {values.mean():.4g}")
@@ -189,6 +212,8 @@ def _parallel(study: Study, data: Any, names: list[str], against: list[str]) -> 
     quantities = [*against, *names]
     columns = np.stack([_scalar(data, n) for n in quantities], axis=1)
     columns = columns[np.isfinite(columns).all(axis=1)]
+    if not len(columns):
+        raise _without_values(names)
     columns = columns[_some(len(columns), MOST_LINES)]
     low, high = columns.min(axis=0), columns.max(axis=0)
     scaled = (columns - low) / np.where(high > low, high - low, 1.0)

@@ -10,15 +10,17 @@ import base64
 import io
 import json
 from html import escape
+from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.arguments.paths import path_of
+from zwang.arguments.values import path_of
 from zwang.errors import InputError, StoreError
 from zwang.studies.compute import STATUS
+from zwang.studies.reasons import by_reason
 
 if TYPE_CHECKING:
     from zwang.studies.study import Study
@@ -69,24 +71,22 @@ def _page(study: Study) -> str:
         pictures=_pictures(study, data),
         plan=plan,
         data=content,
-        style=_STYLE,
-        script=_SCRIPT,
+        style=files("zwang.studies").joinpath("report.css").read_text(encoding="utf-8"),
+        script=files("zwang.studies").joinpath("report.js").read_text(encoding="utf-8"),
     )
 
 
 def _reasons(study: Study) -> str:
-    found: dict[str, list[int]] = {}
-    for number, reason in study.failed.items():
-        found.setdefault(reason, []).append(number)
+    found = by_reason(study.failed)
     if not found:
-        return "<p>All runs finished.</p>"
-    ordered = sorted(found.items(), key=lambda item: -len(item[1]))[:20]
+        return "<p>All runs finished.</p>" if study.complete else "<p>None so far.</p>"
     cells = "".join(
         f"<tr><td>{len(numbers)}</td><td>{escape(reason)}</td>"
         f"<td>{', '.join(map(str, numbers[:8]))}{', …' if len(numbers) > 8 else ''}</td></tr>"
-        for reason, numbers in ordered
+        for reason, numbers in found[:20]
     )
-    return f"<table><tr><th>runs</th><th>reason</th><th>numbers</th></tr>{cells}</table>"
+    head = "<tr><th>runs</th><th>reason, of the first of them</th><th>numbers</th></tr>"
+    return f'<div class="wide"><table>{head}{cells}</table></div>'
 
 
 def _pictures(study: Study, data: Any) -> str:
@@ -117,92 +117,47 @@ def _chart_data(study: Study, data: Any) -> dict[str, Any]:
     some = np.linspace(0, len(status) - 1, min(len(status), MOST_SHOWN)).astype(int)
     shown = np.unique(np.concatenate([bad, some]))
     columns: dict[str, list[Any]] = {}
-    for name in (*study.plan.names, *(x.name for x in study.outputs.variables())):
-        values = data[name].values
-        values = values if values.ndim == 1 else values[:, -1]
-        if values.dtype.kind != "f":
-            continue
-        picked = values[shown]
-        columns[name] = [float(f"{v:.6g}") if np.isfinite(v) else None for v in picked]
+    words: dict[str, list[str]] = {}
+    for name in (*study.plan.names, *(x.name for x in study.outputs.variables()), "steps"):
+        array = data[name]
+        values = (array if array.ndim == 1 else array[:, -1]).values[shown]
+        if values.dtype.kind in "fi":
+            columns[name] = [float(f"{v:.6g}") if np.isfinite(v) else None for v in values]
+        else:
+            words[name] = [str(v) for v in values]
     names = list(columns)
     outputs = [x.name for x in study.outputs.variables() if x.name in columns]
     varied = [n for n in study.plan.names if n in columns]
-    second = [varied[0], varied[1]] if len(varied) > 1 else [names[0], names[-1]]
+    first = [varied[0] if varied else names[0], outputs[0] if outputs else names[-1]]
+    second = [varied[0], varied[1]] if len(varied) > 1 else [first[0], [*outputs, "steps"][1]]
+    failed = study.failed
     return {
         "path": str(study.path),
+        "stored": study.subject.text is not None,
+        "runs_again": study.plan.compute == "run",
+        "reasons": {int(i): failed[int(i)] for i in bad if int(i) in failed},
+        "units": {name: data[name].attrs.get("units", "") for name in names},
         "run": shown.tolist(),
         "status": [STATUS[int(k)] for k in status[shown]],
         "columns": columns,
-        "first": [varied[0] if varied else names[0], outputs[0] if outputs else names[-1]],
+        "words": words,
+        "first": first,
         "second": second,
     }
 
 
-_STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 1100px; margin: 2rem auto; padding: 0 1rem }
-table { border-collapse: collapse; margin: 1rem 0 } th, td { text-align: left; padding: 3px 10px;
-border-bottom: 1px solid #ddd; vertical-align: top } img { max-width: 100%; margin: 0.5rem 0 }
-.charts { display: flex; flex-wrap: wrap; gap: 1rem } canvas { border: 1px solid #ccc }
-pre { background: #f5f5f5; padding: 0.8rem; overflow: auto } #run { min-height: 9rem }
-"""
-
-_SCRIPT = """
-const D = JSON.parse(document.getElementById('data').textContent);
-const names = Object.keys(D.columns); let chosen = -1; const charts = [];
-function chart(host, x, y) {
-  const pick = v => { const s = document.createElement('select');
-    for (const n of names) s.add(new Option(n, n, n === v, n === v)); return s; };
-  const sx = pick(x), sy = pick(y), c = document.createElement('canvas');
-  c.width = 500; c.height = 380;
-  const bar = document.createElement('div'); bar.append(sy, ' over ', sx); host.append(bar, c);
-  const g = c.getContext('2d'), m = 60;
-  const range = a => { const f = a.filter(v => v !== null); let lo = Math.min(...f),
-    hi = Math.max(...f); if (!(hi > lo)) { lo -= 1; hi += 1; } return [lo, hi]; };
-  const self = { draw() {
-    const X = D.columns[sx.value], Y = D.columns[sy.value], [a, b] = range(X), [p, q] = range(Y);
-    self.at = i => X[i] === null || Y[i] === null ? null :
-      [m + (X[i] - a) / (b - a) * (c.width - m - 30),
-       c.height - 40 - (Y[i] - p) / (q - p) * (c.height - 60)];
-    g.clearRect(0, 0, c.width, c.height); g.strokeStyle = '#888';
-    g.strokeRect(m, 20, c.width - m - 30, c.height - 60); g.fillStyle = '#333';
-    g.font = '12px system-ui'; g.textAlign = 'center';
-    for (let k = 0; k <= 4; k++) {
-      g.fillText((a + (b - a) * k / 4).toPrecision(4), m + k / 4 * (c.width - m - 30),
-                 c.height - 22);
-      g.textAlign = 'right'; g.fillText((p + (q - p) * k / 4).toPrecision(4), m - 5,
-                 c.height - 36 - k / 4 * (c.height - 60)); g.textAlign = 'center'; }
-    g.fillText(sx.value, c.width / 2, c.height - 6);
-    for (let i = 0; i < D.run.length; i++) { const s = self.at(i); if (!s) continue;
-      g.fillStyle = D.status[i] === 'finished' ? '#3070b080' : '#c04030b0';
-      g.fillRect(s[0] - 1.5, s[1] - 1.5, 3, 3); }
-    const s = chosen < 0 ? null : self.at(chosen);
-    if (s) { g.strokeStyle = '#000'; g.lineWidth = 2; g.beginPath();
-      g.arc(s[0], s[1], 6, 0, 7); g.stroke(); g.lineWidth = 1; } } };
-  c.addEventListener('click', e => { const r = c.getBoundingClientRect();
-    const px = e.clientX - r.left, py = e.clientY - r.top; let best = 400;
-    for (let i = 0; i < D.run.length; i++) { const s = self.at(i); if (!s) continue;
-      const d = (s[0] - px) ** 2 + (s[1] - py) ** 2; if (d < best) { best = d; chosen = i; } }
-    charts.forEach(k => k.draw()); show(); });
-  sx.onchange = sy.onchange = () => self.draw(); charts.push(self); self.draw();
-}
-function show() { if (chosen < 0) return; const e = document.getElementById('run');
-  const rows = names.map(n => `<tr><th>${n}</th><td>${D.columns[n][chosen] ?? '–'}</td></tr>`);
-  e.innerHTML = `<h3>Run ${D.run[chosen]}: ${D.status[chosen]}</h3><table>${rows.join('')}</table>`
-    + `<pre>study = zw.open_study(${JSON.stringify(D.path)})\\n`
-    + `run = study.run_of(${D.run[chosen]})\\nrun.report("run-${D.run[chosen]}.html")</pre>`; }
-chart(document.getElementById('one'), ...D.first);
-chart(document.getElementById('two'), ...D.second);
-"""
-
 _TEMPLATE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>{style}</style></head>
-<body><h1>{title}</h1><table>{rows}</table>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title><style>{style}</style></head>
+<body><main><h1>{title}</h1><div class="wide"><table>{rows}</table></div>
 <h2>All runs</h2><p>Click a run to mark it in both charts and see its values; those that did not
 finish are red.</p><div class="charts"><div id="one"></div><div id="two"></div></div>
-<div id="run"></div>
+<div class="bar"><label>Number of a run <input id="number" type="number" min="0"></label></div>
+<div id="run" aria-live="polite"></div>
 <h2>Runs that did not finish</h2>{reasons}
 <h2>Outputs</h2>{pictures}
-<h2>Plan</h2><pre>{plan}</pre>
+<h2>Plan</h2><pre tabindex="0">{plan}</pre></main>
 <script type="application/json" id="data">{data}</script>
 <script>{script}</script>
 </body></html>

@@ -18,10 +18,20 @@ import numpy as np
 from zwang.studies.distributions import Distribution, correlated
 from zwang.terms import FloatArray
 
-__all__ = ["GridSamples", "ListedSamples", "RandomSamples", "SampleBlock", "product_rows"]
+__all__ = [
+    "MOST_SOBOL",
+    "GridSamples",
+    "ListedSamples",
+    "RandomSamples",
+    "SampleBlock",
+    "product_rows",
+]
 
 #: Random numbers are drawn in blocks of so many rows, each from its own key.
 BLOCK = 1024
+#: Binary digits of the points of a Sobol sequence, and so how many different ones there are.
+SOBOL_BITS = 30
+MOST_SOBOL = 2**SOBOL_BITS
 
 
 class SampleBlock(ABC):
@@ -136,12 +146,32 @@ def _random_block(dimension: int, seed: int, block: int) -> FloatArray:
 
 
 def _sobol_block(dimension: int, seed: int, block: int) -> FloatArray:
+    """Points of a block, without those before it.
+
+    Point i is the exclusive or of numbers that belong to the binary digits of i, and of point 0: so
+    the first point of a block follows from those of the powers of two in its number, and the
+    others differ from it as those of the first block from point 0.
+    """
+    place, number = 0, block
+    points = _sobol_points(dimension, seed, 0, BLOCK)
+    origin = found = points[0]
+    while number:
+        if number & 1:
+            found = found ^ origin ^ _sobol_points(dimension, seed, BLOCK << place, 1)[0]
+        place, number = place + 1, number >> 1
+    scaled = (points ^ origin ^ found) / 2.0**SOBOL_BITS
+    return np.clip(scaled, _INSIDE, 1.0 - _INSIDE)
+
+
+@lru_cache(maxsize=256)
+def _sobol_points(dimension: int, seed: int, first: int, count: int) -> np.ndarray:
+    """Points first ≤ i < first + count of a scrambled Sobol sequence, as whole numbers."""
     from scipy.stats import qmc
 
-    engine = qmc.Sobol(dimension, scramble=True, rng=np.random.default_rng(seed))
-    if block:
-        engine.fast_forward(block * BLOCK)
-    return np.clip(engine.random(BLOCK), _INSIDE, 1.0 - _INSIDE)
+    engine = qmc.Sobol(dimension, scramble=True, bits=SOBOL_BITS, rng=np.random.default_rng(seed))
+    if first:
+        engine.fast_forward(first)
+    return (engine.random(count) * 2.0**SOBOL_BITS).astype(np.int64)
 
 
 @lru_cache(maxsize=2)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.arguments.paths import path_of
+from zwang.arguments.values import path_of
 from zwang.errors import (
     InputError,
     MissingExtraError,
@@ -24,7 +24,6 @@ from zwang.errors import (
     shown,
 )
 from zwang.results.lock import WriteLock
-from zwang.results.model_digest import describe_model
 from zwang.simulation.ensemble import simulate_many
 from zwang.simulation.progress import EnsembleProgress, Report, reporting
 from zwang.studies.compute import FINISHED, MISSING, STATUS, check_settings
@@ -40,6 +39,7 @@ from zwang.studies.dataset import (
 from zwang.studies.engines import TaskCall, run_tasks
 from zwang.studies.initial_states import initial_states
 from zwang.studies.plan import StudyPlan, plan_of
+from zwang.studies.quantities import given_unit
 from zwang.studies.subject import Subject, subject_of
 from zwang.studies.task import (
     StudyTasks,
@@ -330,15 +330,9 @@ class Study:
         return self.plan.count * sum(x.row_size for x in self.layouts if x.by_run)
 
     @property
-    def model_digest(self) -> str:
-        """Equal for studies of the same equations with the same parameters."""
-        values = hashlib.sha256(self.subject.system.parameter_vector().tobytes()).hexdigest()
-        return f"{describe_model(self.subject.system)['digest']} {values}"
-
-    @property
     def digest(self) -> str:
         """Equal for studies with the same plan, model and layout."""
-        text = f"{FORMAT} {self.plan.digest} {self.model_digest} {self.shard}"
+        text = f"{FORMAT} {self.plan.digest} {self.subject.digest} {self.shard}"
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _header(self) -> dict[str, Any]:
@@ -413,11 +407,10 @@ class Study:
         ]
 
     def _unit_of(self, name: str) -> str:
-        if name.startswith("start."):
-            inner = name.partition(".")[2]
-            known = getattr(self.outputs, "known", {})
-            return known[inner].unit if inner in known else ""
-        return ""
+        """The unit of what varies: its own, or that in which the plan has it."""
+        blocks = [b for b in self.plan.root if isinstance(b.value, dict) and name in b.value]
+        given = given_unit(blocks[0][name]) if blocks else ""
+        return self.subject.unit(name) or given
 
     @property
     def dataset(self) -> Any:
@@ -585,7 +578,9 @@ class _Lock:
     """The right to write the dataset, which ends with this process at the latest."""
 
     def __init__(self, store: StudyStore) -> None:
-        self._lock = WriteLock(store.path, store.record)
+        self._lock = WriteLock(
+            store.path, store.record, advice="run() again then computes what is missing."
+        )
 
     def close(self) -> None:
         """Let others write."""

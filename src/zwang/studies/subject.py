@@ -6,6 +6,8 @@ model file, an initial value (``start.pin.angle``) or a setting (``settings.tole
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,9 +18,14 @@ import numpy as np
 
 from zwang.errors import InputError, UnknownNameError, ZwangError, shown
 from zwang.mechanism import Mechanism
+from zwang.model_files.given_values import TABLES
 from zwang.model_files.model import Model, read_model
+from zwang.results.channel_catalog import unit_of_state
+from zwang.results.model_digest import describe_model
 from zwang.simulation.start import parameter_rows
+from zwang.studies.outputs import TAKEN
 from zwang.studies.plan import SETTINGS, StudyPlan, located
+from zwang.studies.quantities import UNITS_OF_PARTS, require_kind, unit_of_value
 from zwang.system import System
 from zwang.terms import FloatArray
 
@@ -148,11 +155,46 @@ class Subject:
                 .under(name)
                 .error(but="the plan computes runs", expected='compute = "equilibrium" or another')
             )
+        item = plan.root.under(block).under(name)
+        if name in TAKEN or "/" in name:
+            raise item.error(but=f"the dataset has {name!r} for itself", expected="another name")
+        if block != "table":
+            require_kind(item, self.unit(name))
         values = plan.rows(0, 1)[name]
         text = values.dtype.kind in "US"
         if text != (kind == "setting" and SETTINGS[name.partition(".")[2]] is str):
             expected = "numbers" if text else "words, such as 'order8'"
             raise plan.root.under(block).under(name).error(expected=expected)
+
+    def unit(self, name: str) -> str:
+        """The SI unit of a name that varies, where it is known."""
+        kind = self.kind(name)
+        tables = {} if self.model is None else self.model.tables
+        for table in TABLES:
+            written = tables.get(table, {})
+            if kind != "start" and name in written:
+                return unit_of_value(written[name])
+        if self.mechanism is None:
+            return ""
+        if kind == "start":
+            return unit_of_state(name.partition(".")[2])
+        return UNITS_OF_PARTS.get(name.partition("[")[0].rpartition(".")[2], "")
+
+    @property
+    def digest(self) -> str:
+        """Equal for the same equations and parameters, begun and simulated alike.
+
+        Of a model file all tables count but its name and description: where the motion begins and
+        ends, how it is computed, what is an event.
+        """
+        system = self.system
+        values = hashlib.sha256(system.parameter_vector().tobytes()).hexdigest()
+        found = f"{describe_model(system)['digest']} {values}"
+        if self.model is None:
+            return found
+        tables = {name: x for name, x in self.model.tables.items() if name != "model"}
+        text = json.dumps(tables, sort_keys=True, default=str)
+        return f"{found} {hashlib.sha256(text.encode()).hexdigest()}"
 
     # --- values -----------------------------------------------------------------------------------
 

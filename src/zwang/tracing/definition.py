@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import keyword
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from zwang.arguments.states import parameter_value
+from zwang.arguments.values import check_name, checked_names
 from zwang.errors import InputError, UnknownNameError
 from zwang.tracing.constraint import Constraint, named_constraint
 from zwang.tracing.traced_model import Definition
 
-__all__ = ["check_name", "checked_names", "define", "joined", "require_distinct"]
+__all__ = ["define", "joined", "require_distinct"]
 
 
 def define(
@@ -112,30 +112,3 @@ def joined(kind: str, new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[st
                 but="a constraint has the same name",
             )
     return {**old, **new}
-
-
-def checked_names(what: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Names as a tuple, refused unless they are distinct words."""
-    if isinstance(names, str):
-        raise InputError(
-            what, found=repr(names), expected="a list of names", advice=f"Write [{names!r}]."
-        )
-    result = tuple(names)
-    if not result:
-        raise InputError(what, must="have at least one name", but="has none")
-    for name in result:
-        check_name(what, name)
-    if len(set(result)) != len(result):
-        twice = next(name for name in result if result.count(name) > 1)
-        raise InputError(what, must="be distinct", but=f"{twice!r} occurs twice")
-    return result
-
-
-def check_name(kind: str, name: Any) -> None:
-    """Refuse a name that is no word."""
-    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
-        raise InputError(
-            f"name of {kind}",
-            expected="letters, digits and _, and no Python keyword",
-            found=repr(name),
-        )

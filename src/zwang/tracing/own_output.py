@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from zwang.arguments.values import check_name
 from zwang.errors import InputError, UnknownNameError, shown
-from zwang.tracing.definition import check_name
 from zwang.tracing.outputs import arguments_in
 from zwang.tracing.symbol import symbols_of
 from zwang.tracing.trace import call, vector

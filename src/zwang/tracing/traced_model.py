@@ -169,22 +169,33 @@ class TracedModel:
         return _stack([b.rate for b in self.blocks.values() if b.rate is not None], 1)
 
     @property
-    def groups(self) -> dict[str, list[int]]:
-        """Constraint name → its row numbers in A."""
+    def rows_of_blocks(self) -> dict[str, list[int]]:
+        """Block → its row numbers in A, which are all of one level."""
         result: dict[str, list[int]] = {}
         start = 0
         for name, block in self.blocks.items():
-            own = result.setdefault(self.owners.get(name, name), [])
-            own += range(start, start + block.A.shape[0])
+            result[name] = list(range(start, start + block.A.shape[0]))
             start += block.A.shape[0]
         return result
+
+    @property
+    def groups(self) -> dict[str, list[int]]:
+        """Constraint name → its row numbers in A, of one level or several."""
+        result: dict[str, list[int]] = {}
+        for name, numbers in self.rows_of_blocks.items():
+            result.setdefault(self.owner(name), []).extend(numbers)
+        return result
+
+    def owner(self, block: str) -> str:
+        """The constraint whose rows a block holds."""
+        return self.owners.get(block, block)
 
     @property
     def levels(self) -> dict[str, str]:
         """Constraint name → position, velocity or acceleration, or several of these."""
         result: dict[str, str] = {}
         for name, block in self.blocks.items():
-            owner = self.owners.get(name, name)
+            owner = self.owner(name)
             result[owner] = f"{result[owner]} and {block.level}" if owner in result else block.level
         return result
 

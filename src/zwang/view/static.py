@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from zwang.arguments.paths import path_of
+from zwang.arguments.values import path_of
 from zwang.errors import InputError, shown
 from zwang.results.run import Run
 from zwang.view.player import SCENE_SCRIPTS, Amplitude, Clip, asset, player_figure

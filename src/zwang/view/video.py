@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.arguments.paths import path_of
+from zwang.arguments.values import path_of
 from zwang.errors import InputError, MissingExtraError, shown
 from zwang.results.run import Run
 from zwang.view.camera import camera_of

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.arguments.numbers import number
+from zwang.arguments.values import number
 from zwang.errors import InputError, shown
 from zwang.multibody.checks import single
 from zwang.multibody.element import Arguments, Element, ElementLaw

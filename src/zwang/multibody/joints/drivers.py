@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from zwang.arguments.numbers import number
+from zwang.arguments.values import number
 from zwang.multibody.checks import rotation, single, three
 from zwang.multibody.element import Element, ElementLaw, LawConstants
 from zwang.multibody.joints.primitives import distance

@@ -1,4 +1,4 @@
-"""Whether the saved states of a run are on its constraints.
+"""What a run says of itself: in what it was integrated, and of saved states off its constraints.
 
 States between steps come from an interpolant and are projected. Where that would change a velocity
 by much more than the tolerance, as next to a singular position onto another branch, they stay as
@@ -14,12 +14,15 @@ import numpy as np
 
 from zwang.integrators.settings import Drift, Settings
 from zwang.simulation.options import UNREMARKABLE
+from zwang.simulation.rank_report import left_out_note
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.equations.contract import Equations
+    from zwang.programs.contract import Program
+    from zwang.system import System
 
-__all__ = ["OFF", "off_constraints_note"]
+__all__ = ["OFF", "off_constraints_note", "program_notes"]
 
 #: How the note begins.
 OFF = "saved states miss their constraints"
@@ -38,3 +41,11 @@ def off_constraints_note(
         f"{OFF} by up to {miss:.2g} from t = {t[0]:.6g} to {t[-1]:.6g} s, between steps that "
         "do not: give a smaller tolerance or largest_step="
     )
+
+
+def program_notes(system: System, program: Program) -> tuple[str, ...]:
+    """What runs of a program say of it."""
+    notes = [left_out_note(system, program.left_out)] if program.left_out else []
+    if program.carrier is not None:
+        notes.append(f"integrated in {program.carrier.name} coordinates")
+    return tuple(notes)

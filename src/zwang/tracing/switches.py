@@ -1,8 +1,9 @@
-"""Where traced functions switch in time: comparisons and kinks whose argument is one of t and p.
+"""Whether traced functions jump, and where they switch in time.
 
-``where(t > 3, 20, 0)`` switches where t − 3 changes its sign, ``min(t/T, 1)`` where t/T − 1 does,
-``floor(t/T)`` where t/T passes a whole number. Such functions s(t, p) are collected here; where
-they switch is found before a simulation, by `zwang.simulation.switching_times`.
+A comparison of states makes a force jump, somewhere. One whose argument is a function of t and p
+alone switches at times that are known before: ``where(t > 3, 20, 0)`` where t − 3 changes its sign,
+``min(t/T, 1)`` where t/T − 1 does, ``floor(t/T)`` where t/T passes a whole number. Such functions
+s(t, p) are collected here; `zwang.simulation.switching_times` finds where they switch.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["TimeSwitch", "function_switches", "time_switches"]
+__all__ = ["TimeSwitch", "expressions_jump", "function_jumps", "function_switches", "time_switches"]
 
-#: CasADi's operations of two arguments that switch where these are equal.
+#: CasADi's operations whose value jumps, or switches between others, where an argument passes one.
+_JUMPS = ("LT", "LE", "EQ", "NE", "IF_ELSE_ZERO", "SIGN", "FLOOR", "CEIL", "FMOD")
+#: Those of two arguments that switch where these are equal.
 _OF_TWO = ("LT", "LE", "EQ", "NE", "FMIN", "FMAX")
 #: Those of one argument that switch where it is zero, and where it passes a whole number.
 _OF_ONE = ("FABS", "SIGN")
@@ -48,11 +51,29 @@ class TimeSwitch(NamedTuple):
         )
 
 
-def function_switches(function: casadi.Function) -> bool:
-    """Whether a function of scalars has an operation that switches, or has a kink."""
+def function_jumps(function: casadi.Function) -> bool:
+    """Whether a function of scalars has an operation that jumps."""
+    return _has(function, _JUMPS)
+
+
+def expressions_jump(*expressions: casadi.SX) -> bool:
+    """Whether one of some expressions has an operation that jumps."""
     import casadi as ca
 
-    codes = {getattr(ca, f"OP_{name}") for name in (*_OF_TWO, *_OF_ONE, *_OF_WHOLE, "FMOD")}
+    whole = ca.veccat(*expressions)
+    return function_jumps(ca.Function("jumps", ca.symvar(whole), [whole]))
+
+
+def function_switches(function: casadi.Function) -> bool:
+    """Whether a function of scalars has an operation that switches, or has a kink."""
+    return _has(function, (*_OF_TWO, *_OF_ONE, *_OF_WHOLE, "FMOD"))
+
+
+def _has(function: casadi.Function, operations: Sequence[str]) -> bool:
+    """Whether one of some operations occurs in a function of scalars."""
+    import casadi as ca
+
+    codes = {getattr(ca, f"OP_{name}") for name in operations}
     return any(function.instruction_id(k) in codes for k in range(function.n_instructions()))
 
 

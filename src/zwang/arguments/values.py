@@ -1,0 +1,95 @@
+"""Numbers, vectors, names and paths that users give, checked, or refused with a sentence."""
+
+from __future__ import annotations
+
+import keyword
+import os
+from collections.abc import Collection, Sequence
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from zwang.errors import InputError, shown
+from zwang.terms import FloatArray
+
+__all__ = ["check_name", "checked_names", "is_folder", "number", "path_of", "positive", "vector"]
+
+
+def number(what: str, value: Any) -> float:
+    """One finite number."""
+    try:
+        given = float(value)
+    except (TypeError, ValueError):
+        raise InputError(what, found=shown(value), expected="a number") from None
+    if not isfinite(given):
+        raise InputError(what, found=shown(value), expected="a finite number")
+    return given
+
+
+def positive(what: str, value: Any) -> float:
+    """One positive number."""
+    given = number(what, value)
+    if not given > 0.0:
+        raise InputError(what, found=f"{given:g}", expected="a positive number")
+    return given
+
+
+def vector(what: str, value: Any) -> FloatArray:
+    """Three finite numbers."""
+    try:
+        result = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(what, found=shown(value), expected="three numbers") from None
+    if result.shape != (3,) or not all(map(isfinite, result.tolist())):
+        raise InputError(what, found=shown(value), expected="three finite numbers")
+    return result
+
+
+def checked_names(what: str, names: Sequence[str], known: Collection[str] = ()) -> tuple[str, ...]:
+    """Names as a tuple, refused unless they are distinct and words, or `known` already."""
+    if isinstance(names, str):
+        raise InputError(
+            what, found=repr(names), expected="a list of names", advice=f"Write [{names!r}]."
+        )
+    result = tuple(names)
+    if not result:
+        raise InputError(what, must="have at least one name", but="has none")
+    for name in result:
+        if name not in known:  # those of a mechanism have a point
+            check_name(what, name)
+    if len(set(result)) != len(result):
+        twice = next(name for name in result if result.count(name) > 1)
+        raise InputError(what, must="be distinct", but=f"{twice!r} occurs twice")
+    return result
+
+
+def check_name(kind: str, name: Any) -> None:
+    """Refuse a name that is no word."""
+    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
+        raise InputError(
+            f"name of {kind}",
+            expected="letters, digits and _, and no Python keyword",
+            found=repr(name),
+        )
+
+
+def path_of(given: Any, what: str, expected: str = "the path of a file") -> Path:
+    """A path, ``~`` being the folder of the user; what no system takes for one is refused."""
+    try:
+        path = Path(given).expanduser()
+        encoded = os.fsencode(path)
+    except (TypeError, ValueError, RuntimeError):
+        encoded, path = b"\0", Path()
+    if b"\0" in encoded:
+        raise InputError(what, found=shown(given), expected=expected)
+    return path
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there to be seen; no error where its place may not be looked at."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False

@@ -1,0 +1,66 @@
+"""Units in a plan: values of one name are of one kind, and of the kind that the name is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from zwang.model_files.document import Item
+from zwang.model_files.units import COMMON, dimension_of_text, dimension_of_unit, in_units, unit_of
+
+__all__ = ["UNITS_OF_PARTS", "given_unit", "require_kind", "unit_of_value"]
+
+#: Units of the numbers that every body, joint and gravity have, by the last part of the name.
+UNITS_OF_PARTS: Mapping[str, str] = {
+    "mass": "kg",
+    "inertia": "kg*m^2",
+    "gravity": "m/s^2",
+    "at_a": "m",
+    "at_b": "m",
+}
+
+
+def _quantities(item: Item) -> Iterator[Item]:
+    """All numbers with units among the values of a name: in lists, ranges and distributions."""
+    if isinstance(item.value, str):
+        if unit_of(item.value) is not None:
+            yield item
+    elif isinstance(item.value, dict | list):
+        for inner in item:
+            yield from _quantities(inner)
+
+
+def require_kind(item: Item, unit: str = "") -> None:
+    """Refuse numbers with units of another kind than `unit`, or than the first of them.
+
+    Plain numbers are in SI units of any kind.
+    """
+    wanted, like = (dimension_of_unit(unit), unit) if unit else (None, "")
+    for found in _quantities(item):
+        dimension = dimension_of_text(found.value)
+        if wanted is None:
+            wanted, like = dimension, f"{found.value!r} beside it"
+        elif dimension is not None and dimension != wanted:
+            kind = in_units(dimension)
+            raise found.error(
+                found=f"{found.value!r}, of {kind}", expected=f"a quantity of the kind of {like}"
+            )
+
+
+def given_unit(item: Item) -> str:
+    """The SI unit of the values of a name; empty where all are plain numbers."""
+    for found in _quantities(item):
+        return unit_of_value(found.value)
+    return ""
+
+
+def unit_of_value(value: Any) -> str:
+    """The SI unit that a value with a unit is read in; empty of others."""
+    unit = unit_of(value) if isinstance(value, str) else None
+    if unit is None:
+        return ""
+    for kind, names in COMMON.items():
+        if unit == kind or unit in names:
+            return kind
+    dimension = dimension_of_unit(unit)
+    return "" if dimension is None or not any(dimension) else in_units(dimension)
