@@ -85,7 +85,7 @@ def measured(name: str, *, warm: bool) -> dict[str, float]:
         import casadi  # noqa: F401 - imports are no part of it
         import llvmlite.binding  # noqa: F401 - likewise
 
-        import zwang.simulation.simulation  # noqa: F401 - likewise
+        import zwang.simulation.simulate  # noqa: F401 - likewise
     model = MODELS[name]
     mechanism = model.make()
     began = time.process_time()

@@ -1,4 +1,4 @@
-"""A door on three hinges: what is redundant, which reactions are known, and how to share them out.
+"""A door on three hinges: what is redundant, which reactions are known, and how to distribute them.
 
 Two hinges are enough to hold a door and one is enough to guide it; everybody uses three. Fifteen
 equations have rank five. The motion is unique all the same; what a single hinge carries is not,
@@ -37,7 +37,7 @@ def main() -> zw.Run:
         terms.constraint_rhs,
         compliance=np.repeat([3.0, 1.0, 1.0], 5),
     )["compliance-weighted"].multipliers.reshape(3, 5)
-    print(f"weight shared out by compliance: {shared[:, 2].round(2)} N")
+    print(f"weight distributed by compliance: {shared[:, 2].round(2)} N")
     return run
 
 

@@ -21,7 +21,7 @@ from zwang.multibody.joint_methods import NUMBERS
 from zwang.multibody.joints import KINDS
 from zwang.multibody.pose import PLANES
 from zwang.results.run import Counts
-from zwang.simulation import ensemble, simulation
+from zwang.simulation import ensemble, resume, simulate
 from zwang.tracing.constraint import Constraint
 from zwang.view import page, plots, report, video
 
@@ -101,7 +101,7 @@ def parameters_of(function):
 #: A wrapper and what it wraps, with the names that one of them has alone, and those
 #: whose defaults or types differ.
 PAIRS = [
-    (zw.System.simulate, simulation.simulate, {"companions", "velocity"}, {"q"}),
+    (zw.System.simulate, simulate.simulate, {"companions", "velocity"}, {"q"}),
     (zw.System.simulate_many, ensemble.simulate_many, set(), {"q"}),
     (
         zw.System.simulate_many,
@@ -115,7 +115,7 @@ PAIRS = [
     (zw.System.certify, zw.System.explain, set(), set()),
     (program.control_force, zw.System.control_force, set(), {"*"}),
     (zw.Model.resume, zw.resume, {"system"}, set()),
-    (zw.resume, simulation.resume, set(), {"system"}),
+    (zw.resume, resume.resume, set(), {"system"}),
     (zw.Run.draw, plots.draw, set(), set()),
     (zw.Run.animate, video.animate, set(), set()),
     (zw.Run.report, report.report, set(), set()),

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-__all__ = ["Displayed", "html_table", "preformatted"]
+__all__ = ["Displayed", "counted", "html_table", "preformatted"]
 
 #: Arrays with at most so many entries are written out at the prompt, of others the shape.
 WRITTEN_OUT = 6
@@ -54,6 +54,11 @@ def brief(value: Any) -> str:
 
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def counted(number: int, thing: str, things: str | None = None) -> str:
+    """A number and what it counts, in the singular or plural."""
+    return f"{number} {thing if number == 1 else things or thing + 's'}"
 
 
 def preformatted(text: str) -> str:

@@ -24,6 +24,7 @@ from zwang.assembly.mechanism import AssemblyTable, assembled
 from zwang.assembly.result import Assembly
 from zwang.assembly.sparse import LargeTable, assembled_by_blocks
 from zwang.caching import Remembered, computed_once
+from zwang.display import counted
 from zwang.equations.determinacy import determinate_joints
 from zwang.equations.elements import ElementEquations
 from zwang.equations.euler_parameters import EulerParameterEquations
@@ -183,8 +184,8 @@ class MechanismSystem(MechanismMotions, System):  # type: ignore[override] - ass
 
     def __repr__(self) -> str:
         return (
-            f"<MechanismSystem of {len(self.parts.bodies)} bodies and "
-            f"{len(self.parts.joints)} joints>"
+            f"<MechanismSystem of {counted(len(self.parts.bodies), 'body', 'bodies')} and "
+            f"{counted(len(self.parts.joints), 'joint')}>"
         )
 
     def _analyzed(self) -> MechanismSystem:
@@ -593,15 +594,20 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
     def __repr__(self) -> str:
         where = "space" if self._kind is SPATIAL else f"the plane {self._kind.name}"
         return (
-            f"<Mechanism in {where}: {len(self._bodies)} bodies, {len(self._joints)} joints, "
-            f"{len(self._forces) + len(self._friction)} forces>"
+            f"<Mechanism in {where}: {counted(len(self._bodies), 'body', 'bodies')}, "
+            f"{counted(len(self._joints), 'joint')}, "
+            f"{counted(len(self._forces) + len(self._friction), 'force')}>"
         )
 
     def _repr_html_(self) -> str:
         from zwang.multibody.tables import mechanism_html
+        from zwang.view.notebook import with_picture
 
-        return mechanism_html(
-            repr(self).strip("<>"), tuple(self._bodies.values()), self._joints.values()
+        return with_picture(
+            self,
+            mechanism_html(
+                repr(self).strip("<>"), tuple(self._bodies.values()), self._joints.values()
+            ),
         )
 
 

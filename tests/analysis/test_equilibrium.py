@@ -96,7 +96,7 @@ def test_table_on_four_legs_by_compliance():
     compliance = np.full(len(names), 1e-12)
     compliance[rows] = 1e-6
     shared = rest.splits(compliance=compliance)
-    lam = shared["compliance-weighted"].multipliers
+    lam = shared["compliance-weighted"]
     W, moment_x, moment_y = 10.0 * GRAVITY, 2.0 * GRAVITY * 0.1, 2.0 * GRAVITY * 0.3
     for k, (a, b) in enumerate(((1, 1), (-1, 1), (-1, -1), (1, -1))):
         expected = W / 4 + a * moment_y / 4 + b * moment_x / 4
@@ -248,6 +248,35 @@ def test_double_pendulum_has_four_equilibria():
     found = m.equilibria(count=40)
     assert sorted(e.stability for e in found) == ["stable", "unstable", "unstable", "unstable"]
     assert m.equilibrium().stability == "stable"
+
+
+@pytest.mark.parametrize("stiffness", [0.0, 3.0])
+def test_full_turns_of_an_angle_are_one_configuration_unless_a_spring_counts_them(stiffness):
+    """With k θ = m g l sin θ wound up, the turns are different; without it they repeat."""
+    pendulum = zw.System.from_lagrangian(
+        ["theta"],
+        T=lambda q, v: 0.5 * v[0] ** 2,
+        V=lambda q: -100.0 * np.cos(q[0]) + 0.5 * stiffness * q[0] ** 2,
+    )
+    found = np.array([e.q[0] for e in pendulum.equilibria(count=60, spread=12.0)])
+    if stiffness == 0.0:
+        assert np.abs(np.abs(found) - [0.0, np.pi]).max() < 1e-9
+    else:
+        assert np.sum(np.abs(found) > np.pi) >= 2
+    assert np.abs(100.0 * np.sin(found) + stiffness * found).max() < 1e-9
+
+
+def test_a_coordinate_that_nothing_depends_on_is_no_angle():
+    from zwang.analysis.equations_of import EquationsOf
+    from zwang.analysis.turning import turning_coordinates
+
+    cart = zw.System.from_lagrangian(
+        ["x", "theta", "s"],
+        T=lambda q, v: v[0] ** 2 + v[0] * v[1] * np.cos(q[1]) + v[1] ** 2 + v[2] ** 2,
+        V=lambda q: -np.cos(q[1]) + q[2] ** 2,
+    )
+    found = turning_coordinates(EquationsOf(cart, 0.0, None), np.zeros(3), np.random.default_rng(1))
+    assert found.tolist() == [False, True, False]
 
 
 def test_held_coordinate_takes_the_torque_of_statics():

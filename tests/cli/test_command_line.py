@@ -185,6 +185,9 @@ def test_derive_gives_closed_forms():
     pytest.importorskip("sympy")
     assert "cos" in call("derive", example_path("knife_edge"), "--terms").stdout
     assert "\\" in called_json("derive", example_path("knife_edge"), "--latex")["closed_form"]
+    # A mechanism has the coordinates of its joints, unless those of bodies are asked for.
+    assert call("derive", PENDULUM).stdout.startswith("pin_ddot = 2*g*m_rod*cos(pin)/")
+    assert "rod.x_dot" in call("derive", PENDULUM, "--terms", "--bodies").stdout
 
 
 def test_examples_and_new_write_files_that_run(here):
@@ -262,7 +265,7 @@ def test_import_loads_neither_the_command_line_nor_models():
     script = (
         "import sys, zwang\n"
         "late = {'typer', 'rich', 'pint', 'tomllib', 'casadi', 'zwang.mechanism', 'zwang.system',\n"
-        "        'zwang.simulation.simulation', 'zwang.results.run', 'zwang.model_files.model'}\n"
+        "        'zwang.simulation.simulate', 'zwang.results.run', 'zwang.model_files.model'}\n"
         "print(sorted(late & set(sys.modules)))"
     )
     result = subprocess.run(
@@ -429,6 +432,10 @@ def test_plot_draws_into_a_file(linkage, here):
     call("plot", linkage, "motor.torque", "A.force", "--degrees", "-o", "p.svg")
     assert "motor.torque" in Path("p.svg").read_text(encoding="utf-8")
     call("plot", linkage)
+    call("plot", linkage, "A.force", "--compare", linkage, "--paper", "-o", "two.svg")
+    assert "two.svg" in {p.name for p in Path().iterdir()}
+    told = call("plot", linkage, "--compare", linkage, "--label", "one", code=1).output
+    assert "one for each run" in " ".join(told.split())
     assert Path("linkage.png").read_bytes().startswith(b"\x89PNG")
     assert "cannot be written" in call("plot", linkage, "-o", "p.doc", code=1).output
     assert "no such folder" in call("plot", "nowhere", code=1).output

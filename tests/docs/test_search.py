@@ -1,6 +1,5 @@
 """The navigation is short, and search works on pages opened from disk, without a network."""
 
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -8,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import axe
 import pytest
 import yaml
 
@@ -66,30 +66,6 @@ def site(tmp_path_factory):
     return folder / "site"
 
 
-def helper(name):
-    """A module beside the tests of pages."""
-    spec = importlib.util.spec_from_file_location(
-        f"{name}_for_search", ROOT / "tests" / "view" / f"{name}.py"
-    )
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    pytest.importorskip("websockets", reason="the browser is driven over websockets (extra view)")
-    chromium = helper("chromium")
-    if chromium.executable() is None:
-        pytest.skip("no Chromium or Chrome on this machine")
-    try:
-        found = chromium.Browser(tmp_path_factory.mktemp("browser"))
-    except (AssertionError, OSError, TimeoutError) as error:
-        pytest.skip(f"the browser of this machine does not start without a window: {error}")
-    yield found
-    found.close()
-
-
 def results(browser, address):
     """Titles and addresses of what a search finds, as soon as there are any."""
     browser.open(address)
@@ -119,7 +95,6 @@ def test_pages_fetch_nothing_from_the_network(site):
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_theme_has_no_serious_finding_of_axe(site, browser, dark):
-    axe = helper("axe")
     source = axe.axe_source()
     scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
     browser.call("Emulation.setEmulatedMedia", features=scheme)

@@ -23,7 +23,7 @@ from zwang.model_files.schema import SCHEMA_FILE, schema_text
 from zwang.model_files.starter import starter
 from zwang.model_files.write import text_of
 from zwang.multibody.joints import KINDS
-from zwang.simulation.simulation import simulate
+from zwang.simulation.simulate import simulate
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -1,5 +1,6 @@
 """Accessibility by axe-core, the checker of Deque, where npm has installed it."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,7 +13,8 @@ PLACES = (Path(__file__).parents[2], Path.home())
 
 def axe_source():
     """The script, or a skipped test that says how to get it."""
-    folders = [place / "node_modules" for place in PLACES]
+    folders = [Path(place) for place in os.environ.get("NODE_PATH", "").split(os.pathsep) if place]
+    folders += [place / "node_modules" for place in PLACES]
     npm = shutil.which("npm")
     if npm is not None:
         root = subprocess.run([npm, "root", "-g"], capture_output=True, text=True, check=False)
@@ -29,7 +31,8 @@ def findings(browser, source):
     """Serious and critical findings on the page that is open, as lines."""
     browser.evaluate(source + "; null")
     # Rules of WCAG 2.2 A and AA, and the common best practices.
-    result = browser.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    # Styles are not fetched once more, which pages from disk may not.
+    result = browser.evaluate("axe.run(document, {resultTypes: ['violations'], preload: false})")
     return [
         f"{v['id']}: {v['help']}: {node['target']} {node['failureSummary']}"
         for v in result["violations"]

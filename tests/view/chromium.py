@@ -21,6 +21,10 @@ OPTIONS = (
     "--window-size=1200,900",
     "--remote-debugging-port=0",
 )
+#: Width, height and device pixels of what people look at pages on.
+SCREENS = {"desktop": (1280, 900, 1), "phone": (390, 844, 2)}
+#: Addresses that lead to no other machine.
+AT_HOME = ("file:", "data:", "blob:", "about:", "chrome-extension:")
 #: Seconds that a loaded machine may take to start a browser, or a page to get ready.
 PATIENCE = 60.0
 
@@ -47,7 +51,7 @@ class Browser:
         wait(lambda: port_file.exists() and port_file.read_text().count("\n") >= 1, "a browser")
         port, path = port_file.read_text().split("\n")[:2]
         self.socket = connect(f"ws://127.0.0.1:{port}{path}", max_size=None, proxy=None)
-        self.count, self.errors, self.session = 0, [], None
+        self.count, self.errors, self.asked, self.session = 0, [], [], None
         target = next(
             t for t in self.call("Target.getTargets")["targetInfos"] if t["type"] == "page"
         )
@@ -76,11 +80,19 @@ class Browser:
                 self.errors.append(found["exceptionDetails"])
             case "Log.entryAdded" if found["entry"]["level"] == "error":
                 self.errors.append(found["entry"])
+            case "Runtime.consoleAPICalled" if found["type"] in ("error", "assert"):
+                self.errors.append(found["args"])
+            case "Network.requestWillBeSent":
+                address = found["request"]["url"]
+                if not address.startswith(AT_HOME):
+                    self.asked.append(address)
 
     def open(self, address):
         """Go to a page and wait until it is loaded."""
         self.errors.clear()
-        self.call("Page.navigate", url=address)
+        self.asked.clear()
+        answer = self.call("Page.navigate", url=address)
+        assert not answer.get("errorText"), f"{address}: {answer['errorText']}"
         wait(
             lambda: (
                 self.evaluate("document.readyState") == "complete"
@@ -88,6 +100,24 @@ class Browser:
             ),
             address,
         )
+
+    def screen(self, name, *, dark=False):
+        """Show pages as on one of `SCREENS`, in light or dark colours."""
+        width, height, ratio = SCREENS[name]
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=ratio,
+            mobile=name == "phone",
+        )
+        scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
+        self.call("Emulation.setEmulatedMedia", features=scheme)
+
+    def usual_screen(self):
+        """As the browser was started."""
+        self.call("Emulation.clearDeviceMetricsOverride")
+        self.call("Emulation.setEmulatedMedia", features=[])
 
     def evaluate(self, expression):
         answer = self.call(

@@ -35,6 +35,21 @@ def test_reactions_and_joints_are_plotted_by_name(run):
     assert np.allclose(lines[2].get_ydata(), run.reaction("pin").force[:, 2])
 
 
+def test_what_the_motion_does_not_determine_is_dashed_and_said():
+    m = zw.library.door(2)
+    run = m.simulate(m.assemble(), until=0.1)
+    loose = next(
+        n for n in run.channels if n.endswith(".force") and not run.channels.determinate(n)
+    )
+    figure = run.plot(loose, "energy")
+    assert {line.get_linestyle() for line in figure.axes[0].lines} == {"--"}
+    assert "indeterminate" in figure.axes[0].get_title(loc="right")
+    assert {line.get_linestyle() for line in figure.axes[1].lines} == {"-"}
+    assert not figure.axes[1].get_title(loc="right")
+    (axis,) = run.plot(f"{loose}.z", against="energy").axes
+    assert axis.lines[0].get_linestyle() == "--"
+
+
 def test_a_phase_plot_has_one_channel_across_and_one_up(run):
     figure = run.plot("pin.angle_rate", against="pin.angle")
     (axis,) = figure.axes

@@ -56,6 +56,14 @@ def test_it_is_one_file_that_asks_for_nothing(html):
     assert "default-src 'none'" in html
 
 
+def test_indeterminate_reactions_are_dashed_and_said(html):
+    door = re.search(r'<svg class="chart"[^>]*><title>reaction forces</title>.*?</figure>', html)[0]
+    assert "stroke-dasharray" in door
+    assert "indeterminate: one of many values" in door
+    swing = report_html(pendulum_run(0.1), frames=3, title="Swing")
+    assert "stroke-dasharray" not in swing
+
+
 def test_it_tells_the_account_of_the_run(html):
     text = " ".join(read(html).text)
     for told in ("A door", "reached t = 0.2 s", "5 of 10 constraint rows", "1 degree of freedom"):

@@ -16,7 +16,8 @@ import numpy as np
 from zwang.analysis.equations_of import EquationsOf, spaces_of
 from zwang.errors import InputError, shown
 from zwang.integrators.settings import Settings
-from zwang.results.run import Counts, Run, Segment
+from zwang.results.run import Counts, Run
+from zwang.results.segments import Segment
 
 if TYPE_CHECKING:
     from zwang.terms import FloatArray

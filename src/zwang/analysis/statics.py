@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from zwang.analysis.equations_of import EquationsOf, Held, held_channels
 from zwang.analysis.search import AT_ONCE, Found, Point, newton_only, point_at, search, stiffness
@@ -22,9 +23,11 @@ from zwang.analysis.sticking import (
     ranges,
     sliding,
 )
+from zwang.analysis.turning import TURN, turning_coordinates
+from zwang.arguments.values import positive
 from zwang.caching import computed_once
 from zwang.diagnosis.passport import Passport, Status, passport_terms
-from zwang.diagnosis.splits import Splits, splits_terms
+from zwang.diagnosis.splits import Split, Splits, splits_terms
 from zwang.errors import (
     InputError,
     NoEquilibriumError,
@@ -164,20 +167,25 @@ class Equilibrium(StationaryState):
     def _passport(self) -> Passport:
         return self.passport(self.system.groups)
 
-    def multipliers(self, name: str, lam: ArrayLike | None = None) -> FloatArray:
+    def multipliers(self, name: str, lam: Split | ArrayLike | None = None) -> FloatArray:
         """λ of a constraint or joint, the least-norm ones, shape (rows,).
 
         Parameters
         ----------
-        lam : other multipliers of all rows, such as those of a choice of `splits`.
+        lam : other multipliers of all rows, or a choice of `splits`:
+            ``eq.splits(compliance=…)["compliance-weighted"]``.
         """
         rows = self._rows(name)
-        every = self._passport.multipliers if lam is None else np.asarray(lam, dtype=float)
+        given = lam.multipliers if isinstance(lam, Split) else lam
+        try:
+            every = self._passport.multipliers if given is None else np.array(given, dtype=float)
+        except (TypeError, ValueError):
+            every = np.full(1, np.nan)
         if every.shape != (self._equations.rows,):
             raise InputError(
                 "multipliers",
-                must=f"have shape ({self._equations.rows},), one for each row",
-                but=f"have shape {every.shape}",
+                expected=f"{self._equations.rows} numbers, one for each row, or a choice of splits",
+                found=shown(given),
             )
         return every[rows]
 
@@ -187,12 +195,12 @@ class Equilibrium(StationaryState):
             raise UnknownNameError("constraint or joint", str(name), groups)
         return groups[name]
 
-    def reaction(self, name: str, lam: ArrayLike | None = None) -> StaticReaction:
+    def reaction(self, name: str, lam: Split | ArrayLike | None = None) -> StaticReaction:
         """What a constraint or joint exerts.
 
         Parameters
         ----------
-        lam : other multipliers of all rows, such as those of `splits`; the least-norm ones if not
+        lam : other multipliers of all rows, or a choice of `splits`; the least-norm ones if not
             given.
         """
         multipliers, rows = self.multipliers(name, lam), self._rows(name)
@@ -566,6 +574,9 @@ def equilibria(
     """Several equilibria, nearest to the first start first; see `zwang.System.equilibria`."""
     if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 0:
         raise InputError("count", found=shown(count), expected="a number of starts, 0 or more")
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
+        raise InputError("seed", found=shown(seed), expected="a whole number, 0 or more")
+    spread = positive("spread", spread)
     equations = EquationsOf(system, t, parameters)
     given = None if starts is None else [np.asarray(getattr(s, "q", s), float) for s in starts]
     first = _start(equations, None if not given else given[0], hold, None)
@@ -576,13 +587,18 @@ def equilibria(
     begin = [first] if given is None else [_start(equations, s, hold, None) for s in given]
     begin += [_drawn(equations, first, rng, spread) for _ in range(count)]
     held = Held(equations, first, names) if names else None
+    turning = turning_coordinates(equations, first, rng)
     for q in begin:
         on, met = equations.corrected(q, held)
         if not met:
             continue
         for one in _from(equations, on, held):
-            if not any(_same(equations, one.q, other.q) for other in found):
+            same = (k for k, other in enumerate(found) if _same(equations, one.q, other.q, turning))
+            k = next(same, None)
+            if k is None:
                 found.append(one)
+            elif np.linalg.norm(one.q - first) < np.linalg.norm(found[k].q - first):
+                found[k] = one  # full turns nearer to the start
     return sorted(found, key=lambda one: float(np.linalg.norm(one.q - first)))
 
 
@@ -613,9 +629,10 @@ def _from(equations: EquationsOf, q: FloatArray, held: Held | None) -> Iterable[
             yield _equilibrium(equations, found, held)
 
 
-def _same(equations: EquationsOf, a: FloatArray, b: FloatArray) -> bool:
-    """Whether two configurations are one: Euler parameters count up to their sign."""
+def _same(equations: EquationsOf, a: FloatArray, b: FloatArray, turning: NDArray[np.bool_]) -> bool:
+    """Whether two configurations are one: Euler parameters up to sign, angles up to full turns."""
     a, b = a.copy(), b.copy()
+    a[turning] -= TURN * np.round((a - b)[turning] / TURN)
     for group in equations.system.model.unit:
         own = list(group)
         if len(own) == 4 and a[own] @ b[own] < 0.0:

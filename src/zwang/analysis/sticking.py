@@ -20,6 +20,7 @@ import numpy as np
 
 from zwang.analysis.equations_of import EquationsOf, Held
 from zwang.analysis.search import Found, Point, search
+from zwang.analysis.turning import TURN
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ __all__ = [
 #: First step along a coordinate [rad, or the model's units], and how much longer the next is.
 STEP, GROWTH = 1e-2, 1.5
 #: Travel beyond which a range has no end: a turn, or so many times the size of the mechanism.
-TURN, FAR = 2.0 * np.pi, 1e3
+FAR = 1e3
 #: Steps shorter than this find no further position: the coordinate ends there.
 SHORTEST = 1e-7
 #: Repetitions of the shares of friction with the pressures that they make, and when they agree.

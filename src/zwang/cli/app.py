@@ -156,6 +156,16 @@ def plot(
     against: Annotated[
         str | None, typer.Option("--against", help="Channel in place of time.")
     ] = None,
+    compare: Annotated[
+        list[Path] | None,
+        typer.Option("--compare", help="Another run in the same panels; several are allowed."),
+    ] = None,
+    label: Annotated[
+        list[str] | None, typer.Option("--label", help="Name of each run, RUN first.")
+    ] = None,
+    paper: Annotated[
+        bool, typer.Option("--paper", help="For a column of a journal, 86 mm wide.")
+    ] = False,
     degrees: Degrees = False,
     as_json: AsJson = False,
 ) -> None:
@@ -163,7 +173,18 @@ def plot(
     from zwang.cli.export import plot as draw
 
     with printing(as_json=as_json) as out:
-        draw(out, folder, channels or [], output, model, against=against, degrees=degrees)
+        draw(
+            out,
+            folder,
+            channels or [],
+            output,
+            model,
+            compare=compare or [],
+            labels=label or [],
+            against=against,
+            degrees=degrees,
+            paper=paper,
+        )
 
 
 @app.command()
@@ -327,13 +348,16 @@ def derive(
     *,
     terms: Annotated[bool, typer.Option("--terms", help="M, Q, A, b, C alone.")] = False,
     latex: Annotated[bool, typer.Option("--latex", help="As LaTeX.")] = False,
+    bodies: Annotated[
+        bool, typer.Option("--bodies", help="In coordinates of the bodies, not of the joints.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Equations of motion in closed form (needs the extra 'symbolic')."""
     from zwang.cli.inspect import derive as look
 
     with printing(as_json=as_json) as out:
-        look(out, model, terms=terms, latex=latex)
+        look(out, model, terms=terms, latex=latex, bodies=bodies)
 
 
 @app.command()

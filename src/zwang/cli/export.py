@@ -23,15 +23,27 @@ def plot(
     output: Path | None,
     model: Path | None,
     *,
+    compare: list[Path],
+    labels: list[str],
     against: str | None,
     degrees: bool,
+    paper: bool,
 ) -> None:
-    """Draw channels of a run into a file."""
+    """Draw channels of a run, and of others to compare it with, into a file."""
     run = _run(folder, model)
-    figure = run.plot(*names, against=against, degrees=degrees)
+    others = [_run(other, None) for other in compare]
+    names_of_runs = [folder.stem, *(other.stem for other in compare)] if others else None
+    figure = run.plot(
+        *names,
+        against=against,
+        degrees=degrees,
+        compare=others,
+        labels=labels or names_of_runs,
+        style="paper" if paper else "screen",
+    )
     target = Path(f"{folder.stem}.png") if output is None else output
     try:
-        figure.savefig(target, dpi=150)
+        figure.savefig(target, dpi=600 if paper else 150)
     except (OSError, ValueError) as error:
         raise InputError(
             f"file '{target}'",

@@ -100,10 +100,11 @@ def verify(out: Printer, folder: Path, model: Path | None) -> None:
         raise typer.Exit(FAILURE)
 
 
-def derive(out: Printer, path: Path, *, terms: bool, latex: bool) -> None:
-    """Closed forms of a model."""
+def derive(out: Printer, path: Path, *, terms: bool, latex: bool, bodies: bool) -> None:
+    """Closed forms of a model; of a mechanism in the coordinates of its joints, or bodies."""
     model = read_model(path)
-    form = model.system.derive(solve=not terms)
+    whole = model.system if bodies or model.mechanism is None else model.mechanism
+    form = whole.derive(solve=not terms)
     text = form.latex() if latex else str(form)
     out.result({"model": model.name, "closed_form": text})
     out.say(text)

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from zwang.closed_form.factors import factored
+from zwang.closed_form.harmonics import short_forms
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -120,6 +121,8 @@ class Presenter:
         yield form
         unfactored = _grouped(dict(x.numer), atoms) / _grouped(dict(x.denom), atoms)
         yield unfactored
+        if self.algebra.angles:
+            yield self._by_angles(x.numer) / self._by_angles(x.denom)
         for argument, sine, cosine in self.algebra.angles:
             power = min(m[cosine] for m in x.denom.itermonoms())
             if power:
@@ -127,6 +130,49 @@ class Presenter:
         if len(self.algebra.angles) > 1 and len(x.numer) <= ANGLE_TERMS:
             yield TR10i(form)
             yield TR10i(unfactored)
+
+    def _by_angles(self, polynomial: Any) -> sp.Expr:
+        """Products of velocities and parameters times functions of angles, as on paper.
+
+        Each product of the other generators has a polynomial of sines and cosines as its factor.
+        Factors of these are taken for letters, and what stands with the same one is grouped.
+        """
+        places = {k for _, *pair in self.algebra.angles for k in pair}
+        parts: dict[tuple[int, ...], Any] = {}
+        for monomial, coefficient in polynomial.iterterms():
+            other = tuple(0 if k in places else e for k, e in enumerate(monomial))
+            part = parts.setdefault(other, polynomial.ring.zero.copy())
+            part[tuple(a - b for a, b in zip(monomial, other, strict=True))] = coefficient
+        found = [(other, *self._of_angles(part)) for other, part in parts.items()]
+        letters = list(dict.fromkeys(letter for *_, powers in found for letter in powers))
+        terms = {
+            (*other, *(powers.get(letter, 0) for letter in letters)): content
+            for other, content, powers in found
+        }
+        return _grouped(terms, [*self.algebra.atoms, *letters])
+
+    def _of_angles(self, polynomial: Any) -> tuple[Any, dict[Any, int]]:
+        """Rational factor and other factors, with their powers, of a polynomial of angles."""
+        import sympy as sp
+
+        algebra = self.algebra
+        content, powers = self._factors(polynomial)
+        forms = [_times(_rational_number(content), [self._angle_factor(f) ** k for f, k in powers])]
+        if 1 < len(polynomial) <= ANGLE_TERMS:
+            forms += short_forms(polynomial, algebra.angles)
+        content, rest = min(forms, key=_length).as_coeff_Mul(rational=True)
+        if rest == 1:
+            return content, {}
+        return content, {
+            base: int(power) if power.is_Integer and power > 0 else 1
+            for base, power in ((sp.powsimp(f).as_base_exp()) for f in sp.Mul.make_args(rest))
+        }
+
+    def _angle_factor(self, polynomial: Any) -> sp.Expr:
+        forms = [_grouped(dict(polynomial), self.algebra.atoms)]
+        if 1 < len(polynomial) <= ANGLE_TERMS:
+            forms += short_forms(polynomial, self.algebra.angles)
+        return min(forms, key=_length)
 
 
 def _size(numer: Any, denom: Any) -> tuple[int, int]:
@@ -169,11 +215,10 @@ def _applied(polynomial: Any, rule: tuple[tuple[int, ...], Any]) -> Any:
 
 
 def _grouped_factors(factors: tuple[Any, list[tuple[Any, int]]], atoms: list[Any]) -> sp.Expr:
-    import sympy as sp
 
     content, powers = factors
     parts = [_grouped(dict(polynomial), atoms) ** power for polynomial, power in powers]
-    return _times(sp.Rational(int(content.numerator), int(content.denominator)), parts)
+    return _times(_rational_number(content), parts)
 
 
 def _grouped(terms: Terms, atoms: list[Any]) -> sp.Expr:
@@ -221,10 +266,13 @@ def _without_common(terms: Terms) -> tuple[Any, tuple[int, ...], Terms]:
 def _rational(terms: Terms) -> dict[tuple[int, ...], Any]:
     import sympy as sp
 
-    return {
-        m: c if isinstance(c, sp.Rational) else sp.Rational(int(c.numerator), int(c.denominator))
-        for m, c in terms.items()
-    }
+    return {m: c if isinstance(c, sp.Rational) else _rational_number(c) for m, c in terms.items()}
+
+
+def _rational_number(x: Any) -> Any:
+    import sympy as sp
+
+    return sp.Rational(int(x.numerator), int(x.denominator))
 
 
 def _times(content: Any, parts: list[Any]) -> sp.Expr:

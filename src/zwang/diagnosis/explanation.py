@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from zwang.diagnosis.wording import combination, listing, motion, number
-from zwang.display import Displayed
+from zwang.display import Displayed, counted
 from zwang.terms import FloatArray
 
 __all__ = ["Contradiction", "DependentGroup", "Explanation"]
@@ -251,10 +251,6 @@ class Explanation(Displayed):
         lines = [f"The constraints allow {counted(count, 'motion')}:"]
         lines += [f"  {self.freedom(i)}" for i in range(shown)]
         return lines + ([f"  … and {count - shown} more"] if count > shown else [])
-
-
-def counted(number_of: int, thing: str) -> str:
-    return f"{number_of} {thing}" + ("" if number_of == 1 else "s")
 
 
 def _plain(value: Any) -> Any:

@@ -5,7 +5,7 @@ out. The stages of an integrator, however, lie a little off, and there the row s
 own: in Bricard's loop of six hinges the thirtieth equation, empty on the constraints, becomes a
 constraint against the motion as soon as a stage misses them by 1e-5. So rows that depend on others
 at *all* states near by are left out of the accelerations and of the corrections; their residuals
-are still computed, and the reactions are shared out among all rows as before.
+are still computed, and the reactions are distributed among all rows as before.
 
 Which rows: with Z a basis of null(Aᵀ) at several states, a set of rows may go when Z restricted to
 it is regular at each of them. Rows are taken in turn, the one with the largest least share first.

@@ -220,7 +220,7 @@ class Model:
         progress, certify : what is reported meanwhile, and whether accelerations are certified.
         forces : whether forces and energies are computed and kept with the states.
         """
-        from zwang.simulation.simulation import simulate
+        from zwang.simulation.simulate import simulate
 
         choices = {
             "until": until,
@@ -289,7 +289,7 @@ class Model:
         store_every : seconds between commits.
         progress, certify : as in `zwang.System.simulate`.
         """
-        from zwang.simulation.simulation import resume
+        from zwang.simulation.resume import resume
 
         return resume(
             path,

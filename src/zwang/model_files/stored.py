@@ -104,7 +104,7 @@ def resume(
     model = _given_or_stored(path, system, "resume")
     if isinstance(model, Model) and events is None:
         events = model.events
-    from zwang.simulation.simulation import resume as go_on
+    from zwang.simulation.resume import resume as go_on
 
     return go_on(
         path,

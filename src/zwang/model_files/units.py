@@ -17,6 +17,7 @@ from zwang.model_files.arithmetic import ExpressionError
 from zwang.model_files.expressions import Chain, FunctionCall, Name, Node, Prefix
 
 __all__ = [
+    "COMMON",
     "Dimension",
     "dimension_of_text",
     "dimension_of_unit",
@@ -24,6 +25,7 @@ __all__ = [
     "in_units",
     "is_quantity",
     "quantity",
+    "unit_of",
 ]
 
 _QUANTITY = re.compile(

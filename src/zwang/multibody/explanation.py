@@ -13,8 +13,9 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from zwang.diagnosis.explanation import LISTED_IN_REPORT, Explanation, counted
+from zwang.diagnosis.explanation import LISTED_IN_REPORT, Explanation
 from zwang.diagnosis.wording import listing, number, shortened
+from zwang.display import counted
 from zwang.linalg.rank import DEFAULT_TOLERANCES, equilibrate
 from zwang.multibody.frozen import Parts
 from zwang.multibody.graph import loops

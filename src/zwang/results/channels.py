@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zwang.display import html_table
 from zwang.errors import UnknownNameError
 from zwang.results.channel_catalog import ACCELERATION, ENERGIES, PARTS, ChannelEntry, catalog
 from zwang.results.driver_efforts import (
@@ -95,14 +96,7 @@ class ChannelTable(Mapping[str, Channel]):
         return "\n".join(f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}" for a, b, c in rows)
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        head = "<tr><th>channel</th><th>unit</th><th>description</th></tr>"
-        body = "".join(
-            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
-            for row in self._rows()
-        )
-        return f"<table>{head}{body}</table>"
+        return html_table(["channel", "unit", "description"], self._rows())
 
     def determinate(self, name: str) -> bool:
         """Whether the motion determines a channel, at the first saved state.

@@ -16,7 +16,8 @@ from zwang.results.quadrature import Antiderivative, integral_of_samples
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
-    from zwang.results.run import Run, Segment
+    from zwang.results.run import Run
+    from zwang.results.segments import Segment
 
 __all__ = ["Work", "work_of"]
 

@@ -29,7 +29,8 @@ from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.equations.contract import Equations
-    from zwang.results.run import Run, Segment
+    from zwang.results.run import Run
+    from zwang.results.segments import Segment
     from zwang.system import System
 
 __all__ = ["ForceLayout", "ForceRecord", "RecordedForces", "computed_forces", "with_forces"]

@@ -28,7 +28,7 @@ from zwang.programs.at_states import at_states, tables_at_states
 from zwang.programs.blocks import forces as of_mechanisms
 from zwang.programs.blocks.forces import BlockForces, JointEnd, Telling
 from zwang.programs.forces import ForceExpressions, force_kernel
-from zwang.results.run import no_state
+from zwang.results.segments import no_state
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from zwang.equations.mechanism import MechanismEquations
     from zwang.multibody.frozen import Parts
     from zwang.multibody.marker import Marker
-    from zwang.results.run import Run, Segment
+    from zwang.results.run import Run
+    from zwang.results.segments import Segment
     from zwang.solvers.solution import Solution
 
 __all__ = ["StretchForces", "forces_along", "forces_of", "told_for_all_joints"]

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from zwang.multibody.body import Body
     from zwang.multibody.frozen import Parts
     from zwang.multibody.marker import Joint, Marker
-    from zwang.results.run import Run, Segment
+    from zwang.results.run import Run
+    from zwang.results.segments import Segment
     from zwang.system import System
 
 __all__ = [

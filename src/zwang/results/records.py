@@ -14,14 +14,8 @@ from zwang.integrators.settings import Coordinates, Drift, OnSingular, Settings
 from zwang.results.certificate import RunCertificate
 from zwang.results.force_record import ForceLayout, ForceRecord
 from zwang.results.model_digest import describe_events, describe_model, versions
-from zwang.results.run import (
-    Beginning,
-    Counts,
-    EventRecord,
-    RankChange,
-    Run,
-    Segment,
-)
+from zwang.results.run import Counts, Run
+from zwang.results.segments import Beginning, EventRecord, RankChange, Segment
 from zwang.results.store import Store, Stored
 from zwang.terms import FloatArray
 

@@ -13,7 +13,7 @@ from zwang.integrators import memory as sh
 from zwang.integrators.settings import Settings
 
 if TYPE_CHECKING:
-    from zwang.results.run import RankChange
+    from zwang.results.segments import RankChange
 
 __all__ = [
     "Counts",

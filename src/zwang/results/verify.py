@@ -30,7 +30,8 @@ from zwang.formulations.gauss import certificate
 from zwang.integrators.settings import Drift
 from zwang.linalg.rank import RowGeometry
 from zwang.results.energies import reference_powers
-from zwang.results.run import Run, Segment
+from zwang.results.run import Run
+from zwang.results.segments import Segment
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:

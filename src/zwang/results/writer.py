@@ -13,7 +13,8 @@ from zwang.errors import StoreError
 from zwang.results.event_rows import changed
 from zwang.results.force_record import ForceLayout, computed_forces
 from zwang.results.records import closing_attributes, news_of
-from zwang.results.run import EventRecord, RankChange, Run, Segment
+from zwang.results.run import Run
+from zwang.results.segments import EventRecord, RankChange, Segment
 from zwang.results.store import Store, Stored, read_store
 from zwang.terms import FloatArray
 

@@ -22,7 +22,8 @@ from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.equations.contract import Equations
-    from zwang.results.run import Run, Segment
+    from zwang.results.run import Run
+    from zwang.results.segments import Segment
 
 __all__ = ["check_forces"]
 

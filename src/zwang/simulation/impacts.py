@@ -10,7 +10,7 @@ import numpy as np
 
 from zwang.errors import UnknownNameError
 from zwang.multibody.frozen import require_no_geometry
-from zwang.results.run import EventRecord
+from zwang.results.segments import EventRecord
 from zwang.terms import FloatArray
 from zwang.tracing.event import Bounce, Event, SetParameters, Switch
 

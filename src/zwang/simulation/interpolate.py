@@ -12,7 +12,8 @@ from zwang.integrators.contract import Loop
 from zwang.integrators.registry import start_loop
 from zwang.integrators.settings import Settings
 from zwang.programs.contract import Program
-from zwang.results.run import Counts, Run, Segment
+from zwang.results.run import Counts, Run
+from zwang.results.segments import Segment
 from zwang.results.status import status_of
 from zwang.simulation.program_check import look, motion_of
 from zwang.simulation.select_program import ProgramStart, select_program

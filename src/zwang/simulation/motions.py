@@ -16,7 +16,7 @@ from zwang.errors import InputError
 if TYPE_CHECKING:
     from zwang.results.run import Run
     from zwang.simulation.controllers import Controller
-    from zwang.simulation.ensemble import Runs
+    from zwang.simulation.ensemble_runs import Runs
     from zwang.simulation.progress import Report
     from zwang.tracing.event import Watched
 
@@ -119,7 +119,7 @@ class Motions(Evaluations):
             ``"exact"`` refuses velocities of bodies that a joint does not allow, which are changed
             by an impulse otherwise.
         """
-        from zwang.simulation.simulation import simulate
+        from zwang.simulation.simulate import simulate
 
         if hasattr(start, "q"):
             raise InputError(

@@ -10,7 +10,7 @@ import numpy as np
 
 from zwang.integrators.settings import Settings
 from zwang.results.records import settings_of
-from zwang.results.run import RankChange
+from zwang.results.segments import RankChange
 from zwang.simulation.options import JUMP_NOTE
 from zwang.simulation.rank_report import always_dependent
 from zwang.terms import FloatArray

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zwang.caching import computed_once
 from zwang.codegen.environment import noted
 from zwang.integrators import memory as sh
-from zwang.results.run import Beginning, Counts, Run, Segment
+from zwang.results.run import Counts, Run
+from zwang.results.segments import Beginning, Segment
 from zwang.results.status import status_of
 from zwang.simulation.interpolate import states_between
 from zwang.simulation.notes import off_constraints_note

@@ -11,7 +11,7 @@ import numpy as np
 from zwang.caching import Remembered
 from zwang.equations.active_rows import deficit, scaled_rows_at
 from zwang.linalg.rank import scaled_rows
-from zwang.results.run import RankChange
+from zwang.results.segments import RankChange
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:

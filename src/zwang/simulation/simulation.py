@@ -2,14 +2,14 @@
 
     start → consistent → program → loop ⟲ (chunks, events) → run
 
-A simulation is a sequence of stretches between events that change something; within a stretch a
+A simulation is a sequence of segments between events that change something; within a segment a
 compiled loop integrates one program, and Python only collects what it saved.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from functools import cache, partial
 from os import PathLike
@@ -26,20 +26,15 @@ from zwang.integrators.output import Chunk
 from zwang.integrators.registry import start_loop
 from zwang.integrators.settings import Coordinates, Drift, OnSingular
 from zwang.integrators.stiffness import NEXT_METHOD
-from zwang.results.certificate import RunCertificate, certificate_and_note, interval_of
-from zwang.results.force_record import ForceLayout, with_forces
+from zwang.results.certificate import RunCertificate, certificate_and_note
+from zwang.results.force_record import ForceLayout
 from zwang.results.model_digest import describe_events
 from zwang.results.records import (
     StoredRun,
-    closing_attributes,
     header_of,
-    require_same_controllers,
-    require_same_events,
-    require_same_memory,
-    require_same_model,
-    require_same_versions,
 )
-from zwang.results.run import Beginning, Counts, EventRecord, RankChange, Run, Segment
+from zwang.results.run import Counts, Run
+from zwang.results.segments import Beginning, EventRecord, RankChange, Segment
 from zwang.results.status import (
     method_note,
     status_of,
@@ -49,9 +44,9 @@ from zwang.results.status import (
     stopped_by_memory,
     stopped_by_user,
 )
-from zwang.results.store import Store, Stored, lock_store, read_store
+from zwang.results.store import Store
 from zwang.results.writer import RunWriter
-from zwang.simulation.controllers import Controller, Sampling, controllers_of
+from zwang.simulation.controllers import Sampling
 from zwang.simulation.events import EventCrossing, Watch
 from zwang.simulation.guard import Guard
 from zwang.simulation.impacts import (
@@ -68,20 +63,15 @@ from zwang.simulation.notes import OFF, off_constraints_note, program_notes
 from zwang.simulation.options import (
     AT_A_SAMPLE,
     AT_A_SWITCH,
-    choices_of,
-    require_flag,
     require_law,
-    require_pause,
     require_position,
-    require_single,
     require_start,
-    start_time,
 )
 from zwang.simulation.origin import Origin
-from zwang.simulation.plain_run import PlainRun, RepeatedRun, UnfinishedRun
-from zwang.simulation.prepared_run import MOST_ENTRIES, PreparedRun, PreparedRuns
+from zwang.simulation.plain_run import UnfinishedRun
+from zwang.simulation.prepared_run import MOST_ENTRIES
 from zwang.simulation.program_check import Disagreement
-from zwang.simulation.progress import Progress, Report, reporting
+from zwang.simulation.progress import Progress, Report
 from zwang.simulation.rank_report import (
     BROKEN,
     always_dependent,
@@ -92,14 +82,12 @@ from zwang.simulation.rank_report import (
 from zwang.simulation.select_program import LatestProgram, ProgramStart, in_python
 from zwang.simulation.switching_times import Switching, SwitchingTimes
 from zwang.terms import FloatArray
-from zwang.tracing.event import Event, Watched, events_of
 
 if TYPE_CHECKING:
     from zwang.programs.contract import Program
     from zwang.programs.coordinate_change import CoordinateChange
-    from zwang.system import System
 
-__all__ = ["rerun_of", "resume", "simulate"]
+__all__ = ["Simulation", "run_again"]
 
 #: Part of the memory of a machine that saved states may take.
 MOST_MEMORY = 0.25
@@ -108,200 +96,11 @@ MOST_MEMORY = 0.25
 ACT_AGAIN = "rows that had been left out had to act in place of others"
 
 
-def simulate(
-    system: System,
-    q: Any,
-    v: Any = None,
-    *,
-    until: float,
-    start: float | None = None,
-    tolerance: float = 1e-9,
-    integrator: str = "auto",
-    drift: str = "projection",
-    baumgarte: float = 20.0,
-    step: float = 0.0,
-    largest_step: float = float("inf"),
-    spectral_radius: float = 0.8,
-    formulation: str = "auto",
-    on_singular: str = "continue",
-    coordinates: str = "auto",
-    save: Any = None,
-    scales: Mapping[str, float] | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    events: Mapping[str, Watched] | None = None,
-    controllers: Mapping[str, Controller] | None = None,
-    inactive: Iterable[str] | str | None = (),
-    store: str | PathLike[str] | None = None,
-    store_every: float = 1.0,
-    progress: bool | Report | None = None,
-    certify: bool | float = False,
-    forces: bool = False,
-    companions: Mapping[str, bytes] | None = None,
-) -> Run:
-    """Integrate a system; `zwang.System.simulate` documents the arguments.
-
-    `companions` are files to go along with the stored run, name → content.
-    """
-    require_pause(store_every)
-    require_flag("forces", forces)
-    start = start_time(q, start)
-    how = {
-        "tolerance": tolerance,
-        "integrator": integrator,
-        "drift": drift,
-        "baumgarte": baumgarte,
-        "step": step,
-        "largest_step": largest_step,
-        "spectral_radius": spectral_radius,
-        "formulation": formulation,
-        "on_singular": on_singular,
-        "coordinates": coordinates,
-    }
-    plain = (
-        (events is None and controllers is None and scales is None and store is None)
-        and (certify is False and (progress is None or progress is False))
-        and (inactive is None or (isinstance(inactive, tuple) and not inactive))
-    )
-    prepared = PreparedRuns.of(system.equations).find(how) if plain else None
-    if prepared is not None:
-        settings, times, sizes = prepared.choices(until, start, save)
-    else:
-        choices = {"until": until, "start": start, "save": save, "scales": scales, **how}
-        settings, times, sizes = choices_of(system, **choices)
-    notes = tuple(getattr(q, "notes", ())) if v is None else ()
-    q, v, _, p = system.arguments(q, v, start, parameters)
-    require_single(q, v)
-    origin = Origin(
-        system,
-        settings,
-        times,
-        sizes,
-        {} if events is None else events_of(events),
-        frozenset([inactive] if isinstance(inactive, str) else inactive or ()),
-        system.parameter_values(parameters),
-        p,
-        np.concatenate([q, v]),
-        start,
-        notes,
-        {} if controllers is None else controllers_of(controllers),
-    )
-    if plain:
-        run = _plain_run(origin, prepared, how, progress=progress is None)
-        return with_forces(run) if forces else run
-    with reporting(progress=progress) as report:
-        simulation = _Simulation.begun(origin)
-        simulation.certify_every = None if certify is False else interval_of(certify)
-        if store is None:
-            simulation = simulation.run_guarded(report)
-        else:
-            with postponed_interrupt():  # half a store would be of no use
-                simulation.keep(store, store_every, companions, forces=forces)
-                try:
-                    simulation.run(report)
-                finally:
-                    simulation.release()
-    run = simulation.result()
-    return with_forces(run) if forces else run
-
-
-def _plain_run(
-    origin: Origin, prepared: PreparedRun | None, how: Mapping[str, Any], *, progress: bool
-) -> Run:
-    """A run without events, controllers and store, in the loop of the last one if there is one."""
-    equations, settings = origin.system.equations, origin.settings
-    guard, begun = Guard(equations, settings), None
-    if prepared is not None:
-        start = ProgramStart(origin.y, origin.t, origin.p)
-        begun = prepared.run(settings, start, origin.times, guard)
-        if isinstance(begun, RepeatedRun):
-            return PlainRun(origin, begun, partial(run_again, origin))
-    with reporting(progress=None if progress else False) as report:
-        simulation = _Simulation.begun(origin, guard, begun)
-        simulation = simulation.run_guarded(report)
-    if simulation.may_be_repeated():
-        notes = program_notes(origin.system, simulation.loop.program)
-        left = PreparedRun(equations, settings, origin.scales, simulation.loop, notes)
-        PreparedRuns.of(equations).keep(how, left)
-    return simulation.result()
-
-
-def resume(
-    path: str | PathLike[str],
-    system: System,
-    *,
-    events: Mapping[str, Watched] | None = None,
-    controllers: Mapping[str, Controller] | None = None,
-    store_every: float = 1.0,
-    progress: bool | Report | None = None,
-    certify: bool | float = False,
-) -> Run:
-    """Go on with a stored run that was interrupted; `zwang.resume` documents it."""
-    require_pause(store_every)
-    watched, sampled = events_of(events), controllers_of(controllers)
-    with lock_store(path):  # what is read is what is gone on with
-        whole = read_store(path)
-        stored = whole.to_go_on()
-        require_same_model(stored, system)
-        if not stored.commits[-1]["open"]:
-            again = rerun_of(stored, system, watched, sampled)
-            run = StoredRun.of(stored, system, states_between, again, watched)
-            if not stored.closed:  # it was killed just before
-                stored.reopen().close(closing_attributes(run))
-            return run
-        require_same_versions(stored)
-        require_same_events(stored, system, watched)
-        require_same_controllers(stored, sampled)
-        origin = Origin.of(stored, system, watched, sampled)
-        simulation = _Simulation.restored(origin, stored, store_every)
-        simulation.certify_every = interval_of(certify)
-        if stored.rows < whole.rows or whole.damage:
-            simulation.notes.append(
-                f"the end of the store was damaged: gone on from chunk {len(stored.commits) - 1}"
-            )
-        with reporting(progress=progress) as report:
-            simulation.run(report)
-    return simulation.result()
-
-
-def rerun_of(
-    stored: Stored,
-    system: System,
-    events: Mapping[str, Event],
-    controllers: Mapping[str, Controller],
-) -> Callable[[float, FloatArray], Run]:
-    """What makes a stored run once more, with another tolerance and other times."""
-    return partial(_again, stored, system, events, controllers)
-
-
-def _again(
-    stored: Stored,
-    system: System,
-    events: Mapping[str, Event],
-    controllers: Mapping[str, Controller],
-    tolerance: float,
-    times: FloatArray,
-) -> Run:
-    require_same_events(stored, system, events)
-    require_same_controllers(stored, controllers)
-    return run_again(Origin.of(stored, system, events, controllers), tolerance, times)
-
-
-def run_again(origin: Origin, tolerance: float, times: FloatArray) -> Run:
-    """The same simulation with another tolerance, saved at other times.
-
-    In the coordinates of the system itself: an error of others would be made twice.
-    """
-    absolute = Coordinates.ABSOLUTE
-    settings = replace(origin.settings, tolerance=tolerance, coordinates=absolute)
-    simulation = _Simulation.begun(origin._replace(settings=settings, times=times))
-    return simulation.run_guarded().result()
-
-
 class _DoubtedError(Exception):
     """A run under way turned out to be led astray by the coordinates it is carried in."""
 
 
-class _Simulation:
+class Simulation:
     """A simulation under way."""
 
     def __init__(self, origin: Origin, guard: Guard | None = None) -> None:
@@ -330,7 +129,7 @@ class _Simulation:
         self.counts = Counts()
         self.status, self.finished = "", False
         self.start_due = False  # whether the start is still to be saved
-        self.open = False  # whether the work of the present stretch is still to be added
+        self.open = False  # whether the work of the present segment is still to be added
         self.keeper: RunWriter | None = None
         self.certify_every: float | None = None
         self.certificate: RunCertificate | None = None
@@ -344,7 +143,7 @@ class _Simulation:
     @classmethod
     def begun(
         cls, origin: Origin, guard: Guard | None = None, unfinished: UnfinishedRun | None = None
-    ) -> _Simulation:
+    ) -> Simulation:
         """A simulation that has begun, in coordinates that are not doubted.
 
         Parameters
@@ -363,24 +162,24 @@ class _Simulation:
             simulation.begin()
         return simulation
 
-    def run_guarded(self, report: Report | None = None) -> _Simulation:
+    def run_guarded(self, report: Report | None = None) -> Simulation:
         """`run`; a simulation that was led astray is made again in coordinates of its own."""
         try:
             self.run(report)
         except _DoubtedError:
-            again = _Simulation.begun(self.origin)
+            again = Simulation.begun(self.origin)
             again.certify_every = self.certify_every
             again.run(report)
             return again
         return self
 
     def begin(self) -> None:
-        """Check the start, put it on the constraints and set up the first stretch."""
+        """Check the start, put it on the constraints and set up the first segment."""
         y, t = self.origin.y, self.origin.t
         require_start(self.system.without(self.inactive), y, t, self.p, self.notes)
         self.start_due = self.origin.saves_start
         self._sample(y, t)
-        self._stretch(y, t)
+        self.begin_segment(y, t)
         if self.watch is not None:
             self.watch.begin(self.loop)
         if self.loop.program.left_out:
@@ -428,7 +227,7 @@ class _Simulation:
             self._save(self.loop.t.copy(), self.loop.present.T.copy())
             self.start_due = False
 
-    def _stretch(self, y: FloatArray, t: float, found: FloatArray | None = None) -> None:
+    def begin_segment(self, y: FloatArray, t: float, found: FloatArray | None = None) -> None:
         """A new loop from a state on, put on the constraints of now, with the parameters of now.
 
         `found` is the state before impulses, if there are any.
@@ -531,7 +330,7 @@ class _Simulation:
                 self.began_at = (t, y)
                 self._start_loop(program, y, t, None)
             else:
-                self._stretch(y, t)
+                self.begin_segment(y, t)
         except ZwangError as error:  # keep what there is
             self.status = f"stopped at t = {t:.6g} s by {by}: {error}"
             return True
@@ -591,7 +390,7 @@ class _Simulation:
         self.saved += len(t)
 
     def _end_segment(self) -> None:
-        """Count what was saved so far to the present stretch."""
+        """Count what was saved so far to the present segment."""
         if self.segments:
             s = self.segments[-1]
             self.segments[-1] = replace(s, last=self.saved)
@@ -787,7 +586,7 @@ class _Simulation:
             self.notes.append(f"at t = {t:.6g} s {ACT_AGAIN}")
         self.watches = {key: w for key, w in self.watches.items() if not w.solves}
         self._close()
-        self._stretch(y, t)
+        self.begin_segment(y, t)
         return True
 
     def _changed_method(self, code: int) -> bool:
@@ -803,7 +602,7 @@ class _Simulation:
         if not any(known.startswith(kind) for known in self.notes):  # the first time alone
             self.notes.append(note)
         self._close()
-        self._stretch(y, t)
+        self.begin_segment(y, t)
         # On which side of its zero an event was left is not to be seen from the state alone.
         self.loop.event_values[...] = before.event_values
         return True
@@ -861,33 +660,6 @@ class _Simulation:
         """Let others write the store."""
         if self.keeper is not None:
             self.keeper.store.release()
-
-    @classmethod
-    def restored(cls, origin: Origin, stored: Stored, every: float) -> _Simulation:
-        """A stored simulation as it stood at its last commit."""
-        state, system = stored.state(), origin.system
-        last, simulation = StoredRun.of(stored, system, states_between), cls(origin)
-        segment = last.segments[-1]
-        simulation.inactive = frozenset(system.constraints) - {*segment.system.constraints}
-        simulation.parameters = segment.parameters
-        simulation.p = system.parameter_vector(segment.parameters)
-        simulation.method = segment.integrator
-        simulation.returns = int(state["returns"])
-        if simulation.sampling is not None:
-            simulation.sampling.restore(stored.commits[-1]["controllers"])
-        simulation._stretch(state["origin"], float(state["origin_time"]))
-        require_same_memory(stored, state, simulation.memory())
-        for name in simulation.loop.REMEMBERED:
-            getattr(simulation.loop, name)[...] = state[name]
-        simulation.saved, simulation.segments = stored.rows, list(last.segments)
-        simulation.ranks, simulation.records = list(last.ranks), list(last.events)
-        simulation.notes = list(last.notes)
-        simulation.counts = Counts(*(int(k) for k in state["closed_counts"]))
-        kept = last.force_record
-        layout = None if kept is None else kept.layout
-        simulation.keeper = RunWriter(stored.reopen(), every, layout)
-        simulation.keeper.remember(simulation)
-        return simulation
 
     def controllers(self) -> dict[str, Any]:
         """What controllers remember, as plain values; empty where there are none."""
@@ -976,7 +748,7 @@ class _Simulation:
                 # A constraint switched on takes away the velocity it forbids, but moves nothing.
                 if self.settings.drift is Drift.PROJECTION:
                     require_position(self.system.without(self.inactive), y, t, self.p)
-                self._stretch(y, t, found)
+                self.begin_segment(y, t, found)
             except ZwangError as error:  # no motion goes on from here: keep what there is
                 self.status = f"stopped at t = {t:.6g} s by event {last!r}: {error}"
                 return
@@ -1012,3 +784,14 @@ def _joined(parts: list[FloatArray], none: tuple[int, ...]) -> FloatArray:
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts) if parts else np.zeros(none)
+
+
+def run_again(origin: Origin, tolerance: float, times: FloatArray) -> Run:
+    """The same simulation with another tolerance, saved at other times.
+
+    In the coordinates of the system itself: an error of others would be made twice.
+    """
+    absolute = Coordinates.ABSOLUTE
+    settings = replace(origin.settings, tolerance=tolerance, coordinates=absolute)
+    simulation = Simulation.begun(origin._replace(settings=settings, times=times))
+    return simulation.run_guarded().result()

@@ -19,7 +19,8 @@ from zwang.results.records import (
     require_same_events,
     require_same_model,
 )
-from zwang.results.run import Run, Segment
+from zwang.results.run import Run
+from zwang.results.segments import Segment
 from zwang.results.store import read_store
 from zwang.results.verify import Propagate, Verdict, Verification, Ways, check_motion
 from zwang.terms import FloatArray
@@ -68,7 +69,7 @@ def load(
     require_same_model(stored, system)
     from zwang.simulation.controllers import controllers_of
     from zwang.simulation.interpolate import states_between
-    from zwang.simulation.simulation import rerun_of
+    from zwang.simulation.resume import rerun_of
     from zwang.tracing.event import events_of
 
     watched = events_of(events)

@@ -11,8 +11,10 @@ import numpy as np
 
 from zwang.errors import InputError, UnknownNameError, ZwangError
 from zwang.results.channels import PARTS, Channel, channels_of
-from zwang.results.run import Counts, Run, Segment
-from zwang.simulation.ensemble import Runs, simulate_many
+from zwang.results.run import Counts, Run
+from zwang.results.segments import Segment
+from zwang.simulation.ensemble import simulate_many
+from zwang.simulation.ensemble_runs import Runs
 from zwang.simulation.options import choices_of
 from zwang.studies.expressions import calls_in, dotted, evaluated, function_name, names_in
 from zwang.studies.initial_states import initial_states

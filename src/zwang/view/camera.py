@@ -27,6 +27,8 @@ __all__ = [
 AZIMUTH, ELEVATION = 0.6, 0.42
 #: The eye is so many radii away: depth is seen, without distortion.
 DISTANCE = 5.0
+#: Rounds in which a view with depth is fitted: each leaves a small share of what the last one left.
+FITS = 6
 #: A picture of something long and thin has this much room across it.
 LEAST_EXTENT = 0.3
 #: Direction of the light in the axes of the view (right, up, towards the eye), and its share.
@@ -97,9 +99,17 @@ def _fitted(scene: Scene, axes: FloatArray, *, perspective: bool) -> Camera:
     """The view that holds all of the scene, at all times, and little more."""
     seen = np.concatenate([scene.cloud, scene.arrow_tips]) @ axes.T
     low, high = seen.min(axis=0), seen.max(axis=0)
-    radius = 0.5 * float((high - low)[:2].max()) * (1.1 if perspective else 1.0) or scene.radius
-    wide, high_ = (max(0.5 * float(x) / radius, LEAST_EXTENT) for x in (high - low)[:2])
-    return Camera(axes, 0.5 * (low + high) @ axes, radius, perspective, (wide, high_))
+    middle, half = 0.5 * (low + high), 0.5 * (high - low)[:2]
+    radius = float(half.max()) or scene.radius
+    for _ in range(FITS if perspective else 0):  # what is near is larger, and moves outwards
+        depth = (seen[:, 2] - middle[2]) / radius
+        near = (DISTANCE / (DISTANCE - depth)).clip(0.1, 10.0)
+        flat = (seen[:, :2] - middle[:2]) * near[:, None]
+        middle[:2] += 0.5 * (flat.min(axis=0) + flat.max(axis=0))
+        half = 0.5 * np.ptp(flat, axis=0)
+        radius = float(half.max()) or scene.radius
+    wide, tall = (max(float(x) / radius, LEAST_EXTENT) for x in half)
+    return Camera(axes, middle @ axes, radius, perspective, (wide, tall))
 
 
 def _second_axis(scene: Scene) -> int:

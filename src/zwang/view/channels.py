@@ -6,11 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from zwang.errors import ZwangError
 from zwang.results.channel_catalog import PARTS
 from zwang.results.run import Run
 from zwang.terms import FloatArray
 
-__all__ = ["Series", "reacting_joints", "series_of", "single"]
+__all__ = ["PASSPORT_ROWS", "Series", "determined", "reacting_joints", "series_of", "single"]
+
+#: Constraint rows beyond which determinacy of reactions, which takes dense decompositions, is not
+#: computed.
+PASSPORT_ROWS = 400
 
 
 @dataclass(frozen=True)
@@ -22,12 +27,14 @@ class Series:
     name, unit : for labels; the unit is empty where it is the user's.
     values : shape (nt, k).
     parts : names of the k columns; one empty name for a single quantity.
+    determinate : whether the motion determines it; else it is one admissible value among many.
     """
 
     name: str
     unit: str
     values: FloatArray
     parts: tuple[str, ...] = ("",)
+    determinate: bool = True
 
     @property
     def label(self) -> str:
@@ -55,10 +62,23 @@ def series_of(run: Run, name: str, *, degrees: bool = False) -> Series:
     unit = channel.unit
     if degrees and unit.startswith("rad"):
         values, unit = np.rad2deg(values), "deg" + unit.removeprefix("rad")
+    known_value = determined(run, channel.name)
     if values.ndim == 1:
-        return Series(name, unit, values[:, None])
+        return Series(name, unit, values[:, None], determinate=known_value)
     magnitude = np.linalg.norm(values, axis=1, keepdims=True)
-    return Series(name, unit, np.concatenate([values, magnitude], axis=1), PARTS)
+    columns = np.concatenate([values, magnitude], axis=1)
+    return Series(name, unit, columns, PARTS, known_value)
+
+
+def determined(run: Run, name: str) -> bool:
+    """Whether the motion determines a channel, as far as that is known."""
+    rows = sum(len(rows) for rows in run.system.groups.values())
+    if rows > PASSPORT_ROWS or name not in run.channels:
+        return True
+    try:
+        return run.channels.determinate(name)
+    except ZwangError:  # no unique motion there: nothing is known
+        return True
 
 
 def single(run: Run, name: str, *, degrees: bool = False) -> Series:
@@ -66,4 +86,4 @@ def single(run: Run, name: str, *, degrees: bool = False) -> Series:
     found = series_of(run, name, degrees=degrees)
     if found.values.shape[1] == 1:
         return found
-    return Series(f"|{name}|", found.unit, found.values[:, -1:])
+    return Series(f"|{name}|", found.unit, found.values[:, -1:], determinate=found.determinate)

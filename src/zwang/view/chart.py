@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from html import escape
 from typing import Any
 
@@ -16,6 +16,8 @@ __all__ = ["ChartSheet", "chart", "ticks"]
 WIDTH, HEIGHT = 560.0, 190.0
 LEFT, RIGHT, TOP, BOTTOM = 64.0, 10.0, 22.0, 26.0
 COLORS = ("#3b7dbd", "#e08a2c", "#2f9e83", "#b8579b", "#7a6bb8", "#8c8f3a", "#c2524a", "#4aa3c7")
+#: After the name of a series that the motion does not determine.
+DOUBT = " (indeterminate: one of many values)"
 #: Change of slope on the page below which a point of a curve is left out.
 STRAIGHT = 1e-9
 #: Least span of an axis relative to its values: below it rounding would fill the chart.
@@ -52,8 +54,9 @@ class ChartSheet:
         *,
         unit: str = "",
         log: bool = False,
+        doubtful: Collection[str] = (),
     ) -> str:
-        """A chart as a figure element."""
+        """A chart as a figure element; series that are one value among many are dashed."""
         number = len(self._charts)
         if id(t) not in self._times:
             self._times[id(t)] = self._packer.numbers(t)
@@ -68,11 +71,11 @@ class ChartSheet:
                 ],
             }
         )
-        svg = chart(title, t, series, unit=unit, log=log)
+        svg = chart(title, t, series, unit=unit, log=log, doubtful=doubtful)
         keys = "".join(
             f'<button type="button" class="series" aria-pressed="true" data-series="{k}">'
-            f'<i style="background:{COLORS[k % len(COLORS)]}"></i>{escape(name)} '
-            f"<output></output></button>"
+            f'<i style="background:{COLORS[k % len(COLORS)]}"></i>{escape(name)}'
+            f"{DOUBT if name in doubtful else ''} <output></output></button>"
             for k, name in enumerate(series)
         )
         table = '<button type="button" class="tool csv">CSV</button>'
@@ -93,8 +96,12 @@ def chart(
     *,
     unit: str = "",
     log: bool = False,
+    doubtful: Collection[str] = (),
 ) -> str:
-    """Quantities over time; `log` draws their decimal logarithms, zeros as the least value."""
+    """Quantities over time; `log` draws their decimal logarithms, zeros as the least value.
+
+    `doubtful` are names of series that are drawn dashed.
+    """
     drawn = {name: np.asarray(y, dtype=float) for name, y in series.items()}
     if log:
         floor = min((float(y[y > 0].min()) for y in drawn.values() if np.any(y > 0)), default=1e-16)
@@ -148,8 +155,9 @@ def chart(
     for k, (name, line) in enumerate(drawn.items()):
         color = COLORS[k % len(COLORS)]
         path = _path(np.asarray(x(t)), np.asarray(y(line)))
+        dashes = ' stroke-dasharray="5 3"' if name in doubtful else ""
         parts.append(
-            f'<path d="{path}" data-series="{k}" stroke="{color}">'
+            f'<path d="{path}" data-series="{k}" stroke="{color}"{dashes}>'
             f"<title>{escape(name)}</title></path>"
         )
     parts.append(f'<line class="cursor" y1="{TOP:g}" y2="{HEIGHT - BOTTOM:g}" x1="-9" x2="-9"/>')

@@ -19,7 +19,8 @@ import numpy as np
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.results.event_rows import changed
 from zwang.results.mechanism_run import parts_of
-from zwang.results.run import Run, Segment
+from zwang.results.run import Run
+from zwang.results.segments import Segment
 from zwang.state import State
 from zwang.view.scene import Scene, scene_of, statuses
 

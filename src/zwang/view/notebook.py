@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from zwang.display import html_table, preformatted
 from zwang.errors import ZwangError
 from zwang.view.camera import camera_of
@@ -12,9 +14,13 @@ from zwang.view.picture import still
 from zwang.view.scene import scene_of
 
 if TYPE_CHECKING:
+    from zwang.mechanism import Mechanism
     from zwang.results.run import Run
 
-__all__ = ["run_html"]
+__all__ = ["run_html", "with_picture"]
+
+#: Bodies beyond which a mechanism is not assembled just to be shown.
+MOST_BODIES = 60
 
 #: Events listed by name; of more the number is given.
 LISTED_EVENTS = 6
@@ -27,6 +33,21 @@ def run_html(run: Run) -> str:
     table = html_table(["run", ""], _facts(run))
     notes = preformatted("\n".join(f"note: {note}" for note in run.notes)) if run.notes else ""
     return _side_by_side(_picture(run), table + notes)
+
+
+def with_picture(mechanism: Mechanism, tables: str) -> str:
+    """A mechanism: as it is assembled from its placement, beside tables of its parts."""
+    from zwang.analysis.equations_of import EquationsOf
+    from zwang.analysis.mode_motion import still_run
+
+    try:
+        if len(mechanism.parts.bodies) > MOST_BODIES:
+            return tables
+        system, q = mechanism.system, mechanism.assemble().q
+        run = still_run(EquationsOf(system, 0.0, None), np.asarray(q), "as assembled")
+    except ZwangError:  # it is not complete yet, or contradicts itself: `explain` says how
+        return tables
+    return _side_by_side(_picture(run), tables)
 
 
 def _facts(run: Run) -> list[tuple[str, str]]:

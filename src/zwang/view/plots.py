@@ -24,6 +24,8 @@ __all__ = ["draw", "draw_scene", "plot"]
 LINK, GRID = "#56606b", "#e3e7eb"
 #: Arrows shorter than this, against half the picture, are all head.
 SHORTEST = 0.01
+#: Over a panel of what the motion does not determine, because constraints are redundant.
+ONE_OF_MANY = "dashed: indeterminate, the value of least norm"
 #: Panels of joints, and of drivers, in a figure for which no channels were named.
 MOST_PANELS = 8
 
@@ -159,6 +161,9 @@ def _over_time(
         for k, part in columns:
             style = {"color": "0.35", "linewidth": 0.9} if part == "magnitude" else {}
             style = {} if len(runs) > 1 else style
+            if not series.determinate:
+                style["linestyle"] = "--"
+                axis.set_title(ONE_OF_MANY, loc="right", fontsize="small", color="0.35")
             label = " ".join(filter(None, [mark, part]))
             axis.plot(run.t, series.values[:, k], label=label or None, **style)
         axis.set_ylabel(wording.label(name, series))
@@ -193,7 +198,12 @@ def _phase(
             across = single(run, against, degrees=wording.degrees)
             series = single(run, name, degrees=wording.degrees)
             x, y = across.values[:, 0], series.values[:, 0]
-            (line,) = axis.plot(x, y, linewidth=1.0, label=mark or None)
+            known = across.determinate and series.determinate
+            if not known:
+                axis.set_title(ONE_OF_MANY, loc="right", fontsize="small", color="0.35")
+            (line,) = axis.plot(
+                x, y, linewidth=1.0, label=mark or None, linestyle="-" if known else "--"
+            )
             axis.plot(x[:1], y[:1], "o", color=line.get_color(), markersize=4)
             axis.set_xlabel(wording.label(against, across))
             axis.set_ylabel(wording.label(name, series))

@@ -13,6 +13,7 @@ from typing import Any
 
 from zwang.analysis.linearization import Linearization
 from zwang.analysis.statics import Equilibrium
+from zwang.display import counted
 from zwang.multibody.pose import SCALAR
 from zwang.results.resample import at_times
 from zwang.results.run import Run
@@ -164,10 +165,10 @@ def _even(
 def _default_title(run: Run) -> str:
     parts = run.mechanism
     if parts is None:
-        count = tables.counted(len(run.system.coordinates), "coordinate")
+        count = counted(len(run.system.coordinates), "coordinate")
         return f"Run of a system in {count}"
-    bodies = tables.counted(sum(b.kind is not SCALAR for b in parts.bodies), "body", "bodies")
-    return f"Run of a mechanism of {bodies} and {tables.counted(len(parts.joints), 'joint')}"
+    bodies = counted(sum(b.kind is not SCALAR for b in parts.bodies), "body", "bodies")
+    return f"Run of a mechanism of {bodies} and {counted(len(parts.joints), 'joint')}"
 
 
 def _notes(run: Run, scene: Scene | None) -> str:

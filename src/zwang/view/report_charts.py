@@ -9,7 +9,7 @@ from zwang.multibody.pose import SCALAR
 from zwang.results.mechanism_run import parts_of
 from zwang.results.run import Run
 from zwang.terms import FloatArray
-from zwang.view.channels import reacting_joints
+from zwang.view.channels import determined, reacting_joints
 from zwang.view.chart import ChartSheet
 
 __all__ = ["report_charts"]
@@ -105,7 +105,8 @@ def _drivers(sheet: ChartSheet, even: Run) -> list[str]:
         if series:
             units = {even.channels[name].unit for name in names}
             shown = unit or (units.pop() if len(units) == 1 else "")
-            drawn.append(sheet.add(title, even.t, series, unit=shown))
+            doubtful = [name for name in series if not determined(even, name)]
+            drawn.append(sheet.add(title, even.t, series, unit=shown, doubtful=doubtful))
     return drawn
 
 
@@ -119,7 +120,11 @@ def _reactions(sheet: ChartSheet, even: Run) -> list[str]:
         return []
     acting = [name for name, force in every.items() if np.any(force)][:MOST_LINES]
     forces = {name: every[name] for name in acting}
-    return [sheet.add("reaction forces", even.t, forces, unit="N")] if forces else []
+    if not forces:
+        return []
+    doubtful = [name for name in forces if not determined(even, f"{name}.force")]
+    made = sheet.add("reaction forces", even.t, forces, unit="N", doubtful=doubtful)
+    return [made]
 
 
 def _constraints(sheet: ChartSheet, even: Run) -> list[str]:
@@ -134,7 +139,9 @@ def _constraints(sheet: ChartSheet, even: Run) -> list[str]:
         rows = [name] if values.shape[1] == 1 else [f"{name}[{k}]" for k in range(values.shape[1])]
         series = {row: values[:, k] for k, row in enumerate(rows[:MOST_LINES])}
         if series:
-            drawn.append(sheet.add(f"multiplier of {name}", even.t, series))
+            doubtful = [row for row in series if not determined(even, f"{row}.multiplier")]
+            title = f"multiplier of {name}"
+            drawn.append(sheet.add(title, even.t, series, doubtful=doubtful))
     return drawn
 
 

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from zwang.diagnosis.passport import Status
+from zwang.display import counted
 from zwang.errors import ZwangError
 from zwang.multibody.pose import SCALAR
 from zwang.results.mechanism_run import parts_of
 from zwang.results.model_digest import versions
 from zwang.results.run import Run
-from zwang.view.channels import reacting_joints
+from zwang.view.channels import PASSPORT_ROWS, reacting_joints
 from zwang.view.joints import joint_kind
-from zwang.view.scene import PASSPORT_ROWS, statuses
+from zwang.view.scene import statuses
 
 __all__ = [
     "constraints",
-    "counted",
     "drivers",
     "energy_balance",
     "explanation",
@@ -316,8 +316,3 @@ def _tolerance(settings: Any) -> str:
     if settings.step > 0.0:
         return f"step {settings.step:g} s"
     return f"tolerance {settings.tolerance:g}"
-
-
-def counted(number: int, thing: str, things: str | None = None) -> str:
-    """A number and what it counts, in the singular or plural."""
-    return f"{number} {thing if number == 1 else things or thing + 's'}"

@@ -23,6 +23,7 @@ from zwang.results.mechanism_run import parts_of
 from zwang.results.resample import at_times
 from zwang.results.run import Run
 from zwang.terms import FloatArray
+from zwang.view.channels import PASSPORT_ROWS
 from zwang.view.forces import Applied, applied_forces
 from zwang.view.grounds import Curve, Track, grounds_of
 from zwang.view.joints import joint_kind
@@ -65,9 +66,6 @@ ARROW, ARROW_SHARE = 0.3, 0.95
 LONGEST_ARROW = 0.6
 #: Where a mechanism travels far, arrows count against this share of half the way.
 ARROW_TRAVEL = 0.6
-#: Constraint rows beyond which determinacy of reactions, which takes dense decompositions, is not
-#: computed.
-PASSPORT_ROWS = 400
 
 REACTION_COLOR, OPEN_COLOR, APPLIED_COLOR = "#b5303c", "#c77800", "#3d8f4d"
 
