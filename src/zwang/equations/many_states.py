@@ -55,7 +55,7 @@ def determined(M: FloatArray, A: FloatArray) -> np.ndarray:
     By the ranks of `ExpressionEquations.require_unique`, which tells by name what is not; also
     false where numbers are not finite or M is not symmetric. Booleans (N,).
     """
-    good = np.isfinite(M).all(axis=(1, 2)) & np.isfinite(A).all(axis=(1, 2))
+    good = np.asarray(np.isfinite(M).all(axis=(1, 2)) & np.isfinite(A).all(axis=(1, 2)))
     good[good] = asymmetry(M[good]).max(axis=(1, 2)) <= SYMMETRY_TOLERANCE
     if not good.any():
         return good
