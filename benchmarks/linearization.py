@@ -1,30 +1,38 @@
 """What a linearization costs: its kernel, its call, and the modes of a long chain.
 
-    python -m benchmarks.linearization
+    python -m benchmarks.linearization [--json FILE]
 
-Processor time. Of chains of hinged rods in space: the kernel of all derivatives, in accelerations
-times the number of velocities (goal: 3 of these), and the whole call (goal: 2 ms up to 15 bodies).
-Of a planar chain of 1,000 links: linearization and its first 20 modes (goal: 2 s).
-Beside them, where they are installed: Pinocchio's derivatives of forward dynamics of the same
-chains, which have no constraints in its joint coordinates and give A by themselves; and SymPy's
-linearizer of a planar chain of three, derived and evaluated.
+Processor time, the least of many calls. Of chains of hinged rods in space: the kernel of all
+derivatives, in evaluations of the terms times the number of velocities (goal: 3 of these), and the
+whole call (goal: 2 ms up to 15 bodies). Of a planar chain of 1,000 links: linearization and its
+first 20 modes (goal: 2 s). Beside them in the same run, where they are installed: Pinocchio's
+derivatives of forward dynamics and Drake's `Linearize` of the same chains, and SymPy's linearizer
+of a planar chain of three, derived and evaluated (`benchmarks.linearization_peers`). Eigenvalues of
+all must agree.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import time
 from collections.abc import Callable
-from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import zwang as zw
+from benchmarks.linearization_peers import Peer, drake, pinocchio, sympy_chain
 from zwang.analysis.equations_of import EquationsOf
 
 __all__ = ["main"]
 
 SECONDS = 0.5
+#: Goals: evaluations of the terms for each velocity, seconds of a call, seconds of twenty modes.
+KERNEL, CALL, MODES = 3.0, 2e-3, 2.0
+#: Eigenvalues of different programs, relative to the largest.
+SAME = 1e-8
 
 
 def chain(links: int, *, plane: bool) -> zw.Mechanism:
@@ -46,93 +54,96 @@ def chain(links: int, *, plane: bool) -> zw.Mechanism:
 
 
 def seconds_of(act: Callable[[], Any]) -> float:
-    """Processor time of a call, in the mean."""
+    """Processor time of a call, the least of many."""
     act()
-    began, calls = time.thread_time(), 0
+    began, least = time.thread_time(), np.inf
     while time.thread_time() - began < SECONDS:
+        at = time.thread_time()
         act()
-        calls += 1
-    return (time.thread_time() - began) / calls
+        least = min(least, time.thread_time() - at)
+    return least
 
 
-def pinocchio_seconds(links: int) -> float | None:
-    """One call of Pinocchio's derivatives of the forward dynamics of a chain; None without it."""
-    try:
-        pin: Any = import_module("pinocchio")
-    except ImportError:
-        return None
-    model, parent = pin.Model(), 0
-    for k in range(links):
-        joint = pin.JointModelRX() if k % 2 == 0 else pin.JointModelRY()
-        place = pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.0 if k == 0 else -1.0]))
-        parent = model.addJoint(parent, joint, place, f"pin{k}")
-        own = pin.Inertia(1.0, np.array([0.0, 0.0, -0.5]), np.diag([0.1, 0.12, 0.05]))
-        model.appendBodyToJoint(parent, own, pin.SE3.Identity())
-    data, q, rest = model.createData(), np.zeros(model.nq), np.zeros(model.nv)
-    return seconds_of(lambda: pin.computeABADerivatives(model, data, q, rest, rest))
+def beside(peer: Peer, own: np.ndarray, call: float) -> dict[str, Any]:
+    """Time of a peer, its share of our call, and whether its eigenvalues are ours."""
+    theirs, size = np.asarray(peer.eigenvalues()), float(np.abs(own).max())
+    gap = max(float(np.abs(theirs - s).min()) for s in own) / size
+    seconds = seconds_of(peer.call)
+    print(
+        f"     {peer.name:32} {1e6 * seconds:9.1f} µs, ratio of linearize to it "
+        f"{call / seconds:8.2f}; eigenvalues differ by {gap:.0e}"
+    )
+    return {"peer": peer.name, "seconds": seconds, "ratio": call / seconds, "gap": gap}
 
 
-def sympy_seconds(links: int) -> tuple[float, float] | None:
-    """SymPy's linearizer of a planar chain: deriving it, and one evaluation; None without it."""
-    try:
-        import sympy as sm
-        import sympy.physics.mechanics as me
-    except ImportError:
+def of_chain(bodies: int) -> dict[str, Any]:
+    """A chain in space, beside its peers."""
+    m = chain(bodies, plane=False)
+    q, system = m.assemble().q, m.system
+    equations = EquationsOf(system, 0.0, None)
+    rest, lam = np.zeros(equations.nv), np.zeros(equations.rows)
+    slopes = seconds_of(lambda: equations.slopes(q, rest, rest, lam))
+    terms = seconds_of(lambda: equations.values(q))
+    call = seconds_of(lambda: system.linearize(q))
+    kernel = slopes / terms / equations.nv
+    print(
+        f"{bodies:3} bodies: derivatives {1e6 * slopes:8.1f} µs ({kernel:.2f} evaluations of the "
+        f"terms for each velocity), linearize {1e3 * call:6.2f} ms"
+    )
+    own = system.linearize(q).eigenvalues
+    peers = [beside(p, own, call) for p in (pinocchio(bodies), drake(bodies)) if p is not None]
+    kept = kernel <= KERNEL and call <= CALL
+    return {"bodies": bodies, "kernel": kernel, "seconds": call, "kept": kept, "peers": peers}
+
+
+def of_planar_chain(links: int) -> dict[str, Any] | None:
+    """A planar chain beside SymPy's linearizer; None without it."""
+    derive = sympy_chain(links)
+    if derive is None:
         return None
     began = time.thread_time()
-    q, u = me.dynamicsymbols(f"q:{links}"), me.dynamicsymbols(f"u:{links}")
-    N = me.ReferenceFrame("N")
-    last = me.Point("O")
-    last.set_vel(N, 0)
-    bodies, loads = [], []
-    for k in range(links):
-        frame = N.orientnew(f"F{k}", "Axis", [q[k], N.y])
-        frame.set_ang_vel(N, u[k] * N.y)
-        center, end = last.locatenew(f"C{k}", -frame.z / 2), last.locatenew(f"P{k}", -frame.z)
-        center.v2pt_theory(last, N, frame)
-        end.v2pt_theory(last, N, frame)
-        inertia = me.inertia(frame, 0, sm.Rational(1, 10), 0)
-        bodies.append(me.RigidBody(f"rod{k}", center, frame, 1, (inertia, center)))
-        loads.append((center, -sm.Float(9.81) * N.z))
-        last = end
-    kane = me.KanesMethod(N, q, u, [a.diff() - b for a, b in zip(q, u, strict=True)])
-    kane.kanes_equations(bodies, loads)
-    at_rest = {x: 0 for v in u for x in (v, v.diff())}
-    A, _ = kane.to_linearizer().linearize(A_and_B=True, op_point=at_rest)
-    evaluate = sm.lambdify([*q, *u], A, cse=True)
+    peer = derive()
     derived = time.thread_time() - began
-    return derived, seconds_of(lambda: evaluate(*[0.0] * (2 * links)))
+    m = chain(links, plane=True)
+    began = time.thread_time()
+    lin = m.linearize(m.assemble().q)
+    first = time.thread_time() - began
+    call = seconds_of(lambda: m.linearize(lin.state))
+    print(
+        f"planar chain of {links}: linearize {1e3 * call:.2f} ms, first call {first:.2f} s; "
+        f"SymPy derives it in {derived:.2f} s"
+    )
+    return {
+        "links": links,
+        "derived": derived,
+        "first": first,
+        **beside(peer, lin.eigenvalues, call),
+    }
 
 
-def main() -> int:
-    """Measure and print."""
-    derived = sympy_seconds(3)
-    if derived is not None:
-        print(f"SymPy, 3 links: derived in {derived[0]:.1f} s, A in {1e6 * derived[1]:.0f} µs")
-    for bodies in (1, 3, 5, 10, 15):
-        m = chain(bodies, plane=False)
-        q, system = m.assemble().q, m.system
-        equations = EquationsOf(system, 0.0, None)
-        rest, lam = np.zeros(equations.nv), np.zeros(equations.rows)
-        slopes = seconds_of(lambda e=equations, q=q, v=rest, x=lam: e.slopes(q, v, v, x))
-        terms = seconds_of(lambda e=equations, q=q: e.values(q))
-        call = seconds_of(lambda s=system, q=q: s.linearize(q))
-        print(
-            f"{bodies:3} bodies: derivatives {1e6 * slopes:8.1f} µs "
-            f"({slopes / terms / equations.nv:.2f} evaluations of the terms for each velocity), "
-            f"linearize {1e3 * call:6.2f} ms"
-        )
-        peer = pinocchio_seconds(bodies)
-        if peer is not None:
-            print(f"            Pinocchio's derivatives {1e6 * peer:8.1f} µs")
+def of_modes() -> dict[str, Any]:
+    """The first twenty modes of a chain of a thousand."""
     m = chain(1000, plane=True)
     q = m.assemble().q
     began = time.thread_time()
-    lin = m.linearize(q)
-    modes = lin.modes(20)
+    modes = m.linearize(q).modes(20)
     spent = time.thread_time() - began
     print(f"chain of 1,000 links: {len(modes)} modes in {spent:.2f} s")
-    return 0
+    return {"links": 1000, "seconds": spent, "kept": spent <= MODES}
+
+
+def main() -> int:
+    """Measure, print, and say by the exit code whether all goals are kept."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--json", type=Path, help="file for the figures")
+    given = parser.parse_args()
+    chains = [of_chain(bodies) for bodies in (1, 3, 5, 10, 15)]
+    found = {"chains": chains, "planar": of_planar_chain(3), "modes": of_modes()}
+    if given.json is not None:
+        given.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
+    peers = [p for c in chains for p in c["peers"]] + ([found["planar"]] if found["planar"] else [])
+    kept = all(c["kept"] for c in chains) and found["modes"]["kept"]
+    return int(not kept or any(p["gap"] > SAME for p in peers))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from typing import Any
 import zwang
 from benchmarks.engines import ENGINES, installed
 
-__all__ = ["starting"]
+__all__ = ["of_children", "starting"]
 
 PASSES = 3
 #: What users import first of an engine; Python and NumPy for scale.
@@ -88,12 +88,12 @@ def _seconds(code: str, byte_code: str, cache: str | None = None) -> float:
     place.pop("PYTHONDONTWRITEBYTECODE", None)
     if cache is not None:
         place["ZWANG_CACHE_DIR"] = cache
-    begin = _of_children()
+    begin = of_children()
     subprocess.run([sys.executable, "-c", code], env=place, check=True, stdout=subprocess.DEVNULL)
-    return _of_children() - begin
+    return of_children() - begin
 
 
-def _of_children() -> float:
+def of_children() -> float:
     """Processor time of all processes that were started and have ended."""
     used = os.times()
     return used.children_user + used.children_system

@@ -37,10 +37,11 @@ def test_no_part_of_a_product_is_large_enough_for_threads(monkeypatch):
 @pytest.mark.parametrize("rows", [5, 75, 220])
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("lower", [False, True])
-def test_triangular_solutions(rows, transposed, lower):
+@pytest.mark.parametrize("columns", [1, 9])
+def test_triangular_solutions(rows, transposed, lower, columns):
     rng = np.random.default_rng(2)
     S = np.eye(rows) + 0.5 / rows * rng.standard_normal((rows, rows))
     S = np.asfortranarray(np.tril(S) if lower else np.triu(S))
-    rhs = rng.standard_normal((rows, 9))
+    rhs = rng.standard_normal((rows, columns))
     x = triangular_solution(S, rhs, lower=lower, transposed=transposed)
     assert np.allclose((S.T if transposed else S) @ x, rhs, rtol=0.0, atol=ROUNDING * rows)

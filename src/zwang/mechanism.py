@@ -22,12 +22,9 @@ from zwang.arguments.states import single_time, state_arrays
 from zwang.arguments.values import vector
 from zwang.assembly.mechanism import AssemblyTable, assembled
 from zwang.assembly.result import Assembly
-from zwang.assembly.sparse import LargeTable, assembled_by_blocks
 from zwang.caching import Remembered, computed_once
 from zwang.display import counted
 from zwang.equations.determinacy import determinate_joints
-from zwang.equations.elements import ElementEquations
-from zwang.equations.euler_parameters import EulerParameterEquations
 from zwang.equations.mechanism import MechanismEquations, MechanismExpression
 from zwang.errors import InputError, UnknownNameError, ZwangError
 from zwang.linalg.products import matvec
@@ -56,6 +53,7 @@ if TYPE_CHECKING:
     import casadi
 
     from zwang.closed_form.closed_form import ClosedForm
+    from zwang.equations.euler_parameters import EulerParameterEquations
 
 __all__ = ["EulerParameterSystem", "Mechanism", "MechanismSystem"]
 
@@ -170,7 +168,7 @@ class MechanismSystem(MechanismMotions, System):  # type: ignore[override] - ass
         self.parts = parts
         if kind is None:
             large = parts.unknowns >= COST.element_unknowns
-            kind = ElementEquations if large else MechanismExpression
+            kind = _of_large_mechanisms() if large else MechanismExpression
         self.of_bodies = kind(parts)
         self._use(self.of_bodies)
         self._placements: Remembered[tuple[float, bytes | None], Assembly] = Remembered(REMEMBERED)
@@ -269,6 +267,8 @@ class MechanismSystem(MechanismMotions, System):  # type: ignore[override] - ass
         elements = self.equations.by_elements
         if elements is None:
             return assembled(AssemblyTable(self.of_bodies, t, p), q, v, *requests)
+        from zwang.assembly.sparse import LargeTable, assembled_by_blocks
+
         if any(requests):
             return assembled(LargeTable(elements, t, p), q, v, *requests)
         return assembled_by_blocks(elements, q, v, t, p)
@@ -609,6 +609,13 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
                 repr(self).strip("<>"), tuple(self._bodies.values()), self._joints.values()
             ),
         )
+
+
+def _of_large_mechanisms() -> type[MechanismEquations]:
+    """Equations by elements, with block programs, which small mechanisms do not load."""
+    from zwang.equations.elements import ElementEquations
+
+    return ElementEquations
 
 
 def _built(kind: type[Mechanism], recipe: Recipe) -> Mechanism:

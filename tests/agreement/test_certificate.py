@@ -113,3 +113,13 @@ def test_estimate_bounds_the_true_error_at_all_sizes():
     draws = Draws(5)
     sizes = [(n, draws.integer(0, n + 6)) for n in range(1, 61)]
     check(samples(5, sizes, 25))
+
+
+def test_formulations_agree_on_a_structure_at_rest() -> None:
+    m = zw.Mechanism(gravity=(0.3, 0.2, -9.81))
+    table = m.body("table", inertia=zw.inertia.box(20.0, (1.0, 1.0, 0.1)), position=(0, 0, 1.0))
+    for k, (x, y) in enumerate([(1, 1), (1, -1), (-1, 1), (-1, -1)]):
+        m.spherical(f"leg{k}", m.ground, table, at=(x / 2, y / 2, 1.0))
+    certificate = m.certify()  # accelerations are rounding: of what the forces alone would give
+    assert certificate.gauss_residual < 1e-12
+    assert certificate.error_estimate.acceleration < 1e-9

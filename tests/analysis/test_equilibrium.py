@@ -96,7 +96,7 @@ def test_table_on_four_legs_by_compliance():
     compliance = np.full(len(names), 1e-12)
     compliance[rows] = 1e-6
     shared = rest.splits(compliance=compliance)
-    lam = shared["compliance-weighted"].multipliers
+    lam = shared["compliance-weighted"]
     W, moment_x, moment_y = 10.0 * GRAVITY, 2.0 * GRAVITY * 0.1, 2.0 * GRAVITY * 0.3
     for k, (a, b) in enumerate(((1, 1), (-1, 1), (-1, -1), (1, -1))):
         expected = W / 4 + a * moment_y / 4 + b * moment_x / 4

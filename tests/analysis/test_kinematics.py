@@ -370,3 +370,29 @@ def test_unknown_names_of_results():
     ):
         with pytest.raises(zw.ZwangError, match=words):
             ask()
+
+
+@pytest.mark.parametrize("axis", [(0.31, 0.57, 0.76), (-0.2, 0.9, 0.4), (0.7, -0.1, 0.7)])
+def test_spin_of_a_skew_rod_that_only_rounding_sees_is_idle(axis):
+    """The column of its spin is 1e-17, not zero, and must not become a scale."""
+    u = np.array(axis) / np.linalg.norm(axis)
+    across = np.cross(u, (0.2, 0.3, 0.9))
+    across /= np.linalg.norm(across)
+    ends = np.array([[0.2, 0.1, 0.0], np.array([0.2, 0.1, 0.0]) + 0.83 * u])
+    m = zw.Mechanism()
+    crank = m.body("crank", position=(0.1, 0.05, 0.0))
+    rod = m.body(
+        "rod", position=ends.mean(axis=0), orientation=np.array([across, np.cross(u, across), u]).T
+    )
+    slider = m.body("slider", position=ends[1])
+    m.revolute("main", m.ground, crank, at=(0, 0, 0), axis="z")
+    m.spherical("near", crank, rod, at=ends[0])
+    m.spherical("far", rod, slider, at=ends[1])
+    m.prismatic("guide", m.ground, slider, at=ends[1], axis="x")
+    m.drive("motor", "main.angle", lambda t: t)
+    k = m.kinematics(times=np.linspace(0.0, 0.3, 4))
+    turned = np.array([[np.cos(k.t), -np.sin(k.t)], [np.sin(k.t), np.cos(k.t)]])
+    knee = np.einsum("ijt,j->ti", turned, ends[0, :2])
+    gap = ends[1, 1:] - np.column_stack([knee[:, 1], np.zeros(4)])
+    expected = knee[:, 0] + np.sign(u[0]) * np.sqrt(0.83**2 - (gap**2).sum(axis=1))
+    assert np.abs(k["slider.position.x"] - expected).max() < 1e-12

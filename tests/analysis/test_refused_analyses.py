@@ -43,7 +43,51 @@ def welded_twice():
     return m
 
 
+def turned():
+    t = np.linspace(0.0, 1.0, 5)
+    return pendulum().inverse_dynamics((t, {"pin.angle": lambda t: t**2}), ["pin.angle"])
+
+
+def two_links():
+    m = pendulum()
+    two = m.body("two", mass=1.0, inertia=0.1, position=(1.5, 0.0))
+    m.revolute("elbow", "rod", two, at=(1.0, 0.0))
+    return m
+
+
 MISTAKES = {
+    "a spread below zero": (lambda: pendulum().equilibria(spread=-1.0), ["spread", "positive"]),
+    "a seed that is no number": (lambda: pendulum().equilibria(seed="x"), ["seed", "'x'"]),
+    "a path of no points": (
+        lambda: pendulum().load_path("wind", [0.0, 1.0], limit=0),
+        ["limit", "2 or more"],
+    ),
+    "a path of steps below zero": (
+        lambda: pendulum().load_path("wind", [0.0, 1.0], largest_step=-0.1),
+        ["largest_step", "positive"],
+    ),
+    "frequencies that are text": (
+        lambda: (
+            pendulum().linearize(inputs=["pin.angle"], outputs=["rod.x"]).frequency_response("high")
+        ),
+        ["frequencies", "'high'"],
+    ),
+    "modes that are not counted": (lambda: pendulum().linearize().modes(-1), ["count", "-1"]),
+    "a locus over nothing known": (
+        lambda: pendulum().root_locus("wnd", [0.0, 1.0]),
+        ["parameter or rate", "wind"],
+    ),
+    "effort of an unknown actuator": (lambda: turned().effort["pin.angel"], ["pin.angle"]),
+    "a motion that leaves a body open": (
+        lambda: two_links().inverse_dynamics(
+            (np.linspace(0.0, 1.0, 5), {"pin.angle": lambda t: t}), ["pin.angle"]
+        ),
+        ["motion of 'pin.angle'", "two", "Give quantities"],
+    ),
+    "reactions by text": (
+        lambda: pendulum().equilibrium().reaction("pin", "stiff"),
+        ["multipliers", "splits"],
+    ),
     "nothing holds a body": (lambda: ball().equilibrium(), ["body 'ball'", "along z", "9.81"]),
     "held value of an unknown name": (
         lambda: pendulum().equilibrium(hold={"pin.angel": 0.3}),

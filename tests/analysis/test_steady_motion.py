@@ -255,6 +255,18 @@ def test_sleeping_top_is_stable_above_the_critical_spin():
             assert np.abs(values - s).min() < EIGENVALUES * abs(s) * 10.0
 
 
+@pytest.mark.parametrize(
+    ("start", "rates", "expected"),
+    [(0.0, {"top.spin": 700.0}, 700.0), (700.0, {"yaw": 0.0}, 700.0), (0.0, {"yaw": 0.0}, 0.0)],
+)
+def test_an_upright_top_spins_by_itself_and_not_with_its_frame(start, rates, expected):
+    """Its spin and a turn of the whole are the same motion: one must not undo the other."""
+    motion = zw.library.spinning_top(tilt=0.0, spin=start).steady_motion(rates)
+    assert motion.v[-1] == pytest.approx(expected, abs=1e-9)
+    assert abs(motion.rates["turn z"]) < 1e-9
+    assert motion.stability == ("marginal" if expected else "unstable")
+
+
 @pytest.mark.parametrize("which", [0, 1])
 def test_fast_top_precesses_at_both_rates_of_the_textbook(which):
     mass, (J, C), h, tilt, omega3 = 0.1, (2.0e-4, 1.0e-4), 0.05, 0.4, 300.0
@@ -309,7 +321,10 @@ def test_satellite_spins_stably_about_the_largest_and_smallest_moment_only():
         assert np.abs(motion.linearization.eigenvalues - s).min() < EIGENVALUES * abs(s) * 10.0
 
 
-def test_cyclic_coordinate_of_a_system_of_functions():
+@pytest.mark.parametrize(
+    "start", [[0.9, 0.0], zw.State(np.array([0.9, 0.0]), np.array([0.0, 6.0]))]
+)
+def test_cyclic_coordinate_of_a_system_of_functions(start):
     """A bead on a hoop that turns freely about its vertical diameter: cos θ = g/(ω²R)."""
     R, mass, J, omega = 0.5, 0.2, 0.05, 6.0
     system = zw.System.from_lagrangian(
@@ -320,7 +335,7 @@ def test_cyclic_coordinate_of_a_system_of_functions():
         ),
         V=lambda q, p: -mass * p.g * R * np.cos(q[0]),
     )
-    motion = system.steady_motion({"phi": omega}, start=[0.9, 0.0])
+    motion = system.steady_motion({"phi": omega}, start=start)
     assert np.cos(motion.q[0]) == pytest.approx(GRAVITY / (omega**2 * R), rel=1e-12)
     assert motion.v[1] == pytest.approx(omega)
     s, c = np.sin(motion.q[0]), np.cos(motion.q[0])

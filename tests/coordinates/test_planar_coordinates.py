@@ -157,28 +157,38 @@ def test_auto_takes_the_plane():
 def test_a_change_of_lengths_compiles_nothing_and_of_an_axis_is_noticed():
     m, _ = double_pendulum()
     system = m.system
-    first = program(system, "auto")
     q, v = system.parts.start
-    settings, _, _ = choices_of(system, until=1.0, start=0.0)
-    other = system.parameter_vector({"upper.mass": 3.0, "second.at_a": (0.55, 0.0, 0.1)})
-    assert (
-        select_program(
-            system.equations,
-            ProgramStart(np.concatenate([q, v]), 0.0, other),
-            settings,
-        )
-        is first
-    )
+    # at nodes trees are taken in joint coordinates, in a plane or not
+    settings, _, _ = choices_of(system, until=1.0, start=0.0, integrator="order8")
+
+    def selected(**parameters):
+        p = system.parameter_vector(parameters)
+        start = ProgramStart(np.concatenate([q, v]), 0.0, p)
+        return select_program(system.equations, start, settings)
+
+    first = selected()
+    assert first.carrier.name == "planar"
+    assert selected(**{"upper.mass": 3.0, "second.at_a": (0.55, 0.0, 0.1)}) is first
     hinge = {f"second.axes_{side}": turned(7) for side in "ab"}
-    askew = system.parameter_vector(hinge)
-    assert (
-        select_program(
-            system.equations,
-            ProgramStart(np.concatenate([q, v]), 0.0, askew),
-            settings,
-        ).carrier.name
-        == "joint"
-    )
+    assert selected(**hinge).carrier.name == "joint"
+
+
+@pytest.mark.parametrize("integrator", ["gauss", "order8"])
+def test_trees_take_the_same_coordinates_however_they_were_built(integrator):
+    ways = []
+    for plane in ({}, {"plane": "xz"}):
+        m = zw.Mechanism(gravity=(0, 0, -9.81), **plane)
+        last = m.ground
+        for k in range(3):
+            rod = m.body(f"rod{k}", 1.0, (0.01, 0.1, 0.1), position=(k + 0.5, 0, 0))
+            m.revolute(f"pin{k}", last, rod, at=(k, 0, 0), axis="y")
+            last = rod
+        run = m.simulate(until=0.5, integrator=integrator, tolerance=1e-11)
+        ways.append((run.notes, run["pin2.angle"][-1]))
+    (space, angle), (plane, other) = ways
+    assert abs(angle - other) <= 1e-8
+    # built in the plane, its own coordinates are those of the plane, which is no note
+    assert space == (plane or ("integrated in planar coordinates",))
 
 
 def test_lanes_and_company_change_nothing():

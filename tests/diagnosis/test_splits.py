@@ -6,6 +6,7 @@ from mechanisms import beam_on_springs, door, three_cranks
 from scipy.optimize import linprog
 
 from samples import assert_close, plus, with_any_mass
+from zwang.diagnosis.minimax_split import smallest_maximum
 from zwang.diagnosis.passport import Status, passport
 from zwang.diagnosis.splits import splits, splits_terms
 from zwang.errors import InputError, UnknownNameError
@@ -240,6 +241,15 @@ def test_the_smallest_maximum_is_exact_to_rounding():
 
 
 # --- how it is asked and said ---------------------------------------------------------------------
+
+
+def test_what_is_determinate_but_for_rounding_does_not_hold_the_others():
+    """The largest is determinate, and its row of the basis is 1e-16 in place of zero."""
+    lam, along = np.array([-50.0, 100.0, 60.0, 80.0]), np.array([0.0, 1e-16, -0.8, 0.6])
+    weights = np.array([1.0, 1.0, 1.0, 1.5])
+    found = smallest_maximum(lam, along[:, None], weights)
+    assert np.max(weights * np.abs(found)) == pytest.approx(100.0, rel=1e-11)
+    assert found[3] == pytest.approx(100.0 / 1.5)
 
 
 def test_bad_weights_are_refused_by_name():

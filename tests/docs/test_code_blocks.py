@@ -16,7 +16,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-LANGUAGES = {"python", "text", "sh", "toml", "py", "matlab"}
+#: Kinds of blocks; ``{.text .drawing}`` is text whose lines are not folded.
+LANGUAGES = {"python", "text", "{.text", "sh", "toml", "py", "matlab"}
 #: Pages with code of another library, and its name.
 PEERS = {"coming-from/mujoco.md": "mujoco", "coming-from/exudyn.md": "exudyn"}
 

@@ -278,6 +278,18 @@ def test_edited_forces_are_found_even_with_new_hashes(stored_door, tmp_path, nam
     assert "kept" in str(outcome)
 
 
+def test_an_edited_determinacy_is_found(stored_door, tmp_path):
+    m, path = stored_door
+    shutil.copytree(path, tmp_path / "run")
+
+    def change(array):
+        array[7] = 1 - array[7]
+
+    outcome = edit(tmp_path / "run", m, "determinate", change)
+    assert outcome.verdict is Verdict.NO_MOTION, str(outcome)
+    assert "at t = 0.14 s the kept determinacy" in str(outcome)
+
+
 @pytest.mark.parametrize("name", ["multiplier", "reaction_force", "kinetic_energy"])
 def test_forces_that_are_no_numbers_are_found(stored_door, tmp_path, name):
     """Whatever is right at the states after them."""
@@ -402,3 +414,14 @@ def test_an_ensemble_has_no_numbers_where_a_run_has_no_states():
 def test_layout_survives_storage():
     layout = ForceLayout.of_system(library.door().system)
     assert ForceLayout.of(json.loads(json.dumps(layout.to_dict()))) == layout
+
+
+def test_forces_of_a_structure_at_rest_are_verified(tmp_path):
+    """Its accelerations are rounding: of what gravity alone would give."""
+    m = zw.Mechanism(gravity=(0.3, 0.2, -9.81))
+    plate = m.body("plate", inertia=zw.inertia.box(20.0, (1.0, 1.0, 0.1)))
+    for k, at in enumerate([(0.5, 0.4, 0.1), (0.5, -0.6, 0), (-0.5, 0.5, 0), (-0.3, -0.5, 0.2)]):
+        m.spherical(f"leg{k}", m.ground, plate, at=at)
+    m.simulate(until=0.2, save=0.02, forces=True, store=tmp_path / "run")
+    outcome = zw.verify(tmp_path / "run", m)
+    assert outcome, str(outcome)

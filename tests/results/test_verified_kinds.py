@@ -101,6 +101,43 @@ def linkage(rng: np.random.Generator) -> tuple[Any, Any]:
     )
 
 
+def at_rest(rng: np.random.Generator) -> tuple[Any, Any]:
+    """A plate on ball joints, more of them than it needs: all accelerations are rounding."""
+    size, mass = 10.0 ** rng.uniform(-2, 2), 10.0 ** rng.uniform(-3, 3)
+    m = zw.Mechanism(gravity=rng.normal(size=3) * 5.0)
+    plate = m.body("plate", inertia=zw.inertia.box(mass, size * rng.uniform(0.1, 1.0, 3)))
+    for k in range(int(rng.integers(3, 7))):
+        m.spherical(f"leg{k}", m.ground, plate, at=size * rng.normal(size=3))
+    return m.system, m.simulate(until=0.5, save=0.05)
+
+
+def spinning(rng: np.random.Generator) -> tuple[Any, Any]:
+    """Shafts in doubled bearings with constant-velocity joints, few or many: a uniform motion."""
+    m = zw.Mechanism(gravity=rng.choice([0.0, 9.81]) * np.array([0.0, 0.0, -1.0]))
+    for k in range(int(rng.choice([1, 2, 20]))):
+        rate, angle = rng.uniform(1.0, 50.0), rng.uniform(0.1, 0.6)
+        place, along = np.array([0.0, 2.0 * k, 0.0]), np.array([np.cos(angle), 0, np.sin(angle)])
+        ends = {"a": (-0.25, np.array([1.0, 0.0, 0.0])), "b": (0.25, along)}
+        shafts = []
+        for name, (offset, axis) in ends.items():
+            at = place + offset * axis
+            inertia = zw.inertia.cylinder(rng.uniform(0.5, 2.0), 0.05, 0.5, axis=axis)
+            turn = tuple(rate * axis)
+            shaft = m.body(f"{name}{k}", inertia=inertia, position=at, angular_velocity=turn)
+            m.revolute(f"bearing_{name}{k}", m.ground, shaft, at=at, axis=axis)
+            shafts.append(shaft)
+        a, b = shafts
+        m.revolute(f"second{k}", m.ground, a, at=place - (0.4, 0, 0), axis="x")
+        m.constant_velocity(f"joint{k}", a, b, at=place, axis="x", axis_b=along)
+    return m.system, m.simulate(until=0.5, save=0.05)
+
+
+def from_library(rng: np.random.Generator) -> tuple[Any, Any]:
+    """A mechanism of the library, as it is placed."""
+    m = getattr(library, str(rng.choice(library.mechanism_names())))()
+    return m.system, m.simulate(until=0.3, save=0.03, tolerance=10.0 ** rng.uniform(-10, -6))
+
+
 def example(name: str) -> Kind:
     def make(rng: np.random.Generator) -> tuple[Any, Any]:
         model = zw.read_model(example_path(name))
@@ -116,6 +153,9 @@ KINDS: dict[str, Kind] = {
     "events": bouncing,
     "fixed steps": by_steps,
     "linkage": linkage,
+    "at rest": at_rest,
+    "uniform": spinning,
+    "library": from_library,
 }
 EXAMPLES = {f"example {name}": example(name) for name in example_names()}
 

@@ -136,6 +136,29 @@ def test_a_run_that_is_not_over_goes_on_in_the_simulation(unprepared, monkeypatc
     assert_same(found, expected)
 
 
+def test_a_run_that_is_looked_at_leaves_its_loop_to_the_next(unprepared, monkeypatch):
+    system = zw.library.bricard().system
+    start = start_of(system)
+    choices = {"until": 0.5, "save": [0.25, 0.5], "tolerance": 1e-8}
+    expected = unprepared(system, start, **choices)
+    system.simulate(start, **choices)
+    account, looked = Account.of(system.equations), []
+    look = guard.look
+    monkeypatch.setattr(guard, "look", lambda *a: looked.append(a[2]) or look(*a))
+    monkeypatch.setattr(
+        PreparedRuns, "keep", lambda *_: pytest.fail("the loop that is there was not gone on with")
+    )
+    account.allowance, account.cost = 10.0, 4.0  # two of them are affordable, and due
+    found = system.simulate(start, **choices)
+    assert not isinstance(found, PlainRun)
+    assert looked
+    assert_same(found, expected)
+    account.allowance, account.cost = 0.0, 4.0
+    after = system.simulate(start, **choices)
+    assert isinstance(after, PlainRun)
+    assert_same(after, expected)
+
+
 def test_singular_positions_are_reported_in_a_row(unprepared):
     system = zw.library.parallelogram().system
     start = system.assemble(start=system.equations.placement[0])

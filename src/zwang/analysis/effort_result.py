@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.analysis.by_name import ByName
 from zwang.analysis.columns import write_csv
 from zwang.analysis.quantities import derivatives, parts_of, quantity
 from zwang.caching import computed_once
@@ -114,27 +115,32 @@ class InverseDynamics:
     @property
     def effort(self) -> dict[str, FloatArray]:
         """Actuator → effort, positive along its coordinate, shape (nt,)."""
-        return dict(zip(self.actuators, self._tau.T, strict=True))
+        return self._by_actuator(self._tau)
 
     @property
     def speed(self) -> dict[str, FloatArray]:
         """Actuator → rate of its coordinate, shape (nt,)."""
-        return dict(zip(self.actuators, self._rates.T, strict=True))
+        return self._by_actuator(self._rates)
 
     @property
     def power(self) -> dict[str, FloatArray]:
         """Actuator → effort times speed, shape (nt,)."""
-        return dict(zip(self.actuators, (self._tau * self._rates).T, strict=True))
+        return self._by_actuator(self._tau * self._rates)
 
     @property
     def peak(self) -> dict[str, float]:
         """Actuator → largest |effort|."""
-        return {n: float(np.abs(x).max(initial=0.0)) for n, x in self.effort.items()}
+        peaks = np.abs(self._tau).max(axis=0, initial=0.0)
+        return ByName("actuator", zip(self.actuators, peaks.tolist(), strict=True))
 
     @property
     def rms(self) -> dict[str, float]:
         """Actuator → root mean square of the effort over time."""
-        return {name: self._mean_square(x) ** 0.5 for name, x in self.effort.items()}
+        means = [self._mean_square(x) ** 0.5 for x in self._tau.T]
+        return ByName("actuator", zip(self.actuators, means, strict=True))
+
+    def _by_actuator(self, values: FloatArray) -> ByName[FloatArray]:
+        return ByName("actuator", zip(self.actuators, values.T, strict=True))
 
     def _mean_square(self, x: FloatArray) -> float:
         if len(self.t) < 2:

@@ -109,7 +109,7 @@ def balance(
     diagonal = np.einsum("nii->ni", M).mean(axis=0)
     columns = np.abs(A).max(axis=(0, 1), initial=0.0)
     heavy = np.where(diagonal > 0.0, diagonal, 1.0)
-    light = np.where(columns > 0.0, columns, 1.0)
+    light = np.where(columns > ZERO * columns.max(initial=0.0), columns, 1.0)
     d = 2.0 ** np.round(np.log2(np.where(diagonal > 0.0, heavy**-0.5, 1.0 / light)))
     scaled = A * d
     lengths = np.linalg.norm(scaled, axis=2, keepdims=True)

@@ -13,6 +13,7 @@ N(A) is the space of free velocities.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -59,12 +60,23 @@ class Tangents(NamedTuple):
         return Tangents(self.pi @ S, self.v @ S, self.positions)
 
 
-class Response(NamedTuple):
-    """How displacements and velocities go on, and the reactions, one column for each case."""
+@dataclass(frozen=True)
+class Response:
+    """How displacements and velocities go on, one column for each case.
+
+    Attributes
+    ----------
+    pi_dot, v_dot : shape (n, k).
+    """
 
     pi_dot: FloatArray
     v_dot: FloatArray
-    multipliers: FloatArray
+    _reactions: Callable[[], FloatArray]
+
+    @computed_once
+    def multipliers(self) -> FloatArray:
+        """Reactions, the least ones, shape (m, k); computed where an output asks for them."""
+        return self._reactions()
 
 
 @dataclass(frozen=True)
@@ -115,7 +127,7 @@ class SmallMotions:
         D_q = self._of_rows(at_position).basis
         moving = self._of_rows(rated)
         psi_pi = x.psi_pi[~self.free[equations.is_rated]]
-        P = -moving.particular(psi_pi @ D_q) if rated.any() else np.zeros_like(D_q)
+        P = -moving.particular(psi_pi @ D_q) if psi_pi.any() else np.zeros_like(D_q)
         fq, fv = D_q.shape[1], moving.basis.shape[1]
         n = equations.nv
         pi = np.hstack([D_q, np.zeros((n, fv))])
@@ -130,23 +142,27 @@ class SmallMotions:
     ) -> Response:
         """What follows from displacements, velocities, forces f and right sides h, in columns."""
         x = self.slopes
-        f = -(product(x.E_pi, pi) + product(x.E_v, v)) + (0.0 if force is None else force)
-        h = -(product(x.H_pi, pi) + product(x.H_v, v)) + (0.0 if right is None else right)
+        f = (0.0 if force is None else force) - _sum(x.E_pi, pi, x.E_v, v)
+        h = (0.0 if right is None else right) - _sum(x.H_pi, pi, x.H_v, v)
         a, lam = self._solved(f, h)
         if self.frame is None:
-            return Response(v + product(x.drift, pi), a, lam)
+            return Response(v + product(x.drift, pi) if x.drift.any() else v, a, lam)
         w_pi, y_pi, y_v = self.frame
         return Response(v - w_pi @ pi, a - y_pi @ pi - y_v @ v, lam)
 
-    def _solved(self, f: FloatArray, h: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _solved(self, f: FloatArray, h: FloatArray) -> tuple[FloatArray, Callable[[], FloatArray]]:
         """δa and the least δλ of M δa − (A + C_λᵀ)ᵀδλ = f, A δa = h."""
         x, spaces = self.slopes, self.spaces
-        if np.any(x.C_lam):
-            return self._solved_with_law(f, h, spaces)
+        if x.C_lam.any():
+            a, lam = self._solved_with_law(f, h, spaces)
+            return a, lambda: lam
         D = spaces.basis
-        part = spaces.particular(h) if len(h) else np.zeros_like(f)
         own, factor = self.own_mass
-        right = product(D.T, f - product(x.M, part))
+        if h.any():
+            part = spaces.particular(h)
+            right = product(D.T, f - product(x.M, part))
+        else:  # at rest, where rows say A δa = 0
+            part, right = 0.0, product(D.T, f)
         if factor is None:
             self.require_mass(own, spaces)
             a = part + D @ np.linalg.solve(own, right)
@@ -155,7 +171,7 @@ class SmallMotions:
 
             lapack: Any = routines
             a = part + D @ lapack.dpotrs(factor, right, lower=1)[0]
-        return a, spaces.multipliers(product(x.M, a) - f)
+        return a, lambda: spaces.multipliers(product(x.M, a) - f)
 
     def _solved_with_law(
         self, f: FloatArray, h: FloatArray, spaces: Spaces
@@ -187,3 +203,8 @@ class SmallMotions:
             but=f"there are {loose.shape[1]} without mass",
             advice="Give the parts mass.",
         )
+
+
+def _sum(X: FloatArray, x: FloatArray, Y: FloatArray, y: FloatArray) -> FloatArray:
+    """X x + Y y; Y is zero at rest where nothing damps."""
+    return product(X, x) + product(Y, y) if Y.any() else product(X, x)

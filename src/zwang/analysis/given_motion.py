@@ -174,7 +174,7 @@ def _from_quantities(
     follower = Follower(equations, x, span)
     if follower.idle < 0:  # more independent rows than unknowns
         raise _unmet(quantities, first)
-    notes = require_driven(follower, x)
+    notes = require_driven(follower, x, list(quantities))
     corrected = sampled(follower, _at_rest(follower, x), times[:1])
     if corrected.residual[0] > MISSED:
         raise _unmet(quantities, first)

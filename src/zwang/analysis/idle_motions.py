@@ -7,6 +7,8 @@ others are drivers that are missing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from zwang.analysis.dead_points import free_motions, moving_names
@@ -23,8 +25,15 @@ __all__ = ["require_driven"]
 NOTHING = 1e-7
 
 
-def require_driven(follower: Follower, x: FloatArray) -> list[str]:
-    """Refuse a motion that drivers leave open; tell those that are idle."""
+def require_driven(
+    follower: Follower, x: FloatArray, given: Sequence[str] | None = None
+) -> list[str]:
+    """Refuse a motion that drivers leave open; tell those that are idle.
+
+    Parameters
+    ----------
+    given : quantities that are given in place of drivers.
+    """
     if not follower.equations.row_names:
         raise InputError(
             "kinematics",
@@ -37,9 +46,18 @@ def require_driven(follower: Follower, x: FloatArray) -> list[str]:
     parts = parts_of(system)
     bodies = [] if parts is None else _idle_bodies(parts, follower, x, motions)
     if len(bodies) == motions.shape[1] == follower.idle:
-        return [f"{listing(bodies)} can turn about its joints idly; that is left at rest"]
+        turning = f"{listing(bodies)} can turn idly about the line through the joints"
+        return [f"{turning}; that is left at rest"]
     names = sorted({n for w in motions.T for n in moving_names(system, w)})
     count = motions.shape[1]
+    if given is not None:
+        raise NotUniqueError(
+            f"motion of {', '.join(map(repr, given))}",
+            directions=motions,
+            must="determine the whole motion with the constraints, away from singular positions",
+            but=f"leaves {count} motion{'s' if count > 1 else ''} open, of {listing(names)}",
+            advice="Give quantities of these too.",
+        )
     raise NotUniqueError(
         "kinematics",
         directions=motions,

@@ -250,8 +250,9 @@ class _ChosenRows:
         ----------
         complete : distance that is enough where the pool has all that is missing; `least` is, else.
         """
-        from scipy.linalg import qr
+        from scipy.linalg import lapack as routines
 
+        lapack: Any = routines
         known = set(self.names)
         pool = [(name, row) for name, row in pool if name not in known]
         if not pool or len(self.names) == self.count:
@@ -262,13 +263,15 @@ class _ChosenRows:
         # Of rows that are as good as each other the first is taken, not the one that rounding made
         # longer.
         left *= 1.0 - TIE * np.arange(len(left))[:, None]
-        found: Any = qr(left.T, mode="economic", pivoting=True)
-        Q, R, order = found
-        sizes = np.abs(R.diagonal())
+        qr, order, tau, _, _ = lapack.dgeqp3(np.asfortranarray(left.T))
+        sizes = np.abs(qr.diagonal())
         missing = self.count - len(self.names)
         most = min(missing, int(np.count_nonzero(sizes > least)))
         if complete and np.count_nonzero(sizes > complete) >= missing:
             most = missing
-        self.seen = np.vstack([self.seen, Q[:, :most].T])
-        self.names += [pool[k][0] for k in order[:most]]
-        return most == missing
+        self.names += [pool[k - 1][0] for k in order[:most]]
+        if most == missing:
+            return True
+        Q, _, _ = lapack.dorgqr(qr[:, :most], tau[:most])
+        self.seen = np.vstack([self.seen, Q.T])
+        return False

@@ -16,6 +16,7 @@ from zwang.analysis.effort_result import InverseDynamics
 from zwang.analysis.effort_rules import Efforts, balance, chosen, weights_of
 from zwang.analysis.given_motion import MISSED, GivenMotion, given_motion
 from zwang.errors import InputError, NotApplicableError
+from zwang.linalg.residual_rounding import LEAST_SHARE, beyond_rounding
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -103,13 +104,10 @@ def remainder(terms: EquationTerms, a: FloatArray) -> tuple[FloatArray, FloatArr
 
 def _require_possible(acting: Actuators, terms: EquationTerms, at: GivenMotion) -> None:
     """Refuse a motion that constraints do not allow, by the name of the worst row."""
-    A, b = terms.constraint_matrix, terms.constraint_rhs
-    if not A.shape[1]:
+    if not terms.constraint_count:
         return
-    miss = np.abs(np.einsum("nij,nj->ni", A, at.acceleration) - b)
-    size = np.einsum("nij,nj->ni", np.abs(A), np.abs(at.acceleration)) + np.abs(b)
-    scale = np.maximum(size, size.max(initial=0.0) * 1e-3) + 1e-300
-    share = miss / scale
+    miss, size = beyond_rounding(terms, at.acceleration)
+    share = miss / (np.maximum(size, size.max() * LEAST_SHARE) + np.finfo(float).tiny)
     worst = np.unravel_index(np.argmax(share), share.shape)
     if share[worst] > MISSED:
         row = acting.system.row_names[int(worst[1])].partition("[")[0]

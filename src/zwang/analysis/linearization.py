@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from zwang.analysis.equations_of import EquationsOf, Spaces, spaces_of
-from zwang.analysis.flow import MovingFrame, SmallMotions, Tangents
+from zwang.analysis.flow import MovingFrame, Response, SmallMotions, Tangents
 from zwang.analysis.independent import Candidate, CoordinateCandidates, chosen, named
 from zwang.analysis.massless import Condensed, condensed
 from zwang.analysis.mode_motion import ModeOrigin, still_run
 from zwang.analysis.modes import Mode, modes_of
 from zwang.analysis.ports import Output, checked_names, driver_rows, input_of, output_of
 from zwang.caching import computed_once
-from zwang.errors import InputError, MissingExtraError, NotApplicableError
+from zwang.errors import InputError, MissingExtraError, NotApplicableError, shown
 from zwang.state import State
 from zwang.terms import FloatArray
 
@@ -102,6 +102,9 @@ class Linearization:
         ----------
         count : how many of them, all if not given.
         """
+        whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
+        if count is not None and not (whole and count >= 0):
+            raise InputError("count", found=shown(count), expected="a number of modes, 0 or more")
         about = ModeOrigin(self._equations, np.asarray(self.state.q), np.zeros(0))
         found = modes_of(self.A, self.states, self.displacements, self._N, about)
         return found if count is None else found[:count]
@@ -148,12 +151,15 @@ class Linearization:
 
     def frequency_response(self, frequencies: Any) -> FloatArray:
         """G(iω) = C (iω − A)⁻¹ B + D, complex, shape (nω, outputs, inputs); ω in rad/s."""
-        w = np.asarray(frequencies, dtype=float)
+        try:
+            w = np.asarray(frequencies, dtype=float)
+        except (TypeError, ValueError):
+            w = np.array(np.nan)
         if w.ndim != 1 or not np.isfinite(w).all():
             raise InputError(
                 "frequencies",
                 expected="a list of finite numbers [rad/s]",
-                found=f"an array of shape {w.shape}",
+                found=shown(frequencies),
             )
         unit = np.eye(len(self.A))
         found = [self.C @ np.linalg.solve(1j * x * unit - self.A, self.B) + self.D for x in w]
@@ -361,8 +367,8 @@ def linearized(
     A = S @ np.vstack([columns.pi_dot, columns.v_dot])
     fq = tangents.positions
     A[:fq][np.abs(A[:fq]) < 1e-15] = 0.0
-    B, lam_u = _inputs(equations, system, S, q, v, a, lam, names_in, drivers)
-    C, D = _outputs(equations, motions, T, columns.multipliers, lam_u, q, v, lam, names_out)
+    B, by_input = _inputs(equations, system, S, q, v, a, lam, names_in, drivers)
+    C, D = _outputs(equations, motions, T, columns, by_input, q, v, lam, names_out)
     T_v = T.v[:, fq:]
     return Linearization(
         A,
@@ -510,32 +516,33 @@ def _inputs(
     lam: FloatArray,
     names: Sequence[str],
     drivers: dict[str, int],
-) -> tuple[FloatArray, FloatArray]:
-    """B, and the multipliers that a unit of each input causes."""
+) -> tuple[FloatArray, Response | None]:
+    """B, and what a unit of each input causes."""
     n, m, k = equations.nv, equations.rows, len(names)
     if not k:
-        return np.zeros((len(S), 0)), np.zeros((m, 0))
+        return np.zeros((len(S), 0)), None
     found = [input_of(equations, name, q, v, a, lam, drivers) for name in names]
     force = np.array([x.force for x in found]).T.reshape(n, k)
     right = np.array([x.right for x in found]).T.reshape(m, k)
     none = np.zeros((n, k))
     columns = system.response(none, none, force, right)
-    return S @ np.vstack([none, columns.v_dot]), columns.multipliers
+    return S @ np.vstack([none, columns.v_dot]), columns
 
 
 def _outputs(
     equations: EquationsOf,
     motions: SmallMotions,
     T: Tangents,
-    lam_z: FloatArray,
-    lam_u: FloatArray,
+    by_state: Response,
+    by_input: Response | None,
     q: FloatArray,
     v: FloatArray,
     lam: FloatArray,
     names: Sequence[str],
 ) -> tuple[FloatArray, FloatArray]:
     """C and D."""
-    C, D = np.zeros((len(names), T.pi.shape[1])), np.zeros((len(names), lam_u.shape[1]))
+    inputs = 0 if by_input is None else by_input.v_dot.shape[1]
+    C, D = np.zeros((len(names), T.pi.shape[1])), np.zeros((len(names), inputs))
     idle = motions.spaces.idle
     for k, name in enumerate(names):
         row: Output = output_of(equations, name, q, v, lam)
@@ -547,8 +554,10 @@ def _outputs(
                 but="is a reaction that the equations leave undetermined",
                 advice="passport() of the equilibrium reports which are.",
             )
-        C[k] = row.by_pi @ T.pi + row.by_v @ T.v + row.by_lam @ lam_z
-        D[k] = row.by_lam @ lam_u
+        C[k] = row.by_pi @ T.pi + row.by_v @ T.v
+        if row.by_lam.any():
+            C[k] += row.by_lam @ by_state.multipliers
+            D[k] = 0.0 if by_input is None else row.by_lam @ by_input.multipliers
     return C, D
 
 

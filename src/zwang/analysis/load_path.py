@@ -24,6 +24,7 @@ from scipy.optimize import brentq
 from zwang.analysis.equations_of import EquationsOf, Spaces, spaces_of
 from zwang.analysis.stability import NEUTRAL
 from zwang.analysis.statics import Equilibrium, at_rest, equilibrium
+from zwang.arguments.values import positive
 from zwang.display import Displayed
 from zwang.errors import InputError, NoEquilibriumError, shown
 from zwang.terms import FloatArray
@@ -216,6 +217,10 @@ def load_path(
 ) -> LoadPath:
     """Equilibria along a parameter; see `zwang.System.load_path`."""
     wanted = _checked(parameter, values)
+    if not isinstance(limit, int | np.integer) or isinstance(limit, bool) or limit < 2:
+        raise InputError("limit", found=shown(limit), expected="a number of points, 2 or more")
+    if largest_step is not None:
+        largest_step = positive("largest_step", largest_step)
     equations = EquationsOf(system, t, parameters)
     place = equations.parameter_place(parameter)
     size = max(float(np.ptp(wanted)), 1e-12 * float(np.abs(wanted).max(initial=0.0)), 1e-300)
@@ -224,7 +229,7 @@ def load_path(
     )
     follower = _LoadFollower(equations, place, size)
     reach = max(1.0, float(np.abs(first.q).max(initial=0.0)))
-    longest = 0.1 if largest_step is None else float(largest_step) / reach
+    longest = 0.1 if largest_step is None else largest_step / reach
     points, critical, why = _followed(follower, first.q, wanted, longest, limit)
     found = _at_values(follower, points, wanted)
     lowest = np.array([p.lowest for p in points])

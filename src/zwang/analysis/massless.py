@@ -61,14 +61,14 @@ class Condensed(NamedTuple):
         if not self.damped:
             T = D @ self.carried()
             a = T @ np.linalg.solve(M11, T.T @ f)
-            return Response(v, a, self.motions.spaces.multipliers(x.M @ a - f))
+            return Response(v, a, lambda: self.motions.spaces.multipliers(x.M @ a - f))
         z1 = np.linalg.solve(M11, (D @ U1).T @ f)
         K, B = D.T @ x.E_pi @ D, D.T @ x.E_v @ D
         inner = np.linalg.solve(U2.T @ B @ U2, U2.T)
         rate = np.linalg.lstsq(D, v, rcond=None)[0]
         z2 = -inner @ (K @ rate + B @ (U1 @ z1))
         a = D @ (U1 @ z1 + U2 @ z2)
-        return Response(v, a, self.motions.spaces.multipliers(x.M @ a - f))
+        return Response(v, a, lambda: self.motions.spaces.multipliers(x.M @ a - f))
 
     def carried(self) -> FloatArray:
         """U₁ − U₂ K₂₂⁻¹ K₂₁: massive displacements with what follows them."""

@@ -137,10 +137,10 @@ class Follower:
         self.equations = equations
         A = equations.geometry(x).rows
         columns = np.linalg.norm(A[:, :-1], axis=0)
-        D = np.append(
-            np.where(columns > 0.0, 1.0 / np.where(columns > 0.0, columns, 1.0), 1.0),
-            abs(span) / 10.0 or 1.0,
-        )
+        # A velocity on which no row depends but by rounding, as the spin of a rod between two ball
+        # joints, has no scale.
+        idle = columns <= ZERO * columns.max(initial=0.0)
+        D = np.append(1.0 / np.where(idle, 1.0, columns), abs(span) / 10.0 or 1.0)
         self.D = 2.0 ** np.round(np.log2(D))
         lengths = np.linalg.norm(A * self.D, axis=1)
         self.E = 2.0 ** -np.round(np.log2(np.where(lengths > 0.0, lengths, 1.0)))

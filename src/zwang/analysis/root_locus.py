@@ -10,7 +10,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from zwang.analysis.equations_of import EquationsOf
-from zwang.errors import InputError, shown
+from zwang.analysis.quantities import parts_of
+from zwang.errors import InputError, UnknownNameError, shown
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -101,6 +102,8 @@ def root_locus(
     if of_rate and rates is None:
         owner, _, part = parameter.rpartition(".")
         of_rate = not (owner in system.definition.parameters and part in ("x", "y", "z"))
+    if of_rate:
+        _require_rate(system, parameter)
     found = []
     for value in wanted:
         given, moving = dict(parameters or {}), None if rates is None else dict(rates)
@@ -123,6 +126,17 @@ def root_locus(
             advice="The number of degrees of freedom changes in between; take a narrower range.",
         )
     return RootLocus(parameter, wanted, _followed(np.array(found)))
+
+
+def _require_rate(system: System, name: str) -> None:
+    """Refuse a name that is neither a parameter nor the rate of anything."""
+    parts = parts_of(system)
+    turns = [] if parts is None else ["yaw", *(f"{b.name}.spin" for b in parts.bodies)]
+    rates = [c for c in system.channels if not c.endswith("_rate")]
+    known = [*rates, *turns, *system.velocities, *system.coordinates]
+    if name not in known:
+        names = [*system.definition.parameters, *known]
+        raise UnknownNameError("parameter or rate of a root locus", name, names)
 
 
 def _replaced(

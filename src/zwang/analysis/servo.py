@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zwang.analysis.by_name import ByName
 from zwang.analysis.columns import expanded, write_csv
 from zwang.analysis.derivative_array import DerivativeArray, columns_of, matrix_of
 from zwang.analysis.internal_dynamics import Inversion
@@ -204,7 +205,7 @@ class Servo:
             jets[:, 0, :nq],
             jets[:, 0, nq : nq + nv],
             jets[:, 1, nq : nq + nv],
-            dict(zip(self.actuators, jets[:, 0, -k:].T, strict=True)),
+            ByName("actuator", zip(self.actuators, jets[:, 0, -k:].T, strict=True)),
             how,
             tuple(notes),
             self.values,

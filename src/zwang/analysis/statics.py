@@ -24,9 +24,10 @@ from zwang.analysis.sticking import (
     sliding,
 )
 from zwang.analysis.turning import TURN, turning_coordinates
+from zwang.arguments.values import positive
 from zwang.caching import computed_once
 from zwang.diagnosis.passport import Passport, Status, passport_terms
-from zwang.diagnosis.splits import Splits, splits_terms
+from zwang.diagnosis.splits import Split, Splits, splits_terms
 from zwang.errors import (
     InputError,
     NoEquilibriumError,
@@ -166,20 +167,25 @@ class Equilibrium(StationaryState):
     def _passport(self) -> Passport:
         return self.passport(self.system.groups)
 
-    def multipliers(self, name: str, lam: ArrayLike | None = None) -> FloatArray:
+    def multipliers(self, name: str, lam: Split | ArrayLike | None = None) -> FloatArray:
         """λ of a constraint or joint, the least-norm ones, shape (rows,).
 
         Parameters
         ----------
-        lam : other multipliers of all rows, such as those of a choice of `splits`.
+        lam : other multipliers of all rows, or a choice of `splits`:
+            ``eq.splits(compliance=…)["compliance-weighted"]``.
         """
         rows = self._rows(name)
-        every = self._passport.multipliers if lam is None else np.asarray(lam, dtype=float)
+        given = lam.multipliers if isinstance(lam, Split) else lam
+        try:
+            every = self._passport.multipliers if given is None else np.array(given, dtype=float)
+        except (TypeError, ValueError):
+            every = np.full(1, np.nan)
         if every.shape != (self._equations.rows,):
             raise InputError(
                 "multipliers",
-                must=f"have shape ({self._equations.rows},), one for each row",
-                but=f"have shape {every.shape}",
+                expected=f"{self._equations.rows} numbers, one for each row, or a choice of splits",
+                found=shown(given),
             )
         return every[rows]
 
@@ -189,12 +195,12 @@ class Equilibrium(StationaryState):
             raise UnknownNameError("constraint or joint", str(name), groups)
         return groups[name]
 
-    def reaction(self, name: str, lam: ArrayLike | None = None) -> StaticReaction:
+    def reaction(self, name: str, lam: Split | ArrayLike | None = None) -> StaticReaction:
         """What a constraint or joint exerts.
 
         Parameters
         ----------
-        lam : other multipliers of all rows, such as those of `splits`; the least-norm ones if not
+        lam : other multipliers of all rows, or a choice of `splits`; the least-norm ones if not
             given.
         """
         multipliers, rows = self.multipliers(name, lam), self._rows(name)
@@ -568,6 +574,9 @@ def equilibria(
     """Several equilibria, nearest to the first start first; see `zwang.System.equilibria`."""
     if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 0:
         raise InputError("count", found=shown(count), expected="a number of starts, 0 or more")
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
+        raise InputError("seed", found=shown(seed), expected="a whole number, 0 or more")
+    spread = positive("spread", spread)
     equations = EquationsOf(system, t, parameters)
     given = None if starts is None else [np.asarray(getattr(s, "q", s), float) for s in starts]
     first = _start(equations, None if not given else given[0], hold, None)

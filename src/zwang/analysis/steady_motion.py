@@ -34,6 +34,10 @@ __all__ = ["SteadyMotion", "steady_motion"]
 
 #: Steps of Newton's method, and what they must leave, relative to the sizes of the equations.
 STEPS, FOUND = 200, 1e-11
+#: Cost of a turn of the whole beside one of a body, where both make the same velocities.
+WHOLE = 1e14
+#: Forces that grew by this factor since the search began are its new unit.
+LARGER = 10.0
 #: Where no further step is taken.
 ROUNDING = 1e-15
 
@@ -221,16 +225,29 @@ class _Problem:
     held: Held | None
 
     def first_rates(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        """Rates that come nearest to the velocities of the start and to those that are given."""
+        """Rates that are given, the others nearest to those of the start.
+
+        Nearest in the rates, not in the velocities they make: an upright top that is to spin may
+        not turn backwards with its frame and rest. What bodies and the whole can do alike, as
+        an upright top, the start does by its bodies.
+        """
         W, _ = self.candidates.fields(q, np.zeros(len(self.Z)))
-        rows = [c.row @ self.Z for c in self.conditions if c.row is not None]
-        values = [c.value for c in self.conditions if c.row is not None]
-        A = np.vstack([1e-3 * (W @ self.Z), np.array(rows).reshape(-1, self.Z.shape[1])])
-        return np.linalg.lstsq(A, np.concatenate([1e-3 * v, values]), rcond=1e-10)[0]
+        whole = np.array([n.startswith("turn ") for n in self.candidates.names])
+        cost = np.linalg.cholesky(self.Z.T @ (np.where(whole, WHOLE, 1.0)[:, None] * self.Z)).T
+
+        def cheapest(rows: FloatArray, values: FloatArray) -> FloatArray:
+            back = np.linalg.inv(cost)
+            return back @ np.linalg.lstsq(rows @ back, values, rcond=1e-10)[0]
+
+        of_start = cheapest(W @ self.Z, v)
+        given = [(c.row @ self.Z, c.value) for c in self.conditions if c.row is not None]
+        rows = np.array([row for row, _ in given])
+        return of_start + cheapest(rows, np.array([x for _, x in given]) - rows @ of_start)
 
     def solved(self, q: FloatArray, rho: FloatArray) -> SteadyMotion:
         """Newton's method, halved where what is left does not fall."""
-        left, J, sizes = self._system(q, rho)
+        size = self._forces(q, rho)
+        left, J = self._system(q, rho, size)
         for _ in range(STEPS):
             total = float(np.linalg.norm(left))
             if total <= ROUNDING:
@@ -242,19 +259,35 @@ class _Problem:
             for _ in range(2 if total < FOUND else 30):
                 q_new = self.equations.moved(q, share * step[: self.equations.nv])
                 rho_new = rho + share * step[self.equations.nv :]
-                new = self._system(q_new, rho_new)
+                new = self._system(q_new, rho_new, size)
                 if np.isfinite(new[0]).all() and np.linalg.norm(new[0]) < total:
                     break
                 share *= 0.5
             else:
                 break
-            q, rho, (left, J, sizes) = q_new, rho_new, new
-        if float(np.linalg.norm(left)) > FOUND * max(1.0, sizes):
+            q, rho, (left, J) = q_new, rho_new, new
+            if (grown := self._forces(q, rho)) > LARGER * size:
+                size = grown
+                left, J = self._system(q, rho, size)
+        if float(np.linalg.norm(left)) > FOUND:
             raise self._none(q, rho)
         return self._motion(q, rho)
 
-    def _system(self, q: FloatArray, rho: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-        """What is left of all equations, their derivatives by (π, ρ), and the size of forces."""
+    def _forces(self, q: FloatArray, rho: FloatArray) -> float:
+        """Size of the forces of a motion, by which what is left of them is judged.
+
+        It stays the same while steps are compared: where all forces are one number, their sum
+        divided by their size is ±1 wherever it does not vanish.
+        """
+        c = self.Z @ rho
+        w = self.candidates.fields(q, c)[0] @ c
+        values = self.equations.values(q, w)
+        inertial = np.abs(values.M @ (self.candidates.lift(c) @ w))
+        d = spaces_of(values.M, values.A).d
+        return max(float(np.linalg.norm(d * (np.abs(values.Q) + inertial))), 1e-3)
+
+    def _system(self, q: FloatArray, rho: FloatArray, size: float) -> tuple[FloatArray, FloatArray]:
+        """What is left of all equations, with forces in units of size, and slopes by (π, ρ)."""
         equations, Z = self.equations, self.Z
         c = Z @ rho
         W, w_pi = self.candidates.fields(q, c)
@@ -263,13 +296,11 @@ class _Problem:
         values = equations.values(q, w)
         spaces = spaces_of(values.M, values.A)
         force = values.Q + values.C - values.M @ a
-        lam, D, d = spaces.multipliers(-force), spaces.basis, spaces.d
+        lam, D = spaces.multipliers(-force), spaces.basis
         x = equations.slopes(q, w, a, lam)
         w_rho = W @ Z
         a_rho = Y @ w_rho + np.array([self.candidates.lift(z) @ w for z in Z.T]).T
-        scale = 1.0 / max(
-            float(np.linalg.norm(d * (np.abs(values.Q) + np.abs(values.M @ a)))), 1e-3
-        )
+        scale = 1.0 / size
         at_position, rated = equations.is_position, equations.is_rated
         e = spaces.e
         rows = [
@@ -297,7 +328,7 @@ class _Problem:
                 for _, by_pi, by in rows
             ]
         )
-        return left, J, 1.0
+        return left, J
 
     def _given(
         self,

@@ -39,14 +39,14 @@ def assembled_by_blocks(
 ) -> Assembly:
     """A state near (q, v) that satisfies all joints, by the corrections that follow each step."""
     given, program = v, equations.block_program()
-    project, residual = program.kernel("project"), program.kernel("residual")
+    residual = program.kernel("residual")
     steps, worst = 0, np.inf
     while steps < CORRECTIONS:
         (ratios,) = residual(q, v, [t], p)
         worst = float(np.abs(ratios).max(initial=0.0))
         if worst <= CLOSED or not np.isfinite(worst):
             break
-        q, v, _ = project(q, v, [t], p)
+        q, v, _ = program.kernel("project")(q, v, [t], p)  # not written where all is closed
         steps += 1
     if not worst <= ALMOST_CLOSED:
         left = equations.residuals_at(q, v, np.asarray(t), p)

@@ -4,8 +4,9 @@ Everything beyond the parser loads inside the commands, so that ``zwang --help``
 Exit codes: 0 success, 1 failure, 2 wrong use of the command line, 130 stopped by Ctrl-C.
 """
 
-from __future__ import annotations
+# No annotations as text here: Typer would evaluate those of all commands whenever one is called.
 
+import gc
 import io
 import sys
 from pathlib import Path
@@ -25,6 +26,10 @@ app = typer.Typer(
     rich_markup_mode=None,  # loading rich takes as long as everything else that help needs
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+#: New objects after which a command looks for unreachable ones. Modules that load make many, all of
+#: which stay; to look after each 700, Python's default, takes a tenth of a short command.
+NEW_OBJECTS = 50_000
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL.toml", help="Model file.")]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
@@ -531,6 +536,7 @@ def info(*, as_json: AsJson = False) -> None:
 
 def main() -> None:
     """Entry point of the command ``zwang``."""
+    gc.set_threshold(NEW_OBJECTS)
     for stream in (sys.stdout, sys.stderr):
         # A console of few characters shows ? for the others, and the command goes on.
         if isinstance(stream, io.TextIOWrapper):

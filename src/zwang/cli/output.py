@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +14,10 @@ import typer
 __all__ = ["FAILURE", "STOPPED", "Printer", "printing"]
 
 FAILURE, STOPPED = 1, 130
+#: Blanks before the rows of a table.
+MARGIN = 2
+#: Characters that the values of a table get however narrow the terminal is.
+LEAST_WIDTH = 20
 
 
 class Printer:
@@ -40,19 +45,19 @@ class Printer:
             typer.echo(text)
 
     def table(self, title: str, rows: Mapping[str, str]) -> None:
-        """Names and values for people."""
+        """Names and values for people, values folded to the width of the terminal."""
         if self.as_json:
             return
-        from rich import box
-        from rich.console import Console
-        from rich.table import Table
-
-        table = Table(title=title, box=box.SIMPLE, show_header=False, title_justify="left")
-        table.add_column(style="bold", no_wrap=True)
-        table.add_column(overflow="fold")
+        first = max(map(len, rows), default=0)
+        width = max(shutil.get_terminal_size().columns - first - 2 * MARGIN - 1, LEAST_WIDTH)
+        self.say(f"{title}\n")
         for name, value in rows.items():
-            table.add_row(name, value)
-        Console(markup=False, highlight=False).print(table)
+            lines = [part for line in value.split("\n") for part in _folded(line, width)]
+            styled = typer.style(name, bold=True) + " " * (first - len(name))
+            for k, line in enumerate(lines):
+                beside = styled if k == 0 else " " * first
+                self.say(f"{' ' * MARGIN}{beside}   {line}".rstrip())
+        self.say("")
 
     def error(self, error: BaseException) -> None:
         """What went wrong, in one sentence."""
@@ -61,6 +66,15 @@ class Printer:
         kind = type(error).__name__
         self.result({"error": {"kind": kind, "message": str(error), **facts}})
         typer.echo(f"Error: {error}", err=True)
+
+
+def _folded(line: str, width: int) -> list[str]:
+    """A line as several that fit."""
+    import textwrap
+
+    if len(line) <= width:
+        return [line]
+    return textwrap.wrap(line, width, break_on_hyphens=False)
 
 
 def _plain(value: Any) -> Any:

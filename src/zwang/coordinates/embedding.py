@@ -2,12 +2,12 @@
 
 Bodies held to a plane, or hung on each other by joints, move as functions of fewer numbers: with
 
-    c = c(q̂, t),   v = B v̂,   v̇ = B v̂̇ + γ
+    c = c(q̂),   v = B v̂,   v̇ = B v̂̇
 
 for each body, its configuration c of `zwang.multibody.pose` and its velocities v, the equations in
 q̂ and v̂ are (Blajer 1992, section 3, with B in the place of his D)
 
-    M̂ = Σ BᵀM B,   Q̂ = Σ Bᵀ(Q − M γ),   Â = A B,   b̂ = b − A γ.
+    M̂ = Σ BᵀM B,   Q̂ = Σ BᵀQ,   Â = A B,   b̂ = b.
 
 Rows of A that B makes vanish hold whatever q̂ and v̂ are, and drop out.
 """
@@ -63,16 +63,14 @@ class Moving:
     ----------
     config : c, see `zwang.multibody.pose.BodyKind`.
     v : its velocities.
-    columns : which of v̂ they depend on.
-    B : ∂v/∂v̂ of these, shape (nv, len(columns)).
-    gamma : v̇ at v̂̇ = 0; None if it is zero.
+    columns : which of v̂ they depend on, and no other body does.
+    B : ∂v/∂v̂ of these, which is constant, shape (nv, len(columns)).
     """
 
     config: casadi.SX
     v: casadi.SX
     columns: Sequence[int]
     B: casadi.SX
-    gamma: casadi.SX | None = None
 
 
 @dataclass(frozen=True)
@@ -144,25 +142,23 @@ def embedded(
 
     nq, nv = state.q.numel(), state.v.numel()
     here = _PlanarSymbols(parts, state.t, p, bodies, seen)
-    M, Q, V = ca.SX(nv, nv), ca.SX.zeros(nv, 1), ca.SX(0)
+    masses, given, V = [], [], ca.SX(0)
     start, end = parts.slots["gravity"]
     for body, moving in zip(parts.bodies, bodies, strict=True):
         first, last = body_slots(parts.slots, body.name)
         block, force, potential = body_terms(
             body.kind, moving.config, moving.v, p[first:last], p[start:end]
         )
-        columns = list(moving.columns)
-        M[columns, columns] += ca.mtimes([moving.B.T, block, moving.B])
-        if moving.gamma is not None:
-            force = force - ca.mtimes(block, moving.gamma)
-        Q[columns] += ca.mtimes(moving.B.T, force)
+        masses.append(ca.mtimes([moving.B.T, block, moving.B]))
+        given.append(ca.densify(ca.mtimes(moving.B.T, force)))
         V = V + potential
     for element in parts.forces:
         potential, *forces = here.call(element)
         V = V + potential
         for i, force in zip(element.bodies, forces, strict=True):
             if i >= 0:
-                Q[list(bodies[i].columns)] += ca.mtimes(bodies[i].B.T, force)
+                given[i] = given[i] + ca.mtimes(bodies[i].B.T, force)
+    M, Q = ca.diagcat(*masses), ca.vertcat(*given)
     blocks, rows = _constraints(parts, here, nv, held)
     definition = _definition(parts, blocks, coordinates, velocities, numbers)
     multipliers = ca.SX.sym("lambda", len(rows))
@@ -256,18 +252,24 @@ class _PlanarSymbols:
         nothing, moving, slots = ca.SX(0, 1), self.moving(element), self.parts.slots
         configs = [nothing if i < 0 else moving[i].config for i in element.bodies]
         velocities = [nothing if i < 0 else moving[i].v for i in element.bodies]
-        own = [self.p[slice(*slots[f"{element.name}.{n}"])] for n in element.law.shapes]
+        places = [slots[f"{element.name}.{n}"] for n in element.law.shapes]
+        numbers = self.p[places[0][0] : places[-1][1]] if places else nothing  # one after the other
         if moving is not self.bodies:
             assert self.seen is not None
             W = ca.sparsify(ca.DM(self.seen.W))
+            own = [self.p[slice(*place)] for place in places]
             own = [
                 ca.vec(ca.mtimes(ca.reshape(x, -1, 3), W)) if on_ground(element, n) else x
                 for x, n in zip(own, element.law.shapes, strict=True)
             ]
-        numbers = ca.vertcat(*own) if own else nothing
-        user = sum(x.size for x in self.parts.parameters.values())
+            numbers = ca.vertcat(*own) if own else nothing
         traced = self.parts.traced[element.law.key]
-        return traced.function.call([*configs, *velocities, self.t, numbers, self.p[:user]])
+        return traced.function.call([*configs, *velocities, self.t, numbers, self._user])
+
+    @cached_property
+    def _user(self) -> casadi.SX:
+        """The user's parameters, which all elements see."""
+        return self.p[: sum(x.size for x in self.parts.parameters.values())]
 
 
 def _constraints(
@@ -283,23 +285,35 @@ def _constraints(
         if held.issuperset(range(start, parts.row_starts[k + 1])):
             continue
         phi, psi, b, *parts_of_A = here.call(element)
-        A = ca.SX(psi.numel(), nv)
+        moving = here.moving(element)
+        own: dict[int, casadi.SX] = {}
         for i, block in zip(element.bodies, parts_of_A, strict=True):
             if i >= 0:
-                moving = here.moving(element)[i]
-                A[:, list(moving.columns)] += ca.mtimes(block, moving.B)
-                if moving.gamma is not None:
-                    b = b - ca.mtimes(block, moving.gamma)
-        A = ca.sparsify(A)
+                share = ca.mtimes(block, moving[i].B)
+                own[i] = own[i] + share if i in own else share
+        if not own:
+            continue
+        order = sorted(own)
+        A = ca.sparsify(ca.horzcat(*(own[i] for i in order)))
         kept = [i for i in sorted(set(A.sparsity().row())) if start + i not in held]
         if not kept:
             continue
+        A = _some(A, kept)
+        columns = [column for i in order for column in moving[i].columns]
+        A.enlarge(len(kept), nv, list(range(len(kept))), columns)
         level = parts.traced[element.law.key].level
-        value = ca.densify(phi)[kept] if level == "position" else None
-        rate, b = ca.densify(psi)[kept], ca.densify(b)[kept]
-        blocks[element.name] = TracedConstraint(level, value, rate, A[kept, :], b)
+        value = _some(ca.densify(phi), kept) if level == "position" else None
+        rate, b = _some(ca.densify(psi), kept), _some(ca.densify(b), kept)
+        blocks[element.name] = TracedConstraint(level, value, rate, A, b)
         numbers += [start + row for row in kept]
     return blocks, numbers
+
+
+def _some(x: casadi.SX, rows: list[int]) -> casadi.SX:
+    """Some rows; all of them as they are, which is quicker."""
+    import casadi as ca
+
+    return ca.SX(x) if len(rows) == x.shape[0] else x[rows, :]
 
 
 def _definition(

@@ -18,6 +18,11 @@ BINDING = 1e-7
 SLACK = 1e-12
 
 
+#: Rows of an orthonormal basis shorter than this are zero but for rounding: what is determinate
+#: keeps its value, and must not hold the others.
+DETERMINATE = 1e-10
+
+
 def smallest_maximum(lam: FloatArray, Z: FloatArray, weights: FloatArray) -> FloatArray:
     """λ + Z c with least max wᵢ|λᵢ|, and of all such the one of least norm, shape (m,).
 
@@ -31,6 +36,7 @@ def smallest_maximum(lam: FloatArray, Z: FloatArray, weights: FloatArray) -> Flo
     scale = float(np.max(np.abs(start), initial=0.0))
     if Z.shape[1] == 0 or scale == 0.0:
         return lam
+    Z = np.where(np.linalg.norm(Z, axis=1, keepdims=True) > DETERMINATE, Z, 0.0)
     start, W = start / scale, weights[:, None] * Z
     signs = _signs_at_maximum(start, W)
     if not signs.any():  # the maximum is zero
@@ -73,7 +79,7 @@ def _on_binding_rows(
     equations = np.column_stack([signs[rows, None] * W[rows], -np.ones(int(rows.sum()))])
     solution = np.linalg.lstsq(equations, -signs[rows] * start[rows])[0]
     _, s, Vt = np.linalg.svd(W[rows])
-    free = Vt[int(np.sum(s > 1e-10 * s[0])) :].T
+    free = Vt[int(np.sum(s > 1e-10 * np.linalg.norm(W))) :].T
     c = solution[:-1]
     return c - free @ (free.T @ c), free, float(solution[-1])
 

@@ -285,11 +285,10 @@ class Equations(ABC):
         """Terms that know the rounding in b, where rows may depend on each other."""
         if self.rows_independent or not terms.constraint_count:
             return terms
+        M = terms.mass_matrix  # sparse of large mechanisms, at one state
+        inertia = M.diagonal(axis1=-2, axis2=-1) if isinstance(M, np.ndarray) else M.diagonal()
         found = rhs_rounding(
-            lambda shifted: self._right_sides(q, shifted, t, p),
-            terms.mass_matrix,
-            v,
-            terms.constraint_rhs,
+            lambda shifted: self._right_sides(q, shifted, t, p), inertia, v, terms.constraint_rhs
         )
         return replace(terms, rhs_rounding=found)
 

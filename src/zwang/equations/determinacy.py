@@ -23,9 +23,7 @@ from zwang.diagnosis.passport import (
     with_untold,
 )
 from zwang.multibody.explanation import MechanismExplanation, explained
-from zwang.multibody.sparse_explanation import SparseDiagnosis
 from zwang.multibody.unknown_tooth_forces import UNTOLD, untold_joints, untold_rows
-from zwang.multibody.wrench import joint_wrench
 from zwang.terms import EquationTerms, FloatArray
 
 if TYPE_CHECKING:
@@ -72,6 +70,8 @@ def passport_at(equations: MechanismEquations, at: At, groups: Groups | None) ->
         told = passport_terms(beside, groups=wider)
     else:
         beside = _beside(terms, untold, solved.acceleration)
+        from zwang.multibody.sparse_explanation import SparseDiagnosis
+
         more = SparseDiagnosis(equations.parts, at[0], beside, independent=False)
         told = more.passport(solved.acceleration, np.zeros(beside.constraint_count), wider)
     return with_untold(plain, told, [f"{name} {UNTOLD}." for name in untold])
@@ -111,6 +111,8 @@ def groups_of_joints(
 
 def _with_wrenches(equations: MechanismEquations, found: Passport, at: At) -> Passport:
     """A passport with force and moment at their points of the groups that are joints."""
+    from zwang.multibody.wrench import joint_wrench
+
     (q, v, t, p), parts = at, equations.parts.at_vector(at[3])
     state = q[None], v[None], np.reshape(t, 1)
     groups = dict(found.groups)

@@ -25,6 +25,7 @@ from zwang.equations.contract import SolveRequest
 from zwang.equations.mechanism import MechanismEquations, MechanismExpression
 from zwang.errors import PainleveError
 from zwang.linalg.rank import AT_A_STATE, DEFAULT_TOLERANCES
+from zwang.linalg.residual_rounding import ROUNDINGS
 from zwang.multibody.constants import with_equal_masses
 from zwang.multibody.element import Element
 from zwang.multibody.element_batches import bulk_rows
@@ -38,9 +39,10 @@ from zwang.programs.cache import BlockKey
 from zwang.programs.cost import COST
 from zwang.solvers.solution import Ranks, Solution
 from zwang.state import Residuals
-from zwang.terms import EquationTerms, FloatArray
+from zwang.terms import EPSILON, EquationTerms, FloatArray
 from zwang.tracing.differentiate import Symbols
 from zwang.tracing.evaluator import Evaluator
+from zwang.tracing.rhs_rounding import rhs_rounding
 from zwang.tracing.traced_model import TracedModel
 
 if TYPE_CHECKING:
@@ -70,6 +72,12 @@ class Balance(NamedTuple):
     applied_power: FloatArray
     constraint_power: FloatArray
     nonideal_power: FloatArray
+
+
+def _beyond(miss: FloatArray, rounding: FloatArray) -> FloatArray:
+    """The largest of each state's residuals less the largest rounding among them, shape (nt,)."""
+    largest = np.abs(miss).max(axis=1, initial=0.0)
+    return np.maximum(largest - rounding.max(axis=1, initial=0.0), 0.0)
 
 
 class SparseSolution(NamedTuple):
@@ -507,29 +515,38 @@ class ElementEquations(MechanismEquations):
         p = self.parameter_vector(parameters)
         left_out = self.active_rows(q[0], float(t[0]), p).inactive
         a, lam = self.fast_forces(q, v, t, parameters, left_out)
-        masses, force, _, _ = self.bulk.bodies(q, v, p)
-        applied = force + self.bulk.forces(q, v, t, p)[0]
+        masses, turning, _, _ = self.bulk.bodies(q, v, p)
+        applied = turning + self.bulk.forces(q, v, t, p)[0]
         laws = [*self.parts.frictions, *self.parts.workless]
         friction = self.bulk.laws(laws, q, v, t, p, lam)
         force = applied + friction
         rows = self.bulk.rows(q, v, t, p)
         _, starts = self.parts.places
-        inertial = np.empty_like(v)
+        inertial, inertia = np.empty_like(v), np.empty_like(v)
         for i, M in enumerate(masses):
             here = slice(starts[i], starts[i + 1])
             inertial[:, here] = np.einsum("tij,tj->ti", M, a[:, here])
+            inertia[:, here] = M.diagonal(axis1=-2, axis2=-1)
+        free = np.divide(np.abs(force), inertia, out=np.zeros_like(v), where=inertia > 0.0)
         reaction, swept, moved = np.zeros_like(v), np.zeros_like(lam), np.zeros_like(lam)
+        summed = np.abs(rows.b)
         for k, entries in enumerate(rows.entries):
             i, j = rows.rows, rows.columns
             reaction[k] = np.bincount(j, entries * lam[k, i], v.shape[1])
             swept[k] = np.bincount(i, entries * a[k, j], lam.shape[1])
             moved[k] = np.bincount(i, entries * v[k, j], lam.shape[1])
+            most = np.abs(entries) * (np.abs(a[k, j]) + free[k, j])
+            summed[k] += np.bincount(i, most, lam.shape[1])
+        # Where nothing accelerates, both sides are rounding: see `beyond_rounding`.
+        in_force = rhs_rounding(lambda w: self.bulk.bodies(q, w, p)[1], inertia, v, turning)
+        in_rows = rhs_rounding(lambda w: self.bulk.rows(q, w, t, p).b, inertia, v, rows.b)
+        in_rows += ROUNDINGS * np.sqrt(v.shape[1]) * EPSILON * summed
         sizes = [np.abs(x).max(axis=1, initial=0.0) for x in (inertial, force, reaction)]
         sides = [np.abs(x).max(axis=1, initial=0.0) for x in (swept, rows.b)]
         tiny = np.finfo(float).tiny
         return Balance(
-            np.abs(inertial - force - reaction).max(axis=1) / (np.sum(sizes, axis=0) + tiny),
-            np.abs(swept - rows.b).max(axis=1, initial=0.0)
+            _beyond(inertial - force - reaction, in_force) / (np.sum(sizes, axis=0) + tiny),
+            _beyond(swept - rows.b, in_rows)
             / (np.sum(sides, axis=0) + np.abs(a).max(axis=1) + tiny),
             np.sum(applied * v, axis=1),
             np.sum(lam * moved, axis=1),

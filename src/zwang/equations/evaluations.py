@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from zwang.diagnosis.splits import Splits, splits_terms
 from zwang.errors import InputError
-from zwang.solvers.certify import Certificate, certify_terms
 from zwang.solvers.dense import solve_terms
 from zwang.solvers.solution import Solution
 
 if TYPE_CHECKING:
     from zwang.diagnosis.explain import Explanation
     from zwang.diagnosis.passport import Passport
+    from zwang.diagnosis.splits import Splits
+    from zwang.solvers.certify import Certificate
     from zwang.state import Residuals
     from zwang.system import System
     from zwang.terms import EquationTerms, FloatArray
@@ -153,6 +153,8 @@ class Evaluations(ABC):
         parameters: Mapping[str, Any] | None = None,
     ) -> Certificate:
         """The state's terms through all formulations: spread, Gauss residual, error estimate."""
+        from zwang.solvers.certify import certify_terms
+
         return certify_terms(self.terms(q, v, t, parameters=parameters))
 
     # --- diagnosis --------------------------------------------------------------------------------
@@ -212,6 +214,8 @@ class Evaluations(ABC):
     ) -> Splits:
         """Ways to distribute an indeterminate reaction among the rows; see `zwang.splits`."""
         terms = self.terms(q, v, t, parameters=parameters)
+        from zwang.diagnosis.splits import splits_terms
+
         return splits_terms(terms, weights=weights, compliance=compliance)
 
     # --- residuals, energies, velocities ----------------------------------------------------------

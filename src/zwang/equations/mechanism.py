@@ -1,7 +1,8 @@
 """The equations of a mechanism in the coordinates of its bodies, and as one expression.
 
 What bodies have that functions have not: joints' coordinates, teeth, formulations of their own, and
-motions that are named by body. Large mechanisms are in `zwang.equations.elements`.
+motions that are named by body. Large mechanisms are in `zwang.equations.elements`. Layouts,
+batches of elements and formulations of bodies load when they are first used.
 """
 
 from __future__ import annotations
@@ -15,14 +16,11 @@ import numpy as np
 from zwang.caching import computed_once
 from zwang.diagnosis.passport import Groups, Passport
 from zwang.diagnosis.wording import listing
-from zwang.equations.block_layout import structure_of
 from zwang.equations.contract import Equations, SolveRequest
 from zwang.equations.determinacy import explanation_at, passport_at
-from zwang.equations.euler_parameters import OF_BODIES, EulerParameterEquations, solve_by
 from zwang.equations.expression import ExpressionEquations
 from zwang.errors import InputError, NotUniqueError, UnknownNameError
 from zwang.multibody.constants import sizes_of
-from zwang.multibody.element_batches import Bulk
 from zwang.multibody.explanation import MechanismExplanation
 from zwang.multibody.frozen import Parts, require_inertia
 from zwang.multibody.joint_coordinates import Channels, JointChannel, value_and_rate
@@ -36,6 +34,8 @@ from zwang.tracing.switches import TimeSwitch, function_jumps, function_switches
 if TYPE_CHECKING:
     import casadi
 
+    from zwang.equations.euler_parameters import EulerParameterEquations
+    from zwang.multibody.element_batches import Bulk
     from zwang.programs.blocks.layout import BlockLayout
 
 __all__ = ["MechanismEquations", "MechanismExpression"]
@@ -157,11 +157,15 @@ class MechanismEquations(Equations):
     @computed_once
     def block_layout(self) -> BlockLayout:
         """Bodies, joints and forces as nodes and elements, with all equations."""
+        from zwang.equations.block_layout import structure_of
+
         return structure_of(self.parts)
 
     @computed_once
     def bulk(self) -> Bulk:
         """Elements evaluated kind by kind."""
+        from zwang.multibody.element_batches import Bulk
+
         return Bulk(self.parts)
 
     @computed_once
@@ -174,11 +178,15 @@ class MechanismEquations(Equations):
     @computed_once
     def in_euler_parameters(self) -> EulerParameterEquations:
         """The same mechanism with v = q̇ = (ṙ, ṗ): singular mass, and norms as constraints."""
+        from zwang.equations.euler_parameters import EulerParameterEquations
+
         return EulerParameterEquations(self)
 
     @property
     def formulations(self) -> tuple[str, ...]:
         """Names that `solve` and `simulate` take: those of `zwang.FORMULATIONS`, and of bodies."""
+        from zwang.equations.euler_parameters import OF_BODIES
+
         return (*super().formulations, *OF_BODIES)
 
     def _solved(
@@ -188,7 +196,7 @@ class MechanismEquations(Equations):
         formulation = request.formulation
         if formulation != "auto" and formulation not in self.formulations:
             raise UnknownNameError("formulation", str(formulation), ["auto", *self.formulations])
-        if formulation not in OF_BODIES:
+        if formulation == "auto" or formulation in super().formulations:
             try:
                 return super()._solved(q, v, t, p, request)
             except NotUniqueError as error:
@@ -199,6 +207,8 @@ class MechanismEquations(Equations):
                 must="be used with formulation='auto', for which accelerations need not be unique",
                 but=f"the formulation is {formulation!r}",
             )
+        from zwang.equations.euler_parameters import solve_by
+
         return solve_by(formulation, self, q, v, t, p, request.shift)
 
     def explain_at(

@@ -18,6 +18,7 @@ import numpy as np
 
 from zwang.linalg.products import dot, matvec
 from zwang.linalg.rank import RowGeometry
+from zwang.linalg.residual_rounding import beyond_rounding
 from zwang.terms import EquationTerms, FloatArray
 
 __all__ = ["GaussCertificate", "certificate", "gauss_function", "gauss_function_shifted"]
@@ -44,7 +45,7 @@ class GaussCertificate:
     Attributes
     ----------
     gradient : largest |wᵀ(M v̇ − Q − C)| over unit virtual displacements w, relative to the forces.
-    constraint : largest |A v̇ − b|, relative to the terms of the rows.
+    constraint : largest |A v̇ − b| beyond the rounding of b, relative to the terms of the rows.
     """
 
     gradient: FloatArray
@@ -61,13 +62,10 @@ def certificate(
 ) -> GaussCertificate:
     """Gauss residual of an acceleration; `geometry` gives the virtual displacements N(A)."""
     M, f = terms.mass_matrix, terms.total_force
-    A, b = terms.constraint_matrix, terms.constraint_rhs
     inertia = matvec(M, acceleration)
     slope = np.linalg.norm(geometry.tangent(inertia - f), axis=-1)
     forces = np.linalg.norm(inertia, axis=-1) + np.linalg.norm(f, axis=-1)
-    miss = np.abs(matvec(A, acceleration) - b)
-    size = matvec(np.abs(A), np.abs(acceleration)) + np.abs(b)
-    size = np.maximum(size, np.max(size, axis=-1, keepdims=True, initial=0.0) * 1e-3)
+    miss, size = beyond_rounding(terms, acceleration)
     return GaussCertificate(
         gradient=_ratio(slope, forces),
         constraint=np.max(_ratio(miss, size), axis=-1, initial=0.0),

@@ -41,6 +41,11 @@ def triangular_solution(
     S: FloatArray, rhs: FloatArray, *, lower: bool, transposed: bool
 ) -> FloatArray:
     """S⁻¹ rhs or S⁻ᵀ rhs of a triangular matrix (r, r) and columns (r, k)."""
+    if rhs.shape[1] == 1:
+        from scipy.linalg import blas as level_two
+
+        blas: Any = level_two
+        return blas.dtrsv(S, rhs[:, 0], lower=int(lower), trans=int(transposed))[:, None]
     if len(S) <= MOST_ROWS:
         return np.linalg.solve(S.T if transposed else S, rhs)
     from scipy.linalg import lapack as routines

@@ -6,7 +6,7 @@ those of the motion and those that the forces alone would give. Nothing of a row
 with parts of the system that it has nothing to do with, but for a floor: a zero within one
 rounding of all sizes of the system contradicts nothing.
 
-All terms are scaled (`ScaledSystem`).
+All terms are scaled (`ScaledSystem`), but for those of `beyond_rounding`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,21 @@ from zwang.linalg.products import matvec
 from zwang.linalg.rank import AT_A_STATE, Tolerances, linked_sizes
 from zwang.terms import EPSILON, EquationTerms, FloatArray
 
-__all__ = ["Shares", "contradicts", "linked_limits", "own_limits", "shares"]
+__all__ = [
+    "LEAST_SHARE",
+    "ROUNDINGS",
+    "Shares",
+    "beyond_rounding",
+    "contradicts",
+    "linked_limits",
+    "own_limits",
+    "shares",
+]
 
 #: Roundings that a sum over one coordinate has room for; over n of them √n times as many.
 ROUNDINGS = 8.0
+#: Rows whose terms are smaller than this share of the largest are compared with the share.
+LEAST_SHARE = 1e-3
 
 
 class Shares(NamedTuple):
@@ -83,6 +94,30 @@ def linked_limits(terms: EquationTerms, acceleration: FloatArray, share: Shares)
     # A zero row is linked to nothing: it is compared with all there is.
     sizes = np.where(A.any(axis=-1), linked_sizes(terms.mass_matrix, A, b, a), whole)
     return share.largest * sizes + EPSILON * whole
+
+
+def beyond_rounding(
+    terms: EquationTerms, acceleration: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """|A a − b| less what rounding explains, and the size of what was summed, (…, m) each.
+
+    Where nothing accelerates, a structure at rest or a shaft that spins, a and b are nothing but
+    rounding: a of what the forces alone would give, b of the products of velocities summed in it.
+    It is passed on from row to row, so that all rows have that of the largest. Rows with small
+    terms are compared with a share of the largest.
+    """
+    A, b = terms.constraint_matrix, terms.constraint_rhs
+    mass = terms.mass_matrix.diagonal(axis1=-2, axis2=-1)
+    force = np.abs(terms.total_force)
+    free = np.divide(force, mass, out=np.zeros_like(force), where=mass > 0.0)
+    few = ROUNDINGS * math.sqrt(terms.coordinate_count) * EPSILON
+    size = matvec(np.abs(A), np.abs(acceleration)) + np.abs(b)
+    limit = few * (size + matvec(np.abs(A), free))
+    if terms.rhs_rounding is not None:
+        limit = limit + terms.rhs_rounding
+    limit = np.max(limit, axis=-1, keepdims=True, initial=0.0)
+    miss = np.maximum(np.abs(matvec(A, acceleration) - b) - limit, 0.0)
+    return miss, np.maximum(size, np.max(size, axis=-1, keepdims=True, initial=0.0) * LEAST_SHARE)
 
 
 def contradicts(Z: FloatArray, miss: FloatArray, limits: FloatArray) -> bool:

@@ -609,7 +609,7 @@ def read_model(
         values = {**case_values(text, str(file), case), **(values or {})}
     if values:
         text, rest = with_values(text, str(file), values)
-    model = model_of(text, str(file), where.stem, _kept_meshes(where))
+    model = model_of(text, str(file), where.stem, _kept_meshes(where) if folder else {})
     model = _with_parameters(model, rest) if rest else model
     return model if case is None else with_case(model, case)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -219,10 +220,17 @@ def config_rate(kind: BodyKind, config: casadi.SX, v: casadi.SX) -> casadi.SX:
 
 def config_of(kind: BodyKind, q: casadi.SX) -> casadi.SX:
     """The configuration from the coordinates."""
-    import casadi as ca
-
     if kind.plane is not None or kind is not SPATIAL:
         return q
+    return _config_in_space().call([q])[0]
+
+
+@cache
+def _config_in_space() -> casadi.Function:
+    """q of a body in space → its configuration; called, it is written down at once."""
+    import casadi as ca
+
+    q = ca.SX.sym("q", SPATIAL.nq)
     e0, e1, e2, e3 = (q[k] for k in range(3, 7))
     # Nikravesh's A; every entry that squares one parameter less is one rounding less.
     R = [
@@ -230,14 +238,21 @@ def config_of(kind: BodyKind, q: casadi.SX) -> casadi.SX:
         [2 * (e1 * e2 + e0 * e3), 2 * (e0 * e0 + e2 * e2) - 1, 2 * (e2 * e3 - e0 * e1)],
         [2 * (e1 * e3 - e0 * e2), 2 * (e2 * e3 + e0 * e1), 2 * (e0 * e0 + e3 * e3) - 1],
     ]
-    return ca.vertcat(q[:3], *(entry for row in R for entry in row))
+    config = ca.vertcat(q[:3], *(entry for row in R for entry in row))
+    return ca.Function("config", [q], [config])
 
 
 def kinematics(kind: BodyKind, q: casadi.SX) -> casadi.SX:
     """N of q̇ = N v for one body: identity for positions, ½ Lᵀ for Euler parameters."""
+    return _kinematics(kind).call([q])[0]
+
+
+@cache
+def _kinematics(kind: BodyKind) -> casadi.Function:
+    """q of a body of some kind → its N."""
     import casadi as ca
 
-    N = ca.SX(kind.nq, kind.nv)
+    q, N = ca.SX.sym("q", kind.nq), ca.SX(kind.nq, kind.nv)
     if kind is SCALAR:
         N[0, 0] = 1
     elif kind.plane is not None:
@@ -250,7 +265,7 @@ def kinematics(kind: BodyKind, q: casadi.SX) -> casadi.SX:
         for i, row in enumerate(half):
             for j, entry in enumerate(row):
                 N[3 + i, 3 + j] = 0.5 * entry
-    return N
+    return ca.Function("kinematics", [q], [N])
 
 
 def rates(kind: BodyKind, q: casadi.SX) -> casadi.SX:

@@ -32,7 +32,7 @@ from zwang.programs.factor import DELTA, ProgramExpressions, entries_of, triplet
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["VANISHING", "Direct", "accelerations", "is_direct"]
+__all__ = ["VANISHING", "Direct", "is_direct"]
 
 #: Least pivot of a row that vanishes: smaller than that of any row of a mechanism.
 VANISHING = 1e-100
@@ -42,11 +42,6 @@ def is_direct(e: ProgramExpressions) -> bool:
     """Whether a system can be solved so, and nothing of it asks for its multipliers."""
     solved = e.acceleration is None and e.law is None and not e.singular_mass
     return solved and (e.independent or e.distinct)
-
-
-def accelerations(e: ProgramExpressions) -> casadi.SX:
-    """v̇, shape (nv, 1)."""
-    return Direct(e, e.A).move(e.force, e.b)
 
 
 class Direct:
@@ -64,13 +59,16 @@ class Direct:
 
         self.n, self.m, self.independent = e.M.shape[0], A.shape[0], e.independent
         n = self.n
-        self.rows = rows = list(triplets(A))
+        rows = list(triplets(A))
         self.K = {(i, j): value for i, j, value in triplets(e.M) if i >= j}
         self.K |= {(n + row, j): value for row, j, value in rows}
         self.inverse_mass = [inverse(value) for value in entries_of(ca.diag(e.M))]
         mass = [(i, j) for i, j in self.K if i < n]
         acting = [(row, j) for row, j, _ in rows]
         plan = analyse(n, self.m, mass, acting, _constant(rows))
+        self._entries: dict[int, list[tuple[int, casadi.SX]]] = {}
+        for row, j, value in rows:
+            self._entries.setdefault(row, []).append((j, value))
         self._relative, self._sizes = [ca.SX(1)] * self.m, [ca.SX(1)] * self.m
         self.steps = [
             self._single(*pivot, below) if len(pivot) == 1 else self._pair(*pivot, below)
@@ -113,7 +111,7 @@ class Direct:
         if k < self.n:
             return self.K[k, k]
         pivot, row = self.K.get((k, k), ca.SX(0)), k - self.n
-        entries = [(j, a) for i, j, a in self.rows if i == row]
+        entries = self._entries.get(row, [])
         size = self._sizes[row] = self._size(entries)
         self._relative[row] = -pivot / (size + (size == 0.0))
         if self.independent:

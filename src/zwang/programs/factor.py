@@ -349,13 +349,14 @@ def _of_unit_length(e: ProgramExpressions) -> casadi.SX:
     """q with its unit groups scaled to unit length."""
     import casadi as ca
 
-    q = ca.SX(e.q)
+    if not e.unit:
+        return ca.SX(e.q)
+    q = entries_of(e.q)
     for group in e.unit:
-        entries = ca.vertcat(*(e.q[k] for k in group))
-        scale = 1.0 / ca.sqrt(ca.sumsqr(entries))
+        scale = inverse(ca.sqrt(ca.sumsqr(ca.vertcat(*(q[k] for k in group)))))
         for k in group:
-            q[k] = e.q[k] * scale
-    return q
+            q[k] = times(q[k], scale)
+    return ca.vertcat(*q)
 
 
 def seen_by(law: casadi.SX, symbols: casadi.SX) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +16,8 @@ from zwang.errors import ZwangError
 from zwang.programs.contract import Program, Stage
 from zwang.programs.coordinate_change import CoordinateChange
 from zwang.programs.cost import COST
-from zwang.programs.direct import Direct, accelerations, is_direct
-from zwang.programs.factor import Factor, ProgramExpressions, accelerate, project
+from zwang.programs.direct import Direct, is_direct
+from zwang.programs.factor import Factor, ProgramExpressions, accelerate, entries_of, project
 from zwang.programs.fixed_step import METHODS, StageExpressions
 from zwang.programs.jacobian import along, jacobian
 from zwang.programs.jacobian_columns import ColumnsKernel
@@ -168,20 +168,21 @@ def fuse(
         e = _stabilised(e, stabilisation)
     direction = ca.SX.sym("direction", e.q.numel() + e.v.numel())
     solved = cache(lambda: accelerate(e)[:2])
-    alone = cache(lambda: accelerations(e)) if is_direct(e) else lambda: solved()[0]
+    direct, ratios = _DirectFactors(e), cache(lambda: _ratios(e))
+    alone = cache(direct.accelerations) if is_direct(e) else lambda: solved()[0]
     outputs: dict[str, Callable[[], Sequence[casadi.SX]]] = {
         "derivative": lambda: [e.q_dot, alone()],
         "rates": lambda: [e.q_dot],
         "acceleration": lambda: [alone()],
-        "arrival": lambda: [e.q_dot, alone(), _ratios(e)],
+        "arrival": lambda: [e.q_dot, alone(), ratios()],
         "forces": solved,
         "jacobian": lambda: [jacobian(e)],
         "along": lambda: [along(e, direction)],
     }
     if e.psi.numel() or e.unit:
         loops = is_direct(e) and not e.independent
-        outputs["project"] = lambda: project(e, Direct if loops else Factor)
-        outputs["residual"] = lambda: [_ratios(e)]
+        outputs["project"] = lambda: project(e, direct.of_rows if loops else Factor)
+        outputs["residual"] = lambda: [ratios()]
     kept = sum(values.numel() for values in e.checked) + len(e.unit)
     rows = (e.phi.numel(), kept, e.A.shape[0])
     inputs = [e.q, e.v, e.t, e.p]
@@ -198,6 +199,32 @@ def fuse(
         _are_velocities(e.q_dot, e.v),
         direction,
     )
+
+
+class _DirectFactors:
+    """The eliminations of a system, of all its rows once: where all are of positions, accelerations
+    and corrections are found by the same.
+    """
+
+    def __init__(self, e: ProgramExpressions) -> None:
+        self.e = e
+
+    @cached_property
+    def of_all(self) -> Direct:
+        """That of all rows."""
+        return Direct(self.e, self.e.A)
+
+    def accelerations(self) -> casadi.SX:
+        """v̇, shape (nv, 1)."""
+        return self.of_all.move(self.e.force, self.e.b)
+
+    def of_rows(self, e: ProgramExpressions, A: casadi.SX) -> Direct:
+        """That of some rows."""
+        import casadi as ca
+
+        all_rows = self.e.A
+        same = A.sparsity() == all_rows.sparsity() and ca.is_equal(A, all_rows)
+        return self.of_all if same else Direct(e, A)
 
 
 def _are_velocities(q_dot: casadi.SX, v: casadi.SX) -> bool:
@@ -225,6 +252,7 @@ def _ratios(e: ProgramExpressions) -> casadi.SX:
             jacobian = ca.jacobian(values, symbols)
             lengths = ca.sqrt(ca.mtimes(jacobian * jacobian, ca.SX.ones(symbols.numel(), 1)))
             parts.append(values / ca.fmax(1.0, lengths * ca.norm_2(symbols)))
+    entries = entries_of(e.q) if e.unit else []
     for group in e.unit:
-        parts.append(0.5 * (ca.sumsqr(ca.vertcat(*(e.q[k] for k in group))) - 1.0))
+        parts.append(0.5 * (ca.sumsqr(ca.vertcat(*(entries[k] for k in group))) - 1.0))
     return ca.vertcat(*parts)

@@ -14,7 +14,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.system import System
 
-__all__ = ["Beginning", "EventRecord", "RankChange", "Segment", "no_state"]
+__all__ = ["Beginning", "EventRecord", "RankChange", "Segment"]
 
 
 @dataclass(frozen=True)

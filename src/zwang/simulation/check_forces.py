@@ -5,20 +5,24 @@ computed them:
 
     M v̇ = Q + F,   A v̇ = b,   F = Aᵀλ + C(λ),   Zᵀλ = 0 for Z = N(Aᵀ)
 
-and reactions of joints must be those of their multipliers, energies those of the states.
+and reactions of joints must be those of their multipliers, energies those of the states, and a
+reaction is determinate where no multipliers in N(Aᵀ) make a force of its rows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.linalg.residual_rounding import ROUNDINGS
 from zwang.results.force_record import ForceRecord
 from zwang.results.mechanism_run import joint_wrenches
 from zwang.results.verify import ForceCheck
-from zwang.simulation.full_terms import full_terms
-from zwang.terms import FloatArray
+from zwang.simulation.full_terms import FullTerms, full_terms
+from zwang.terms import EPSILON, FloatArray
+from zwang.tracing.rhs_rounding import rhs_rounding
 
 if TYPE_CHECKING:
     from zwang.equations.contract import Equations
@@ -62,6 +66,7 @@ _SENTENCES = {
     "least norm": "the kept multipliers are not those of least norm",
     "reactions": "the kept reactions are not those of the kept multipliers",
     "energies": "the kept energies are not those of the states",
+    "determinacy": "the kept determinacy of a reaction is not that of the constraints",
 }
 
 
@@ -115,13 +120,19 @@ def _equations(
         inertial, of_rows = f.M @ a, f.A.T @ lam + law
         size = sum(np.abs(x).max(initial=0.0) for x in (inertial, f.Q, force))
         largest.add("equations of motion", inertial - f.Q - of_rows, size, t)
-        both = np.abs(f.b).max(initial=0.0) + abs(f.A).max() * np.abs(a).max() if lam.size else 0.0
-        largest.add("constraint equations", f.A @ a - f.b, both, t)
+        if lam.size:
+            both = np.abs(f.b).max(initial=0.0) + abs(f.A).max() * np.abs(a).max()
+            rounding = _rounding(equations, f, (q, v, t), p)
+            gap = np.maximum(np.abs(f.A @ a - f.b) - rounding, 0.0)
+            largest.add("constraint equations", gap, both, t)
         stated = _force_without_reaction(equations, q, v, t, p)
         largest.add("multipliers", of_rows + stated - force, size, t)
         if lam.size and f.A.shape[0] * f.A.shape[1] <= LARGE and not equations.rows_independent:
             A = f.A if isinstance(f.A, np.ndarray) else f.A.toarray()
-            _least(largest, A, lam, t)
+            dependencies = _dependencies(A)
+            if dependencies is not None:
+                largest.add("least norm", dependencies.T @ lam, np.abs(lam).max(initial=0.0), t)
+                _determinacy(largest, record, i, (A, dependencies, equations.groups), t)
 
 
 def _force_without_reaction(
@@ -133,15 +144,51 @@ def _force_without_reaction(
     return equations.evaluator("nonideal", lambda m: {"C": m.C}, q, v, np.asarray(t), p)[0]
 
 
-def _least(largest: _Largest, A: FloatArray, lam: FloatArray, t: float) -> None:
-    """Multipliers have no part in dependencies of the rows, where these are clear."""
+def _rounding(
+    equations: Equations,
+    f: FullTerms,
+    state: tuple[FloatArray, FloatArray, float],
+    p: FloatArray,
+) -> float:
+    """What rounding may leave of A v̇ − b where nothing accelerates, see `beyond_rounding`."""
+    q, v, t = state
+    inertia = f.M.diagonal()
+    free = np.divide(np.abs(f.Q), inertia, out=np.zeros_like(f.Q), where=inertia > 0.0)
+    in_b = rhs_rounding(
+        lambda w: full_terms(equations, np.concatenate([q, w]), t, p).b, inertia, v, f.b
+    )
+    few = ROUNDINGS * np.sqrt(len(v)) * EPSILON
+    return float(few * (abs(f.A) @ free).max(initial=0.0) + in_b.max(initial=0.0))
+
+
+def _dependencies(A: FloatArray) -> FloatArray | None:
+    """A basis of N(Aᵀ), shape (m, k); None where it is not clear which rows are dependent."""
     U, sizes, _ = np.linalg.svd(A)
-    share = np.zeros(len(lam))
+    share = np.zeros(len(A))
     share[: len(sizes)] = sizes / max(sizes[0], np.finfo(float).tiny)
     if np.any((share > NONE_LEFT) & (share < SOME_LEFT)):
+        return None
+    return U[:, share <= NONE_LEFT]
+
+
+def _determinacy(
+    largest: _Largest,
+    record: ForceRecord,
+    i: int,
+    rows: tuple[FloatArray, FloatArray, Mapping[str, Sequence[int]]],
+    t: float,
+) -> None:
+    """Dependencies make no force of a joint that is kept as determinate, and some of another."""
+    if "determinate" not in record:
         return
-    part = U[:, share <= NONE_LEFT].T @ lam
-    largest.add("least norm", part, np.abs(lam).max(initial=0.0), t)
+    A, Z, groups = rows
+    for k, name in enumerate(record.layout.joints):
+        own = list(groups.get(name, ()))  # none while it does not act
+        part = np.abs(A[own].T @ Z[own]).max(initial=0.0)
+        share = part / max(float(np.abs(A[own]).max(initial=0.0)), np.finfo(float).tiny)
+        if not NONE_LEFT < share < SOME_LEFT:
+            kept = bool(record["determinate"][i, k])
+            largest.add("determinacy", float(kept != (share <= NONE_LEFT)), 1.0, t)
 
 
 def _reactions(largest: _Largest, run: Run, record: ForceRecord) -> None:

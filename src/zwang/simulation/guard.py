@@ -99,13 +99,12 @@ class Guard:
             self.due = AT_FIRST
 
     def trusts(self, program: Program, p: FloatArray) -> bool:
-        """Whether a program with these parameters was looked at, and no look is due at its start.
+        """Whether a program with these parameters was looked at; looks go on at saved states.
 
-        Those who are told otherwise begin it, see `begin`, and look.
+        Those who are told otherwise begin it, see `begin`, and look at its start.
         """
         account = self.account
-        known = (id(program), p.tobytes()) in account.seen and not account.doubted
-        return known and account.allowance < account.cost
+        return (id(program), p.tobytes()) in account.seen and not account.doubted
 
     def begin_ensemble(self, program: Program) -> None:
         """Know the program of an ensemble: one of its trajectories is looked at whatever it costs.

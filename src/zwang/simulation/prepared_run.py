@@ -105,6 +105,10 @@ class PreparedRun:
         self._spare.append(loop)
         return RepeatedRun(self._program, self.notes, t, y, work, ended)
 
+    def take_back(self, loop: Loop) -> None:
+        """Keep a loop that was gone on with, see `UnfinishedRun`, and is over, for the next run."""
+        self._spare.append(loop)
+
     def _begun(
         self, settings: Settings, start: ProgramStart, times: FloatArray | None, guard: Guard
     ) -> Loop | None:

@@ -161,7 +161,10 @@ class _Selection(NamedTuple):
 def _in_other_coordinates(given: _Selection, mechanism: Parts) -> Program | None:
     """The program of a mechanism in planar or joint coordinates; None for its own."""
     asked, against = given.settings.coordinates, only_own_coordinates(mechanism, given.settings)
-    for coordinates, attempt in ((Coordinates.PLANAR, _in_plane), (Coordinates.JOINT, _in_joints)):
+    attempts = [(Coordinates.PLANAR, _in_plane), (Coordinates.JOINT, _in_joints)]
+    if mechanism.is_forest and given.settings.method.nodes:
+        attempts.reverse()  # what a tree takes that is built in its plane, see `against_tree`
+    for coordinates, attempt in attempts:
         in_plane_already = mechanism.kind.plane is not None and coordinates is Coordinates.PLANAR
         if in_plane_already or asked not in (Coordinates.AUTO, coordinates):
             continue

@@ -152,7 +152,11 @@ def _plain_run(
         simulation = Simulation.begun(origin, guard, begun)
         simulation = simulation.run_guarded(report)
     if simulation.may_be_repeated():
-        notes = program_notes(origin.system, simulation.loop.program)
-        left = PreparedRun(equations, settings, origin.scales, simulation.loop, notes)
-        PreparedRuns.of(equations).keep(how, left)
+        loop = simulation.loop
+        if prepared is not None and begun is not None and loop is begun.loop:
+            prepared.take_back(loop)
+        else:
+            notes = program_notes(origin.system, loop.program)
+            left = PreparedRun(equations, settings, origin.scales, loop, notes)
+            PreparedRuns.of(equations).keep(how, left)
     return simulation.result()

@@ -176,15 +176,15 @@ def _differences(reference: Solution, answers: list[Solution]) -> FormulationErr
 def _sizes(s: Solution, d: FloatArray, e: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Norms that errors are compared with, in scaled coordinates.
 
-    A force or multiplier that all but vanishes is compared with a millionth of the forces it
-    balances, since no more of it can be known.
+    What all but vanishes is compared with a millionth of what it balances, since no more of it can
+    be known: a force or multiplier with that of the forces, an acceleration with that of the one
+    the forces alone would give.
     """
     norm = np.linalg.norm
-    balanced = norm(s.terms.total_force * d, axis=-1) + norm(
-        matvec(s.terms.mass_matrix, s.acceleration) * d, axis=-1
-    )
+    applied = norm(s.terms.total_force * d, axis=-1)
+    balanced = applied + norm(matvec(s.terms.mass_matrix, s.acceleration) * d, axis=-1)
     return (
-        norm(s.acceleration / d, axis=-1),
+        np.maximum(norm(s.acceleration / d, axis=-1), 1e-6 * applied),
         np.maximum(norm(s.constraint_force * d, axis=-1), 1e-6 * balanced),
         np.maximum(norm(s.multipliers / e, axis=-1), 1e-6 * balanced),
     )

@@ -34,17 +34,18 @@ ROUNDINGS = 64.0 * np.finfo(float).eps
 
 
 def rhs_rounding(
-    right_sides: Callable[[FloatArray], FloatArray], M: Any, v: FloatArray, b: FloatArray
+    right_sides: Callable[[FloatArray], FloatArray],
+    inertia: FloatArray,
+    v: FloatArray,
+    b: FloatArray,
 ) -> FloatArray:
-    """A bound for the rounding in b, shape (…, m).
+    """A bound for the rounding in b, or in another sum of products of velocities, shape (…, m).
 
     Parameters
     ----------
     right_sides : b at the same place for other velocities.
-    M, v, b : at the state, or at many; of one M may be sparse.
+    inertia, v, b : diagonal of M, velocities and b at the state, or at many.
     """
-    dense = isinstance(M, np.ndarray)
-    inertia = M.diagonal(axis1=-2, axis2=-1) if dense else M.diagonal()
     root = np.sqrt(np.maximum(inertia, 0.0))
     # Velocities are known to a rounding of what has the kinetic energy of the whole.
     whole = np.linalg.norm(root * v, axis=-1, keepdims=True)

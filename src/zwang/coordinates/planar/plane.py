@@ -16,10 +16,10 @@ business of reactions, and the motion is that in the plane.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from zwang.coordinates.embedding import (
     on_ground,
 )
 from zwang.multibody.constants import NEGLIGIBLE, Pattern, folded
+from zwang.multibody.element import Element
 from zwang.multibody.frozen import Parts
 from zwang.multibody.inertia import axes_along
 from zwang.multibody.pose import SCALAR
@@ -92,10 +93,19 @@ class Plane:
     def _turns(self) -> FloatArray:
         """e = E (cos θ/2, sin θ/2) of each body, (bodies, 4, 2)."""
         first = from_rotation_matrix(self.W)
-        last = [from_rotation_matrix(C) for C in self.C]
         half = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
-        turns = [[_product(_product(first, h), e) for h in half] for e in last]
+        distinct: dict[bytes, list[FloatArray]] = {}  # most bodies have the same axes
+        for C in self.C:
+            if C.tobytes() not in distinct:
+                e = from_rotation_matrix(C)
+                distinct[C.tobytes()] = [_product(_product(first, h), e) for h in half]
+        turns = [distinct[C.tobytes()] for C in self.C]
         return _rounded(np.swapaxes(np.array(turns).reshape(-1, 2, 4), 1, 2))
+
+    @cached_property
+    def own_axes(self) -> dict[int, FloatArray]:
+        """C of each body in space, by its number."""
+        return dict(zip(_spatial(self.parts), self.C, strict=True))
 
     # --- at a state -------------------------------------------------------------------------------
 
@@ -231,9 +241,10 @@ class Plane:
                 continue
             x, half, speed = q[at_q : at_q + 2], q[at_q + 2 : at_q + 4], v[at_v : at_v + 3]
             placed = ca.vertcat(x, p[known + k])
-            bodies.append(self._moving(k, self.W, placed, half, speed, at_v))
+            columns = range(at_v, at_v + 3)
+            bodies.append(self._moving(k, self.W, (placed, half, speed), columns))
             if self.askew:
-                seen.append(self._moving(k, np.eye(3), placed, half, speed, at_v))
+                seen.append(self._moving(k, np.eye(3), (placed, half, speed), columns))
             r = bodies[-1].config[:3]
             e = ca.mtimes(ca.sparsify(ca.DM(self._turns[k])), half)
             wholes.append((ca.vertcat(r, ca.densify(e)), bodies[-1].v))
@@ -258,24 +269,45 @@ class Plane:
         return found, ca.vertcat(*(w for w, _ in wholes)), ca.vertcat(*(w for _, w in wholes))
 
     def _moving(
-        self, k: int, axes: FloatArray, x: casadi.SX, half: casadi.SX, speed: casadi.SX, column: int
+        self, k: int, axes: FloatArray, state: tuple[casadi.SX, ...], columns: range
     ) -> Moving:
-        """The motion of body k in world axes; `axes` are those of the plane in these."""
+        """The motion of body k in world axes, at (x, half, speed).
+
+        `axes` are those of the plane in the world's, `columns` where its v̂ is.
+        """
         import casadi as ca
 
-        W, C = ca.sparsify(ca.DM(axes)), ca.sparsify(ca.DM(self.C[k]))
-        a, b = half[0], half[1]
-        c, s = minus(times(a, a), times(b, b)), times(2 * a, b)
-        turn = ca.SX.eye(3)
-        turn[0, 0] = turn[1, 1] = c
-        turn[0, 1], turn[1, 0] = -s, s
-        R = ca.mtimes([W, turn, C])
-        config = ca.vertcat(ca.densify(ca.mtimes(W, x)), ca.vec(ca.densify(R).T))
-        B = ca.DM.zeros(6, 3)
-        B[:3, :2], B[3:, 2] = W[:, :2], self.C[k, 2]
-        B = ca.sparsify(B)
-        columns = range(column, column + 3)
-        return Moving(config, ca.densify(ca.mtimes(B, speed)), columns, ca.SX(B))
+        key = axes.tobytes(), self.C[k].tobytes()
+        if key not in self._poses:
+            self._poses[key] = _pose_in_plane(axes, self.C[k])
+        pose, B = self._poses[key]
+        config, v = pose.call(state)
+        return Moving(config, v, columns, ca.SX(B))
+
+    @cached_property
+    def _poses(self) -> dict[tuple[bytes, bytes], tuple[casadi.Function, casadi.DM]]:
+        """What `_pose_in_plane` found, by the axes of plane and body."""
+        return {}
+
+
+def _pose_in_plane(axes: FloatArray, own: FloatArray) -> tuple[casadi.Function, casadi.DM]:
+    """(x, half, speed) → configuration and velocities v of a body with its axes, and ∂v/∂speed."""
+    import casadi as ca
+
+    x, half, speed = ca.SX.sym("x", 3), ca.SX.sym("half", 2), ca.SX.sym("speed", 3)
+    W, C = ca.sparsify(ca.DM(axes)), ca.sparsify(ca.DM(own))
+    a, b = half[0], half[1]
+    c, s = minus(times(a, a), times(b, b)), times(2 * a, b)
+    turn = ca.SX.eye(3)
+    turn[0, 0] = turn[1, 1] = c
+    turn[0, 1], turn[1, 0] = -s, s
+    R = ca.mtimes([W, turn, C])
+    config = ca.vertcat(ca.densify(ca.mtimes(W, x)), ca.vec(ca.densify(R).T))
+    B = ca.DM.zeros(6, 3)
+    B[:3, :2], B[3:, 2] = W[:, :2], own[2]
+    B = ca.sparsify(B)
+    v = ca.densify(ca.mtimes(B, speed))
+    return ca.Function("pose", [x, half, speed], [config, v]), B
 
 
 def find_plane(parts: Parts, q: FloatArray, v: FloatArray, p: FloatArray) -> Plane | str:
@@ -285,7 +317,7 @@ def find_plane(parts: Parts, q: FloatArray, v: FloatArray, p: FloatArray) -> Pla
     reason = "joints, none of which has an axis"
     for normal in _normals(parts, q):
         plane = Plane.along(parts, normal, q)
-        blocks = list(_blocks_across(plane, q, p))
+        blocks = _blocks_across(plane, q, p)
         reason = plane.reason_against(q, v) or _not_held(plane, blocks)
         if not reason:
             elsewhere = _blocks_across(plane, plane.somewhere(q), p)
@@ -346,49 +378,71 @@ def _not_held(plane: Plane, blocks: list[_Block]) -> str:
 _Block = tuple[tuple[int, ...], np.ndarray, list[FloatArray]]
 
 
-def _blocks_across(plane: Plane, q: FloatArray, p: FloatArray) -> Iterator[_Block]:
-    """What each constraint sees of motion across the plane."""
-    parts = plane.parts
-    starts_q, _ = parts.places
-    user = sum(x.size for x in parts.parameters.values())
-    order = {i: k for k, i in enumerate(_spatial(parts))}
-    joints = in_any_axes(parts)
-    for element in parts.constraints:
-        W = plane.W if plane.askew and element.name in joints else np.eye(3)
-        configs, velocities = [], []
-        for i in element.bodies:
-            kind = parts.kind_of(i)
-            here = q[starts_q[i] : starts_q[i] + kind.nq] if i >= 0 else np.zeros(0)
-            configs.append(_config(here, W))
-            velocities.append(np.zeros(kind.nv))
-        numbers = [
-            (p[place].reshape(3, -1).T @ W).T.ravel() if on_ground(element, n) else p[place]
-            for n in element.law.shapes
-            for place in [slice(*parts.slots[f"{element.name}.{n}"])]
-        ]
-        traced = parts.traced[element.law.key]
-        arguments = [*configs, *velocities, 0.0, np.concatenate([np.zeros(0), *numbers]), p[:user]]
-        _, _, _, *found = traced.function.call(arguments)
-        A = [np.array(block.full()).reshape(traced.rows, -1) for block in found]
-        size = np.sqrt(sum((a**2).sum(axis=1) for a in A))
-        along = np.zeros(traced.rows)
-        across = []
-        for i, a in zip(element.bodies, A, strict=True):
-            if i < 0 or i not in order:
-                along += np.abs(a).sum(axis=1)
-                across.append(np.zeros((traced.rows, 3)))
+def _blocks_across(plane: Plane, q: FloatArray, p: FloatArray) -> list[_Block]:
+    """What each constraint sees of motion across the plane, constraints of one kind together."""
+    parts, joints = plane.parts, in_any_axes(plane.parts) if plane.askew else frozenset[str]()
+    kinds: dict[Any, list[int]] = {}
+    for k, element in enumerate(parts.constraints):
+        bodies = tuple(None if i < 0 else parts.bodies[i].kind for i in element.bodies)
+        kinds.setdefault((element.law.key, bodies, element.name in joints), []).append(k)
+    blocks: dict[int, _Block] = {}
+    for (_, bodies, in_plane), members in kinds.items():
+        elements, W = [parts.constraints[k] for k in members], plane.W if in_plane else np.eye(3)
+        A = _rows_of(elements, q, p, parts, W)
+        size = np.sqrt(sum((a**2).sum(axis=2) for a in A))
+        along, across = np.zeros(size.shape), [np.zeros((*size.shape, 3)) for _ in bodies]
+        axes = W.T @ plane.W  # those of the plane as the elements see it
+        for place, (kind, a) in enumerate(zip(bodies, A, strict=True)):
+            if kind is None or kind is SCALAR:
+                along += np.abs(a).sum(axis=2)
                 continue
-            C, axes = plane.C[order[i]], W.T @ plane.W  # those of the plane as the element sees it
-            along += np.abs(a[:, :3] @ axes[:, :2]).sum(axis=1) + np.abs(a[:, 3:] @ C[2])
-            across.append(np.column_stack([a[:, :3] @ axes[:, 2], a[:, 3:] @ C[:2].T]))
-        yield element.bodies, along <= ACROSS * np.maximum(size, 1e-300), across
+            C = np.array([plane.own_axes[e.bodies[place]] for e in elements])
+            turn = np.einsum("krj,kij->kri", a[:, :, 3:], C)
+            along += np.abs(a[:, :, :3] @ axes[:, :2]).sum(axis=2) + np.abs(turn[:, :, 2])
+            across[place][:, :, 0] = a[:, :, :3] @ axes[:, 2]
+            across[place][:, :, 1:] = turn[:, :, :2]
+        blind = along <= ACROSS * np.maximum(size, 1e-300)
+        for j, (k, element) in enumerate(zip(members, elements, strict=True)):
+            blocks[k] = element.bodies, blind[j], [x[j] for x in across]
+    return [blocks[k] for k in range(len(parts.constraints))]
+
+
+def _rows_of(
+    elements: Sequence[Element], q: FloatArray, p: FloatArray, parts: Parts, W: FloatArray
+) -> list[FloatArray]:
+    """A of elements of one kind, by the velocities of each of its bodies, (elements, rows, nv).
+
+    At rest, in the axes W of the world.
+    """
+    (starts, _), first, count = parts.places, elements[0], len(elements)
+    configs, velocities = [], []
+    for place in range(len(first.bodies)):
+        bodies = [e.bodies[place] for e in elements]
+        kind = parts.kind_of(bodies[0])
+        nq = kind.nq if bodies[0] >= 0 else 0
+        here = np.array([q[starts[i] : starts[i] + nq] for i in bodies]).reshape(count, nq)
+        configs.append(_config(here, W).T)
+        velocities.append(np.zeros((kind.nv, count)))
+    numbers = []
+    for name in first.law.shapes:
+        own = np.array([p[slice(*parts.slots[f"{e.name}.{name}"])] for e in elements])
+        if on_ground(first, name):
+            own = np.swapaxes(np.swapaxes(own.reshape(count, 3, -1), 1, 2) @ W, 1, 2)
+        numbers.append(own.reshape(count, -1).T)
+    user = np.tile(p[: sum(x.size for x in parts.parameters.values()), None], (1, count))
+    traced = parts.traced[first.law.key]
+    function = traced.function if count == 1 else traced.function.map(count)
+    own = np.concatenate([np.zeros((0, count)), *numbers])
+    _, _, _, *found = function.call([*configs, *velocities, np.zeros((1, count)), own, user])
+    blocks = [np.array(a.full()).reshape(traced.rows, count, -1) for a in found]
+    return [np.swapaxes(a, 0, 1) for a in blocks]
 
 
 def _config(q: FloatArray, W: FloatArray) -> FloatArray:
-    """The configuration of a body at a state, in the axes W of the world."""
-    if len(q) != 7:
+    """Configurations of bodies with coordinates (bodies, nq), in the axes W of the world."""
+    if q.shape[1] != 7:
         return q
-    return np.concatenate([q[:3] @ W, (W.T @ rotation_matrix(q[3:])).ravel()])
+    return np.column_stack([q[:, :3] @ W, (W.T @ rotation_matrix(q[:, 3:])).reshape(-1, 9)])
 
 
 def _spatial(parts: Parts) -> list[int]:
