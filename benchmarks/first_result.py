@@ -61,7 +61,7 @@ def doubled(m: zw.Mechanism) -> zw.Mechanism:
     """A mechanism with each of its joints a second time."""
     for call in list(m.description):
         if call.method == "joint":
-            m.joint(**{**call.arguments, "name": f"{call.arguments['name']} again"})
+            m.joint(**{**call.arguments, "name": f"{call.arguments['name']}_again"})
     return m
 
 

@@ -37,6 +37,7 @@ SECTIONS = {
     23: "Benchmarks",
     27: "Larger mechanisms",
     33: "Many runs, and formulas",
+    40: "Rest, loads and control",
 }
 MODELS = "Model files, without programming"
 

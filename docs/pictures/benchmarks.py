@@ -266,7 +266,41 @@ def basins(edge: Any) -> Any:
     return figure
 
 
+def snap_through(path: Any) -> Any:
+    """Load over the height of the apex, unstable parts dotted, and the turning points."""
+    figure, left = sheet(1, 1)
+    height = path.q[:, 1]
+    stable = np.array([kind == "stable" for kind in path.stability])
+    left.plot(height, path.values, ":", color=GREY)
+    left.plot(height[stable], path.values[stable], ".", color=TEAL, markersize=4)
+    turns = [one.value for one in path.critical]
+    at = [height[np.argmin(np.abs(path.values - value))] for value in turns]
+    left.plot(at, turns, "o", color=CORAL)
+    left.annotate("snaps through", (at[0], turns[0]), (8, 6), textcoords="offset points", color=INK)
+    left.invert_xaxis()
+    left.set(xlabel="height of the apex [m]", ylabel="load [N]")
+    return figure
+
+
+def crane(solution: Any) -> Any:
+    """Ropes of the crane along its way, and the efforts of its motors."""
+    figure, (left, right) = sheet(1, 2, width_ratios=(1.2, 1.0))
+    for k in range(0, len(solution.t), 10):
+        x, z, s = (solution[name][k] for name in "xzs")
+        left.plot([s, x], [0.0, z], color=GREY, lw=0.8)
+    left.plot(solution["x"], solution["z"], color=TEAL)
+    left.plot(solution["s"], 0.0 * solution["s"], color=AMBER, lw=3)
+    left.set(xlabel="x [m]", ylabel="z [m]", aspect="equal")
+    right.plot(solution.t, solution.effort["s"], color=AMBER, label="trolley")
+    right.plot(solution.t, solution.effort["l"], color=CORAL, label="winch")
+    right.legend(frameon=False)
+    right.set(xlabel="t [s]", ylabel="effort [N]", xlim=(0, 3))
+    return figure
+
+
 PICTURES = {
+    "40_snap_through": snap_through,
+    "41_crane": crane,
     "37_stability_map": stability_map,
     "38_door_clearances": clearances,
     "39_basin_map": basins,

@@ -1,5 +1,6 @@
 """Rows of what users feel, on made-up numbers: ratios, goals, and how the page shows them."""
 
+from benchmarks.first_result import MODELS, beside
 from benchmarks.goals import goals
 from benchmarks.page import _felt, _felt_on  # pyright: ignore[reportPrivateUsage]
 from benchmarks.rows import FELT, Row, rows_of, table
@@ -52,3 +53,20 @@ def test_of_many_energy_balances_the_page_has_the_worst_and_the_longest_chain():
     assert "run.work, worst of 3 mechanisms (bricard) | **3**" in text
     assert "run.work, chain(1000) | **2**" in text
     assert "door" not in text
+
+
+def test_doubled_models_have_each_joint_twice_and_are_beside_the_single_ones():
+    single, twice = (MODELS[name].make() for name in ("four_bar", "four_bar, doubled"))
+    assert len(twice.parts.joints) == 2 * len(single.parts.joints)
+    found = {
+        "chain(10), plane": {"first": 1.0, "repeated": 1.0},
+        "chain(10), space": {"first": 1.2, "repeated": 1.4},
+        "chain(10), plane, doubled": {"first": 1.9, "repeated": 2.1},
+    }
+    kept = {(row.what, row.beside): row.kept for row in beside(found)}
+    assert kept == {
+        ("chain(10), space, first", "built in the plane"): True,
+        ("chain(10), space, repeated", "built in the plane"): False,
+        ("chain(10), plane, doubled, first", "each joint once"): True,
+        ("chain(10), plane, doubled, repeated", "each joint once"): False,
+    }

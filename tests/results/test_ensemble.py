@@ -6,6 +6,8 @@ from pendulums import EVENTS, START, driven, pendulum
 
 import zwang as zw
 from zwang import library
+from zwang.equations.many_states import determined
+from zwang.simulation.start import Starts
 
 SYSTEM = pendulum()
 RNG = np.random.default_rng(7)
@@ -336,3 +338,59 @@ def test_saved_runs_of_an_ensemble_are_honest(tmp_path):
     runs = system.simulate_many([[1.0, 0.0], [0.6, -0.8]], until=1.0, save=[0.25, 0.75])
     runs[1].save(tmp_path / "run")
     assert zw.verify(tmp_path / "run", system)
+
+
+def _thin_rods():
+    """A rod without thickness on a ball: it spins about itself, and nothing notices."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    rod = m.body("rod", inertia=zw.inertia.rod(1.0, 1.0, axis="x"), position=(0.5, 0, 0))
+    m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
+    return m.system
+
+
+def test_starts_with_singular_masses_are_looked_at_together(monkeypatch):
+    """All those whose motion is determined; others one by one, with their sentence."""
+    system = _thin_rods()
+    looked = []
+    single = Starts._check
+
+    def check(self, which):
+        looked.append(len(which))
+        single(self, which)
+
+    monkeypatch.setattr(Starts, "_check", check)
+    masses = np.linspace(1.0, 2.0, 40)
+    masses[7] = 0.0  # a body without any mass is held by its pin but for the rotation about it
+    start = system.assemble()
+    runs = system.simulate_many(
+        start.q, start.v, until=0.1, save=[0.1], parameters={"rod.mass": masses}, progress=False
+    )
+    assert looked
+    assert max(looked) <= 1
+    assert [run.finished for run in runs] == [
+        system.simulate(start, until=0.1, save=[0.1], parameters={"rod.mass": x}).finished
+        for x in masses
+    ]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_determined_is_what_a_single_start_says(seed):
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(2, 6)), int(rng.integers(0, 4))
+    factors = rng.normal(size=(30, n, n))
+    factors[::2, :, : int(rng.integers(1, n))] = 0.0  # of lower rank
+    M = factors @ factors.mT * 10.0 ** rng.uniform(-6, 6)
+    M = 0.5 * (M + M.mT)
+    A = rng.normal(size=(30, m, n))
+    A[1::3] = A[1::3, :1] if m else A[1::3]  # rows that repeat each other
+    M[3] -= 2.0 * np.eye(n) * M[3].max()
+    M[5, 0, -1] = np.nan
+    M[6] += np.triu(np.ones((n, n)), 1) * np.abs(M[6]).max()
+    found = determined(M, A)
+    for i in range(30):
+        if not np.isfinite(M[i]).all() or i == 6:
+            assert not found[i]
+            continue
+        stacked = np.linalg.matrix_rank(np.concatenate([M[i] / np.abs(M[i]).max(), A[i]]), tol=1e-9)
+        definite = np.linalg.eigvalsh(M[i])[0] >= -1e-9 * np.abs(M[i]).max()
+        assert found[i] == (stacked == n and definite), i

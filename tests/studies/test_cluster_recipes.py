@@ -176,7 +176,7 @@ def test_jobs_of_slurm_itself_are_run_and_cancelled(tmp_path, monkeypatch):
 SBATCH = """#!/bin/sh
 echo "$1" > "$(dirname "$0")/asked"
 cp "$1" "$(dirname "$0")/script"
-setsid bash "$1" > /dev/null 2>&1 &
+setsid bash "$(dirname "$0")/script" > /dev/null 2>&1 &
 echo "Submitted batch job $!"
 """
 SCANCEL = """#!/bin/sh

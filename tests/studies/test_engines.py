@@ -55,6 +55,23 @@ def test_threads_and_a_cluster_in_this_process_write_the_same_bytes(system, whol
     assert digest(tmp_path / "b.zarr") == whole
 
 
+def test_a_cluster_whose_workers_come_later_is_waited_for_and_told(system, tmp_path, caplog):
+    from distributed import Client, LocalCluster
+
+    path = tmp_path / "a.zarr"
+    with (
+        LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+        caplog.at_level("WARNING", logger="zwang.studies"),
+    ):
+        later = threading.Timer(1.0, cluster.scale, (1,))
+        later.start()
+        zw.study(system, pendulum_plan(), output=path, scheduler=client).run(progress=False)
+        later.join()
+    assert "waits for workers" in caplog.text
+    assert zw.open_study(path, system).complete
+
+
 def test_processes_write_the_same_bytes_also_when_one_is_killed(system, whole, tmp_path):
     path = tmp_path / "a.zarr"
     killer = threading.Thread(target=kill_a_child, args=(path,))

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zwang.linalg.rank import own_spectrum
-from zwang.terms import SYMMETRY_TOLERANCE, FloatArray, asymmetry
+from zwang.linalg.rank import DEFAULT_TOLERANCES, own_spectrum
+from zwang.linalg.scaling import ScaledTerms
+from zwang.terms import SYMMETRY_TOLERANCE, EquationTerms, FloatArray, asymmetry
 
 if TYPE_CHECKING:
     from zwang.equations.contract import Equations
 
-__all__ = ["all_regular", "terms_at"]
+__all__ = ["all_regular", "determined", "terms_at"]
 
 
 class _MassAndRows:
@@ -46,3 +47,22 @@ def all_regular(M: FloatArray) -> bool:
         return False
     spectrum = own_spectrum(M)
     return bool(np.all(spectrum.rank == M.shape[-1]) and spectrum.estimated)
+
+
+def determined(M: FloatArray, A: FloatArray) -> np.ndarray:
+    """Where M (N, n, n), which may be singular, and rows A (N, m, n) determine the acceleration.
+
+    By the ranks of `ExpressionEquations.require_unique`, which tells by name what is not; also
+    false where numbers are not finite or M is not symmetric. Booleans (N,).
+    """
+    good = np.asarray(np.isfinite(M).all(axis=(1, 2)) & np.isfinite(A).all(axis=(1, 2)))
+    good[good] = asymmetry(M[good]).max(axis=(1, 2)) <= SYMMETRY_TOLERANCE
+    if not good.any():
+        return good
+    M, A = M[good], A[good]
+    nothing = np.zeros(M.shape[:-1]), np.zeros(A.shape[:-1])
+    scaled = ScaledTerms.of(EquationTerms.of(M, nothing[0], A, nothing[1]))
+    least = -DEFAULT_TOLERANCES.definite * np.maximum(scaled.mass.largest, 1.0)
+    ranks = np.broadcast_to(scaled.stacked_ranks, len(M))
+    good[good] = (ranks == M.shape[-1]) & (scaled.mass.smallest >= least)
+    return good

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.arguments.states import single_time
-from zwang.equations.many_states import all_regular, terms_at
+from zwang.equations.many_states import all_regular, determined, terms_at
 from zwang.errors import InputError, ZwangError, shown
 from zwang.integrators.settings import Settings
 from zwang.simulation.ensemble_programs import EnsembleStarts, ProgramGroups, select_programs
@@ -78,10 +78,13 @@ class Starts:
         Y = np.concatenate([self.q, self.v], axis=1)
         same = equations.mass_is_constant and not self._values
         regular = self._never_singular() if same else all_regular(self._terms(Y)[0])
-        if not regular or equations.reaction_dependent:
+        if equations.reaction_dependent:
             self._check(np.arange(len(self)))
-        else:
+        elif regular:
             self._check(self._remarkable(Y))
+        else:
+            doubtful = np.flatnonzero(~determined(*self._terms(Y)))
+            self._check(np.union1d(self._remarkable(Y), doubtful))
         good = self._accepted()
         if not len(good):
             return []

@@ -6,6 +6,7 @@ tasks write their own. What they give back is how many runs there were and how l
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
@@ -25,6 +26,7 @@ from zwang.studies.task import StudyTasks, TaskReport, decisive_versions, run_ta
 
 __all__ = ["TaskCall", "run_tasks"]
 
+_LOG = logging.getLogger("zwang.studies")
 #: Tasks that wait for each worker, so that it has the next when one is done.
 AHEAD = 2
 #: How often a task is tried again by Dask, and a pool of processes made anew, when workers die.
@@ -190,6 +192,9 @@ def _with_client(client: Any, numbers: Sequence[int], call: TaskCall) -> Iterato
         further = {"payload": call.payload, "wanted": decisive_versions()}
         return client.map(work, some, key=keys, pure=False, retries=RETRIES, **further)
 
+    if not client.nthreads():
+        address = client.scheduler_info(n_workers=0)["address"]
+        _LOG.warning("%s: waits for workers; the scheduler at %s has none", call.folder, address)
     left, room = iter(numbers), _OpenPlaces(client)
     first = list(islice(left, room.tasks()))
     waiting = len(first)
