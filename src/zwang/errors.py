@@ -66,7 +66,11 @@ class ZwangError(Exception):
     ----------
     what, found, expected, advice : the facts as text, None where not given; `found` is what was
         given as `found` or `but`, `expected` what was given as `expected` or `must`.
+    batch_place : which of many systems that were given together it is about, and how many more
+        there are of which the like holds; None of a single one.
     """
+
+    batch_place: tuple[int, int] | None = None
 
     def __init__(
         self,
@@ -108,6 +112,35 @@ class ZwangError(Exception):
     def facts(self) -> dict[str, str | None]:
         """What was found, expected and advised, as it was given: for an error about the same."""
         return {**self._given, "advice": self.advice}
+
+    def in_batch(self, kind: str, shape: Sequence[int], index: int, more: int = 0) -> Self:
+        """The same error with the place of what it is about among many of a kind.
+
+        Parameters
+        ----------
+        kind : what there are many of, ``"system"``.
+        shape : of the batch.
+        index : place in it, counted over all its axes.
+        more : how many others it holds for.
+        """
+        place: list[int] = []
+        rest = index
+        for size in reversed(shape):
+            rest, k = divmod(rest, size)
+            place.insert(0, k)
+        where = place[0] if len(place) == 1 else tuple(place)
+        also = f" (and {more} more)" if more else ""
+        self.batch_place, self._alone = (index, more), str(self)
+        self.args = (f"{kind} {where} of the batch{also}: {self}",)
+        return self
+
+    def at_time(self, t: float) -> Self:
+        """The same error of a batch of saved states, with the time of the one it is about."""
+        assert self.batch_place is not None
+        more = self.batch_place[1]
+        also = f" (and at {more} more)" if more else ""
+        self.batch_place, self.args = None, (f"saved state at t = {t:.9g}{also}: {self._alone}",)
+        return self
 
     def located(self, file: str, places: Sequence[tuple[int, str]]) -> Self:
         """The same error with the model file it comes from; it gets `file`, `line` and `key`.

@@ -312,3 +312,22 @@ def test_forces_have_the_same_bits_in_small_parts():
         found = forces_of(system.equations, run.q[here], run.v[here], run.t[here], run.parameters)
         parts.append(found.multipliers)
     np.testing.assert_array_equal(np.concatenate(parts), run.multipliers()[: 3 + 7 + 40])
+
+
+def test_what_is_wrong_at_a_saved_state_is_told_with_its_time():
+    system = zw.System(
+        ["x"],
+        mass=[[1.0]],
+        force=lambda q: [0.0],
+        constraints={
+            "still": zw.velocity(lambda v: v[0]),
+            "moved": zw.velocity(lambda v, t: v[0] - np.maximum(t - 0.25, 0.0) ** 2),
+        },
+    )
+    t = np.linspace(0.0, 0.5, 6)
+    forces = ReferenceForces(system.equations, np.zeros((6, 1)), np.zeros((6, 1)), t, {})
+    with pytest.raises(zw.InconsistentConstraintsError) as caught:
+        _ = forces.multipliers
+    told = str(caught.value)
+    assert told.startswith("saved state at t = 0.3 (and at 2 more): constraints still and moved")
+    assert "batch" not in told

@@ -14,8 +14,9 @@ from tests.studies.study_models import digest, pendulum, pendulum_plan
 import zwang as zw
 from zwang.model_files.examples import example_path
 from zwang.results.lock import WriteLock
+from zwang.results.run import Run
 from zwang.studies import dataset
-from zwang.studies.compute import REFUSED
+from zwang.studies.compute import FAILED, FINISHED, REFUSED
 
 
 @pytest.fixture(scope="module")
@@ -165,6 +166,36 @@ def test_a_study_is_opened_again(system, whole):
         zw.open_study(whole.path)
     with pytest.raises(zw.StoreError, match="not there"):
         zw.open_study(whole.path / "nothing")
+
+
+def test_a_run_whose_forces_cannot_be_computed_is_a_row_with_its_sentence(
+    system, tmp_path, monkeypatch
+):
+    """Its motion is kept, and the other runs are not touched."""
+    of_run = Run.__getitem__
+
+    def refused(run, name):
+        if name == "rod.multiplier" and run.parameters["L"] == 1.0:
+            raise zw.InconsistentConstraintsError("saved state at t = 0.5", but="is off its rod")
+        return of_run(run, name)
+
+    plan = {
+        "grid": {"L": [0.8, 1.0, 1.2]},
+        "start": {"x": 0.0, "y": "-L", "x_dot": 1.0},
+        "until": 1.0,
+        "outputs": ["end(x)", "load = peak(rod.multiplier)", "rod.multiplier"],
+    }
+    before = zw.study(system, plan, output=tmp_path / "a.zarr").run(workers=1, progress=False)
+    monkeypatch.setattr(Run, "__getitem__", refused)
+    study = zw.study(system, plan, output=tmp_path / "b.zarr").run(workers=1, progress=False)
+    data = study.dataset
+    assert data["status"].values.tolist() == [FINISHED, FAILED, FINISHED]
+    assert list(study.failed) == [1]
+    assert study.failed[1].startswith("output rod.multiplier cannot be computed: saved state")
+    assert np.array_equal(data["end(x)"], before.dataset["end(x)"])
+    for name in ("load", "rod.multiplier"):
+        assert np.array_equal(data[name][[0, 2]], before.dataset[name][[0, 2]])
+        assert np.isnan(data[name][1])
 
 
 def test_runs_that_cannot_be_are_rows_with_their_sentence(tmp_path):

@@ -100,10 +100,7 @@ def control_forces(
             task = Task(one, program, weights(i), actuators(i))
             result.append(task.solve() if laws is None else task.solve_with(laws(i)))
         except (InconsistentConstraintsError, UnreachableError) as error:
-            if batch:
-                where = place[0] if len(place) == 1 else place
-                error.args = (f"state {where} of the batch: {error}",)
-            raise
+            raise (error.in_batch("state", batch, i) if batch else error) from None
     return result
 
 

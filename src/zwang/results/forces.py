@@ -19,6 +19,7 @@ import numpy as np
 
 from zwang.caching import computed_once
 from zwang.equations.determinacy import determinate_joints
+from zwang.errors import ZwangError
 from zwang.linalg.products import transpose_matvec
 from zwang.multibody.pose import BodyKind
 from zwang.multibody.unknown_tooth_forces import untold_joints
@@ -136,7 +137,12 @@ class StretchForces(ABC):
 
     def _reference(self, states: np.ndarray) -> Solution:
         """The reference solution at some states."""
-        return self.equations.solve_at(self.q[states], self.v[states], self.t[states], self.p)
+        try:
+            return self.equations.solve_at(self.q[states], self.v[states], self.t[states], self.p)
+        except ZwangError as error:
+            if error.batch_place is None:
+                raise
+            raise error.at_time(float(self.t[states[error.batch_place[0]]])) from None
 
 
 def forces_along(run: Run) -> tuple[tuple[Segment, StretchForces], ...]:

@@ -498,12 +498,7 @@ def _in_batch(system: ScaledTerms, bad: np.ndarray, describe: Any) -> ZwangError
         return describe(system)
     flat = int(np.flatnonzero(bad)[0])
     error: ZwangError = describe(system.system(flat))
-    where = tuple(int(i) for i in np.unravel_index(flat, system.terms.batch_shape))
-    place = where[0] if len(where) == 1 else where
-    more = int(np.sum(bad)) - 1
-    also = f" (and {more} more)" if more else ""
-    error.args = (f"system {place} of the batch{also}: {error}",)
-    return error
+    return error.in_batch("system", system.terms.batch_shape, flat, int(np.sum(bad)) - 1)
 
 
 def _undetermined(system: ScaledTerms) -> FloatArray:

@@ -346,10 +346,18 @@ class RunOutputs:
         values = _EnsembleValues(self, runs, arrays.states, own)
         for request in self.requests:
             result.values[request.name][here] = values.of(request) * self._factor(request)
+        for k, reason in values.refusals.items():
+            if result.status[here[k]] == FINISHED:
+                result.status[here[k]], result.reason[here[k]] = FAILED, reason
 
 
 class _EnsembleValues:
-    """Outputs of an ensemble; channels are computed once."""
+    """Outputs of an ensemble; channels are computed once.
+
+    Attributes
+    ----------
+    refusals : run → why a channel of it has no values, though its motion is there.
+    """
 
     def __init__(
         self, outputs: RunOutputs, runs: Runs, states: FloatArray, rows: Mapping[str, np.ndarray]
@@ -357,6 +365,7 @@ class _EnsembleValues:
         self.outputs, self.runs, self.states, self.rows = outputs, runs, states, rows
         self.save = outputs.save
         self._channels: dict[str, FloatArray] = {}
+        self.refusals: dict[int, str] = {}
 
     def of(self, request: OutputRequest) -> FloatArray:
         """Values (N,) or (N, nt)."""
@@ -400,8 +409,12 @@ class _EnsembleValues:
             return self.states[:, :, names.index(name)]
         result = np.full((len(self.runs), len(self.save)), np.nan)
         for i, run in enumerate(self.runs):
-            if len(run.t):
+            if not len(run.t):
+                continue
+            try:
                 result[i, : len(run.t)] = run[name][: len(self.save)]
+            except ZwangError as error:
+                self.refusals.setdefault(i, f"output {name} cannot be computed: {error}")
         return result
 
 

@@ -88,11 +88,7 @@ def solve_reaction_law(
         try:
             C[i] = reactions.only(law)
         except PainleveError as error:
-            if batch:
-                place = tuple(int(k) for k in np.unravel_index(i, batch))
-                where = place[0] if len(place) == 1 else place
-                error.args = (f"state {where} of the batch: {error}",)
-            raise
+            raise (error.in_batch("state", batch, i) if batch else error) from None
         notes = notes or _indeterminate(law, one, reactions.solutions[0])
     result = terms.with_forces(terms.applied_force, C.reshape(*batch, n))
     return replace(result, notes=(*result.notes, *notes))
