@@ -199,3 +199,43 @@ def test_a_mechanism_of_parameters_can_be_sent_to_another_process():
     system = pickle.loads(pickle.dumps(m.system))
     want = m.assemble(parameters={"a": 0.12}).q
     np.testing.assert_array_equal(system.assemble(parameters={"a": 0.12}).q, want)
+
+
+VECTORS = {
+    "vector times number": lambda a, r: np.array([0.5, -0.1, 0.0]) * a,
+    "number times vector": lambda a, r: a * np.array([0.5, -0.1, 0.0]),
+    "shifted": lambda a, r: np.array([1.0, 0.0, 0.0]) - np.array([0.5, 0.1, 0.0]) / a,
+    "two parameters": lambda a, r: np.array([0.5, 0.1, 0.0]) * r + a,
+    "turned": lambda a, r: np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]) @ r,
+    "functions": lambda a, r: np.arctan2(np.array([0.5, 0.1, 0.2]), a),
+    "entries": lambda a, r: list(a * np.array(list(r))),
+}
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_vectors_of_parameters_are_built_studied_and_written(name, tmp_path):
+    point, r = VECTORS[name], np.array([0.3, 0.2, 0.1])
+
+    def built(a, at):
+        m = zw.Mechanism(gravity=(0, 0, -9.81))
+        a, at = (m.parameter("a", a), m.parameter("r", at)) if at is not r else (a, at)
+        rod = m.body("rod", inertia=zw.inertia.sphere(1.0, 0.1), position=point(a, at))
+        m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
+        return m
+
+    free = built(1.0, r.copy())
+    right = [built(a, r).simulate(until=0.1).q[-1] for a in (1.0, 1.2)]
+    np.testing.assert_allclose(free.simulate(until=0.1).q[-1], right[0], rtol=1e-12, atol=1e-14)
+    plan = {"grid": {"a": [1.0, 1.2]}, "until": 0.1, "outputs": ["rod.x", "rod.z"]}
+    data = zw.study(free, plan, output=tmp_path / "a.zarr").run(progress=False).dataset
+    np.testing.assert_allclose(data["rod.z"], [q[2] for q in right], rtol=1e-9, atol=1e-12)
+    zw.write_model(free, tmp_path / "a.toml")
+    read = zw.read_model(tmp_path / "a.toml", values={"a": 1.2})
+    np.testing.assert_allclose(read.simulate(until=0.1).q[-1], right[1], rtol=1e-9, atol=1e-12)
+
+
+def test_one_number_is_not_taken_apart():
+    m = zw.Mechanism()
+    with pytest.raises(zw.InputError, match="'a' must not be taken apart, as it is one number"):
+        list(m.parameter("a", 1.0))
+    assert len(list(m.parameter("r", (1.0, 2.0, 3.0)))) == 3

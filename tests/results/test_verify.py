@@ -203,6 +203,29 @@ def test_a_run_of_another_system_is_not_accepted(run, tmp_path):
     assert "differs in its expressions" in str(outcome)
 
 
+@pytest.mark.parametrize(
+    ("share", "offset", "words"),
+    [(3.0, 1.0, "'p.at_b' must follow from a"), (2.0, -1.0, "must be a nonzero direction")],
+)
+def test_dimensions_that_follow_otherwise_are_another_model(share, offset, words, tmp_path):
+    """The equations are the same, and the numbers of the run cannot come from the parameter."""
+
+    def built(share, offset):
+        m = zw.Mechanism(gravity=(0, 0, -9.81))
+        a = m.parameter("a", 1.0 if offset > 0.0 else 0.5)
+        rod = m.body("rod", inertia=zw.inertia.rod(1.0, 1.0), position=(a / share, 0, 0))
+        m.revolute("p", m.ground, rod, at=(0, 0, 0), axis=(0, a + offset, 0))
+        return m
+
+    made = built(2.0, 1.0)
+    made.simulate(until=0.1).save(tmp_path / "run")
+    assert zw.verify(tmp_path / "run", made)
+    outcome = zw.verify(tmp_path / "run", built(share, offset))
+    assert outcome.verdict is Verdict.OTHER_MODEL
+    assert words in str(outcome)
+    assert str(outcome).startswith("another model: nothing checked")
+
+
 def test_states_saved_seldom_in_a_quick_motion_are_honest(tmp_path):
     system = pendulum()
     run = system.simulate(*START, until=12.0, tolerance=1e-9, save=6.0)

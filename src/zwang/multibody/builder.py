@@ -121,7 +121,7 @@ class MechanismBuilder:
             self._accept("parameter", name)
         elif name not in self._parameters:
             raise UnknownNameError("parameter", name, self._parameters)
-        return ParameterValue(name)
+        return ParameterValue(name, np.shape(self._parameters[name]))
 
     def with_numbers(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Arguments of a call with numbers in place of expressions of parameters."""

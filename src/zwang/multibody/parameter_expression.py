@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from functools import wraps
+from functools import cached_property, wraps
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
-from zwang.errors import InputError, UnknownNameError
+from zwang.errors import InputError, UnknownNameError, ZwangError
 
 __all__ = [
     "InertiaExpression",
@@ -31,6 +31,10 @@ __all__ = [
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+#: A number for which functions of dimensions have values, to see of which shape these are.
+TRIAL = 0.6180339887
 
 
 class ParameterExpression:
@@ -65,41 +69,94 @@ class ParameterExpression:
     def __repr__(self) -> str:
         return f"<expression of {', '.join(dict.fromkeys(self.names()))}>"
 
+    @cached_property
+    def shape(self) -> tuple[int, ...] | None:
+        """Shape of its value, by a trial; None where that shows none."""
+        try:
+            with np.errstate(all="ignore"):
+                return np.shape(self.function(*map(_trial, self.arguments), **self.keywords))
+        except (ArithmeticError, LookupError, TypeError, ValueError, ZwangError):
+            return None
+
     # --- NumPy ------------------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
         if method != "__call__" or keywords:
             return NotImplemented
-        return ParameterExpression(ufunc, inputs)
+        return _applied(ufunc, inputs)
 
     def __getitem__(self, place: Any) -> ParameterExpression:
         return ParameterExpression(operator.getitem, (self, place))
 
-    def __iter__(self) -> NoReturn:
-        self._unknown("be taken apart by index, as in r[0]")
+    def __iter__(self) -> Iterator[ParameterExpression]:
+        shape = self.shape
+        if shape is None:
+            self._unknown("be taken apart by index, as in r[0]")
+        if not shape:
+            self._unknown("not be taken apart, as it is one number")
+        return (self[i] for i in range(shape[0]))
 
     # --- what a value is needed for ---------------------------------------------------------------
 
     def __float__(self) -> NoReturn:
-        self._unknown("be used in arguments of the mechanism, with NumPy's functions (np.sin)")
+        self._unknown(
+            "be used in arguments of the mechanism, with NumPy's functions (np.sin)",
+            "Parameters of geometry belong to the mechanism whose m.parameter gave them.",
+        )
 
     def _decide(self, *_: Any) -> NoReturn:
         self._unknown("not decide about anything, as its value may change")
 
     __bool__ = __lt__ = __le__ = __gt__ = __ge__ = _decide
 
-    def _unknown(self, must: str) -> NoReturn:
-        raise InputError(
-            f"expression of {' and '.join(map(repr, dict.fromkeys(self.names())))}",
-            must=must,
-            advice="Parameters of geometry belong to the mechanism whose m.parameter gave them.",
-        )
+    def _unknown(self, must: str, advice: str | None = None) -> NoReturn:
+        names = " and ".join(map(repr, dict.fromkeys(self.names())))
+        raise InputError(f"expression of {names}", must=must, advice=advice)
+
+
+def _trial(value: Any) -> Any:
+    """A value of the same shape, for the shape of what is computed from it."""
+    shape = value.shape if isinstance(value, ParameterExpression) else None
+    if shape is None:
+        if _any(value):
+            raise TypeError(value)
+        return value
+    return np.full(shape, TRIAL) if shape else TRIAL
+
+
+def _applied(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """An expression; entry by entry, an array of them, where an argument is an array."""
+    arrays = any(isinstance(x, np.ndarray) and x.ndim for x in arguments)
+    own = [x for x in arguments if isinstance(x, ParameterExpression)]
+    if not arrays or any(x.shape is None for x in own):
+        return ParameterExpression(function, arguments)
+    entries = [_entries(x) for x in arguments]
+    if function in (operator.matmul, np.matmul):
+        return function(*entries)  # of objects: sums of products of entries
+    every = np.broadcast(*entries)
+    result = np.empty(every.size, dtype=object)
+    result[:] = [ParameterExpression(function, each) for each in every]
+    return result.reshape(every.shape)
+
+
+def _entries(value: Any) -> np.ndarray:
+    """A number, an array or an expression as an array of numbers and expressions."""
+    if not isinstance(value, ParameterExpression):
+        return np.asarray(value, dtype=object)
+    shape = value.shape
+    assert shape is not None
+    result = np.empty(shape, dtype=object)
+    for place in np.ndindex(shape):
+        entry = value
+        for k in place:
+            entry = entry[k]
+        result[place] = entry
+    return result
 
 
 def _operation(function: Callable[..., Any], *, reflected: bool = False) -> Callable[..., Any]:
-    def apply(self: ParameterExpression, *others: Any) -> ParameterExpression:
-        order = (*others, self) if reflected else (self, *others)
-        return ParameterExpression(function, order)
+    def apply(self: ParameterExpression, *others: Any) -> Any:
+        return _applied(function, (*others, self) if reflected else (self, *others))
 
     return apply
 
@@ -117,11 +174,17 @@ for _name in _NAMES.split():
 
 
 class ParameterValue(ParameterExpression):
-    """A parameter itself."""
+    """A parameter itself.
 
-    def __init__(self, name: str) -> None:
+    Attributes
+    ----------
+    name : of the parameter.
+    shape : of its value.
+    """
+
+    def __init__(self, name: str, shape: tuple[int, ...] = ()) -> None:
         super().__init__(operator.pos)
-        self.name = name
+        self.name, self.shape = name, shape
 
     def value(self, values: Mapping[str, Any]) -> Any:
         """Its value."""
@@ -135,7 +198,7 @@ class ParameterValue(ParameterExpression):
         yield self.name
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ParameterValue, (self.name,)
+        return ParameterValue, (self.name, self.shape)
 
 
 class InertiaExpression(ParameterExpression):

@@ -140,7 +140,7 @@ class Verification(Displayed):
 
     def __str__(self) -> str:
         looked = ", ".join(f"{count} {what}" for what, count in self.checked.items())
-        lines = [f"{self.verdict.value}: {looked} checked"]
+        lines = [f"{self.verdict.value}: {looked or 'nothing'} checked"]
         lines += [f"  {finding}" for finding in self.findings]
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 

@@ -103,6 +103,20 @@ def _needs_system(_: Run, times: FloatArray) -> tuple[FloatArray, FloatArray]:
     )
 
 
+def _require_its_numbers(run: Run) -> None:
+    """Refuse a mechanism of the same equations whose dimensions do not follow as the run's do."""
+    for segment in run.segments:
+        try:
+            segment.system.parameter_vector(segment.parameters)
+        except InputError as error:
+            why = InputError(error.what, **{**error.facts, "advice": None})
+            raise InputError(
+                "system for the run",
+                must="be the one that made the run",
+                but=f"cannot have its numbers: {why}",
+            ) from None
+
+
 def verify(
     path: str | PathLike[str],
     system: System | _HasSystem,
@@ -130,6 +144,7 @@ def verify(
             return Verification(Verdict.DAMAGED, damage, {}, {"chunks": len(stored.commits)})
         try:
             run = load(path, system)
+            _require_its_numbers(run)
         except InputError as error:
             return Verification(Verdict.OTHER_MODEL, (str(error),))
     except DamageError as error:
