@@ -125,11 +125,11 @@ def forces() -> list[Row]:
     for n, planar, goal in ((10, True, 0.15), (100, False, 0.15), (100, True, 0.08)):
         ours = asked(runs(chain(n, planar=planar), 1.0), reactions)
         if peers:
-            mine, theirs = least(ours, mujoco_chain(n), passes=PASSES * (4 if n == 10 else 1))
+            mine, theirs = least(ours, mujoco_chain(n))
             where = "plane" if planar else "space"
             rows.append(Row("forces", f"chain({n}), {where}", "MuJoCo", mine, theirs, goal))
         else:
-            (mine,) = least(ours, passes=PASSES * (4 if n == 10 else 1))
+            (mine,) = least(ours)
         times[n, planar] = mine
     (long,) = least(asked(runs(chain(1000, planar=True), 0.2), reactions))
     hundred = times[100, True]
@@ -214,8 +214,8 @@ def natural_call() -> list[Row]:
             return spent[0]
 
         warm(natural, direct)
-        one, two = least(natural, direct, passes=80)
-        (three,) = least(inner, passes=20)  # apart: what it wraps slows the next call down
+        one, two = least(natural, direct, passes=20)
+        (three,) = least(inner)  # apart: what it wraps slows the next call down
         section = "natural call"
         rows.append(Row(section, f"m.simulate, {name}", "system.simulate", one, two, 1.1))
         rows.append(Row(section, f"system.simulate, {name}", "the loop", two, three, 1.0, CALL))

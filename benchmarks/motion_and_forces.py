@@ -9,21 +9,16 @@ all joints at as many states, whichever engine is the fastest.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.beside_peers import PASSES, Peers
 from benchmarks.cases import WORKS, Work
-from benchmarks.comparison import OURS, TIMEOUT
-from benchmarks.comparison import least as least_row
-from benchmarks.engines import installed
 from benchmarks.engines.zwang import mechanism
 from benchmarks.rows import Row, least, warm
-from benchmarks.worker import FailedError, Worker
 
 __all__ = ["GOALS", "motion_and_forces"]
 
@@ -39,17 +34,13 @@ GOALS = {
     "bricard": (0.004, 0.005),
 }
 TOLERANCES = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
-#: Passes, of which a peer that takes longer than the second number of seconds has fewer.
-PASSES, LONG, FEW = 9, 0.2, 2
-RESULTS = Path(__file__).with_name("results") / "results.json"
 
 
 def motion_and_forces(say: Callable[[str], None]) -> list[dict[str, Any]]:
     """Rows of all cases, without and with forces."""
-    stored = json.loads(RESULTS.read_text(encoding="utf-8"))["works"]["results"]["rows"]
     rows: list[Row] = []
     for name, goals in GOALS.items():
-        found = _case(WORKS[name](), stored, goals)
+        found = _case(WORKS[name](), goals)
         rows += found
         for row in found:
             ours, theirs = 1e3 * row.ours, 1e3 * row.yardstick
@@ -58,7 +49,7 @@ def motion_and_forces(say: Callable[[str], None]) -> list[dict[str, Any]]:
     return [row.plain() for row in rows]
 
 
-def _case(work: Work, stored: list[dict[str, Any]], goals: tuple[float, float]) -> list[Row]:
+def _case(work: Work, goals: tuple[float, float]) -> list[Row]:
     m = mechanism(work)
     tolerance = _loosest(m, work)
 
@@ -72,29 +63,20 @@ def _case(work: Work, stored: list[dict[str, Any]], goals: tuple[float, float]) 
             run.reaction(joint)
 
     warm(with_forces)
-    peers = _peers(work, stored)
     ours = [np.inf, np.inf]
-    theirs = dict.fromkeys(peers, np.inf)
-    workers = {engine: Worker(engine) for engine in peers}
-    try:
-        for k in range(PASSES):
+    with Peers(work, LEVEL) as peers:
+        for _ in range(PASSES):
             found = least(lambda: motion() and None, with_forces, passes=2)
             ours = [min(a, b) for a, b in zip(ours, found, strict=True)]
-            for engine, setting in peers.items():
-                if k < FEW or theirs[engine] < LONG:
-                    spent = _asked(workers[engine], work, setting)
-                    theirs[engine] = min(theirs[engine], spent)
-    finally:
-        for worker in workers.values():
-            worker.close()
-    if not theirs or not np.isfinite(min(theirs.values())):
+            peers.take_turn()
+    if peers.best is None:
         return []
-    best = min(theirs, key=theirs.__getitem__)
+    best, theirs = peers.best
     forces = _mujoco_forces(work)
     section = "motion and forces"
     return [
-        Row(section, work.name, best, ours[0], theirs[best], goals[0]),
-        Row(section, f"{work.name}, with forces", best, ours[1], theirs[best] + forces, goals[1]),
+        Row(section, work.name, best, ours[0], theirs, goals[0]),
+        Row(section, f"{work.name}, with forces", best, ours[1], theirs + forces, goals[1]),
     ]
 
 
@@ -109,25 +91,6 @@ def _loosest(m: Any, work: Work) -> float:
         if run.finished and work.error(places) <= LEVEL:
             (spent[tolerance],) = least(lambda c=choices: m.simulate(**c) and None, passes=5)
     return min(spent, key=spent.__getitem__)
-
-
-def _peers(work: Work, stored: list[dict[str, Any]]) -> dict[str, str]:
-    """Engine that is here and was accurate enough → its fastest setting."""
-    here = [row for row in stored if row["work"] == work.name]
-    found = {}
-    for engine in installed():
-        best = least_row([row for row in here if row["engine"] == engine], LEVEL)
-        if engine != OURS and best is not None:
-            found[engine] = best["setting"]
-    return found
-
-
-def _asked(worker: Worker, work: Work, setting: str) -> float:
-    try:
-        ran = worker.ask(TIMEOUT, "run", work.name, setting, 1)
-    except FailedError:
-        return float("inf")
-    return ran["cpu"] if work.error(ran["places"]) <= LEVEL else float("inf")
 
 
 def _mujoco_forces(work: Work) -> float:

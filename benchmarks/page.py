@@ -109,6 +109,7 @@ SUMMARY = {
     "slider_crank": "slider-crank",
     "andrews": "Andrews' squeezer",
     "governor": "flyball governor, stiff",
+    "vehicle": "vehicle on bushings, stiff",
     "car_axis": "car axis, driven",
     "nonholonomic_particle": "nonholonomic particle",
     "rolling_disk": "rolling disk",
@@ -177,7 +178,8 @@ def _felt(stored: dict[str, Any]) -> str:
 def _named(what: str) -> str:
     """A row by the words of the table of cases."""
     case, comma, more = what.partition(", ")
-    known = SUMMARY.get(case, case)
+    name, to, level = case.partition(" to ")
+    known = f"{SUMMARY.get(name, name)}{to}{level}"
     if more in ("plane", "space"):  # where it was built
         known = known.removesuffix(", plane")
     return f"{known}{comma}{more}"

@@ -27,7 +27,7 @@ COLORS = {
 }
 SHOWN = (
     *("chain(10)", "chain(100)", "skew_chain(10)", "four_bars(1)", "four_bars(40)", "bricard"),
-    *("slider_crank", "andrews", "governor"),
+    *("slider_crank", "governor", "vehicle"),
 )
 STYLE = {
     "font.family": "DejaVu Sans",

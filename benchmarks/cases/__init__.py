@@ -10,6 +10,7 @@ from benchmarks.cases.functions import car_axis, particle
 from benchmarks.cases.loops import bricard, door, four_bars, slider_crank
 from benchmarks.cases.machines import andrews, governor
 from benchmarks.cases.model import Work
+from benchmarks.cases.vehicle import vehicle
 from benchmarks.cases.wheels import bicycle, disk
 
 __all__ = ["WORKS", "Work"]
@@ -24,6 +25,7 @@ WORKS: dict[str, Callable[[], Work]] = {
     "slider_crank": slider_crank,
     "andrews": andrews,
     "governor": governor,
+    "vehicle": vehicle,
     "car_axis": car_axis,
     "nonholonomic_particle": particle,
     "rolling_disk": disk,

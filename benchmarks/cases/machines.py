@@ -158,4 +158,5 @@ def governor() -> Work:
         tuple(bodies),
         tuple(joints),
         tuple(springs),
+        stiff=True,
     )

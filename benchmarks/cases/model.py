@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-__all__ = ["GRAVITY", "INERTIA", "Body", "Joint", "Spring", "Wheel", "Work", "Y", "rod"]
+__all__ = ["GRAVITY", "INERTIA", "Body", "Joint", "Mount", "Spring", "Wheel", "Work", "Y", "rod"]
 
 GRAVITY = 9.81
 #: Principal moments of a rod of 1 kg and 1 m along its x axis, slender but not without axial
@@ -67,6 +67,21 @@ class Spring:
 
 
 @dataclass(frozen=True)
+class Mount:
+    """A bushing: a point of a and one of b, both at `point` at the start, a vector d apart.
+
+    The force on b is −k d − c ḋ, with the same stiffness and damping in all directions; turns are
+    free.
+    """
+
+    a: int
+    b: int
+    point: np.ndarray
+    stiffness: float
+    damping: float
+
+
+@dataclass(frozen=True)
 class Wheel:
     """A body with a thin rim about an axis through its centre that rolls on the plane z = 0."""
 
@@ -93,10 +108,11 @@ class Work:
     source : where that comes from.
     watched : which bodies' centres are the points, all unless given; a work without bodies, stated
         by functions, says in `about` which points it means.
-    bodies, joints, springs, torques, wheels, gravity : the mechanism; torques are (body, world
-        vector).
+    bodies, joints, springs, torques, wheels, mounts, gravity : the mechanism; torques are (body,
+        world vector).
     planar : whether it moves in the plane y = 0, hinges about y.
     touching : whether the points are where its wheels touch the ground.
+    stiff : whether methods for stiff equations are tried on it.
     """
 
     name: str
@@ -110,9 +126,11 @@ class Work:
     springs: tuple[Spring, ...] = ()
     torques: tuple[tuple[int, np.ndarray], ...] = ()
     wheels: tuple[Wheel, ...] = ()
+    mounts: tuple[Mount, ...] = ()
     gravity: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, -GRAVITY]))
     planar: bool = False
     touching: bool = False
+    stiff: bool = False
 
     @property
     def until(self) -> float:
@@ -129,12 +147,19 @@ class Work:
         if all(joint.a == joint.b - 1 for joint in kept):
             return kept
         found: list[Joint] = []
-        open_ = [joint for joint in reversed(kept) if joint.a == -1]
+        roots = {-1, *self.free}
+        open_ = [joint for joint in reversed(kept) if joint.a in roots]
         while open_:
             joint = open_.pop()
             found.append(joint)
             open_ += [child for child in reversed(kept) if child.a == joint.b]
         return found
+
+    @property
+    def free(self) -> list[int]:
+        """Bodies that no joint of the tree holds."""
+        held = {joint.b for joint in self.joints if not joint.closing}
+        return [k for k in range(len(self.bodies)) if k not in held]
 
     @property
     def loops(self) -> list[Joint]:

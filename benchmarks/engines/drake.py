@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from pydrake.common.value import Value
 from pydrake.math import RigidTransform, RotationMatrix
-from pydrake.multibody.math import SpatialForce
+from pydrake.multibody.math import SpatialForce, SpatialVelocity
 from pydrake.multibody.plant import (
     DiscreteContactApproximation,
     ExternallyAppliedSpatialForce_,
@@ -17,6 +17,7 @@ from pydrake.multibody.plant import (
 )
 from pydrake.multibody.tree import (
     FixedOffsetFrame,
+    LinearBushingRollPitchYaw,
     LinearSpringDamper,
     PrismaticJoint,
     RevoluteJoint,
@@ -84,6 +85,15 @@ def build(work: Work, step: float) -> tuple[Any, list[Any], list[Any]]:
                 spring.damping,
             )
         )
+    for k, mount in enumerate(work.mounts):
+        ends = []
+        for number in (mount.a, mount.b):
+            center, axes = place[number + 1]
+            pose = RigidTransform(RotationMatrix(axes).inverse(), axes.T @ (mount.point - center))
+            frame_of = bodies[number + 1].body_frame()
+            ends.append(plant.AddFrame(FixedOffsetFrame(f"m{k}_{number}", frame_of, pose)))
+        free, laws = np.zeros(3), (np.full(3, mount.stiffness), np.full(3, mount.damping))
+        plant.AddForceElement(LinearBushingRollPitchYaw(*ends, free, free, *laws))
     plant.Finalize()
     return plant, joints, bodies[1:]
 
@@ -101,6 +111,16 @@ def _push(work: Work, plant: Any, context: Any, bodies: list[Any]) -> None:
         port.FixValue(context, Value(loads))
 
 
+def _release(work: Work, plant: Any, context: Any, bodies: list[Any]) -> None:
+    """The start of bodies that no joint holds."""
+    for k in work.free:
+        body = work.bodies[k]
+        pose = RigidTransform(RotationMatrix(body.axes), body.center)
+        plant.SetFreeBodyPose(context, bodies[k], pose)
+        motion = SpatialVelocity(body.omega, body.velocity)
+        plant.SetFreeBodySpatialVelocity(bodies[k], motion, context)
+
+
 def settings(work: Work) -> Settings:
     """Error control for trees, fixed steps for loops."""
     if work.name in CANNOT:
@@ -114,6 +134,7 @@ def settings(work: Work) -> Settings:
         for joint, own in zip(joints, work.tree, strict=True):
             set_rate = "set_angular_rate" if own.kind == "pin" else "set_translation_rate"
             getattr(joint, set_rate)(context, own.rate)
+        _release(work, plant, context, bodies)
         _push(work, plant, context, bodies)
         if scheme:
             integrator = ResetIntegratorFromFlags(simulator, scheme, 0.1)

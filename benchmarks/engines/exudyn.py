@@ -140,6 +140,20 @@ class Model:
                 stiffness=spring.stiffness,
                 damping=spring.damping,
             )
+        for mount in work.mounts:
+            ends = []
+            for number in (mount.a, mount.b):
+                body = None if number < 0 else work.bodies[number]
+                ends.append(
+                    mount.point if body is None else body.axes.T @ (mount.point - body.center)
+                )
+            mbs.CreateCartesianSpringDamper(
+                bodyNumbers=[every[mount.a + 1], every[mount.b + 1]],
+                localPosition0=ends[0],
+                localPosition1=ends[1],
+                stiffness=[mount.stiffness] * 3,
+                damping=[mount.damping] * 3,
+            )
         for number, torque in work.torques:
             mbs.CreateTorque(bodyNumber=self.bodies[number], loadVector=torque)
 

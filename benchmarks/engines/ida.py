@@ -14,7 +14,7 @@ from sksundae.ida import IDA
 
 from benchmarks.cases.model import Work
 from benchmarks.engines.base import CannotError, Ran, Settings
-from benchmarks.engines.zwang import STIFF, mechanism
+from benchmarks.engines.zwang import mechanism
 from zwang import Mechanism
 from zwang.integrators.settings import Settings as Choices
 from zwang.programs.contract import Program
@@ -28,7 +28,7 @@ TOLERANCES = [10.0**-k for k in range(3, 14)]
 
 def settings(work: Work) -> Settings:
     """Tolerances, on the program that a run of Zwang takes."""
-    if work.name not in STIFF:
+    if not work.stiff:
         raise CannotError("asked for stiff cases alone")
     m = mechanism(work)
     start, system = m.assemble(), m.system

@@ -26,6 +26,7 @@ CANNOT = {
     "rolling_disk": NO_ROLLING,
     "bicycle": NO_ROLLING,
     "nonholonomic_particle": "cannot: no constraint on velocities, and none of the user's own",
+    "vehicle": "cannot: no bushing, and its springs between points damp along their line alone",
     "car_axis": "cannot: a driven base is a mocap body, whose velocity the constraints do not see",
 }
 

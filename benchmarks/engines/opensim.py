@@ -18,12 +18,14 @@ osim.Logger.setLevelString("Error")
 METHOD = osim.Manager.IntegratorMethod_RungeKuttaMerson
 ACCURACIES = (1e-3, 1e-5, 1e-7, 1e-9)
 NO_ROLLING = "cannot: no constraint on velocities from Python"
+NO_DAMPER = "cannot: its spring between points has no damper"
 CANNOT = {
     "rolling_disk": NO_ROLLING,
     "bicycle": NO_ROLLING,
     "nonholonomic_particle": NO_ROLLING,
     "car_axis": "cannot: its distances are constant, and no base can be driven from Python",
-    "governor": "cannot: its spring between points has no damper",
+    "governor": NO_DAMPER,
+    "vehicle": NO_DAMPER,
 }
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from benchmarks.cases.model import Spring, Work
+from benchmarks.cases.model import Mount, Spring, Work
 from benchmarks.engines.base import CannotError, Ran, Settings
 from benchmarks.engines.stepping import adaptive
 
@@ -28,7 +28,6 @@ TOLERANCES = (1e-4, 1e-6, 1e-8, 1e-10)
 FOR_STEP, MODERATE = 0.2, 20.0
 #: Its data for 1,000 joints fill 20 GB.
 LARGEST = 300
-STIFF = {"governor"}
 OWN = "cannot by itself: only with constraint rows and their drift written by the user"
 CANNOT = {
     "rolling_disk": OWN,
@@ -49,12 +48,13 @@ class Built:
     v: np.ndarray
     arms: list[tuple[int, np.ndarray]]
     pulls: list[tuple[Spring, list[tuple[float, int]]]]
+    beds: list[tuple[Mount, list[tuple[float, int]]]]
     turns: list[tuple[int, np.ndarray]]
 
     def acceleration(self) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
         """(q, v) → v̇."""
         model, data, none = self.model, self.data, np.zeros(self.model.nv)
-        loaded = bool(self.pulls or self.turns)
+        loaded = bool(self.pulls or self.beds or self.turns)
         if not len(self.loops):
             if not loaded:
                 return lambda q, v: pin.aba(model, data, q, v, none)
@@ -68,7 +68,7 @@ class Built:
         return constrained
 
     def load(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """What springs and torques do to the joints."""
+        """What springs, bushings and torques do to the joints."""
         model, data, tau = self.model, self.data, np.zeros(self.model.nv)
         pin.computeJointJacobians(model, data, q)
         pin.updateFramePlacements(model, data)
@@ -83,6 +83,10 @@ class Built:
             rate = apart @ (J @ v) / length
             pull = spring.stiffness * (length - spring.length) + spring.damping * rate
             tau -= pull / length * (apart @ J)
+        for mount, ends in self.beds:
+            apart = sum(sign * data.oMf[frame].translation for sign, frame in ends)
+            J = sum(sign * rows(frame)[:3] for sign, frame in ends)
+            tau -= (mount.stiffness * apart + mount.damping * (J @ v)) @ J
         for frame, torque in self.turns:
             tau += torque @ rows(frame)[3:]
         return tau
@@ -94,14 +98,21 @@ class Built:
         return np.array([pose[i].rotation @ arm + pose[i].translation for i, arm in self.arms])
 
 
-def build(work: Work, rate: float) -> Built:
-    """The work with Baumgarte's rate for its loops."""
+def tree(work: Work) -> tuple[Any, dict[int, Any], dict[int, np.ndarray]]:
+    """The model without loops, where its bodies hang, and rates of joints at the start."""
     model = pin.Model()
     model.gravity = pin.Motion(work.gravity, np.zeros(3))
     place: dict[int, Any] = {-1: (np.zeros(3), np.eye(3), 0)}
+    speeds: dict[int, np.ndarray] = {}
     kinds = {"pin": pin.JointModelRevoluteUnaligned, "slide": pin.JointModelPrismaticUnaligned}
+    parents = {joint.a for joint in work.tree}
+    for k in work.free:
+        if k not in parents:
+            _release(work, k, model, place, speeds)
     for k, joint in enumerate(work.tree):
         body = work.bodies[joint.b]
+        if joint.a not in place:
+            _release(work, joint.a, model, place, speeds)
         point, axes, parent = place[joint.a]
         frame = pin.SE3(axes.T @ body.axes, axes.T @ (joint.point - point))
         index = model.addJoint(parent, kinds[joint.kind](body.axes.T @ joint.axis), frame, f"j{k}")
@@ -109,6 +120,30 @@ def build(work: Work, rate: float) -> Built:
         arm = body.axes.T @ (body.center - joint.point)
         model.appendBodyToJoint(index, inertia, pin.SE3(np.eye(3), arm))
         place[joint.b] = (joint.point, body.axes, index)
+        speeds[index] = np.array([joint.rate])
+    return model, place, speeds
+
+
+def _release(
+    work: Work, k: int, model: Any, place: dict[int, Any], speeds: dict[int, np.ndarray]
+) -> None:
+    """A body that no joint holds, in coordinates whose rates are its velocities at the start."""
+    body = work.bodies[k]
+    moved = model.addJoint(
+        0, pin.JointModelTranslation(), pin.SE3(np.eye(3), body.center), f"shift{k}"
+    )
+    turned = model.addJoint(
+        moved, pin.JointModelSphericalZYX(), pin.SE3(body.axes, np.zeros(3)), f"turn{k}"
+    )
+    inertia = pin.Inertia(body.mass, np.zeros(3), np.diag(body.inertia))
+    model.appendBodyToJoint(turned, inertia, pin.SE3.Identity())
+    speeds[moved], speeds[turned] = body.velocity, (body.axes.T @ body.omega)[::-1]
+    place[k] = (body.center, body.axes, turned)
+
+
+def build(work: Work, rate: float) -> Built:
+    """The work with Baumgarte's rate for its loops."""
+    model, place, speeds = tree(work)
     loops, held = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
     for joint in work.loops:
         pa, ra, ia = place[joint.a]
@@ -135,18 +170,20 @@ def build(work: Work, rate: float) -> Built:
         return model.addFrame(pin.Frame(f"f{model.nframes}", index, spot, pin.FrameType.OP_FRAME))
 
     pulls = [(s, [(-1.0, frame(s.a, s.at_a)), (1.0, frame(s.b, s.at_b))]) for s in work.springs]
+    beds = [(m, [(-1.0, frame(m.a, m.point)), (1.0, frame(m.b, m.point))]) for m in work.mounts]
     turns = [(frame(k, work.bodies[k].center), torque) for k, torque in work.torques]
     data = model.createData()
     if len(loops):
         pin.initConstraintDynamics(model, data, loops, held)
     v = np.zeros(model.nv)
-    for joint in work.tree:
-        v[model.joints[place[joint.b][2]].idx_v] = joint.rate
+    for index, speed in speeds.items():
+        first = model.joints[index].idx_v
+        v[first : first + len(speed)] = speed
     arms = []
     for k in work.points:
         point, axes, index = place[k]
         arms.append((index, axes.T @ (work.bodies[k].center - point)))
-    return Built(model, data, loops, held, v, arms, pulls, turns)
+    return Built(model, data, loops, held, v, arms, pulls, beds, turns)
 
 
 def settings(work: Work) -> Settings:
@@ -195,7 +232,7 @@ def settings(work: Work) -> Settings:
 
     steps = [h * min(1.0, work.until) for h in STEPS]
     ladder: Settings = {f"RK4, step {h:g} s": lambda h=h: fixed(h) for h in steps}
-    for method in ("Radau", "DOP853") if work.name in STIFF else ("DOP853",):
+    for method in ("Radau", "DOP853") if work.stiff else ("DOP853",):
         for x in TOLERANCES:
             name = f"{method}, tolerance {x:g}"
             ladder[name] = lambda x=x, m=method: controlled(m, x)

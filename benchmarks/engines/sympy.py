@@ -24,13 +24,13 @@ STEPPED = "from Python, RK4 with fixed steps or SciPy's DOP853 and Radau, around
 
 TOLERANCES = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 LARGEST = 10
-STIFF = {"governor"}
 TOO_LARGE = "not tried: deriving grows with the cube of the bodies, four seconds for ten"
 CANNOT = {
     "bricard": "cannot: needs as many dependent coordinates as constraints, and one is redundant",
     "door": "cannot: needs as many dependent coordinates as constraints, and ten are redundant",
     "four_bars(40)": TOO_LARGE,
     "skew_chain(10)": "not tried: deriving takes 3 times longer with each rod, 20 s for five",
+    "vehicle": TOO_LARGE,
     "bicycle": "not set up: its own test derives and linearises the bicycle in 130 s",
 }
 
@@ -128,7 +128,7 @@ def settings(work: Work) -> Settings:
         ladder[name] = lambda h=step: _fixed(work, f, start, h, build, places)
     # Past a singular position of a loop, runs with error control at 1e-8 do not end.
     tolerances = TOLERANCES[:2] if work.name.startswith("four_bars") else TOLERANCES
-    for method in ("Radau", "DOP853") if work.name in STIFF else ("DOP853",):
+    for method in ("Radau", "DOP853") if work.stiff else ("DOP853",):
         for x in tolerances:
             name = f"{method}, tolerance {x:g}"
             ladder[name] = lambda x=x, m=method: adaptive(work, m, f, start, x, build, places)

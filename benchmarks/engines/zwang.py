@@ -1,7 +1,7 @@
 """Zwang: one call of `simulate` a run, everything that Python does in it included.
 
-One ladder for all works: the tolerance, with ``integrator="auto"``. Only the stiff governor is also
-given to the implicit integrator, as one would to any engine that has one.
+One ladder for all works: the tolerance, with ``integrator="auto"``. Only stiff works are also given
+to the implicit integrator, as one would to any engine that has one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ MODULE, PACKAGES = "zwang", ("zwang",)
 STEPPED = "compiled, Gauss of order 16 or explicit of order 8, error control"
 
 TOLERANCES = [10.0**-k for k in range(4, 13)]
-STIFF = {"governor"}
 #: Works that are systems of functions; the others are mechanisms.
 FUNCTIONS = {"nonholonomic_particle", "car_axis", "rolling_disk"}
 
@@ -60,6 +59,15 @@ def mechanism(work: Work) -> zw.Mechanism:
             stiffness=spring.stiffness,
             damping=spring.damping,
             length=spring.length,
+        )
+    for k, mount in enumerate(work.mounts):
+        m.cartesian_spring(
+            f"m{k}",
+            bodies[mount.a + 1],
+            bodies[mount.b + 1],
+            at=mount.point,
+            stiffness=mount.stiffness,
+            damping=mount.damping,
         )
     for k, wheel in enumerate(work.wheels):
         hub = work.bodies[wheel.body].center
@@ -156,7 +164,7 @@ def settings(work: Work) -> Settings:
         return Ran(whole, lambda: points(result), build, spent[0], evaluations)
 
     ladder: Settings = {f"auto, tolerance {x:g}": lambda x=x: run(x) for x in TOLERANCES}
-    if work.name in STIFF:
+    if work.stiff:
         ladder |= {f"radau5, tolerance {x:g}": lambda x=x: run(x, "radau5") for x in TOLERANCES}
     return ladder
 

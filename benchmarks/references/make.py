@@ -5,8 +5,8 @@
 
 Trees in joint coordinates by the dense recursion of `tree`, integrated by SciPy's DOP853 at a
 relative tolerance of 1e-13; Bricard's loop along the null space of its closure, put back on it at
-each stored time and between; the bicycle with its wheels' points of contact at rest; the long chain
-by `chain`, every hundredth rod.
+each stored time and between; the bicycle with its wheels' points of contact at rest; the vehicle
+by Lagrange's equations; the long chain by `chain`, every hundredth rod.
 """
 
 from __future__ import annotations
@@ -22,22 +22,28 @@ from scipy.integrate import solve_ivp
 from benchmarks.cases.chains import chain, skew_chain
 from benchmarks.cases.loops import bricard as bricard_work
 from benchmarks.cases.model import GRAVITY, Joint, Work
+from benchmarks.cases.vehicle import vehicle as vehicle_work
 from benchmarks.cases.wheels import FRONT, LEAN_RATE, REAR, SPEED
 from benchmarks.cases.wheels import bicycle as bicycle_work
 from benchmarks.references import FILE
 from benchmarks.references.chain import chain_centers
+from benchmarks.references.lagrange import LagrangianMotion
 from benchmarks.references.tree import Moving, Tree, cross
 
 RELATIVE, ABSOLUTE = 1e-13, 1e-14
+#: The same for stiff motions, whose steps are short for stability, and exact far below that; below
+#: 1e-12 rounding in stiff forces is taken for an error.
+STIFF = 1e-10
 #: Rank of the closure of Bricard's loop on the whole of its path, and what counts as zero there.
 RANK, SMALL = 4, 1e-5
 #: Times between stored ones at which the loop is put back.
 BETWEEN = 4
 
 
-def moved(f: Callable, y: np.ndarray, span: float) -> np.ndarray:
+def moved(f: Callable, y: np.ndarray, span: float, relative: float = RELATIVE) -> np.ndarray:
     """The state after a while."""
-    end = solve_ivp(f, (0.0, span), y, method="DOP853", rtol=RELATIVE, atol=ABSOLUTE)
+    absolute = relative * ABSOLUTE / RELATIVE
+    end = solve_ivp(f, (0.0, span), y, method="DOP853", rtol=relative, atol=absolute)
     return end.y[:, -1]
 
 
@@ -57,11 +63,13 @@ def skew() -> np.ndarray:
     return along(work, f, lambda y: tree.centers(y[:n]), np.zeros(2 * n))
 
 
-def along(work: Work, f: Callable, places: Callable, y: np.ndarray) -> np.ndarray:
+def along(
+    work: Work, f: Callable, places: Callable, y: np.ndarray, relative: float = RELATIVE
+) -> np.ndarray:
     """Places at the times of a work."""
     found = [places(y)]
     for span in np.diff(work.times):
-        y = moved(f, y, span)
+        y = moved(f, y, span, relative)
         found.append(places(y))
     return np.array(found)
 
@@ -163,6 +171,15 @@ def bicycle() -> np.ndarray:
     return along(work, f, lambda y: tree.centers(y[:n]), np.concatenate([np.zeros(n), v]))
 
 
+# --- the vehicle ----------------------------------------------------------------------------------
+
+
+def vehicle() -> np.ndarray:
+    """Landing, by Lagrange's equations."""
+    motion = LagrangianMotion(vehicle_work())
+    return along(motion.work, motion.rate, motion.centers, motion.start, STIFF)
+
+
 def long_chain() -> np.ndarray:
     """Every hundredth of 10,000 rods."""
     work = chain(10_000)
@@ -173,6 +190,7 @@ CASES = {
     "skew_chain(10)": skew,
     "bricard": bricard,
     "bicycle": bicycle,
+    "vehicle": vehicle,
     "chain(10000)": long_chain,
 }
 

@@ -5,6 +5,9 @@ import pytest
 from scipy.optimize import brentq
 
 import zwang as zw
+from zwang.analysis import statics
+from zwang.analysis.equations_of import Held
+from zwang.analysis.search import point_at
 
 GRAVITY = 9.81
 #: Equilibria are polished to rounding; coordinates lose what the condition of K takes.
@@ -374,3 +377,39 @@ def test_texts_are_short_and_say_what_there_is():
     assert "Equilibrium, stable" in str(rest)
     assert "<pre>" in rest._repr_html_()
     assert len(repr(rest)) < 1500
+
+
+def _cart_pole():
+    m = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81))
+    cart = m.body("cart", mass=1.0, inertia=0.1)
+    pole = m.body("pole", mass=0.2, inertia=0.2 / 12.0, position=(0, 0.5))
+    m.prismatic("rail", m.ground, cart, at=(0, 0), axis="x")
+    m.revolute("pin", cart, pole, at=(0, 0))
+    return m
+
+
+def test_a_held_pole_leaves_its_free_cart_where_the_assembly_put_it():
+    """The cart is neutral: its stiffness is rounding, by which no step may be divided."""
+    m = _cart_pole()
+    for angle in np.linspace(-3.0, 3.0, 41):
+        start = m.assemble(hold={"pin.angle": angle, "rail.displacement": 0.0})
+        put = m.assemble(start=start, hold={"pin.angle": 0.0})
+        rest = m.equilibrium(start=start, hold={"pin.angle": 0.0})
+        assert abs(rest["pin.angle"]) <= 1e-12, angle
+        assert np.abs(rest.q - put.q).max() <= 1e-12, angle
+        assert rest.residual <= 1e-12
+        assert rest.families
+        assert rest.method == "the start is at rest"
+
+
+def test_residual_tells_what_held_values_and_constraints_miss():
+    m = _cart_pole()
+    rest = m.equilibrium(hold={"pin.angle": 0.3})
+    equations = rest._equations
+    held = Held(equations, rest.q, ["pin.angle"])
+    assert statics._missed(rest._point, held) <= 1e-15
+    held.targets[0] = 0.31
+    assert statics._missed(rest._point, held) == pytest.approx(0.01)
+    off = rest.q.copy()
+    off[1] += 0.02  # the cart above its rail
+    assert statics._missed(point_at(equations, off), None) == pytest.approx(0.02, rel=0.1)

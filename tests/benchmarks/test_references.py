@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from benchmarks.cases import WORKS
 from benchmarks.cases.model import GRAVITY
+from benchmarks.cases.vehicle import SUSPENSION
 from benchmarks.references.chain import angular_accelerations
+from benchmarks.references.lagrange import LagrangianMotion
 from benchmarks.references.make import CASES
 from benchmarks.references.one_freedom import slider_crank_angles
 from benchmarks.references.tree import Tree
@@ -42,6 +44,31 @@ def test_the_recursion_of_trees_gives_what_lagrange_gives():
     found = np.cumsum(np.linalg.solve(terms.M, -terms.h))
     expected = by_lagrange(angle, rate)
     np.testing.assert_allclose(found, expected, atol=ROUNDING * np.abs(expected).max())
+
+
+def test_lagranges_equations_of_trees_give_what_those_of_the_chain_do():
+    motion = LagrangianMotion(WORKS["chain(10)"]())
+    rng = np.random.default_rng(5)
+    angle, rate = rng.uniform(-3.0, 3.0, 10), rng.standard_normal(10)
+    y = np.concatenate([np.diff(angle, prepend=0.0), np.diff(rate, prepend=0.0)])
+    expected = by_lagrange(angle, rate)
+    found = np.cumsum(motion.rate(0.0, y)[10:])
+    np.testing.assert_allclose(found, expected, atol=ROUNDING * np.abs(expected).max())
+
+
+def test_the_vehicle_rests_where_its_forces_are_in_balance():
+    # Free bodies, springs, bushings and tires: at the end hardly anything moves, and none of it up.
+    work = WORKS["vehicle"]()
+    assert np.abs(work.reference[-1] - work.reference[-2]).max() < 1e-4
+    motion = LagrangianMotion(work)
+    np.testing.assert_allclose(motion.centers(motion.start), work.start, atol=1e-15)
+    lifted = motion.rate(0.0, np.zeros(44))[22:25]
+    np.testing.assert_allclose(lifted[:2], 0.0, atol=1e-9)
+    stiffness, _, length = SUSPENSION
+    height, side = 0.8 - 0.32, 0.1
+    long = np.hypot(height, side)
+    push = 4.0 * stiffness * (length - long) * height / long
+    assert lifted[2] == pytest.approx(push / 1200.0 - GRAVITY, rel=1e-9)
 
 
 def test_the_slider_crank_keeps_its_energy():

@@ -200,6 +200,7 @@ def test_examples_and_new_write_files_that_run(here):
     assert "bricard" in called_json("examples", "briccard", code=1)["error"]["advice"]
     call("examples", "bricard", code=1)  # it is there already
     call("new", "mine")
+    assert "zwang examples four_bar" in " ".join(call("new", "four_bar").stdout.split())
     call("new", "functions", "--system")
     assert called_json("check", "mine.toml")["kind"] == "mechanism"
     assert called_json("check", "functions.toml")["kind"] == "system"

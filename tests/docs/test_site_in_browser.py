@@ -32,7 +32,7 @@ PAGES = (
     "how-to/joints.html",
     "how-to/channels.html",
     "how-to/closed-form-classics.html",
-    "theory/formulations.html",
+    "theory/projection.html",
     "theory/map-udwadia-kalaba.html",
     "comparison/speed-and-accuracy.html",
     "faq.html",
@@ -44,8 +44,8 @@ LOOKS = [(screen, dark) for screen in SCREENS for dark in (False, True)]
 #: What people type, and a page that one of the first results leads to.
 WORDS = {
     "install": "index.html",
-    "four-bar": "first-mechanism",
-    "slider crank": "model-file",
+    "four-bar": "four_bar",
+    "slider crank": "slider_crank",
     "motor torque": "motor",
     "double pendulum": "closed-form",
     "cart pole": "cart-pole",
@@ -60,8 +60,8 @@ WORDS = {
     "equations of motion latex": "closed-form",
     "redundant constraints": "redundant",
     "natural frequency": "frequenc",
-    "parameter sweep": "studies",
-    "URDF": "",
+    "parameter sweep": "many-motions",
+    "URDF": "faq",
 }
 #: Results that a person reads.
 READ = 8
@@ -139,7 +139,7 @@ def test_axe_finds_what_is_wrong(browser, tmp_path):
 
 
 def test_mathematics_is_set(shown):
-    browser = shown("theory/formulations.html", "desktop", dark=False)
+    browser = shown("theory/projection.html", "desktop", dark=False)
     sizes = browser.evaluate(
         "[...document.querySelectorAll('math')].map((m) => m.getBoundingClientRect().width)"
     )

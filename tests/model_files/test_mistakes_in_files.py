@@ -993,3 +993,18 @@ def test_bytes_that_are_no_text_and_files_that_are_not_there(tmp_path):
         zw.read_model(path)
     with pytest.raises(zw.ModelError, match=r"Did you mean 'model\.toml'"):
         zw.read_model(tmp_path / "model_.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('until = "3 s"\n', "[simulation]"),
+        ("gravity = [0, 0, -9.81]\n", "[mechanism]"),
+        ('[case.slow]\nuntil = "1 s"\n', "[case.slow.simulation]"),
+    ],
+)
+def test_a_key_in_the_wrong_table_is_told_where_it_belongs(text, place, tmp_path):
+    path = tmp_path / "model.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(zw.ModelError, match=f"Write it in {re.escape(place)}"):
+        zw.read_model(path)

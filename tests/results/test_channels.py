@@ -7,6 +7,7 @@ import pytest
 
 import zwang as zw
 from zwang.results.resample import at_times
+from zwang.view.channels import series_of
 
 #: What is computed directly agrees to rounding; forces of a run are as good as its states.
 ROUNDING, FORCES = 1e-12, 1e-9
@@ -157,6 +158,25 @@ def test_channels_are_listed_with_units_and_determinacy():
     assert "indeterminate" in str(run.channels)
     assert run.channels.determinate("energy")
     assert len(repr(run.channels)) < 120
+
+
+def test_outputs_of_indeterminate_reactions_are_not_called_determinate():
+    """A beam on two fixed bearings: what pulls along it may be shared in any way."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    beam = m.body("beam", inertia=zw.inertia.box(2.0, (1.0, 0.1, 0.1)), position=(0.5, 0, 0))
+    m.revolute("left", m.ground, beam, at=(0, 0, 0), axis="x")
+    m.revolute("right", m.ground, beam, at=(1, 0, 0), axis="x")
+    m.output("pull", lambda c: c["left.force.x"], unit="N")
+    m.output("twice", lambda c: 2.0 * c["pull"], unit="N")
+    m.output("size", lambda c: c["right.force.magnitude"], unit="N")
+    m.output("height", lambda c: c["beam.position"][2] + c["left.angle"], unit="m")
+    run = m.simulate(until=0.1)
+    assert not run.channels.determinate("left.force")
+    assert [run.channels.determinate(n) for n in ("pull", "twice", "size")] == [False] * 3
+    assert run.channels.determinate("height")
+    marked = [row.split()[0] for row in str(run.channels).splitlines() if "of indet" in row]
+    assert marked == ["pull", "twice", "size"]
+    assert not series_of(run, "twice").determinate
 
 
 def test_systems_of_functions_have_multipliers():

@@ -583,8 +583,9 @@ def _notes(found: Linearization, light: Condensed | None) -> tuple[str, ...]:
         if found.zero > extra:
             rest = found.zero - max(extra, 0)
             text += (", " if extra > 0 else ": ") + (
-                f"{rest} because {'a displacement' if rest <= 2 else 'displacements'} or "
-                f"{'a velocity' if rest <= 2 else 'velocities'} meet no resistance"
+                f"{rest} because a displacement or a velocity meets no resistance"
+                if rest <= 2
+                else f"{rest} because displacements or velocities meet no resistance"
             )
         notes.append(f"{text}.")
     return tuple(notes)

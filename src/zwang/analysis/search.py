@@ -45,6 +45,11 @@ FAR = 2e3
 #: Eigenvalues of K below this share of the largest are raised to it in a descent step.
 SOFT = 1e-6
 HALVINGS = 40
+#: Newton steps for the last digits, and the longest of them, relative to the size of the
+#: coordinates: a longer one would go elsewhere.
+POLISHING_STEPS, LAST_DIGITS = 4, 1e-2
+#: Share of the stiffnesses that cancel in K up to which a displacement is neutral.
+NEUTRAL = 1e-9
 #: A reaction-dependent law is solved for its reactions by so many repetitions.
 LAW_ROUNDS = 60
 
@@ -186,14 +191,29 @@ def polished(
     tried: tuple[str, ...] = (),
 ) -> Found:
     """The last digits by Newton steps, as long as they help."""
-    for _ in range(4):
-        K = reduced(equations, at, held)
-        s = np.linalg.lstsq(K, at.g, rcond=1e-9)[0] if K.size else np.zeros(0)
-        trial = _trial(equations, at, at.spaces.basis @ s, held)
+    for _ in range(POLISHING_STEPS):
+        step = at.spaces.basis @ _resisted(equations, at, held)
+        longest = float(np.abs(step).max(initial=0.0))
+        if longest > LAST_DIGITS * max(1.0, float(np.abs(at.q).max(initial=0.0))):
+            break
+        trial = _trial(equations, at, step, held)
         if trial is None or not np.linalg.norm(trial.g) < 0.5 * np.linalg.norm(at.g):
             break
         at = trial
     return Found(at, method, steps, at_rest=True, tried=tried)
+
+
+def _resisted(equations: EquationsOf, at: Point, held: Held | None) -> FloatArray:
+    """s of K s = g along displacements that meet a resistance, zero along neutral ones.
+
+    Along a neutral displacement K and g are both rounding, and their ratio is any length: what K
+    must exceed is a share of the stiffnesses that cancel in it, not of K itself.
+    """
+    E_pi, D = stiffness(equations, at, held), at.spaces.basis
+    U, sizes, Vt = np.linalg.svd(D.T @ E_pi @ D)
+    cancelled = float(np.linalg.norm(np.abs(D).T @ np.abs(E_pi) @ np.abs(D)))
+    real = sizes > NEUTRAL * cancelled
+    return Vt[real].T @ ((U[:, real].T @ at.g) / sizes[real])
 
 
 def reduced(equations: EquationsOf, at: Point, held: Held | None) -> FloatArray:

@@ -85,8 +85,9 @@ class Equilibrium(StationaryState):
     t : time [s] at which forces and drivers are taken.
     stability : ``"stable"``, ``"unstable"``, ``"marginal"`` where a displacement meets no
         resistance, or ``"undecided"``.
-    residual : largest force that is left, relative to the largest that acts or that displacements
-        as large as the coordinates would make.
+    residual : the largest of three shares: of the force that is left, relative to the largest that
+        acts or that displacements as large as the coordinates would make; of what position
+        constraints miss, relative to the coordinates; of what held values miss, relative to them.
     method : how it was found: ``"the start is at rest"``, ``"descent"``, ``"Newton"``,
         ``"continuation"``, ``"dynamic relaxation"``, or ``"friction"`` where that alone holds it.
     steps : of that method.
@@ -477,7 +478,10 @@ def _equilibrium(equations: EquationsOf, found: Found, held: Held | None) -> Equ
         equations.t,
         equations,
         stability,
-        float(np.abs(left).max(initial=0.0)) / size if size > 0.0 else 0.0,
+        max(
+            float(np.abs(left).max(initial=0.0)) / size if size > 0.0 else 0.0,
+            _missed(at, held),
+        ),
         found.method,
         found.steps,
         (*families, *words),
@@ -487,6 +491,16 @@ def _equilibrium(equations: EquationsOf, found: Found, held: Held | None) -> Equ
         tuple(notes),
         at,
     )
+
+
+def _missed(at: Point, held: Held | None) -> float:
+    """What position constraints and held values miss, relative to coordinates and values."""
+    size = max(1.0, float(np.abs(at.q).max(initial=0.0)))
+    missed = float(np.abs(at.values.phi).max(initial=0.0)) / size
+    if held is None or not held.names:
+        return missed
+    gaps = np.abs(held.at(at.q)[0]) / np.maximum(1.0, np.abs(held.targets))
+    return max(missed, float(gaps.max()))
 
 
 def _sticking_families(

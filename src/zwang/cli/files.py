@@ -34,6 +34,11 @@ def new(out: Printer, name: str, *, system: bool) -> None:
     """Write a commented model."""
     path = Path(name if name.endswith(".toml") else f"{name}.toml")
     _write(out, path, starter(path.stem, kind="system" if system else "mechanism"))
+    if path.stem in example_names():
+        out.say(
+            f"It is a rod on a pin, to change as you like; 'zwang examples {path.stem}' writes "
+            "the example of that name."
+        )
 
 
 def _write(out: Printer, path: Path, text: str) -> None:

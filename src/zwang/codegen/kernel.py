@@ -114,6 +114,7 @@ class Kernel:
     shared : numbers of the inputs that lanes have in common.
     work_size : length of the work array, all lanes counted.
     compiled : whether this is machine code.
+    operations : how many operations compute one lane, where it is one expression; else None.
     failure : why the last call by address failed, for kernels that call Python; else None.
 
     Examples
@@ -128,6 +129,7 @@ class Kernel:
     failure: BaseException | None = None
 
     shared: frozenset[int] = frozenset()
+    operations: int | None = None
 
     def __init__(
         self,
@@ -144,6 +146,7 @@ class Kernel:
         self.work_size: int = code.work_size
         self.address: int = code.loaded.address
         self.compiled: bool = code.compiled
+        self.operations = expression.operation_count
         self._code = code
         count = len(self.inputs) + len(self.outputs) + 1
         self._function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count)(self.address)

@@ -150,11 +150,14 @@ class Item:
         facts = {"expected": expected, "must": must, "found": found, "but": but, "advice": advice}
         return ModelError(self.document.file, self.line, self.dotted, about=about, **facts)
 
-    def unknown(self, name: str, known: Iterable[str], what: str) -> ModelError:
-        """A name that is not among the known ones, with the near ones."""
+    def unknown(
+        self, name: str, known: Iterable[str], what: str, place: str | None = None
+    ) -> ModelError:
+        """A name that is not among the known ones, with the near ones, or where it belongs."""
         names = list(known)
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
-        advice = f"Did you mean {' or '.join(repr(n) for n in near)}?" if near else None
+        meant = f"Did you mean {' or '.join(repr(n) for n in near)}?" if near else None
+        advice = place or meant
         told = [*near, *(n for n in names if n not in near)][:LISTED] if names[LISTED:] else names
         more = f" and {len(names) - LISTED} more" if names[LISTED:] else ""
         listed = f"{what} ({', '.join(told)}{more})" if names else f"no {what}, as there are none"

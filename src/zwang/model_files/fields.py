@@ -485,13 +485,22 @@ class TableField(FieldKind):
         for key in item.value:
             if key not in self.fields:
                 where = f" of {item.dotted}" if item.key else ""
-                raise item[key].unknown(key, self.fields, f"a key{where}")
+                raise item[key].unknown(key, self.fields, f"a key{where}", self._place(item, key))
         for name, wanted in self.fields.items():
             if wanted.required and name not in item.value:
                 raise item.error(
                     but=f"there is no key '{name}'", expected=f"{name} = …, {wanted.help}"
                 )
         return {key: self.fields[key].kind.read(item[key], constants) for key in item.value}
+
+    def _place(self, item: Item, key: str) -> str | None:
+        """Where a key that is not of this table would be one: in a table within it."""
+        tables = [
+            f"[{item.dotted}.{name}]" if item.key else f"[{name}]"
+            for name, entry in self.fields.items()
+            if isinstance(entry.kind, TableField) and key in entry.kind.fields
+        ]
+        return f"Write it in {' or '.join(tables)}." if tables else None
 
     def schema(self) -> dict[str, Any]:
         """Its JSON schema."""

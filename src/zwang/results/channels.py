@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zwang.display import html_table
-from zwang.errors import UnknownNameError
+from zwang.errors import UnknownNameError, ZwangError
 from zwang.results.channel_catalog import ACCELERATION, ENERGIES, PARTS, ChannelEntry, catalog
 from zwang.results.driver_efforts import (
     driver_effort,
@@ -28,7 +28,7 @@ from zwang.results.element_forces import (
 )
 from zwang.results.friction_efforts import friction_effort
 from zwang.results.mechanism_run import body_motion, channel, joint_acceleration, parts_of
-from zwang.results.output_values import output_values
+from zwang.results.output_values import channels_used, output_values
 from zwang.results.records import AbsentSystem
 from zwang.terms import FloatArray
 
@@ -50,6 +50,7 @@ class Channel:
     vector : whether it has three components, in ground axes.
     joint : the joint or constraint whose determinacy decides whether the motion determines it;
         empty for all that is always determined.
+    output : whether it is an output of the user's, a function of other channels.
     """
 
     name: str
@@ -58,11 +59,19 @@ class Channel:
     values: Callable[[Run], FloatArray] = field(repr=False, compare=False)
     vector: bool = False
     joint: str = ""
+    output: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of its columns in a table: those of the components of a vector."""
         return tuple(f"{self.name}.{part}" for part in "xyz") if self.vector else (self.name,)
+
+    @property
+    def doubt(self) -> str:
+        """What a table adds where the motion does not determine it."""
+        if self.output:
+            return " (of indeterminate reactions, at their values of least norm)"
+        return " (indeterminate: the value of least norm)"
 
 
 class ChannelTable(Mapping[str, Channel]):
@@ -101,15 +110,28 @@ class ChannelTable(Mapping[str, Channel]):
     def determinate(self, name: str) -> bool:
         """Whether the motion determines a channel, at the first saved state.
 
-        ``run.reaction(joint).determinate`` decides it for every saved state.
+        ``run.reaction(joint).determinate`` decides it for every saved state. An output of the
+        user's counts as determined if all channels are that it uses; whether some of them that are
+        not add up to one that is, is not looked for.
         """
-        joint = self[name].joint
-        return not joint or self._statuses().get(joint, True)
+        own = self[name]
+        if own.output:
+            return self._output_is_determinate(name)
+        return not own.joint or self._statuses().get(own.joint, True)
+
+    def _output_is_determinate(self, name: str) -> bool:
+        if all(self._statuses().values()):
+            return True
+        run = self._run
+        try:
+            used = channels_used(run, run.system.outputs[name])
+        except ZwangError:  # it has no values: the sentence is told where they are asked for
+            return False
+        return all(self.determinate(of) for of in used)
 
     def _rows(self) -> list[tuple[str, str, str]]:
-        doubtful = " (indeterminate: the value of least norm)"
         return [
-            (c.name, c.unit, c.description + ("" if self.determinate(c.name) else doubtful))
+            (c.name, c.unit, c.description + ("" if self.determinate(c.name) else c.doubt))
             for c in self._channels.values()
         ]
 
@@ -136,7 +158,10 @@ def channels_of(run: Run) -> dict[str, Channel]:
 
 def _channel(e: ChannelEntry) -> Channel:
     values = partial(VALUES[e.kind], e)
-    return Channel(e.name, e.unit, e.description, values, vector=e.vector, joint=e.joint)
+    output = e.kind == "output"
+    return Channel(
+        e.name, e.unit, e.description, values, vector=e.vector, joint=e.joint, output=output
+    )
 
 
 def channel_values(run: Run, name: str) -> FloatArray:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from zwang.results.run import Run
     from zwang.system import System
 
-__all__ = ["output_values"]
+__all__ = ["channels_used", "output_values"]
 
 
 def output_values(run: Run, output: OwnOutput) -> FloatArray:
@@ -39,6 +39,19 @@ def output_values(run: Run, output: OwnOutput) -> FloatArray:
         found = function(*(np.ascontiguousarray(x) for x in given))
         result[here] = np.array(found).reshape(-1)
     return result
+
+
+def channels_used(run: Run, output: OwnOutput) -> frozenset[str]:
+    """Names of the channels that an output is a function of, by way of other outputs too."""
+    system = run.system
+    known = {name: e.vector for name, e in catalog(system, run.mechanism).items()}
+    used: set[str] = set()
+    for name in _traced(system, output, known, ()).channels:
+        if name in system.outputs:
+            used |= channels_used(run, system.outputs[name])
+        else:
+            used.add(name if name in known else name.rpartition(".")[0])
+    return frozenset(used)
 
 
 def _traced(

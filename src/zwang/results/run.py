@@ -515,7 +515,9 @@ class Run(Displayed):
     def mechanism(self) -> Parts | None:
         """Bodies, joints and forces of the mechanism as data; None for a system of functions."""
         parts = self.system.mechanism
-        return None if parts is None else parts.at(self.parameters)
+        if parts is None:
+            return None
+        return parts.at_vector(self.system.parameter_vector(self.parameters))
 
     def _saved(self, which: Any) -> State:
         """Saved states by number, slice or mask."""

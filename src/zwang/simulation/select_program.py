@@ -214,7 +214,7 @@ def _in_plane(given: _Selection, mechanism: Parts) -> Program | str:
     if len(mechanism.bodies) > COST.planar_bodies:
         return f"{len(mechanism.bodies)} bodies, which is more than {COST.planar_bodies}"
     start, settings = given.start, given.settings
-    if settings.coordinates is Coordinates.AUTO and len(mechanism.bodies) > COST.planar_tree_bodies:
+    if settings.coordinates is Coordinates.AUTO and len(mechanism.bodies) > COST.link_by_link:
         constants = joint_constants(given.equations, mechanism, start.p)
         if link_by_link(constants, settings):
             return CHEAPER_BY_LINK

@@ -26,6 +26,9 @@ __all__ = ["FORMATS", "animate", "write_video"]
 FORMATS = (".mp4", ".gif", ".webp")
 #: Fast to encode at a quality that shows no blocks; the files are small, as little moves.
 ENCODER = {"preset": "superfast", "crf": "23"}
+#: The quickest search, and each picture as the change of the one before: whole ones are tried
+#: beside them only where Pillow is asked for key frames.
+WEBP = {"quality": 80, "method": 0, "kmin": 9, "kmax": 1000}
 
 
 def animate(
@@ -107,7 +110,7 @@ def _animation(path: Path, pictures: Iterator[Image], fps: int) -> None:
     from PIL.Image import Dither
 
     every = [picture.copy() for picture in pictures]
-    choices: dict[str, Any] = {"quality": 80, "method": 2}
+    choices: dict[str, Any] = WEBP
     if path.suffix.lower() == ".gif":
         # One palette, of a picture in the middle, so that nothing flickers.
         palette = every[len(every) // 2].quantize(colors=255, dither=Dither.NONE)

@@ -57,7 +57,7 @@ class ExplicitLoop(Loop):
         # Where nobody asks whether to leave, nothing is sampled.
         rows = (SAMPLES, n) if self.may_leave else (0, 0)
         self.sample_times, self.samples = np.zeros((rows[0], W)), np.zeros((*rows, W))
-        self.leaving = leaving_numbers(n, self.returns)
+        self.leaving = leaving_numbers(self.program, c.stages, self.returns)
         self.room = ExplicitRoom(
             self.stages,
             np.empty((VECTORS, n, W)),
@@ -72,7 +72,7 @@ class ExplicitLoop(Loop):
     def clear(self) -> None:
         """Give all that is remembered the values that it has before a loop begins."""
         super().clear()
-        self.leaving[...] = leaving_numbers(len(self.state), self.returns)
+        self.leaving[...] = leaving_numbers(self.program, self.tableau.stages, self.returns)
 
     def begin(self) -> None:
         """The first stage, and a step."""

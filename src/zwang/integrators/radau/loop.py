@@ -8,12 +8,16 @@ import numpy as np
 
 from zwang.integrators import memory as sh
 from zwang.integrators.contract import Loop
+from zwang.integrators.explicit.tableaus import TABLEAUS
 from zwang.integrators.output import LoopOutput
 from zwang.integrators.radau import stages, step
 from zwang.integrators.radau.records import NewtonRoom, RadauMemory, RadauStep
-from zwang.integrators.stiffness import leaving_numbers
+from zwang.integrators.stiffness import NEXT_METHOD, leaving_numbers
 
 __all__ = ["RadauLoop"]
+
+#: Of the explicit method that it may leave to.
+STAGES = TABLEAUS[NEXT_METHOD["radau5"]].stages
 
 
 class RadauLoop(Loop):
@@ -35,7 +39,7 @@ class RadauLoop(Loop):
         n = len(self.state)
         self.derivative, self.stages = np.zeros((n, 1)), np.zeros((3, n, 1))
         self.jacobian, self.newton = np.zeros((n * n, 1)), np.zeros(stages.NEWTON)
-        self.leaving = leaving_numbers(n, self.returns)
+        self.leaving = leaving_numbers(self.program, STAGES, self.returns)
         self.past = RadauMemory(
             self.derivative, self.stages, self.jacobian, self.newton, self.leaving
         )
@@ -53,7 +57,7 @@ class RadauLoop(Loop):
     def clear(self) -> None:
         """Give all that is remembered the values that it has before a loop begins."""
         super().clear()
-        self.leaving[...] = leaving_numbers(len(self.state), self.returns)
+        self.leaving[...] = leaving_numbers(self.program, STAGES, self.returns)
 
     def begin(self) -> None:
         """Derivative and step at the present state, nothing known of earlier ones."""
