@@ -18,7 +18,6 @@ import numpy as np
 from zwang.errors import InputError, ZwangError
 from zwang.integrators import memory as sh
 from zwang.integrators.chunk_size import ChunkSize
-from zwang.integrators.contract import met_all_rows
 from zwang.integrators.explicit.loop import ExplicitLoop
 from zwang.integrators.lane_queue import LaneQueue
 from zwang.integrators.registry import start_loop
@@ -26,6 +25,7 @@ from zwang.integrators.settings import Drift, OnSingular
 from zwang.results.certificate import certified, interval_of
 from zwang.results.force_record import with_forces
 from zwang.results.run import Run
+from zwang.simulation.all_rows import misses_a_row
 from zwang.simulation.ensemble_check import SHARE, TOGETHER, EnsembleStates, can_check, suspicious
 from zwang.simulation.ensemble_runs import EnsembleContext, Runs, Trajectory
 from zwang.simulation.guard import Guard
@@ -33,8 +33,6 @@ from zwang.simulation.interrupt import postponed_interrupt
 from zwang.simulation.options import choices_of, require_flag, start_time
 from zwang.simulation.progress import Report, reporting
 from zwang.simulation.rank_report import (
-    BROKEN,
-    broken_row,
     chosen_rows_lost_rank,
 )
 from zwang.simulation.select_program import ProgramStart, in_python, select_program
@@ -408,16 +406,12 @@ class ThreadShare:
                 relay.outcomes[k] = sh.SINGULAR
 
     def _contradicts(self, k: int, i: int) -> bool:
-        """Whether a row that does not act is missed along a motion."""
+        """Whether a row that does not act is missed along a motion: alone it is looked at."""
         context, relay = self.context, self.relay
-        met = met_all_rows(self.program, relay.counts[:, k])
-        if context.settings.drift is not Drift.PROJECTION or met:
+        if context.settings.drift is not Drift.PROJECTION:
             return False
         (t, y), starts = relay.saved(k), context.starts
-        system, nq, p = starts.system, starts.q.shape[1], starts.P[i]
-        if system.equations.largest_miss(y, t, p) <= BROKEN:
-            return False
-        return bool(broken_row(system, self.program.left_out, y[:, :nq], y[:, nq:], t, p))
+        return misses_a_row(starts.system.equations, y, t, starts.P[i])
 
     def failed(self) -> list[tuple[int, bool]]:
         """Starts that failed on the way; whether for being stiff, so that another method is due."""

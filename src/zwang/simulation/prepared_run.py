@@ -23,10 +23,10 @@ from zwang.integrators import memory as sh
 from zwang.integrators.chunk_size import first_chunk
 from zwang.integrators.registry import loop_settings
 from zwang.integrators.settings import Drift, Settings
+from zwang.simulation.all_rows import misses_a_row
 from zwang.simulation.guard import Guard
 from zwang.simulation.options import UNREMARKABLE, as_number, require_end, save_times
 from zwang.simulation.plain_run import RepeatedRun, UnfinishedRun
-from zwang.simulation.rank_report import BROKEN
 from zwang.simulation.select_program import LatestProgram, ProgramStart
 from zwang.terms import FloatArray
 
@@ -138,11 +138,11 @@ class PreparedRun:
 
     def _met(self, loop: Loop, t: FloatArray, y: FloatArray, p: FloatArray) -> bool:
         """Whether rows that do not act were met all the way."""
-        projects = loop.settings.drift is Drift.PROJECTION
-        if not self._program.left_out or not projects or loop.met_all_rows():
+        if not self._program.left_out or loop.settings.drift is not Drift.PROJECTION:
             return True
-        ended = t[-1] == loop.t[0]
-        return bool(ended and self._equations.largest_miss(y, t, p) <= BROKEN)
+        if misses_a_row(self._equations, y, t, p):
+            return False
+        return bool(loop.met_all_rows() or t[-1] == loop.t[0])
 
 
 def _same(save: Any, known: Any) -> bool:

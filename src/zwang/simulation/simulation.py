@@ -46,6 +46,7 @@ from zwang.results.status import (
 )
 from zwang.results.store import Store
 from zwang.results.writer import RunWriter
+from zwang.simulation.all_rows import on_all_rows
 from zwang.simulation.controllers import Sampling
 from zwang.simulation.events import EventCrossing, Watch
 from zwang.simulation.guard import Guard
@@ -137,6 +138,7 @@ class Simulation:
         self.watch: Watch | None = None
         self.next_switch: Switching | None = None
         self.jumped = False
+        self.off_rows = np.zeros(0, dtype=bool)  # states of the last chunk that missed a row
         # The method that "auto" has changed to, if it has, and how often from implicit to explicit.
         self.method, self.returns = "", 0
 
@@ -497,13 +499,22 @@ class Simulation:
             ended=chunk.code == sh.DONE
         ):
             return True
-        rows = self.guard.rows(chunk.filled[0])
+        # A state that missed rows tells nothing of the steps, which do not end there.
+        off = self.off_rows if self.loop.program.left_out else ()
+        rows = [k for k in self.guard.rows(chunk.filled[0]) if k >= len(off) or not off[k]]
         return not rows or self._look(chunk.y[0, rows], chunk.t[0, rows])
+
+    def _saved(self, chunk: Chunk) -> tuple[FloatArray, FloatArray]:
+        """Times and states of a chunk, on all rows where some do not act."""
+        t, y = chunk.saved()
+        if self.loop.program.left_out and self.settings.drift is Drift.PROJECTION:
+            y, self.off_rows = on_all_rows(self.active.equations, y, t, self.p)
+        return t, y
 
     def _take(self, chunk: Chunk) -> None:
         """Keep what a chunk saved, and let happen what it met."""
         failure = self.loop.program.failure()
-        program, logs, (t, y) = self.loop.program, chunk.ranks(), chunk.saved()
+        program, logs, (t, y) = self.loop.program, chunk.ranks(), self._saved(chunk)
         begin = self.began_at[0]
         changes = rank_changes(self.active, program, logs, self.parameters, begin) if logs else []
         self.ranks += changes

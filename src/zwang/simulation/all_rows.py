@@ -1,0 +1,98 @@
+"""Saved states on all constraint rows, where those that act are nearly dependent and all are not.
+
+Of redundant rows some are left out of the equations. The others may come close to losing rank in a
+configuration that is not singular; an interpolated state, put on the rows that act, then misses
+those that do not by its error divided by the distance. Such a state is put on all rows of the
+system as it was given, by the smallest correction in terms of kinetic energy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zwang.simulation.full_terms import full_terms
+from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    from zwang.equations.contract import Equations
+
+__all__ = ["misses_a_row", "on_all_rows"]
+
+#: Residuals up to which states count as on their constraints, for states of unit size.
+MET = 1e-12
+#: Corrections that a state may need; more is no interpolated state, but a contradiction.
+LARGEST = 1e-6
+#: Singular values of the scaled rows, relative: dependent rows are below, independent ones above.
+#: Between them a singular position is near, and nothing is moved.
+DEPENDENT, INDEPENDENT = 1e-10, 1e-4
+#: Newton steps, each of which squares the error.
+STEPS = 2
+#: Velocities without mass count as having this part of the largest.
+MASSLESS = 1e-12
+#: Entries of A up to which dense matrices serve.
+MOST = 250_000
+
+
+def misses_a_row(equations: Equations, y: FloatArray, t: FloatArray, p: FloatArray) -> bool:
+    """Whether states (rows, n) at times (rows,) miss a row by more than rounding."""
+    limit = MET * max(1.0, float(np.abs(y).max(initial=0.0)))
+    return len(t) > 0 and not equations.largest_miss(y, t, p) <= limit
+
+
+def on_all_rows(
+    equations: Equations, y: FloatArray, t: FloatArray, p: FloatArray
+) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """The states with those that miss a row put on all of them, and which were off."""
+    off = np.zeros(len(t), dtype=bool)
+    if not misses_a_row(equations, y, t, p) or not np.isfinite(y).all():
+        return y, off
+    y = y.copy()
+    for i in range(len(t)):
+        off[i] = misses_a_row(equations, y[i : i + 1], t[i : i + 1], p)
+        if off[i]:
+            y[i] = _corrected(equations, y[i], float(t[i]), p)
+    return y, off
+
+
+def _corrected(equations: Equations, y: FloatArray, t: float, p: FloatArray) -> FloatArray:
+    """A state on all rows; as it is where that is not clear, or far away."""
+    nq = len(equations.coordinates)
+    levels = np.array(equations.row_levels())
+    at_position, rated = levels == "position", levels != "acceleration"
+    given = y
+    for _ in range(STEPS):
+        f = full_terms(equations, y, t, p)
+        change = _least(f, at_position, f.phi)
+        if change is None:
+            return given
+        moved = full_terms(equations, np.concatenate([y[:nq], y[nq:] + change]), t, p)
+        y = np.concatenate([y[:nq] + moved.q_dot - f.q_dot, y[nq:]])
+        f = full_terms(equations, y, t, p)
+        change = _least(f, rated, f.psi)
+        if change is None:
+            return given
+        y = np.concatenate([y[:nq], y[nq:] + change])
+    far = np.abs(y - given).max(initial=0.0) > LARGEST * max(1.0, float(np.abs(given).max()))
+    return given if far or not np.isfinite(y).all() else y
+
+
+def _least(f: Any, rows: NDArray[np.bool_], residual: FloatArray) -> FloatArray | None:
+    """The smallest δ with A δ = −residual on some rows; None where their rank is not clear."""
+    if f.A.shape[0] * f.A.shape[1] > MOST:
+        return None
+    A = (f.A if isinstance(f.A, np.ndarray) else f.A.toarray())[rows]
+    diagonal = np.abs(f.M.diagonal())
+    d = 1.0 / np.sqrt(np.maximum(diagonal, MASSLESS * diagonal.max(initial=0.0) or 1.0))
+    scaled = A * d
+    lengths = np.linalg.norm(scaled, axis=1)
+    lengths = np.where(lengths > 0.0, lengths, 1.0)
+    U, sizes, Vt = np.linalg.svd(scaled / lengths[:, None], full_matrices=False)
+    share = sizes / max(float(sizes.max(initial=0.0)), np.finfo(float).tiny)
+    if np.any((share > DEPENDENT) & (share < INDEPENDENT)):
+        return None
+    kept = share >= INDEPENDENT
+    along = (U[:, kept].T @ (residual / lengths)) / sizes[kept]
+    return -d * (Vt[kept].T @ along)
