@@ -97,7 +97,7 @@ MISTAKES = {
     "a belt does not rest": (lambda: conveyor().equilibrium(), ["belt", "0.5", "steady_motion"]),
     "not an equilibrium": (
         lambda: pendulum().linearize(pendulum().assemble()),
-        ["be an equilibrium", "rod turns about y", "equilibrium(start=state)"],
+        ["be an equilibrium", "rod turns about y", " m.equilibrium(start=state)", "hold={…}"],
     ),
     "a state that moves": (
         lambda: pendulum().linearize(

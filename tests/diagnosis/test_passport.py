@@ -210,6 +210,15 @@ def test_no_hinge_of_the_door_alone_is_determinate_but_all_together_are():
     assert_close(frame.force, [0, 20 * 0.5 * turn, 200, 0, 0, 2.0 * turn - 3.0])
 
 
+def test_a_table_names_the_attribute_with_directions_askew():
+    """A pin beside a rail across the diagonal: determinate along the rail, which is no axis."""
+    A = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
+    found = passport(np.eye(2), [0.0, -1.0], A, np.zeros(3), groups={"pin": [0, 1], "rail": [2]})
+    assert found.groups["pin"].status is Status.PARTLY
+    assert "partly; see its determinate_directions" in str(found)
+    assert_close(found.groups["pin"].determinate_directions.sum(axis=0), [0.0])
+
+
 @pytest.mark.inventory("UK-15")
 def test_a_door_on_one_ball_and_two_rings_hangs_on_the_ball():
     found = passport(**door(("ball", "ring", "ring")))

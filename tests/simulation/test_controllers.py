@@ -1,5 +1,6 @@
 """Sampled controllers: exact times, zero-order hold, memory, storage, verification."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -261,6 +262,18 @@ def test_a_law_that_fails_later_keeps_what_there_is() -> None:
     assert "by a controller" in run.status
     assert run.t[-1] == pytest.approx(0.5)
     assert not run.finished
+
+
+@pytest.mark.parametrize("first", [0, 3])
+def test_a_mistake_in_a_law_is_told_with_its_controller_and_time(first: int) -> None:
+    def law(sample: Sample) -> dict[str, float]:
+        return {"u": 1.0 if sample.number < first else {}["gain"]}
+
+    with pytest.raises(zw.InputError) as caught:
+        cart().simulate([0.0], until=1.0, controllers={"lqr": zw.controller(law, 0.1)})
+    words = f"law of controller 'lqr' must .* at t = {0.1 * first:g} s it raises KeyError: 'gain'"
+    assert re.match(words, str(caught.value))
+    assert isinstance(caught.value.__cause__, KeyError)
 
 
 def rod_of_length() -> zw.System:

@@ -176,6 +176,7 @@ def test_too_many_runs_are_refused_with_their_number(tmp_path):
         ({"grid": {"L": [1.0], "settings.drift": [1.0]}}, ("settings.drift", "words")),
         ({"outputs": ["z"]}, ("outputs[0]", "channel", "'z'")),
         ({"outputs": ["a = peak(x) * K"]}, ("outputs[0]", "'K'")),
+        ({"outputs": ["peak(x + y)"]}, ("outputs[0]", "of an expression", "m.output", "[output]")),
         ({"outputs": ["event_time(hit)"]}, ("outputs[0]", "event")),
         ({"outputs": [{"value": "end(y)", "unit": "mmm"}]}, ()),
         ({"start": {"x": "K", "y": "-L"}}, ("start.x", "'K'")),

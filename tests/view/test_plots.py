@@ -63,6 +63,8 @@ def test_a_figure_for_a_paper_is_a_column_wide_with_titles_in_latex(run):
     assert figure.get_figwidth() == pytest.approx(86.0 / 25.4)
     assert figure.axes[0].get_ylabel() == r"$\theta$ [rad]"
     assert figure.axes[0].yaxis.get_label().get_fontsize() == 8.0
+    (axis,) = run.plot("pin.angle", titles={"pin.angle": "turn [rad]"}).axes
+    assert axis.get_ylabel() == "turn [rad]"
     assert matplotlib.rcParams["font.size"] == plain, "settings of others have changed"
     with pytest.raises(zw.InputError, match="screen, paper"):
         run.plot("pin.angle", style="poster")

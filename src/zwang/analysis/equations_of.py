@@ -105,6 +105,11 @@ class EquationsOf:
         return None if parts is None else parts.at_vector(self.p)
 
     @property
+    def owner(self) -> str:
+        """What users call it, in advice: ``m.equilibrium()``."""
+        return "system" if self.system.mechanism is None else "m"
+
+    @property
     def is_large(self) -> bool:
         """Whether dense matrices would keep a user waiting."""
         return self.parts is not None and self.nv > LARGEST

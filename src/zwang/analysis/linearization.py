@@ -431,7 +431,7 @@ def _reactions(
                 if what == "constraints"
                 else "have constraints that allow rest; a driver moves there",
                 but=f"{what} are not satisfied ({names[k]} by {gap[k]:.3g})",
-                advice="system.equilibrium(start=…) finds one."
+                advice=f"{equations.owner}.equilibrium(start=…) finds one."
                 if what == "constraints"
                 else "Take a time at which it stands still; about motions that stay the same: "
                 "steady_motion(rates=…).",
@@ -451,7 +451,9 @@ def _reactions(
             must="be an equilibrium",
             but=f"a force of {abs(float(force @ unit)):.6g} is not balanced "
             f"({np.linalg.norm(left) / size:.1e} of all forces) and drives this motion: {words}",
-            advice="system.equilibrium(start=state) computes one near it.",
+            advice=f"{equations.owner}.equilibrium(start=state) finds a stable one downhill, with "
+            f"hold={{…}} one at held values; {equations.owner}.equilibria(starts=[state]) lists "
+            "unstable ones, too.",
         )
     return lam, spaces, values.N
 

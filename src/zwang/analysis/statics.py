@@ -389,7 +389,7 @@ def _require_rest(equations: EquationsOf, q: FloatArray) -> None:
             f"constraint {name!r}",
             must="allow rest",
             but=f"prescribes a velocity of {rate:.6g}",
-            advice="Ask for a steady motion, system.steady_motion(rates=…).",
+            advice=f"Ask for a steady motion, {equations.owner}.steady_motion(rates=…).",
         )
     if np.abs(values.n0).max(initial=0.0) > 1e-12:
         raise NoEquilibriumError(

@@ -205,7 +205,8 @@ class Run(Displayed):
         compare : other runs, drawn into the same panels; of vectors the magnitudes.
         labels : names of all runs, this one first.
         titles : channel → text of its axis in place of the name, LaTeX between dollar signs:
-            a Greek theta for ``pin.angle``, say.
+            a Greek theta for ``pin.angle``, say. The unit follows in brackets, unless the text
+            ends in brackets itself.
         style : ``"paper"`` for a column of a journal, 86 mm wide with the letters of a page.
         """
         from zwang.view.plots import plot

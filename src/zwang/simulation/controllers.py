@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.errors import InputError, UnknownNameError, shown
+from zwang.errors import InputError, UnknownNameError, ZwangError, shown
 from zwang.multibody.frozen import require_no_geometry
 from zwang.terms import FloatArray
 from zwang.tracing.mixed_kernel import staged
@@ -233,8 +233,7 @@ class Sampling:
             if due - t > SAME_INSTANT * one.period:
                 continue
             sample = Sample(self.readings, t, y, self.done[name], dict(held))
-            given = one.law(sample, self.states[name]) if one.takes_state else one.law(sample)
-            outputs = self._outputs(name, given)
+            outputs = self._outputs(name, self._given(name, sample))
             for key in outputs:
                 if set_by.setdefault(key, name) != name:
                     raise InputError(
@@ -249,6 +248,20 @@ class Sampling:
             self._require_state(name)
             self.done[name] += 1
         return result
+
+    def _given(self, name: str, sample: Sample) -> Any:
+        """What a law returns; a mistake in it is told with its controller and the time."""
+        one = self.controllers[name]
+        try:
+            return one.law(sample, self.states[name]) if one.takes_state else one.law(sample)
+        except ZwangError:
+            raise
+        except Exception as error:
+            raise InputError(
+                f"law of controller {name!r}",
+                must="return a dictionary, parameter → value, or None",
+                but=f"at t = {sample.t:.6g} s it raises {type(error).__name__}: {error}",
+            ) from error
 
     def _outputs(self, name: str, given: Any) -> dict[str, Any]:
         if given is None:

@@ -334,6 +334,8 @@ class Simulation:
             else:
                 self.begin_segment(y, t)
         except ZwangError as error:  # keep what there is
+            if error.__cause__ is not None:  # a mistake in a law of the user's
+                raise
             self.status = f"stopped at t = {t:.6g} s by {by}: {error}"
             return True
         self._note_jump(y, t, by)

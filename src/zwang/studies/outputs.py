@@ -131,4 +131,6 @@ def _require_reductions(tree: ast.expr) -> None:
                 f"function {function_name(call)!r}",
                 must="be of one channel",
                 but="is of an expression",
+                advice="Make the expression a channel, m.output(name, …) in Python or [output] in "
+                "a model file, and give its name.",
             )

@@ -67,10 +67,11 @@ class Wording:
     titles: Mapping[str, str]
 
     def label(self, name: str, series: Series) -> str:
-        """Title or name, and the unit."""
+        """Title or name, and the unit; a title that ends in brackets has its own."""
         if name not in self.titles:
             return series.label
-        return f"{self.titles[name]} [{series.unit}]" if series.unit else self.titles[name]
+        title = self.titles[name]
+        return f"{title} [{series.unit}]" if series.unit and not title.endswith("]") else title
 
 
 def plot(
