@@ -356,13 +356,16 @@ def derive(
     bodies: Annotated[
         bool, typer.Option("--bodies", help="In coordinates of the bodies, not of the joints.")
     ] = False,
+    seconds: Annotated[
+        float, typer.Option("--seconds", help="Time after which to give up [s].")
+    ] = 60.0,
     as_json: AsJson = False,
 ) -> None:
     """Equations of motion in closed form (needs the extra 'symbolic')."""
     from zwang.cli.inspect import derive as look
 
     with printing(as_json=as_json) as out:
-        look(out, model, terms=terms, latex=latex, bodies=bodies)
+        look(out, model, terms=terms, latex=latex, bodies=bodies, seconds=seconds)
 
 
 @app.command()

@@ -76,6 +76,13 @@ def export(
         out.say(str(run.channels))
         return
     target = Path(f"{folder.stem}.csv") if output is None else output
+    if output is None and target.exists():
+        raise InputError(
+            f"file '{target}'",
+            must="be named to be written over",
+            but="it is there already",
+            advice=f"Write --csv {target}, or another name.",
+        )
     _write(run, target, channels or None, every, units=units, degrees=degrees)
     out.result({"run": str(folder), "table": str(target)})
     out.say(f"Wrote {target}.")

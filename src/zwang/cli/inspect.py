@@ -100,11 +100,13 @@ def verify(out: Printer, folder: Path, model: Path | None) -> None:
         raise typer.Exit(FAILURE)
 
 
-def derive(out: Printer, path: Path, *, terms: bool, latex: bool, bodies: bool) -> None:
+def derive(
+    out: Printer, path: Path, *, terms: bool, latex: bool, bodies: bool, seconds: float
+) -> None:
     """Closed forms of a model; of a mechanism in the coordinates of its joints, or bodies."""
     model = read_model(path)
     whole = model.system if bodies or model.mechanism is None else model.mechanism
-    form = whole.derive(solve=not terms)
+    form = whole.derive(solve=not terms, seconds=seconds)
     text = form.latex() if latex else str(form)
     out.result({"model": model.name, "closed_form": text})
     out.say(text)

@@ -246,7 +246,8 @@ class Explanation(Displayed):
     def _about_freedoms(self) -> list[str]:
         count = self.degrees_of_freedom
         if count == 0:
-            return ["The constraints allow no motion."]
+            none = "The constraints leave no degree of freedom"
+            return [f"{none}: motion is prescribed, or there is none."]
         shown = min(self.freedoms.shape[1], LISTED_IN_REPORT)
         lines = [f"The constraints allow {counted(count, 'motion')}:"]
         lines += [f"  {self.freedom(i)}" for i in range(shown)]

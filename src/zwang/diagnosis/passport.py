@@ -204,7 +204,11 @@ class Passport(Displayed):
                 )
                 if known and used
             ]
-            status += f"; determinate along {listing(sure)}" if sure else "; see its determinate_directions"
+            status += (
+                f"; determinate along {listing(sure)}"
+                if sure
+                else "; see its determinate_directions"
+            )
         return [group.name, *sizes, status]
 
 
