@@ -1,7 +1,10 @@
 """Its presence puts this folder on the path, so that all tests can import `samples`."""
 
 import signal
+import sys
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
 
 # How long an example takes says something of the machine, nothing of the code.
@@ -12,3 +15,12 @@ settings.load_profile("no deadline")
 # tests that press it would wait for ever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def no_open_figures() -> Iterator[None]:
+    """Close what a test has drawn: pyplot keeps figures, and warns the test that makes the 21st."""
+    yield
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        pyplot.close("all")

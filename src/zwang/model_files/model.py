@@ -107,7 +107,7 @@ class Model:
     >>> from zwang.model_files.examples import example_path
     >>> model = zw.read_model(example_path("pendulum"))
     >>> model.mechanism
-    <Mechanism in space: 1 bodies, 1 joints, 0 forces>
+    <Mechanism in space: 1 body, 1 joint, 0 forces>
     >>> run = model.simulate(until=0.1)
     >>> run.finished
     True
