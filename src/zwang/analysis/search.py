@@ -48,8 +48,9 @@ HALVINGS = 40
 #: Newton steps for the last digits, and the longest of them, relative to the size of the
 #: coordinates: a longer one would go elsewhere.
 POLISHING_STEPS, LAST_DIGITS = 4, 1e-2
-#: Share of the stiffnesses that cancel in K up to which a displacement is neutral.
-NEUTRAL = 1e-9
+#: Share of the stiffnesses that cancel in K up to which a displacement is neutral, and share of all
+#: stiffnesses: where a displacement meets none of them, nothing cancels.
+NEUTRAL, NO_STIFFNESS = 1e-9, 1e-12
 #: A reaction-dependent law is solved for its reactions by so many repetitions.
 LAW_ROUNDS = 60
 
@@ -212,7 +213,8 @@ def _resisted(equations: EquationsOf, at: Point, held: Held | None) -> FloatArra
     E_pi, D = stiffness(equations, at, held), at.spaces.basis
     U, sizes, Vt = np.linalg.svd(D.T @ E_pi @ D)
     cancelled = float(np.linalg.norm(np.abs(D).T @ np.abs(E_pi) @ np.abs(D)))
-    real = sizes > NEUTRAL * cancelled
+    whole = float(np.linalg.norm(E_pi)) * float(np.linalg.norm(D, 2)) ** 2 if D.size else 0.0
+    real = sizes > max(NEUTRAL * cancelled, NO_STIFFNESS * whole)
     return Vt[real].T @ ((U[:, real].T @ at.g) / sizes[real])
 
 
