@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +38,17 @@ LONGEST_FILE = 20_000_000
 
 @dataclass(frozen=True)
 class Document:
-    """A parsed file: its name for messages, its values, and the line of each."""
+    """A parsed file: its name for messages, its values, and the line of each.
+
+    Attributes
+    ----------
+    digest : of name and text, by which documents are compared; None for one that is not as parsed.
+    """
 
     file: str
     values: dict[str, Any]
     lines: dict[Key, int]
+    digest: bytes | None = None
 
     @property
     def root(self) -> Item:
@@ -227,7 +234,8 @@ def parse(text: str, file: str) -> Document:
         ) from None
     except ValueError as error:  # a number of thousands of digits
         raise ModelError(file, 0, "", found=shown(str(error)), expected="valid TOML") from None
-    return Document(file, values, line_index(text))
+    digest = sha256(f"{file}\0{text}".encode("utf-8", "surrogatepass")).digest()
+    return Document(file, values, line_index(text), digest)
 
 
 def _syntax_error(file: str, text: str, message: str) -> ModelError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -24,6 +24,7 @@ from zwang.model_files.expressions import (
 )
 from zwang.model_files.fields import expression_error
 from zwang.model_files.units import is_quantity, quantity
+from zwang.multibody.equal_descriptions import Comparable, NotComparableError, exact_key
 from zwang.tracing.symbol import ValueNeededError
 
 __all__ = ["Definitions", "Formula", "Scope", "UserForces", "names_used", "of_time", "time_formula"]
@@ -193,7 +194,7 @@ def names_used(item: Item, definitions: Definitions) -> tuple[str, ...]:
     return tuple(found)
 
 
-class Formula:
+class Formula(Comparable):
     """An expression, or a list of them, as a function of the arguments that the library passes.
 
     Attributes
@@ -243,6 +244,13 @@ class Formula:
                 raise expression_error(entries.item, error) from None
         return self._entries.evaluate(values, room)
 
+    def exact_key(self) -> Hashable:
+        """Its place in its file, with all of that, and how names get their values."""
+        place, values = self._entries.item, self._values
+        if place.document.digest is None or not isinstance(values, partial) or values.keywords:
+            raise NotComparableError(self)
+        return place.document.digest, place.key, self._arguments, values.func, values.args
+
     def __repr__(self) -> str:
         return f"Formula({self.source!r})"
 
@@ -279,7 +287,7 @@ def _array(result: Any, room: Room) -> Any:
     return listed(entries)
 
 
-class UserForces:
+class UserForces(Comparable):
     """Expressions for forces and moments on several bodies, as one function of (bodies, t, p).
 
     Attributes
@@ -290,6 +298,10 @@ class UserForces:
 
     def __init__(self, names: list[str], parts: Mapping[str, Mapping[str, Formula]]) -> None:
         self.names, self.parts = names, parts
+
+    def exact_key(self) -> Hashable:
+        """Those of its expressions."""
+        return exact_key((list(self.names), {k: dict(x) for k, x in self.parts.items()}))
 
     def __call__(self, bodies: Any, t: Any, p: Any) -> list[Any]:
         """A pair (force, moment) for each body, or one number for an extra coordinate."""

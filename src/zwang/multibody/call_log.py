@@ -89,9 +89,11 @@ def described(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S,
 
 
 def _kept(value: Any) -> Any:
-    """A value that later changes of the caller's arrays do not reach."""
+    """A value that later changes of the caller's arrays, lists and tables do not reach."""
     if isinstance(value, np.ndarray):
-        return value.copy()
+        return value.copy(order="K")
     if isinstance(value, list | tuple):
         return type(value)(_kept(entry) for entry in value)
+    if type(value) is dict:
+        return {name: _kept(entry) for name, entry in value.items()}
     return value
