@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -17,6 +17,7 @@ from typing import Any
 
 from zwang.arguments.values import is_folder
 from zwang.errors import LISTED, InputError, ModelError, ZwangError, shown
+from zwang.multibody.equal_descriptions import Comparable, NotComparableError
 
 __all__ = [
     "Document",
@@ -63,7 +64,7 @@ class Document:
 
 
 @dataclass(frozen=True)
-class Item:
+class Item(Comparable):
     """A value of a file and its place."""
 
     value: Any
@@ -74,6 +75,12 @@ class Item:
     def line(self) -> int:
         """Line it stands on, from 1."""
         return self.document.line(self.key)
+
+    def exact_key(self) -> Hashable:
+        """Its place, and all of its file."""
+        if self.document.digest is None:
+            raise NotComparableError(self)
+        return self.document.digest, self.key
 
     @property
     def name(self) -> str:

@@ -24,7 +24,7 @@ from zwang.model_files.expressions import (
 )
 from zwang.model_files.fields import expression_error
 from zwang.model_files.units import is_quantity, quantity
-from zwang.multibody.equal_descriptions import Comparable, NotComparableError, exact_key
+from zwang.multibody.equal_descriptions import Comparable, exact_key
 from zwang.tracing.symbol import ValueNeededError
 
 __all__ = ["Definitions", "Formula", "Scope", "UserForces", "names_used", "of_time", "time_formula"]
@@ -246,10 +246,7 @@ class Formula(Comparable):
 
     def exact_key(self) -> Hashable:
         """Its place in its file, with all of that, and how names get their values."""
-        place, values = self._entries.item, self._values
-        if place.document.digest is None or not isinstance(values, partial) or values.keywords:
-            raise NotComparableError(self)
-        return place.document.digest, place.key, self._arguments, values.func, values.args
+        return exact_key((self._entries.item, self._arguments, self._values))
 
     def __repr__(self) -> str:
         return f"Formula({self.source!r})"

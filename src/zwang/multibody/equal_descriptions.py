@@ -14,15 +14,22 @@ import struct
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
+from functools import partial
 from os import PathLike
 from threading import local
+from types import BuiltinFunctionType, FunctionType
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from zwang.multibody.handles import BodyHandle, MarkerHandle
+from zwang.multibody.handles import BodyHandle, MarkerExpression, MarkerHandle
 from zwang.multibody.inertia import Inertia, Shape
 from zwang.multibody.mesh import MeshFile
+from zwang.multibody.parameter_expression import (
+    InertiaExpression,
+    ParameterExpression,
+    ParameterValue,
+)
 from zwang.multibody.pickling import Recipe
 
 __all__ = ["Comparable", "LatestOfEach", "NotComparableError", "exact_key", "recipe_key"]
@@ -73,9 +80,32 @@ def exact_key(value: Any) -> Hashable:
 
 def _of_array(value: np.ndarray) -> Hashable:
     """Entries, and how they lie in memory: sums may be rounded by that."""
-    if value.dtype.hasobject or value.dtype.names is not None:
+    if value.dtype == object:  # expressions of parameters, for one
+        return value.shape, tuple(map(exact_key, value.ravel()))
+    if value.dtype.names is not None:
         raise NotComparableError(value.dtype)
     return value.dtype.str, value.shape, value.strides, value.tobytes()
+
+
+def _of_expression(x: ParameterExpression) -> Hashable:
+    return _own_function(x.function), exact_key(x.arguments), exact_key(x.keywords)
+
+
+def _of_partial(x: partial[Any]) -> Hashable:
+    return _own_function(x.func), exact_key(x.args), exact_key(x.keywords)
+
+
+def _own_function(function: Any) -> Hashable:
+    """A function that nobody changes: of NumPy, an operator, or at the top of a module here."""
+    kind, module = type(function), getattr(function, "__module__", None) or ""
+    ours = kind is FunctionType and module.startswith("zwang.")
+    if (
+        kind is np.ufunc
+        or (kind is BuiltinFunctionType and module == "_operator")
+        or (ours and "<locals>" not in function.__qualname__)
+    ):
+        return function
+    raise NotComparableError(function)
 
 
 def _of_inertia(x: Inertia) -> Hashable:
@@ -109,6 +139,11 @@ _KEYS: dict[type, Callable[[Any], Hashable]] = {
     Inertia: _of_inertia,
     Shape: lambda x: exact_key((x.kind, x.size, x.center, x.axes)),
     MeshFile: _of_mesh,
+    partial: _of_partial,
+    ParameterExpression: _of_expression,
+    InertiaExpression: _of_expression,
+    ParameterValue: lambda x: (x.name, x.shape),
+    MarkerExpression: lambda x: (x.body.name, exact_key(x.arguments)),
     # Those of a description belong to its builder, or were refused.
     BodyHandle: lambda x: x.name,
     MarkerHandle: lambda x: (x.body.name, exact_key(x.at), exact_key(x.axes)),
