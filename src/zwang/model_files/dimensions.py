@@ -34,7 +34,7 @@ class Measured(NamedTuple):
     Attributes
     ----------
     dimension : powers of metre, kilogram and second.
-    given : whether a unit in the file says so.
+    given : whether a unit is written in the file.
     """
 
     dimension: Dimension
