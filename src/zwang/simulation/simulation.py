@@ -599,6 +599,8 @@ class Simulation:
             self.notes.append(f"at t = {t:.6g} s {ACT_AGAIN}")
         self.watches = {key: w for key, w in self.watches.items() if not w.solves}
         self._close()
+        if self.settings.drift is Drift.PROJECTION:  # those that acted were nearly dependent here
+            y = on_all_rows(self.active.equations, y[None], np.array([t]), self.p)[0][0]
         self.begin_segment(y, t)
         return True
 
