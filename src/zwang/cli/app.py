@@ -6,6 +6,7 @@ Exit codes: 0 success, 1 failure, 2 wrong use of the command line, 130 stopped b
 
 # No annotations as text here: Typer would evaluate those of all commands whenever one is called.
 
+import atexit
 import gc
 import io
 import sys
@@ -27,9 +28,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-#: New objects after which a command looks for unreachable ones. Modules that load make many, all of
-#: which stay; to look after each 700, Python's default, takes a tenth of a short command.
-NEW_OBJECTS = 50_000
+#: New objects after which a command looks for unreachable ones. Modules that load make 85,000, all
+#: of which stay; to look after each 700, Python's default, takes a tenth of a short command.
+NEW_OBJECTS = 200_000
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL.toml", help="Model file.")]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
@@ -549,6 +550,8 @@ def info(*, as_json: AsJson = False) -> None:
 def main() -> None:
     """Entry point of the command ``zwang``."""
     gc.set_threshold(NEW_OBJECTS)
+    # A process that ends looks for unreachable objects again and again: a seventh of a short one.
+    atexit.register(gc.freeze)
     for stream in (sys.stdout, sys.stderr):
         # A console of few characters shows ? for the others, and the command goes on.
         if isinstance(stream, io.TextIOWrapper):
