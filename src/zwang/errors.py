@@ -19,6 +19,7 @@ __all__ = [
     "ModelError",
     "NoEquilibriumError",
     "NotApplicableError",
+    "NotIntegratedError",
     "NotUniqueError",
     "PainleveError",
     "StoreError",
@@ -221,6 +222,10 @@ class ModelError(InputError):
 
 class TooManyStepsError(ZwangError):
     """A motion takes far more steps than it did, or than can be waited for."""
+
+
+class NotIntegratedError(InputError):
+    """A motion cannot be integrated from a saved state to the time that is asked for."""
 
 
 class NotApplicableError(ZwangError):

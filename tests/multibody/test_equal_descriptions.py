@@ -37,6 +37,18 @@ def pendulum(length: float = 1.0) -> zw.Mechanism:
     return m
 
 
+def doubled() -> zw.Mechanism:
+    """Rods on pins that are given twice."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    last = m.ground
+    for k in range(3):
+        rod = m.body(f"rod{k}", inertia=zw.inertia.rod(1.0, 1.0), position=(k + 0.5, 0, 0))
+        for name in (f"pin{k}", f"again{k}"):
+            m.revolute(name, last, rod, at=(k, 0, 0), axis="y")
+        last = rod
+    return m
+
+
 @pytest.fixture
 def traced(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Mechanisms whose equations were put together."""
@@ -80,6 +92,7 @@ def test_equal_mechanisms_share_equations_and_programs(traced: list[object]) -> 
         (library.stewart_platform, 0.05),
         (lambda: library.chain(6), 0.2),
         (lambda: library.chain(40), 0.02),
+        (doubled, 0.2),
         (lambda: zw.read_model(example_path("four_bar")), 0.2),
         (lambda: zw.read_model(example_path("gear_train")), 0.1),
         (lambda: zw.read_model(example_path("friction")), 0.1),
@@ -114,6 +127,12 @@ def test_bits_do_not_depend_on_what_equal_ones_did_before(unshared: Callable[[],
     shared = [go(made(), start) for start in (*starts, *reversed(starts))]
     unshared()
     assert shared == [go(made(), start) for start in (*starts, *reversed(starts))]
+
+
+def test_joints_that_are_given_twice_are_looked_for_once(traced: list[object]) -> None:
+    for _ in range(3):
+        doubled().simulate(until=0.1)
+    assert len(traced) == 2  # the mechanism, and the same with each joint once
 
 
 def test_reactions_energies_and_analyses_are_shared_and_right(unshared: Callable[[], None]) -> None:

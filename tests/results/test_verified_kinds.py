@@ -13,8 +13,9 @@ import pytest
 
 import zwang as zw
 from zwang import library
+from zwang.errors import NotIntegratedError
 from zwang.model_files.examples import example_names, example_path
-from zwang.simulation import stored_runs
+from zwang.simulation import interpolate, stored_runs
 
 Kind = Callable[[np.random.Generator], tuple[Any, Any]]
 
@@ -213,7 +214,49 @@ def test_what_takes_too_many_steps_again_is_noted_and_not_accused(
     run.save(tmp_path / "run")
     outcome = zw.verify(tmp_path / "run", system)
     assert outcome
-    assert any("not integrated anew" in note for note in outcome.notes)
+    assert any("could not be integrated anew" in note for note in outcome.notes)
+
+
+def not_integrated(monkeypatch: pytest.MonkeyPatch, *, by: Callable[[Any], bool]) -> None:
+    """Let no motion lead on from t = 0.5 with settings that are told."""
+    goes = interpolate.propagate
+
+    def stops(run: Any, segment: Any, settings: Any, t: float, *rest: Any, **more: Any) -> Any:
+        if abs(t - 0.5) < 1e-9 and by(settings):
+            raise NotIntegratedError("state between saved times", but="cannot be reached")
+        return goes(run, segment, settings, t, *rest, **more)
+
+    monkeypatch.setattr(interpolate, "propagate", stops)
+
+
+@pytest.mark.parametrize("edit", ["", "position", "velocity"])
+def test_what_cannot_be_integrated_anew_is_noted_and_not_accused(
+    edit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    m = library.four_bar()
+    run = m.simulate(until=1.0, save=0.1, tolerance=1e-9)
+    row = int(np.argmin(np.abs(run.t - 0.5)))
+    if edit == "velocity":  # one that all constraints allow
+        v = run.v.copy()
+        v[row] *= 1.0 + 1e-5
+        run = replace(run, v=v)
+    elif edit == "position":
+        q = run.q.copy()
+        q[row, 0] += 1e-5
+        run = replace(run, q=q)
+    run.save(tmp_path / "run")
+    # More accurately it cannot, but as the run did.
+    not_integrated(monkeypatch, by=lambda settings: settings.tolerance < 1e-9)
+    outcome = zw.verify(tmp_path / "run", m)
+    assert bool(outcome) == (edit == ""), outcome
+    assert outcome.checked["intervals"] == len(run) - 1
+    assert any("the energy is not checked after t = 0.5 s" in note for note in outcome.notes)
+    # In no way.
+    not_integrated(monkeypatch, by=lambda settings: True)
+    outcome = zw.verify(tmp_path / "run", m)
+    assert bool(outcome) == (edit == ""), outcome
+    assert outcome.checked["intervals"] == len(run) - 2
+    assert any("could not be integrated anew from t = 0.5 s" in note for note in outcome.notes)
 
 
 @pytest.mark.campaign

@@ -17,6 +17,7 @@ from zwang.results.lock import WriteLock
 from zwang.results.run import Run
 from zwang.studies import dataset
 from zwang.studies.compute import FAILED, FINISHED, REFUSED
+from zwang.studies.reductions import last_valid
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +66,27 @@ def test_reductions_agree_with_the_closed_form(whole):
 
     period = 4 * np.sqrt(L / 9.81) * ellipk(v**2 / (4 * 9.81 * L))
     np.testing.assert_allclose(data["turn"].values[turned], period[turned] / 4, atol=1e-6)
+
+
+def test_the_last_value_is_that_of_the_last_sample_that_is_a_number():
+    nan = np.nan
+    x = np.array([[1.0, 2, 3], [4, 5, nan], [nan, nan, nan], [6, nan, nan], [7, np.inf, nan]])
+    assert np.array_equal(last_valid(x), [3.0, 5.0, nan, 6.0, 7.0], equal_nan=True)
+    assert np.array_equal(last_valid(x[:, :1]), [1.0, 4.0, nan, 6.0, 7.0], equal_nan=True)
+
+
+def test_parameters_that_cannot_be_are_rows_with_their_sentence(tmp_path):
+    """With all coordinates given, which are taken as they are, and without."""
+    m = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81))
+    rod = m.body("rod", mass=1.0, inertia=0.1, position=(0.5, 0, 0))
+    m.revolute("pin", m.ground, rod, at=(0, 0, 0))
+    whole = dict(zip(m.system.coordinates, m.assemble().q.tolist(), strict=True))
+    for start in (whole, {}):
+        plan = {"list": {"rod.mass": [1.0, -1.0, 2.0]}, "start": start, "until": 0.1}
+        study = zw.study(m, {**plan, "outputs": ["pin.angle"]}, output=tmp_path / f"{len(start)}")
+        data = study.run(progress=False).dataset
+        assert data["status"].values.tolist() == [FINISHED, REFUSED, FINISHED]
+        assert "mass" in str(data["reason"].values[1])
 
 
 def test_xarray_opens_it_with_what_varies_as_coordinates(whole):

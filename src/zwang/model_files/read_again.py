@@ -5,7 +5,9 @@ Files that name other files, meshes, are read anew each time: those may have cha
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
+from pathlib import Path
 
 from zwang.model_files.model import Model
 from zwang.model_files.read import model_of
@@ -17,8 +19,10 @@ __all__ = ["read_again"]
 READ: LatestOfEach[Model] = LatestOfEach(most=8, largest=1_000_000)
 
 
-def read_again(text: str, file: str, name: str) -> Model:
-    """`model_of` for a text, a copy of what it gave where that was the same before."""
+def read_again(text: str, file: str, name: str, kept: Mapping[str, Path] | None = None) -> Model:
+    """`model_of`, or a copy of what it gave before for the same text."""
+    if kept:
+        return model_of(text, file, name, kept)
     key = text, file, name
     known = READ.find(key)
     if known is None:

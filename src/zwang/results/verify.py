@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from zwang.display import Displayed
-from zwang.errors import NotUniqueError, TooManyStepsError, ZwangError
+from zwang.errors import NotIntegratedError, NotUniqueError, TooManyStepsError, ZwangError
 from zwang.formulations.gauss import certificate
 from zwang.integrators.settings import Drift
 from zwang.linalg.rank import RowGeometry
@@ -97,6 +97,10 @@ BISECTIONS = 32
 
 #: The note where a direction has neither mass nor constraint, and nothing else notices.
 UNCHECKED = "accelerations are not unique, so energy and Gauss's principle are not checked"
+
+
+#: Why a motion may not reach the next saved state when it is integrated anew.
+UNREACHED = (NotIntegratedError, TooManyStepsError)
 
 
 class Verdict(StrEnum):
@@ -313,59 +317,121 @@ def _steps(check: _Check, segment: Segment, ways: Ways, intervals: int | None) -
 
     With error control, within some tolerances. A fixed step keeps none: there the next state is
     reached by the same method, and how far it may be off is estimated from what half the step
-    changes.
+    changes. Where no way leads to the next state nothing is said against it: a note reports that.
     """
     run = check.run
-    fixed, at_steps = run.settings.step > 0.0, _at_steps(run, segment)
+    fixed = run.settings.step > 0.0
+    look = _FixedSteps(run, segment, ways) if fixed else _ControlledSteps(run, segment, ways)
     count = segment.last - segment.first - 1
     share = count if intervals is None else min(count, max(intervals, 1))
-    scales = np.ones(run.q.shape[1] + run.v.shape[1]) if run.scales is None else run.scales
-    passing, steps = _passing(run), _steps_between(run)
-    suspects: list[_Suspect] = []
+    suspects: list[_Interval] = []
+    left: list[tuple[int, ZwangError]] = []
     for i in segment.first + np.unique(np.linspace(0, count - 1, share).astype(int)):
-        y, after = (np.concatenate([run.q[k], run.v[k]]) for k in (i, i + 1))
         if run.t[i + 1] == run.t[i]:
             continue
-        way = segment, float(run.t[i]), y, run.t[i + 1 : i + 2]
-        size = scales + np.maximum(np.abs(y), np.abs(after))
         try:
-            again = (ways.alike if fixed else ways.tightly)(*way)[0]
-        except TooManyStepsError as error:
-            check.notes.append(f"not integrated anew from t = {run.t[i]:.6g} s on: {error}")
+            found = look(int(i))
+        except UNREACHED as error:
+            left.append((int(i), error))
             continue
-        miss = float(np.max(np.abs(again - after) / size))
-        if fixed:
-            # Over a whole step at least: states within one are interpolated over it.
-            reach = np.maximum(way[3], way[1] + run.settings.step)
-            over, halved = (go(*way[:3], reach)[0] for go in (ways.alike, ways.halved))
-            change = float(np.max(np.abs(halved - over) / size))
-            factor = FIXED_LIMIT if at_steps[i] and at_steps[i + 1] else BETWEEN_LIMIT
-            limit, unit = factor * change + FIXED_ROUNDING, "relative"
+        if not fixed and found.limit < found.miss <= GROSS * found.limit:
+            suspects.append(found)
         else:
-            unit, miss = "tolerances", miss / run.settings.tolerance
-            limit = SINGULAR_LIMIT if passing[i] else STEP_LIMIT
-            rubs = segment.system.equations.reaction_dependent
-            if miss > limit and (steps[i] > SEVERAL or rubs):
-                off = float(np.max(np.abs(ways.in_given(*way)[0] - again) / size))
-                limit += SEVERAL_LIMIT * off / run.settings.tolerance
-            if miss > limit:
-                off = _own_error(run, segment, ways, int(i), size)
-                limit = max(limit, OWN_LIMIT * off / run.settings.tolerance)
-            if limit < miss <= GROSS * limit:
-                suspects.append(_Suspect(int(i), miss, limit, size))
-                continue
-        check.value("step", miss / limit, _misled(run, int(i), miss, unit))
+            unit = "relative" if fixed else "tolerances"
+            sentence = _misled(run, found.row, found.miss, unit)
+            check.value("step", found.miss / found.limit, sentence)
+    if left:
+        i, error = left[0]
+        others = f" (as from {len(left) - 1} other saved states)" if len(left) > 1 else ""
+        check.notes.append(
+            f"could not be integrated anew from t = {run.t[i]:.6g} s on{others}: {error}"
+        )
     _ask_again(check, segment, ways, suspects)
-    check.count("intervals", int(share))
+    check.count("intervals", int(share) - len(left))
 
 
-class _Suspect(NamedTuple):
-    """A row from which the motion does not reach the next: difference, limit, and sizes."""
+class _Interval(NamedTuple):
+    """Where the motion from a row on and the next row differ: by how much, limit, and sizes."""
 
     row: int
     miss: float
     limit: float
     size: FloatArray
+
+
+class _Steps:
+    """Integrates anew from the rows of a segment, each to the next row."""
+
+    def __init__(self, run: Run, segment: Segment, ways: Ways) -> None:
+        self.run, self.segment, self.ways = run, segment, ways
+        n = run.q.shape[1] + run.v.shape[1]
+        self.scales = np.ones(n) if run.scales is None else run.scales
+
+    def state(self, i: int) -> FloatArray:
+        """Saved state i."""
+        return np.concatenate([self.run.q[i], self.run.v[i]])
+
+    def sizes(self, i: int) -> FloatArray:
+        """Sizes of the entries of state i and the next, with the scales of tolerances."""
+        return self.scales + np.maximum(np.abs(self.state(i)), np.abs(self.state(i + 1)))
+
+
+class _FixedSteps(_Steps):
+    """By the method of the run, and by half its steps."""
+
+    def __call__(self, i: int) -> _Interval:
+        """The interval after row i."""
+        run, ways, size = self.run, self.ways, self.sizes(i)
+        at_steps = _at_steps(run, self.segment)
+        t, y, after = float(run.t[i]), self.state(i), run.t[i + 1 : i + 2]
+        again = ways.alike(self.segment, t, y, after)[0]
+        # Over a whole step at least: states within one are interpolated over it.
+        reach = np.maximum(after, t + run.settings.step)
+        over, halved = (go(self.segment, t, y, reach)[0] for go in (ways.alike, ways.halved))
+        change = float(np.max(np.abs(halved - over) / size))
+        factor = FIXED_LIMIT if at_steps[i] and at_steps[i + 1] else BETWEEN_LIMIT
+        miss = float(np.max(np.abs(again - self.state(i + 1)) / size))
+        return _Interval(i, miss, factor * change + FIXED_ROUNDING, size)
+
+
+class _ControlledSteps(_Steps):
+    """More accurately than the run, or as it did where that cannot be; misses in tolerances."""
+
+    def __init__(self, run: Run, segment: Segment, ways: Ways) -> None:
+        super().__init__(run, segment, ways)
+        self.passing, self.steps = _passing(run), _steps_between(run)
+
+    def __call__(self, i: int) -> _Interval:
+        """The interval after row i."""
+        run, ways, size = self.run, self.ways, self.sizes(i)
+        limit = SINGULAR_LIMIT if self.passing[i] else STEP_LIMIT
+        way = self.segment, float(run.t[i]), self.state(i), run.t[i + 1 : i + 2]
+        try:
+            again = ways.tightly(*way)[0]
+        except NotIntegratedError:
+            again, limit = ways.in_given(*way)[0], 2.0 * limit  # which has such an error itself
+        miss = float(np.max(np.abs(again - self.state(i + 1)) / size)) / run.settings.tolerance
+        rubs = self.segment.system.equations.reaction_dependent
+        if miss > limit and (self.steps[i] > SEVERAL or rubs):
+            limit += SEVERAL_LIMIT * self._error(i, i, run.t[i + 1 : i + 2])
+        if miss > limit:
+            span = LEAD * (run.t[-1] - run.t[0]) / max(run.counts.steps, 1)
+            first = max(int(np.searchsorted(run.t, run.t[i] - span)), self.segment.first)
+            first = min(first, i)
+            ahead = min(float(run.t[self.segment.last - 1]), float(run.t[i + 1]) + span)
+            times = np.unique([*run.t[i : i + 2], ahead])
+            error = self._error(i, first, times[times > run.t[first]])
+            limit = max(limit, OWN_LIMIT * error)
+        return _Interval(i, miss, limit, size)
+
+    def _error(self, i: int, first: int, times: FloatArray) -> float:
+        """What error the run's integrator makes from a row on about row i; 0 if it cannot tell."""
+        way = self.segment, float(self.run.t[first]), self.state(first), times
+        try:
+            off = np.abs(self.ways.in_given(*way) - self.ways.tightly(*way))
+        except UNREACHED:
+            return 0.0
+        return float(np.max(off / self.sizes(i))) / self.run.settings.tolerance
 
 
 def _misled(run: Run, i: int, miss: float, unit: str) -> str:
@@ -375,7 +441,7 @@ def _misled(run: Run, i: int, miss: float, unit: str) -> str:
     )
 
 
-def _ask_again(check: _Check, segment: Segment, ways: Ways, suspects: list[_Suspect]) -> None:
+def _ask_again(check: _Check, segment: Segment, ways: Ways, suspects: list[_Interval]) -> None:
     """Let the segment be integrated again where states are further off than requested.
 
     What its integrator gives again, to the same states, is what it gave: less accurate than asked,
@@ -408,21 +474,6 @@ def _ask_again(check: _Check, segment: Segment, ways: Ways, suspects: list[_Susp
             f"less accurate than asked, as its integrator gives it again: the state saved at "
             f"t = {run.t[worst.row + 1]:.6g} s is off by {worst.miss:.3g} tolerances"
         )
-
-
-def _own_error(run: Run, segment: Segment, ways: Ways, i: int, size: FloatArray) -> float:
-    """The error, relative, that the run's integrator makes about the interval after row i."""
-    span = LEAD * (run.t[-1] - run.t[0]) / max(run.counts.steps, 1)
-    first = max(int(np.searchsorted(run.t, run.t[i] - span)), segment.first)
-    first = min(first, i)
-    ahead = min(float(run.t[segment.last - 1]), float(run.t[i + 1]) + span)
-    times = np.unique([*run.t[i : i + 2], ahead])
-    times = times[times > run.t[first]]
-    y = np.concatenate([run.q[first], run.v[first]])
-    alike, tight = (
-        go(segment, float(run.t[first]), y, times) for go in (ways.in_given, ways.tightly)
-    )
-    return float(np.max(np.abs(alike - tight) / size))
 
 
 def _at_steps(run: Run, segment: Segment) -> np.ndarray:
@@ -467,43 +518,54 @@ def _energy(check: _Check, segment: Segment, propagate: Propagate, sample: int) 
     run = check.run
     if run.settings.step > 0.0:
         return
-    count, left_out = segment.last - segment.first - 1, False
+    count, notes = segment.last - segment.first - 1, set[str]()
     passing, steps = _passing(run), _steps_between(run)
     for i in segment.first + _sample(count, sample):
         a, b = float(run.t[i]), float(run.t[i + 1])
         if b - a <= INSTANT * max(1.0, abs(b)):  # no room for a quadrature
             continue
         if steps[i] > MANY:
-            left_out = True
+            notes.add(TOO_LONG)
             continue
         if passing[i]:  # at singular positions accelerations, and with them powers, jump
             continue
-        y = np.concatenate([run.q[i], run.v[i]])
         T, _ = segment.system.energy(
             run.q[i : i + 2], run.v[i : i + 2], run.t[i : i + 2], parameters=segment.parameters
         )
-        work, ratio, limit = 0.0, np.inf, np.inf
-        for ends in (_graded(1), _graded(HALVINGS), np.linspace(0.0, 1.0, PIECES + 1)):
-            if ratio > 1.0:
-                try:
-                    work, moved = _work(segment, propagate, y, a + (b - a) * ends)
-                except TooManyStepsError:  # which a note of `_steps` reports
-                    ratio = 0.0
-                    break
-                size = max(float(np.abs(T).max()) + moved, 1.0)
-                limit = ENERGY_LIMIT * run.settings.tolerance * size
-                ratio = abs(float(T[1] - T[0]) - work) / limit
-        if 1.0 < ratio < np.inf:
-            work = _work_with_jumps(segment, propagate, y, (a, b), limit)
-            ratio = abs(float(T[1] - T[0]) - work) / limit
+        try:
+            work, ratio = _work_and_miss(run, segment, propagate, int(i), T)
+        except UNREACHED:
+            notes.add(f"the energy is not checked after t = {a:.6g} s: the motion ends there")
+            continue
         check.value(
             "energy",
             ratio,
             f"from t = {a:.6g} s to {b:.6g} s the energy changes by {T[1] - T[0]:.6g}, the forces "
             f"do the work {work:.6g}",
         )
-    if left_out and TOO_LONG not in check.notes:
-        check.notes.append(TOO_LONG)
+    check.notes += sorted(notes.difference(check.notes))
+
+
+def _work_and_miss(
+    run: Run, segment: Segment, propagate: Propagate, i: int, T: FloatArray
+) -> tuple[float, float]:
+    """Work of the forces after row i, and by how many limits the kinetic energies T contradict it.
+
+    By more and more pieces, as long as they do.
+    """
+    a, b = float(run.t[i]), float(run.t[i + 1])
+    y = np.concatenate([run.q[i], run.v[i]])
+    work, ratio, limit = 0.0, np.inf, np.inf
+    for ends in (_graded(1), _graded(HALVINGS), np.linspace(0.0, 1.0, PIECES + 1)):
+        if ratio > 1.0:
+            work, moved = _work(segment, propagate, y, a + (b - a) * ends)
+            size = max(float(np.abs(T).max()) + moved, 1.0)
+            limit = ENERGY_LIMIT * run.settings.tolerance * size
+            ratio = abs(float(T[1] - T[0]) - work) / limit
+    if 1.0 < ratio < np.inf:
+        work = _work_with_jumps(segment, propagate, y, (a, b), limit)
+        ratio = abs(float(T[1] - T[0]) - work) / limit
+    return work, ratio
 
 
 def _graded(pieces: int) -> FloatArray:

@@ -6,15 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from zwang.errors import InputError, TooManyStepsError, ZwangError
+from zwang.errors import NotIntegratedError, TooManyStepsError, ZwangError
 from zwang.integrators import memory as sh
 from zwang.integrators.contract import Loop
 from zwang.integrators.registry import start_loop
-from zwang.integrators.settings import Settings
+from zwang.integrators.settings import Drift, Settings
 from zwang.programs.contract import Program
 from zwang.results.run import Counts, Run
 from zwang.results.segments import Segment
 from zwang.results.status import status_of
+from zwang.simulation.all_rows import on_all_rows
 from zwang.simulation.program_check import look, motion_of
 from zwang.simulation.select_program import ProgramStart, select_program
 from zwang.terms import FloatArray
@@ -149,8 +150,8 @@ def propagate(
     """States of a run at times after t, integrated from y, shape (len(times), n).
 
     By the equations that its segment began with: which redundant rows they leave out is a choice
-    that takes longer than the way to the next state. Where rows that act lose rank on that way, it
-    is made again, as the run did.
+    that takes longer than the way to the next state. Where rows that act lose rank on that way, or
+    come so close to it that no step is small enough, it is made again, as the run did.
 
     Parameters
     ----------
@@ -169,28 +170,36 @@ def propagate(
             method=segment.integrator,
         )
 
+    def on_all(y: FloatArray, t: FloatArray) -> FloatArray:
+        projected = settings.drift is Drift.PROJECTION and program.left_out
+        return on_all_rows(equations, y, t, p)[0] if projected else y
+
     program = _program_of(run, segment, settings)
-    loop, states, tried = loop_from(program, t, y), [], 0
+    loop, states, tried, chosen_at = loop_from(program, t, y), [], Counts(), np.nan
     while True:
         chunk = loop.advance()
-        if tried + sum(loop.work_done()[:2]) > most:
+        work = tried.plus(loop.work_done())
+        if work.steps + work.rejected > most:
             raise TooManyStepsError(
                 "motion between saved states",
                 must="take about as many steps as the run",
                 but=f"took more than {most:.0f} up to t = {loop.t[0]:.6g} s",
             )
-        states.append(chunk.saved()[1])
+        reached, found = chunk.saved()
+        states.append(on_all(found, reached))
         if chunk.code == sh.DONE:
             return np.concatenate(states)
-        if chunk.code not in sh.UNDER_WAY:
-            raise InputError(
-                "state between saved times",
-                but="cannot be computed: the motion "
-                f"{status_of(Counts(), loop.t[0], chunk.code, ahead, program.failure())}",
-            )
-        if chunk.code == sh.SINGULAR:
+        lost = chunk.code == sh.TOO_SMALL and len(program.left_out) > 0
+        if chunk.code == sh.SINGULAR or lost:
             t, y = float(loop.t[0]), loop.present[:, 0].copy()
             other = select_program(equations, ProgramStart(y, t, p), settings)
-            if other.left_out != program.left_out:
-                tried += sum(loop.work_done()[:2])
+            if other.left_out != program.left_out and not (lost and t == chosen_at):
+                tried, chosen_at, y = work, t, on_all(y[None], loop.t[:1])[0]
                 program, loop = other, loop_from(other, t, y)
+                continue
+        if chunk.code not in sh.UNDER_WAY:
+            raise NotIntegratedError(
+                "state between saved times",
+                but="cannot be computed: the motion "
+                f"{status_of(work, loop.t[0], chunk.code, ahead, program.failure())}",
+            )

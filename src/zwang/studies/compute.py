@@ -316,15 +316,17 @@ class RunOutputs:
     ) -> None:
         """Run the rows with the same settings, and put what is kept in its place."""
         model = self.subject.model
+        # All rows are taken as they are: copies would cost what a short run costs.
+        own = slice(None) if len(here) == len(result.status) else here
         try:
             runs = simulate_many(
                 self.system,
-                states[0][here],
-                states[1][here],
+                states[0][own],
+                states[1][own],
                 until=self.until,
                 start=self.begin,
                 save=self.save,
-                parameters={name: x[here] for name, x in parameters.items()},
+                parameters={name: x[own] for name, x in parameters.items()},
                 events=None if model is None else model.events,
                 threads=1,
                 progress=False,
@@ -336,16 +338,17 @@ class RunOutputs:
             return
         arrays = runs.arrays(len(self.save))
         finished = arrays.finished
-        result.status[here] = np.where(finished, FINISHED, FAILED)
-        result.work[here] = arrays.work[:, :3]
+        result.status[own] = np.where(finished, FINISHED, FAILED)
+        result.work[own] = arrays.work[:, :3]
         for k in np.flatnonzero(~finished).tolist():
             (result.reason[here[k]],) = runs[k : k + 1].status
             if not result.work[here[k]].any():
                 result.status[here[k]] = REFUSED
-        own = {name: x[here] for name, x in rows.items()}
-        values = _EnsembleValues(self, runs, arrays.states, own)
+        values = _EnsembleValues(
+            self, runs, arrays.states, {name: x[own] for name, x in rows.items()}
+        )
         for request in self.requests:
-            result.values[request.name][here] = values.of(request) * self._factor(request)
+            result.values[request.name][own] = values.of(request) * self._factor(request)
         for k, reason in values.refusals.items():
             if result.status[here[k]] == FINISHED:
                 result.status[here[k]], result.reason[here[k]] = FAILED, reason

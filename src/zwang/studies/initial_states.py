@@ -33,8 +33,6 @@ def initial_states(
 ) -> tuple[FloatArray, FloatArray]:
     """q (N, nq) and v (N, nv); rows in `refusals` are left out, and those that fail are added."""
     system, count = subject.system, len(next(iter(rows.values())))
-    P, refused = subject.vectors(parameters, count)
-    refusals.update(refused)
     given = _given_values(subject, plan, rows, parameters, count)
     q = np.full((count, len(system.coordinates)), np.nan)
     v = np.zeros((count, len(system.velocities)))
@@ -43,7 +41,9 @@ def initial_states(
             q[:, k] = given[name]
         for k, name in enumerate(system.velocities):
             v[:, k] = given.get(name, 0.0)
-        return q, v
+        return q, v  # parameters that are refused are refused by the ensemble
+    P, refused = subject.vectors(parameters, count)
+    refusals.update(refused)
     good = [i for i in range(count) if i not in refusals]
     if not good:
         return q, v

@@ -40,9 +40,15 @@ class OutputReduction:
 
 def last_valid(x: FloatArray) -> FloatArray:
     """The last value of each row that is a number, NaN where there is none."""
-    good = np.isfinite(x)
+    ends = x[:, -1]
+    early = np.flatnonzero(~np.isfinite(ends))
+    if not len(early):
+        return ends
+    ends, rest = ends.copy(), x[early]
+    good = np.isfinite(rest)
     last = x.shape[1] - 1 - np.argmax(good[:, ::-1], axis=1)
-    return np.where(good.any(axis=1), x[np.arange(len(x)), last], np.nan)
+    ends[early] = np.where(good.any(axis=1), rest[np.arange(len(rest)), last], np.nan)
+    return ends
 
 
 def _extreme(x: FloatArray, sign: float) -> FloatArray:
