@@ -66,10 +66,20 @@ REMEMBERED = 8
 #: Systems whose traced equations and programs serve mechanisms of the same description: so many,
 #: with so many velocities and constraint rows in all, by which their memory is bounded.
 LATEST: LatestOfEach[MechanismSystem] = LatestOfEach(most=16, largest=4000)
+#: Calls of a description that is compared; more make a larger mechanism than is kept.
+MOST_CALLS = 1000
 
 
 class Placements(Remembered[tuple[float, bytes | None], Assembly], PassedOn):
     """The assembled placement of a mechanism, by time and parameters."""
+
+
+class WithoutJoints(dict[frozenset[str], MechanismEquations], PassedOn):
+    """The equations of a mechanism without some joints, by their names."""
+
+    def for_another(self) -> WithoutJoints:
+        """Those of another mechanism, which know of no run."""
+        return WithoutJoints({names: found.for_another() for names, found in self.items()})
 
 
 @known_keywords_of_methods
@@ -175,7 +185,7 @@ class MechanismSystem(MechanismMotions, System):  # type: ignore[override] - ass
     ----------
     parts : bodies, joints and forces as data.
     kind : of its equations, as one expression or by elements; by its size if not given.
-    like : another with the same parts, whose equations are traced and compiled already.
+    equations : of these parts, where there are some already.
 
     Attributes
     ----------
@@ -187,13 +197,10 @@ class MechanismSystem(MechanismMotions, System):  # type: ignore[override] - ass
         parts: Parts,
         kind: type[MechanismEquations] | None = None,
         *,
-        like: MechanismSystem | None = None,
+        equations: MechanismEquations | None = None,
     ) -> None:
         self.parts = parts
-        if like is None:
-            self.of_bodies = (kind or _kind_for(parts))(parts)
-        else:
-            self.of_bodies = like.of_bodies.for_another()
+        self.of_bodies = equations or (kind or _kind_for(parts))(parts)
         self._use(self.of_bodies)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -201,7 +208,10 @@ class MechanismSystem(MechanismMotions, System):  # type: ignore[override] - ass
         return self.made_by or (MechanismSystem, (self.parts, type(self.of_bodies)))
 
     def _without(self, removed: frozenset[str]) -> System:
-        return MechanismSystem(self.parts.without(removed), type(self.of_bodies))
+        known = self.equations.cache.once(WithoutJoints, WithoutJoints)
+        if removed not in known:
+            known[removed] = type(self.of_bodies)(self.parts.without(removed))
+        return MechanismSystem(known[removed].parts, equations=known[removed])
 
     def __repr__(self) -> str:
         return (
@@ -538,7 +548,8 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
     def _as_system(self) -> MechanismSystem:
         """The system of the parts; like that of an equal mechanism, if there was one lately."""
         recipe = self._recipe
-        key = recipe_key(recipe) if type(self) is Mechanism else None
+        short = type(self) is Mechanism and len(recipe.calls) <= MOST_CALLS
+        key = recipe_key(recipe) if short else None
         if key is None:
             system = MechanismSystem(self.parts)
             system.made_by = _system_of, (recipe,)
@@ -549,7 +560,7 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
             system = MechanismSystem(self.parts)
             system.made_by = _system_of, (recipe.freed,)
         else:
-            system = MechanismSystem(like.parts, like=like)
+            system = MechanismSystem(like.parts, equations=like.of_bodies.for_another())
             system.made_by = like.made_by
         LATEST.keep(key, system, system.parts.unknowns)
         return system

@@ -129,6 +129,35 @@ def test_bits_do_not_depend_on_what_equal_ones_did_before(unshared: Callable[[],
     assert shared == [go(made(), start) for start in (*starts, *reversed(starts))]
 
 
+def test_ensembles_of_equal_ones_are_those_of_one_alone(unshared: Callable[[], None]) -> None:
+    masses = np.linspace(0.5, 2.0, 9)
+
+    def made() -> list[tuple[Any, ...]]:
+        runs = pendulum().simulate_many(until=0.2, save=0.1, parameters={"rod.mass": masses})
+        return [(run.q.tobytes(), run.v.tobytes(), run.notes) for run in runs]
+
+    shared = [made() for _ in range(3)]
+    unshared()
+    assert shared == [made()] * 3
+
+
+def test_events_that_switch_joints_off_do_so_in_one_alone(
+    unshared: Callable[[], None], traced: list[object]
+) -> None:
+    def made() -> tuple[Any, ...]:
+        m = pendulum()
+        drop = zw.event("pin.angle", zw.switch(off="pin"), at=0.05)
+        run = m.simulate(until=0.4, events={"drop": drop}, save=0.1)
+        assert len(run.segments) == 2
+        assert run["pin.angle"][-1] > 0.05  # of bodies that the joint no longer holds
+        return bits(run)
+
+    shared = [made() for _ in range(3)]
+    assert len(traced) == 2  # with the joint and without
+    unshared()
+    assert shared == [made()] * 3
+
+
 def test_joints_that_are_given_twice_are_looked_for_once(traced: list[object]) -> None:
     for _ in range(3):
         doubled().simulate(until=0.1)
@@ -438,7 +467,7 @@ def test_each_is_guarded_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
         before = len(looks)
         pendulum().simulate(until=0.1)
         counts.append(len(looks) - before)
-    assert counts == [2, 2, 2]
+    assert min(counts) >= 2  # more where a run takes long
 
 
 def test_what_one_doubts_the_other_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -527,6 +556,12 @@ def test_one_at_a_time_does_not_pile_up() -> None:
         del m
     gc.collect()
     assert sum(system() is not None for system in systems) <= 2
+
+
+def test_long_descriptions_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mechanisms, "MOST_CALLS", 1)
+    assert pendulum().system is not None
+    assert len(mechanisms.LATEST) == 0
 
 
 # --- files ----------------------------------------------------------------------------------------

@@ -123,6 +123,11 @@ class Parts:
         return replace(self, joints=joints)
 
     @property
+    def whole(self) -> Parts:
+        """What it was before any joints were left out."""
+        return self if self.origin is None else self.origin.whole
+
+    @property
     def elements(self) -> tuple[Element, ...]:
         """Constraints, forces, friction and teeth."""
         return self.constraints + self.forces + self.friction + self.teeth

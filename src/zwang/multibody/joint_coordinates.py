@@ -84,7 +84,7 @@ class Channels:
         return JointChannel(
             list(self.parts.joints).index(owner),
             joint,
-            next(e for e in self.parts.constraints if e.name == joint.elements[0]),
+            next(e for e in self.parts.whole.constraints if e.name == joint.elements[0]),
             coordinate,
             quantity.endswith(RATE),
         )
