@@ -554,7 +554,7 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
             system = MechanismSystem(self.parts)
             system.made_by = _system_of, (recipe,)
             return system
-        key = key, settings(), COST
+        key = key, tuple(self._names.items()), settings(), COST
         like = LATEST.find(key)
         if like is None:
             system = MechanismSystem(self.parts)
