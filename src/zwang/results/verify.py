@@ -47,8 +47,8 @@ STEP_LIMIT = 8.0
 #: counts for the integrator: correct runs reach 71, for a four-bar that lies flat.
 SINGULAR_LIMIT, SINGULAR_STEPS = 1000.0, 5
 #: The same where other rows take the place of those that acted, as these came close to losing rank:
-#: of 200 linkages that do, correct runs reach 25.
-EXCHANGE_LIMIT = 200.0
+#: of 200 linkages that do, correct runs reach 1240. States before and after have the usual limit.
+EXCHANGE_LIMIT = 10_000.0
 
 #: Over more steps than these errors add up. There a state may be off by so many times the error
 #: that the same integrator makes on the way, if that is more.
@@ -534,7 +534,7 @@ def _energy(check: _Check, segment: Segment, propagate: Propagate, sample: int) 
     if run.settings.step > 0.0:
         return
     count, notes = segment.last - segment.first - 1, set[str]()
-    passing, steps = _passing(run), _steps_between(run)
+    passing, steps = _passing(run) | _exchanging(run), _steps_between(run)
     for i in segment.first + _sample(count, sample):
         a, b = float(run.t[i]), float(run.t[i + 1])
         if b - a <= INSTANT * max(1.0, abs(b)):  # no room for a quadrature
@@ -542,15 +542,17 @@ def _energy(check: _Check, segment: Segment, propagate: Propagate, sample: int) 
         if steps[i] > MANY:
             notes.add(TOO_LONG)
             continue
-        if passing[i]:  # at singular positions accelerations, and with them powers, jump
+        if passing[i]:  # there accelerations, and with them powers, jump or are inaccurate
             continue
         T, _ = segment.system.energy(
             run.q[i : i + 2], run.v[i : i + 2], run.t[i : i + 2], parameters=segment.parameters
         )
         try:
             work, ratio = _work_and_miss(run, segment, propagate, int(i), T)
-        except UNREACHED:
-            notes.add(f"the energy is not checked after t = {a:.6g} s: the motion ends there")
+        except NotUniqueError:
+            raise
+        except ZwangError as error:  # of the motion on the way, not of what was saved
+            notes.add(f"the energy is not checked after t = {a:.6g} s: {error}")
             continue
         check.value(
             "energy",
