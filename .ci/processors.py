@@ -6,7 +6,8 @@
     python .ci/processors.py --only Haswell x86-64-v2
 
 OpenBLAS adds up in the order of the processor it is told to be on; NumPy leaves out vector
-instructions by name; LLVM compiles for a level of processors, or does nothing. What a setting needs
+instructions by name; LLVM compiles for a level of processors, or does nothing, and then tests that
+take more than 20 s of processor time are skipped (tests/conftest.py). What a setting needs
 and the processor does not have would kill the process: such settings are printed as skipped.
 """
 

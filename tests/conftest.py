@@ -1,8 +1,10 @@
 """Its presence puts this folder on the path, so that all tests can import `samples`."""
 
+import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from types import FrameType
 
 import pytest
 from hypothesis import settings
@@ -24,3 +26,43 @@ def no_open_figures() -> Iterator[None]:
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
         pyplot.close("all")
+
+
+#: Processor time that a test may take where kernels are interpreted, as is asked for [s].
+INTERPRETED = 20.0
+
+
+class _TooLongError(BaseException):
+    """Not for the tests to catch."""
+
+
+def _too_long(number: int, frame: FrameType | None) -> None:
+    raise _TooLongError
+
+
+def _limited() -> Generator[None, object, object]:
+    """End a test that takes hundreds of times as long where nothing is compiled."""
+    if os.environ.get("ZWANG_LLVM") != "off":
+        return (yield)
+    before = signal.signal(signal.SIGPROF, _too_long)
+    signal.setitimer(signal.ITIMER_PROF, INTERPRETED)
+    try:
+        return (yield)
+    except _TooLongError:
+        reason = f"takes more than {INTERPRETED:g} s of processor time without compiled kernels"
+        raise pytest.skip.Exception(reason) from None
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Generator[None, object, object]:
+    """A fixture may run a motion, too."""
+    return (yield from _limited())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, object, object]:
+    """The test itself."""
+    return (yield from _limited())

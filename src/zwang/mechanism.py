@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from zwang.analysis.analyses import Analyses
+from zwang.arguments.keywords import known_keywords, known_keywords_of_methods
 from zwang.arguments.states import single_time, state_arrays
 from zwang.arguments.values import vector
 from zwang.assembly.mechanism import AssemblyTable, assembled
@@ -30,6 +31,7 @@ from zwang.errors import InputError, UnknownNameError, ZwangError
 from zwang.linalg.products import matvec
 from zwang.multibody.body import Body, Placement
 from zwang.multibody.call_log import described
+from zwang.multibody.connections import connections, connections_in_words
 from zwang.multibody.constraint_methods import ConstraintBuilder
 from zwang.multibody.explanation import MechanismExplanation
 from zwang.multibody.force_methods import ForceBuilder
@@ -45,7 +47,7 @@ from zwang.programs.cost import COST
 from zwang.results.channel_catalog import ENERGIES
 from zwang.simulation.motions import Motions
 from zwang.state import State
-from zwang.system import System
+from zwang.system import ASSEMBLED, System
 from zwang.terms import EquationTerms, FloatArray
 from zwang.tracing.own_output import outputs_of
 
@@ -61,6 +63,7 @@ __all__ = ["EulerParameterSystem", "Mechanism", "MechanismSystem"]
 REMEMBERED = 8
 
 
+@known_keywords_of_methods
 class MechanismMotions(Motions):
     """What a mechanism answers by its joints and bodies, as placed if no state is given."""
 
@@ -84,6 +87,7 @@ class MechanismMotions(Motions):
         found = super().explain(q, v, t, parameters=parameters)
         return cast("MechanismExplanation", found)
 
+    @known_keywords(refused={"q": ASSEMBLED, "v": ASSEMBLED, "guess": ASSEMBLED})
     def assemble(
         self,
         hold: Mapping[str, Any] | None = None,
@@ -183,7 +187,7 @@ class MechanismSystem(MechanismMotions, System):  # type: ignore[override] - ass
     def __repr__(self) -> str:
         return (
             f"<MechanismSystem of {counted(len(self.parts.bodies), 'body', 'bodies')} and "
-            f"{counted(len(self.parts.joints), 'joint')}>"
+            f"{connections_in_words(connections(self.parts.joints.values()))}>"
         )
 
     def _analyzed(self) -> MechanismSystem:
@@ -346,6 +350,7 @@ class EulerParameterSystem(System):
         return self._own.singular_terms_at(*self.arguments(q, v, t, parameters))
 
 
+@known_keywords_of_methods
 class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions, Analyses):
     """A mechanism in space, or in a plane.
 
@@ -595,7 +600,7 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
         where = "space" if self._kind is SPATIAL else f"the plane {self._kind.name}"
         return (
             f"<Mechanism in {where}: {counted(len(self._bodies), 'body', 'bodies')}, "
-            f"{counted(len(self._joints), 'joint')}, "
+            f"{connections_in_words(connections(self._joints.values()))}, "
             f"{counted(len(self._forces) + len(self._friction), 'force')}>"
         )
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import sympy as sp
 
-__all__ = ["Angle", "short_forms"]
+__all__ = ["Angle", "rational_number", "short_forms"]
 
 #: Argument, and numbers of the generators of its sine and cosine.
 Angle = tuple[Any, int, int]
@@ -100,10 +100,10 @@ def _of_one_angle(
     for f, (re, im) in found.items():
         times = f[k] // direction[k]
         if times == 0:
-            total += _number(re)
+            total += rational_number(re)
         elif times > 0:  # with its conjugate
-            total += 2 * _number(re) * sp.chebyshevt(times, c)
-            total -= 2 * _number(im) * s * sp.chebyshevu(times - 1, c)
+            total += 2 * rational_number(re) * sp.chebyshevt(times, c)
+            total -= 2 * rational_number(im) * s * sp.chebyshevu(times - 1, c)
     for lowered in (sp.expand(total), sp.rem(sp.expand(total), c**2 + s**2 - 1, c)):
         yield sp.factor(lowered).subs({s: sp.sin(argument), c: sp.cos(argument)})
 
@@ -115,14 +115,18 @@ def _sum(found: Mapping[Frequency, tuple[Any, Any]], arguments: Sequence[Any]) -
     terms = []
     for f, (re, im) in found.items():
         if not any(f):
-            terms.append(_number(re))
+            terms.append(rational_number(re))
         elif f > tuple(-x for x in f):  # with its conjugate
             argument = _argument(f, arguments)
-            terms.append(2 * _number(re) * sp.cos(argument) - 2 * _number(im) * sp.sin(argument))
+            terms.append(
+                2 * rational_number(re) * sp.cos(argument)
+                - 2 * rational_number(im) * sp.sin(argument)
+            )
     return sp.factor_terms(sp.Add(*terms))
 
 
-def _number(x: Any) -> Any:
+def rational_number(x: Any) -> Any:
+    """A number of a polynomial's domain as one of SymPy's."""
     import sympy as sp
 
     return sp.Rational(int(x.numerator), int(x.denominator))

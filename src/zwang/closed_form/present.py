@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from zwang.closed_form.factors import factored
-from zwang.closed_form.harmonics import short_forms
+from zwang.closed_form.harmonics import rational_number, short_forms
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -156,17 +156,19 @@ class Presenter:
         import sympy as sp
 
         algebra = self.algebra
-        content, powers = self._factors(polynomial)
-        forms = [_times(_rational_number(content), [self._angle_factor(f) ** k for f, k in powers])]
+        content, factors = self._factors(polynomial)
+        forms = [_times(rational_number(content), [self._angle_factor(f) ** k for f, k in factors])]
         if 1 < len(polynomial) <= ANGLE_TERMS:
             forms += short_forms(polynomial, algebra.angles)
         content, rest = min(forms, key=_length).as_coeff_Mul(rational=True)
         if rest == 1:
             return content, {}
-        return content, {
-            base: int(power) if power.is_Integer and power > 0 else 1
-            for base, power in ((sp.powsimp(f).as_base_exp()) for f in sp.Mul.make_args(rest))
-        }
+        powers: dict[Any, int] = {}
+        for factor in sp.Mul.make_args(rest):
+            base, power = factor.as_base_exp()
+            counts = power.is_Integer and power > 0
+            powers[base if counts else factor] = int(power) if counts else 1
+        return content, powers
 
     def _angle_factor(self, polynomial: Any) -> sp.Expr:
         forms = [_grouped(dict(polynomial), self.algebra.atoms)]
@@ -218,7 +220,7 @@ def _grouped_factors(factors: tuple[Any, list[tuple[Any, int]]], atoms: list[Any
 
     content, powers = factors
     parts = [_grouped(dict(polynomial), atoms) ** power for polynomial, power in powers]
-    return _times(_rational_number(content), parts)
+    return _times(rational_number(content), parts)
 
 
 def _grouped(terms: Terms, atoms: list[Any]) -> sp.Expr:
@@ -266,13 +268,7 @@ def _without_common(terms: Terms) -> tuple[Any, tuple[int, ...], Terms]:
 def _rational(terms: Terms) -> dict[tuple[int, ...], Any]:
     import sympy as sp
 
-    return {m: c if isinstance(c, sp.Rational) else _rational_number(c) for m, c in terms.items()}
-
-
-def _rational_number(x: Any) -> Any:
-    import sympy as sp
-
-    return sp.Rational(int(x.numerator), int(x.denominator))
+    return {m: c if isinstance(c, sp.Rational) else rational_number(c) for m, c in terms.items()}
 
 
 def _times(content: Any, parts: list[Any]) -> sp.Expr:

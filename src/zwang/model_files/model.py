@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zwang.arguments.keywords import known_keywords
+from zwang.arguments.keywords import known_keywords, known_keywords_of_methods
 from zwang.arguments.values import is_folder, path_of
 from zwang.errors import (
     DamageError,
@@ -87,6 +87,7 @@ class SimulationRequest:
     choices: Mapping[str, Any] = field(default_factory=dict)
 
 
+@known_keywords_of_methods
 @dataclass(frozen=True)
 class Model:
     """What a model file describes.
@@ -562,6 +563,7 @@ def _narrowed(place: Item, error: InputError) -> Item:
     return place
 
 
+@known_keywords()
 def read_model(
     path: str | PathLike[str],
     *,
@@ -585,7 +587,7 @@ def read_model(
     """
     from zwang.model_files.cases import case_values, with_case
     from zwang.model_files.document import read_text
-    from zwang.model_files.given_values import with_values
+    from zwang.model_files.given_values import unfit_values, with_values
     from zwang.model_files.read import model_of
 
     where = path_of(path, "model file")
@@ -609,7 +611,14 @@ def read_model(
         values = {**case_values(text, str(file), case), **(values or {})}
     if values:
         text, rest = with_values(text, str(file), values)
-    model = model_of(text, str(file), where.stem, _kept_meshes(where) if folder else {})
+    kept = _kept_meshes(where) if folder else {}
+    try:
+        model = model_of(text, str(file), where.stem, kept)
+    except ModelError as error:
+        if values:
+            model_of(read_text(file), str(file), where.stem, kept)  # raises if the file is wrong
+            raise unfit_values(values, error) from None
+        raise
     model = _with_parameters(model, rest) if rest else model
     return model if case is None else with_case(model, case)
 
@@ -660,6 +669,7 @@ def _kept_meshes(store: Path) -> dict[str, Path]:
         ) from None
 
 
+@known_keywords()
 def write_model(
     model: Mechanism | System | Model, path: str | PathLike[str], *, overwrite: bool = False
 ) -> None:

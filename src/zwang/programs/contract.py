@@ -75,7 +75,9 @@ class Program(ABC):
     nq, nv : numbers of coordinates and velocities.
     rows : position rows, rows that `residual` returns, all constraint rows.
     lanes : trajectories that run side by side.
-    left_out : numbers of the constraint rows that follow from others and do not act.
+    left_out : numbers of the constraint rows that follow from others and do not act; whether they
+        still do so is looked at all the way.
+    repeated : numbers of the rows of joints that repeat others to the bit, which do not act.
     carrier : the coordinates it is written in, if these are not those of its system.
     plain_rates : whether q̇ = v.
     frames : what loops keep here for the next of their kind.
@@ -86,9 +88,15 @@ class Program(ABC):
     rows: tuple[int, int, int]
     lanes: int
     left_out: tuple[int, ...]
+    repeated: tuple[int, ...] = ()
     carrier: CoordinateChange | None
     plain_rates: bool
     frames: dict[Any, Any]
+
+    @property
+    def idle_rows(self) -> tuple[int, ...]:
+        """Numbers of all constraint rows that do not act."""
+        return tuple(sorted((*self.left_out, *self.repeated)))
 
     @abstractmethod
     def kernel(self, name: str) -> Kernel:

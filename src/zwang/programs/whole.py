@@ -52,6 +52,7 @@ class WholeProgram(Program):
     outputs: Mapping[str, Callable[[], Sequence[casadi.SX]]] = field(repr=False)
     discrete: Callable[[str], Sequence[StageExpressions]] = field(repr=False)
     left_out: tuple[int, ...] = ()
+    repeated: tuple[int, ...] = field(default=(), kw_only=True)
     carrier: CoordinateChange | None = None
     plain_rates: bool = False
     direction: casadi.SX | None = field(default=None, repr=False)

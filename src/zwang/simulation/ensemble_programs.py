@@ -18,11 +18,13 @@ from zwang.equations.many_states import all_regular, terms_at
 from zwang.integrators.settings import Coordinates, Settings
 from zwang.programs.contract import Program
 from zwang.programs.cost import COST
+from zwang.simulation.repeated_joints import RepeatedJoints
 from zwang.simulation.select_program import (
     ProgramStart,
     against_tree,
     in_joints,
     joint_constants,
+    joints_once,
     link_by_link,
     may_be_redundant,
     only_own_coordinates,
@@ -60,6 +62,15 @@ class EnsembleStarts(NamedTuple):
         """One of them."""
         return ProgramStart(self.Y[i], self.t, self.P[i])
 
+    def with_rows(self, kept: Sequence[int]) -> EnsembleStarts:
+        """The same with some of the rows of A."""
+
+        def terms() -> tuple[FloatArray, FloatArray]:
+            M, A = self.terms()
+            return M, A[:, list(kept)]
+
+        return self._replace(terms=terms)
+
 
 #: Programs, each with the numbers of the starts that take it.
 ProgramGroups = list[tuple[Program, np.ndarray]]
@@ -83,7 +94,13 @@ def select_programs(
         )
 
     every = range(len(starts.Y))
-    if equations.by_elements is not None:
+    repeated = RepeatedJoints.of(equations)
+    one_by_one = repeated is not None and repeated.differ(starts.P)
+    once = None if one_by_one else joints_once(equations, settings, starts.P[0])
+    if once is not None:
+        found = select_programs(once.equations, starts.with_rows(once.kept), regular=regular)
+        return [(once.numbered(program), members) for program, members in found]
+    if one_by_one or equations.by_elements is not None:
         return _grouped([one(i) for i in every])
     if mechanism is not None and not only_own_coordinates(mechanism, settings):
         together = _together(equations, mechanism, starts)

@@ -303,8 +303,8 @@ class Trajectory:
         notes, ranks = c.starts.notes.get(i, ()), []
         if self.part is not None:
             program = self.part.program
-            if program.left_out:
-                notes = (*notes, left_out_note(system, program.left_out))
+            if program.idle_rows:
+                notes = (*notes, left_out_note(system, program.idle_rows))
                 start = c.starts.state(i), c.starts.t, parameters
                 ranks.append(always_dependent(system, program, *start))
             if program.carrier is not None:

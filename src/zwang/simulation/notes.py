@@ -45,7 +45,8 @@ def off_constraints_note(
 
 def program_notes(system: System, program: Program) -> tuple[str, ...]:
     """What runs of a program say of it."""
-    notes = [left_out_note(system, program.left_out)] if program.left_out else []
+    idle = program.idle_rows
+    notes = [left_out_note(system, idle)] if idle else []
     if program.carrier is not None:
         notes.append(f"integrated in {program.carrier.name} coordinates")
     return tuple(notes)

@@ -93,6 +93,6 @@ class Origin(NamedTuple):
 
     def ranks_at_start(self, program: Program) -> list[RankChange]:
         """Rows that do not act, as dependent from the start on."""
-        if not program.left_out:
+        if not program.idle_rows:
             return []
         return [always_dependent(self.system, program, self.y, self.t, self.parameters)]

@@ -93,7 +93,7 @@ def always_dependent(
     system: System, program: Program, y: FloatArray, t: float, parameters: Mapping[str, Any]
 ) -> RankChange:
     """That rows are left out of a program from a start on."""
-    count = len(program.left_out)
+    count = len(program.idle_rows)
     find = partial(_involved, system, (), y, t, parameters, count)
     return RankChange(t, count, lasting=True, find=find)
 
@@ -110,14 +110,14 @@ def rank_changes(
     The pivots of a loop are coarse: rows of light and heavy bodies may come near to dependence and
     never reach it. At the time of the beginning, whose state is exact, rows are counted again.
     """
-    gone = program.left_out
+    gone = program.idle_rows
     changes = []
     for log in logs:
         count = log.dependent_rows
         if count and not (
             _all_lose_rank(system, log, parameters, len(gone))
-            if gone
-            else log.lasting or log.t != begin or _dependent_at(system, log, parameters)
+            if program.left_out
+            else log.lasting or log.t != begin or _dependent_at(system, log, parameters, len(gone))
         ):
             continue
         involved = partial(_involved, system, gone, log.y, log.t, parameters, count)
@@ -125,12 +125,12 @@ def rank_changes(
     return changes
 
 
-def _dependent_at(system: System, log: RankLog, parameters: Mapping[str, Any]) -> bool:
-    """Whether rows depend on others, to rounding, at a state that is known exactly."""
+def _dependent_at(system: System, log: RankLog, parameters: Mapping[str, Any], always: int) -> bool:
+    """Whether rows depend on others that do not always, at a state that is known exactly."""
     if system.equations.by_elements is not None:
         return True
     nq, p = len(system.coordinates), system.parameter_vector(parameters)
-    return deficit(scaled_rows_at(system.equations, log.y[:nq], log.y[nq:], log.t, p)) > 0
+    return deficit(scaled_rows_at(system.equations, log.y[:nq], log.y[nq:], log.t, p)) > always
 
 
 def chosen_rows_lost_rank(
@@ -140,10 +140,9 @@ def chosen_rows_lost_rank(
 
     Then rows that were left out would have held the motion, and others are to be left out.
     """
-    gone = program.left_out
-    return bool(gone) and any(
-        log.dependent_rows and not _all_lose_rank(system, log, parameters, len(gone))
-        for log in logs
+    always = len(program.idle_rows)
+    return bool(program.left_out) and any(
+        log.dependent_rows and not _all_lose_rank(system, log, parameters, always) for log in logs
     )
 
 

@@ -36,6 +36,7 @@ from zwang.programs.contract import Program
 from zwang.programs.cost import COST
 from zwang.programs.whole import WholeProgram, fuse
 from zwang.simulation.reference import reference_program
+from zwang.simulation.repeated_joints import JointsOnce, RepeatedJoints
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ __all__ = [
     "LatestProgram",
     "ProgramStart",
     "in_python",
+    "joints_once",
     "only_own_coordinates",
     "select_program",
 ]
@@ -130,6 +132,9 @@ def select_program(
     """
     given, mechanism = _Selection(equations, start, settings, lanes), equations.mechanism
     if mechanism is not None:
+        once = joints_once(equations, settings, start.p)
+        if once is not None:
+            return once.numbered(select_program(once.equations, start, settings, lanes))
         program = _in_other_coordinates(given, mechanism)
         if program is not None:
             return program
@@ -147,6 +152,17 @@ def select_program(
     if in_python(equations, settings):
         return _evaluated_in_python(given, singular=singular)
     return _whole(given, _active_rows(given) if active is None else active, singular=singular)
+
+
+def joints_once(equations: Equations, settings: Settings, p: FloatArray) -> JointsOnce | None:
+    """A mechanism without the joints that repeat others for some parameters; None if none does.
+
+    Formulations by name, methods of fixed steps and friction look at the reactions of all rows.
+    """
+    repeated, mechanism = RepeatedJoints.of(equations), equations.mechanism
+    if repeated is None or mechanism is None or only_own_coordinates(mechanism, settings):
+        return None
+    return repeated.left_out(p)
 
 
 class _Selection(NamedTuple):

@@ -254,7 +254,7 @@ class Simulation:
             self.settings = replace(self.settings, coordinates=Coordinates.ABSOLUTE)
             program = self._program(ProgramStart(y, t, p))
         self.guard.begin(program, p)
-        if program.left_out:
+        if program.idle_rows:
             self.ranks.append(always_dependent(self.active, program, y, t, self.parameters))
         self.notes += [x for x in program_notes(self.active, program) if x not in self.notes]
         self.watch = self._watch(program.carrier, y, t, p) if self.events else None
@@ -632,8 +632,8 @@ class Simulation:
             t, y = np.append(t, self.loop.t[0]), np.concatenate([y, self.loop.present.T])
         if self.active.equations.largest_miss(y, t, self.p) <= BROKEN:
             return ""
-        nq, left_out = len(self.system.coordinates), self.loop.program.left_out
-        return broken_row(self.active, left_out, y[:, :nq], y[:, nq:], t, self.p)
+        nq, idle = len(self.system.coordinates), self.loop.program.idle_rows
+        return broken_row(self.active, idle, y[:, :nq], y[:, nq:], t, self.p)
 
     def _progress(self, seconds: float, begun_at: float) -> Progress:
         work = self.total()

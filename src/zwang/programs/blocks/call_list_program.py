@@ -55,6 +55,7 @@ class TapeProgram(Program):
     parameters: int
     writers: Mapping[str, Callable[[CallList], Any]] = field(repr=False)
     left_out: tuple[int, ...] = ()
+    repeated: tuple[int, ...] = field(default=(), kw_only=True)
     carrier: CoordinateChange | None = None
     constants: Mapping[int, float] | None = field(default=None, repr=False)
     placed: int = 0
