@@ -18,6 +18,7 @@ from zwang.coordinates.joint import system as joint_system
 from zwang.coordinates.planar import equations
 from zwang.equations.active_rows import ActiveRows
 from zwang.equations.program_expressions import expressions_of
+from zwang.mechanism import LATEST
 from zwang.programs.coordinate_change import CoordinateChangeByExpression
 from zwang.programs.factor import ProgramExpressions
 from zwang.programs.whole import fuse
@@ -165,6 +166,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, int], None]:
 
         for module in (select_program, folded, joint_system):
             monkeypatch.setattr(module, "fuse", fused)
+        LATEST.clear()  # of equal mechanisms, programs are there
 
     return apply
 
