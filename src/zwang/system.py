@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from numpy.typing import ArrayLike
 
 from zwang.analysis.analyses import Analyses
-from zwang.arguments.keywords import known_keywords
+from zwang.arguments.keywords import known_keywords, known_keywords_of_methods
 from zwang.arguments.states import single_time
 from zwang.caching import computed_once
 from zwang.diagnosis.conflicts import conflicting_rows
@@ -39,9 +39,16 @@ if TYPE_CHECKING:
     from zwang.reduction.system import ReducedSystem
     from zwang.tracing.own_output import OwnOutput
 
-__all__ = ["System"]
+__all__ = ["ASSEMBLED", "System"]
+
+#: What to give in place of a state that one might expect to be taken.
+ASSEMBLED = (
+    "Give values that must be met as hold={…}, values to come near as prefer={…}, and a state to "
+    "begin with as start=…."
+)
 
 
+@known_keywords_of_methods
 class System(Motions, Analyses):
     """A constrained system described by short functions.
 
@@ -443,6 +450,7 @@ class System(Motions, Analyses):
         branches: Literal[True],
         start: Any = None,
     ) -> list[Assembly]: ...
+    @known_keywords(refused={"q": ASSEMBLED, "v": ASSEMBLED, "guess": ASSEMBLED})
     def assemble(
         self,
         hold: Mapping[str, float] | None = None,

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 
 import zwang as zw
 from zwang.cli.app import app
+from zwang.cli.words import WORDS, at_the_command_line
 from zwang.model_files.examples import example_names, example_path
 
 PENDULUM = example_path("pendulum")
@@ -495,3 +497,93 @@ def test_sweep_runs_a_plan_and_goes_on_with_it(here):
     Path("plan.toml").write_text(PLAN.format(model=FOUR_BAR).replace("0.2", "'soon'"))
     result = call("sweep", "plan.toml", code=1)
     assert "plan.toml, line 3, key until" in result.output
+
+
+FOUR_BAR = example_path("four_bar")
+
+
+def test_a_folder_that_is_there_is_refused_with_what_to_type(here):
+    call("run", PENDULUM, "--until", "0.1", "-o", "done")
+    said = call("run", PENDULUM, "-o", "done", code=1).stderr
+    assert f"zwang run {PENDULUM} -o done --resume" in said
+    assert "zw." not in said
+
+
+def test_advice_is_what_one_types():
+    library = "\n".join(
+        path.read_text(encoding="utf-8") for path in Path(zw.__file__).parent.rglob("*.py")
+    ).replace('"\n            "', "")
+    plain = " ".join(library.split())
+    for phrase in WORDS:
+        first = phrase.partition("=")[0].partition(" with derive")[0]
+        assert first in plain, f"{phrase!r} is said nowhere"
+    typed = at_the_command_line("stopped; zw.resume('a/b', system) goes on")
+    assert typed == "stopped; zwang run MODEL.toml -o a/b --resume goes on"
+
+
+def test_derive_that_takes_too_long_names_options(here):
+    said = call("derive", example_path("rolling_disk"), "--seconds", "0.05", code=1).stderr
+    assert "--seconds" in said
+    assert "--terms" in said
+    assert "derive(" not in said
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("crank_length=2 kg", "--set crank_length must .* body.crank.shape.length, not '2 kg'"),
+        ("speed=2 m", "--set speed must .* drive.motor.value, not '2 m'"),
+        ("speed=abc", "--set speed must .* not 'abc'"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_blamed_on_the_option(given, said):
+    error = call("run", FOUR_BAR, "--set", given, code=1).stderr
+    assert re.search(said, " ".join(error.split()))
+    assert "line" not in error
+
+
+def test_a_file_that_is_wrong_itself_is_blamed_with_values_too(here):
+    text = Path(FOUR_BAR).read_text(encoding="utf-8").replace('"revolute"', '"revolt"', 1)
+    Path("wrong.toml").write_text(text, encoding="utf-8")
+    error = called_json("run", "wrong.toml", "--set", "crank_length=0.4", code=1)["error"]
+    assert error["key"] == "joint.A.type"
+
+
+def test_drivers_are_no_joints():
+    facts = called_json("check", FOUR_BAR)
+    assert (facts["joints"], facts["drivers"]) == (4, 1)
+    model = zw.read_model(FOUR_BAR)
+    assert "4 joints, 1 driver," in repr(model.mechanism)
+    assert str(model.system.explain(model.start())).startswith("3 bodies, 4 joints, 1 driver:")
+
+
+def test_a_large_move_to_assemble_is_told(here):
+    assert not called_json("check", FOUR_BAR)["moved_far"]
+    text = Path(FOUR_BAR).read_text(encoding="utf-8").replace("[1.9, 0.6]", "[3.9, 1.6]")
+    Path("far.toml").write_text(text, encoding="utf-8")
+    assert called_json("check", "far.toml")["moved_far"]["rocker"] > 1.0
+    said = " ".join(call("check", "far.toml").stdout.split())
+    assert "rocker by" in said
+    assert "hold = { PIN.angle" in said
+
+
+def test_a_report_of_a_model_takes_values_and_a_case(here):
+    call("report", FOUR_BAR, "--set", "crank_length=0.4", "--set", "speed=60 rpm")
+    run = zw.load("four_bar.run")
+    assert run.segments[0].parameters["speed"] == pytest.approx(2 * np.pi)
+    said = call("report", "four_bar.run", "--set", "speed=1", code=1).stderr
+    assert "--set must be given with a MODEL.toml" in said
+
+
+def test_export_sums_channels_up(here):
+    call("run", FOUR_BAR, "--until", "2", "-o", "turn")
+    run = zw.load("turn")
+    torque = called_json("export", "turn", "motor.torque", "--summary")["summary"]["motor.torque"]
+    assert torque["greatest"] == run["motor.torque"].max()
+    assert torque["at_least"] == run.t[np.argmin(run["motor.torque"])]
+    mean = np.trapezoid(run["motor.torque"] ** 2, run.t) / (run.t[-1] - run.t[0])
+    assert torque["rms"] == pytest.approx(np.sqrt(mean))
+    lines = call("export", "turn", "motor.torque", "crank.velocity", "--summary").stdout
+    assert lines.split()[:4] == ["channel", "unit", "least", "at"]
+    assert len(lines.splitlines()) == 5
+    assert not Path("turn.csv").exists()

@@ -53,7 +53,7 @@ def read(tmp_path):
         {"x": "cos(alpha)"},  # of a metre
         {"x": "L / L"},
         {"x": "L * alpha"},  # an angle has no dimension
-        {"length": "L^2"},  # powers are not followed
+        {"length": "L^2 / w"},
     ],
 )
 def test_what_may_be_right_is_taken(read, changed):
@@ -68,6 +68,9 @@ def test_what_may_be_right_is_taken(read, changed):
         ({"x": "L * w"}, r"in m\^2"),
         ({"x": "-L * cos(alpha) * load"}, "in m kg"),
         ({"mass": "L"}, "in m"),
+        ({"length": "L^2"}, r"in m\^2"),
+        ({"length": "L + load"}, r"terms in m and kg \(L in m, load in kg\)"),
+        ({"length": "max(L, load)"}, "terms in m and kg"),
     ],
 )
 def test_what_is_of_another_dimension_is_refused_with_its_place(read, changed, said):
@@ -105,3 +108,146 @@ def test_a_unit_within_an_expression_gets_advice_of_its_own(read):
 def test_a_name_in_other_letters_is_recalled():
     error = UnknownNameError("parameter", "l", ["L", "alpha"])
     assert "Did you mean 'L'?" in str(error)
+
+
+SLIDER = """
+[constants]
+stroke = "5 cm"
+
+[parameters]
+omega = "40 rpm"
+load = "3 kg"
+k = "200 N/m"
+
+[define]
+{define}
+
+[mechanism]
+gravity = [0, 0, "-9.81 m/s^2"]
+
+[body.block]
+mass = 1.0
+
+[body.wheel]
+mass = 1.0
+inertia = [1.0, 1.0, 1.0]
+
+[joint.rail]
+type = "prismatic"
+bodies = ["ground", "block"]
+axis = "x"
+
+[joint.pin]
+type = "revolute"
+bodies = ["ground", "wheel"]
+axis = "y"
+
+{more}
+"""
+
+
+@pytest.fixture
+def slider(tmp_path):
+    def written(more, define=""):
+        file = tmp_path / "slider.toml"
+        file.write_text(SLIDER.format(more=more, define=define), encoding="utf-8")
+        return zw.read_model(file)
+
+    return written
+
+
+def driven(of, value):
+    return f"[drive.motor]\nof = {of!r}\nvalue = {value}"
+
+
+SPRING = """[force.s]
+type = "spring_damper"
+bodies = ["ground", "block"]
+at = [[0, 0, 0], [0.1, 0, 0]]
+force = "{}"
+"""
+RAIL, PIN = "rail.displacement", "pin.angle"
+
+
+@pytest.mark.parametrize(
+    ("more", "define"),
+    [
+        (driven(RAIL, '"stroke * sin(omega * t)"'), ""),
+        (driven(RAIL, '"0.1 * load"'), ""),  # a plain number may be of any dimension
+        (driven(RAIL, '"12 mm"'), ""),
+        (driven(RAIL, '"reach"'), 'reach = "stroke * cos(omega * t)"'),
+        (driven(RAIL, '"sin(omega * t)"'), ""),  # of a metre
+        (driven(PIN, '"omega * t"'), ""),
+        (driven(PIN, '"90 deg"'), ""),
+        (driven(PIN, '"t"'), ""),  # a radian a second
+        (driven(PIN, '"omega * t + t^2"'), ""),
+        (driven("block.position", '["stroke", 0, "20 mm"]'), ""),
+        (
+            '[force.push]\ntype = "force"\nbody = "block"\nforce = ["-k*block.position[0]", 0, 0]',
+            "",
+        ),
+        ('[force.push]\ntype = "actuator"\nof = "pin.angle"\neffort = "-k*stroke^2*pin.angle"', ""),
+        ('[output.lift]\nvalue = "rail.displacement * k"\nunit = "kN"', ""),
+        (SPRING.format("-(length - 1) - 0.1 * rate^3"), ""),  # of a newton
+        (SPRING.format("-k * (length - stroke) - rate"), ""),
+        ('[output.part]\nvalue = "100 * rail.displacement / stroke"\nunit = "%"', ""),
+    ],
+)
+def test_laws_of_the_right_dimension_are_taken(slider, more, define):
+    assert slider(more, define).mechanism is not None
+
+
+@pytest.mark.parametrize(
+    ("more", "define", "key", "said"),
+    [
+        (driven(RAIL, '"load * t"'), "", "drive.motor.value", "in kg s"),
+        (driven(RAIL, '"20 deg"'), "", "drive.motor.value", "'20 deg'"),
+        (driven(PIN, '"omega"'), "", "drive.motor.value", "in 1/s"),
+        (driven(PIN, '"12 mm"'), "", "drive.motor.value", "'12 mm'"),
+        (driven(RAIL, '"reach"'), 'reach = "load * t"', "drive.motor.value", "reach in kg s"),
+        (driven(RAIL, '"stroke + omega"'), "", "drive.motor.value", "terms in m and 1/s"),
+        (driven("block.position", '["stroke", 0, "load"]'), "", "drive.motor.value", "in kg"),
+        ("", 'reach = "stroke + load"', "define.reach", r"\(stroke in m, load in kg\)"),
+        ("", 'a = "2 mm"\nb = "a + load"', "define.b", "terms in m and kg"),
+        (
+            '[force.push]\ntype = "force"\nbody = "block"\nforce = ["k", 0, 0]',
+            "",
+            "force.push.force",
+            r"in kg/s\^2",
+        ),
+        (
+            '[force.push]\ntype = "force"\nbody = "block"\nforce = ["k*block.velocity[0]", 0, 0]',
+            "",
+            "force.push.force",
+            "block.velocity in m/s",
+        ),
+        (
+            '[force.push]\ntype = "actuator"\nof = "pin.angle"\neffort = "-k*stroke*pin.angle"',
+            "",
+            "force.push.effort",
+            r"a number \[N\*m\]",
+        ),
+        (
+            SPRING.format("-k*(length - stroke)*length"),
+            "",
+            "force.s.force",
+            "which is in",
+        ),
+        (
+            '[output.lift]\nvalue = "rail.displacement * k"\nunit = "N m"',
+            "",
+            "output.lift.value",
+            "rail.displacement in m",
+        ),
+        (
+            '[servo]\nactuators = ["pin.angle"]\nprogram = { "pin.angle" = "stroke * t" }\nto = 1',
+            "",
+            "servo.program",
+            "in m s",
+        ),
+    ],
+)
+def test_laws_of_another_dimension_are_refused_with_their_place(slider, more, define, key, said):
+    with pytest.raises(zw.ModelError, match=said) as caught:
+        slider(more, define)
+    assert caught.value.key.startswith(key)

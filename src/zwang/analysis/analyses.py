@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from zwang.analysis.steady_motion import SteadyMotion
     from zwang.system import System
 
+from zwang.arguments.keywords import known_keywords_of_methods
+
 __all__ = ["Analyses"]
 
 
+@known_keywords_of_methods
 class Analyses(ABC):
     """Equilibria, small motions, kinematics and inverse dynamics."""
 

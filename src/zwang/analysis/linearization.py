@@ -22,6 +22,7 @@ from zwang.analysis.massless import Condensed, condensed
 from zwang.analysis.mode_motion import ModeOrigin, still_run
 from zwang.analysis.modes import Mode, modes_of
 from zwang.analysis.ports import Output, checked_names, driver_rows, input_of, output_of
+from zwang.arguments.keywords import known_keywords_of_methods
 from zwang.caching import computed_once
 from zwang.errors import InputError, MissingExtraError, NotApplicableError, shown
 from zwang.state import State
@@ -45,6 +46,7 @@ ZERO = 1e-6
 ORBIT = 1e-4
 
 
+@known_keywords_of_methods
 @dataclass(frozen=True)
 class Linearization:
     """Linear equations of small motions about a state.

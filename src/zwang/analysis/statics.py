@@ -24,6 +24,7 @@ from zwang.analysis.sticking import (
     sliding,
 )
 from zwang.analysis.turning import TURN, turning_coordinates
+from zwang.arguments.keywords import known_keywords_of_methods
 from zwang.arguments.values import positive
 from zwang.caching import computed_once
 from zwang.diagnosis.passport import Passport, Status, passport_terms
@@ -75,6 +76,7 @@ class StaticReaction:
     point: FloatArray | None = None
 
 
+@known_keywords_of_methods
 @dataclass(frozen=True, repr=False)
 class Equilibrium(StationaryState):
     """A system at rest, or a state from which it does not move.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from zwang.analysis.equations_of import EquationsOf
+from zwang.arguments.keywords import known_keywords_of_methods
 from zwang.caching import computed_once
 from zwang.display import Displayed
 from zwang.state import State
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["StationaryState"]
 
 
+@known_keywords_of_methods
 @dataclass(frozen=True, repr=False)
 class StationaryState(Displayed, ABC):
     """A state that stays as it is, at rest or in a frame that moves with it.

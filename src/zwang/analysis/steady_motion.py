@@ -22,6 +22,7 @@ from zwang.analysis.flow import MovingFrame
 from zwang.analysis.linearization import Linearization, Steady, linearized
 from zwang.analysis.stationary_state import StationaryState
 from zwang.analysis.symmetries import Candidates, candidates_of, symmetries
+from zwang.arguments.keywords import known_keywords_of_methods
 from zwang.caching import computed_once
 from zwang.errors import InputError, NoEquilibriumError, UnknownNameError, shown
 from zwang.linalg.rank import nullspace
@@ -42,6 +43,7 @@ LARGER = 10.0
 ROUNDING = 1e-15
 
 
+@known_keywords_of_methods
 @dataclass(frozen=True, repr=False)
 class SteadyMotion(StationaryState):
     """A motion that stays the same in a frame that moves with it.

@@ -8,15 +8,24 @@ where a name has changed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import is_dataclass
 from functools import wraps
+from types import FunctionType
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
 from zwang.errors import InputError, UnknownNameError
 
-__all__ = ["ArgumentNames", "known_keywords", "no_longer", "require_keywords"]
+__all__ = [
+    "ArgumentNames",
+    "known_keywords",
+    "known_keywords_of_methods",
+    "no_longer",
+    "require_keywords",
+]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+C = TypeVar("C")
 
 #: What a call is about, by the arguments it was given: "screw joint 'nut'".
 Subject = Callable[[tuple[Any, ...], Mapping[str, Any]], str]
@@ -33,12 +42,12 @@ class ArgumentNames:
     needed : those that are given by name and have no default.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], called: str = "") -> None:
         code: Any = function.__code__
         by_place = code.co_varnames[: code.co_argcount]
         by_name = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-        self.function = function.__name__
-        self.all = (*by_name, *(name for name in by_place if name != "self"))
+        self.function = called or function.__name__
+        self.all = (*by_name, *(name for name in by_place if name not in ("self", "cls")))
         self.known = frozenset((*by_name, *by_place))
         self.needed = frozenset(by_name) - frozenset(function.__kwdefaults__ or ())
 
@@ -48,18 +57,20 @@ def known_keywords(
     about: Subject | None = None,
     renamed: Mapping[str, str] | None = None,
     refused: Mapping[str, str] | None = None,
+    called: str = "",
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Let a function refuse arguments that it does not know in a sentence.
 
     Parameters
     ----------
+    called : what the function is called, where its own name is not that.
     about : what a call is about, where the function's name does not show it.
     renamed : old name → new name.
     refused : name that one might expect → what to do in its place.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        names = ArgumentNames(function)
+        names = ArgumentNames(function, called)
 
         @wraps(function)
         def calling(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -73,6 +84,22 @@ def known_keywords(
         return calling
 
     return decorate
+
+
+def known_keywords_of_methods(owner: type[C]) -> type[C]:
+    """Let all public methods that a class defines, and its constructor, refuse such arguments."""
+    for name, found in list(vars(owner).items()):
+        if name.startswith("_") and (name != "__init__" or is_dataclass(owner)):
+            continue
+        kind = type(found) if isinstance(found, classmethod | staticmethod) else None
+        function: Any = found if kind is None else found.__func__
+        if not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
+            continue
+        # Builders are what the class of their name consists of.
+        called = owner.__name__.removesuffix("Builder") if name == "__init__" else name
+        checked = known_keywords(called=called)(function)
+        setattr(owner, name, checked if kind is None else kind(checked))
+    return owner
 
 
 def require_keywords(

@@ -41,6 +41,15 @@ RunOrModel = Annotated[
     Path, typer.Argument(metavar="RUN", help="Folder of a run, or MODEL.toml to run first.")
 ]
 Degrees = Annotated[bool, typer.Option("--degrees", help="Angles in degrees.")]
+Values = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="Constant or parameter in place of the file's."
+    ),
+]
+Case = Annotated[
+    str | None, typer.Option("--case", metavar="NAME", help="Case of the file, [case.NAME].")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
@@ -84,15 +93,8 @@ def run(
     *,
     until: Annotated[float | None, typer.Option(help="End in seconds.")] = None,
     tolerance: Annotated[float | None, typer.Option(help="Local error of a step.")] = None,
-    values: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="Constant or parameter in place of the file's."
-        ),
-    ] = None,
-    case: Annotated[
-        str | None, typer.Option("--case", metavar="NAME", help="Case of the file, [case.NAME].")
-    ] = None,
+    values: Values = None,
+    case: Case = None,
     forces: Annotated[
         bool, typer.Option("--forces", help="Compute and keep forces and energies, too.")
     ] = False,
@@ -208,6 +210,10 @@ def export(
     units: Annotated[bool, typer.Option("--units", help="Units after the names.")] = False,
     degrees: Degrees = False,
     listed: Annotated[bool, typer.Option("--list", help="List the channels instead.")] = False,
+    summary: Annotated[
+        bool,
+        typer.Option("--summary", help="Print least, greatest, mean and RMS values instead."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write channels of a run as a table."""
@@ -224,6 +230,7 @@ def export(
             units=units,
             degrees=degrees,
             listed=listed,
+            summary=summary,
         )
 
 
@@ -235,6 +242,8 @@ def report(
     ] = None,
     model: StoredModel = None,
     *,
+    values: Values = None,
+    case: Case = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace a file that is no report.")
     ] = False,
@@ -244,7 +253,7 @@ def report(
     from zwang.cli.report import report as write
 
     with printing(as_json=as_json) as out:
-        write(out, source, output, model, force=force)
+        write(out, source, output, model, force=force, values=values or [], case=case)
 
 
 @app.command()

@@ -8,6 +8,7 @@ from zwang.cli.output import Printer
 from zwang.errors import InputError, MissingExtraError
 from zwang.model_files.model import read_model
 from zwang.model_files.stored import load
+from zwang.results.channel_summary import summary_of, summary_table
 from zwang.results.run import Run
 
 __all__ = ["export", "plot"]
@@ -65,8 +66,9 @@ def export(
     units: bool,
     degrees: bool,
     listed: bool,
+    summary: bool,
 ) -> None:
-    """Write channels of a run as a table, or list them."""
+    """Write channels of a run as a table, list them, or print their extreme values."""
     run = _run(folder, model)
     if listed:
         rows = {
@@ -74,6 +76,11 @@ def export(
         }
         out.result({"run": str(folder), "channels": rows})
         out.say(str(run.channels))
+        return
+    if summary:
+        facts = summary_of(run, channels or None, every, degrees=degrees)
+        out.result({"run": str(folder), "summary": facts})
+        out.say(summary_table(facts))
         return
     target = Path(f"{folder.stem}.csv") if output is None else output
     if output is None and target.exists():

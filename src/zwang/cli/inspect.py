@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import typer
 
+from zwang.assembly.large_moves import BodyMove, large_moves
 from zwang.cli.output import FAILURE, Printer
+from zwang.diagnosis.wording import listing
 from zwang.errors import InputError, ZwangError
-from zwang.model_files.model import read_model
+from zwang.model_files.model import Model, read_model
+from zwang.multibody.connections import connections
 
 __all__ = ["check", "derive", "explain", "info", "verify"]
 
+#: Bodies that are named where assembly has moved them far.
+LISTED = 3
 #: Energy [J] that a pendulum of 1 kg may gain or lose in a second at the default tolerance.
 ENERGY_OF_A_PENDULUM = 1e-6
 
@@ -40,23 +46,52 @@ def check(out: Printer, path: Path) -> None:
         "residual_at_start": float(max(values)),
         "moved_to_assemble": float(getattr(state, "distance", 0.0)),
     }
+    moves: tuple[BodyMove, ...] = ()
     if model.mechanism is not None:
         parts = model.mechanism.parts
-        facts |= {"bodies": len(parts.bodies), "joints": len(parts.joints)}
+        facts["bodies"] = len(parts.bodies)
+        joined = connections(parts.joints.values())
+        facts |= {f"{kind.replace(' ', '_')}s": count for kind, count in joined.items()}
         facts |= {"forces": len(parts.forces) + len(parts.friction)}
+        moves = large_moves(parts, state.q)
+        facts["moved_far"] = {move.body: move.distance for move in moves}
     out.result(facts)
-    rows = {k.replace("_", " "): _shown(v) for k, v in facts.items() if k != "model"}
+    shown = {k: v for k, v in facts.items() if k not in ("model", "moved_far")}
+    rows = {name.replace("_", " "): _shown(value) for name, value in shown.items()}
+    if moves:
+        rows["moved to assemble"] += f": {_far(moves, model)}"
     out.table(model.name, rows)
     out.say(f"{path} has no errors.")
+
+
+def _far(moves: Sequence[BodyMove], model: Model) -> str:
+    """What an assembly has moved far, and what to do unless [start] asks for it."""
+    told = listing([str(move) for move in moves[:LISTED]])
+    rest = f" and {len(moves) - LISTED} more" if len(moves) > LISTED else ""
+    asked = model.start_conditions.request or model.start_conditions.q is not None
+    advice = (
+        ""
+        if asked
+        else (
+            "; if another position is meant, place bodies nearer to it, or give a coordinate of a "
+            "joint in [start], as hold = { PIN.angle = … }"
+        )
+    )
+    return f"{told}{rest}{advice}"
 
 
 def _shown(value: object) -> str:
     return f"{value:.2g}" if isinstance(value, float) else str(value)
 
 
-def explain(out: Printer, path: Path) -> None:
-    """Degrees of freedom, redundancy and determinacy of reactions at the initial state."""
-    model = read_model(path)
+def explain(out: Printer, path: Path, given: Model | None = None) -> None:
+    """Degrees of freedom, redundancy and determinacy of reactions at the initial state.
+
+    Parameters
+    ----------
+    given : the model of the file, if it is read already.
+    """
+    model = read_model(path) if given is None else given
     state = model.start()
     with model.telling("start"):
         explanation = model.system.explain(state)

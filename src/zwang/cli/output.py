@@ -11,6 +11,8 @@ from typing import Any
 
 import typer
 
+from zwang.cli.words import at_the_command_line
+
 __all__ = ["FAILURE", "STOPPED", "Printer", "printing"]
 
 FAILURE, STOPPED = 1, 130
@@ -42,7 +44,7 @@ class Printer:
     def say(self, text: str) -> None:
         """A line or several for people."""
         if not self.as_json:
-            typer.echo(text)
+            typer.echo(at_the_command_line(text))
 
     def table(self, title: str, rows: Mapping[str, str]) -> None:
         """Names and values for people, values folded to the width of the terminal."""
@@ -63,9 +65,12 @@ class Printer:
         """What went wrong, in one sentence."""
         names = ("file", "line", "key", "found", "expected", "advice")
         facts = {n: getattr(error, n) for n in names if getattr(error, n, None) is not None}
-        kind = type(error).__name__
-        self.result({"error": {"kind": kind, "message": str(error), **facts}})
-        typer.echo(f"Error: {error}", err=True)
+        told = {
+            name: at_the_command_line(f) if isinstance(f, str) else f for name, f in facts.items()
+        }
+        message = at_the_command_line(str(error))
+        self.result({"error": {"kind": type(error).__name__, "message": message, **told}})
+        typer.echo(f"Error: {message}", err=True)
 
 
 def _folded(line: str, width: int) -> list[str]:

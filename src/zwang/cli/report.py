@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from zwang.analysis.statics import Equilibrium
 from zwang.cli.inspect import explain
 from zwang.cli.output import Printer
-from zwang.cli.run import simulate
+from zwang.cli.run import read_given, simulate
+from zwang.errors import InputError
 from zwang.model_files.model import Model, read_model
 from zwang.simulation.stored_runs import load
 
@@ -16,14 +18,30 @@ __all__ = ["report"]
 
 
 def report(
-    out: Printer, source: Path, output: Path | None, model: Path | None, *, force: bool
+    out: Printer,
+    source: Path,
+    output: Path | None,
+    model: Path | None,
+    *,
+    force: bool,
+    values: Sequence[str] = (),
+    case: str | None = None,
 ) -> None:
     """Write the report of a run; a model file is simulated and explained on the way."""
     folder = source
     if not source.is_dir():
         step = Printer(as_json=out.as_json, part=True)
-        explain(step, source)
-        folder = simulate(step, source, None, until=None, tolerance=None, resume=False)
+        explain(step, source, read_given(source, values, case))
+        folder = simulate(
+            step, source, None, until=None, tolerance=None, resume=False, values=values, case=case
+        )
+    elif values or case is not None:
+        raise InputError(
+            "--set" if values else "--case",
+            must="be given with a MODEL.toml, which is run first",
+            but=f"'{source}' is a run",
+            advice="Make another run with: zwang run MODEL.toml.",
+        )
     described = read_model(folder if model is None else model)
     target = Path(f"{folder.stem}.html") if output is None else output
     path = load(folder, described.system).report(

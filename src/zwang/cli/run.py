@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 import typer
 
 from zwang.cli.output import FAILURE, STOPPED, Printer
+from zwang.cli.words import at_the_command_line
 from zwang.errors import InputError
 from zwang.model_files.given_values import parsed_values
 from zwang.model_files.model import Model, read_model
@@ -22,7 +24,7 @@ from zwang.simulation.progress import EnsembleProgress, Progress, Report, report
 if TYPE_CHECKING:
     from zwang.results.run import Run
 
-__all__ = ["simulate", "summary"]
+__all__ = ["read_given", "simulate", "summary"]
 
 
 def simulate(
@@ -38,7 +40,7 @@ def simulate(
     forces: bool = False,
 ) -> Path:
     """Simulate a model file, print what came of it, and give the folder it is kept in."""
-    model = read_model(path, values=parsed_values(values), case=case)
+    model = read_given(path, values, case)
     named = path if case is None else path.with_stem(f"{path.stem}-{case}")
     folder = _folder(named, output, resume=resume)
     begun, pace = perf_counter(), _ProgressLine()
@@ -54,6 +56,7 @@ def simulate(
                 )
             run = model.resume(folder, progress=pace)
         else:
+            _require_free(folder, how_to_go_on)
             choices = {"until": until, "tolerance": tolerance, "forces": forces or None}
             given: dict[str, Any] = {k: v for k, v in choices.items() if v is not None}
             run = model.simulate(store=folder, progress=pace, **given)
@@ -66,7 +69,7 @@ def simulate(
     if run.status.startswith("stopped by the user"):
         typer.echo(f"Stopped. {how_to_go_on}", err=True)
         raise typer.Exit(STOPPED)
-    typer.echo(f"Error: {run.status}", err=True)
+    typer.echo(f"Error: {at_the_command_line(run.status)}", err=True)
     raise typer.Exit(FAILURE)
 
 
@@ -95,6 +98,29 @@ def _folder(path: Path, output: Path | None, *, resume: bool) -> Path:
         if resume and not folder.exists():
             return last
     return folder
+
+
+def _require_free(folder: Path, how_to_go_on: str) -> None:
+    """Refuse a folder that is there, with what to type."""
+    if os.path.lexists(folder):
+        raise InputError(
+            f"folder '{folder}'",
+            must="not exist yet",
+            but="does",
+            advice=f"Give another one with -o, or remove it. {how_to_go_on}",
+        )
+
+
+def read_given(path: Path, values: Sequence[str], case: str | None) -> Model:
+    """The model with values of ``--set``; one that does not fit is told as that option."""
+    given = parsed_values(values)
+    try:
+        return read_model(path, values=given, case=case)
+    except InputError as error:
+        for name in given:
+            if error.what == f"value of {name!r}":
+                raise InputError(f"--set {name}", **error.facts) from None
+        raise
 
 
 class _ProgressLine:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zwang.arguments.keywords import known_keywords
 from zwang.diagnosis.circuits import Circuit, circuits
 from zwang.diagnosis.conflicts import resolving_rows, rows_to_drop
 from zwang.diagnosis.explanation import Contradiction, DependentGroup, Explanation
@@ -45,6 +46,7 @@ __all__ = [
 ]
 
 
+@known_keywords()
 def explain(
     M: Any,
     A: Any = None,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from zwang.arguments.keywords import known_keywords_of_methods
 from zwang.diagnosis.wording import combination, listing, motion, number
 from zwang.display import Displayed, counted
 from zwang.terms import FloatArray
@@ -71,6 +72,7 @@ class Contradiction(DependentGroup):
         return f"Drop {listing(self.drop)}, or correct {one}."
 
 
+@known_keywords_of_methods
 @dataclass(frozen=True, repr=False)
 class Explanation(Displayed):
     """The diagnosis of one system M v̇ = Q + Q_c, A v̇ = b.

@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zwang.arguments.keywords import known_keywords, known_keywords_of_methods
 from zwang.diagnosis.solved import SolvedTerms
 from zwang.diagnosis.wording import listing, without_noise
 from zwang.display import Displayed, html_table, preformatted
@@ -87,6 +88,7 @@ class GroupPassport(Displayed):
     moment: FloatArray | None = None
 
 
+@known_keywords_of_methods
 @dataclass(frozen=True, repr=False)
 class Passport(Displayed):
     """What is known about each multiplier and each group, and the family of admissible values.
@@ -212,6 +214,7 @@ class Passport(Displayed):
         return [group.name, *sizes, status]
 
 
+@known_keywords()
 def passport(
     M: Any,
     Q: ArrayLike,

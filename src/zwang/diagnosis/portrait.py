@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zwang.arguments.keywords import known_keywords, known_keywords_of_methods
 from zwang.diagnosis.solved import SolvedTerms
 from zwang.display import Displayed
 from zwang.linalg.rank import DEFAULT_TOLERANCES, RowGeometry, Tolerances
@@ -51,6 +52,7 @@ class Sides:
         return float(np.linalg.norm(self.tangent)), float(np.linalg.norm(self.normal))
 
 
+@known_keywords_of_methods
 @dataclass(frozen=True, repr=False)
 class Portrait(Displayed):
     """Acceleration and forces of one system, split between N(A) and N(A)⊥.
@@ -106,6 +108,7 @@ class Portrait(Displayed):
         return "\n".join(lines)
 
 
+@known_keywords()
 def portrait(
     M: Any,
     Q: ArrayLike,

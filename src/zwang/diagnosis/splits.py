@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zwang.arguments.keywords import no_longer
+from zwang.arguments.keywords import known_keywords, no_longer
 from zwang.diagnosis.minimax_split import smallest_maximum
 from zwang.diagnosis.solved import SolvedTerms
 from zwang.diagnosis.wording import without_noise
@@ -97,6 +97,7 @@ class Splits(Displayed, Mapping[str, Split]):
         return "\n".join([*lines, *(f"{s.label}: least {s.minimizes}" for s in self.choices)])
 
 
+@known_keywords()
 def splits(
     M: Any,
     Q: ArrayLike,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from zwang.arguments.keywords import known_keywords_of_methods
 from zwang.errors import InputError
 from zwang.solvers.dense import solve_terms
 from zwang.solvers.solution import Solution
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Evaluations"]
 
 
+@known_keywords_of_methods
 class Evaluations(ABC):
     """Terms, motion, forces, diagnosis and energies at a state, or at many."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from zwang.model_files.arithmetic import CONSTANTS, FUNCTIONS, listed
+from zwang.model_files.dimensions import Measured, NamesMeasured, require_unit
 from zwang.model_files.document import Item
 from zwang.model_files.expressions import (
     ExpressionError,
@@ -22,14 +23,26 @@ from zwang.model_files.expressions import (
     names_in,
     parse_expression,
 )
-from zwang.model_files.fields import expression_error
-from zwang.model_files.units import is_quantity, quantity
+from zwang.model_files.fields import NumberField, expression_error
+from zwang.model_files.units import (
+    dimension_of_text,
+    dimension_of_unit,
+    is_quantity,
+    quantity,
+)
+from zwang.multibody.equal_descriptions import Comparable, exact_key
 from zwang.tracing.symbol import ValueNeededError
 
 __all__ = ["Definitions", "Formula", "Scope", "UserForces", "names_used", "of_time", "time_formula"]
 
-#: What an expression may ask of a body.
-OF_A_BODY = ("position", "rotation", "velocity", "angular_velocity", "omega")
+#: What an expression may ask of a body, and its unit.
+OF_A_BODY = {
+    "position": "m",
+    "rotation": "",
+    "velocity": "m/s",
+    "angular_velocity": "rad/s",
+    "omega": "rad/s",
+}
 OF_A_COORDINATE = ("value", "rate")
 
 
@@ -42,11 +55,13 @@ class Scope:
     plain : numbers and vectors.
     bodies : names of bodies.
     coordinates : names of extra generalized coordinates of a mechanism.
+    units : of those among `plain` that are measured in something.
     """
 
     plain: tuple[str, ...]
     bodies: tuple[str, ...] = ()
     coordinates: tuple[str, ...] = ()
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def has(self, name: str) -> bool:
         """Whether a name, possibly dotted, may be used."""
@@ -56,6 +71,14 @@ class Scope:
         names = {*self.bodies, *self.coordinates}
         names |= {f"{body}.{what}" for body in self.bodies for what in OF_A_BODY}
         return names | {f"{c}.{what}" for c in self.coordinates for what in OF_A_COORDINATE}
+
+    def measured(self, name: str) -> Measured | None:
+        """What a name is measured in; None where that is not known."""
+        owner, _, what = name.partition(".")
+        unit = OF_A_BODY.get(what, "") if owner in self.bodies else self.units.get(name)
+        unit = "s" if name == "t" else unit
+        dimension = dimension_of_unit(unit) if unit else None
+        return None if dimension is None else Measured(dimension, given=False)
 
     def listed(self, near: str) -> list[str]:
         """Names for a message."""
@@ -99,6 +122,22 @@ class Entries:
         """Names in a single expression."""
         return () if self.tree is None else names_in(self.tree)
 
+    def measured(self, names: NamesMeasured, unit: str | None = None) -> Measured | None:
+        """What a single expression is measured in; one that cannot be in a unit is refused."""
+        for part in self.parts:
+            part.measured(names, unit)
+        text = self.item.value
+        if self.tree is None or not isinstance(text, str):
+            return None
+        try:
+            if is_quantity(text):
+                quantity(text, unit)
+                dimension = dimension_of_text(text)
+                return None if dimension is None else Measured(dimension)
+            return require_unit(text, self.tree, names, unit, NumberField(unit).words)
+        except ExpressionError as error:
+            raise expression_error(self.item, error) from None
+
     def evaluate(self, values: Mapping[str, Any], room: Room) -> Any:
         """Value, or nested lists of values."""
         if self.tree is None:
@@ -133,13 +172,20 @@ class Definitions:
     ----------
     entries : name → expression.
     constants : name → number.
+    given : what constants and parameters are measured in that were given with a unit.
     """
 
     entries: Mapping[str, Entries] = field(default_factory=dict)
     constants: Mapping[str, float] = field(default_factory=dict)
+    given: NamesMeasured = field(default_factory=dict)
 
     @classmethod
-    def of(cls, items: Mapping[str, Item], constants: Mapping[str, float]) -> Definitions:
+    def of(
+        cls,
+        items: Mapping[str, Item],
+        constants: Mapping[str, float],
+        given: NamesMeasured | None = None,
+    ) -> Definitions:
         """Parse definitions; each may use those before it."""
         entries: dict[str, Entries] = {}
         for name, item in items.items():
@@ -154,7 +200,16 @@ class Definitions:
                             "definitions that stand before it",
                         )
             entries[name] = entry
-        return cls(entries, constants)
+        result = cls(entries, constants, given or {})
+        result.measured(entries, Scope(()))
+        return result
+
+    def measured(self, names: Iterable[str], scope: Scope) -> NamesMeasured:
+        """What names are measured in, definitions among them, whose own terms must agree."""
+        known = _ScopeMeasured(scope, self.given)
+        for name in names:
+            known[name] = self.entries[name].measured(known)
+        return known
 
     def needed(self, entry: Entries, scope: Scope) -> tuple[str, ...]:
         """Definitions that an expression needs, in order; unknown names are refused."""
@@ -178,6 +233,18 @@ class Definitions:
         return tuple(name for name in self.entries if name in found)
 
 
+class _ScopeMeasured(dict[str, Measured | None]):
+    """What names are measured in; what the scope has is looked up when it is needed."""
+
+    def __init__(self, scope: Scope, known: NamesMeasured) -> None:
+        super().__init__(known)
+        self.scope = scope
+
+    def get(self, name: str, default: Any = None) -> Measured | None:
+        """What a name is measured in; None where that is not known."""
+        return self[name] if name in self else self.scope.measured(name) or default
+
+
 def names_used(item: Item, definitions: Definitions) -> tuple[str, ...]:
     """Names in an expression, with those of the definitions that it uses in place of them."""
     found: dict[str, None] = {}
@@ -193,8 +260,12 @@ def names_used(item: Item, definitions: Definitions) -> tuple[str, ...]:
     return tuple(found)
 
 
-class Formula:
+class Formula(Comparable):
     """An expression, or a list of them, as a function of the arguments that the library passes.
+
+    Parameters
+    ----------
+    unit : its value is measured in; None for any.
 
     Attributes
     ----------
@@ -209,6 +280,7 @@ class Formula:
         scope: Scope,
         definitions: Definitions,
         values: Callable[[Mapping[str, Any]], dict[str, Any]],
+        unit: str | None = None,
     ) -> None:
         self._entries = Entries.of(item)
         self._arguments = arguments
@@ -216,6 +288,7 @@ class Formula:
         self._values = values
         self.source = item.value
         self.used = definitions.needed(self._entries, scope)
+        self._entries.measured(definitions.measured(self.used, scope), unit)
         self.__signature__ = inspect.Signature(
             [inspect.Parameter(a, inspect.Parameter.POSITIONAL_OR_KEYWORD) for a in arguments]
         )
@@ -243,14 +316,20 @@ class Formula:
                 raise expression_error(entries.item, error) from None
         return self._entries.evaluate(values, room)
 
+    def exact_key(self) -> Hashable:
+        """Its place in its file, with all of that, and how names get their values."""
+        return exact_key((self._entries.item, self._arguments, self._values))
+
     def __repr__(self) -> str:
         return f"Formula({self.source!r})"
 
 
-def time_formula(item: Item, parameters: tuple[str, ...], definitions: Definitions) -> Formula:
+def time_formula(
+    item: Item, parameters: tuple[str, ...], definitions: Definitions, unit: str | None = None
+) -> Formula:
     """An expression of time and parameters, as a function of (t, p)."""
     scope = Scope(("t", *parameters))
-    return Formula(item, ("t", "p"), scope, definitions, partial(of_time, parameters))
+    return Formula(item, ("t", "p"), scope, definitions, partial(of_time, parameters), unit)
 
 
 def of_time(names: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -279,7 +358,7 @@ def _array(result: Any, room: Room) -> Any:
     return listed(entries)
 
 
-class UserForces:
+class UserForces(Comparable):
     """Expressions for forces and moments on several bodies, as one function of (bodies, t, p).
 
     Attributes
@@ -290,6 +369,10 @@ class UserForces:
 
     def __init__(self, names: list[str], parts: Mapping[str, Mapping[str, Formula]]) -> None:
         self.names, self.parts = names, parts
+
+    def exact_key(self) -> Hashable:
+        """Those of its expressions."""
+        return exact_key((list(self.names), {k: dict(x) for k, x in self.parts.items()}))
 
     def __call__(self, bodies: Any, t: Any, p: Any) -> list[Any]:
         """A pair (force, moment) for each body, or one number for an extra coordinate."""

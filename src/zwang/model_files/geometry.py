@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from zwang.errors import ModelError
+from zwang.model_files.dimensions import Measured, require_unit
 from zwang.model_files.document import Item
 from zwang.model_files.expressions import ExpressionError, Node, evaluate, names_in
 from zwang.model_files.fields import Constants, Map, NumberField, expression_error
-from zwang.model_files.units import (
-    Dimension,
-    dimension_of_unit,
-    dimension_of_value,
-    in_units,
-)
+from zwang.multibody.equal_descriptions import Comparable
 from zwang.multibody.parameter_expression import ParameterExpression
 
 __all__ = ["FileConstants", "FileExpression", "GeometryMap"]
@@ -29,44 +25,29 @@ class FileConstants(dict[str, float]):
     ----------
     parameters : name → default value, in tables of geometry; empty in others.
     declared : the same for the whole file.
-    dimensions : of names that were given with a unit.
+    measured : what names are measured in that were given with a unit.
     """
 
     def __init__(
         self,
         constants: Mapping[str, float],
         declared: Mapping[str, Any],
-        dimensions: dict[str, Dimension | None],
+        measured: dict[str, Measured | None],
     ) -> None:
         super().__init__(constants)
-        self.declared, self.dimensions = declared, dimensions
+        self.declared, self.measured = declared, measured
         self.parameters: Mapping[str, Any] = {}
 
     def number(self, item: Item, tree: Node, field: NumberField) -> FileExpression | None:
         """The expression of parameters at a place, checked; None if no parameter is in it."""
-        self._require_dimension(item, tree, field)
+        require_unit(item.value, tree, self.measured, field.unit, field.words)
         used = [name.text for name in names_in(tree) if name.text in self.parameters]
         if not used:
             return None
         return FileExpression(item, tree, dict(self), tuple(dict.fromkeys(used)), field)
 
-    def _require_dimension(self, item: Item, tree: Node, field: NumberField) -> None:
-        found = dimension_of_value(tree, self.dimensions)
-        wanted = None if field.unit is None else dimension_of_unit(field.unit)
-        if found is None or wanted is None or not any(found):  # a plain number may be of any unit
-            return
-        if found != wanted:
-            units = ", ".join(
-                f"{name.text} in {in_units(dimension)}"
-                for name in names_in(tree)
-                if (dimension := self.dimensions.get(name.text)) is not None
-            )
-            raise item.error(
-                f"{item.value!r}, which is in {in_units(found)} ({units})", field.words
-            )
 
-
-class FileExpression(ParameterExpression):
+class FileExpression(ParameterExpression, Comparable):
     """An expression of parameters where a number stands.
 
     Attributes
@@ -90,6 +71,10 @@ class FileExpression(ParameterExpression):
     def names(self) -> Iterator[str]:
         """Names of the parameters it depends on."""
         yield from self.used
+
+    def exact_key(self) -> Hashable:
+        """Its place in its file, with all of that."""
+        return self.item.exact_key()
 
     def value(self, values: Mapping[str, Any]) -> Any:
         """Its value, checked as a number at this place is."""
@@ -125,7 +110,7 @@ class GeometryMap(Map):
     def read(self, item: Item, constants: Constants) -> dict[str, Any]:
         """The value, checked."""
         if isinstance(constants, FileConstants):
-            allowed = FileConstants(constants, constants.declared, constants.dimensions)
+            allowed = FileConstants(constants, constants.declared, constants.measured)
             allowed.parameters = constants.declared
             return super().read(item, allowed)
         return super().read(item, constants)

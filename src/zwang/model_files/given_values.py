@@ -7,15 +7,16 @@ with a run is one file. Other parameters of a mechanism, ``crank.mass``, go to t
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from zwang.errors import InputError, shown
+from zwang.errors import InputError, ModelError, shown
 from zwang.model_files.document import parse, value_spans
 
-__all__ = ["parsed_values", "with_values"]
+__all__ = ["parsed_values", "unfit_values", "with_values"]
 
 #: Tables of a file whose entries may be given from outside, in the order they are looked up.
 TABLES = ("constants", "parameters")
@@ -55,6 +56,25 @@ def with_values(text: str, file: str, values: Mapping[str, Any]) -> tuple[str, d
     for start, end, written in sorted(edits, reverse=True):
         text = text[:start] + written + text[end:]
     return text, rest
+
+
+def unfit_values(values: Mapping[str, Any], error: ModelError) -> InputError:
+    """That values do not fit into a file that is right without them.
+
+    Parameters
+    ----------
+    error : of the file with the values in it.
+    """
+    # The one that is named where the error is; it may be the place of the value itself.
+    named = [name for name in values if name in re.findall(r"\w+", f"{error.key} {error.found}")]
+    name = named[0] if named else next(iter(values))
+    where = "" if error.key in [f"{table}.{name}" for table in TABLES] else f", for {error.key}"
+    return InputError(
+        f"value of {name!r}",
+        found=f"{values[name]!r}",
+        expected=f"one that fits the file: {error.expected}{where}",
+        advice=error.advice,
+    )
 
 
 def _written(name: str, value: Any) -> str:

@@ -30,12 +30,23 @@ from zwang.multibody.inertia import rotation
 from zwang.multibody.mesh import MeshFile, mesh
 from zwang.multibody.parameter_expression import deferred, parameters_in
 from zwang.multibody.pose import PLANES
+from zwang.results.channel_catalog import unit_of_state
 
 __all__ = ["Files", "mechanism_of"]
 
 
 #: What a run has of the reaction of a joint, which force laws have not.
 REACTION = ("force", "moment", "reaction")
+
+#: Units of what acts on a body, or along and about the line between two.
+ACTING = {"force": "N", "torque": "N*m", "moment": "N*m"}
+#: Unit of a joint's coordinate → unit of an effort along it.
+EFFORTS = {"m": "N", "rad": "N*m"}
+#: Force elements with a law of the user's: its key, and what it is a function of, with units.
+OWN_LAWS = {
+    "spring_damper": ("force", {"length": "m", "rate": "m/s"}),
+    "torsion_spring": ("moment", {"twist": "rad", "rate": "rad/s"}),
+}
 
 #: Path as it is written in a model file → where that file is.
 Files = Callable[[str], Path]
@@ -235,7 +246,8 @@ class _Building:
         self.m.constraint(name, handles, f)
 
     def drive(self, name: str, given: dict[str, Any]) -> None:
-        value = self._formula(given["value"], ("t", "p"), Scope(("t", *self.parameters)), of_time)
+        scope, unit = Scope(("t", *self.parameters)), _unit_driven(given["of"])
+        value = self._formula(given["value"], ("t", "p"), scope, of_time, unit)
         place = {"at": given["at"]} if "at" in given else {}
         self.m.drive(name, given["of"], value, **place)
 
@@ -251,29 +263,27 @@ class _Building:
             (body,) = self._pair_of_one(item["body"], given["body"])
             for key in ("force", "torque"):
                 if key in rest:
-                    rest[key] = self._on_body(rest[key], given["body"])
+                    rest[key] = self._on_body(rest[key], given["body"], ACTING[key])
             self.m.force(name, body, **rest)
         elif kind == "user":
             self._user_force(item, name, given)
         elif kind == "actuator":
             source = given["effort"]
             plain = _plain(source.value)
-            known = [f"{c}{end}" for c in self.m.joint_coordinate_names() for end in ("", "_rate")]
+            names = self.m.joint_coordinate_names()
+            known = {n: unit_of_state(n) for c in names for n in (c, f"{c}_rate")}
+            unit = EFFORTS.get(unit_of_state(given["of"]))
             law = plain
             if plain is None:
                 self._require_no_reaction(source)
-                law = channel_formula(source, known, self.parameters, self.definitions)
+                law = channel_formula(source, known, self.parameters, self.definitions, unit)
             self.m.actuator(name, given["of"], law)
         else:
-            own, names = {
-                "spring_damper": ("force", ("length", "rate", "t", "p")),
-                "torsion_spring": ("moment", ("twist", "rate", "t", "p")),
-                "bushing": ("", ()),
-                "cartesian_spring": ("", ()),
-            }[kind]
-            if own in rest:
-                scope = Scope((*names[:-1], *self.parameters))
-                rest[own] = self._formula(rest[own], names, scope, of_time)
+            if kind in OWN_LAWS and OWN_LAWS[kind][0] in rest:
+                own, units = OWN_LAWS[kind]
+                scope = Scope((*units, "t", *self.parameters), units=units)
+                names = (*units, "t", "p")
+                rest[own] = self._formula(rest[own], names, scope, of_time, ACTING[own])
             a, b = self._pair(item["bodies"], given["bodies"])
             if kind != "torsion_spring" and "at" not in rest:
                 raise item.error(
@@ -292,7 +302,7 @@ class _Building:
             if body not in names:
                 raise item["on"][body].unknown(body, names, "one of its bodies")
         parts = {
-            body: {key: self._of_bodies(value, names) for key, value in acting.items()}
+            body: {k: self._of_bodies(value, names, ACTING.get(k)) for k, value in acting.items()}
             for body, acting in given["on"].items()
         }
         for body, acting in given["on"].items():
@@ -327,13 +337,15 @@ class _Building:
         arguments: tuple[str, ...],
         scope: Scope,
         values: Callable[[tuple[str, ...], Mapping[str, Any]], dict[str, Any]],
+        unit: str | None = None,
     ) -> Any:
         """A function, or plain numbers where there is nothing else."""
         plain = _plain(item.value)
         if plain is not None:
             return plain
         self._require_no_reaction(item)
-        return Formula(item, arguments, scope, self.definitions, partial(values, self.parameters))
+        of = partial(values, self.parameters)
+        return Formula(item, arguments, scope, self.definitions, of, unit)
 
     def _require_own(self, item: Item, name: str) -> None:
         """Lead an expression of other bodies or of joints to the force that may use them."""
@@ -368,19 +380,25 @@ class _Building:
                     f'[friction.{joint}] with effort = "…" of pressure and rate.',
                 )
 
-    def _of_bodies(self, item: Item, names: list[str]) -> Formula:
+    def _of_bodies(self, item: Item, names: list[str], unit: str | None = None) -> Formula:
         self._require_no_reaction(item)
         bodies = tuple(n for n in names if n in self.bodies)
         scalars = tuple(n for n in names if n in self.coordinates)
 
         values = partial(_of_these, tuple(names), scalars, self.parameters)
         scope = Scope(("t", *self.parameters), bodies, scalars)
-        return Formula(item, ("bodies", "t", "p"), scope, self.definitions, values)
+        return Formula(item, ("bodies", "t", "p"), scope, self.definitions, values, unit)
 
-    def _on_body(self, item: Item, name: str) -> Any:
+    def _on_body(self, item: Item, name: str, unit: str) -> Any:
         self._require_own(item, name)
         scope = Scope(("t", *self.parameters), (name,))
-        return self._formula(item, ("body", "t", "p"), scope, partial(_of_one, name))
+        return self._formula(item, ("body", "t", "p"), scope, partial(_of_one, name), unit)
+
+
+def _unit_driven(what: str) -> str | None:
+    """Unit of what a driver prescribes; None where it is the user's own."""
+    quantity = what.rpartition(".")[2]
+    return "m" if quantity == "position" else unit_of_state(what) or None
 
 
 def _of_these(

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zwang.arguments.keywords import known_keywords
+from zwang.arguments.keywords import known_keywords, known_keywords_of_methods
 from zwang.arguments.values import is_folder, path_of
 from zwang.errors import (
     DamageError,
@@ -87,6 +88,7 @@ class SimulationRequest:
     choices: Mapping[str, Any] = field(default_factory=dict)
 
 
+@known_keywords_of_methods
 @dataclass(frozen=True)
 class Model:
     """What a model file describes.
@@ -134,6 +136,19 @@ class Model:
             return self.mechanism.system
         except InputError as error:
             raise self._root.named_in(error).blamed(error) from None
+
+    def __copy__(self) -> Model:
+        """The same, with a mechanism and tables of its own, which may be changed."""
+        start, simulation, document = self.start_conditions, self.simulation, self._root.document
+        return replace(
+            self,
+            mechanism=copy(self.mechanism),
+            start_conditions=Start(_own(start.request), _own(start.q), _own(start.v), start.t),
+            simulation=SimulationRequest(simulation.until, _own(simulation.choices)),
+            events=dict(self.events),
+            _root=replace(document, values=_own(document.values)).root,
+            analysis_tables=_own(self.analysis_tables),
+        )
 
     @property
     def path(self) -> str:
@@ -540,6 +555,15 @@ class Model:
         return {**files, MESHES_IN_A_RUN: json.dumps(names).encode()} if names else files
 
 
+def _own(value: Any) -> Any:
+    """Tables, lists and arrays anew; what is in them, numbers and formulas, is not changed."""
+    if isinstance(value, dict):
+        return {key: _own(entry) for key, entry in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(_own, value))
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
 def _with_values(formula: Any, p: Mapping[str, Any]) -> Any:
     """An expression of t and parameters as a function of t alone."""
     return lambda t: formula(t, p)
@@ -562,6 +586,7 @@ def _narrowed(place: Item, error: InputError) -> Item:
     return place
 
 
+@known_keywords()
 def read_model(
     path: str | PathLike[str],
     *,
@@ -585,8 +610,9 @@ def read_model(
     """
     from zwang.model_files.cases import case_values, with_case
     from zwang.model_files.document import read_text
-    from zwang.model_files.given_values import with_values
+    from zwang.model_files.given_values import unfit_values, with_values
     from zwang.model_files.read import model_of
+    from zwang.model_files.read_again import read_again
 
     where = path_of(path, "model file")
     folder = is_folder(where)
@@ -609,7 +635,14 @@ def read_model(
         values = {**case_values(text, str(file), case), **(values or {})}
     if values:
         text, rest = with_values(text, str(file), values)
-    model = model_of(text, str(file), where.stem, _kept_meshes(where) if folder else {})
+    kept = _kept_meshes(where) if folder else {}
+    try:
+        model = read_again(text, str(file), where.stem, kept)
+    except ModelError as error:
+        if values:
+            model_of(read_text(file), str(file), where.stem, kept)  # raises if the file is wrong
+            raise unfit_values(values, error) from None
+        raise
     model = _with_parameters(model, rest) if rest else model
     return model if case is None else with_case(model, case)
 
@@ -660,6 +693,7 @@ def _kept_meshes(store: Path) -> dict[str, Path]:
         ) from None
 
 
+@known_keywords()
 def write_model(
     model: Mechanism | System | Model, path: str | PathLike[str], *, overwrite: bool = False
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ from zwang.multibody.frozen import Parts
 from zwang.multibody.joint_coordinates import Channels
 from zwang.results.channel_catalog import PARTS, catalog
 
-__all__ = ["MechanismNames", "channel_formula", "channel_names"]
+__all__ = ["MechanismNames", "channel_formula", "channel_units"]
 
 
 class MechanismNames:
@@ -30,24 +30,33 @@ class MechanismNames:
         self.groups = {name: [0] for name, joint in parts.joints.items() if joint.a is None}
 
 
-def channel_names(system: Any, parts: Parts | None) -> tuple[str, ...]:
-    """All names of channels, parts of vectors included."""
-    names: list[str] = []
+def channel_units(system: Any, parts: Parts | None) -> dict[str, str]:
+    """All names of channels, parts of vectors included, with their units."""
+    units: dict[str, str] = {}
     for entry in catalog(system, parts).values():
-        names.append(entry.name)
-        names += [f"{entry.name}.{part}" for part in PARTS] if entry.vector else []
-    return tuple(names)
+        units[entry.name] = entry.unit
+        units |= {f"{entry.name}.{part}": entry.unit for part in PARTS} if entry.vector else {}
+    return units
 
 
 def channel_formula(
-    item: Item, names: Iterable[str], parameters: tuple[str, ...], definitions: Definitions
+    item: Item,
+    channels: Mapping[str, str],
+    parameters: tuple[str, ...],
+    definitions: Definitions,
+    unit: str | None = None,
 ) -> Formula:
-    """An expression of channels, time and parameters, as a function of (c, t, p)."""
-    channels = tuple(names)
-    scope = Scope((*channels, "t", *parameters))
-    used = names_used(item, definitions)
-    values = partial(_values, tuple(n for n in used if n in set(channels)), parameters)
-    return Formula(item, ("c", "t", "p"), scope, definitions, values)
+    """An expression of channels, time and parameters, as a function of (c, t, p).
+
+    Parameters
+    ----------
+    channels : name → unit.
+    unit : that the value is measured in; None for any.
+    """
+    scope = Scope((*channels, "t", *parameters), units=channels)
+    used = tuple(name for name in names_used(item, definitions) if name in channels)
+    values = partial(_values, used, parameters)
+    return Formula(item, ("c", "t", "p"), scope, definitions, values, unit)
 
 
 def _values(

@@ -10,6 +10,7 @@ from typing import Any
 from zwang.mechanism import Mechanism
 from zwang.model_files.arithmetic import CONSTANTS, FUNCTIONS
 from zwang.model_files.cases import require_cases
+from zwang.model_files.dimensions import Measured
 from zwang.model_files.document import Item, blaming, parse
 from zwang.model_files.fields import NumberField
 from zwang.model_files.formulas import Definitions, names_used, time_formula
@@ -17,7 +18,7 @@ from zwang.model_files.geometry import FileConstants
 from zwang.model_files.layout import ANALYSIS_TABLES, FILE, MECHANISM_ONLY, SYSTEM_ONLY
 from zwang.model_files.mechanisms import mechanism_of
 from zwang.model_files.model import Model, SimulationRequest, Start
-from zwang.model_files.outputs import MechanismNames, channel_formula, channel_names
+from zwang.model_files.outputs import MechanismNames, channel_formula, channel_units
 from zwang.model_files.systems import StateNames, state_formula, system_of
 from zwang.model_files.units import dimension_of_text, is_quantity
 from zwang.multibody.joint_coordinates import Channels
@@ -47,7 +48,7 @@ def model_of(
     _require_free_names(root, values)
     if "case" in values:
         require_cases(root, values)
-    definitions = Definitions.of(values.get("define", {}), constants)
+    definitions = Definitions.of(values.get("define", {}), constants, constants.measured)
     folder, elsewhere = Path(file).parent, kept or {}
 
     def files(path: str) -> Path:
@@ -80,18 +81,23 @@ def model_of(
         text,
         system,
         root,
-        _analyses(values, names.parameters, definitions),
+        _analyses(values, names.parameters, definitions, mechanism),
     )
 
 
 def _analyses(
-    values: Mapping[str, Any], parameters: tuple[str, ...], definitions: Definitions
+    values: Mapping[str, Any],
+    parameters: tuple[str, ...],
+    definitions: Definitions,
+    mechanism: Mechanism | None,
 ) -> dict[str, Any]:
     """Tables of analyses, with the program of servo constraints as functions of t and p."""
     tables = {name: values[name] for name in ANALYSIS_TABLES if name in values}
     if "servo" in tables:
+        parts = None if mechanism is None else mechanism.parts
+        units = {} if parts is None else channel_units(MechanismNames(parts, {}), parts)
         program = {
-            name: time_formula(item, parameters, definitions)
+            name: time_formula(item, parameters, definitions, units.get(name) or None)
             for name, item in tables["servo"]["program"].items()
         }
         tables["servo"] = {**tables["servo"], "program": program}
@@ -112,17 +118,18 @@ def _constants(root: Item) -> dict[str, float]:
 
 def _with_parameters(root: Item, constants: dict[str, float]) -> FileConstants:
     """Constants with the parameters of the file, which geometry may depend on."""
-    dimensions = {
-        item.name: dimension_of_text(item.value)
+    measured = {
+        item.name: None if dimension is None else Measured(dimension)
         for table in ("constants", "parameters")
         if table in root and isinstance(root[table].value, dict)
         for item in root[table]
         if isinstance(item.value, str)
+        for dimension in [dimension_of_text(item.value)]
     }
     declared: dict[str, Any] = {}
     if "parameters" in root:
         declared = FILE.fields["parameters"].kind.read(root["parameters"], constants)
-    return FileConstants(constants, declared, dimensions)
+    return FileConstants(constants, declared, measured)
 
 
 def _require_one_kind(root: Item, values: Mapping[str, Any]) -> bool:
@@ -204,7 +211,11 @@ def _entries_below(item: Item) -> Iterator[Item]:
 
 
 def _own_outputs(
-    root: Item, values: Mapping[str, Any], known: list[str], parameters: tuple[str, ...], given: Any
+    root: Item,
+    values: Mapping[str, Any],
+    known: dict[str, str],
+    parameters: tuple[str, ...],
+    given: Definitions,
 ) -> Iterator[OwnOutput]:
     """Outputs of a file in its order; each may use those before it."""
     for name, table in values.get("output", {}).items():
@@ -212,13 +223,12 @@ def _own_outputs(
         item = root["output"][name]
         if name in known:
             raise item.error(f"{name!r}, a channel too", "a unique name")
-        function = channel_formula(entries["value"], known, parameters, given)
+        unit = entries.get("unit")
+        function = channel_formula(entries["value"], known, parameters, given, unit or None)
         told = entries.get("description", "output")
         with blaming(item):
-            yield replace(
-                outputs_of({name: function})[name], unit=entries.get("unit", ""), description=told
-            )
-        known.append(name)
+            yield replace(outputs_of({name: function})[name], unit=unit or "", description=told)
+        known[name] = unit or ""
 
 
 def _outputs(
@@ -228,7 +238,7 @@ def _outputs(
     if "output" not in values:
         return
     parts = mechanism.parts
-    known = [*channel_names(MechanismNames(parts, {}), parts)]
+    known = channel_units(MechanismNames(parts, {}), parts)
     for o in _own_outputs(root, values, known, tuple(parts.parameters), definitions):
         with blaming(root["output"][o.name]):
             mechanism.output(o.name, o.function, unit=o.unit, description=o.description)
@@ -238,7 +248,7 @@ def _with_outputs(
     root: Item, values: Mapping[str, Any], system: System, definitions: Definitions
 ) -> System:
     """A system of functions with the outputs of its file."""
-    known, parameters = [*channel_names(system, None)], tuple(system.definition.parameters)
+    known, parameters = channel_units(system, None), tuple(system.definition.parameters)
     found = {o.name: o for o in _own_outputs(root, values, known, parameters, definitions)}
     return System.of(replace(system.definition, outputs=found))
 
@@ -283,9 +293,9 @@ def _watched(
     mechanism, system = model
     if mechanism is not None:
         parts = mechanism.parts
-        known = channel_names(MechanismNames(parts, parts.outputs), parts)
+        known = channel_units(MechanismNames(parts, parts.outputs), parts)
     else:
-        known = channel_names(system, None)
+        known = channel_units(system, None)
     if source.value in known:
         return source.value
     if any(name in known for name in used):

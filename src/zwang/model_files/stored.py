@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from zwang.arguments.keywords import known_keywords
 from zwang.arguments.values import path_of
 from zwang.errors import InputError, ModelError
 from zwang.model_files.model import IN_A_RUN, Model, read_model
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["load", "resume", "verify"]
 
 
+@known_keywords()
 def load(
     path: str | PathLike[str],
     system: Any = None,
@@ -67,6 +69,7 @@ def load(
     return run
 
 
+@known_keywords()
 def resume(
     path: str | PathLike[str],
     system: Any = None,
@@ -117,6 +120,7 @@ def resume(
     )
 
 
+@known_keywords()
 def verify(
     path: str | PathLike[str],
     system: Any = None,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from zwang.arguments.keywords import known_keywords_of_methods
 from zwang.arguments.states import parameter_value
 from zwang.arguments.values import check_name, number, vector
 from zwang.errors import InputError, ModelError, UnknownNameError, shown
@@ -55,6 +56,7 @@ class Toothed:
     given: bool
 
 
+@known_keywords_of_methods
 class MechanismBuilder:
     """What has been described so far, and the checks that all descriptions pass.
 

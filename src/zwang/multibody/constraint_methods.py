@@ -168,6 +168,7 @@ class ConstraintBuilder(MechanismBuilder):
                 joint.layout,
                 (name,),
                 drives="" if relative else what,
+                prescribes=True,
             )
         elif owner in self._bodies and quantity in ("position", "orientation"):
             body = self._bodies[owner]
@@ -176,7 +177,9 @@ class ConstraintBuilder(MechanismBuilder):
             constants.add("arm", local - body.inertia.center, varies=varies)
             law = driver_law(name, None, (body.kind,), quantity, value, constants)
             self._constraints.append(Element(name, law, (body.index,), constants.numbers))
-            self._joints[name] = Joint(name, None, (body.index,), None, None, None, (name,))
+            self._joints[name] = Joint(
+                name, None, (body.index,), None, None, None, (name,), prescribes=True
+            )
         else:
             known = [
                 f"{j.name}.{c}" for j in self._joints.values() if j.kind for c in j.kind.coordinates

@@ -8,8 +8,8 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from zwang.diagnosis.explanation import LISTED_IN_REPORT, Explanation
 from zwang.diagnosis.wording import listing, number, shortened
 from zwang.display import counted
 from zwang.linalg.rank import DEFAULT_TOLERANCES, equilibrate
+from zwang.multibody.connections import connections, connections_in_words
 from zwang.multibody.frozen import Parts
 from zwang.multibody.graph import loops
 from zwang.multibody.motion_words import body_motion, joint_rates, moving_bodies
@@ -68,6 +69,7 @@ class MechanismExplanation(Explanation):
     ----------
     bodies : their names.
     joints : names of joints, with drivers and constraints of the user's.
+    connections : how many of them are joints, drivers, couplers and own constraints.
     loops : a basis of the loops of joints.
     dependent_joints : joints and constraints whose equations depend on each other.
     motions : the degrees of freedom in words of joints, or of bodies.
@@ -77,6 +79,7 @@ class MechanismExplanation(Explanation):
 
     bodies: tuple[str, ...] = ()
     joints: tuple[str, ...] = ()
+    connections: Mapping[str, int] = field(default_factory=dict)
     loops: tuple[JointSet, ...] = ()
     dependent_joints: tuple[JointSet, ...] = ()
     motions: tuple[str, ...] = ()
@@ -85,8 +88,9 @@ class MechanismExplanation(Explanation):
 
     def _head(self) -> str:
         bodies = "1 body" if len(self.bodies) == 1 else f"{len(self.bodies)} bodies"
+        joined = connections_in_words(self.connections or {"joint": len(self.joints)})
         return (
-            f"{bodies}, {counted(len(self.joints), 'joint')}: {self.coordinate_count} velocities, "
+            f"{bodies}, {joined}: {self.coordinate_count} velocities, "
             f"{counted(self.constraint_count, 'equation')} of rank {self.ranks['A']}, "
             f"{counted(self.degrees_of_freedom, 'degree')} of freedom."
         )
@@ -147,6 +151,7 @@ def explained(
         **facts,
         bodies=tuple(b.name for b in parts.bodies),
         joints=tuple(j.name for j in acting),
+        connections=connections(acting),
         loops=tuple(system.of(loop, loop=True) for loop in loops(acting)),
         dependent_joints=tuple(system.of(group, loop=False) for group in joined(groups)),
         motions=tuple(said),

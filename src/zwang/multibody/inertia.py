@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from zwang.arguments.keywords import known_keywords
 from zwang.arguments.values import number, positive, vector
 from zwang.errors import InputError, shown
 from zwang.multibody.parameter_expression import InertiaExpression, of_parameters
@@ -69,7 +70,8 @@ class Shape:
 class Inertia:
     """Mass [kg], centre [m] and tensor about the centre [kg m²], in the axes of the body.
 
-    With ``check=False`` principal moments may break the triangle inequality.
+    With ``check=False`` principal moments may break the triangle inequality. Its arrays cannot be
+    written to: bodies of several mechanisms may have it.
     """
 
     mass: float
@@ -85,6 +87,7 @@ class Inertia:
         object.__setattr__(self, "mass", mass)
         object.__setattr__(self, "center", vector("centre of mass", self.center))
         object.__setattr__(self, "tensor", _checked_tensor(self.tensor, triangle=self.check))
+        self.center.flags.writeable = self.tensor.flags.writeable = False
 
     @of_parameters
     def at(self, position: Any, orientation: Any = None) -> Inertia:
@@ -115,6 +118,7 @@ class Inertia:
 
 
 @of_parameters
+@known_keywords()
 def rod(mass: float, length: float, axis: Any = "x") -> Inertia:
     """A thin uniform rod along an axis, centre at the origin."""
     z = positive("length", length)
@@ -122,6 +126,7 @@ def rod(mass: float, length: float, axis: Any = "x") -> Inertia:
 
 
 @of_parameters
+@known_keywords()
 def box(mass: float, size: Any) -> Inertia:
     """A uniform box with edges of lengths `size` along x, y, z."""
     x, y, z = (positive("size", s) for s in vector("size", size))
@@ -130,6 +135,7 @@ def box(mass: float, size: Any) -> Inertia:
 
 
 @of_parameters
+@known_keywords()
 def cylinder(mass: float, radius: float, length: float, axis: Any = "z") -> Inertia:
     """A uniform solid cylinder."""
     r, h = positive("radius", radius), positive("length", length)
@@ -138,6 +144,7 @@ def cylinder(mass: float, radius: float, length: float, axis: Any = "z") -> Iner
 
 
 @of_parameters
+@known_keywords()
 def tube(mass: float, inner: float, outer: float, length: float, axis: Any = "z") -> Inertia:
     """A uniform hollow cylinder."""
     a, b, h = (
@@ -151,6 +158,7 @@ def tube(mass: float, inner: float, outer: float, length: float, axis: Any = "z"
 
 
 @of_parameters
+@known_keywords()
 def sphere(mass: float, radius: float) -> Inertia:
     """A uniform solid sphere."""
     r = positive("radius", radius)
@@ -158,6 +166,7 @@ def sphere(mass: float, radius: float) -> Inertia:
 
 
 @of_parameters
+@known_keywords()
 def plate(mass: float, sides: Any, normal: Any = "z") -> Inertia:
     """A thin uniform rectangular plate; its sides lie along the other two axes in turn."""
     if np.shape(sides) != (2,):
@@ -168,23 +177,27 @@ def plate(mass: float, sides: Any, normal: Any = "z") -> Inertia:
 
 
 @of_parameters
+@known_keywords()
 def point(mass: float, at: Any = (0.0, 0.0, 0.0)) -> Inertia:
     """A point mass."""
     return Inertia(mass, np.asarray(at, dtype=float), np.zeros((3, 3)))
 
 
+@known_keywords()
 def massless() -> Inertia:
     """Nothing: a body that only transmits."""
     return point(0.0)
 
 
 @of_parameters
+@known_keywords()
 def principal(mass: float, moments: Any) -> Inertia:
     """Principal moments of inertia about the centre, along the body's axes."""
     return Inertia(mass, np.zeros(3), np.diag(vector("moments of inertia", moments)))
 
 
 @of_parameters
+@known_keywords()
 def tensor(
     mass: float,
     inertia: Any,
@@ -215,6 +228,7 @@ def tensor(
 
 
 @of_parameters
+@known_keywords()
 def composite(*parts: Inertia) -> Inertia:
     """Several parts as one rigid body."""
     if not parts:

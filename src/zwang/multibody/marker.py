@@ -53,6 +53,7 @@ class Joint:
     numbers : further numbers.
     drives : of a driver, the coordinate of a joint that it prescribes, ``"pin.angle"``; else empty.
     couples : of a coupler, its first coordinate; else empty.
+    prescribes : whether it is a driver, of a coordinate of a joint or of a body.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Joint:
     numbers: Mapping[str, Any] = field(default_factory=dict)
     drives: str = ""
     couples: str = ""
+    prescribes: bool = False
 
     def with_markers(self, values: Mapping[str, Any]) -> Joint:
         """The same with the markers that some values of its parameters stand for."""

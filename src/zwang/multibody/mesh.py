@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from zwang.arguments.keywords import known_keywords
 from zwang.arguments.values import path_of, positive, vector
 from zwang.errors import InputError, shown
 from zwang.multibody.gltf import MeshData, read_glb, read_gltf
@@ -78,6 +79,7 @@ class MeshFile:
         return f"<MeshFile {self.file.name}: {len(self.triangles)} triangles>"
 
 
+@known_keywords()
 def mesh(
     file: str | os.PathLike[str],
     *,

@@ -24,6 +24,7 @@ from zwang.diagnosis.passport import GroupPassport, Passport, Status
 from zwang.diagnosis.wording import tidy
 from zwang.linalg.least_change import least_change
 from zwang.linalg.rank import DEFAULT_TOLERANCES
+from zwang.multibody.connections import connections
 from zwang.multibody.explanation import JointSet, MechanismExplanation, in_bodies, joined, motions
 from zwang.multibody.frozen import Parts
 from zwang.multibody.graph import loops
@@ -136,6 +137,7 @@ class SparseDiagnosis:
             notes=(*terms.notes, *(f"{j.name} {UNTOLD}" for j in untold_joints(parts))),
             bodies=tuple(b.name for b in parts.bodies),
             joints=tuple(j.name for j in acting),
+            connections=connections(acting),
             loops=tuple(self._set(loop, loop=True) for loop in loops(acting)),
             dependent_joints=tuple(self._set(group, loop=False) for group in joined(named)),
             motions=tuple(said),

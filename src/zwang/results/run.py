@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zwang.arguments.keywords import known_keywords
+from zwang.arguments.keywords import known_keywords, known_keywords_of_methods
 from zwang.caching import computed_once
 from zwang.display import Displayed
 from zwang.errors import InputError, UnknownNameError, shown
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Counts", "Run"]
 
 
+@known_keywords_of_methods
 @dataclass(frozen=True, repr=False)
 class Run(Displayed):
     """States of a system along its motion, and what follows from them.

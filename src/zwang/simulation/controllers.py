@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.arguments.keywords import known_keywords
 from zwang.errors import InputError, UnknownNameError, ZwangError, shown
 from zwang.multibody.frozen import require_no_geometry
 from zwang.terms import FloatArray
@@ -61,6 +62,7 @@ class Controller:
         return {"period": self.period, "offset": self.offset, "state": sorted(self.state)}
 
 
+@known_keywords()
 def controller(
     law: Callable[..., Any],
     period: float,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from zwang.arguments.keywords import known_keywords
+from zwang.arguments.keywords import known_keywords, known_keywords_of_methods
 from zwang.equations.evaluations import Evaluations
 from zwang.errors import InputError
 
@@ -30,6 +30,7 @@ ONE_STORE: dict[str, str] = {
 }
 
 
+@known_keywords_of_methods
 class Motions(Evaluations):
     """Motions over time, and what is asked at a state."""
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zwang.arguments.keywords import known_keywords, known_keywords_of_methods
 from zwang.display import Displayed
 from zwang.formulations.contract import Facts
 from zwang.formulations.gauss import certificate
@@ -44,6 +45,7 @@ class FormulationErrors:
     multipliers: float | FloatArray
 
 
+@known_keywords_of_methods
 @dataclass(frozen=True, repr=False)
 class Certificate(Displayed):
     """A solution and the grounds to trust it.
@@ -97,6 +99,7 @@ class Certificate(Displayed):
         return f"<Certificate of {len(self.answers)} formulations, error estimate {error:.1e}>"
 
 
+@known_keywords()
 def certify(
     M: Any,
     Q: ArrayLike,

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zwang.arguments.keywords import known_keywords
 from zwang.diagnosis.explain import inconsistent_error, indefinite_error, not_unique_error
 from zwang.diagnosis.facts import PULL, accuracy_notes, disagree, relative_miss
 from zwang.errors import (
@@ -75,6 +76,7 @@ NOT_MISSED = np.zeros((), dtype=bool)
 DOUBTFUL_MASS = 1e-15
 
 
+@known_keywords()
 def solve(
     M: Any,
     Q: ArrayLike,

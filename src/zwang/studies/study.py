@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.arguments.keywords import known_keywords, known_keywords_of_methods
 from zwang.arguments.values import path_of
 from zwang.errors import (
     InputError,
@@ -102,6 +103,7 @@ def clock(seconds: float) -> str:
     return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
 
 
+@known_keywords()
 def study(
     model: Any,
     plan: Any,
@@ -148,6 +150,7 @@ def study(
     return Study(subject, chosen, path, scheduler)
 
 
+@known_keywords()
 def open_study(path: str | PathLike[str], model: Any = None, *, scheduler: Any = None) -> Study:
     """A study that was begun or computed before.
 
@@ -164,6 +167,7 @@ def open_study(path: str | PathLike[str], model: Any = None, *, scheduler: Any =
     return found
 
 
+@known_keywords_of_methods
 class Study:
     """Many runs of one model by one plan.
 

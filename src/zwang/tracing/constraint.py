@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from zwang.arguments.keywords import no_longer
+from zwang.arguments.keywords import known_keywords, no_longer
 from zwang.errors import InputError, shown
 
 __all__ = [
@@ -72,6 +72,7 @@ def named_constraint(kind: str, name: str, given: Any) -> Constraint:
     return Constraint("detect", (given,))
 
 
+@known_keywords()
 def position(f: Callable[..., Any]) -> Constraint:
     """A constraint on positions, φ(q, t, p) = 0.
 
@@ -83,6 +84,7 @@ def position(f: Callable[..., Any]) -> Constraint:
     return Constraint("position", (f,))
 
 
+@known_keywords()
 def velocity(f: Callable[..., Any]) -> Constraint:
     """A constraint on velocities, ψ(q, v, t, p) = 0, linear in v or not.
 
@@ -94,11 +96,13 @@ def velocity(f: Callable[..., Any]) -> Constraint:
     return Constraint("velocity", (f,))
 
 
+@known_keywords()
 def acceleration(A: Callable[..., Any], b: Callable[..., Any]) -> Constraint:
     """A constraint on accelerations, A(q, v, t, p) v̇ = b(q, v, t, p)."""
     return Constraint("acceleration", (A, b))
 
 
+@known_keywords()
 def constraint(f: Callable[..., Any]) -> Constraint:
     """A constraint f(q, v, t, p) = 0 whose level is found from what f depends on.
 

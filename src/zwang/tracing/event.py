@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from zwang.arguments.keywords import known_keywords
 from zwang.errors import InputError, shown
 
 __all__ = [
@@ -80,6 +81,7 @@ class Event:
 Watched: TypeAlias = Event | Callable[..., Any] | str
 
 
+@known_keywords()
 def event(
     function: Callable[..., Any] | str,
     then: Action | Sequence[Action] = "record",
@@ -143,6 +145,7 @@ def events_of(given: Any) -> dict[str, Event]:
     return {name: e if isinstance(e, Event) else event(e) for name, e in given.items()}
 
 
+@known_keywords()
 def bounce(restitution: float = 1.0) -> Bounce:
     """An impact with ġ⁺ = −e ġ⁻ that keeps all constraints; see `event`."""
     try:
@@ -159,6 +162,7 @@ def set_parameters(**values: Any) -> SetParameters:
     return SetParameters(values)
 
 
+@known_keywords()
 def switch(*, on: Sequence[str] | str = (), off: Sequence[str] | str = ()) -> Switch:
     """Constraints that act, or cease to act, from the event on; see `event`."""
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from zwang.arguments.keywords import known_keywords
 from zwang.errors import InputError, ZwangError
 from zwang.tracing.symbol import Symbol, SymbolArray, expression, symbols_of
 from zwang.tracing.trace import being_traced
@@ -48,6 +49,7 @@ def recording(calls: list[OpaqueCall]) -> Iterator[None]:
         _calls.reset(token)
 
 
+@known_keywords()
 def opaque(
     f: Callable[..., Any],
     outputs: int | tuple[int, ...] | None = None,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.arguments.keywords import known_keywords
 from zwang.codegen.casadi_operators import minus, plus, times
 
 if TYPE_CHECKING:
@@ -410,6 +411,7 @@ def _linear_algebra(name: str, args: Any) -> Any:
     return out.view(SymbolArray)
 
 
+@known_keywords()
 def where(condition: Any, yes: Any, no: Any) -> Any:
     """Choose between two values by a condition, elementwise, for symbols as for numbers.
 

@@ -14,6 +14,7 @@ from typing import Any
 from zwang.analysis.linearization import Linearization
 from zwang.analysis.statics import Equilibrium
 from zwang.display import counted
+from zwang.multibody.connections import connections, connections_in_words
 from zwang.multibody.pose import SCALAR
 from zwang.results.resample import at_times
 from zwang.results.run import Run
@@ -168,7 +169,8 @@ def _default_title(run: Run) -> str:
         count = counted(len(run.system.coordinates), "coordinate")
         return f"Run of a system in {count}"
     bodies = counted(sum(b.kind is not SCALAR for b in parts.bodies), "body", "bodies")
-    return f"Run of a mechanism of {bodies} and {counted(len(parts.joints), 'joint')}"
+    joined = connections(parts.joints.values())
+    return f"Run of a mechanism of {bodies} and {connections_in_words(joined)}"
 
 
 def _notes(run: Run, scene: Scene | None) -> str:

@@ -12,6 +12,7 @@ from zwang.diagnosis.passport import Status
 from zwang.display import counted
 from zwang.errors import ZwangError
 from zwang.multibody.pose import SCALAR
+from zwang.results.channel_summary import mean_over_time
 from zwang.results.mechanism_run import parts_of
 from zwang.results.model_digest import versions
 from zwang.results.run import Run
@@ -139,7 +140,7 @@ def drivers(even: Run) -> str:
                         f"{y[peak] + 0.0:.4g}",
                         f"{even.t[peak]:.3g}",
                         f"{_rms(even.t, y):.4g}",
-                        f"{_mean(even.t, y) + 0.0:.4g}",
+                        f"{mean_over_time(even.t, y) + 0.0:.4g}",
                     ]
                 )
     except ZwangError as error:
@@ -149,12 +150,8 @@ def drivers(even: Run) -> str:
     return f"<h2>Drivers</h2>{_wide(made)}"
 
 
-def _mean(t: np.ndarray, y: np.ndarray) -> float:
-    return float(np.trapezoid(y, t) / (t[-1] - t[0])) if t[-1] > t[0] else float(y[0])
-
-
 def _rms(t: np.ndarray, y: np.ndarray) -> float:
-    return float(np.sqrt(_mean(t, y * y)))
+    return float(np.sqrt(mean_over_time(t, y * y)))
 
 
 def constraints(even: Run) -> str:

@@ -1,0 +1,162 @@
+"""What expressions of model files are measured in, as far as that is certain.
+
+Names that were given with a unit have that of the unit. Plain numbers may be of any dimension,
+``"40 + load"``, also in products, ``"7850 * L * w * h"``; so may results that are plain,
+``"sin(w * t)"``. Time, positions and rates count only where they stand in a product with a name
+that was given with a unit: ``"t"`` may be an angle, and ``"-length"`` a force. What is certain must
+agree: in sums, with definitions in between, and with what the place in the file asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from zwang.model_files.arithmetic import ExpressionError
+from zwang.model_files.expressions import (
+    Chain,
+    FunctionCall,
+    Name,
+    Node,
+    NumberLiteral,
+    Prefix,
+    VectorEntry,
+    names_in,
+)
+from zwang.model_files.units import PLAIN, Dimension, dimension_of_unit, in_units, times
+
+__all__ = ["Measured", "NamesMeasured", "require_unit"]
+
+
+class Measured(NamedTuple):
+    """What something is measured in.
+
+    Attributes
+    ----------
+    dimension : powers of metre, kilogram and second.
+    given : whether a unit is written in the file.
+    """
+
+    dimension: Dimension
+    given: bool = True
+
+
+#: Name → what it is measured in, None where that is not known.
+NamesMeasured = Mapping[str, Measured | None]
+
+#: Functions whose value is a plain number, and those whose value is of the kind of their arguments.
+_OF_ANGLES = {"sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "tanh", "sign"}
+_OF_ARGUMENTS = {"abs", "min", "max", "hypot", "norm", "sum"}
+_COMPARISONS = {"<", "<=", ">", ">=", "==", "!="}
+
+
+def require_unit(
+    text: str, tree: Node, names: NamesMeasured, unit: str | None, words: str
+) -> Measured | None:
+    """What an expression is measured in; refused where that is certainly not a unit.
+
+    Parameters
+    ----------
+    text, tree : the expression, as it is written and parsed.
+    unit : that is wanted; None for any.
+    words : what is wanted, for the message.
+
+    Raises
+    ------
+    ExpressionError
+        The expression is measured in something else, or its terms are of several kinds.
+    """
+    found = _measured(tree, names)
+    if unit is None or found is None or not _certain(found):
+        return found
+    wanted = dimension_of_unit(unit)
+    if wanted is not None and found.dimension != wanted:
+        told = f"{in_units(found.dimension)}{_told(tree, names)}"
+        raise ExpressionError(f"{text!r}, which is in {told}", words)
+    return found
+
+
+def _certain(found: Measured) -> bool:
+    """Whether a sum or a place must agree with it; a plain number may be of any unit."""
+    return found.given and found.dimension != PLAIN
+
+
+def _measured(tree: Node, names: NamesMeasured) -> Measured | None:
+    match tree:
+        case Name():
+            return names.get(tree.text)
+        case Prefix(sign="-"):
+            return _measured(tree.operand, names)
+        case VectorEntry():
+            return _measured(tree.base, names)
+        case FunctionCall():
+            return _of_function(tree, names)
+        case Chain():
+            return _of_chain(tree, names)
+    return None
+
+
+def _of_function(tree: FunctionCall, names: NamesMeasured) -> Measured | None:
+    found = [_measured(argument, names) for argument in tree.arguments]
+    if tree.function in _OF_ANGLES:
+        return Measured(PLAIN)
+    if tree.function in _OF_ARGUMENTS:
+        return _of_terms(tree, found, names)
+    if tree.function == "where":
+        return _of_terms(tree, found[1:], names)
+    if tree.function in ("dot", "cross"):
+        return _of_product(found, ("*",))
+    if tree.function == "sqrt":
+        return _power(found[0], 0.5)
+    return None
+
+
+def _of_chain(tree: Chain, names: NamesMeasured) -> Measured | None:
+    found = [_measured(node, names) for node in (tree.first, *(node for _, node in tree.rest))]
+    signs = [sign for sign, _ in tree.rest]
+    if set(signs) <= {"+", "-"}:
+        return _of_terms(tree, found, names)
+    if set(signs) <= {"*", "/"}:
+        return _of_product(found, signs)
+    if set(signs) <= _COMPARISONS:
+        _of_terms(tree, found, names)
+        return Measured(PLAIN)
+    exponent = tree.rest[0][1]
+    if signs == ["^"] and isinstance(exponent, NumberLiteral):
+        return _power(found[0], exponent.value)
+    return None
+
+
+def _of_terms(
+    tree: Node, found: Iterable[Measured | None], names: NamesMeasured
+) -> Measured | None:
+    """That of the terms of a sum, or of arguments; those that are certain must agree."""
+    known = dict.fromkeys(one for one in found if one is not None)
+    certain = [one for one in known if _certain(one)]
+    if len(certain) > 1:
+        kinds = " and ".join(in_units(one.dimension) for one in certain[:2])
+        raise ExpressionError(f"terms in {kinds}{_told(tree, names)}", "terms in the same unit")
+    if certain:
+        return certain[0]
+    return next(iter(known)) if len(known) == 1 else None
+
+
+def _of_product(found: Iterable[Measured | None], signs: Iterable[str]) -> Measured | None:
+    total, *rest = found
+    for sign, one in zip(signs, rest, strict=True):
+        if total is None or one is None:
+            return None
+        dimension = times(total.dimension, one.dimension, 1.0 if sign == "*" else -1.0)
+        total = Measured(dimension, total.given or one.given)
+    return total
+
+
+def _power(base: Measured | None, exponent: float) -> Measured | None:
+    return None if base is None else Measured(times(PLAIN, base.dimension, exponent), base.given)
+
+
+def _told(tree: Node, names: NamesMeasured) -> str:
+    """Names of an expression with their units."""
+    used = dict.fromkeys(name.text for name in names_in(tree))
+    told = [f"{n} in {in_units(m.dimension)}" for n in used if (m := names.get(n)) is not None]
+    return f" ({', '.join(told)})" if told else ""

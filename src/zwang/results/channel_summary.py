@@ -1,0 +1,69 @@
+"""Extreme and mean values of channels over a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.results.tables import table_of
+from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    from zwang.results.run import Run
+
+__all__ = ["mean_over_time", "summary_of", "summary_table"]
+
+#: Columns of the table for people.
+_SHOWN = ("least", "at", "greatest", "at", "mean", "RMS")
+
+
+def mean_over_time(t: FloatArray, y: FloatArray) -> float:
+    """∫y dt over the time, by the trapezoidal rule; of one state its value."""
+    return float(np.trapezoid(y, t) / (t[-1] - t[0])) if t[-1] > t[0] else float(y[0])
+
+
+def summary_of(
+    run: Run,
+    channels: Sequence[str] | None = None,
+    every: float | None = None,
+    *,
+    degrees: bool = False,
+) -> dict[str, dict[str, Any]]:
+    """Column → unit, least and greatest value with their times, mean and root mean square.
+
+    Extremes are those of the saved states, or of the times asked for.
+
+    Parameters
+    ----------
+    channels, every, degrees : as in `zwang.Run.to_csv`.
+    """
+    table = table_of(run, channels, every, degrees=degrees)
+    found = {}
+    for name, values in table.columns.items():
+        low, high = int(np.argmin(values)), int(np.argmax(values))
+        found[name] = {
+            "unit": table.units[name],
+            "least": float(values[low]),
+            "at_least": float(table.t[low]),
+            "greatest": float(values[high]),
+            "at_greatest": float(table.t[high]),
+            "mean": mean_over_time(table.t, values),
+            "rms": float(np.sqrt(mean_over_time(table.t, values**2))),
+        }
+    return found
+
+
+def summary_table(found: Mapping[str, Mapping[str, Any]]) -> str:
+    """The same for people: a line for each column, times in seconds."""
+    keys = ("least", "at_least", "greatest", "at_greatest", "mean", "rms")
+    rows = [["channel", "unit", *_SHOWN]]
+    rows += [[name, f["unit"], *(f"{f[key]:.5g}" for key in keys)] for name, f in found.items()]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        words = [cell.ljust(width) for cell, width in zip(row[:2], widths[:2], strict=True)]
+        numbers = [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
+        lines.append("  ".join([*words, *numbers]))
+    return "\n".join(lines)

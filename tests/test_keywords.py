@@ -1,0 +1,88 @@
+"""A misspelt keyword of any public call is refused in a sentence with the right names."""
+
+import inspect
+
+import pytest
+
+import zwang as zw
+from zwang.errors import UnknownNameError
+
+#: Below the checks of arguments, or results that nobody makes by hand.
+WITHOUT = ("EquationTerms", "State", "Tolerances", "join")
+
+
+def public_calls():
+    """Label and function of all that users call: functions, constructors and methods."""
+    for name in zw.__all__:
+        found = getattr(zw, name)
+        if name in WITHOUT or (inspect.isclass(found) and issubclass(found, BaseException)):
+            continue
+        if inspect.isfunction(found):
+            yield name, found
+        if not inspect.isclass(found):
+            continue
+        if name in ("Mechanism", "System"):
+            yield name, found
+        for method in dir(found):
+            raw = inspect.getattr_static(found, method)
+            function = getattr(raw, "__func__", raw)
+            if not method.startswith("_") and inspect.isfunction(function):
+                yield f"{name}.{method}", function
+    for name in zw.inertia.__all__:
+        if inspect.isfunction(getattr(zw.inertia, name)):
+            yield f"inertia.{name}", getattr(zw.inertia, name)
+
+
+def takes_any(function):
+    kinds = [p.kind for p in inspect.signature(function).parameters.values()]
+    return inspect.Parameter.VAR_KEYWORD in kinds
+
+
+CALLS = {label: f for label, f in public_calls() if not takes_any(f) and label != "Model.telling"}
+
+
+def needed(function):
+    """Nothing for each argument without a default."""
+    by_place, by_name = [], {}
+    for p in inspect.signature(function).parameters.values():
+        if p.default is p.empty and p.kind is not p.VAR_POSITIONAL:
+            if p.kind is p.KEYWORD_ONLY:
+                by_name[p.name] = None
+            else:
+                by_place.append(None)
+    return by_place, by_name
+
+
+@pytest.mark.parametrize("label", CALLS)
+def test_a_misspelt_keyword_is_refused_with_the_names(label):
+    by_place, by_name = needed(CALLS[label])
+    with pytest.raises(UnknownNameError, match="'misspelt_keyword'"):
+        CALLS[label](*by_place, **by_name, misspelt_keyword=1)
+
+
+def test_there_are_many_calls():
+    assert len(CALLS) > 150
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (
+            lambda: zw.System.from_lagrangian(["x"], T=lambda v: v[0] ** 2, force=lambda: [0.0]),
+            "Did you mean 'forces'?",
+        ),
+        (lambda: zw.System(["x"], mass=lambda: [[1.0]], forces=lambda: [0.0]), "mean 'force'?"),
+        (lambda: zw.Mechanism(gravty=(0, 0, -9.81)), "argument of Mechanism must .* 'gravity'?"),
+        (lambda: zw.Mechanism().assemble(q=[0.0]), "hold="),
+        (lambda: zw.System(["x"], mass=lambda: [[1.0]]).assemble(q=[0.0]), "start="),
+        (lambda: zw.inertia.rod(1.0, lengt=2.0), "Did you mean 'length'?"),
+    ],
+)
+def test_near_misses_lead_to_the_right_name(call, said):
+    with pytest.raises(zw.InputError, match=said):
+        call()
+
+
+def test_errors_of_a_function_itself_are_not_hidden():
+    with pytest.raises(TypeError, match="positional argument"):
+        zw.load()
