@@ -16,7 +16,14 @@ from zwang.caching import Remembered
 from zwang.errors import ZwangError
 from zwang.integrators.settings import Drift, Settings
 from zwang.simulation.ensemble_check import TOGETHER
-from zwang.simulation.program_check import Disagreement, freedom_lost, look, motion_of, moved
+from zwang.simulation.program_check import (
+    Disagreement,
+    Surroundings,
+    freedom_lost,
+    look,
+    motion_of,
+    moved,
+)
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -193,9 +200,10 @@ class Guard:
         (y, t), (inner, p) = state, numbers
         try:
             motion = motion_of(program, y, t, inner)
-            found = look(equations, motion, t, p, self.settings)
+            around = Surroundings.of(equations, motion.y, t, p)
+            found = look(equations, motion, t, p, self.settings, around)
             if found is None and self.due == 1 and self._corrects(program):
-                found = freedom_lost(equations, program, motion, t, p)
+                found = freedom_lost(equations, program, motion, t, p, around.geometry)
         except ZwangError:  # a function of the user's that fails nearby
             found = None
         self.due = max(self.due - 1, 0)
