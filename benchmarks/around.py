@@ -7,9 +7,10 @@
 the same instants and asked for the same by `mj_rnePostConstraint` (only that is timed, with the
 forward dynamics that it needs), or beside our own run. *Energy balance* is `run.energy` and
 `run.work` beside a run saved at the same states. *Natural call* is `m.simulate(until=…)` beside
-`system.simulate(state, …)`, and that beside the time in compiled loops alone. All ratios are of CPU
-times in one process, the least of several passes in which candidates take turns; the exit code is 1
-when a goal is missed.
+`system.simulate(state, …)`, and that beside the time in compiled loops alone. *Built again* is a
+mechanism that is built and simulated though an equal one was, beside another call of one. All
+ratios are of CPU times in one process, the least of several passes in which candidates take turns;
+the exit code is 1 when a goal is missed.
 """
 
 from __future__ import annotations
@@ -26,12 +27,15 @@ import zwang as zw
 from benchmarks.engines.zwang import in_the_loop
 from benchmarks.rows import PASSES, Row, least, table, warm
 from zwang import library
+from zwang.model_files.examples import example_path
 
 STATES = 501
 #: Beyond a ratio of a run, so much is allowed for what Python does around any call [s].
 AROUND = 50e-6
 #: What Python may take around the time loop [s].
 CALL = 60e-6
+#: How often a call may be repeated while an equal mechanism is built, guarded and simulated.
+BUILT_AGAIN = 100.0
 #: Moments of inertia of a rod of 1 kg and 1 m, about its axis as well.
 ROD = (0.01, 1.0 / 12.0, 1.0 / 12.0)
 
@@ -222,7 +226,37 @@ def natural_call() -> list[Row]:
     return rows
 
 
-SECTIONS = {"forces": forces, "energy balance": energy_balance, "natural call": natural_call}
+def built_again() -> list[Row]:
+    """A mechanism that is built and simulated each time, beside one that is simulated again."""
+    rows = []
+    file = example_path("four_bar")
+    cases: dict[str, Callable[[], Any]] = {
+        "four_bar": library.four_bar,
+        "bricard": library.bricard,
+        "stewart_platform": library.stewart_platform,
+        "read_model": lambda: zw.read_model(file),
+    }
+    for name, make in cases.items():
+        m = make()
+
+        def again(make: Callable[[], Any] = make) -> None:
+            make().simulate(until=0.1)
+
+        def call(m: Any = m) -> None:
+            m.simulate(until=0.1)
+
+        warm(again, call)
+        mine, repeated = least(again, call)
+        rows.append(Row("built again", name, "the same one again", mine, repeated, BUILT_AGAIN))
+    return rows
+
+
+SECTIONS = {
+    "forces": forces,
+    "energy balance": energy_balance,
+    "natural call": natural_call,
+    "built again": built_again,
+}
 
 
 def main() -> int:

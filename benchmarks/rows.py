@@ -25,6 +25,7 @@ FELT = {
     "forces": "Forces and moments of all joints at 501 states",
     "energy balance": "Energies and energy balance at 501 states, beside the run itself",
     "natural call": "Short calls",
+    "built again": "Equal mechanisms built anew, beside another call of one",
     "first result": "First result of a new model",
     "scan over size": "Growth with the number of bodies",
     "stiff": "Stiff motions by a call with defaults",

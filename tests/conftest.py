@@ -28,6 +28,18 @@ def no_open_figures() -> Iterator[None]:
         pyplot.close("all")
 
 
+@pytest.fixture(autouse=True)
+def no_equal_mechanisms_before() -> None:
+    """Forget mechanisms and files of other tests, which equal ones would share programs with."""
+    mechanisms, files = (
+        sys.modules.get(f"zwang.{m}") for m in ("mechanism", "model_files.read_again")
+    )
+    if mechanisms is not None:
+        mechanisms.LATEST.clear()
+    if files is not None:
+        files.READ.clear()
+
+
 #: Processor time that a test may take where kernels are interpreted, as is asked for [s].
 INTERPRETED = 20.0
 

@@ -1,4 +1,4 @@
-"""Caching: what is computed once, and remembered for a while.
+"""Caching: what is computed once, remembered for a while, or passed on to equals.
 
 `computed_once` has not the lock that `functools.cached_property` takes before 3.12.
 """
@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, Self, TypeVar, overload
 
-__all__ = ["Remembered", "computed_once"]
+__all__ = ["PassedOn", "Remembered", "computed_once"]
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -26,6 +26,17 @@ class Remembered(dict[K, T]):
         if len(self) >= self.most:
             self.clear()
         super().__setitem__(key, value)
+
+
+class PassedOn:
+    """What equal equations of another mechanism may have too, as it depends on no run before.
+
+    Kernels, and what is remembered by all that decided about it.
+    """
+
+    def for_another(self) -> Self:
+        """What those equations get: this, or what of it depends on no run."""
+        return self
 
 
 class computed_once(Generic[T_co]):  # noqa: N801 - used as a decorator, like property

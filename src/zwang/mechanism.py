@@ -23,7 +23,8 @@ from zwang.arguments.states import single_time, state_arrays
 from zwang.arguments.values import vector
 from zwang.assembly.mechanism import AssemblyTable, assembled
 from zwang.assembly.result import Assembly
-from zwang.caching import Remembered, computed_once
+from zwang.caching import PassedOn, Remembered, computed_once
+from zwang.codegen.environment import settings
 from zwang.display import counted
 from zwang.equations.determinacy import determinate_joints
 from zwang.equations.mechanism import MechanismEquations, MechanismExpression
@@ -33,6 +34,7 @@ from zwang.multibody.body import Body, Placement
 from zwang.multibody.call_log import described
 from zwang.multibody.connections import connections, connections_in_words
 from zwang.multibody.constraint_methods import ConstraintBuilder
+from zwang.multibody.equal_descriptions import LatestOfEach, recipe_key
 from zwang.multibody.explanation import MechanismExplanation
 from zwang.multibody.force_methods import ForceBuilder
 from zwang.multibody.frozen import Parts
@@ -61,6 +63,13 @@ __all__ = ["EulerParameterSystem", "Mechanism", "MechanismSystem"]
 
 #: Times and parameters for which the assembled placement is remembered.
 REMEMBERED = 8
+#: Systems whose traced equations and programs serve mechanisms of the same description: so many,
+#: with so many velocities and constraint rows in all, by which their memory is bounded.
+LATEST: LatestOfEach[MechanismSystem] = LatestOfEach(most=16, largest=4000)
+
+
+class Placements(Remembered[tuple[float, bytes | None], Assembly], PassedOn):
+    """The assembled placement of a mechanism, by time and parameters."""
 
 
 @known_keywords_of_methods
@@ -120,8 +129,12 @@ class MechanismMotions(Motions):
         ------
         AssemblyError : the joints cannot be closed; the error names the loop and the gap.
         """
+        system, at = self._analyzed(), single_time(t)
         requests = hold or {}, prefer or {}, velocity or {}
-        return self._analyzed().assembled_near(start, single_time(t), parameters, requests)
+        if start is not None or any(requests):
+            return system.assembled_near(start, at, parameters, requests)
+        found = system.assembled_placement(at, parameters)
+        return replace(found, q=found.q.copy(), v=found.v.copy(), moved=dict(found.moved))
 
     def _placed(
         self, t: Any, parameters: Mapping[str, Any] | None, velocity: Any = None
@@ -162,20 +175,26 @@ class MechanismSystem(MechanismMotions, System):  # type: ignore[override] - ass
     ----------
     parts : bodies, joints and forces as data.
     kind : of its equations, as one expression or by elements; by its size if not given.
+    like : another with the same parts, whose equations are traced and compiled already.
 
     Attributes
     ----------
     of_bodies : its equations, in the coordinates of its bodies.
     """
 
-    def __init__(self, parts: Parts, kind: type[MechanismEquations] | None = None) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        kind: type[MechanismEquations] | None = None,
+        *,
+        like: MechanismSystem | None = None,
+    ) -> None:
         self.parts = parts
-        if kind is None:
-            large = parts.unknowns >= COST.element_unknowns
-            kind = _of_large_mechanisms() if large else MechanismExpression
-        self.of_bodies = kind(parts)
+        if like is None:
+            self.of_bodies = (kind or _kind_for(parts))(parts)
+        else:
+            self.of_bodies = like.of_bodies.for_another()
         self._use(self.of_bodies)
-        self._placements: Remembered[tuple[float, bytes | None], Assembly] = Remembered(REMEMBERED)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For pickle and copy: the parts, which everything is made of."""
@@ -280,9 +299,10 @@ class MechanismSystem(MechanismMotions, System):  # type: ignore[override] - ass
     def assembled_placement(self, t: float, parameters: Mapping[str, Any] | None) -> Assembly:
         """`assemble` without requests, remembered for its time and parameters."""
         key = t, self.parameter_vector(parameters).tobytes() if parameters else None
-        found = self._placements.get(key)
+        known = self.equations.cache.once(Placements, lambda: Placements(REMEMBERED))
+        found = known.get(key)
         if found is None:
-            found = self._placements[key] = self.assemble(t=t, parameters=parameters)
+            found = known[key] = self.assembled_near(None, t, parameters, ({}, {}, {}))
         return found
 
     def _search_start(self, start: Any, p: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -510,11 +530,29 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
     def system(self) -> MechanismSystem:
         """The frozen copy as a system, with everything a `zwang.System` can do."""
         if self._system is None:
-            self._system = MechanismSystem(self.parts)
-            self._system.made_by = _system_of, (self._recipe,)
+            self._system = self._as_system()
         return self._system
 
     _system: MechanismSystem | None = None
+
+    def _as_system(self) -> MechanismSystem:
+        """The system of the parts; like that of an equal mechanism, if there was one lately."""
+        recipe = self._recipe
+        key = recipe_key(recipe) if type(self) is Mechanism else None
+        if key is None:
+            system = MechanismSystem(self.parts)
+            system.made_by = _system_of, (recipe,)
+            return system
+        key = key, settings(), COST
+        like = LATEST.find(key)
+        if like is None:
+            system = MechanismSystem(self.parts)
+            system.made_by = _system_of, (recipe.freed,)
+        else:
+            system = MechanismSystem(like.parts, like=like)
+            system.made_by = like.made_by
+        LATEST.keep(key, system, system.parts.unknowns)
+        return system
 
     def _analyzed(self) -> MechanismSystem:
         return self.system
@@ -548,6 +586,17 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
     def __reduce__(self) -> tuple[Any, ...]:
         """For pickle and copy: how it was built; what was compiled is not part of it."""
         return _built, (type(self), self._recipe)
+
+    def __copy__(self) -> Mechanism:
+        """Another one with the same parts so far."""
+        if type(self) is not Mechanism:
+            return self._recipe.built(type(self))
+        other = Mechanism(self._gravity, plane=self._recipe.given["plane"])
+        for name, value in vars(self).items():
+            if isinstance(value, dict | list | set):
+                setattr(other, name, value.copy())
+        other._parts = self._parts
+        return other
 
     def derive(
         self,
@@ -616,8 +665,10 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
         )
 
 
-def _of_large_mechanisms() -> type[MechanismEquations]:
-    """Equations by elements, with block programs, which small mechanisms do not load."""
+def _kind_for(parts: Parts) -> type[MechanismEquations]:
+    """One expression, or elements with block programs, which small mechanisms do not load."""
+    if parts.unknowns < COST.element_unknowns:
+        return MechanismExpression
     from zwang.equations.elements import ElementEquations
 
     return ElementEquations

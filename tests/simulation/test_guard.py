@@ -18,6 +18,7 @@ from zwang.coordinates.joint import system as joint_system
 from zwang.coordinates.planar import equations
 from zwang.equations.active_rows import ActiveRows
 from zwang.equations.program_expressions import expressions_of
+from zwang.mechanism import LATEST
 from zwang.programs.coordinate_change import CoordinateChangeByExpression
 from zwang.programs.factor import ProgramExpressions
 from zwang.programs.whole import fuse
@@ -165,6 +166,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, int], None]:
 
         for module in (select_program, folded, joint_system):
             monkeypatch.setattr(module, "fuse", fused)
+        LATEST.clear()  # of equal mechanisms, programs are there
 
     return apply
 
@@ -557,3 +559,29 @@ def test_looks_cost_little(monkeypatch: pytest.MonkeyPatch) -> None:
     before = len(taken)
     simulated(system, start, parameters={"m": 3.0})
     assert len(taken) > before
+
+
+def test_time_that_others_use_the_processor_adds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short runs that take long by the clock on the wall are short; long ones pay for looks."""
+    system, _ = pendulums()
+    wall, used = [0.0], [0.0]
+    monkeypatch.setattr(guard, "perf_counter", lambda: wall[0])
+    monkeypatch.setattr(guard, "thread_time", lambda: used[0])
+    account = guard.Account.of(system.equations)
+    account.cost = 1e-3
+
+    def earned(seconds: float, processor: float) -> float:
+        settings = zw.integrators.settings.Settings(until=1.0)
+        one = guard.Guard(system.equations, settings)
+        before = account.allowance
+        for _ in range(3):
+            wall[0], used[0] = wall[0] + seconds / 3, used[0] + processor / 3
+            one.wanted(1)
+        return account.allowance - before
+
+    for _ in range(10):
+        assert earned(1.0, 3e-3) == 0.0
+    earned(1.0, 0.5)
+    for _ in range(3):  # each measured from its start, as the one before was long
+        assert earned(1.0, 0.5) == pytest.approx(guard.SHARE * (0.5 - guard.SHORT))
+        account.allowance = 0.0

@@ -12,6 +12,7 @@ import pytest
 from zwang import library
 from zwang.codegen import background
 from zwang.codegen import kernel as kernels
+from zwang.mechanism import LATEST
 
 LONG = 300.0  # seconds, on any machine
 CASES = {
@@ -72,6 +73,7 @@ def test_kernels_are_exchanged_within_a_run(nothing_compiled, monkeypatch):
             assert background.finish(LONG)
 
     expected = bits(model.simulate(until=until))
+    LATEST.clear()  # of the first, with its kernels
     again = library.four_bar()
     monkeypatch.setattr(kernels, "_loaded", {})
     monkeypatch.setattr("zwang.integrators.chunk_size.MOST_FIRST_STEPS", 20)

@@ -24,6 +24,7 @@ __all__ = [
     "in_background",
     "llvm_failed",
     "noted",
+    "settings",
     "target",
     "uses_llvm",
 ]
@@ -67,6 +68,11 @@ def in_background() -> bool:
 def target() -> str:
     """The processor that is asked for; ``native`` is the one at hand."""
     return os.environ.get(TARGET, "").strip().lower() or "native"
+
+
+def settings() -> tuple[str | None, ...]:
+    """All of them, as they are now."""
+    return tuple(map(os.environ.get, (LLVM, TARGET, BACKGROUND)))
 
 
 def llvm_failed(error: Exception) -> None:

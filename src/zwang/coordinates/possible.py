@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 
-from zwang.caching import Remembered
+from zwang.caching import PassedOn, Remembered
 from zwang.coordinates.folded import KEPT, FoldedEquations
 from zwang.coordinates.planar.equations import PlanarEquations
 from zwang.coordinates.planar.plane import Plane, find_plane
@@ -21,18 +22,23 @@ from zwang.terms import FloatArray
 __all__ = ["PossibleCoordinates"]
 
 
-class PossibleCoordinates:
+class PossibleCoordinates(PassedOn):
     """The planes of a mechanism, and its equations with structure folded in.
 
     Parameters
     ----------
     parts : of the mechanism.
+
+    Attributes
+    ----------
+    planes, reasons : by parameters, the planes that were met so far, or why there are none.
     """
 
     def __init__(self, parts: Parts) -> None:
         self.parts, self.structure = parts, ConstantPattern(parts)
-        self._planes: dict[bytes, list[Plane]] = {}
-        self._reasons: dict[bytes, str] = {}
+        self.planes: dict[bytes, list[Plane]] = {}
+        self.reasons: dict[bytes, str] = {}
+        self._found: Remembered[tuple[bytes, bytes], Plane | str] = Remembered(KEPT)
         self._planar: dict[Any, PlanarEquations] = {}
         self._folded: dict[Any, FoldedEquations] = {}
         self._by_parameters: Remembered[bytes, FoldedEquations] = Remembered(KEPT)
@@ -41,6 +47,12 @@ class PossibleCoordinates:
     def of(cls, parts: Parts, cache: ProgramCache) -> PossibleCoordinates:
         """Kept with the equations of the mechanism."""
         return cache.once(cls, lambda: cls(parts))
+
+    def for_another(self) -> Self:
+        """The same equations, without the planes that runs have met first."""
+        other = copy(self)
+        other.planes, other.reasons = {}, {}
+        return other
 
     def folded(self, p: FloatArray) -> FoldedEquations:
         """The mechanism in its own coordinates."""
@@ -58,19 +70,27 @@ class PossibleCoordinates:
         """The mechanism in its plane, or what speaks against one."""
         nq, decisive = len(self.parts.coordinates), self.structure.decisive(p)
         q, v = y[:nq], y[nq:]
-        for plane in self._planes.get(decisive, ()):
+        for plane in self.planes.get(decisive, ()):
             if not plane.reason_against(q, v):
                 break
         else:
             # Joints that hold no bodies to a plane at one state do so at none.
-            if decisive in self._reasons:
-                return self._reasons[decisive]
-            plane = find_plane(self.parts, q, v, p)
+            if decisive in self.reasons:
+                return self.reasons[decisive]
+            plane = self._plane_at(y, p)
             if isinstance(plane, str):
-                self._reasons[decisive] = plane
+                self.reasons[decisive] = plane
                 return plane
-            self._planes.setdefault(decisive, []).append(plane)
+            self.planes.setdefault(decisive, []).append(plane)
         return self._of_plane(plane, p)
+
+    def _plane_at(self, y: FloatArray, p: FloatArray) -> Plane | str:
+        """The plane at a state, or what speaks against one; by this state and nothing else."""
+        key, nq = (y.tobytes(), p.tobytes()), len(self.parts.coordinates)
+        known = self._found.get(key)
+        if known is None:
+            known = self._found[key] = find_plane(self.parts, y[:nq], y[nq:], p)
+        return known
 
     def _of_plane(self, plane: Plane, p: FloatArray) -> PlanarEquations:
         key = (plane.key, self.structure.pattern(p))
@@ -91,7 +111,7 @@ class PossibleCoordinates:
         found = self.in_plane(Y[0], P[0])
         if isinstance(found, str):
             return None
-        for plane in self._planes[decisive]:
+        for plane in self.planes[decisive]:
             held = plane.holds(Y)
             if plane is found.plane:
                 if not held.all():

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from zwang.caching import Remembered
+from zwang.caching import PassedOn, Remembered
 from zwang.equations.row_sizes import LEFT, shares_left, shifted
 from zwang.errors import ZwangError
 from zwang.linalg.rank import equilibrate, scaled_rows
@@ -211,7 +211,7 @@ def _plain(M: FloatArray, A: FloatArray) -> np.ndarray:
 KEPT = 1000
 
 
-class _Known(Remembered[Any, Any]):
+class _Known(Remembered[Any, Any], PassedOn):
     """Rows by geometry, None where the placement decides nothing; a `RowsAtStart` by start.
 
     Parameters

@@ -70,6 +70,7 @@ class Equations(ABC):
     Attributes
     ----------
     coordinates, velocities, constraints : names of q, of v, and of the constraints.
+    cache : programs, and what else is made of these equations once.
     """
 
     def __init__(self, definition: Definition) -> None:
@@ -77,11 +78,7 @@ class Equations(ABC):
         self.coordinates: tuple[str, ...] = definition.coordinates
         self.velocities: tuple[str, ...] = definition.velocities
         self.constraints: tuple[str, ...] = tuple(definition.constraints)
-
-    @computed_once
-    def cache(self) -> ProgramCache:
-        """Programs, and what else is made of these equations once."""
-        return ProgramCache()
+        self.cache = ProgramCache()
 
     @property
     def jumps(self) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zwang.caching import PassedOn
 from zwang.linalg.rank import DEFAULT_TOLERANCES, own_spectrum
 from zwang.linalg.scaling import ScaledTerms
 from zwang.terms import SYMMETRY_TOLERANCE, EquationTerms, FloatArray, asymmetry
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["all_regular", "determined", "terms_at"]
 
 
-class _MassAndRows:
+class _MassAndRows(PassedOn):
     """(q, v, t, p) → (M, A), compiled."""
 
     def __init__(self, system: Equations) -> None:

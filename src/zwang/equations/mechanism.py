@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from copy import copy
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -52,6 +53,15 @@ class MechanismEquations(Equations):
     def __init__(self, parts: Parts) -> None:
         super().__init__(definition_of(parts))
         self.parts = parts
+
+    def for_another(self) -> Self:
+        """The equations of a mechanism with the same parts: traced and compiled are these.
+
+        What runs have left behind stays here, see `ProgramCache.for_another`.
+        """
+        other = copy(self)
+        other.cache = self.cache.for_another()
+        return other
 
     @property
     def mechanism(self) -> Parts:
@@ -175,12 +185,12 @@ class MechanismEquations(Equations):
 
     # --- formulations of bodies -------------------------------------------------------------------
 
-    @computed_once
+    @property
     def in_euler_parameters(self) -> EulerParameterEquations:
         """The same mechanism with v = q̇ = (ṙ, ṗ): singular mass, and norms as constraints."""
         from zwang.equations.euler_parameters import EulerParameterEquations
 
-        return EulerParameterEquations(self)
+        return self.cache.once(EulerParameterEquations, lambda: EulerParameterEquations(self))
 
     @property
     def formulations(self) -> tuple[str, ...]:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from zwang.arguments.values import is_folder
 from zwang.errors import LISTED, InputError, ModelError, ZwangError, shown
+from zwang.multibody.equal_descriptions import Comparable, NotComparableError
 
 __all__ = [
     "Document",
@@ -37,11 +39,17 @@ LONGEST_FILE = 20_000_000
 
 @dataclass(frozen=True)
 class Document:
-    """A parsed file: its name for messages, its values, and the line of each."""
+    """A parsed file: its name for messages, its values, and the line of each.
+
+    Attributes
+    ----------
+    digest : of name and text, by which documents are compared; None for one that is not as parsed.
+    """
 
     file: str
     values: dict[str, Any]
     lines: dict[Key, int]
+    digest: bytes | None = None
 
     @property
     def root(self) -> Item:
@@ -56,7 +64,7 @@ class Document:
 
 
 @dataclass(frozen=True)
-class Item:
+class Item(Comparable):
     """A value of a file and its place."""
 
     value: Any
@@ -67,6 +75,12 @@ class Item:
     def line(self) -> int:
         """Line it stands on, from 1."""
         return self.document.line(self.key)
+
+    def exact_key(self) -> Hashable:
+        """Its place, and all of its file."""
+        if self.document.digest is None:
+            raise NotComparableError(self)
+        return self.document.digest, self.key
 
     @property
     def name(self) -> str:
@@ -227,7 +241,8 @@ def parse(text: str, file: str) -> Document:
         ) from None
     except ValueError as error:  # a number of thousands of digits
         raise ModelError(file, 0, "", found=shown(str(error)), expected="valid TOML") from None
-    return Document(file, values, line_index(text))
+    digest = sha256(f"{file}\0{text}".encode("utf-8", "surrogatepass")).digest()
+    return Document(file, values, line_index(text), digest)
 
 
 def _syntax_error(file: str, text: str, message: str) -> ModelError:

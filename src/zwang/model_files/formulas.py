@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -30,6 +30,7 @@ from zwang.model_files.units import (
     is_quantity,
     quantity,
 )
+from zwang.multibody.equal_descriptions import Comparable, exact_key
 from zwang.tracing.symbol import ValueNeededError
 
 __all__ = ["Definitions", "Formula", "Scope", "UserForces", "names_used", "of_time", "time_formula"]
@@ -259,7 +260,7 @@ def names_used(item: Item, definitions: Definitions) -> tuple[str, ...]:
     return tuple(found)
 
 
-class Formula:
+class Formula(Comparable):
     """An expression, or a list of them, as a function of the arguments that the library passes.
 
     Parameters
@@ -315,6 +316,10 @@ class Formula:
                 raise expression_error(entries.item, error) from None
         return self._entries.evaluate(values, room)
 
+    def exact_key(self) -> Hashable:
+        """Its place in its file, with all of that, and how names get their values."""
+        return exact_key((self._entries.item, self._arguments, self._values))
+
     def __repr__(self) -> str:
         return f"Formula({self.source!r})"
 
@@ -353,7 +358,7 @@ def _array(result: Any, room: Room) -> Any:
     return listed(entries)
 
 
-class UserForces:
+class UserForces(Comparable):
     """Expressions for forces and moments on several bodies, as one function of (bodies, t, p).
 
     Attributes
@@ -364,6 +369,10 @@ class UserForces:
 
     def __init__(self, names: list[str], parts: Mapping[str, Mapping[str, Formula]]) -> None:
         self.names, self.parts = names, parts
+
+    def exact_key(self) -> Hashable:
+        """Those of its expressions."""
+        return exact_key((list(self.names), {k: dict(x) for k, x in self.parts.items()}))
 
     def __call__(self, bodies: Any, t: Any, p: Any) -> list[Any]:
         """A pair (force, moment) for each body, or one number for an extra coordinate."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from zwang.model_files.dimensions import Measured, require_unit
 from zwang.model_files.document import Item
 from zwang.model_files.expressions import ExpressionError, Node, evaluate, names_in
 from zwang.model_files.fields import Constants, Map, NumberField, expression_error
+from zwang.multibody.equal_descriptions import Comparable
 from zwang.multibody.parameter_expression import ParameterExpression
 
 __all__ = ["FileConstants", "FileExpression", "GeometryMap"]
@@ -46,7 +47,7 @@ class FileConstants(dict[str, float]):
         return FileExpression(item, tree, dict(self), tuple(dict.fromkeys(used)), field)
 
 
-class FileExpression(ParameterExpression):
+class FileExpression(ParameterExpression, Comparable):
     """An expression of parameters where a number stands.
 
     Attributes
@@ -70,6 +71,10 @@ class FileExpression(ParameterExpression):
     def names(self) -> Iterator[str]:
         """Names of the parameters it depends on."""
         yield from self.used
+
+    def exact_key(self) -> Hashable:
+        """Its place in its file, with all of that."""
+        return self.item.exact_key()
 
     def value(self, values: Mapping[str, Any]) -> Any:
         """Its value, checked as a number at this place is."""

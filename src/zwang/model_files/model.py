@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -135,6 +136,19 @@ class Model:
             return self.mechanism.system
         except InputError as error:
             raise self._root.named_in(error).blamed(error) from None
+
+    def __copy__(self) -> Model:
+        """The same, with a mechanism and tables of its own, which may be changed."""
+        start, simulation, document = self.start_conditions, self.simulation, self._root.document
+        return replace(
+            self,
+            mechanism=copy(self.mechanism),
+            start_conditions=Start(_own(start.request), _own(start.q), _own(start.v), start.t),
+            simulation=SimulationRequest(simulation.until, _own(simulation.choices)),
+            events=dict(self.events),
+            _root=replace(document, values=_own(document.values)).root,
+            analysis_tables=_own(self.analysis_tables),
+        )
 
     @property
     def path(self) -> str:
@@ -541,6 +555,15 @@ class Model:
         return {**files, MESHES_IN_A_RUN: json.dumps(names).encode()} if names else files
 
 
+def _own(value: Any) -> Any:
+    """Tables, lists and arrays anew; what is in them, numbers and formulas, is not changed."""
+    if isinstance(value, dict):
+        return {key: _own(entry) for key, entry in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(_own, value))
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
 def _with_values(formula: Any, p: Mapping[str, Any]) -> Any:
     """An expression of t and parameters as a function of t alone."""
     return lambda t: formula(t, p)
@@ -589,6 +612,7 @@ def read_model(
     from zwang.model_files.document import read_text
     from zwang.model_files.given_values import unfit_values, with_values
     from zwang.model_files.read import model_of
+    from zwang.model_files.read_again import read_again
 
     where = path_of(path, "model file")
     folder = is_folder(where)
@@ -613,7 +637,7 @@ def read_model(
         text, rest = with_values(text, str(file), values)
     kept = _kept_meshes(where) if folder else {}
     try:
-        model = model_of(text, str(file), where.stem, kept)
+        model = read_again(text, str(file), where.stem, kept)
     except ModelError as error:
         if values:
             model_of(read_text(file), str(file), where.stem, kept)  # raises if the file is wrong

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
-import numpy as np
-
 from zwang.arguments.keywords import ArgumentNames, require_keywords
+from zwang.multibody.parameter_expression import settled
 
 __all__ = ["BuilderCall", "described"]
 
@@ -77,7 +76,7 @@ def described(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S,
             result = cast("Callable[..., R]", method)(self, **numbers)
         del self.description[before:]
         arguments = {
-            name: _kept(given[name])
+            name: settled(given[name])
             for name in names
             if name in given and given[name] is not defaults.get(name, _NONE)
         }
@@ -86,12 +85,3 @@ def described(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S,
 
     noting.notes_calls = True  # type: ignore[attr-defined] - a mark on a function
     return noting
-
-
-def _kept(value: Any) -> Any:
-    """A value that later changes of the caller's arrays do not reach."""
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    if isinstance(value, list | tuple):
-        return type(value)(_kept(entry) for entry in value)
-    return value

@@ -50,6 +50,11 @@ class MarkerHandle:
     at: FloatArray
     axes: FloatArray | None
 
+    def __post_init__(self) -> None:
+        for array in (self.at, self.axes):
+            if array is not None:
+                array.flags.writeable = False
+
 
 class MarkerExpression(ParameterExpression):
     """A marker whose point or axes depend on parameters."""

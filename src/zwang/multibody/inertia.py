@@ -70,7 +70,8 @@ class Shape:
 class Inertia:
     """Mass [kg], centre [m] and tensor about the centre [kg m²], in the axes of the body.
 
-    With ``check=False`` principal moments may break the triangle inequality.
+    With ``check=False`` principal moments may break the triangle inequality. Its arrays cannot be
+    written to: bodies of several mechanisms may have it.
     """
 
     mass: float
@@ -86,6 +87,7 @@ class Inertia:
         object.__setattr__(self, "mass", mass)
         object.__setattr__(self, "center", vector("centre of mass", self.center))
         object.__setattr__(self, "tensor", _checked_tensor(self.tensor, triangle=self.check))
+        self.center.flags.writeable = self.tensor.flags.writeable = False
 
     @of_parameters
     def at(self, position: Any, orientation: Any = None) -> Inertia:

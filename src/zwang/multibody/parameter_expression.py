@@ -27,6 +27,7 @@ __all__ = [
     "of_parameters",
     "parameters_in",
     "placed_inertia",
+    "settled",
 ]
 
 P = ParamSpec("P")
@@ -52,7 +53,8 @@ class ParameterExpression:
         arguments: tuple[Any, ...] = (),
         keywords: Mapping[str, Any] | None = None,
     ) -> None:
-        self.function, self.arguments, self.keywords = function, arguments, dict(keywords or {})
+        self.function, self.arguments = function, settled(arguments)
+        self.keywords = settled(dict(keywords or {}))
 
     def value(self, values: Mapping[str, Any]) -> Any:
         """The value for values of the parameters by name."""
@@ -112,6 +114,15 @@ class ParameterExpression:
     def _unknown(self, must: str, advice: str | None = None) -> NoReturn:
         names = " and ".join(map(repr, dict.fromkeys(self.names())))
         raise InputError(f"expression of {names}", must=must, advice=advice)
+
+
+def settled(value: Any) -> Any:
+    """A value that later changes of the caller's arrays, lists and tables do not reach."""
+    if isinstance(value, list | tuple):
+        return type(value)(settled(entry) for entry in value)
+    if type(value) is dict:
+        return {key: settled(entry) for key, entry in value.items()}
+    return value.copy(order="K") if isinstance(value, np.ndarray) else value
 
 
 def _trial(value: Any) -> Any:

@@ -9,9 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple, TypeVar
 
+from zwang.caching import PassedOn
 from zwang.programs.contract import Program
 
-__all__ = ["BlockKey", "ProgramCache", "ReferenceKey", "RenumberedKey", "TreeKey", "WholeKey"]
+__all__ = [
+    "BlockKey",
+    "ProgramCache",
+    "ReferenceKey",
+    "RenumberedKey",
+    "TreeKey",
+    "WholeKey",
+]
 
 T = TypeVar("T")
 P = TypeVar("P", bound=Program)
@@ -95,3 +103,15 @@ class ProgramCache:
         if known is None:
             known = self._once[kind] = make()
         return known
+
+    def for_another(self) -> ProgramCache:
+        """That of equal equations: the same programs, and of all else what is `PassedOn`.
+
+        What runs have left behind is not: what the guard has seen or doubts, loops that are ready
+        for the next run, and which choice was made first where several are as good.
+        """
+        other = ProgramCache()
+        other.programs = self.programs
+        kept = self._once.copy()
+        other._once = {k: x.for_another() for k, x in kept.items() if isinstance(x, PassedOn)}
+        return other

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.caching import computed_once
+from zwang.caching import PassedOn, computed_once
 from zwang.codegen.kernel import Kernel
 from zwang.codegen.kernel import compile as compile_kernel
 from zwang.linalg.products import dot
@@ -139,7 +139,7 @@ def _inertia(model: TracedModel) -> casadi.SX:
     return rate(model.T, model.state)
 
 
-class EnergyKernels:
+class EnergyKernels(PassedOn):
     """Compiled energies and powers of some equations, made when they are first asked for."""
 
     def __init__(self, equations: Equations) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.caching import computed_once
+from zwang.caching import PassedOn, computed_once
 from zwang.equations.determinacy import determinate_joints
 from zwang.errors import ZwangError
 from zwang.linalg.products import transpose_matvec
@@ -191,7 +191,7 @@ def told_for_all_joints(equations: Equations) -> bool:
     return not untold_joints(parts)
 
 
-class ForceKernels:
+class ForceKernels(PassedOn):
     """Compiled forces of some equations of functions.
 
     Attributes
@@ -482,7 +482,7 @@ class MechanismForces(StretchForces):
         return at_states(kernel, self.q, self.v, self.t, numbers)
 
 
-class _JointEnds:
+class _JointEnds(PassedOn):
     """What of a mechanism its forces are computed with: kernels, and the points of joints."""
 
     def __init__(self, equations: MechanismEquations) -> None:

@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from zwang import __version__
+from zwang.caching import PassedOn
 
 if TYPE_CHECKING:
     from zwang.system import System
@@ -26,8 +27,18 @@ def describe_model(system: System) -> dict[str, Any]:
         "constraints": dict(system.levels),
     }
     elements = system.equations.by_elements
-    own = _digest(system) if elements is None else elements.elements_digest()
+    if elements is None:
+        own = system.equations.cache.once(_ExpressionDigest, lambda: _ExpressionDigest(system)).text
+    else:
+        own = elements.elements_digest()
     return {**names, "digest": hashlib.sha256(f"{own} {names}".encode()).hexdigest()}
+
+
+class _ExpressionDigest(PassedOn):
+    """A hash of the terms of a system, kept with its equations."""
+
+    def __init__(self, system: System) -> None:
+        self.text = _digest(system)
 
 
 def _digest(system: System) -> str:

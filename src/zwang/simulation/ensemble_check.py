@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
+from zwang.caching import PassedOn
 from zwang.simulation.constraint_geometry import MASSLESS, RELATIVE, REST
 from zwang.simulation.full_terms import full_terms_function
 from zwang.simulation.program_check import DIFFERENCE, ROUNDINGS
@@ -184,7 +185,7 @@ def _in_system(
     return here, fine + (fine - coarse) / 3.0, rough
 
 
-class _TermsOfMany:
+class _TermsOfMany(PassedOn):
     """M, Q, A, b and q̇ at `TOGETHER` states, on CasADi's machine."""
 
     def __init__(self, equations: Equations) -> None:

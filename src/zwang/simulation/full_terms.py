@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from zwang.caching import PassedOn
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def full_terms_function(system: Equations) -> tuple[Any, list[int]]:
     return function, [x.numel() for x in outputs]
 
 
-class _TermsAtState:
+class _TermsAtState(PassedOn):
     """The terms of a model on CasADi's machine: nothing is compiled."""
 
     def __init__(self, system: Equations) -> None:

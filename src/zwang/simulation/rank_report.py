@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.caching import Remembered
+from zwang.caching import PassedOn, Remembered
 from zwang.equations.active_rows import deficit, scaled_rows_at
 from zwang.linalg.rank import scaled_rows
 from zwang.results.segments import RankChange
@@ -146,7 +146,7 @@ def chosen_rows_lost_rank(
     )
 
 
-class _DependentRows(Remembered[tuple[float, bytes, bytes], int]):
+class _DependentRows(Remembered[tuple[float, bytes, bytes], int], PassedOn):
     """How many of all rows depend on others, by time, state and parameters."""
 
 

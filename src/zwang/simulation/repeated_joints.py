@@ -8,11 +8,13 @@ they are those of all joints, shared by the copies.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from zwang.caching import PassedOn
 from zwang.equations.mechanism import MechanismEquations, MechanismExpression
 from zwang.programs.cost import COST
 from zwang.terms import FloatArray
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["JointsOnce", "RepeatedJoints"]
 
 
-class JointsOnce:
+class JointsOnce(PassedOn):
     """A mechanism with some of its joints left out, which others repeat.
 
     Parameters
@@ -47,6 +49,12 @@ class JointsOnce:
         self.kept, self._repeated = _rows(equations.parts, names)
         self._numbered: dict[int, tuple[Program, Program]] = {}
 
+    def for_another(self) -> Self:
+        """The same, with equations that know of no run."""
+        other = copy(self)
+        other.equations = self.equations.for_another()
+        return other
+
     def numbered(self, program: Any) -> Program:
         """A program of the mechanism without the joints, as one of the whole mechanism."""
         if id(program) not in self._numbered:
@@ -66,18 +74,29 @@ def _rows(parts: Parts, names: frozenset[str]) -> tuple[tuple[int, ...], tuple[i
     return tuple(rows[0]), tuple(rows[1])
 
 
-class RepeatedJoints:
-    """Which joints of a mechanism repeat others, for parameters; kept with its equations."""
+class RepeatedJoints(PassedOn):
+    """Which joints of a mechanism repeat others, for parameters; kept with its equations.
+
+    Attributes
+    ----------
+    once : names of joints that were left out → the mechanism without them.
+    """
 
     def __init__(self, equations: MechanismEquations) -> None:
         self._equations, self._pairs = equations, _pairs(equations.parts)
-        self._once: dict[frozenset[str], JointsOnce] = {}
+        self.once: dict[frozenset[str], JointsOnce] = {}
         sizes = [len(places) for _, places, _ in self._pairs]
         self._starts = np.cumsum([0, *sizes[:-1]])
         self._earlier, self._later = (
             np.concatenate([np.zeros(0, dtype=int), *(pair[k] for pair in self._pairs)])
             for k in (1, 2)
         )
+
+    def for_another(self) -> Self:
+        """The same, with equations that know of no run."""
+        other = copy(self)
+        other.once = {names: joints.for_another() for names, joints in self.once.items()}
+        return other
 
     @classmethod
     def of(cls, equations: Equations) -> RepeatedJoints | None:
@@ -104,9 +123,9 @@ class RepeatedJoints:
         names = frozenset(self._pairs[k][0] for k in places)
         if not names:
             return None
-        if names not in self._once:
-            self._once[names] = JointsOnce(self._equations, names)
-        return self._once[names]
+        if names not in self.once:
+            self.once[names] = JointsOnce(self._equations, names)
+        return self.once[names]
 
     def _alike(self, P: FloatArray) -> np.ndarray:
         """Whether the numbers of each pair are the same, for parameters (N, np), (N, pairs)."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from zwang.caching import Remembered
+from zwang.caching import PassedOn, Remembered
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class SwitchingTimes:
         return next((s for s in switches if s.after > t), None)
 
 
-class _KnownSwitches(Remembered[tuple[bytes, float, float], tuple[list[Switching], str]]):
+class _KnownSwitches(Remembered[tuple[bytes, float, float], tuple[list[Switching], str]], PassedOn):
     """Switches of simulations before, and what is to be said of them."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from zwang.caching import Remembered, computed_once
+from zwang.caching import PassedOn, Remembered, computed_once
 from zwang.coordinates.embedding import has_massless_motion
 from zwang.coordinates.joint.by_link import tree_kernel, tree_program
 from zwang.coordinates.joint.from_bodies import FromBodiesByCalls
@@ -32,7 +32,7 @@ KEPT = 64
 
 
 @dataclass
-class JointCoordinateCache:
+class JointCoordinateCache(PassedOn):
     """What is found of a mechanism once: its tree, and what depends on parameters."""
 
     mechanism: Equations
