@@ -225,7 +225,7 @@ def _legends_once(axes: Any) -> None:
     for axis in axes:
         legend = axis.get_legend()
         labels = [] if legend is None else [text.get_text() for text in legend.get_texts()]
-        if labels and labels == before:
+        if legend is not None and labels == before:
             legend.remove()
         before = labels
 
