@@ -200,7 +200,7 @@ def natural_call() -> list[Row]:
         "chain(10)": chain(10, planar=True),
         "pendulum": pendulum(),
         "four_bar": library.four_bar(),
-        "bricard": library.bricard(),  # has a row that is left out, and looked at each time
+        "bricard": library.bricard(),  # has a row that is left out, and looked at
     }
     for name, m in cases.items():
         system, start = m.system, m.assemble()

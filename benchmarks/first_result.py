@@ -83,6 +83,8 @@ MODELS: dict[str, NewModel] = {
     "chain(10), space, doubled": NewModel(lambda: doubled(chain(10, planar=False)), 1.0, 0.3),
     "four_bars(40), plane, doubled": NewModel(lambda: doubled(library.four_bars(40)), 1.0, 1.2),
     "chain(100), plane, doubled": NewModel(lambda: doubled(chain(100, planar=True)), 1.0, 1.2),
+    "chain(100), space, doubled": NewModel(lambda: doubled(chain(100, planar=False)), 1.0, 1.2),
+    "stewart_platform, doubled": NewModel(lambda: doubled(library.stewart_platform()), 1.0, 1.2),
 }
 #: The very first run on a machine, beyond imports [s].
 MACHINE_GOAL = 3.0

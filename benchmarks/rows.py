@@ -24,7 +24,7 @@ FELT = {
     "motion and forces": "Motion to 1e-6 m by a call with defaults, beside the best peer",
     "forces": "Forces and moments of all joints at 501 states",
     "energy balance": "Energies and energy balance at 501 states, beside the run itself",
-    "natural call": "Short calls",
+    "natural call": "Short calls, again from the same start",
     "built again": "Equal mechanisms built anew, beside another call of one",
     "first result": "First result of a new model",
     "scan over size": "Growth with the number of bodies",

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-__all__ = ["Displayed", "counted", "html_table", "preformatted"]
+__all__ = ["Displayed", "counted", "html_table", "preformatted", "shown_once"]
 
 #: Arrays with at most so many entries are written out at the prompt, of others the shape.
 WRITTEN_OUT = 6
@@ -59,6 +59,18 @@ def _cut(text: str, most: int) -> str:
 def counted(number: int, thing: str, things: str | None = None) -> str:
     """A number and what it counts, in the singular or plural."""
     return f"{number} {thing if number == 1 else things or thing + 's'}"
+
+
+def shown_once(figures: Any, figure: Any) -> Any:
+    """A figure that a notebook shows as the value of its cell, and not once more at the end.
+
+    Parameters
+    ----------
+    figures : ``matplotlib.pyplot``.
+    """
+    if "inline" in figures.get_backend().lower():
+        figures.close(figure)
+    return figure
 
 
 def preformatted(text: str) -> str:

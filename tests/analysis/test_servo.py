@@ -291,6 +291,24 @@ def test_a_robot_with_a_passive_joint_is_refused_with_the_reason():
     assert facts.internal == "marginal"
 
 
+@pytest.mark.parametrize("faster", [1e-5, 1e-2, 1e3, 1e5])
+def test_the_unit_of_time_does_not_matter(faster):
+    """The same motions, so many times as fast."""
+
+    def quick(t):
+        return smooth(faster * t)
+
+    for alpha, stiffness, damping, index, internal, eigenvalues in CARS.values():
+        system, B = car(alpha, stiffness * faster**2, damping * faster)
+        facts = system.servo({"y": quick}, actuators=B).realizability
+        assert facts.index == index
+        assert facts.internal == internal
+        sizes = np.sort(np.abs(facts.internal_eigenvalues)) / faster
+        np.testing.assert_allclose(sizes, np.sort(np.abs(eigenvalues)), rtol=1e-6)
+    facts = arm().servo({"elbow.angle": quick}, actuators=["shoulder.angle"]).realizability
+    assert facts.internal == "marginal"
+
+
 def test_actuators_without_influence_are_refused():
     carts = zw.System(["a", "b"], mass=lambda: np.eye(2))
     servo = carts.servo({"b": smooth}, actuators=["a"])

@@ -28,7 +28,9 @@ PAGES = (
     "notebooks/01-first-mechanism.html",
     "notebooks/05-any-mass-matrix.html",
     "notebooks/09-closed-forms.html",
+    "how-to/index.html",
     "how-to/model-files.html",
+    "how-to/equilibrium.html",
     "how-to/joints.html",
     "how-to/channels.html",
     "how-to/closed-form-classics.html",
@@ -65,6 +67,8 @@ WORDS = {
 }
 #: Results that a person reads.
 READ = 8
+#: Where the second column of a table begins at the latest, as a part of the width of a phone.
+SECOND_COLUMN = 0.75
 #: Colours of a page that shows text and code: more than of an empty one.
 LEAST_COLORS = 12
 
@@ -116,6 +120,17 @@ def test_a_page_is_shown_without_errors_or_network_and_fits(shown, page):
         ground = browser.evaluate("getComputedStyle(document.body).backgroundColor")
         light = sum(int(x) for x in ground.strip("rgba()").split(",")[:3]) > 3 * 128
         assert light != dark
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_tables_show_their_second_column_on_a_phone(shown, page):
+    browser = shown(page, "phone", dark=False)
+    begins = browser.evaluate(
+        "[...document.querySelectorAll('article table:not([class]) tr :nth-child(2)')]"
+        ".filter((cell) => ['TD', 'TH'].includes(cell.tagName))"
+        ".map((cell) => cell.getBoundingClientRect().left / innerWidth)"
+    )
+    assert all(place < SECOND_COLUMN for place in begins), max(begins)
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -226,6 +226,29 @@ def test_dimensions_that_follow_otherwise_are_another_model(share, offset, words
     assert str(outcome).startswith("another model: nothing checked")
 
 
+def test_other_dimensions_are_told(tmp_path):
+    """A mechanism of the same structure: the run is checked with its own numbers, which is said."""
+
+    def built(length, mass):
+        m = zw.Mechanism(gravity=(0, 0, -9.81))
+        inertia = zw.inertia.rod(mass, length, axis=(1, 0, 0))
+        rod = m.body("rod", inertia=inertia, position=(length / 2, 0, 0))
+        m.revolute("p", m.ground, rod, at=(0, 0, 0), axis="y")
+        return m
+
+    made = built(1.0, 1.0)
+    made.simulate(until=0.5, save=0.1).save(tmp_path / "run")
+    assert zw.verify(tmp_path / "run", made).notes == ()
+    assert zw.verify(tmp_path / "run", built(1.0, 1.0 + 1e-15)).notes == ()
+    outcome = zw.verify(tmp_path / "run", built(2.0, 3.0))
+    (note,) = outcome.notes
+    assert note.startswith("checked with the numbers stored with the run; the system given has oth")
+    assert "rod.mass is 1, not 3" in note
+    assert "p.at_b" in note
+    made.simulate(until=0.5, save=0.1, parameters={"rod.mass": 2.0}).save(tmp_path / "heavier")
+    assert "rod.mass is 2, not 1" in str(zw.verify(tmp_path / "heavier", made))
+
+
 def test_states_saved_seldom_in_a_quick_motion_are_honest(tmp_path):
     system = pendulum()
     run = system.simulate(*START, until=12.0, tolerance=1e-9, save=6.0)

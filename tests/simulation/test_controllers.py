@@ -326,3 +326,31 @@ def test_two_controllers_do_not_set_one_parameter_at_once() -> None:
     laws["brake"] = zw.controller(lambda sample: {"u": -1.0}, 0.05)
     with pytest.raises(zw.InputError, match="'push' and 'brake' both set it at t = 0 s"):
         cart().simulate([0.0], until=0.2, controllers=laws)
+
+
+def test_a_controller_reads_energies_and_motions_of_bodies():
+    m = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81), parameters={"u": 0.0})
+    cart = m.body("cart", mass=2.0, inertia=0.1, velocity=(1.0, 0, 0))
+    m.prismatic("rail", m.ground, cart, axis="x")
+    m.spring_damper("spring", m.ground, cart, at=((-1, 0, 0), (0, 0, 0)), stiffness=50.0)
+    m.actuator("motor", "rail.displacement", lambda p: p.u)
+    read = []
+
+    def law(sample):
+        read.append((sample["energy"], sample["cart.position.x"], sample["spring.force"], sample.t))
+        return {"u": 0.0}
+
+    run = m.simulate(until=0.2, save=0.1, controllers={"c": zw.controller(law, 0.1)})
+    for energy, x, force, t in read:
+        state = run.at(t)
+        assert energy == pytest.approx(float(np.interp(t, run.t, run.energy)), abs=1e-8)
+        assert x == pytest.approx(state.q[0], abs=1e-9)
+        assert force == pytest.approx(float(np.interp(t, run.t, run["spring.force"])), abs=1e-6)
+    with pytest.raises(zw.InputError, match=r"cart.position.x"):
+        m.simulate(
+            until=0.1, controllers={"c": zw.controller(lambda s: {"u": s["cart.position"]}, 0.1)}
+        )
+    with pytest.raises(zw.InputError, match=r"one of .*energy"):
+        m.simulate(
+            until=0.1, controllers={"c": zw.controller(lambda s: {"u": s["rail.force.x"]}, 0.1)}
+        )

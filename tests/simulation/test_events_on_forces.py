@@ -170,3 +170,11 @@ def test_an_output_that_depends_on_itself_is_refused():
         m.simulate(until=0.1)["one"]
     with pytest.raises(zw.InputError, match="depends on itself"):
         m.simulate(until=0.1, events={"e": zw.event("one")})
+
+
+def test_a_magnitude_that_only_touches_zero_is_refused():
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    rod = m.body("rod", inertia=zw.inertia.rod(1.0, 1.0, "x"), position=(0.5, 0, 0))
+    m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
+    with pytest.raises(zw.InputError, match=r"never below zero.* pin\.force\.x"):
+        m.simulate(until=0.1, events={"loose": zw.event("pin.force.magnitude")})

@@ -559,3 +559,29 @@ def test_looks_cost_little(monkeypatch: pytest.MonkeyPatch) -> None:
     before = len(taken)
     simulated(system, start, parameters={"m": 3.0})
     assert len(taken) > before
+
+
+def test_time_that_others_use_the_processor_adds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short runs that take long by the clock on the wall are short; long ones pay for looks."""
+    system, _ = pendulums()
+    wall, used = [0.0], [0.0]
+    monkeypatch.setattr(guard, "perf_counter", lambda: wall[0])
+    monkeypatch.setattr(guard, "thread_time", lambda: used[0])
+    account = guard.Account.of(system.equations)
+    account.cost = 1e-3
+
+    def earned(seconds: float, processor: float) -> float:
+        settings = zw.integrators.settings.Settings(until=1.0)
+        one = guard.Guard(system.equations, settings)
+        before = account.allowance
+        for _ in range(3):
+            wall[0], used[0] = wall[0] + seconds / 3, used[0] + processor / 3
+            one.wanted(1)
+        return account.allowance - before
+
+    for _ in range(10):
+        assert earned(1.0, 3e-3) == 0.0
+    earned(1.0, 0.5)
+    for _ in range(3):  # each measured from its start, as the one before was long
+        assert earned(1.0, 0.5) == pytest.approx(guard.SHARE * (0.5 - guard.SHORT))
+        account.allowance = 0.0

@@ -103,6 +103,30 @@ def test_runs_in_a_row_are_those_of_new_loops(name, integrator, unprepared):
     assert isinstance(found, PlainRun)
 
 
+def test_a_start_is_checked_once_and_another_one_again(no_further_looks, monkeypatch):
+    """Bricard's loop, whose row that is left out has to agree with the others at a start."""
+    system = zw.library.bricard().system
+    first, second = start_of(system), system.assemble(start=system.equations.placement[0])
+    for start in (first, second):
+        system.simulate(start, until=0.1)
+        system.simulate(start, until=0.1)
+    asked, agree = [], type(system.equations).agree
+
+    def counted(*arguments):
+        asked.append(arguments)
+        return agree(*arguments)
+
+    monkeypatch.setattr(type(system.equations), "agree", counted)
+    system.simulate(second, until=0.1)
+    assert not asked
+    system.simulate(first, until=0.1)
+    assert len(asked) == 1
+    system.simulate(first, until=0.1)
+    assert len(asked) == 1
+    with pytest.raises(InputError, match="constraint"):
+        system.simulate(first.q + 1e-2, first.v, until=0.1)
+
+
 def test_other_parameters_and_times_of_the_start(unprepared):
     system = zw.library.chain(4).system
     start = start_of(system)

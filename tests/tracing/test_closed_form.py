@@ -608,3 +608,28 @@ def test_a_notebook_typesets_a_form_and_leaves_out_forces_of_no_constraints():
     assert shown.startswith(r"$\displaystyle \begin{aligned}")
     assert r"\\" in shown
     assert "&amp;=" in shown
+
+
+def test_latex_tells_parameters_from_matrices_and_keeps_notes():
+    """A parameter M beside the mass matrix, and a row given twice."""
+    twice = zw.System(
+        ["x", "y"],
+        parameters={"M": 1.0, "g": 9.81},
+        mass=lambda p: p.M * np.eye(2),
+        force=lambda p: [0.0, -p.M * p.g],
+        constraints={"rod": lambda q: q @ q - 1.0, "rod_b": lambda q: 2.0 * (q @ q) - 2.0},
+    )
+    text = twice.derive().latex()
+    assert r"\mathbf{M} &= " in text
+    assert r"\mathbf{Q}_c &=" in text
+    assert r"\ddot{x} &= " in text
+    assert r"\lambda_{\mathrm{rod}} &= " in text
+    assert r"least-norm" in text
+    assert r"rod\_b" in text.partition("Note")[2]
+
+
+def test_latex_without_a_clash_has_plain_letters():
+    one = zw.System(["x"], parameters={"m": 1.0}, mass=lambda p: [[p.m]], force=lambda: [1.0])
+    text = one.derive().latex()
+    assert text.splitlines()[1].startswith("M &= ")
+    assert "Note" not in text

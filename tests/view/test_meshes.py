@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from zwang.multibody import inertia
-from zwang.view.meshes import AROUND, ball, block, of_shape, rod, shaft
+from zwang.view.meshes import AROUND, Mesh, ball, block, of_shape, rod, shaft
 
 #: A polygon of AROUND corners has less area than its circle: sin(2π/n)/(2π/n) of it.
 ROUND = np.sin(2.0 * np.pi / AROUND) / (2.0 * np.pi / AROUND)
@@ -63,3 +63,13 @@ def test_shapes_of_bodies_lie_where_their_inertia_has_them(made, volume_of):
     assert volume(mesh) == pytest.approx(volume_of, rel=1e-9)
     middle = 0.5 * (mesh.vertices.min(axis=0) + mesh.vertices.max(axis=0))
     assert np.allclose(middle, (1.0, 2.0, 3.0))
+
+
+def test_triangles_are_sorted_by_their_colors_for_pictures_in_one():
+    points = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    painted = Mesh(points, ((0, 1, 2), (0, 1, 3), (0, 2, 3)), ("#ff0000", "#00ff00", "#ff0000"))
+    found = {color: triangles.tolist() for color, triangles in painted.by_color("#888888")}
+    assert found == {"#00ff00": [[0, 1, 3]], "#ff0000": [[0, 1, 2], [0, 2, 3]]}
+    ((color, triangles),) = Mesh(points, ((0, 1, 2),)).by_color("#888888")
+    assert color == "#888888"
+    assert len(triangles) == 1

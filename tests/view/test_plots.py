@@ -87,3 +87,11 @@ def test_stills_take_traces_arrows_and_axes_of_others(run):
     assert axes[0].lines
     assert axes[0].texts  # the arrow of the pin
     assert not axes[1].collections
+
+
+def test_panels_with_one_legend_show_it_once(run):
+    names = run.system.coordinates[:2]
+    for style in ("screen", "paper"):
+        figure = run.plot(*names, compare=[run], labels=["first", "second"], style=style)
+        legends = [axis.get_legend() for axis in figure.axes]
+        assert [legend is not None for legend in legends] == [True, False]

@@ -273,3 +273,25 @@ def test_what_drives_and_ties_is_told_for_what_it_is():
     html = report_html(m.simulate(m.assemble(), until=0.1), frames=2)
     assert "2 revolute, 1 coupler, 1 driver" in html
     assert "<td>motor</td><td>driver</td><td>ground – left</td>" in html
+
+
+def test_energies_of_a_lagrangian_system_are_those_of_its_forces(tmp_path):
+    """Velocity terms that come with M(q) do no work, and are not told as changing masses."""
+    ring = zw.System.from_lagrangian(
+        ["r", "phi"],
+        T=lambda q, v: 0.5 * (v[0] ** 2 + q[0] ** 2 * v[1] ** 2),
+        V=lambda q: 9.81 * q[0],
+    )
+    run = ring.simulate([1.0, 0.0], [0.0, 2.0], until=0.2)
+    text = run.report(tmp_path / "ring.html").read_text(encoding="utf-8")
+    assert "changing masses" not in text
+    assert "masses that change" not in text
+    work = run.potential_energy[0] - run.potential_energy[-1]
+    assert f"{work:.6g}" in text.partition("work of applied forces")[2][:80]
+
+
+def test_masses_that_change_with_time_are_told(tmp_path):
+    tank = zw.System(["x"], mass=lambda t: [[2.0 - t]], force=lambda: [1.0])
+    run = tank.simulate([0.0], [1.0], until=0.5)
+    text = run.report(tmp_path / "tank.html").read_text(encoding="utf-8")
+    assert "taken up by masses that change with time" in text

@@ -34,8 +34,10 @@ __all__ = ["ArrayRoot", "DerivativeArray"]
 ROUNDS, ARRIVED = 40, 1e-12
 #: Singular values below this share of the largest are zero.
 ZERO = 1e-9
-#: Units of time that are tried [s], the plainest first.
+#: Units of time that are tried [s], the plainest first, and rates of motions for which they serve
+#: [1/s]; of slower and faster ones, units as many powers of ten away.
 UNITS = (1.0, *10.0 ** np.arange(-4.0, 1.5, 0.5))
+SLOWEST, FASTEST = 0.1, 1e4
 EPS = float(np.finfo(float).eps)
 
 
@@ -105,17 +107,20 @@ class DerivativeArray:
         sizes = [1.0, 1.0 / unit_time, self._mass / unit_time**2]
         return np.repeat(sizes, [self.nq, self.nv, forces])
 
-    def choose_unit_time(self, jets: FloatArray, wanted: FloatArray, t: float) -> None:
+    def choose_unit_time(
+        self, jets: FloatArray, wanted: FloatArray, t: float, rate: float = 1.0
+    ) -> None:
         """Measure in the unit in which determined and free are farthest apart.
 
         A stiff spring of 400 1/s enters the fourth derivative by 400⁴: in seconds what it
-        determines would be taken for rounding.
+        determines would be taken for rounding. The rate [1/s] is one of the motion.
         """
+        away = np.log10(np.clip(rate, SLOWEST, FASTEST) / rate)
         J = self._values(jets.ravel(), wanted.ravel(), [t], self.p)[1].reshape(self.shape[::-1]).T
         rates = slice(self.nz + self.nq, self.nz + self.nq + self.nv)
         self._mass = float(np.abs(J[self.nq : self.nq + self.nv, rates]).max(initial=0.0)) or 1.0
         widest = -1.0, 1.0
-        for unit in UNITS:
+        for unit in np.array(UNITS) * 10.0 ** np.round(away):
             self.measure_in(unit)
             s = np.linalg.svd(self._rows_of_length_one(jets, wanted, t), compute_uv=False)
             s = np.maximum(s / max(float(s[0]), 1e-300), EPS)

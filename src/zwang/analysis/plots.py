@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.arguments.values import path_of
+from zwang.display import shown_once
 from zwang.errors import MissingExtraError, UnknownNameError
 from zwang.terms import FloatArray
 
@@ -109,4 +110,4 @@ def _done(figure: Any, path: Any) -> Any:
     figure.tight_layout()
     if path is not None:
         figure.savefig(path_of(path, "path"))
-    return figure
+    return shown_once(_pyplot(), figure)

@@ -33,10 +33,13 @@ NOTHING = 1e-6
 ROUNDING = 1e-13
 #: What efforts act on directly, beside the sizes of what is multiplied.
 DIRECT = 1e-9
-#: Real parts of eigenvalues below this [1/s], or this share of the largest eigenvalue, are zero: a
-#: double one at the origin is known to the root of what rounding leaves in W alone, which on some
-#: processors was 3e-8.
+#: Real parts of eigenvalues below this share of the largest, or of the slowest rate of the forward
+#: motion, are zero: a double one at the origin is known to the root of what rounding leaves in W
+#: alone, which on some processors was 3e-8.
 AXIS = 1e-3
+#: Rates of the forward motion below this share of the largest, or below this [1/s], may be
+#: rounding of none, as of double zeros; where all are, the rate is that of seconds.
+NO_RATE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class Realizability:
     smoothness : program → highest derivative that efforts depend on; it must be continuous.
     directions : of (q, v) that the program leaves free, orthonormal rows P, shape (n, nq + nv).
     matrix : W of ξ̇ = W ξ for small internal motions ξ = P (q, v), shape (n, n).
+    rate : the slowest of the forward motion, beside which eigenvalues are zero [1/s].
     """
 
     programs: tuple[str, ...]
@@ -65,6 +69,7 @@ class Realizability:
     smoothness: dict[str, int]
     directions: FloatArray = field(repr=False, default_factory=lambda: np.zeros((0, 0)))
     matrix: FloatArray = field(repr=False, default_factory=lambda: np.zeros((0, 0)))
+    rate: float = 1.0
 
     @property
     def realizable(self) -> bool:
@@ -82,7 +87,7 @@ class Realizability:
         e = self.internal_eigenvalues
         if not len(e):
             return "none"
-        limit = AXIS * max(float(np.abs(e).max()), 1.0)
+        limit = AXIS * max(float(np.abs(e).max()), self.rate)
         growth = np.real(e)
         on_axis, right = bool((np.abs(growth) <= limit).any()), bool((growth > limit).any())
         if right:
@@ -133,11 +138,12 @@ def realizability(
     forward : A, B, C of the linearized forward motion.
     """
     rank, degrees = _forward(forward, programs)
+    rate = _rate(forward[0])
     for order in range(1, MOST + 1):
         array = array_of(order)
         guess = np.zeros((order + 2, array.nz))
         guess[0] = start
-        array.choose_unit_time(guess, wanted(order), t)
+        array.choose_unit_time(guess, wanted(order), t, rate)
         root = array.solve(guess, wanted(order), t)
         if not root.holds:
             continue
@@ -152,9 +158,16 @@ def realizability(
             smooth = _smoothness(array, root.jets, wanted(order), t, internal, programs)
             smooth = _moving(array, root.jets, wanted(order), t, programs, smooth)
             return Realizability(
-                programs, actuators, rank, degrees, order, eigenvalues, smooth, internal, W
+                programs, actuators, rank, degrees, order, eigenvalues, smooth, internal, W, rate
             )
     return Realizability(programs, actuators, rank, degrees, None, np.zeros(0), {})
+
+
+def _rate(A: FloatArray) -> float:
+    """The slowest rate of the linearized forward motion that is no rounding [1/s]; 1 without."""
+    sizes = np.abs(np.linalg.eigvals(A)) if len(A) else np.zeros(0)
+    clear = sizes[sizes > NO_RATE * max(float(sizes.max(initial=0.0)), 1.0)]
+    return float(clear.min(initial=np.inf)) if len(clear) else 1.0
 
 
 def _internal(

@@ -53,6 +53,11 @@ __all__ = ["Equilibrium", "StaticReaction", "equilibria", "equilibrium"]
 BY_FRICTION = "friction"
 #: Equilibria whose coordinates differ by less than this, relative, are one.
 SAME = 1e-6
+#: Steps from one member of a family to another, of an eighth of the way; how far Newton's method
+#: may lead off each, of its length; the least part of the way that must be along the family, which
+#: bends; and how near the last step must come, relative.
+FAMILY_STEPS, PART_OF_WAY = 32, 0.125
+LED_OFF, ALONG, REACHED = 0.5, 0.02, 1e-3
 
 
 @dataclass(frozen=True)
@@ -604,13 +609,18 @@ def equilibria(
     begin += [_drawn(equations, first, rng, spread) for _ in range(count)]
     held = Held(equations, first, names) if names else None
     turning = turning_coordinates(equations, first, rng)
+
+    def is_one(one: Equilibrium, other: Equilibrium) -> bool:
+        if _same(equations, one.q, other.q, turning):
+            return True
+        return _one_family(equations, one, _nearest(equations, other.q, one.q, turning), held)
+
     for q in begin:
         on, met = equations.corrected(q, held)
         if not met:
             continue
         for one in _from(equations, on, held):
-            same = (k for k, other in enumerate(found) if _same(equations, one.q, other.q, turning))
-            k = next(same, None)
+            k = next((k for k, other in enumerate(found) if is_one(one, other)), None)
             if k is None:
                 found.append(one)
             elif np.linalg.norm(one.q - first) < np.linalg.norm(found[k].q - first):
@@ -647,11 +657,50 @@ def _from(equations: EquationsOf, q: FloatArray, held: Held | None) -> Iterable[
 
 def _same(equations: EquationsOf, a: FloatArray, b: FloatArray, turning: NDArray[np.bool_]) -> bool:
     """Whether two configurations are one: Euler parameters up to sign, angles up to full turns."""
-    a, b = a.copy(), b.copy()
+    size = max(1.0, float(np.abs(b).max(initial=0.0)))
+    gap = np.abs(_nearest(equations, a, b, turning) - b)
+    return bool(gap.max(initial=0.0) <= SAME * size)
+
+
+def _nearest(
+    equations: EquationsOf, a: FloatArray, b: FloatArray, turning: NDArray[np.bool_]
+) -> FloatArray:
+    """The same configuration as `a` in the numbers that are nearest to `b`."""
+    a = a.copy()
     a[turning] -= TURN * np.round((a - b)[turning] / TURN)
     for group in equations.system.model.unit:
         own = list(group)
         if len(own) == 4 and a[own] @ b[own] < 0.0:
             a[own] = -a[own]
-    size = max(1.0, float(np.abs(b).max(initial=0.0)))
-    return bool(np.abs(a - b).max(initial=0.0) <= SAME * size)
+    return a
+
+
+def _one_family(
+    equations: EquationsOf, one: Equilibrium, goal: FloatArray, held: Held | None
+) -> bool:
+    """Whether rests between an equilibrium and a configuration lead from one to the other.
+
+    Steps along the neutral displacements towards the goal are followed by Newton's method, which
+    stays near within a family.
+    """
+    size, whole = max(1.0, float(np.abs(goal).max(initial=0.0))), 0.0
+    for _ in range(FAMILY_STEPS):
+        if np.abs(goal - one.q).max(initial=0.0) <= REACHED * size:
+            return True
+        F, N = one.family_directions, point_at(equations, one.q, held).values.N
+        if not F.shape[1]:
+            return False
+        way = np.linalg.lstsq(N, goal - one.q, rcond=None)[0]
+        step = F @ np.linalg.lstsq(F, way, rcond=None)[0]
+        length, along = float(np.linalg.norm(way)), float(np.linalg.norm(step))
+        whole = whole or length
+        if along < ALONG * length:
+            return False
+        step *= min(along, PART_OF_WAY * whole) / along
+        on, met = equations.corrected(equations.moved(one.q, step, N), held)
+        found = newton_only(equations, on, held) if met else None
+        far = LED_OFF * float(np.linalg.norm(on - one.q)) + SAME
+        if found is None or not found.at_rest or np.linalg.norm(found.point.q - on) > far:
+            return False
+        one = _equilibrium(equations, found, held)
+    return False

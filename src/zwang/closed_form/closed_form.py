@@ -7,6 +7,8 @@ the system's numbers at sampled states.
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from html import escape
@@ -34,9 +36,11 @@ LIMIT = 500
 CHECK_TOLERANCE = 1e-6
 CHECK_DIGITS = 60
 
+#: Characters in a line of a note.
+NOTE_WIDTH = 80
 TERMS = ("M", "Q", "A", "b", "C", "N", "n0")
 MOTION = ("acceleration", "constraint_force", "multipliers")
-_LATEX = {"n0": "n_0", "constraint_force": "Q_c", "multipliers": r"\lambda"}
+_LATEX = {"n0": "n_0", "constraint_force": "Q_c"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -124,14 +128,14 @@ class ClosedForm(Displayed):
         return [sp.Eq(left, right, evaluate=False) for left, right in pairs]
 
     def latex(self, quantity: str | None = None) -> str:
-        """LaTeX of one quantity, or of all as an ``aligned`` block."""
-        import sympy as sp
+        """LaTeX of one quantity, or of all as an ``aligned`` block.
 
-        def shown(e: Any) -> str:
-            return sp.latex(e, symbol_names=dict(self.names.latex), mat_delim="[")
-
+        Accelerations and multipliers have a line each, and notes stand at the end. Where a
+        parameter is called like a matrix, M for example, matrices are bold.
+        """
         if quantity is not None:
-            return shown(self[quantity])
+            return self._latex(self[quantity])
+        clash = {self._latex(s) for s in self._letters()} & {*TERMS, "n_0", "Q_c"}
         lines = []
         left_out = {"C", "N", "n0"} | (set() if len(self["A"]) else {"constraint_force"})
         for name in self.quantities:
@@ -139,11 +143,27 @@ class ClosedForm(Displayed):
             trivial = value.is_Identity if name == "N" else value.is_zero_matrix
             if not len(value) or (trivial and name in left_out):
                 continue
+            if name in ("acceleration", "multipliers"):
+                own = getattr(self.names, f"{name}s" if name == "acceleration" else name)
+                lines += [
+                    f"{self._latex(left)} &= {self._latex(right)}"
+                    for left, right in zip(own, value.flat(), strict=True)
+                ]
+                continue
             label = _LATEX.get(name, name)
-            if name == "acceleration":
-                label = shown(sp.Matrix(self.names.accelerations))
-            lines.append(f"{label} &= {shown(value)}")
+            label = rf"\mathbf{{{label[:1]}}}{label[1:]}" if clash else label
+            lines.append(f"{label} &= {self._latex(value)}")
+        lines += [rf"&\text{{{part}}}" for note in self.notes for part in _latex_lines(note)]
         return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+    def _latex(self, e: Any) -> str:
+        import sympy as sp
+
+        return sp.latex(e, symbol_names=dict(self.names.latex), mat_delim="[")
+
+    def _letters(self) -> set[Any]:
+        """All symbols in use."""
+        return {s for name in self.quantities for s in self[name].free_symbols}
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
@@ -191,6 +211,12 @@ class ClosedForm(Displayed):
                 raise UnknownNameError("parameter", name, self.parameters)
         values |= {**self.parameters, **(parameters or {})}
         return _evaluated(self[quantity], values)
+
+
+def _latex_lines(note: str) -> list[str]:
+    """A sentence as text of LaTeX, in lines that fit a page."""
+    plain = re.sub(r"([_&%#${}])", r"\\\1", note)
+    return textwrap.wrap(f"Note: {plain}.", NOTE_WIDTH)
 
 
 def _evaluated(matrix: Any, values: Mapping[str, Any]) -> FloatArray:

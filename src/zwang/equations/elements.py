@@ -25,7 +25,7 @@ from zwang.equations.contract import SolveRequest
 from zwang.equations.mechanism import MechanismEquations, MechanismExpression
 from zwang.errors import PainleveError
 from zwang.linalg.rank import AT_A_STATE, DEFAULT_TOLERANCES
-from zwang.linalg.residual_rounding import ROUNDINGS
+from zwang.linalg.residual_rounding import free_acceleration, rounding_of_rows
 from zwang.multibody.constants import with_equal_masses
 from zwang.multibody.element import Element
 from zwang.multibody.element_batches import bulk_rows
@@ -39,7 +39,7 @@ from zwang.programs.cache import BlockKey
 from zwang.programs.cost import COST
 from zwang.solvers.solution import Ranks, Solution
 from zwang.state import Residuals
-from zwang.terms import EPSILON, EquationTerms, FloatArray
+from zwang.terms import EquationTerms, FloatArray
 from zwang.tracing.differentiate import Symbols
 from zwang.tracing.evaluator import Evaluator
 from zwang.tracing.rhs_rounding import rhs_rounding
@@ -527,7 +527,7 @@ class ElementEquations(MechanismEquations):
             here = slice(starts[i], starts[i + 1])
             inertial[:, here] = np.einsum("tij,tj->ti", M, a[:, here])
             inertia[:, here] = M.diagonal(axis1=-2, axis2=-1)
-        free = np.divide(np.abs(force), inertia, out=np.zeros_like(v), where=inertia > 0.0)
+        free = free_acceleration(force, inertia)
         reaction, swept, moved = np.zeros_like(v), np.zeros_like(lam), np.zeros_like(lam)
         summed = np.abs(rows.b)
         for k, entries in enumerate(rows.entries):
@@ -537,10 +537,10 @@ class ElementEquations(MechanismEquations):
             moved[k] = np.bincount(i, entries * v[k, j], lam.shape[1])
             most = np.abs(entries) * (np.abs(a[k, j]) + free[k, j])
             summed[k] += np.bincount(i, most, lam.shape[1])
-        # Where nothing accelerates, both sides are rounding: see `beyond_rounding`.
+        # Where nothing accelerates, both sides are rounding.
         in_force = rhs_rounding(lambda w: self.bulk.bodies(q, w, p)[1], inertia, v, turning)
         in_rows = rhs_rounding(lambda w: self.bulk.rows(q, w, t, p).b, inertia, v, rows.b)
-        in_rows += ROUNDINGS * np.sqrt(v.shape[1]) * EPSILON * summed
+        in_rows = rounding_of_rows(summed, v.shape[1], in_rows)
         sizes = [np.abs(x).max(axis=1, initial=0.0) for x in (inertial, force, reaction)]
         sides = [np.abs(x).max(axis=1, initial=0.0) for x in (swept, rows.b)]
         tiny = np.finfo(float).tiny

@@ -26,8 +26,10 @@ __all__ = [
     "Shares",
     "beyond_rounding",
     "contradicts",
+    "free_acceleration",
     "linked_limits",
     "own_limits",
+    "rounding_of_rows",
     "shares",
 ]
 
@@ -96,26 +98,45 @@ def linked_limits(terms: EquationTerms, acceleration: FloatArray, share: Shares)
     return share.largest * sizes + EPSILON * whole
 
 
+def free_acceleration(force: FloatArray, mass: FloatArray) -> FloatArray:
+    """Sizes of what the forces alone would give, 0 without mass; `mass` is the diagonal of M."""
+    return np.divide(np.abs(force), mass, out=np.zeros_like(force), where=mass > 0.0)
+
+
+def rounding_of_rows(
+    summed: FloatArray, coordinates: int, in_rhs: FloatArray | None = None
+) -> FloatArray:
+    """What rounding may leave of A a − b, the same for all rows, shape (…, 1).
+
+    Where nothing accelerates, a structure at rest or a shaft that spins, a and b are nothing but
+    rounding: a of what the forces alone would give, b of the products of velocities summed in it.
+    It is passed on from row to row, so that all rows have that of the largest.
+
+    Parameters
+    ----------
+    summed : |b| + |A|·(|a| + the accelerations that the forces alone would give), shape (…, m).
+    in_rhs : what rounding may leave in b, if that is known, shape (…, m).
+    """
+    limit = ROUNDINGS * math.sqrt(coordinates) * EPSILON * summed
+    if in_rhs is not None:
+        limit = limit + in_rhs
+    return np.max(limit, axis=-1, keepdims=True, initial=0.0)
+
+
 def beyond_rounding(
     terms: EquationTerms, acceleration: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """|A a − b| less what rounding explains, and the size of what was summed, (…, m) each.
 
-    Where nothing accelerates, a structure at rest or a shaft that spins, a and b are nothing but
-    rounding: a of what the forces alone would give, b of the products of velocities summed in it.
-    It is passed on from row to row, so that all rows have that of the largest. Rows with small
-    terms are compared with a share of the largest.
+    Rows with small terms are compared with a share of the largest.
     """
     A, b = terms.constraint_matrix, terms.constraint_rhs
     mass = terms.mass_matrix.diagonal(axis1=-2, axis2=-1)
-    force = np.abs(terms.total_force)
-    free = np.divide(force, mass, out=np.zeros_like(force), where=mass > 0.0)
-    few = ROUNDINGS * math.sqrt(terms.coordinate_count) * EPSILON
+    free = free_acceleration(terms.total_force, mass)
     size = matvec(np.abs(A), np.abs(acceleration)) + np.abs(b)
-    limit = few * (size + matvec(np.abs(A), free))
-    if terms.rhs_rounding is not None:
-        limit = limit + terms.rhs_rounding
-    limit = np.max(limit, axis=-1, keepdims=True, initial=0.0)
+    limit = rounding_of_rows(
+        size + matvec(np.abs(A), free), terms.coordinate_count, terms.rhs_rounding
+    )
     miss = np.maximum(np.abs(matvec(A, acceleration) - b) - limit, 0.0)
     return miss, np.maximum(size, np.max(size, axis=-1, keepdims=True, initial=0.0) * LEAST_SHARE)
 

@@ -305,7 +305,7 @@ class ForceBuilder(MechanismBuilder):
         self,
         joint: str,
         *,
-        coefficient: float = 0.0,
+        coefficient: float | None = None,
         radius: float | None = None,
         viscous: float = 0.0,
         velocity: float = 1e-3,
@@ -318,7 +318,8 @@ class ForceBuilder(MechanismBuilder):
         Parameters
         ----------
         joint : name of a revolute, prismatic or cylindrical joint.
-        coefficient : Coulomb's, of the force across the axis.
+        coefficient : Coulomb's, of the force across the axis. Without it friction is viscous alone
+            and follows from the state, whatever the reaction.
         radius : of the bearing [m]; needed where the joint turns and `coefficient` is not zero.
         viscous : moment per rad/s, or force per m/s.
         velocity : over which the sign of the sliding velocity is smoothed [rad/s or m/s].

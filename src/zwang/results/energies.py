@@ -67,6 +67,9 @@ def powers(system: System, states: States, parameters: Mapping[str, Any]) -> dic
     if equations.of_bodies is not None:
         applied, inertia = at_states(kernels.sums, *states, p)[2], none  # masses are constant
         nonideal = none
+        if equations.of_bodies.parts.frictions and not equations.reaction_dependent:
+            unseen = np.zeros((len(v), len(equations.row_names)))  # by a law of the state alone
+            nonideal = dot(_nonideal(equations, states, p, unseen), v)
     else:
         applied, inertia, nonideal = at_states(kernels.power, *states, p)
     constraint = none
@@ -90,9 +93,10 @@ def only_potential_forces(system: System) -> bool:
 
 
 def constraints_do_work(system: System) -> bool:
-    """Whether forces of constraints may do work: where some move, or friction follows them."""
-    equations = system.equations
-    return EnergyKernels.of(equations).some_constraint_moves or equations.reaction_dependent
+    """Whether forces of constraints may do work: where some move, or joints rub."""
+    equations, parts = system.equations, system.mechanism
+    rubs = equations.reaction_dependent or (parts is not None and bool(parts.frictions))
+    return rubs or EnergyKernels.of(equations).some_constraint_moves
 
 
 def reference_powers(

@@ -145,6 +145,14 @@ def _other(name: str, event: Event, found: ChannelExpressions) -> EventExpressio
             advice=f"Name a part of it: {function}.x, {function}.y, {function}.z or "
             f"{function}.magnitude.",
         )
+    if entry.vector and function.endswith(".magnitude") and event.at <= 0.0:
+        raise InputError(
+            f"event {name!r}",
+            must="watch what can cross its value",
+            but=f"{function} is never below zero, and only touches {event.at:g}",
+            advice=f"Watch a part of it, such as {entry.name}.x, or give at= a small positive "
+            "number.",
+        )
     rated = not needs_forces(entry) and entry.kind != "output"
     if not rated:
         _require_no_impact(name, event)

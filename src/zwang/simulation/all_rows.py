@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zwang.simulation.constraint_geometry import CLEAR, NOISE, row_lengths, velocity_scales
 from zwang.simulation.full_terms import full_terms
 from zwang.terms import FloatArray
 
@@ -21,25 +22,34 @@ if TYPE_CHECKING:
 
 __all__ = ["misses_a_row", "on_all_rows"]
 
-#: Residuals up to which states count as on their constraints, for states of unit size.
-MET = 1e-12
+#: Residuals up to which states count as on their constraints, for states of unit size: well below
+#: what `zwang.verify` allows (1e-12), and above what projections leave (1e-13).
+MET = 3e-13
 #: Corrections that a state may need; more is no interpolated state, but a contradiction.
 LARGEST = 1e-6
-#: Singular values of the scaled rows, relative: dependent rows are below, independent ones above.
-#: Between them a singular position is near, and nothing is moved.
-DEPENDENT, INDEPENDENT = 1e-10, 1e-4
 #: Newton steps, each of which squares the error.
 STEPS = 2
-#: Velocities without mass count as having this part of the largest.
-MASSLESS = 1e-12
 #: Entries of A up to which dense matrices serve.
 MOST = 250_000
 
 
 def misses_a_row(equations: Equations, y: FloatArray, t: FloatArray, p: FloatArray) -> bool:
     """Whether states (rows, n) at times (rows,) miss a row by more than rounding."""
-    limit = MET * max(1.0, float(np.abs(y).max(initial=0.0)))
-    return len(t) > 0 and not equations.largest_miss(y, t, p) <= limit
+    nq = len(equations.coordinates)
+    limit = MET * max(1.0, float(np.abs(y[:, :nq]).max(initial=0.0)))
+    if not len(t) or equations.largest_miss(y, t, p) <= limit:
+        return False
+    return any(_is_off(equations, y[i], float(t[i]), p) for i in range(len(t)))
+
+
+def _is_off(equations: Equations, y: FloatArray, t: float, p: FloatArray) -> bool:
+    """Whether a state misses a row: a position row in its coordinates, others in its velocities."""
+    q, v = np.split(y, [len(equations.coordinates)])
+    f = full_terms(equations, y, t, p)
+    return not all(
+        np.abs(residual).max(initial=0.0) <= MET * max(1.0, float(np.abs(size).max(initial=0.0)))
+        for residual, size in ((f.phi, q), (f.psi, v))
+    )
 
 
 def on_all_rows(
@@ -84,15 +94,13 @@ def _least(f: Any, rows: NDArray[np.bool_], residual: FloatArray) -> FloatArray 
     if f.A.shape[0] * f.A.shape[1] > MOST:
         return None
     A = (f.A if isinstance(f.A, np.ndarray) else f.A.toarray())[rows]
-    diagonal = np.abs(f.M.diagonal())
-    d = 1.0 / np.sqrt(np.maximum(diagonal, MASSLESS * diagonal.max(initial=0.0) or 1.0))
-    scaled = A * d
-    lengths = np.linalg.norm(scaled, axis=1)
+    d = velocity_scales(f.M)
+    lengths = row_lengths(A, d)
     lengths = np.where(lengths > 0.0, lengths, 1.0)
-    U, sizes, Vt = np.linalg.svd(scaled / lengths[:, None], full_matrices=False)
+    U, sizes, Vt = np.linalg.svd(A * d / lengths[:, None], full_matrices=False)
     share = sizes / max(float(sizes.max(initial=0.0)), np.finfo(float).tiny)
-    if np.any((share > DEPENDENT) & (share < INDEPENDENT)):
+    if np.any((share > NOISE) & (share < CLEAR)):  # a singular position is near
         return None
-    kept = share >= INDEPENDENT
+    kept = share >= CLEAR
     along = (U[:, kept].T @ (residual / lengths)) / sizes[kept]
     return -d * (Vt[kept].T @ along)

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.linalg.residual_rounding import ROUNDINGS
+from zwang.linalg.residual_rounding import free_acceleration, rounding_of_rows
 from zwang.results.force_record import ForceRecord
 from zwang.results.mechanism_run import joint_wrenches
 from zwang.results.verify import ForceCheck
 from zwang.simulation.full_terms import FullTerms, full_terms
-from zwang.terms import EPSILON, FloatArray
+from zwang.terms import FloatArray
 from zwang.tracing.rhs_rounding import rhs_rounding
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _equations(
         largest.add("equations of motion", inertial - f.Q - of_rows, size, t)
         if lam.size:
             both = np.abs(f.b).max(initial=0.0) + abs(f.A).max() * np.abs(a).max()
-            rounding = _rounding(equations, f, (q, v, t), p)
+            rounding = _rounding(equations, f, (q, v, t), p, a)
             gap = np.maximum(np.abs(f.A @ a - f.b) - rounding, 0.0)
             largest.add("constraint equations", gap, both, t)
         stated = _force_without_reaction(equations, q, v, t, p)
@@ -149,16 +149,16 @@ def _rounding(
     f: FullTerms,
     state: tuple[FloatArray, FloatArray, float],
     p: FloatArray,
-) -> float:
-    """What rounding may leave of A v̇ − b where nothing accelerates, see `beyond_rounding`."""
+    a: FloatArray,
+) -> FloatArray:
+    """What rounding may leave of A a − b, see `rounding_of_rows`."""
     q, v, t = state
     inertia = f.M.diagonal()
-    free = np.divide(np.abs(f.Q), inertia, out=np.zeros_like(f.Q), where=inertia > 0.0)
     in_b = rhs_rounding(
         lambda w: full_terms(equations, np.concatenate([q, w]), t, p).b, inertia, v, f.b
     )
-    few = ROUNDINGS * np.sqrt(len(v)) * EPSILON
-    return float(few * (abs(f.A) @ free).max(initial=0.0) + in_b.max(initial=0.0))
+    summed = np.abs(f.b) + abs(f.A) @ (np.abs(a) + free_acceleration(f.Q, inertia))
+    return rounding_of_rows(summed, len(v), in_b)
 
 
 def _dependencies(A: FloatArray) -> FloatArray | None:

@@ -10,7 +10,7 @@ import numpy as np
 from zwang.simulation.full_terms import FullTerms
 from zwang.terms import FloatArray
 
-__all__ = ["RELATIVE", "ConstraintGeometry", "row_lengths"]
+__all__ = ["CLEAR", "NOISE", "RELATIVE", "ConstraintGeometry", "row_lengths", "velocity_scales"]
 
 #: A residual that is this part of what was summed is no rounding, nor an error of a solve. Programs
 #: reach 1e-11 away from singular positions; what is wrong misses by 1e-3 and more.
@@ -50,9 +50,7 @@ class ConstraintGeometry(ABC):
     @staticmethod
     def of(terms: FullTerms, shifted: FullTerms) -> ConstraintGeometry | None:
         """None where a singular position is so near that no rank is told, or terms overflow."""
-        diagonal = np.abs(terms.M.diagonal())
-        floor = MASSLESS * diagonal.max(initial=0.0) or 1.0
-        d = 1.0 / np.sqrt(np.maximum(diagonal, floor))
+        d = velocity_scales(terms.M)
         lengths, changed = row_lengths(terms.A, d), row_lengths(shifted.A - terms.A, d)
         lengths = np.maximum(lengths, np.where(changed < np.inf, changed, 0.0))
         if not np.isfinite(lengths).all():
@@ -183,6 +181,12 @@ class SparseGeometry(ConstraintGeometry):
                 rest = rest - self.rows.T @ solved[len(force) :]
             left.append(rest)
         return min(left, key=np.linalg.norm)
+
+
+def velocity_scales(M: Any) -> FloatArray:
+    """Scales of velocities such that masses are about one; without mass a large one."""
+    diagonal = np.abs(M.diagonal())
+    return 1.0 / np.sqrt(np.maximum(diagonal, MASSLESS * diagonal.max(initial=0.0) or 1.0))
 
 
 def row_lengths(A: Any, d: FloatArray) -> FloatArray:

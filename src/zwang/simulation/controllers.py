@@ -162,7 +162,12 @@ class Sample:
         self._readings = readings
 
     def __getitem__(self, name: str) -> float:
-        """A coordinate, a velocity, a joint's coordinate or its rate; angles without jumps."""
+        """A coordinate, a velocity, or a channel of the state; angles of joints without jumps.
+
+        Channels are those of a run that follow from the state alone: motion of bodies, coordinates
+        of joints, energies, forces of springs. Reactions and accelerations, which the values that
+        the controller is to give decide, are none of them.
+        """
         return self._readings.value(name, self.t, self.q, self.v, self.parameters)
 
 
@@ -183,8 +188,7 @@ class _Readings:
         if name in system.velocities:
             return float(v[system.velocities.index(name)])
         if name not in system.channels:
-            known = [*system.coordinates, *system.velocities, *system.channels]
-            raise UnknownNameError("channel that a controller reads", str(name), known)
+            return self._of_state(name, t, q, v, parameters)
         own = name.removesuffix("_rate")
         if own not in self._kernels:
             s = system.equations.symbols
@@ -201,6 +205,31 @@ class _Readings:
         angle += 2.0 * np.pi * round((before - angle) / (2.0 * np.pi))
         self.angles[own] = angle
         return angle
+
+    def _of_state(
+        self, name: str, t: float, q: FloatArray, v: FloatArray, parameters: Mapping[str, Any]
+    ) -> float:
+        """A channel that follows from the state: an energy, a position, the force of a spring."""
+        from zwang.results.channel_expressions import ChannelExpressions, needs_forces
+
+        if name not in self._kernels:
+            channels, s = ChannelExpressions(self.system), self.system.equations.symbols
+            known = {n: e for n, e in channels.entries.items() if not needs_forces(e)}
+            part = name if isinstance(name, str) else ""
+            if part not in known and part.rpartition(".")[0] not in known:
+                raise UnknownNameError("channel that a controller reads", str(name), known)
+            expression = channels[part]
+            if expression.numel() != 1:
+                raise InputError(
+                    f"channel {name!r} that a controller reads",
+                    expected="a number",
+                    found="a vector",
+                    advice=f"Its parts are {name}.x, {name}.y, {name}.z and {name}.magnitude.",
+                )
+            inputs = {"q": s.q, "v": s.v, "t": s.t, "p": s.p}
+            self._kernels[name] = staged("sampled", inputs, {"values": expression}, s.calls)
+        (found,) = self._kernels[name](q, v, [t], self.system.parameter_vector(parameters))
+        return float(found[0])
 
 
 class Sampling:

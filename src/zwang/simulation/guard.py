@@ -9,14 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
 from zwang.caching import Remembered
 from zwang.errors import ZwangError
 from zwang.integrators.settings import Drift, Settings
 from zwang.simulation.ensemble_check import TOGETHER
-from zwang.simulation.program_check import Disagreement, freedom_lost, look, motion_of, moved
+from zwang.simulation.program_check import (
+    Disagreement,
+    Surroundings,
+    freedom_lost,
+    look,
+    motion_of,
+    moved,
+)
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -31,6 +38,8 @@ SHARE, FOR_EACH, AT_FIRST = 0.03, 3e-6, 2
 #: Seconds of a run that add nothing to what looks may take: in short ones all else is short too.
 #: And seconds of looks that may be saved up.
 SHORT, MOST_ALLOWANCE = 10e-3, 0.1
+#: Seconds of a look at least, on machines whose clock of processor time is too coarse to see one.
+LEAST_COST = 2e-5
 #: Velocities beyond which a look is dear, and its seconds for each of them, until it is measured.
 MANY, COST_OF_MANY = 300, 3e-4
 #: Looks at the states of one chunk at most.
@@ -49,6 +58,9 @@ class Account:
     dear : whether a look may cost more than a run, so that even the first waits for its allowance.
     allowance : seconds that looks may take.
     cost : of a look, as last measured [s].
+    timed : whether the last run was long by the clock on the wall, so that the processor time of
+        the next is measured from its start. That takes some microseconds; by the clock on the wall
+        short runs would be long ones wherever others use the processor.
     allowance_of_many, cost_of_many : the same for looks at many starts of ensembles at once.
     """
 
@@ -58,6 +70,7 @@ class Account:
         self.allowance, self.dear = 0.0, size > MANY
         self.cost = size * COST_OF_MANY if self.dear else 0.0
         self.allowance_of_many = self.cost_of_many = 0.0
+        self.timed = False
 
     @classmethod
     def of(cls, equations: Equations) -> Account:
@@ -82,11 +95,17 @@ class Guard:
     short : seconds at first that add nothing to what looks may take.
     """
 
+    __slots__ = ("account", "due", "earns_from", "settings", "since")
+
     def __init__(self, equations: Equations, settings: Settings, *, short: float = SHORT) -> None:
         account = self.account = Account.of(equations)
         self.settings = settings
         account.allowance = min(account.allowance, 2.0 * account.cost) + FOR_EACH
         self.due, self.since = 0, perf_counter() + short
+        #: Processor time from which on the run adds to the allowance, if that is measured.
+        self.earns_from: float | None = None
+        if account.timed or not short:
+            account.timed, self.earns_from = False, thread_time() + short
 
     def begin(self, program: Program, p: FloatArray) -> None:
         """Know the program that the following states are of."""
@@ -139,20 +158,32 @@ class Guard:
 
     def wanted(self, most: int) -> int:
         """How many looks may be taken now, of so many."""
-        account, now = self.account, perf_counter()
-        cost = account.cost
-        if now > self.since:
-            saved = account.allowance + SHARE * (now - self.since)
-            account.allowance, self.since = min(saved, max(MOST_ALLOWANCE, 2.0 * cost)), now
-        asked = 0 if account.dear else min(self.due, 1)
-        affordable = int(account.allowance / cost) if cost else 0
-        return min(most, max(affordable, asked))
+        if perf_counter() > self.since:
+            self._earn()
+        account = self.account
+        affordable = int(account.allowance / account.cost) if account.cost else 0
+        if self.due and not account.dear:
+            affordable = max(affordable, 1)
+        return max(min(most, affordable), 0)
+
+    def _earn(self) -> None:
+        """Add a part of the processor time of a run that is not short.
+
+        Of one that was not measured from its start, only from another short time on.
+        """
+        account, now = self.account, thread_time()
+        if self.earns_from is None:
+            account.timed, self.earns_from = True, now + SHORT
+        elif now > self.earns_from:
+            saved = account.allowance + SHARE * (now - self.earns_from)
+            account.allowance = min(saved, max(MOST_ALLOWANCE, 2.0 * account.cost))
+            account.timed, self.earns_from = True, now
 
     def start(
         self, equations: Equations, given: FloatArray, begun: FloatArray, t: float, p: FloatArray
     ) -> Disagreement | None:
         """Whether a start stayed put, see `moved`."""
-        began = perf_counter()
+        began = thread_time()
         found = moved(equations, given, begun, t, p)
         self._charge(began)
         return found
@@ -165,17 +196,18 @@ class Guard:
         *numbers: FloatArray,
     ) -> Disagreement | None:
         """Look at a state ŷ, t of a program with parameters p̂ and, in the system, p."""
-        began = perf_counter()
+        began = thread_time()
         (y, t), (inner, p) = state, numbers
         try:
             motion = motion_of(program, y, t, inner)
-            found = look(equations, motion, t, p, self.settings)
+            around = Surroundings.of(equations, motion.y, t, p)
+            found = look(equations, motion, t, p, self.settings, around)
             if found is None and self.due == 1 and self._corrects(program):
-                found = freedom_lost(equations, program, motion, t, p)
+                found = freedom_lost(equations, program, motion, t, p, around.geometry)
         except ZwangError:  # a function of the user's that fails nearby
             found = None
         self.due = max(self.due - 1, 0)
-        self.account.cost = self._charge(began)
+        self.account.cost = max(self._charge(began), LEAST_COST)
         return found
 
     def _corrects(self, program: Program) -> bool:
@@ -183,11 +215,12 @@ class Guard:
         return self.settings.drift is Drift.PROJECTION and program.rows[1] > 0
 
     def _charge(self, began: float) -> float:
-        """Take what was spent since then from the allowance."""
-        now = perf_counter()
-        self.account.allowance -= now - began
-        self.since += now - began
-        return now - began
+        """Take the processor time that was spent since then from the allowance."""
+        spent = thread_time() - began
+        self.account.allowance -= spent
+        if self.earns_from is not None:
+            self.earns_from += spent
+        return spent
 
     def doubt(self, program: Program, found: Disagreement) -> bool:
         """Remember that a program disagrees; whether it may be for the coordinates it is in."""

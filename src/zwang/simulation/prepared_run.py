@@ -3,9 +3,9 @@
 Most runs are plain: one start, no events, nothing that is stored on the way, and the compiled loop
 is at its end when it first returns. The first of them leaves its loop and what is known of its
 program here; the next one with the same choices puts its start, its parameters and its times into
-the same buffers. It is checked like any other: whether the start meets its constraints, which
-program it takes, and by the guard. Where there is anything to look at or to say, the simulation
-proper takes over, from the start or from where the loop returned.
+the same buffers. It is checked like any other: whether the start meets its constraints, unless it
+is the start of the run before, which program it takes, and by the guard. Where there is anything to
+look at or to say, the simulation proper takes over, from the start or from where the loop returned.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ class PreparedRun:
         self._equations, self._program, self._of_loop = equations, loop.program, loop.settings
         self._every_step, self._latest = loop.options[1], LatestProgram.of(equations)
         self._saved: tuple[tuple[Any, float, float], FloatArray | None] = (None, 0.0, 0.0), None
+        self._unremarkable: Any = None  # state, time and parameters of the last start that was
         self._budget, self._rows = first_chunk(loop)
         loop.keeps_output = True
         self._spare = [loop]  # none while it runs, in another thread for one
@@ -113,13 +114,16 @@ class PreparedRun:
         self, settings: Settings, start: ProgramStart, times: FloatArray | None, guard: Guard
     ) -> Loop | None:
         """The loop at a start that is unremarkable; else None."""
-        equations, (y, t, p), moment = self._equations, start, np.array([start.t])
+        equations, (y, t, p) = self._equations, start
         if (times is None) is not self._every_step:
             return None
-        if not equations.largest_miss(y[None], moment, p) <= UNREMARKABLE:
-            return None
-        nq = len(equations.coordinates)
-        equations.require_unique(y[:nq], y[nq:], moment[0], p)
+        key = y.tobytes(), t, p.tobytes()
+        new = key != self._unremarkable
+        if new:
+            moment, nq = np.array([t]), len(equations.coordinates)
+            if not equations.largest_miss(y[None], moment, p) <= UNREMARKABLE:
+                return None
+            equations.require_unique(y[:nq], y[nq:], moment[0], p)
         program = self._latest.select(equations, start, settings)
         if program is not self._program or not guard.trusts(program, p):
             return None
@@ -130,10 +134,11 @@ class PreparedRun:
         if settings is not self.settings:
             self.settings, self._of_loop = settings, loop_settings(program, settings)
         loop.restart(self._of_loop, t, y, p, times)
-        if program.left_out:
+        if new and program.left_out:
             accelerations = loop.accelerations()
             if not equations.agree(loop.present.T, t, p[None], accelerations):
                 return None
+        self._unremarkable = key
         return loop
 
     def _met(self, loop: Loop, t: FloatArray, y: FloatArray, p: FloatArray) -> bool:

@@ -39,6 +39,7 @@ __all__ = [
     "Disagreement",
     "Miss",
     "ProgramState",
+    "Surroundings",
     "freedom_lost",
     "look",
     "looks",
@@ -125,11 +126,36 @@ def _rates(program: Program, y: FloatArray, t: float, p: FloatArray) -> FloatArr
     return out[:, 0].copy()
 
 
+class Surroundings(NamedTuple):
+    """The full terms at a state and nearby, which all looks at the state share.
+
+    Attributes
+    ----------
+    geometry : None where a singular position is near.
+    """
+
+    terms: FullTerms
+    shifted: FullTerms
+    geometry: ConstraintGeometry | None
+
+    @classmethod
+    def of(cls, equations: Equations, y: FloatArray, t: float, p: FloatArray) -> Surroundings:
+        """Those of a state."""
+        terms = full_terms(equations, y, t, p)
+        shifted = full_terms(equations, _shifted(y, len(equations.coordinates)), t, p)
+        return cls(terms, shifted, ConstraintGeometry.of(terms, shifted))
+
+
 def look(
-    equations: Equations, found: ProgramState, t: float, p: FloatArray, settings: Settings
+    equations: Equations,
+    found: ProgramState,
+    t: float,
+    p: FloatArray,
+    settings: Settings,
+    around: Surroundings | None = None,
 ) -> Disagreement | None:
     """Compare a motion with the full terms of a system at its state; None if they agree."""
-    for miss in looks(equations, found, t, p, settings):
+    for miss in looks(equations, found, t, p, settings, around):
         if not miss.ratio <= 1.0:
             return Disagreement(miss.what, t)
     return None
@@ -143,14 +169,17 @@ class Miss(NamedTuple):
 
 
 def looks(
-    equations: Equations, found: ProgramState, t: float, p: FloatArray, settings: Settings
+    equations: Equations,
+    found: ProgramState,
+    t: float,
+    p: FloatArray,
+    settings: Settings,
+    around: Surroundings | None = None,
 ) -> list[Miss]:
     """The looks at a state one by one; none where nothing can be said."""
     if not np.isfinite(found.rates).all():
         return []  # the loop itself stops there, and says why
-    terms = full_terms(equations, found.y, t, p)
-    shifted = full_terms(equations, _shifted(found.y, len(equations.coordinates)), t, p)
-    geometry = ConstraintGeometry.of(terms, shifted)
+    terms, shifted, geometry = around or Surroundings.of(equations, found.y, t, p)
     if geometry is None:
         return []
     return [
@@ -295,7 +324,12 @@ def moved(
 
 
 def freedom_lost(
-    equations: Equations, program: Program, found: ProgramState, t: float, p: FloatArray
+    equations: Equations,
+    program: Program,
+    found: ProgramState,
+    t: float,
+    p: FloatArray,
+    geometry: ConstraintGeometry | None,
 ) -> Disagreement | None:
     """A velocity that all rows allow and a program does not; None if it keeps them all.
 
@@ -304,8 +338,6 @@ def freedom_lost(
     """
     nq = len(equations.coordinates)
     q, v = found.y[:nq], found.y[nq:]
-    terms = full_terms(equations, found.y, t, p)
-    geometry = ConstraintGeometry.of(terms, full_terms(equations, _shifted(found.y, nq), t, p))
     if geometry is None:
         return None
     free = geometry.off_range(np.random.default_rng(0).standard_normal(len(v)))

@@ -38,6 +38,9 @@ CHECK_FACTOR = 0.1
 #: Steps that integrating anew may try, in those that the run took, and besides. A force that jumps
 #: back and forth asks for any number as soon as a state or a tolerance is another.
 MOST_STEPS, LEAST_STEPS = 50, 20_000
+#: Numbers of a system and of a run that differ by less than this, relative, differ by rounding; and
+#: how many others a note lists.
+SAME_NUMBERS, LISTED = 1e-12, 5
 #: States of each stretch at which its program is compared with the full terms of the system.
 LOOKS = 5
 
@@ -117,6 +120,22 @@ def _require_its_numbers(run: Run) -> None:
             ) from None
 
 
+def _other_numbers(run: Run, system: System) -> tuple[str, ...]:
+    """A note on numbers of the system that are others in the run, by which it is checked."""
+    own, differing = system.definition.parameters, []
+    for name, value in run.segments[0].parameters.items() if run.segments else ():
+        here, there = np.asarray(own[name], dtype=float), np.asarray(value, dtype=float)
+        size = float(np.abs(here).max(initial=0.0))
+        if not np.allclose(there, here, rtol=0.0, atol=SAME_NUMBERS * size):
+            scalar = here.ndim == 0
+            differing.append(f"{name} is {there:.6g}, not {here:.6g}" if scalar else name)
+    if not differing:
+        return ()
+    few, more = differing[:LISTED], len(differing) - LISTED
+    listed = "; ".join(few) + (f"; and {more} more" if more > 0 else "")
+    return (f"checked with the numbers stored with the run; the system given has others: {listed}",)
+
+
 def verify(
     path: str | PathLike[str],
     system: System | _HasSystem,
@@ -178,4 +197,5 @@ def verify(
     found = check_motion(
         whole, ways, claims(run), doubts, forces, intervals=intervals, sample=sample
     )
+    found = replace(found, notes=(*_other_numbers(run, system), *found.notes))
     return with_controllers(found, run, system, controllers_of(controllers))

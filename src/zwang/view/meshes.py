@@ -52,6 +52,13 @@ class Mesh:
         pairs = zip(self.faces, self.colors or (), strict=False)
         return [color for face, color in pairs for _ in range(len(face) - 2)]
 
+    def by_color(self, otherwise: str) -> list[tuple[str, np.ndarray]]:
+        """Triangles of each colour, for pictures that paint a mesh in one; all in one without."""
+        every, own = self.triangles, np.array(self.triangle_colors)
+        if not len(own):
+            return [(otherwise, every)]
+        return [(str(color), every[own == color]) for color in np.unique(own)]
+
 
 def join(meshes: Sequence[Mesh]) -> Mesh:
     """Several solids as one."""

@@ -41,16 +41,17 @@ class Drawn:
         for i, _ in enumerate(scene.tracks):
             self._frames.append(add.add_frame(f"{root}/{i}", show_axes=False))
         for i, solid in enumerate(scene.solids):
-            mesh = add.add_mesh_simple(
-                f"{root}/{solid.track}/solid{i}",
-                solid.mesh.vertices.astype(np.float32),
-                solid.mesh.triangles,
-                color=_bytes(solid.color),
-                opacity=opacity,
-                flat_shading=True,
-            )
-            self._solids.append((solid.role, mesh))
-            self._nodes.append((solid, mesh))
+            for k, (color, triangles) in enumerate(solid.mesh.by_color(solid.color)):
+                mesh = add.add_mesh_simple(
+                    f"{root}/{solid.track}/solid{i}" + (f"-{k}" if k else ""),
+                    solid.mesh.vertices.astype(np.float32),
+                    triangles,
+                    color=_bytes(color),
+                    opacity=opacity,
+                    flat_shading=True,
+                )
+                self._solids.append((solid.role, mesh))
+                self._nodes.append((solid, mesh))
         for i, line in enumerate(scene.lines):
             points = _segments(line_points(scene, line.role, line.start[0], line.end[0]))
             self._lines.append(

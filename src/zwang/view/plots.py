@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.display import shown_once
 from zwang.errors import InputError, MissingExtraError, UnknownNameError, shown
 from zwang.multibody.pose import SCALAR
 from zwang.results.run import Run
@@ -93,7 +94,7 @@ def plot(
     wording = Wording(degrees, dict(titles or {}))
     with figures.rc_context(STYLES[style].settings):
         draw_into = _over_times if against is None else partial(_phase, against=against)
-        return _shown_once(
+        return shown_once(
             figures, draw_into(figures, STYLES[style], runs, chosen, marks=marks, wording=wording)
         )
 
@@ -118,6 +119,7 @@ def _over_times(
     )
     for axis, name in zip(axes[:, 0], chosen, strict=True):
         _over_time(axis, runs, name, marks, wording)
+    _legends_once(axes[:, 0])
     axes[-1, 0].set_xlabel(style.time)
     return figure
 
@@ -213,14 +215,19 @@ def _phase(
         axis.grid(visible=True, color="0.9", linewidth=0.8)
         if len(runs) > 1:
             axis.legend(fontsize="small", frameon=False)
+    _legends_once(axes[0])
     return figure
 
 
-def _shown_once(figures: Any, figure: Any) -> Any:
-    """A figure that a notebook shows as the value of its cell, and not once more at the end."""
-    if "inline" in figures.get_backend().lower():
-        figures.close(figure)
-    return figure
+def _legends_once(axes: Any) -> None:
+    """Of panels with the same legend, one below or beside the other, only the first keeps it."""
+    before: list[str] = []
+    for axis in axes:
+        legend = axis.get_legend()
+        labels = [] if legend is None else [text.get_text() for text in legend.get_texts()]
+        if legend is not None and labels == before:
+            legend.remove()
+        before = labels
 
 
 def draw(

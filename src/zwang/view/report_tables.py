@@ -214,16 +214,31 @@ def _works(run: Run) -> tuple[list[list[str]], str]:
         "applied": "work of applied forces",
         "constraint": "work of ideal constraint forces",
         "nonideal": "work of non-ideal forces",
-        "inertia": "taken up by changing masses",
+        "inertia": "taken up by masses that change with time",
         "impulses": "impulses at events",
     }
+    works = {key: getattr(work, key) for key in names}
+    if not _mass_changes_with_time(run.system):
+        # Velocity terms that come with M(q) are part of Q, and give back what M(q) takes up.
+        works["applied"] = works["applied"] + works["inertia"]
+        works["inertia"] = np.zeros(len(run))
     rows = []
     for key, label in names.items():
-        values = getattr(work, key)
+        values = works[key]
         if key in ("applied", "constraint") or np.any(values):
             rows.append([label, f"{values[-1] + 0.0:.6g}"])
     rows.append(["largest imbalance", f"{np.abs(work.balance).max():.1e}"])
     return rows, ""
+
+
+def _mass_changes_with_time(system: Any) -> bool:
+    """Whether the mass matrix depends on time itself, and not on the coordinates alone."""
+    import casadi as ca
+
+    if system.mechanism is not None:
+        return False
+    model = system.model
+    return bool(ca.depends_on(model.M, model.state.t))
 
 
 def history(run: Run) -> str:

@@ -155,7 +155,7 @@ class ProjectedMechanism:
                 block.level, value, rate, ca.mtimes(A, J), put(block.b) - ca.mtimes(A, drift)
             )
 
-        M, Q = put(self.full.M), put(self.full.Q)
+        M, Q = put(self.full.M), put(self.full.Q + self.full.C)
         blocks = {name: rows(self.full.blocks[name]) for name in self.definition.constraints}
         reduced = ca.mtimes([J.T, M, J])
         return TracedModel(
@@ -225,7 +225,7 @@ def projected(equations: Equations, parts: Parts) -> ProjectedMechanism:
             but=f"has {len(parts.bodies)}",
             advice="Formulas of this size serve no reader; simulate it.",
         )
-    if parts.frictions:
+    if equations.model.reaction_dependent:
         raise NotApplicableError(
             what,
             must="be of a mechanism without friction that depends on reactions",

@@ -6,7 +6,8 @@ it presses with N = |f − (f·z) z|, and what slides is held back by
     moment  −(μ r N σ(θ̇) + c θ̇) z     where the joint rotates
     force   −(μ N σ(ṡ) + c ṡ) z        where it slides
 
-with σ(u) = tanh(u/u₀), a smooth sign; or by a law of the user's, of N and the rate.
+with σ(u) = tanh(u/u₀), a smooth sign; or by a law of the user's, of N and the rate. Without a
+coefficient it is c alone, which no reaction has a part in.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ WITH_FRICTION = ("revolute", "prismatic", "cylindrical")
 #: What friction is described by, in the order of its numbers.
 NUMBERS = ("coefficient", "radius", "viscous", "velocity")
 #: What they are where they are not given.
-DEFAULTS = {"coefficient": 0.0, "radius": None, "viscous": 0.0, "velocity": 1e-3}
+DEFAULTS = {"coefficient": None, "radius": None, "viscous": 0.0, "velocity": 1e-3}
 
 
 def friction_element(joint: Joint, element: Element, given: Mapping[str, Any]) -> Element:
@@ -58,7 +59,7 @@ def friction_element(joint: Joint, element: Element, given: Mapping[str, Any]) -
     assert joint.kind is not None
     numbers: dict[str, Any] = {}
     for name in NUMBERS:
-        if name == "radius" and given[name] is None:
+        if name in ("coefficient", "radius") and given[name] is None:
             continue
         given_number = number(f"{name} of {what}", given[name])
         if given_number < 0.0:
@@ -66,7 +67,8 @@ def friction_element(joint: Joint, element: Element, given: Mapping[str, Any]) -
                 f"{name} of {what}", found=f"{given_number:g}", expected="zero or a positive number"
             )
         numbers[name] = np.asarray(given_number)
-    if "radius" not in numbers:
+    dry = "coefficient" in numbers
+    if dry and "radius" not in numbers:
         if joint.kind.name != "prismatic" and numbers["coefficient"] > 0.0:
             raise InputError(
                 what,
@@ -77,7 +79,7 @@ def friction_element(joint: Joint, element: Element, given: Mapping[str, Any]) -
     if not numbers["velocity"] > 0.0:
         raise InputError(f"velocity of {what}", found="0", expected="a positive number")
     kinds = element.law.kinds
-    numbers = {name: numbers[name] for name in NUMBERS}
+    numbers = {name: numbers[name] for name in (NUMBERS if dry else ("viscous",))}
     shapes = dict.fromkeys(numbers, ())
     law = ElementLaw(("friction", joint.name), "friction", kinds, shapes, "friction", _never)
     return Element(f"{joint.name}.friction", law, joint.bodies, numbers)
@@ -150,7 +152,7 @@ def joint_frictions(parts: Parts) -> list[JointFriction]:
             continue  # switched off with its joint
         element = parts.constraints[places[name]]
         own = friction.law.function is not _never
-        key = (element.law.key, friction.law.key if own else "")
+        key = (element.law.key, friction.law.key if own else tuple(friction.law.shapes))
         if key not in functions:
             traced, parameters = parts.traced[element.law.key], parts.parameters
             functions[key] = _traced(parts.joints[name], element, friction, traced, parameters)
@@ -233,6 +235,8 @@ def _traced(
             if not number:  # the effort takes the place of N, in which the force is to be linear
                 normals[-1] = _own_effort(friction, normals[-1], rate, data)
                 return normal * a.z
+            if "coefficient" not in number:
+                return -number["viscous"] * rate * a.z
             dry = number["coefficient"] * arm * normal * np.tanh(rate / number["velocity"])
             return -(dry + number["viscous"] * rate) * a.z
 
