@@ -63,6 +63,8 @@ class Worker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
+                # Several of them share the processors: threads of OpenBLAS would wait for others'.
+                env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
             )
         process = self.process
         assert process.stdin is not None
