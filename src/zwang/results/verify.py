@@ -382,17 +382,20 @@ class _Steps:
 class _FixedSteps(_Steps):
     """By the method of the run, and by half its steps."""
 
+    def __init__(self, run: Run, segment: Segment, ways: Ways) -> None:
+        super().__init__(run, segment, ways)
+        self.at_steps = _at_steps(run, segment)
+
     def __call__(self, i: int) -> _Interval:
         """The interval after row i."""
         run, ways, size = self.run, self.ways, self.sizes(i)
-        at_steps = _at_steps(run, self.segment)
         t, y, after = float(run.t[i]), self.state(i), run.t[i + 1 : i + 2]
         again = ways.alike(self.segment, t, y, after)[0]
         # Over a whole step at least: states within one are interpolated over it.
         reach = np.maximum(after, t + run.settings.step)
         over, halved = (go(self.segment, t, y, reach)[0] for go in (ways.alike, ways.halved))
         change = float(np.max(np.abs(halved - over) / size))
-        factor = FIXED_LIMIT if at_steps[i] and at_steps[i + 1] else BETWEEN_LIMIT
+        factor = FIXED_LIMIT if self.at_steps[i] and self.at_steps[i + 1] else BETWEEN_LIMIT
         miss = float(np.max(np.abs(again - self.state(i + 1)) / size))
         return _Interval(i, miss, factor * change + FIXED_ROUNDING, size)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from zwang.linalg.one_thread import product, symmetric_eigen
 from zwang.simulation.full_terms import FullTerms
 from zwang.terms import FloatArray
 
@@ -134,14 +135,14 @@ def _by_products(rows: FloatArray) -> tuple[FloatArray, float] | None:
     """
     wide = rows.shape[0] <= rows.shape[1]
     B = rows if wide else rows.T
-    values, vectors = np.linalg.eigh(B @ B.T)
+    values, vectors = symmetric_eigen(product(B, B.T))
     clear = values > CLEAR**2
     rest = B.T @ vectors[:, ~clear]
     if rest.size and np.linalg.norm(rest, axis=0).max() > NOISE:
         return None
     least = float(np.sqrt(values[clear].min(initial=1.0)))
     kept = vectors[:, clear]
-    return (kept.T @ B / np.sqrt(values[clear])[:, None] if wide else kept.T), least
+    return (product(kept.T, B) / np.sqrt(values[clear])[:, None] if wide else kept.T), least
 
 
 class SparseGeometry(ConstraintGeometry):
