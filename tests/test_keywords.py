@@ -75,7 +75,7 @@ def test_there_are_many_calls():
         (lambda: zw.Mechanism(gravty=(0, 0, -9.81)), "argument of Mechanism must .* 'gravity'?"),
         (lambda: zw.Mechanism().assemble(q=[0.0]), "hold="),
         (lambda: zw.System(["x"], mass=lambda: [[1.0]]).assemble(q=[0.0]), "start="),
-        (lambda: zw.inertia.rod(1.0, lengt=2.0), "Did you mean 'length'?"),
+        (lambda: zw.inertia.rod(1.0, lengths=2.0), "Did you mean 'length'?"),
     ],
 )
 def test_near_misses_lead_to_the_right_name(call, said):
