@@ -629,16 +629,13 @@ class System(Motions, Analyses):
     ) -> ReducedSystem:
         """The system in independent coordinates or velocities, with the way back to all.
 
-        ==========================================  ================================================
-        ``reduce(["s"], map=g)``                    coordinates s with q = g(s, t, p); velocities
-                                                    ṡ, or u with ṡ = Ã u + ã₀ by `velocities` and
-                                                    `kinematics` (Blajer 1992, section 4)
-        ``reduce(velocities=["u"], map=g)``         velocities u with v = g(q, u, t, p), linear in u
-                                                    or not (section 5)
-        ``reduce(velocities=["u"], basis=Dt)``      v = Dᵀ(q, t, p) u + v_u, orthogonal parts (5.3)
-        ``reduce(velocities=["x_dot"])``            the others follow from these
-        ``reduce()``                                the same, the best choice at a state
-        ==========================================  ================================================
+        - ``reduce(["s"], map=g)``: coordinates s with q = g(s, t, p); velocities ṡ, or u with
+          ṡ = Ã u + ã₀ by `velocities` and `kinematics` (Blajer 1992, section 4)
+        - ``reduce(velocities=["u"], map=g)``: velocities u with v = g(q, u, t, p), linear in u or
+          not (section 5)
+        - ``reduce(velocities=["u"], basis=Dt)``: v = Dᵀ(q, t, p) u + v_u, orthogonal parts (5.3)
+        - ``reduce(velocities=["x_dot"])``: the others follow from these
+        - ``reduce()``: the same, the best choice at a state
 
         Constraints that the map satisfies for all values drop out. Position constraints that a
         coordinate map violates, and velocity constraints that a velocity map violates, are refused
