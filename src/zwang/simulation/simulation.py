@@ -96,6 +96,9 @@ MOST_MEMORY = 0.25
 #: What a run tells once of rows chosen again.
 ACT_AGAIN = "rows that had been left out had to act in place of others"
 
+#: Against coordinates in which states between steps do not meet all constraints.
+MISSED = "saved states miss constraints that follow from others"
+
 
 class _DoubtedError(Exception):
     """A run under way turned out to be led astray by the coordinates it is carried in."""
@@ -545,8 +548,7 @@ class Simulation:
         self._note_misses(t, y)
         broken = self._contradiction(t, y)
         if broken:
-            self._close()
-            self.status = broken
+            self._end_broken(program, broken)
         elif not self._agrees(chunk):
             return
         elif chunk.code == sh.TOO_SMALL and self._choose_rows_again():
@@ -567,6 +569,17 @@ class Simulation:
             )
         elif chosen_rows_lost_rank(self.active, program, logs, self.parameters):
             self._choose_rows_again()
+
+    def _end_broken(self, program: Program, status: str) -> None:
+        """End where a row that was left out is missed, or begin anew in absolute coordinates.
+
+        Rows that act may lose rank within a step; those of other coordinates need not.
+        """
+        doubt = Disagreement(MISSED, float(self.loop.t[0]))
+        if self.keeper is None and self.guard.doubt(program, doubt):
+            raise _DoubtedError
+        self._close()
+        self.status = status
 
     def _note_misses(self, t: FloatArray, y: FloatArray) -> None:
         """Say once if states saved between steps are off the constraints."""
