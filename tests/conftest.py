@@ -62,6 +62,7 @@ def _limited() -> Generator[None, object, object]:
         return (yield)
     except _TooLongError:
         reason = f"takes more than {INTERPRETED:g} s of processor time without compiled kernels"
+        # Raised anew: a frame that a signal interrupts may have no line, which pytest asks for.
         raise pytest.skip.Exception(reason) from None
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
