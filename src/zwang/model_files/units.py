@@ -58,7 +58,7 @@ _OF_ANY_KIND = {name: factor for names in COMMON.values() for name, factor in na
 Dimension = tuple[float, float, float]
 
 PLAIN: Dimension = (0.0, 0.0, 0.0)
-#: Decimals to which powers are told apart.
+#: Decimals by which powers differ: less is rounding.
 DECIMALS = 9
 _SYMBOLS: dict[str, Dimension] = {
     "m": (1.0, 0.0, 0.0),
