@@ -474,7 +474,7 @@ def _ask_again(
         """Whether the states about interval i are those that its integrator gives again."""
         pairs = [(again.get(k), np.concatenate([run.q[k], run.v[k]])) for k in (i, i + 1)]
         off = [np.inf if x is None else np.max(np.abs(x - y) / size) for x, y in pairs]
-        return max(off) <= STEP_LIMIT * run.settings.tolerance
+        return bool(max(off) <= STEP_LIMIT * run.settings.tolerance)
 
     worst = None
     for suspect in suspects:
