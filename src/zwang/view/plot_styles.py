@@ -51,7 +51,8 @@ def figure_style(name: str) -> Iterator[PlotStyle]:
         raise UnknownNameError("style of a plot", name, STYLES)
     from matplotlib import rc_context
 
-    with rc_context(dict(STYLES[name].settings)):
+    settings: Any = dict(STYLES[name].settings)  # Matplotlib annotates its own names as literals
+    with rc_context(settings):
         yield STYLES[name]
 
 

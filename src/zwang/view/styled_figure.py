@@ -18,7 +18,7 @@ class StyledFigure(Figure):
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
-        self._of_files = {name: rcParams[name] for name in OF_FILES}
+        self._of_files: Any = {name: rcParams[name] for name in OF_FILES}
 
     def savefig(self, fname: Any, **settings: Any) -> None:
         """Write the figure, as Matplotlib does, with what its style says of files."""
