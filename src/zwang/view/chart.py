@@ -107,10 +107,7 @@ def chart(
     """
     drawn = {name: np.asarray(y, dtype=float) for name, y in series.items()}
     if log:
-        positive = np.concatenate([np.zeros(0), *(y[y > 0.0] for y in drawn.values())])
-        largest = float(positive.max(initial=0.0)) or 1.0
-        floor = max(float(positive.min(initial=largest)), min(ROUNDING, 1e-2 * largest))
-        drawn = {name: np.log10(np.maximum(y, floor)) for name, y in drawn.items()}
+        drawn = _logarithms(drawn)
     values = np.concatenate([np.zeros(0), *(y[np.isfinite(y)] for y in drawn.values())])
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
     largest = max(abs(low), abs(high))
@@ -190,6 +187,14 @@ def _number(value: float, span: float) -> str:
     digits = int(np.ceil(np.log10(max(abs(value) / span, 1e-300)))) + 3
     text = f"{value:.{max(min(digits, 9), 2)}g}"
     return text.replace("-", "−").replace("e−0", "e−").replace("e+0", "e")
+
+
+def _logarithms(series: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """Decimal logarithms, of what is below rounding that of rounding."""
+    positive = np.concatenate([np.zeros(0), *(y[y > 0.0] for y in series.values())])
+    largest = float(positive.max(initial=0.0)) or 1.0
+    floor = max(float(positive.min(initial=largest)), min(ROUNDING, 1e-2 * largest))
+    return {name: np.log10(np.maximum(y, floor)) for name, y in series.items()}
 
 
 def _power(value: float) -> str:

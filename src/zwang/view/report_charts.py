@@ -114,7 +114,7 @@ def _channel(of: EffortSeries) -> str:
 
 
 def _part_of(title: str, shown: int, there_are: int) -> str:
-    """A title that says so where a chart does not show all."""
+    """A title, with the numbers where a chart does not show all."""
     return title if shown == there_are else f"{title}, {shown} of {there_are}"
 
 
