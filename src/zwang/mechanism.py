@@ -654,6 +654,8 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
                 limit=limit,
                 seconds=seconds,
                 report=report,
+                notes=mechanism.notes,
+                acute=mechanism.acute,
             )
 
     def __repr__(self) -> str:
