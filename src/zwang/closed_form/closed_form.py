@@ -280,7 +280,7 @@ def derive(
             positive=[sp.cos(sp.Symbol(name)) for name in acute],
         )
         if solve:
-            samples = sampled(system, names)
+            samples = sampled(system, names, acute)
             found, more = derivation.motion(samples, limit)
             notes = (*notes, *more)
             motion = {name: sp.ImmutableDenseMatrix(x) for name, x in found.items()}

@@ -6,8 +6,9 @@ The full terms of the mechanism are projected on the motions that the joints of 
     Jᵀ M J v̂̇ = Jᵀ (Q − M J̇ v̂) + (A J)ᵀ λ,    A J v̂̇ = b − A J̇ v̂,
 
 with the rows A of what closes loops, drives or is the user's own. Masses, moments of inertia,
-gravity, numbers of forces and the user's parameters stay letters; dimensions become numbers. Where
-rows are left, free bodies and balls have three turns in place of Euler parameters (`turns`).
+gravity, numbers of forces and the user's parameters stay letters; dimensions become numbers. Free
+bodies that are part of something, and balls, have three turns in place of Euler parameters
+(`turns`).
 """
 
 from __future__ import annotations
@@ -27,11 +28,10 @@ from zwang.coordinates.joint.programs import JointConstants, JointCoordinateCach
 from zwang.coordinates.joint.tree import MOTIONS, Branch, Tree
 from zwang.coordinates.joint.turns import TURNS, equal_moments, in_turns, turns_of
 from zwang.equations.contract import Equations
-from zwang.errors import NotApplicableError
+from zwang.errors import AssemblyError, NotApplicableError
 from zwang.multibody.frozen import Parts
 from zwang.multibody.terms import MechanismSymbols, model_of
 from zwang.solvers.dense import solve
-from zwang.state import State
 from zwang.terms import FloatArray
 from zwang.tracing.constraint import Constraint
 from zwang.tracing.differentiate import Symbols, TracedConstraint
@@ -81,9 +81,14 @@ class ProjectedMechanism:
 
     @computed_once
     def tree(self) -> Tree:
-        """The tree whose coordinates the closed form has."""
+        """The tree whose coordinates the closed form has.
+
+        A free body by itself keeps Euler parameters, and with them Euler's equations.
+        """
         tree = self.joints.found.tree
-        return in_turns(tree) if tree.constraints and tree.unit else tree
+        apart = not tree.constraints and all(link.parent < 0 for link in tree.links)
+        balls = any(link.motion == "spherical" for link in tree.links)
+        return tree if apart and not balls else in_turns(tree)
 
     @property
     def parts(self) -> Parts:
@@ -191,7 +196,7 @@ class ProjectedMechanism:
         recursion = self._recursion(theta, v_hat, t, self._parameters(p))
         N = recursion.kinematics()
         bodies = [recursion.body(i) for i in range(len(self.parts.bodies))]
-        q_dot, J = ca.mtimes(N, v_hat), _jacobian(bodies, tree.nv)
+        q_dot, J = ca.mtimes(N, v_hat), _jacobian(recursion, bodies)
         v = ca.mtimes(J, v_hat)
         drift = ca.jtimes(v, theta, q_dot)  # J̇ v̂
         given = ca.vertcat(*(body.config for body in bodies), v, t, recursion.p)
@@ -266,12 +271,11 @@ class ProjectedMechanism:
 
     # --- numbers, by which closed forms are checked -----------------------------------------------
 
-    def assemble(
-        self, *, prefer: Mapping[str, float], velocity: Mapping[str, Any], **_asked: Any
-    ) -> State:
-        """The preferred state: the closed form holds off the constraints of loops, too."""
-        q = [np.arctan(x) if name in self.acute else x for name, x in prefer.items()]
-        return State(np.array(q), np.array(list(velocity["prefer"].values())))
+    def assemble(self, **_asked: Any) -> Any:
+        """None is needed: the closed form holds off the constraints of loops, too."""
+        raise AssemblyError(
+            "closed form of a mechanism", must="hold at any state", but="was asked for one"
+        )
 
     def solve(self, q: Any, v: Any, t: Any, *, parameters: Mapping[str, Any]) -> Any:
         """Terms and motion at states."""
@@ -319,15 +323,20 @@ def projected(equations: Equations, parts: Parts) -> ProjectedMechanism:
     return ProjectedMechanism(cache.with_values(parts.defaults))
 
 
-def _jacobian(bodies: Sequence[FrameOnLink], nv: int) -> casadi.SX:
+def _jacobian(recursion: Recursion, bodies: Sequence[FrameOnLink]) -> casadi.SX:
     """J of v = J v̂ for all bodies."""
     import casadi as ca
 
+    tree, nv = recursion.tree, recursion.v.numel()
     blocks = [ca.SX(0, nv)]
-    for body in bodies:
+    for i, body in enumerate(bodies):
         block = ca.SX(body.v.numel(), nv)
         for k, column in body.B.items():
             block[:, k] = column
+        link = tree.link_of[i]
+        if link >= 0 and tree.links[link].motion == "free":  # ω′ is its own, and not RᵀR ω′
+            for k, (turn, _) in recursion.directions(link).items():
+                block[3:, k] = ca.mtimes(recursion.numbers.R[i].T, turn)
         blocks.append(block)
     return ca.vertcat(*blocks)
 
