@@ -33,15 +33,16 @@ def with_short_roots(
     """
     import sympy as sp
 
-    powers = {p for matrix in matrices.values() for p in matrix.atoms(sp.Pow)}
-    bases = {p.base for p in powers if p.exp.is_Rational and p.exp.q == 2}
+    powers: set[Any] = {p for matrix in matrices.values() for p in matrix.atoms(sp.Pow)}
+    powers = {p for p in powers if p.exp.is_Rational and p.exp.q == 2}
     found: dict[Any, Any] = {}
-    for base in sorted(bases, key=lambda e: int(e.count_ops())):  # inner ones come first
+    radicands = {p.base for p in powers}
+    for base in sorted(radicands, key=lambda e: int(e.count_ops())):  # inner ones come first
         if base.count_ops() > LONGEST:
             continue
         root = _root(base.xreplace(found), budget).xreplace({sp.Abs(e): e for e in positive})
         if root != sp.sqrt(base):
-            found |= {p: root**p.exp.p for p in powers if p.base == base and p.exp.q == 2}
+            found |= {p: root**p.exp.p for p in powers if p.base == base}
     if not found:
         return dict(matrices)
     return {name: matrix.xreplace(found) for name, matrix in matrices.items()}

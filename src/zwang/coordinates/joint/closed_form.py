@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,7 +61,7 @@ class _PlacedSymbols(MechanismSymbols):
     Euler parameters, which would have halves of these.
     """
 
-    @computed_once
+    @cached_property
     def configs(self) -> list[casadi.SX]:
         """A column of symbols for each body."""
         import casadi as ca
