@@ -22,7 +22,7 @@ from zwang.errors import InputError, MissingExtraError, ZwangError, shown
 
 __all__ = ["PageServer"]
 
-#: viser's page is dark when its address says so, whatever the browser prefers.
+#: viser's page is dark with this word in its address, whatever the browser prefers.
 SCHEME = b"""<script>
 if (matchMedia("(prefers-color-scheme: dark)").matches) {
   const address = new URL(location.href);
