@@ -440,6 +440,8 @@ def test_plot_draws_into_a_file(linkage, here):
     call("plot", linkage)
     call("plot", linkage, "A.force", "--compare", linkage, "--paper", "-o", "two.svg")
     assert "two.svg" in {p.name for p in Path().iterdir()}
+    call("plot", linkage, "A.force", "--paper", "-o", "print.pdf")
+    assert b"/Type3" not in Path("print.pdf").read_bytes()
     told = call("plot", linkage, "--compare", linkage, "--label", "one", code=1).output
     assert "one for each run" in " ".join(told.split())
     assert Path("linkage.png").read_bytes().startswith(b"\x89PNG")
