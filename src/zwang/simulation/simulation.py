@@ -98,6 +98,7 @@ ACT_AGAIN = "rows that had been left out had to act in place of others"
 
 #: Against coordinates in which states between steps do not meet all constraints.
 MISSED = "saved states miss constraints that follow from others"
+OR_RANK = 'lost rank within a step: coordinates="absolute" tells which'
 
 
 class _DoubtedError(Exception):
@@ -576,8 +577,11 @@ class Simulation:
         Rows that act may lose rank within a step; those of other coordinates need not.
         """
         doubt = Disagreement(MISSED, float(self.loop.t[0]))
-        if self.keeper is None and self.guard.doubt(program, doubt):
-            raise _DoubtedError
+        if self.guard.doubt(program, doubt):
+            if self.keeper is None:
+                raise _DoubtedError
+            assert program.carrier is not None
+            status += f", or equations that act in {program.carrier.name} coordinates and {OR_RANK}"
         self._close()
         self.status = status
 
