@@ -46,7 +46,9 @@ def disagreements(run: Run, count: int) -> list[str]:
         for i in rows[:: max(len(rows) // count, 1)]:
             y, t = np.concatenate([run.q[i], run.v[i]]), float(run.t[i])
             doubt = _doubt(run, segment, program, y, t)
-            if doubt is not None and program.left_out:  # rows that act may lose rank where all do not
+            if (
+                doubt is not None and program.left_out
+            ):  # rows that act may lose rank where all do not
                 start = ProgramStart(y, t, p)
                 here = select_program(system.equations, start, run.settings)
                 doubt = _doubt(run, segment, here, y, t)
