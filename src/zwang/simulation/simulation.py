@@ -493,7 +493,10 @@ class Simulation:
         if doubt is None or not program.left_out:
             return doubt
         here = self.loop.in_system(y[None], np.array([t]))[0]
-        other = self._program(ProgramStart(here, t, p))
+        try:
+            other = self._program(ProgramStart(here, t, p))
+        except ZwangError:  # a state that is no state of the system
+            return doubt
         if other.left_out == program.left_out:
             return doubt
         y, inner = (here, p) if other.carrier is None else other.carrier.entered(here, t, p)
