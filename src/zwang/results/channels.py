@@ -86,7 +86,7 @@ class ChannelTable(Mapping[str, Channel]):
 
     def __init__(self, run: Run, channels: Mapping[str, Channel]) -> None:
         self._run, self._channels = run, channels
-        self._found: dict[str, np.ndarray] = {}
+        self._found: dict[str, np.ndarray] | None = None
 
     def __getitem__(self, name: str) -> Channel:
         if name not in self._channels:
@@ -139,9 +139,10 @@ class ChannelTable(Mapping[str, Channel]):
         quantity = own.name.removeprefix(f"{own.joint}.")
         if not own.vector or quantity not in ("force", "moment"):
             return np.zeros(3, dtype=bool)
-        if own.joint not in self._found:
-            self._found[own.joint] = determinate_components(self._run, own.joint)
-        return self._found[own.joint][("force", "moment").index(quantity)]
+        if self._found is None:
+            self._found = determinate_components(self._run)
+        none = np.zeros((2, 3), dtype=bool)
+        return self._found.get(own.joint, none)[("force", "moment").index(quantity)]
 
     def _doubt(self, own: Channel) -> str:
         """What the table adds to a description."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zwang.diagnosis.passport import Status
 from zwang.multibody.wrench import joint_wrench
 
 if TYPE_CHECKING:
@@ -23,26 +24,29 @@ STATES = 5
 NO_CHANGE = 1e-9
 
 
-def determinate_components(run: Run, name: str) -> np.ndarray:
-    """Which components of force and moment of a joint are determinate at the states that are
-    looked at, booleans of shape (2, 3); of teeth, whose force has no such basis, none.
+def determinate_components(run: Run) -> dict[str, np.ndarray]:
+    """Joint → which components of its force and moment are determinate at the states that are
+    looked at, booleans of shape (2, 3); without teeth, whose force has no such basis.
     """
-    found = np.ones((2, 3), dtype=bool)
+    found: dict[str, np.ndarray] = {}
     for i in np.unique(np.linspace(0, len(run) - 1, STATES).astype(int)):
         segment = next(s for s in run.segments if s.first <= i < s.last)
         equations = segment.system.equations.of_bodies
         if equations is None:
-            return np.zeros((2, 3), dtype=bool)
+            return {}
         parts = equations.parts.at_vector(equations.parameter_vector(segment.parameters))
-        joint = parts.joints[name]
-        if joint.kind is not None and joint.kind.contact is not None:
-            return np.zeros((2, 3), dtype=bool)
         state = run.q[i], run.v[i], float(run.t[i])
-        group = segment.system.passport(*state, parameters=segment.parameters).groups.get(name)
-        if group is None or not group.basis.size:  # it does not act, or nothing is open
-            continue
-        changes = group.basis.T
-        wrench = joint_wrench(parts, joint, changes, np.tile(run.q[i], (len(changes), 1)))
-        sizes = np.abs([wrench.force, wrench.moment]).max(axis=1)
-        found &= sizes <= NO_CHANGE * sizes.max()
+        groups = segment.system.passport(*state, parameters=segment.parameters).groups
+        for name, group in groups.items():
+            joint = parts.joints[name]
+            toothed = joint.kind is not None and joint.kind.contact is not None
+            if toothed or joint.a is None or joint.b is None:
+                continue
+            own = found.setdefault(name, np.ones((2, 3), dtype=bool))
+            changes = group.basis.T
+            if changes.size and group.status is not Status.DETERMINATE:
+                q = np.tile(run.q[i], (len(changes), 1))
+                wrench = joint_wrench(parts, joint, changes, q)
+                sizes = np.abs([wrench.force, wrench.moment]).max(axis=1)
+                own &= sizes <= NO_CHANGE * max(sizes.max(), np.abs(changes).max())
     return found
