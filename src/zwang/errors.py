@@ -172,15 +172,20 @@ LISTED = 40
 
 
 class UnknownNameError(InputError):
-    """A name is not among the known ones; the message lists these, of very many the near ones."""
+    """A name is not among the known ones; the message lists these, of very many the near ones.
 
-    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+    Parameters
+    ----------
+    more : a further sentence of advice.
+    """
+
+    def __init__(self, what: str, name: str, known: Iterable[str], more: str = "") -> None:
         names, written = list(known), str(name)  # a place in a list is a common mistake
         near = [n for n in names if n.lower() == written.lower()]
         near = near or difflib.get_close_matches(written, names, n=3, cutoff=0.6)
-        advice = None
+        advice = more or None
         if near:
-            advice = f"Did you mean {' or '.join(repr(n) for n in near)}?"
+            advice = f"Did you mean {' or '.join(repr(n) for n in near)}? {more}".rstrip()
         listed = ", ".join(names)
         if len(names) > LISTED:
             first = [*near, *(n for n in names if n not in near)][:LISTED]
