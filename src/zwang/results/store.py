@@ -626,8 +626,8 @@ def companion(path: str | os.PathLike[str], name: str) -> Path:
 
 #: Of a store that has its lock and no header.
 _BEGUN = (
-    "It was begun, and nothing was saved: its process was killed before that, or is still starting. "
-    "Nothing can be continued; simulate(…, store=…) with this path begins it anew."
+    "It was begun, and nothing was saved: its process was killed before that, or is still "
+    "starting. Nothing can be continued; simulate(…, store=…) with this path begins it anew."
 )
 
 
