@@ -172,21 +172,30 @@ LISTED = 40
 
 
 class UnknownNameError(InputError):
-    """A name is not among the known ones; the message lists these, of very many the near ones."""
+    """A name is not among the known ones; the message lists these, of very many the near ones.
 
-    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+    Parameters
+    ----------
+    known : all names.
+    listed : those that the message lists, if not all; the others are told if they are near.
+    """
+
+    def __init__(
+        self, what: str, name: str, known: Iterable[str], listed: Iterable[str] = ()
+    ) -> None:
         names = list(known)
         near = [n for n in names if n.lower() == name.lower()]
         near = near or difflib.get_close_matches(name, names, n=3, cutoff=0.6)
         advice = None
         if near:
             advice = f"Did you mean {' or '.join(repr(n) for n in near)}?"
-        listed = ", ".join(names)
-        if len(names) > LISTED:
-            first = [*near, *(n for n in names if n not in near)][:LISTED]
-            listed = f"{', '.join(first)} and {len(names) - LISTED} more"
+        own = list(listed) or names
+        told = ", ".join(own)
+        if len(own) > LISTED:
+            first = [*near, *(n for n in own if n not in near)][:LISTED]
+            told = f"{', '.join(first)} and {len(own) - LISTED} more"
         if names:
-            super().__init__(what, expected=f"one of {listed}", found=repr(name), advice=advice)
+            super().__init__(what, expected=f"one of {told}", found=repr(name), advice=advice)
         else:
             super().__init__(f"{what} {name!r}", but="does not exist, as there are none")
         self.name, self.known = name, names

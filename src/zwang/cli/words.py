@@ -20,6 +20,7 @@ WORDS = {
         "move parameters of the file to [constants]"
     ),
     "derive(solve=False)": "--terms",
+    "passport() reports which are": "the table below tells which are",
     "overwrite=True replaces it": "--force replaces it",
     "integrator='radau5'": 'integrator = "radau5" in [simulation]',
     "save=… at fewer times": "save = … at fewer times in [simulation]",
