@@ -125,3 +125,29 @@ def test_cells_are_text_never_markup():
     assert "<script>" not in html
     assert "<b>" not in html
     assert "text-align:right" in html
+
+
+def test_a_reaction_tells_its_range_and_whether_it_is_determinate(results):
+    reaction = results["reaction"]
+    sizes = np.linalg.norm(reaction.force, axis=1)
+    for shown in (repr(reaction), reaction._repr_html_()):
+        assert f"force {sizes.min():.4g} to {sizes.max():.4g} N" in shown
+        assert "N m; determinate" in shown
+    in_space = zw.library.four_bar(planar=False).simulate(until=0.1).reaction("A")
+    assert "indeterminate, the values of least norm" in repr(in_space)  # three redundant rows
+
+
+def test_a_mechanism_lists_forces_and_parameters():
+    m = zw.Mechanism(plane="xz", gravity=(0, -9.81), parameters={"torque": 0.25})
+    arm = m.body("arm", mass=2.0, inertia=0.1, position=(0.5, 0))
+    m.revolute("pin", m.ground, arm, at=(0, 0))
+    m.actuator("motor", "pin.angle", lambda p: p.torque)
+    m.torsion_spring("coil", m.ground, arm, stiffness=2.0)
+    html = m._repr_html_()
+    for word in ("motor", "actuator", "coil", "torsion spring", "torque", "0.25"):
+        assert f">{word}</td>" in html
+
+
+def test_what_is_left_of_a_zero_is_shown_as_zero():
+    state = zw.State(np.array([1.235164e-322, 1.0, -0.0]), np.zeros(3))
+    assert repr(state) == "State(q=[0., 1., 0.], v=[0., 0., 0.], t=0)"

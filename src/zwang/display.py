@@ -13,6 +13,8 @@ __all__ = ["Displayed", "counted", "html_table", "preformatted", "shown_once"]
 
 #: Arrays with at most so many entries are written out at the prompt, of others the shape.
 WRITTEN_OUT = 6
+#: What is less has lost digits, and is what is left of a zero.
+SUBNORMAL = float(np.finfo(float).tiny)
 #: Letters of a field at the prompt, and of a whole line there.
 FIELD, LINE = 60, 200
 #: Numbers of a table are set flush right, like those of a column on paper.
@@ -45,6 +47,8 @@ def brief(value: Any) -> str:
     """A value in a few letters: short arrays written out, long ones by their shape."""
     if isinstance(value, np.ndarray):
         if value.size <= WRITTEN_OUT and value.ndim <= 1:
+            if value.dtype.kind == "f":
+                value = np.where(np.abs(value) < SUBNORMAL, 0.0, value)  # −0 too
             return np.array2string(value, precision=6, separator=", ")
         return f"array of shape {value.shape}"
     if isinstance(value, float):

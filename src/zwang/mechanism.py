@@ -671,7 +671,11 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
         return with_picture(
             self,
             mechanism_html(
-                repr(self).strip("<>"), tuple(self._bodies.values()), self._joints.values()
+                repr(self).strip("<>"),
+                tuple(self._bodies.values()),
+                self._joints.values(),
+                (*self._forces, *self._friction),
+                self._parameters,
             ),
         )
 

@@ -1,6 +1,7 @@
 """Several equilibria: members of one family are one entry."""
 
 import numpy as np
+import pytest
 
 import zwang as zw
 
@@ -31,3 +32,26 @@ def test_two_families_stay_two():
     found = grooves.equilibria([[1.2, 0.0], [-1.1, 0.5], [0.9, 3.0], [0.1, 1.0]], count=4)
     places = sorted(round(float(one.q[0]), 6) + 0.0 for one in found)
     assert places == [-1.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("size", [4e-4, 1e-2, 1.0])
+def test_equilibria_of_a_small_mechanism_stay_apart(size):
+    """Two hollows and the ridge between them, half a millimeter apart or meters."""
+    switch = zw.System(
+        ["x"],
+        mass=lambda: np.eye(1),
+        parameters={"a": size},
+        potential=lambda q, p: (q[0] ** 2 - p.a**2) ** 2 / p.a**2,
+    )
+    found = switch.equilibria([[-1.1 * size], [0.1 * size], [1.1 * size]], count=0)
+    assert [one.stability for one in found] == ["stable", "unstable", "stable"]
+
+
+def test_equilibria_near_one_another_far_from_the_origin_stay_apart():
+    switch = zw.System(
+        ["x", "y", "z"],
+        mass=lambda: np.eye(3),
+        potential=lambda q: (q[0] ** 2 - 0.04) ** 2 + (q[1] - 1000.0) ** 2,
+    )
+    found = switch.equilibria([[x, 1000.0, z] for x, z in ((-0.2, 0), (0, 900), (0.2, 2))], count=0)
+    assert sorted(round(float(one.q[0]), 6) + 0.0 for one in found) == [-0.2, 0.0, 0.2]

@@ -3,6 +3,7 @@
 import sys
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 
 import mpmath
 import numpy as np
@@ -382,6 +383,20 @@ def test_python_control_gets_the_same_matrices(monkeypatch):
     assert type(system).__name__ == "StateSpace"
     assert np.array_equal(system.A, lin.A)
     assert list(system.state_labels) == list(lin.states)
+
+
+def test_without_outputs_python_control_gets_the_states(monkeypatch):
+    """By a stand-in for the package, which keeps what it is given."""
+    given = SimpleNamespace(ss=lambda *matrices, **names: (matrices, names))
+    monkeypatch.setitem(sys.modules, "control", given)
+    lin = masses(1.0).linearize([0.0] * 3, inputs=["F"])
+    (A, B, C, D), names = lin.to_control()
+    assert np.array_equal(A, lin.A)
+    assert np.array_equal(B, lin.B)
+    assert np.array_equal(C, np.eye(len(A)))
+    assert D.shape == B.shape
+    assert not D.any()
+    assert names["outputs"] == names["states"]
 
 
 def test_skate_counts_its_zeros():

@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import zwang as zw
+from zwang.assembly.large_moves import large_moves
 from zwang.cli.app import app
 from zwang.cli.words import WORDS, at_the_command_line
 from zwang.model_files.examples import example_names, example_path
@@ -438,6 +439,8 @@ def test_plot_draws_into_a_file(linkage, here):
     call("plot", linkage)
     call("plot", linkage, "A.force", "--compare", linkage, "--paper", "-o", "two.svg")
     assert "two.svg" in {p.name for p in Path().iterdir()}
+    call("plot", linkage, "A.force", "--paper", "-o", "print.pdf")
+    assert b"/Type3" not in Path("print.pdf").read_bytes()
     told = call("plot", linkage, "--compare", linkage, "--label", "one", code=1).output
     assert "one for each run" in " ".join(told.split())
     assert Path("linkage.png").read_bytes().startswith(b"\x89PNG")
@@ -566,6 +569,21 @@ def test_a_large_move_to_assemble_is_told(here):
     said = " ".join(call("check", "far.toml").stdout.split())
     assert "rocker by" in said
     assert "hold = { PIN.angle" in said
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_a_wheel_on_an_axle_through_its_center_is_not_far_by_a_little(size):
+    m = zw.Mechanism()
+    wheel = m.body("wheel", inertia=zw.inertia.sphere(1.0, size), position=(1e-3 * size, 0, 0))
+    m.revolute("axle", m.ground, wheel, at=(m.ground.marker(), wheel.marker()), axis="y")
+    on = m.assemble()
+    assert 0.0 < on.distance < 1e-2 * size
+    assert not large_moves(m.parts, on.q)
+    wheel = (m := zw.Mechanism()).body("wheel", inertia=zw.inertia.sphere(1.0, size))
+    m.revolute(
+        "axle", m.ground, wheel, at=(m.ground.marker((size, 0, 0)), wheel.marker()), axis="y"
+    )
+    assert [move.body for move in large_moves(m.parts, m.assemble().q)] == ["wheel"]
 
 
 def test_a_report_of_a_model_takes_values_and_a_case(here):

@@ -54,6 +54,7 @@ def read(tmp_path):
         {"x": "L / L"},
         {"x": "L * alpha"},  # an angle has no dimension
         {"length": "L^2 / w"},
+        {"length": "(L^0.1 * L^0.2 + L^0.3) * L^0.7"},
     ],
 )
 def test_what_may_be_right_is_taken(read, changed):

@@ -762,7 +762,7 @@ def unknown_inactive_constraint():
 @planted(
     "program must be given to a system made from functions",
     "but this is a mechanism, whose equations come from its bodies and joints.",
-    "drive or constr",
+    "inverse_dynamics, for a program of other quantities by servo",
 )
 def program_of_a_mechanism():
     m, _ = pendulum()

@@ -259,6 +259,34 @@ def test_what_cannot_be_integrated_anew_is_noted_and_not_accused(
     assert any("could not be integrated anew from t = 0.5 s" in note for note in outcome.notes)
 
 
+def test_a_state_to_which_no_motion_leads_is_none_of_its_system(tmp_path: Path) -> None:
+    """A mass that falls into a pole at t = 1.11 s, and a state that was put after it."""
+
+    def falling(strength: float) -> zw.System:
+        return zw.System(
+            ["x"],
+            mass=[[1.0]],
+            parameters={"c": strength},
+            force=lambda q, p: [-p.c / q[0] ** 2],
+        )
+
+    times, strong = [*np.arange(10) * 0.1, 1.2], falling(1.0)
+    run = falling(0.1).simulate(q=[1.0], v=[0.0], until=1.2, save=times)
+    before = strong.simulate(q=[1.0], v=[0.0], until=0.9, save=times[:-1])
+    segment = replace(run.segments[0], system=strong, parameters={"c": 1.0})
+    run = replace(
+        run,
+        q=np.vstack([before.q, [[37.0]]]),
+        v=np.vstack([before.v, [[5.0]]]),
+        segments=(segment,),
+        system=strong,
+    )
+    run.save(tmp_path / "run")
+    outcome = zw.verify(tmp_path / "run", strong)
+    assert outcome.verdict == "no motion of its system", outcome
+    assert "from t = 0.9 s no motion leads to the state saved at 1.2 s" in outcome.findings
+
+
 @pytest.mark.campaign
 @pytest.mark.parametrize("name", KINDS)
 def test_two_hundred_untouched_and_edited_runs(name: str, tmp_path: Path) -> None:

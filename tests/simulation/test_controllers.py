@@ -354,3 +354,14 @@ def test_a_controller_reads_energies_and_motions_of_bodies():
         m.simulate(
             until=0.1, controllers={"c": zw.controller(lambda s: {"u": s["rail.force.x"]}, 0.1)}
         )
+
+
+def test_a_rate_given_for_a_period_is_noted():
+    slow = zw.controller(lambda sample: {"u": 1.0}, 50)
+    run = cart().simulate([0.0], until=1.0, controllers={"slow": slow})
+    assert any("acts once; 50 samples a second are a period of 0.02 s" in n for n in run.notes)
+    assert not [
+        n
+        for n in cart().simulate([0.0], until=1.0, controllers={"pid": pid()}).notes
+        if "once" in n
+    ]

@@ -41,6 +41,21 @@ def test_every_kind_of_plot_shows_all_runs(swings, kind):
         np.testing.assert_array_equal(np.asarray(values).reshape(expected.shape), expected)
 
 
+def test_pictures_for_a_paper_have_titles_and_fit_its_columns(swings, tmp_path):
+    figure = swings.plot(
+        "peak(x)", kind="histogram", titles={"peak(x)": r"$\hat x$"}, style="paper"
+    )
+    assert figure.get_figwidth() == pytest.approx(86.0 / 25.4)
+    assert figure.axes[0].get_xlabel().startswith(r"$\hat x$")
+    assert swings.plot("peak(x)", kind="histogram").axes[0].get_xlabel().startswith("peak(x)")
+    figure.savefig(tmp_path / "a.pdf")
+    assert b"/Type3" not in (tmp_path / "a.pdf").read_bytes()
+    wide = swings.plot("peak(x)", kind="scatter", style="paper")
+    assert wide.get_figwidth() == pytest.approx(178.0 / 25.4)
+    with pytest.raises(zw.InputError, match=r"Did you mean 'peak\(x\)'"):
+        swings.plot("peak(x)", titles={"peek(x)": "x"})
+
+
 def test_plots_of_what_there_is_not_are_refused(swings):
     with pytest.raises(zw.InputError, match="peak"):
         swings.plot("peek(x)")

@@ -70,6 +70,22 @@ def test_a_figure_for_a_paper_is_a_column_wide_with_titles_in_latex(run):
         run.plot("pin.angle", style="poster")
 
 
+@pytest.mark.parametrize("style", ["screen", "paper"])
+def test_letters_in_files_for_print_are_true_type(run, tmp_path, style):
+    run.plot("pin.angle", style=style).savefig(tmp_path / "a.pdf")
+    written = (tmp_path / "a.pdf").read_bytes()
+    assert b"/FontFile2" in written  # a TrueType program
+    assert b"/Type3" not in written
+    run.plot("pin.angle_rate", against="pin.angle", style=style).savefig(tmp_path / "a.ps")
+    assert b"/FontType 3" not in (tmp_path / "a.ps").read_bytes()
+
+
+def test_titles_of_no_channel_are_refused(run):
+    run.plot("pin.angle", titles={"pin.force.x": "a part", "energy": "of another figure"})
+    with pytest.raises(zw.InputError, match="Did you mean 'energy'"):
+        run.plot("energy", titles={"energi": "E"})
+
+
 def test_a_still_shows_the_rod_where_it_hangs(run):
     # A quarter of the period from rest at the horizontal: K(½) √(2L/3g), K(½) = 1.8541.
     figure = run.draw(1.8541 * np.sqrt(2.0 / 3.0 / 9.81))

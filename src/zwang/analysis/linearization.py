@@ -168,20 +168,26 @@ class Linearization:
         return np.array(found).reshape(len(w), *self.D.shape)
 
     def to_control(self) -> Any:
-        """The same as a ``control.StateSpace`` of python-control; needs the extra ``control``."""
-        self._require_ports()
+        """The same as a ``control.StateSpace`` of python-control; needs the extra ``control``.
+
+        Without outputs, the states are the outputs: C = I and D = 0.
+        """
+        self._require_ports(outputs=False)
         try:
             ss = import_module("control").ss
         except ImportError:
             raise MissingExtraError("to_control", "control", "control") from None
+        C, D, outputs = self.C, self.D, self.outputs
+        if not outputs:
+            C, D, outputs = np.eye(len(self.A)), np.zeros_like(self.B), self.states
         return ss(
             self.A,
             self.B,
-            self.C,
-            self.D,
+            C,
+            D,
             states=[_plain(x) for x in self.states],
             inputs=[_plain(x) for x in self.inputs],
-            outputs=[_plain(x) for x in self.outputs],
+            outputs=[_plain(x) for x in outputs],
         )
 
     def plot_bode(
@@ -205,8 +211,8 @@ class Linearization:
         self._require_ports()
         return bode(self, frequencies, inputs, outputs, path)
 
-    def _require_ports(self) -> None:
-        if not self.inputs or not self.outputs:
+    def _require_ports(self, *, outputs: bool = True) -> None:
+        if not self.inputs or (outputs and not self.outputs):
             what = "inputs" if not self.inputs else "outputs"
             raise InputError(
                 f"{what} of the linearization",

@@ -54,10 +54,10 @@ BY_FRICTION = "friction"
 #: Equilibria whose coordinates differ by less than this, relative, are one.
 SAME = 1e-6
 #: Steps from one member of a family to another, of an eighth of the way; how far Newton's method
-#: may lead off each, of its length; the least part of the way that must be along the family, which
-#: bends; and how near the last step must come, relative.
+#: may lead off each, of its length; and the least part of the way that must be along the family,
+#: which bends.
 FAMILY_STEPS, PART_OF_WAY = 32, 0.125
-LED_OFF, ALONG, REACHED = 0.5, 0.02, 1e-3
+LED_OFF, ALONG = 0.5, 0.02
 
 
 @dataclass(frozen=True)
@@ -685,7 +685,7 @@ def _one_family(
     """
     size, whole = max(1.0, float(np.abs(goal).max(initial=0.0))), 0.0
     for _ in range(FAMILY_STEPS):
-        if np.abs(goal - one.q).max(initial=0.0) <= REACHED * size:
+        if np.abs(goal - one.q).max(initial=0.0) <= SAME * size:
             return True
         F, N = one.family_directions, point_at(equations, one.q, held).values.N
         if not F.shape[1]:

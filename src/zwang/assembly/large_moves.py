@@ -69,8 +69,12 @@ def _move(parts: Parts, body: Body, q: FloatArray) -> BodyMove:
 
 
 def _size(parts: Parts, bodies: list[Body]) -> float:
-    """Diagonal of the box around all bodies as placed, each as far as its joints' points."""
-    reach = dict.fromkeys((body.index for body in bodies), 0.0)
+    """Diagonal of the box around all bodies as placed.
+
+    Each reaches as far as the points of its joints and its radius of gyration: a wheel has its only
+    joint in its center.
+    """
+    reach = {body.index: _gyration(body) for body in bodies}
     points = []
     for joint in parts.joints.values():
         for marker in (joint.a, joint.b):
@@ -85,3 +89,9 @@ def _size(parts: Parts, bodies: list[Body]) -> float:
         center[list(axes[:2]) if axes is not None else slice(None)] = own
         points += [center + reach[body.index], center - reach[body.index]]
     return float(np.linalg.norm(np.ptp(points, axis=0))) if points else 0.0
+
+
+def _gyration(body: Body) -> float:
+    """The largest radius of gyration [m]; 0 without mass."""
+    mass, moments = body.inertia.mass, np.diag(body.inertia.tensor)
+    return float(np.sqrt(moments.max() / mass)) if mass > 0.0 else 0.0

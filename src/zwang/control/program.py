@@ -83,8 +83,9 @@ def programmed(
             "program",
             must="be given to a system made from functions",
             but="this is a mechanism, whose equations come from its bodies and joints",
-            advice="Prescribe motions of a mechanism by drive or constraint; their reactions "
-            "are the forces that maintain them.",
+            advice="Efforts of a mechanism for a motion are given by inverse_dynamics, for a "
+            "program of other quantities by servo; drive and constraint prescribe a motion, and "
+            "their reactions maintain it.",
         )
     named, added = named_program(program), dict(parameters)
     for name in added:

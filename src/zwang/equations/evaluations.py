@@ -67,6 +67,8 @@ class Evaluations(ABC):
     ) -> EquationTerms:
         """M, Q, A, b, C at a state, or at many: q (…, nq), v (…, nv), t (…).
 
+        They are the attributes `mass_matrix`, `applied_force`, `constraint_matrix`,
+        `constraint_rhs` and `nonideal_force` of the result; `names` has one name for each row of A.
         A non-ideal law that depends on its reaction is solved for it; see `solve`.
 
         Parameters

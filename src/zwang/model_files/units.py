@@ -59,6 +59,8 @@ _OF_ANY_KIND = {name: factor for names in COMMON.values() for name, factor in na
 Dimension = tuple[float, float, float]
 
 PLAIN: Dimension = (0.0, 0.0, 0.0)
+#: Decimals by which powers differ: less is rounding.
+DECIMALS = 9
 _SYMBOLS: dict[str, Dimension] = {
     "m": (1.0, 0.0, 0.0),
     "kg": (0.0, 1.0, 0.0),
@@ -218,5 +220,9 @@ def si_unit(unit: str) -> str:
 
 
 def times(a: Dimension, b: Dimension, power: float = 1.0) -> Dimension:
-    """Dimension of a product of one thing and a power of another."""
-    return (a[0] + power * b[0], a[1] + power * b[1], a[2] + power * b[2])
+    """Dimension of a product of one thing and a power of another.
+
+    Powers are rounded: m^0.1 times m^0.2 is m^0.3.
+    """
+    x, y, z = (round(one + power * other, DECIMALS) for one, other in zip(a, b, strict=True))
+    return x, y, z

@@ -320,7 +320,7 @@ class Bulk:
             own = np.repeat(p[np.array(slots, dtype=int)], count, axis=0)
             reactions = np.concatenate([multipliers[:, list(r)] for r in rows])
             law = alike[0].element.law
-            key = ("friction", members[0].law.key, None if law.shapes else law.key)
+            key = ("friction", members[0].law.key, tuple(law.shapes) or law.key)
             efforts = self.evaluate(
                 *(key, alike[0].function, members),
                 *((q, v, t), p, configs),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from zwang.display import html_table
+import numpy as np
+
+from zwang.display import brief, html_table
 from zwang.multibody.body import Body
+from zwang.multibody.element import Element
 from zwang.multibody.marker import Joint
 from zwang.multibody.pose import SCALAR
 
@@ -15,8 +18,14 @@ __all__ = ["mechanism_html"]
 LISTED = 12
 
 
-def mechanism_html(title: str, bodies: Sequence[Body], joints: Iterable[Joint]) -> str:
-    """Tables of bodies, with mass and initial position, and of joints, with the bodies joined."""
+def mechanism_html(
+    title: str,
+    bodies: Sequence[Body],
+    joints: Iterable[Joint],
+    forces: Iterable[Element],
+    parameters: Mapping[str, np.ndarray],
+) -> str:
+    """Tables of bodies, with mass and initial position, of joints and forces, and of parameters."""
     names = {body.index: body.name for body in bodies}
     of_bodies = [
         [body.name, f"{body.inertia.mass:g}", _place(body)] for body in bodies if body.index >= 0
@@ -25,10 +34,23 @@ def mechanism_html(title: str, bodies: Sequence[Body], joints: Iterable[Joint]) 
         [joint.name, _kind(joint), " — ".join(names.get(k, "ground") for k in joint.bodies)]
         for joint in joints
     ]
+    of_forces = [
+        [force.name, force.law.what.replace("_", " "), _between(force, names)] for force in forces
+    ]
+    values = [
+        [name, brief(np.atleast_1d(x)[0] if x.size == 1 else x), ""]
+        for name, x in parameters.items()
+    ]
     head = ["body", "mass [kg]", "initial position [m]"]
-    return html_table(head, _listed(of_bodies), caption=title) + (
-        html_table(["joint", "kind", "between"], _listed(of_joints)) if of_joints else ""
-    )
+    made = html_table(head, _listed(of_bodies), caption=title)
+    for first, rows in (("joint", of_joints), ("force", of_forces)):
+        made += html_table([first, "kind", "between"], _listed(rows)) if rows else ""
+    return made + (html_table(["parameter", "value", ""], _listed(values)) if values else "")
+
+
+def _between(force: Element, names: Mapping[int, str]) -> str:
+    """The bodies that it acts on, each once."""
+    return " — ".join(names.get(k, "ground") for k in dict.fromkeys(force.bodies))
 
 
 def _kind(joint: Joint) -> str:

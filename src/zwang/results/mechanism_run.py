@@ -9,8 +9,8 @@ import numpy as np
 
 from zwang.arguments.values import vector
 from zwang.caching import computed_once
-from zwang.display import Displayed
-from zwang.errors import InputError, UnknownNameError
+from zwang.display import Displayed, counted
+from zwang.errors import InputError, UnknownNameError, ZwangError
 from zwang.multibody.pose import SCALAR
 from zwang.multibody.wrench import ended, joint_wrench, pose
 from zwang.results.forces import StretchForces
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from zwang.results.run import Run
     from zwang.results.segments import Segment
     from zwang.system import System
+
+#: Saved states × (constraint rows)² up to which a reaction that is shown says whether it is
+#: determinate: dense decompositions, about a second at this limit.
+SHOWN_WORK = 1e6
 
 __all__ = [
     "BodyMotion",
@@ -108,6 +112,31 @@ class Reaction(Displayed):
     force: FloatArray
     moment: FloatArray
     _run: Run = field(repr=False)
+
+    def __str__(self) -> str:
+        if not len(self._run):
+            return f"reaction of {self.joint} at no state"
+        sizes = [np.linalg.norm(x, axis=1) for x in (self.force, self.moment)]
+        force, moment = (f"{size.min():.4g} to {size.max():.4g}" for size in sizes)
+        return (
+            f"reaction of {self.joint} at {counted(len(self._run), 'state')}: "
+            f"force {force} N, moment {moment} N m; {self._determinacy()}"
+        )
+
+    def _determinacy(self) -> str:
+        equations, record = self._run.system.equations, self._run.force_record
+        kept = equations.rows_independent or (record is not None and "determinate" in record)
+        rows = sum(len(group) for group in self._run.system.groups.values())
+        if not kept and len(self._run) * rows**2 > SHOWN_WORK:
+            return "determinate tells whether the motion determines it"
+        try:
+            known = int(np.sum(self.determinate))
+        except ZwangError as error:
+            return f"determinacy unknown: {error}"
+        if known == len(self._run):
+            return "determinate"
+        where = "" if not known else f" at {len(self._run) - known} of them"
+        return f"indeterminate{where}, the values of least norm"
 
     @computed_once
     def point(self) -> FloatArray:

@@ -320,7 +320,8 @@ def _steps(check: _Check, segment: Segment, ways: Ways, intervals: int | None) -
 
     With error control, within some tolerances. A fixed step keeps none: there the next state is
     reached by the same method, and how far it may be off is estimated from what half the step
-    changes. Where no way leads to the next state nothing is said against it: a note reports that.
+    changes. Where no way leads to the next state, that it is given again from the beginning of the
+    segment speaks for it, see `_ask_again`.
     """
     run = check.run
     fixed = run.settings.step > 0.0
@@ -349,7 +350,8 @@ def _steps(check: _Check, segment: Segment, ways: Ways, intervals: int | None) -
         check.notes.append(
             f"could not be integrated anew from t = {run.t[i]:.6g} s on{others}: {error}"
         )
-    _ask_again(check, segment, ways, suspects)
+    unreached = [i for i, error in left if isinstance(error, NotIntegratedError)]
+    _ask_again(check, segment, ways, suspects, unreached)
     check.count("intervals", int(share) - len(left))
 
 
@@ -449,31 +451,35 @@ def _misled(run: Run, i: int, miss: float, unit: str) -> str:
     )
 
 
-def _ask_again(check: _Check, segment: Segment, ways: Ways, suspects: list[_Interval]) -> None:
+def _ask_again(
+    check: _Check, segment: Segment, ways: Ways, suspects: list[_Interval], unreached: list[int]
+) -> None:
     """Let the segment be integrated again where states are further off than requested.
 
     What its integrator gives again, to the same states, is what it gave: less accurate than asked,
-    which a note reports. What it does not give is a finding.
+    which a note reports. What it does not give is a finding; so is a state that it does not give
+    and to which no way leads from the one before.
     """
-    if not suspects:
+    if not suspects and not unreached:
         return
     run = check.run
-    rows = np.arange(segment.first + 1, segment.last)
-    rows = rows[run.t[rows] > run.t[segment.first]]
-    y = np.concatenate([run.q[segment.first], run.v[segment.first]])
-    again = {segment.first: y}
     try:
-        times, back = np.unique(run.t[rows], return_inverse=True)
-        states = ways.alike(segment, float(run.t[segment.first]), y, times)
-        again.update(zip(rows.tolist(), states[back], strict=True))
+        again = _given_again(run, segment, ways.alike)
+    except TooManyStepsError:  # nothing is explained, but nobody knows what it would give
+        again, unreached = {}, []
     except ZwangError:
-        pass  # nothing is explained, then
+        again = {}
+
+    def is_given(i: int, size: FloatArray) -> bool:
+        """Whether the states about interval i are those that its integrator gives again."""
+        pairs = [(again.get(k), np.concatenate([run.q[k], run.v[k]])) for k in (i, i + 1)]
+        off = [np.inf if x is None else np.max(np.abs(x - y) / size) for x, y in pairs]
+        return bool(max(off) <= STEP_LIMIT * run.settings.tolerance)
+
     worst = None
     for suspect in suspects:
         i, miss, limit, size = suspect
-        pairs = [(again.get(k), np.concatenate([run.q[k], run.v[k]])) for k in (i, i + 1)]
-        off = [np.inf if x is None else np.max(np.abs(x - y) / size) for x, y in pairs]
-        if max(off) <= STEP_LIMIT * run.settings.tolerance:
+        if is_given(i, size):
             worst = suspect if worst is None or miss > worst.miss else worst
         else:
             check.value("step", miss / limit, _misled(run, i, miss, "tolerances"))
@@ -482,6 +488,24 @@ def _ask_again(check: _Check, segment: Segment, ways: Ways, suspects: list[_Inte
             f"less accurate than asked, as its integrator gives it again: the state saved at "
             f"t = {run.t[worst.row + 1]:.6g} s is off by {worst.miss:.3g} tolerances"
         )
+    sizes = _Steps(run, segment, ways).sizes
+    for i in unreached:
+        if not is_given(i, sizes(i)):
+            sentence = (
+                f"from t = {run.t[i]:.6g} s no motion leads to the state saved at "
+                f"{run.t[i + 1]:.6g} s"
+            )
+            check.value("step", np.inf, sentence)
+
+
+def _given_again(run: Run, segment: Segment, alike: Propagate) -> dict[int, FloatArray]:
+    """The states of a segment by row, integrated again from its first as the run did."""
+    rows = np.arange(segment.first + 1, segment.last)
+    rows = rows[run.t[rows] > run.t[segment.first]]
+    y = np.concatenate([run.q[segment.first], run.v[segment.first]])
+    times, back = np.unique(run.t[rows], return_inverse=True)
+    states = alike(segment, float(run.t[segment.first]), y, times)
+    return {segment.first: y, **dict(zip(rows.tolist(), states[back], strict=True))}
 
 
 def _at_steps(run: Run, segment: Segment) -> np.ndarray:

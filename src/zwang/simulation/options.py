@@ -305,8 +305,10 @@ def require_law(
     """Refuse a state at which a law that depends on its reaction has no solution, or several."""
     if system.equations.reaction_dependent:
         system.equations.require_law(q, v, np.asarray(t), p)
-        note = LAW_NOTE if system.equations.by_elements is None else LAW_NOTE_OF_MANY
-        if note not in notes:
+        large = system.equations.by_elements
+        note = LAW_NOTE if large is None else LAW_NOTE_OF_MANY
+        viscous = large is not None and not any(x.of_reaction for x in large.parts.frictions)
+        if note not in notes and not viscous:
             notes.append(note)
 
 

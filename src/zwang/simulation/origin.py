@@ -89,6 +89,18 @@ class Origin(NamedTuple):
             *self.notes,
             *(() if parts is None else parts.notes),
             *([JUMP_NOTE] if steps_over else []),
+            *self._slow_controllers(),
+        ]
+
+    def _slow_controllers(self) -> list[str]:
+        """Of controllers that would act once: a rate may have been given for a period."""
+        span = self.settings.until - self.t
+        return [
+            f"controller {name!r} has a period of {c.period:g} s, longer than the {span:g} s that "
+            f"are simulated, and acts once; {c.period:g} samples a second are a period of "
+            f"{1.0 / c.period:g} s"
+            for name, c in self.controllers.items()
+            if c.period > span
         ]
 
     def ranks_at_start(self, program: Program) -> list[RankChange]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from zwang.errors import InputError, MissingExtraError, UnknownNameError
 from zwang.studies.samples import GridSamples
 from zwang.terms import FloatArray
+from zwang.view.plot_styles import figure_style, titled
 
 if TYPE_CHECKING:
     from zwang.studies.study import Study
@@ -19,12 +20,19 @@ __all__ = ["KINDS", "plot_study"]
 KINDS = ("map", "scatter", "envelope", "histogram", "parallel")
 #: Runs that a picture shows at most, evenly spread over all.
 MOST_POINTS, MOST_LINES = 20_000, 500
+#: Width of a page of two columns and the gap between them, 178 mm, against a column, 86 mm.
+TWO_COLUMNS = 178.0 / 86.0
 #: Parts of all runs that an envelope shows.
 BANDS = ((0.0, 1.0, 0.12), (0.05, 0.95, 0.22), (0.25, 0.75, 0.35))
 
 
 def plot_study(
-    study: Study, names: Sequence[str], kind: str | None, against: Sequence[str] | None
+    study: Study,
+    names: Sequence[str],
+    kind: str | None,
+    against: Sequence[str] | None,
+    titles: Mapping[str, str],
+    style: str,
 ) -> Any:
     """A Matplotlib figure of a study, see `Study.plot`."""
     try:
@@ -32,7 +40,6 @@ def plot_study(
     except ImportError:
         raise MissingExtraError("study.plot", "matplotlib", "plot") from None
     del mpl
-    data = study.dataset
     outputs = [x.name for x in study.outputs.variables()]
     for name in names:
         if name not in outputs:
@@ -40,6 +47,10 @@ def plot_study(
     for name in against or ():
         if name not in study.plan.names:
             raise UnknownNameError("name that varies", name, study.plan.names)
+    for name in titles:
+        if name not in outputs and name not in study.plan.names:
+            raise UnknownNameError("name in titles", name, [*outputs, *study.plan.names])
+    data = _titled(study.dataset, titles)
     chosen = list(names) or outputs[:1]
     if kind is None:
         kind = _natural(study, data, chosen[0])
@@ -53,7 +64,27 @@ def plot_study(
         "parallel": _parallel,
     }[kind]
     words = list(study.plan.names) if kind == "scatter" else []
-    return draw(study, data, chosen, list(against or _numeric(study, data) or words))
+    with figure_style(style) as sizes:
+        figure = draw(study, data, chosen, list(against or _numeric(study, data) or words))
+        if style == "paper":
+            _fit(figure, sizes.width)
+    return figure
+
+
+def _titled(data: Any, titles: Mapping[str, str]) -> Any:
+    """The dataset with titles among the attributes of its variables; itself is left alone."""
+    data = data.copy()
+    for name, title in titles.items():
+        data[name] = data[name].assign_attrs(title=title)
+    return data
+
+
+def _fit(figure: Any, column: float) -> None:
+    """A figure of one panel across fits a column of a journal, of more panels two and the gap."""
+    across = figure.axes[0].get_gridspec().ncols
+    width = column if across == 1 else column * TWO_COLUMNS
+    before = figure.get_size_inches()
+    figure.set_size_inches(width, before[1] * width / before[0])
 
 
 def _natural(study: Study, data: Any, name: str) -> str:
@@ -72,14 +103,14 @@ def _numeric(study: Study, data: Any) -> list[str]:
 
 
 def _label(data: Any, name: str) -> str:
-    unit = data[name].attrs.get("units", "")
-    return f"{name} [{unit}]" if unit else name
+    attributes = data[name].attrs
+    return titled(attributes.get("title", name), attributes.get("units", ""))
 
 
 def _figure(columns: int = 1, rows: int = 1, size: tuple[float, float] = (6.4, 4.4)) -> Any:
-    from matplotlib.figure import Figure
+    from zwang.view.styled_figure import StyledFigure
 
-    figure = Figure(figsize=size, layout="constrained")
+    figure = StyledFigure(figsize=size, layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -488,7 +488,12 @@ class Study:
     # --- seeing -----------------------------------------------------------------------------------
 
     def plot(
-        self, *names: str, kind: str | None = None, against: Sequence[str] | None = None
+        self,
+        *names: str,
+        kind: str | None = None,
+        against: Sequence[str] | None = None,
+        titles: Mapping[str, str] | None = None,
+        style: Literal["screen", "paper"] = "screen",
     ) -> Any:
         """Outputs as a Matplotlib figure (extra `plot`).
 
@@ -498,10 +503,12 @@ class Study:
         kind : ``"map"`` over two quantities, ``"scatter"`` over each of them, ``"envelope"`` over
             time, ``"histogram"`` or ``"parallel"`` coordinates; what suits the output by default.
         against : quantities that vary; all of them by default.
+        titles : output or quantity → text of its axis in place of the name, as of `Run.plot`.
+        style : ``"paper"`` for a journal: 86 mm wide, of several panels side by side 178 mm.
         """
         from zwang.studies.plots import plot_study
 
-        return plot_study(self, names, kind, against)
+        return plot_study(self, names, kind, against, titles or {}, style)
 
     def report(self, path: str | PathLike[str], *, overwrite: bool = False) -> Path:
         """Write one HTML file with linked charts of all runs, pictures and failures.

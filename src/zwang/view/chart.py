@@ -20,6 +20,9 @@ COLORS = ("#3b7dbd", "#e08a2c", "#2f9e83", "#b8579b", "#7a6bb8", "#8c8f3a", "#c2
 DOUBT = " (indeterminate: one of many values)"
 #: Change of slope on the page below which a point of a curve is left out.
 STRAIGHT = 1e-9
+#: What is less, on a logarithmic axis, is drawn here: below rounding, or two powers of ten below
+#: the largest value if that is less still, differences tell nothing and zeros have no logarithm.
+ROUNDING = 1e-17
 #: Least span of an axis relative to its values: below it rounding would fill the chart.
 LEAST_SPAN = 1e-9
 
@@ -98,14 +101,13 @@ def chart(
     log: bool = False,
     doubtful: Collection[str] = (),
 ) -> str:
-    """Quantities over time; `log` draws their decimal logarithms, zeros as the least value.
+    """Quantities over time; `log` draws their decimal logarithms, what is below rounding there.
 
     `doubtful` are names of series that are drawn dashed.
     """
     drawn = {name: np.asarray(y, dtype=float) for name, y in series.items()}
     if log:
-        floor = min((float(y[y > 0].min()) for y in drawn.values() if np.any(y > 0)), default=1e-16)
-        drawn = {name: np.log10(np.maximum(y, floor)) for name, y in drawn.items()}
+        drawn = _logarithms(drawn)
     values = np.concatenate([np.zeros(0), *(y[np.isfinite(y)] for y in drawn.values())])
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
     largest = max(abs(low), abs(high))
@@ -185,6 +187,14 @@ def _number(value: float, span: float) -> str:
     digits = int(np.ceil(np.log10(max(abs(value) / span, 1e-300)))) + 3
     text = f"{value:.{max(min(digits, 9), 2)}g}"
     return text.replace("-", "−").replace("e−0", "e−").replace("e+0", "e")
+
+
+def _logarithms(series: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """Decimal logarithms, of what is below rounding that of rounding."""
+    positive = np.concatenate([np.zeros(0), *(y[y > 0.0] for y in series.values())])
+    largest = float(positive.max(initial=0.0)) or 1.0
+    floor = max(float(positive.min(initial=largest)), min(ROUNDING, 1e-2 * largest))
+    return {name: np.log10(np.maximum(y, floor)) for name, y in series.items()}
 
 
 def _power(value: float) -> str:

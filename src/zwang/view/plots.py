@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,11 @@ import numpy as np
 from zwang.display import shown_once
 from zwang.errors import InputError, MissingExtraError, UnknownNameError, shown
 from zwang.multibody.pose import SCALAR
+from zwang.results.channel_catalog import PARTS
 from zwang.results.run import Run
 from zwang.view.camera import Camera, camera_of, floor, line_points, painted
 from zwang.view.channels import Series, series_of, single
+from zwang.view.plot_styles import PlotStyle, figure_style, titled
 from zwang.view.scene import Scene, scene_of
 
 if TYPE_CHECKING:
@@ -32,35 +34,6 @@ MOST_PANELS = 8
 
 
 @dataclass(frozen=True)
-class PlotStyle:
-    """Size and letters of a figure: its width [in], the label of time, Matplotlib's settings."""
-
-    width: float
-    time: str
-    settings: Mapping[str, Any]
-
-
-#: For a screen, and for a column of a journal: 86 mm, the letters of a printed page.
-STYLES = {
-    "screen": PlotStyle(7.5, "t [s]", {}),
-    "paper": PlotStyle(
-        86.0 / 25.4,
-        r"$t$ [s]",
-        {
-            "font.family": "STIXGeneral",
-            "mathtext.fontset": "stix",
-            "font.size": 8.0,
-            "axes.linewidth": 0.6,
-            "lines.linewidth": 0.9,
-            "legend.fontsize": 7.0,
-            "savefig.dpi": 600,
-            "pdf.fonttype": 42,
-        },
-    ),
-}
-
-
-@dataclass(frozen=True)
 class Wording:
     """How axes are labeled: whether angles are in degrees, and titles in place of names."""
 
@@ -71,8 +44,7 @@ class Wording:
         """Title or name, and the unit; a title that ends in brackets has its own."""
         if name not in self.titles:
             return series.label
-        title = self.titles[name]
-        return f"{title} [{series.unit}]" if series.unit and not title.endswith("]") else title
+        return titled(self.titles[name], series.unit)
 
 
 def plot(
@@ -87,15 +59,14 @@ def plot(
 ) -> Any:
     """Channels of one run or several: over time, in panels, or against another channel."""
     figures = _figure_module("run.plot")
-    if style not in STYLES:
-        raise UnknownNameError("style of a plot", style, STYLES)
     chosen = tuple(names) or default_channels(runs[0])
     marks = _labels(runs, labels)
     wording = Wording(degrees, dict(titles or {}))
-    with figures.rc_context(STYLES[style].settings):
+    _check_titles(runs[0], wording.titles, {*chosen, against})
+    with figure_style(style) as chosen_style:
         draw_into = _over_times if against is None else partial(_phase, against=against)
         return shown_once(
-            figures, draw_into(figures, STYLES[style], runs, chosen, marks=marks, wording=wording)
+            figures, draw_into(figures, chosen_style, runs, chosen, marks=marks, wording=wording)
         )
 
 
@@ -109,12 +80,15 @@ def _over_times(
     wording: Wording,
 ) -> Any:
     """Channels over time, one panel each."""
+    from zwang.view.styled_figure import StyledFigure
+
     figure, axes = figures.subplots(
         len(chosen),
         1,
         sharex=True,
         squeeze=False,
         figsize=(style.width, style.width * (1.0 + 1.7 * len(chosen)) / 7.5),
+        FigureClass=StyledFigure,
         layout="constrained",
     )
     for axis, name in zip(axes[:, 0], chosen, strict=True):
@@ -140,6 +114,16 @@ def default_channels(run: Run) -> tuple[str, ...]:
     bodies = [] if joints else [f"{b.name}.position" for b in parts.bodies if b.kind is not SCALAR]
     extra = [b.name for b in parts.bodies if b.kind is SCALAR]
     return (*[*joints, *extra, *bodies][:MOST_PANELS], *drivers[:MOST_PANELS], "energy")
+
+
+def _check_titles(run: Run, titles: Mapping[str, str], drawn: Container[str | None]) -> None:
+    """Titles are those of what is drawn, or of channels, as one table may serve many figures."""
+    known = run.channels
+    for name in titles:
+        whole, _, part = name.rpartition(".")
+        of_vector = part in PARTS and whole in known and known[whole].vector
+        if name not in drawn and name not in known and not of_vector:
+            raise UnknownNameError("channel in titles", name, known)
 
 
 def _labels(runs: Sequence[Run], labels: Sequence[str] | None) -> list[str]:
@@ -188,12 +172,15 @@ def _phase(
     wording: Wording,
 ) -> Any:
     """Channels against another: phase portraits, coupler curves."""
+    from zwang.view.styled_figure import StyledFigure
+
     side = style.width * 4.0 / 7.5
     figure, axes = figures.subplots(
         1,
         len(names),
         squeeze=False,
         figsize=(side / 4.0 + side * len(names), side),
+        FigureClass=StyledFigure,
         layout="constrained",
     )
     for axis, name in zip(axes[0], names, strict=True):

@@ -11,6 +11,7 @@ from zwang.results.run import Run
 from zwang.terms import FloatArray
 from zwang.view.channels import determined, reacting_joints
 from zwang.view.chart import ChartSheet
+from zwang.view.efforts import EffortSeries, effort_series, effort_words
 
 __all__ = ["report_charts"]
 
@@ -67,9 +68,11 @@ def _joints(sheet: ChartSheet, even: Run) -> list[str]:
     drawn = []
     for label, unit in (("joint angles", "rad"), ("joint displacements", "m")):
         ending = label.removeprefix("joint ").removesuffix("s")
-        chosen = [c for c in own if c.partition(".")[2].startswith(ending)][:MOST_LINES]
-        if chosen:
-            drawn.append(sheet.add(label, even.t, {c: even[c] for c in chosen}, unit=unit))
+        every = [c for c in own if c.partition(".")[2].startswith(ending)]
+        series = {c: even[c] for c in every[:MOST_LINES]}
+        if series:
+            title = _part_of(label, len(series), len(every))
+            drawn.append(sheet.add(title, even.t, series, unit=unit))
     if not drawn:  # bodies that nothing joins
         bodies = [b.name for b in parts_of(even).bodies if f"{b.name}.position" in even.channels]
         for name in bodies[:2]:
@@ -87,27 +90,32 @@ def _scalars(sheet: ChartSheet, even: Run) -> list[str]:
 
 
 def _drivers(sheet: ChartSheet, even: Run) -> list[str]:
-    """Effort, speed and power of drivers."""
-    kinds = {
-        "torque of drivers": ("torque", "N m"),
-        "force of drivers": ("effort", "N"),
-        "speed of drivers": ("speed", ""),
-        "power of drivers": ("power", "W"),
-    }
-    driven = [j.name for j in parts_of(even).joints.values() if j.drives][:MOST_LINES]
+    """Torque, force, speed and power of drivers and actuators."""
+    words = effort_words(even)
+    try:
+        every = list(effort_series(even))
+    except ZwangError:  # the table says why
+        return []
     drawn = []
-    for title, (quantity, unit) in kinds.items():
-        names = [f"{j}.{quantity}" for j in driven if f"{j}.{quantity}" in even.channels]
-        try:
-            series = {name: even[name] for name in names}
-        except ZwangError:  # the table says why
-            continue
+    for quantity in ("torque", "force", "speed", "power"):
+        own = [of for of in every if of.quantity == quantity]
+        series = {_channel(of): of.values for of in own[:MOST_LINES]}
         if series:
-            units = {even.channels[name].unit for name in names}
-            shown = unit or (units.pop() if len(units) == 1 else "")
+            units = {of.unit for of in own}
+            unit = units.pop() if len(units) == 1 else ""
+            title = _part_of(f"{quantity} of {words}", len(series), len(own))
             doubtful = [name for name in series if not determined(even, name)]
-            drawn.append(sheet.add(title, even.t, series, unit=shown, doubtful=doubtful))
+            drawn.append(sheet.add(title, even.t, series, unit=unit, doubtful=doubtful))
     return drawn
+
+
+def _channel(of: EffortSeries) -> str:
+    return f"{of.name}.{'effort' if of.quantity == 'force' else of.quantity}"
+
+
+def _part_of(title: str, shown: int, there_are: int) -> str:
+    """A title, with the numbers where a chart does not show all."""
+    return title if shown == there_are else f"{title}, {shown} of {there_are}"
 
 
 def _reactions(sheet: ChartSheet, even: Run) -> list[str]:
@@ -118,12 +126,16 @@ def _reactions(sheet: ChartSheet, even: Run) -> list[str]:
         }
     except ZwangError:
         return []
-    acting = [name for name, force in every.items() if np.any(force)][:MOST_LINES]
-    forces = {name: every[name] for name in acting}
+    acting = [name for name, force in every.items() if np.any(force)]
+    largest = sorted(acting, key=lambda name: -float(every[name].max()))[:MOST_LINES]
+    forces = {name: every[name] for name in acting if name in largest}
     if not forces:
         return []
+    title = "reaction forces"
+    if len(forces) < len(acting):
+        title = f"reaction forces, the {len(forces)} largest of {len(acting)}"
     doubtful = [name for name in forces if not determined(even, f"{name}.force")]
-    made = sheet.add("reaction forces", even.t, forces, unit="N", doubtful=doubtful)
+    made = sheet.add(title, even.t, forces, unit="N", doubtful=doubtful)
     return [made]
 
 

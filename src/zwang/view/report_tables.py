@@ -17,6 +17,7 @@ from zwang.results.mechanism_run import parts_of
 from zwang.results.model_digest import versions
 from zwang.results.run import Run
 from zwang.view.channels import PASSPORT_ROWS, reacting_joints
+from zwang.view.efforts import effort_series, effort_words
 from zwang.view.joints import joint_kind
 from zwang.view.scene import statuses
 
@@ -34,6 +35,8 @@ __all__ = [
 #: Saved states × (velocities + constraint rows)² up to which works are computed: that solves
 #: dense equations eight times a state, some ten seconds at this limit.
 LEDGER_WORK = 1.5e6
+#: Work, against the largest potential energy, that is the rounding of a difference of two.
+NO_WORK = 1e-12
 #: Constraints of a system of functions in a table.
 MOST_CONSTRAINTS = 40
 
@@ -119,35 +122,31 @@ def reactions(run: Run, even: Run) -> str:
 
 def drivers(even: Run) -> str:
     """Effort, speed and power of what drives joint coordinates: peak and root mean square."""
-    parts = even.mechanism
-    driven = [] if parts is None else [j for j in parts.joints.values() if j.drives]
-    if not driven:
+    words = effort_words(even)
+    if not words:
         return ""
+    heading = f"<h2>{words.capitalize()}</h2>"
     rows = []
     try:
-        for joint in driven:
-            angle = "angle" in joint.drives.partition(".")[2]
-            effort, unit, speed = ("torque", "N m", "rad/s") if angle else ("effort", "N", "m/s")
-            for k, (quantity, of) in enumerate(((effort, unit), ("speed", speed), ("power", "W"))):
-                y = even[f"{joint.name}.{quantity}"]
-                peak = int(np.argmax(np.abs(y)))
-                word = {"effort": "force"}.get(quantity, quantity)
-                rows.append(
-                    [
-                        escape(joint.name) if k == 0 else "",
-                        escape(joint.drives) if k == 0 else "",
-                        f"{word} [{of}]",
-                        f"{y[peak] + 0.0:.4g}",
-                        f"{even.t[peak]:.3g}",
-                        f"{_rms(even.t, y):.4g}",
-                        f"{mean_over_time(even.t, y) + 0.0:.4g}",
-                    ]
-                )
+        for k, of in enumerate(effort_series(even)):
+            y = of.values
+            peak = int(np.argmax(np.abs(y)))
+            rows.append(
+                [
+                    escape(of.name) if k % 3 == 0 else "",
+                    escape(of.along) if k % 3 == 0 else "",
+                    f"{of.quantity} [{of.unit}]",
+                    f"{y[peak] + 0.0:.4g}",
+                    f"{even.t[peak]:.3g}",
+                    f"{_rms(even.t, y):.4g}",
+                    f"{mean_over_time(even.t, y) + 0.0:.4g}",
+                ]
+            )
     except ZwangError as error:
-        return f"<h2>Drivers</h2><p>{escape(str(error))}</p>"
-    heads = ["driver", "drives", "quantity", "peak", "at t [s]", "RMS", "mean"]
-    made = table(heads, rows, (3, 4, 5, 6), "full")
-    return f"<h2>Drivers</h2>{_wide(made)}"
+        return f"{heading}<p>{escape(str(error))}</p>"
+    name = words.replace("drivers", "driver").replace("actuators", "actuator")
+    heads = [name.replace(" and ", " or "), "along", "quantity", "peak", "at t [s]", "RMS", "mean"]
+    return f"{heading}{_wide(table(heads, rows, (3, 4, 5, 6), 'full'))}"
 
 
 def _rms(t: np.ndarray, y: np.ndarray) -> float:
@@ -222,11 +221,16 @@ def _works(run: Run) -> tuple[list[list[str]], str]:
         # Velocity terms that come with M(q) are part of Q, and give back what M(q) takes up.
         works["applied"] = works["applied"] + works["inertia"]
         works["inertia"] = np.zeros(len(run))
+    V, inside = run.potential_energy, ""
+    if V is not None:  # weights and springs are in the sum above: what is left adds up to it
+        names["applied"], inside = "work of applied forces without a potential", "of that, "
+        rest = works["applied"] + (V - V[0])
+        works["applied"] = np.where(np.abs(rest) > NO_WORK * np.abs(V).max(), rest, 0.0)
     rows = []
     for key, label in names.items():
         values = works[key]
         if key in ("applied", "constraint") or np.any(values):
-            rows.append([label, f"{values[-1] + 0.0:.6g}"])
+            rows.append([inside + label, f"{values[-1] + 0.0:.6g}"])
     rows.append(["largest imbalance", f"{np.abs(work.balance).max():.1e}"])
     return rows, ""
 

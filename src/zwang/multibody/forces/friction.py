@@ -48,6 +48,8 @@ __all__ = [
 WITH_FRICTION = ("revolute", "prismatic", "cylindrical")
 #: What friction is described by, in the order of its numbers.
 NUMBERS = ("coefficient", "radius", "viscous", "velocity")
+#: The same where it is viscous alone.
+VISCOUS = ("viscous",)
 #: What they are where they are not given.
 DEFAULTS = {"coefficient": None, "radius": None, "viscous": 0.0, "velocity": 1e-3}
 
@@ -79,7 +81,7 @@ def friction_element(joint: Joint, element: Element, given: Mapping[str, Any]) -
     if not numbers["velocity"] > 0.0:
         raise InputError(f"velocity of {what}", found="0", expected="a positive number")
     kinds = element.law.kinds
-    numbers = {name: numbers[name] for name in (NUMBERS if dry else ("viscous",))}
+    numbers = {name: numbers[name] for name in (NUMBERS if dry else VISCOUS)}
     shapes = dict.fromkeys(numbers, ())
     law = ElementLaw(("friction", joint.name), "friction", kinds, shapes, "friction", _never)
     return Element(f"{joint.name}.friction", law, joint.bodies, numbers)
@@ -139,6 +141,11 @@ class JointFriction:
     function: casadi.Function
     pressure: casadi.Function
     under: casadi.Function
+
+    @property
+    def of_reaction(self) -> bool:
+        """Whether the reaction has a part in it, as it has in all that is not viscous alone."""
+        return tuple(self.element.law.shapes) != VISCOUS
 
 
 def joint_frictions(parts: Parts) -> list[JointFriction]:
