@@ -627,7 +627,7 @@ def test_results_of_a_sweep_are_seen(here):
     assert "varies" in call("export", "plan.zarr", "--list").stdout
     call("export", "plan.zarr", "D.angle", "--units")
     assert Path("plan.csv").read_text().startswith("run,crank_length,D.angle [rad],status")
-    call("plot", "plan.zarr", "D.angle", "--kind", "histogram", "-o", "angles.png")
+    call("plot", "plan.zarr", "D.angle", "--kind", "histogram", "--paper", "-o", "angles.png")
     assert Path("angles.png").stat().st_size > 1000
     call("report", "plan.zarr")
     assert "--force" in call("report", "plan.zarr", code=1).stderr
@@ -657,7 +657,7 @@ def test_a_sweep_of_many_runs_prints_statistics_and_times_are_lines(here):
         (["sweep", "plan.toml", "--csv", "p.txt"], "one of .csv, .xlsx"),
         (["export", "edge"], "edge/round-1.zarr"),
         (["export", "done.zarr", "--degrees"], "--degrees must be given with a run"),
-        (["plot", "done.zarr", "--paper"], "--paper must be given with a run"),
+        (["plot", "done.zarr", "--label", "a"], "--label must be given with a run"),
     ],
 )
 def test_what_a_study_cannot_do_is_refused(here, arguments, message):

@@ -150,7 +150,7 @@ def test_a_loop_in_a_plane_leaves_no_rounding_in_rows_that_are_zero():
         m.screw(f"{side}_thread", nut, screw, at=(end, (0, 0, up)), axis="x", pitch=sign * 0.003)
     form = m.derive(solve=False)
     whole = [k for k in range(form.A.rows) if not form.A[k, :].is_zero_matrix]
-    assert len(whole) == 4  # a plane has three, and each thread one; the pin that is cut has two
+    assert len(whole) == 4  # two in the plane, and one of each thread
     assert form.b.rows == 6
     assert all(form.b[k] == 0 for k in range(6) if k not in whole)
 

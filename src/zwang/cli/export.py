@@ -34,8 +34,10 @@ def plot(
 ) -> None:
     """Draw channels of a run, and of others to compare it with, or a study, into a file."""
     if is_study(folder):
-        options = {"--compare": compare, "--label": labels, "--degrees": degrees, "--paper": paper}
-        figure = plot_study(folder, names, model, kind=kind, against=against, refused=options)
+        options = {"--compare": compare, "--label": labels, "--degrees": degrees}
+        figure = plot_study(
+            folder, names, model, kind=kind, against=against, paper=paper, refused=options
+        )
     elif kind is not None:
         raise InputError("--kind", must="be given with a study", but=f"'{folder}' is none")
     else:

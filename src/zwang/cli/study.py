@@ -190,12 +190,14 @@ def plot_study(
     *,
     kind: str | None,
     against: str | None,
+    paper: bool,
     refused: Mapping[str, Any],
 ) -> Any:
     """A figure of outputs over what varies."""
     _require_none(refused)
     over = None if against is None else [n.strip() for n in against.split(",")]
-    return open_study(folder, model).plot(*names, kind=kind, against=over)
+    style = "paper" if paper else "screen"
+    return open_study(folder, model).plot(*names, kind=kind, against=over, style=style)
 
 
 def report_study(
