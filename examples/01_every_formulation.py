@@ -7,8 +7,6 @@ not ideal.
 
     engine (3 t) ──front bolt── coupling (0) ──rear bolt── wagon (2 t)
         └─────────────────────safety chain───────────────────┘
-
-Run it with  python examples/01_every_formulation.py
 """
 
 from __future__ import annotations

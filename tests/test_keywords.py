@@ -86,3 +86,13 @@ def test_near_misses_lead_to_the_right_name(call, said):
 def test_errors_of_a_function_itself_are_not_hidden():
     with pytest.raises(TypeError, match="positional argument"):
         zw.load()
+
+
+def test_a_method_that_takes_any_keyword_blames_none():
+    class Door(zw.Mechanism):
+        def __init__(self, width):
+            super().__init__()
+            self.parameter("width", width)
+
+    with pytest.raises(TypeError, match="gravity"):
+        Door(1.0).with_parameters(width=2.0)

@@ -694,3 +694,20 @@ def test_a_sparse_row_without_a_second_axis_is_refused_in_a_sentence(size):
         zw.InputError, match=rf"constraint matrix A must have .*but has shape \({size},\)"
     ):
         zw.solve(np.eye(size), np.ones(size), row, [0.0])
+
+
+def test_a_state_off_its_constraints_is_said_to_be():
+    """As where parameters that it was assembled with are forgotten."""
+    pendulum = zw.System(
+        ["x", "y"],
+        parameters={"L": 1.0},
+        mass=np.eye(2),
+        force=lambda: [0.0, -9.81],
+        constraints={"rod": zw.position(lambda q, p: q @ q - p.L**2)},
+    )
+    state = pendulum.assemble(hold={"x": 0.5}, prefer={"y": -2.0}, parameters={"L": 2.0})
+    for found in (pendulum.solve(state), pendulum.passport(state)):
+        assert "misses constraint 'rod' by 3 at the level of position" in found.notes[-1]
+    assert not pendulum.solve(state, parameters={"L": 2.0}).notes
+    assert "level of velocity" in pendulum.solve([1.0, 0.0], [1.0, 1.0]).notes[-1]
+    assert not pendulum.solve(np.array([[1.0, 0.5]] * 2)).notes  # samples may lie anywhere

@@ -183,9 +183,9 @@ class UnknownNameError(InputError):
     def __init__(
         self, what: str, name: str, known: Iterable[str], listed: Iterable[str] = ()
     ) -> None:
-        names = list(known)
-        near = [n for n in names if n.lower() == name.lower()]
-        near = near or difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+        names, written = list(known), str(name)  # a place in a list is a common mistake
+        near = [n for n in names if n.lower() == written.lower()]
+        near = near or difflib.get_close_matches(written, names, n=3, cutoff=0.6)
         advice = None
         if near:
             advice = f"Did you mean {' or '.join(repr(n) for n in near)}?"

@@ -626,7 +626,9 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
         ``theta``, ``theta_dot`` and ``theta_ddot``, zero as placed. Letters are g, the masses
         ``m_body``, moments of inertia ``J_body``, stiffness ``k_spring``, damping ``c_spring``
         and the parameters of the mechanism; dimensions are numbers. Joints that close loops stay
-        constraints. ``m.system.derive()`` has the coordinates of the bodies instead.
+        constraints. Balls, and free bodies that are part of something, have three turns ``psi``,
+        ``theta``, ``phi``, which the notes explain. ``m.system.derive()`` has the coordinates of
+        the bodies instead.
 
         Parameters
         ----------
@@ -654,6 +656,8 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
                 limit=limit,
                 seconds=seconds,
                 report=report,
+                notes=mechanism.notes,
+                acute=mechanism.acute,
             )
 
     def __repr__(self) -> str:

@@ -192,6 +192,8 @@ def test_derive_gives_closed_forms():
     # A mechanism has the coordinates of its joints, unless those of bodies are asked for.
     assert call("derive", PENDULUM).stdout.startswith("pin_ddot = 2*g*m_rod*cos(pin)/")
     assert "rod.x_dot" in call("derive", PENDULUM, "--terms", "--bodies").stdout
+    disk = call("derive", example_path("rolling_disk"), "--seconds", "60").stdout
+    assert "disk_psi_ddot = disk_theta_dot*(" in disk
 
 
 def test_examples_and_new_write_files_that_run(here):

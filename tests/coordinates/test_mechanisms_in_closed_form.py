@@ -1,12 +1,16 @@
 """Closed forms of mechanisms in the coordinates of their joints, against textbooks and by hand."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import zwang as zw
+from zwang.rotation import quaternion
 
 sp = pytest.importorskip("sympy")
 
+ROOT = Path(__file__).resolve().parents[2]
 #: Two evaluations of the same formula in double precision.
 ROUNDING = 1e-12
 
@@ -161,3 +165,83 @@ def test_constraints_that_contradict_everywhere_are_named():
     m.drive("fast", "theta.angle", lambda t: t * t)
     with pytest.raises(zw.NotApplicableError, match="slow and fast contradict each other"):
         m.derive()
+
+
+@pytest.fixture(scope="module")
+def rolling_disk():
+    """The example's mechanism, and its closed form."""
+    m = zw.read_model(ROOT / "examples" / "rolling_disk.toml").mechanism
+    return m, m.derive()
+
+
+def test_a_rolling_disk_of_bodies_is_that_of_the_paper(rolling_disk):
+    _, form = rolling_disk
+    paper = zw.library.rolling_disk("velocities").derive()
+    m, J, g = sp.symbols("m_disk J_disk1 g")
+    letters = {"m": m, "J": J, "g": g, "r": sp.Rational(1, 2), "theta": sp.Symbol("disk_theta")}
+    turns = ("psi", "theta", "phi")
+    letters |= {f"omega{k}": sp.Symbol(f"disk_{x}_dot") for k, x in enumerate(turns, start=1)}
+    thin = {sp.Symbol("J_disk2"): 2 * J}
+    for own, expected in zip(form.acceleration[3:], paper.acceleration, strict=True):
+        assert sp.simplify(own.subs(thin) - expected.subs(letters)) == 0
+
+
+def test_a_rolling_disk_of_bodies_agrees_with_its_mechanism_at_random_states(rolling_disk):
+    m, form = rolling_disk
+    rng = np.random.default_rng(8)
+    for _ in range(5):
+        r, (psi, phi), theta = rng.normal(size=3), rng.uniform(-3, 3, 2), rng.uniform(-1.2, 1.2)
+        rates = rng.normal(size=6)
+        about = quaternion.from_axis_angle
+        e = _times(about([0, 0, 1], psi), _times(about([1, 0, 0], theta), about([0, 1, 0], phi)))
+        c, s = np.cos(phi), np.sin(phi)
+        leaning = np.array(
+            [rates[4], rates[5] + rates[3] * np.sin(theta), rates[3] * np.cos(theta)]
+        )
+        omega = np.array([[c, 0, -s], [0, 1, 0], [s, 0, c]]) @ leaning
+        r[2] = 0.5 * np.cos(theta)
+        solution = m.system.solve([*r, *e], [*rates[:3], *omega])
+        q = [*r, psi, theta, phi]
+        expected = solution.acceleration[:3]
+        assert np.allclose(form.at("acceleration", q, rates)[:3], expected, rtol=0, atol=1e-9)
+        assert np.allclose(form.at("multipliers", q, rates), solution.multipliers, atol=1e-9)
+
+
+def _times(a, b):
+    """Product of two quaternions."""
+    return np.array(
+        [a[0] * b[0] - a[1:] @ b[1:], *(a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:]))]
+    )
+
+
+def test_what_the_turns_of_a_body_are_is_said(rolling_disk):
+    _, form = rolling_disk
+    assert "disk_psi about z, then by disk_theta, between −π/2 and π/2, about its own x" in str(
+        form
+    )
+    assert form.N.is_Identity
+    assert not form.acceleration.has(sp.Symbol("disk_phi"))  # spin and place change nothing
+    assert not form.A.has(sp.Abs)
+    assert all(power.exp.is_Integer for power in form.A.atoms(sp.Pow))
+
+
+def test_a_ball_whose_body_a_rod_holds_turns_as_the_mechanism_does():
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    bar = m.body("bar", mass=2.0, inertia=(0.3, 0.4, 0.2), position=(0.3, 0.1, -0.4))
+    m.spherical("ball", m.ground, bar, at=(0, 0, 0))
+    m.spherical_link("rod", m.ground, bar, at=((1, 0.5, 0), (0.6, 0.2, -0.8)))
+    form = m.derive(solve=False)
+    assert [s.name for s in form.names.coordinates] == ["ball_psi", "ball_theta", "ball_phi"]
+    placed = zw.solve(*(form.at(term, np.zeros(3)) for term in "MQAb"))
+    expected = m.solve(m.assemble())
+    # At rest, and where all angles are zero, their accelerations are those of the body's axes.
+    assert np.allclose(placed.acceleration, expected.acceleration[3:], rtol=0, atol=1e-10)
+
+
+def test_a_free_body_alone_keeps_eulers_equations():
+    m = zw.Mechanism(gravity=(0, 0, 0))
+    m.body("top", mass=1.0, inertia=(1.0, 2.0, 3.0), free=True)
+    form = m.derive()
+    J1, J2, J3, w2, w3 = sp.symbols("J_top1 J_top2 J_top3 top_v4 top_v5")
+    assert sp.simplify(form.acceleration[3] - (J2 - J3) * w2 * w3 / J1) == 0
+    assert sp.simplify(form.M[0, 0] - sp.Symbol("m_top")) == 0  # not m (e·e)²

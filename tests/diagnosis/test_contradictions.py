@@ -175,9 +175,9 @@ def test_twenty_generic_rows_are_searched_completely_in_seconds():
     A[11] = own @ A[12:]
     b = A @ rng.standard_normal(10)
     b[15] += 1.0
-    start = time.perf_counter()
+    start = time.process_time()
     found = explain(np.eye(10), A, b)
-    assert time.perf_counter() - start < 20.0  # a second or two, on a slow and busy machine more
+    assert time.process_time() - start < 20.0  # of the processor: a second or two
     first = found.contradictions[0]
     assert first.smallest
     assert first.rows == tuple(range(11, 20))

@@ -8,6 +8,7 @@ import pytest
 
 import zwang as zw
 from zwang.integrators.settings import Settings
+from zwang.simulation import switching_times
 from zwang.simulation.notes import off_constraints_note
 
 PUSH, LONG, UNTIL = 20.0, 0.05, 8.0
@@ -52,6 +53,34 @@ def test_parameters_move_the_switch(system: zw.System) -> None:
     for begin in (5.5, 1.25, 9.0, 2.0):  # one of them after the end
         run = system.simulate([0.0], until=UNTIL, parameters={"begin": begin})
         assert run["x"][-1] == pytest.approx(place(UNTIL, begin), rel=CLOSE, abs=CLOSE)
+
+
+def test_only_parameters_that_decide_a_switch_let_it_be_looked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A controller changes one at every sample; where the pulse begins is another."""
+    looked: list[float] = []
+    found = switching_times._found
+
+    def counted(*arguments: Any) -> Any:
+        looked.append(arguments[1])
+        return found(*arguments)
+
+    monkeypatch.setattr(switching_times, "_found", counted)
+    system = zw.System(
+        ["x"],
+        parameters={"u": 0.0, "begin": 3.0},
+        mass=lambda: [[1.0]],
+        force=lambda t, p: [pulse(t, p)[0] + p.u],
+    )
+    law = zw.controller(lambda s: {"u": 0.1 * s.number}, 0.5)
+    run = system.simulate([0.0], until=UNTIL, controllers={"motor": law})
+    held = np.arange(16)  # 0.1 k N for half a second each
+    moved = sum(0.1 * k * (0.125 + 0.5 * (UNTIL - 0.5 * (k + 1))) for k in held)
+    assert run["x"][-1] == pytest.approx(place(UNTIL) + moved, rel=CLOSE)
+    assert len(looked) == 1
+    system.simulate([0.0], until=UNTIL, parameters={"begin": 5.5})
+    assert len(looked) == 2
 
 
 def test_trajectories_of_an_ensemble_switch_by_their_own_parameters(system: zw.System) -> None:

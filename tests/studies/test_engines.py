@@ -55,6 +55,20 @@ def test_threads_and_a_cluster_in_this_process_write_the_same_bytes(system, whol
     assert digest(tmp_path / "b.zarr") == whole
 
 
+def test_what_a_killed_process_was_writing_is_removed(system, whole, tmp_path):
+    path = tmp_path / "a.zarr"
+    path.mkdir()
+    (path / "zarr.json.12-ab.part").write_bytes(b"{")  # killed when it made the dataset
+    zw.study(system, pendulum_plan(), output=path).run(progress=False)
+    assert digest(path) == whole
+    task = next((path / "record" / "done").iterdir())
+    for place in (path / "status" / "c", task.parent):
+        (place / f"{task.stem}.12-ab.part").write_bytes(b"half")
+    task.unlink()
+    zw.open_study(path, system).run(progress=False)
+    assert digest(path) == whole
+
+
 def test_a_cluster_whose_workers_come_later_is_waited_for_and_told(system, tmp_path, caplog):
     from distributed import Client, LocalCluster
 

@@ -334,6 +334,18 @@ def test_a_browser_plays_and_pauses_the_page(browser, page):
     assert not [e for e in browser.errors if "exception" in str(e).lower()]
 
 
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_page_has_the_colors_that_a_browser_prefers(browser, page, dark):
+    page.pause()
+    browser.screen("desktop", dark=dark)
+    opened(browser, page, 360, 240)
+    scheme = browser.evaluate("document.documentElement.dataset.mantineColorScheme")
+    left(browser)
+    browser.usual_screen()
+    assert scheme == ("dark" if dark else "light")
+    assert not [e for e in browser.errors if "exception" in str(e).lower()]
+
+
 #: Columns of a window of 1000 × 400 with nothing but the scene: notices are left, controls right.
 BETWEEN = slice(300, 650)
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.analysis.by_name import ByName
 from zwang.analysis.columns import write_csv
 from zwang.analysis.quantities import derivatives, parts_of, quantity
+from zwang.analysis.values_by_actuator import ValuesByActuator
 from zwang.caching import computed_once
 from zwang.errors import InputError, UnknownNameError
 from zwang.multibody.wrench import joint_wrench
@@ -131,16 +131,16 @@ class InverseDynamics:
     def peak(self) -> dict[str, float]:
         """Actuator → largest |effort|."""
         peaks = np.abs(self._tau).max(axis=0, initial=0.0)
-        return ByName("actuator", zip(self.actuators, peaks.tolist(), strict=True))
+        return ValuesByActuator(zip(self.actuators, peaks.tolist(), strict=True))
 
     @property
     def rms(self) -> dict[str, float]:
         """Actuator → root mean square of the effort over time."""
         means = [self._mean_square(x) ** 0.5 for x in self._tau.T]
-        return ByName("actuator", zip(self.actuators, means, strict=True))
+        return ValuesByActuator(zip(self.actuators, means, strict=True))
 
-    def _by_actuator(self, values: FloatArray) -> ByName[FloatArray]:
-        return ByName("actuator", zip(self.actuators, values.T, strict=True))
+    def _by_actuator(self, values: FloatArray) -> ValuesByActuator[FloatArray]:
+        return ValuesByActuator(zip(self.actuators, values.T, strict=True))
 
     def _mean_square(self, x: FloatArray) -> float:
         if len(self.t) < 2:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zwang.analysis.by_name import ByName
 from zwang.analysis.columns import expanded, write_csv
 from zwang.analysis.derivative_array import DerivativeArray, columns_of, matrix_of
 from zwang.analysis.internal_dynamics import Inversion
@@ -24,6 +23,7 @@ from zwang.analysis.quantities import Quantity, derivatives, quantity, quantity_
 from zwang.analysis.realizability import Realizability, realizability
 from zwang.analysis.smoothness import require_smooth
 from zwang.analysis.time_functions import TimeFunction, time_function
+from zwang.analysis.values_by_actuator import ValuesByActuator
 from zwang.caching import computed_once
 from zwang.errors import InputError, NotApplicableError, UnreachableError, shown
 from zwang.terms import FloatArray
@@ -205,7 +205,7 @@ class Servo:
             jets[:, 0, :nq],
             jets[:, 0, nq : nq + nv],
             jets[:, 1, nq : nq + nv],
-            ByName("actuator", zip(self.actuators, jets[:, 0, -k:].T, strict=True)),
+            ValuesByActuator(zip(self.actuators, jets[:, 0, -k:].T, strict=True)),
             how,
             tuple(notes),
             self.values,

@@ -27,6 +27,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 C = TypeVar("C")
 
+#: Flag of functions with ``**values``: `inspect.CO_VARKEYWORDS`, without loading `inspect`.
+ANY_KEYWORDS = 0x08
 #: What a call is about, by the arguments it was given: "screw joint 'nut'".
 Subject = Callable[[tuple[Any, ...], Mapping[str, Any]], str]
 
@@ -94,6 +96,8 @@ def known_keywords_of_methods(owner: type[C]) -> type[C]:
         kind = type(found) if isinstance(found, classmethod | staticmethod) else None
         function: Any = found if kind is None else found.__func__
         if not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
+            continue
+        if function.__code__.co_flags & ANY_KEYWORDS:  # nothing is unknown to it
             continue
         # Builders are what the class of their name consists of.
         called = owner.__name__.removesuffix("Builder") if name == "__init__" else name

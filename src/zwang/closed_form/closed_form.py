@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -251,8 +251,16 @@ def derive(
     limit: int = LIMIT,
     seconds: float = SECONDS,
     report: Callable[[DerivationProgress], Any] | None = None,
+    notes: Sequence[str] = (),
+    acute: Sequence[str] = (),
 ) -> ClosedForm:
-    """The closed form of a system; see `zwang.System.derive`."""
+    """The closed form of a system; see `zwang.System.derive`.
+
+    Parameters
+    ----------
+    notes : sentences that stand before those on the solution.
+    acute : angles between −π/2 and π/2.
+    """
     try:
         import sympy as sp
     except ImportError as error:
@@ -262,14 +270,19 @@ def derive(
 
     names = name_all(model.definition, model.row_names, parameters)
     motion: dict[str, Any] = {}
-    notes: tuple[str, ...] = ()
     with Budget(seconds, report) as budget:
         derivation = Derivation(
-            model, names, budget, simplify=simplify, use_constraints=use_constraints
+            model,
+            names,
+            budget,
+            simplify=simplify,
+            use_constraints=use_constraints,
+            positive=[sp.cos(sp.Symbol(name)) for name in acute],
         )
         if solve:
-            samples = sampled(system, names)
-            found, notes = derivation.motion(samples, limit)
+            samples = sampled(system, names, acute)
+            found, more = derivation.motion(samples, limit)
+            notes = (*notes, *more)
             motion = {name: sp.ImmutableDenseMatrix(x) for name, x in found.items()}
             _check("acceleration", motion["acceleration"], samples.values, samples.acceleration)
             _check("constraint_force", motion["constraint_force"], samples.values, samples.force)
@@ -280,7 +293,7 @@ def derive(
         **terms,
         names=names,
         parameters=names.defaults(model.definition),
-        notes=notes,
+        notes=tuple(notes),
         _motion=motion,
     )
 

@@ -10,6 +10,7 @@ from zwang.closed_form.budget import Budget
 from zwang.closed_form.convert import to_sympy
 from zwang.closed_form.motion import AlgebraTerms, solve
 from zwang.closed_form.present import Presenter
+from zwang.closed_form.roots import with_short_roots
 from zwang.errors import InputError, NotApplicableError
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Derivation:
     budget : the time it may take.
     simplify : whether forms are shortened; else they come as traced, or as elimination left them.
     use_constraints : whether φ = 0, φ̇ = 0 and ψ = 0 may be used to shorten the motion.
+    positive : expressions that are their own absolute values.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class Derivation:
         *,
         simplify: bool,
         use_constraints: bool,
+        positive: Sequence[sp.Expr] = (),
     ) -> None:
         import casadi as ca
 
@@ -64,7 +67,7 @@ class Derivation:
             (s.p, names.flat_parameters),
             (lam, names.multipliers),
         ]
-        self._given = to_sympy(traced, inputs)
+        self._given = with_short_roots(to_sympy(traced, inputs), budget, positive)
         self._budget = budget
         budget.begin(0, sum(len(matrix.flat()) for matrix in self._given.values()))
         given = (e for matrix in self._given.values() for e in matrix.flat())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -63,15 +63,16 @@ class SampledValues:
     multipliers: FloatArray
 
 
-def sampled(system: Numerical, names: SymbolNames) -> SampledValues:
+def sampled(system: Numerical, names: SymbolNames, acute: Sequence[str] = ()) -> SampledValues:
     """Random states that satisfy the constraints, and the motion there.
 
     Parameters take their default values, or those of what was put in their place; symbols that
-    came in that way take the default of the entry they stand for, or random values.
+    came in that way take the default of the entry they stand for, or random values. Acute angles
+    stay between −π/2 and π/2.
     """
     rng = np.random.default_rng(0)
     parameters, extra = _parameters(system.definition, names, rng)
-    states = [_state(system, rng, parameters) for _ in range(COUNT)]
+    states = [_state(system, rng, parameters, acute) for _ in range(COUNT)]
     q, v, t = (np.array([s[k] for s in states], dtype=float) for k in range(3))
     solution = system.solve(q, v, t, parameters=parameters)
     values = {s.name: q[:, k] for k, s in enumerate(names.coordinates)}
@@ -105,13 +106,17 @@ def _parameters(
 
 
 def _state(
-    system: Numerical, rng: np.random.Generator, parameters: Mapping[str, Any]
+    system: Numerical,
+    rng: np.random.Generator,
+    parameters: Mapping[str, Any],
+    acute: Sequence[str],
 ) -> tuple[Any, Any, float]:
     """A random state on the constraints; after some failures, one anywhere."""
     definition = system.definition
     failure: Exception | None = None
     for attempt in range(10):
         q = rng.normal(size=len(definition.coordinates))
+        q = np.where([name in acute for name in definition.coordinates], np.arctan(q), q)
         v = rng.normal(size=len(definition.velocities))
         t = float(rng.uniform())
         try:

@@ -15,6 +15,10 @@ equation too many, but near a flat position another one than near an upright one
 does for the whole walk, as in most of Bennett's linkages, one is made for its beginning: a
 redundant row that acts ends a motion at once, while rows that are no longer good are chosen again.
 
+Rows of positions go only for what they imply among themselves. One that follows from rows of
+velocities holds what those let drift, as where a wheel touches a curved road and its lowest point
+rests: there a row of velocities goes.
+
 A row may vanish on all configurations of a loop and on none beside them: in Sarrus's linkage, whose
 platform cannot turn, the row against its turning. What is left of it there is rounding, and to take
 that for a row stops the motion. So a row is judged against the terms that it was summed from, see
@@ -23,6 +27,8 @@ that for a row stops the motion. So a row is judged against the terms that it wa
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -400,20 +406,69 @@ def _choose(view: _RowsAtState, states: list[tuple[FloatArray, FloatArray, float
         return ActiveRows(distinct=False)
     deficits = [deficit(rows) for rows in matrices]
     wanted = min(deficits)
-    bases = []
-    for rows, dependent in zip(matrices, deficits, strict=True):
-        if dependent == wanted:
-            U, _, _ = np.linalg.svd(rows)
-            bases.append(U[:, len(rows) - wanted :])
-    # What acts on accelerations alone leaves no residual by which a contradiction would show.
-    levels = view.system.row_levels()
-    free = np.array([level != "acceleration" for level in levels], dtype=bool)
-    best, count, least = [], len(bases), LEAST_SHARE
+    matrices = [A for A, dependent in zip(matrices, deficits, strict=True) if dependent == wanted]
+    bases = [_dependencies(rows, wanted) for rows in matrices]
+    levels = np.array(view.system.row_levels())
+    best: list[int] = []
+    if wanted and {"position", "velocity"} <= set(levels):
+        among = _dependencies_among_positions(matrices, levels)
+        best = _of_most_states(len(bases), wanted, partial(_positions_kept, bases, among, levels))
+    if len(best) < wanted:
+        # What acts on accelerations alone leaves no residual by which a contradiction would show.
+        free = levels != "acceleration"
+        best = _of_most_states(
+            len(bases), wanted, lambda n, least: _with_shares(bases[:n], wanted, free, least)
+        )
+    return ActiveRows(tuple(sorted(best)), len(best) == wanted)
+
+
+def _of_most_states(count: int, wanted: int, rows: Callable[[int, float], list[int]]) -> list[int]:
+    """The most rows that may go at the first so many states, up to as many as wanted."""
+    best, least = [], LEAST_SHARE
     while len(best) < wanted and count:
-        gone = _with_shares(bases[:count], wanted, free, least)
+        gone = rows(count, least)
         best = gone if len(gone) > len(best) else best
         count, least = count // 2, LEAST_SHARE_NEAR
-    return ActiveRows(tuple(sorted(best)), len(best) == wanted)
+    return best
+
+
+def _dependencies(rows: FloatArray, count: int) -> FloatArray:
+    """A basis of so many dependencies between scaled rows, (m, count)."""
+    U, _, _ = np.linalg.svd(rows)
+    return U[:, len(rows) - count :]
+
+
+def _dependencies_among_positions(
+    matrices: list[FloatArray], levels: np.ndarray
+) -> list[FloatArray]:
+    """Bases of the dependencies between rows of positions alone, (m, k)."""
+    at_position = levels == "position"
+    count = min(deficit(rows[at_position]) for rows in matrices)
+    found = []
+    for rows in matrices:
+        Z = np.zeros((len(rows), count))
+        Z[at_position] = _dependencies(rows[at_position], count)
+        found.append(Z)
+    return found
+
+
+def _positions_kept(
+    bases: list[FloatArray],
+    among: list[FloatArray],
+    levels: np.ndarray,
+    count: int,
+    least: float,
+) -> list[int]:
+    """Rows of positions that follow from such rows alone, then rows of velocities.
+
+    A row of positions that follows from rows of velocities holds what those let drift: in its place
+    one of them goes.
+    """
+    gone = _with_shares(among[:count], among[0].shape[1], levels == "position", least)
+    bases = bases[:count]
+    for row in gone:
+        bases = [_without(Z, row) for Z in bases]
+    return gone + _with_shares(bases, bases[0].shape[1], levels == "velocity", least)
 
 
 def _with_shares(bases: list[FloatArray], wanted: int, free: np.ndarray, least: float) -> list[int]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from zwang.arguments.keywords import known_keywords_of_methods
@@ -21,12 +23,45 @@ if TYPE_CHECKING:
     from zwang.diagnosis.explain import Explanation
     from zwang.diagnosis.passport import Passport
     from zwang.diagnosis.splits import Splits
+    from zwang.equations.contract import Equations
     from zwang.solvers.certify import Certificate
     from zwang.state import Residuals
     from zwang.system import System
     from zwang.terms import EquationTerms, FloatArray
 
 __all__ = ["Evaluations"]
+
+
+#: A state that misses its constraints by more than this, relative, is not on them; a simulation
+#: would refuse to start there.
+OFF = 1e-6
+
+
+def off_constraints(
+    equations: Equations, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
+) -> str:
+    """A sentence on the constraint that a state misses most; empty if it is on all of them.
+
+    Of many states nothing is said: they may be sampled anywhere.
+    """
+    if q.ndim > 1 or v.ndim > 1 or np.ndim(t) > 0 or p.ndim > 1:
+        return ""
+    if equations.largest_miss(np.concatenate([q, v])[None], np.reshape(t, 1), p) <= OFF:
+        return ""
+    found = equations.residuals_at(q, v, t, p)
+    levels = (
+        ("position", found.position, found.position_names, q),
+        ("velocity", found.velocity, found.velocity_names, v),
+    )
+    for level, values, names, size in levels:
+        worst = int(np.argmax(np.abs(values))) if len(values) else 0
+        if len(values) and abs(values[worst]) > OFF * max(1.0, float(np.linalg.norm(size))):
+            return (
+                f"the state misses constraint {names[worst]!r} by {values[worst]:.3g} at the level "
+                f"of {level}: assemble(prefer=…) computes one that does not; parameters= must be "
+                "those it was computed with"
+            )
+    return ""
 
 
 @known_keywords_of_methods
@@ -110,9 +145,10 @@ class Evaluations(ABC):
         formulation : ``"auto"`` or one of `System.formulations`.
         family : where accelerations are not unique, return all of them instead of refusing.
         """
-        return self._analyzed().equations.solve_at(
-            *self._at(q, v, t, parameters), formulation=formulation, family=family
-        )
+        equations, at = self._analyzed().equations, self._at(q, v, t, parameters)
+        found = equations.solve_at(*at, formulation=formulation, family=family)
+        off = off_constraints(equations, *at)
+        return replace(found, notes=(*found.notes, off)) if off else found
 
     def reaction_solutions(
         self,
@@ -204,7 +240,9 @@ class Evaluations(ABC):
         The groups are the named constraints, or joints, of a mechanism; or yours:
         ``{"both": ["left", "right"]}`` asks for what two of them exert together.
         """
-        return self._analyzed().equations.passport_at(*self._at(q, v, t, parameters), groups)
+        equations, at = self._analyzed().equations, self._at(q, v, t, parameters)
+        found, off = equations.passport_at(*at, groups), off_constraints(equations, *at)
+        return replace(found, notes=(*found.notes, off)) if off else found
 
     def splits(
         self,

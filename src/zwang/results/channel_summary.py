@@ -13,7 +13,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.results.run import Run
 
-__all__ = ["mean_over_time", "summary_of", "summary_table"]
+__all__ = ["mean_over_time", "rms_over_time", "summary_of", "summary_table"]
 
 #: Columns of the table for people.
 _SHOWN = ("least", "at", "greatest", "at", "mean", "RMS")
@@ -22,6 +22,11 @@ _SHOWN = ("least", "at", "greatest", "at", "mean", "RMS")
 def mean_over_time(t: FloatArray, y: FloatArray) -> float:
     """∫y dt over the time, by the trapezoidal rule; of one state its value."""
     return float(np.trapezoid(y, t) / (t[-1] - t[0])) if t[-1] > t[0] else float(y[0])
+
+
+def rms_over_time(t: FloatArray, y: FloatArray) -> float:
+    """Root mean square over the time."""
+    return float(np.sqrt(mean_over_time(t, y * y)))
 
 
 def summary_of(
@@ -50,7 +55,7 @@ def summary_of(
             "greatest": float(values[high]),
             "at_greatest": float(table.t[high]),
             "mean": mean_over_time(table.t, values),
-            "rms": float(np.sqrt(mean_over_time(table.t, values**2))),
+            "rms": rms_over_time(table.t, values),
         }
     return found
 

@@ -16,7 +16,7 @@ from zwang.results.run import Counts, Run
 from zwang.results.segments import Segment
 from zwang.results.status import status_of
 from zwang.simulation.all_rows import on_all_rows
-from zwang.simulation.program_check import look, motion_of
+from zwang.simulation.program_check import Disagreement, look, motion_of
 from zwang.simulation.select_program import ProgramStart, select_program
 from zwang.terms import FloatArray
 
@@ -45,11 +45,25 @@ def disagreements(run: Run, count: int) -> list[str]:
         program = _program_of(run, segment, run.settings)
         for i in rows[:: max(len(rows) // count, 1)]:
             y, t = np.concatenate([run.q[i], run.v[i]]), float(run.t[i])
-            inner = (y, p) if program.carrier is None else program.carrier.entered(y, t, p)
-            motion = motion_of(program, inner[0], t, inner[1])
-            doubt = look(system.equations, motion, t, p, run.settings)
+            doubt = _doubt(run, segment, program, y, t)
+            if (
+                doubt is not None and program.left_out
+            ):  # rows that act may lose rank where all do not
+                start = ProgramStart(y, t, p)
+                here = select_program(system.equations, start, run.settings)
+                doubt = _doubt(run, segment, here, y, t)
             found += [] if doubt is None else [f"its program is not right: {doubt}"]
     return found
+
+
+def _doubt(
+    run: Run, segment: Segment, program: Program, y: FloatArray, t: float
+) -> Disagreement | None:
+    """What a program does at a state that the full terms of the segment's system do not say."""
+    p = segment.system.parameter_vector(segment.parameters)
+    inner = (y, p) if program.carrier is None else program.carrier.entered(y, t, p)
+    motion = motion_of(program, inner[0], t, inner[1])
+    return look(segment.system.equations, motion, t, p, run.settings)
 
 
 def _program_of(run: Run, segment: Segment, settings: Settings) -> Program:

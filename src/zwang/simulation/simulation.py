@@ -98,6 +98,7 @@ ACT_AGAIN = "rows that had been left out had to act in place of others"
 
 #: Against coordinates in which states between steps do not meet all constraints.
 MISSED = "saved states miss constraints that follow from others"
+OR_RANK = 'lost rank within a step: coordinates="absolute" tells which'
 
 
 class _DoubtedError(Exception):
@@ -465,10 +466,9 @@ class Simulation:
         Where they do not, and other coordinates than the system's own are to blame, the simulation
         is to begin anew; one in its own coordinates stops. `doubt` is one that there is already.
         """
-        program, inner = self.loop.program, self.loop.parameters[:, 0]
+        program = self.loop.program
         for state in zip(y, t.tolist(), strict=True):
-            if doubt is None:
-                doubt = self.guard.look(self.active.equations, program, state, inner, self.p)
+            doubt = self._doubt_at(*state) if doubt is None else doubt
         if doubt is None:
             return True
         contradiction = self._conflict(y[0], t[:1])
@@ -481,6 +481,26 @@ class Simulation:
         self._close()
         self.status = stopped_by_guard(doubt, program.carrier)
         return False
+
+    def _doubt_at(self, y: FloatArray, t: float) -> Disagreement | None:
+        """What the program does at a state ŷ of the loop that the full terms do not say.
+
+        Rows that act may lose rank at a state where all do not: there those count that would be
+        chosen there.
+        """
+        equations, program, p = self.active.equations, self.loop.program, self.p
+        doubt = self.guard.look(equations, program, (y, t), self.loop.parameters[:, 0], p)
+        if doubt is None or not program.left_out:
+            return doubt
+        here = self.loop.in_system(y[None], np.array([t]))[0]
+        try:
+            other = self._program(ProgramStart(here, t, p))
+        except ZwangError:  # a state that is no state of the system
+            return doubt
+        if other.left_out == program.left_out:
+            return doubt
+        y, inner = (here, p) if other.carrier is None else other.carrier.entered(here, t, p)
+        return self.guard.look(equations, other, (y, t), inner, p)
 
     def _conflict(self, y: FloatArray, t: FloatArray) -> str:
         """Which constraints contradict each other at a state ŷ, as a sentence; else empty.
@@ -576,8 +596,11 @@ class Simulation:
         Rows that act may lose rank within a step; those of other coordinates need not.
         """
         doubt = Disagreement(MISSED, float(self.loop.t[0]))
-        if self.keeper is None and self.guard.doubt(program, doubt):
-            raise _DoubtedError
+        if self.guard.doubt(program, doubt):
+            if self.keeper is None:
+                raise _DoubtedError
+            assert program.carrier is not None
+            status += f", or equations that act in {program.carrier.name} coordinates and {OR_RANK}"
         self._close()
         self.status = status
 

@@ -70,8 +70,11 @@ class SwitchingTimes:
 
     def after(self, t: float, p: FloatArray) -> Switching | None:
         """The next switch after a time, or the one that it is within, with parameters p."""
-        known = self._equations.cache.once(_KnownSwitches, _KnownSwitches)
-        key = (p.tobytes(), *self._span)
+        equations = self._equations
+        known = equations.cache.once(
+            _KnownSwitches, lambda: _KnownSwitches(equations.time_switches)
+        )
+        key = (p[known.used].tobytes(), *self._span)
         found = known.get(key)
         if found is None:
             found = known[key] = _found(self._equations.time_switches, *self._span, p)
@@ -88,10 +91,18 @@ class SwitchingTimes:
 
 
 class _KnownSwitches(Remembered[tuple[bytes, float, float], tuple[list[Switching], str]], PassedOn):
-    """Switches of simulations before, and what is to be said of them."""
+    """Switches of simulations before, and what is to be said of them.
 
-    def __init__(self) -> None:
+    Attributes
+    ----------
+    used : numbers of the parameters that switches depend on. Those that a controller changes at
+        every sample are hardly among them.
+    """
+
+    def __init__(self, switches: Sequence[TimeSwitch]) -> None:
         super().__init__(KEPT)
+        used = {c for switch in switches for c in switch.function.jac_sparsity(0, 1).get_col()}
+        self.used = np.array(sorted(used), dtype=int)
 
 
 def _found(

@@ -9,6 +9,7 @@
 
 Every file is written under another name and renamed. A task is complete when its file in `done` is
 there, which comes last; what is there of a task that is not complete is written again, the same.
+What a killed process leaves under other names is removed when all tasks are complete.
 """
 
 from __future__ import annotations
@@ -28,10 +29,12 @@ import numpy as np
 
 from zwang.errors import DamageError, StoreError
 
-__all__ = ["ArrayLayout", "StudyStore", "create_store", "open_store", "writing"]
+__all__ = ["UNFINISHED", "ArrayLayout", "StudyStore", "create_store", "open_store", "writing"]
 
 RECORD = "record"
 FORMAT = 1
+#: How the name of a file ends until it is written in full.
+UNFINISHED = ".part"
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ def writing(path: Path) -> Iterator[None]:
 
 def write_file(path: Path, content: bytes) -> None:
     """A file that is either there in full or not at all."""
-    part = path.with_name(f"{path.name}.{os.getpid()}-{os.urandom(4).hex()}.part")
+    part = path.with_name(f"{path.name}.{os.getpid()}-{os.urandom(4).hex()}{UNFINISHED}")
     try:
         part.write_bytes(content)
         part.replace(path)
@@ -277,6 +280,11 @@ class StudyStore:
         except FileNotFoundError:
             done = set()
         return [k for k in range(self.tasks) if f"{k}.json" not in done or not self._intact(k)]
+
+    def clear_unfinished(self) -> None:
+        """Remove files that were being written when their process was killed."""
+        for part in self.path.rglob(f"*{UNFINISHED}"):
+            part.unlink(missing_ok=True)
 
     def _intact(self, task: int) -> bool:
         try:

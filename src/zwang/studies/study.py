@@ -31,6 +31,7 @@ from zwang.studies.compute import FINISHED, MISSING, STATUS, check_settings
 from zwang.studies.dataset import (
     FORMAT,
     RECORD,
+    UNFINISHED,
     ArrayLayout,
     StudyStore,
     create_store,
@@ -242,12 +243,15 @@ class Study:
             The dataset is of another plan, model or version, or cannot be written. What was
             computed is kept: calling this again goes on.
         """
+        begun_before = self.path is not None and self.path.exists()
         store = self.store()
         with closing(_Lock(store)):
             missing = store.missing()
             if missing:
                 tasks = StudyTasks(store, self.subject, self.plan)
                 self._compute(store, tasks, missing, workers, progress)
+            if missing and begun_before:
+                store.clear_unfinished()
         return self
 
     def _compute(
@@ -641,7 +645,10 @@ class _Lock:
 
 def _holds_other_files(path: Path) -> bool:
     """Whether a folder has something else in it than what a study began to write."""
-    return any(entry.name != RECORD and not (entry / "c").is_dir() for entry in path.iterdir())
+    return any(
+        entry.name != RECORD and entry.suffix != UNFINISHED and not (entry / "c").is_dir()
+        for entry in path.iterdir()
+    )
 
 
 def _named(name: str, unit: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from zwang.diagnosis.passport import Status
 from zwang.display import counted
 from zwang.errors import ZwangError
 from zwang.multibody.pose import SCALAR
-from zwang.results.channel_summary import mean_over_time
+from zwang.results.channel_summary import mean_over_time, rms_over_time
 from zwang.results.mechanism_run import parts_of
 from zwang.results.model_digest import versions
 from zwang.results.run import Run
@@ -138,7 +138,7 @@ def drivers(even: Run) -> str:
                     f"{of.quantity} [{of.unit}]",
                     f"{y[peak] + 0.0:.4g}",
                     f"{even.t[peak]:.3g}",
-                    f"{_rms(even.t, y):.4g}",
+                    f"{rms_over_time(even.t, y):.4g}",
                     f"{mean_over_time(even.t, y) + 0.0:.4g}",
                 ]
             )
@@ -147,10 +147,6 @@ def drivers(even: Run) -> str:
     name = words.replace("drivers", "driver").replace("actuators", "actuator")
     heads = [name.replace(" and ", " or "), "along", "quantity", "peak", "at t [s]", "RMS", "mean"]
     return f"{heading}{_wide(table(heads, rows, (3, 4, 5, 6), 'full'))}"
-
-
-def _rms(t: np.ndarray, y: np.ndarray) -> float:
-    return float(np.sqrt(mean_over_time(t, y * y)))
 
 
 def constraints(even: Run) -> str:

@@ -8,11 +8,13 @@ page but its own, and has no tunnel.
 from __future__ import annotations
 
 import contextlib
+import gzip
 import io
 import ipaddress
 import socket
 import threading
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,6 +22,14 @@ from zwang.errors import InputError, MissingExtraError, ZwangError, shown
 
 __all__ = ["PageServer"]
 
+#: viser's page is dark with this word in its address, whatever the browser prefers.
+SCHEME = b"""<script>
+if (matchMedia("(prefers-color-scheme: dark)").matches) {
+  const address = new URL(location.href);
+  address.searchParams.set("darkMode", "");
+  history.replaceState(null, "", address);
+}
+</script>"""
 #: Only one server starts at a time: while it does, its entry is being put under guard.
 _STARTING = threading.Lock()
 
@@ -117,7 +127,8 @@ def _guarded(guard: _AccessRules) -> Iterator[None]:
             reason = guard.refusal(request.headers)
             if reason is not None:
                 return connection.respond(403, f"Refused: {reason}.\n")
-            return None if process_request is None else process_request(connection, request)
+            answer = None if process_request is None else process_request(connection, request)
+            return None if answer is None else _in_colors_of_the_browser(answer)
 
         return plain(handler, *where, process_request=guarded, **choices)
 
@@ -126,6 +137,26 @@ def _guarded(guard: _AccessRules) -> Iterator[None]:
         yield
     finally:
         servers.serve = plain
+
+
+def _in_colors_of_the_browser(answer: Any) -> Any:
+    """The page of viser, dark where the browser prefers dark pages; other answers as they are."""
+    if not answer.headers.get("Content-Type", "").startswith("text/html"):
+        return answer
+    packed = answer.headers.get("Content-Encoding") == "gzip"
+    answer.body = _with_first(SCHEME, answer.body, packed=packed)
+    if "Content-Length" in answer.headers:
+        del answer.headers["Content-Length"]
+        answer.headers["Content-Length"] = str(len(answer.body))
+    return answer
+
+
+@lru_cache(maxsize=2)
+def _with_first(script: bytes, page: bytes, *, packed: bool) -> bytes:
+    """An HTML page with a script that runs before all others."""
+    text = gzip.decompress(page) if packed else page
+    text = text.replace(b"<head>", b"<head>" + script, 1)
+    return gzip.compress(text) if packed else text
 
 
 def _require_guard(guard: _AccessRules) -> None:

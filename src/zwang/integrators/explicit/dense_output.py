@@ -138,6 +138,12 @@ def save_lane(
             if how == LEFT and again and not lost:
                 lost = True
                 continue
+            if how == LEFT and lost:  # the last stage is in that position: no better
+                count[EVALUATIONS, lane] += integrated(
+                    equations, method, y, step, moment, onto.pivots
+                ) + further * interpolant(equations, method, y, step, moment, onto.pivots)
+                theta = (times[k] - start) / whole_step
+                interpolated(step.K, method.P, y, h, theta, state, lane, equations.lanes)
         save(times[k], state, output, lane)
         k += 1
     count[NEXT, lane] = k

@@ -67,7 +67,7 @@ class RadauStep(NamedTuple):
     rate : derivative there.
     error, defect : error estimate, and h times what the polynomial misses of the motion (n,).
     weights : of the stages in the interpolant (3,).
-    looked : two vectors for the search for lost rank (2, n, 1).
+    looked : two vectors for saving and for the search for lost rank (2, n, 1).
     """
 
     start: FloatArray

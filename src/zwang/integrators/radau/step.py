@@ -51,7 +51,7 @@ from zwang.integrators.memory import (
     T,
 )
 from zwang.integrators.output import save
-from zwang.integrators.projection import evaluate, keep_sizes, projected, size_of
+from zwang.integrators.projection import evaluate, keep_sizes, project_between, size_of
 from zwang.integrators.radau.records import NewtonRoom, RadauMemory, RadauStep
 from zwang.integrators.radau.stages import (
     C1,
@@ -357,8 +357,9 @@ def save_between(
 ):  # fmt: skip
     """Save the states at times within the step from its interpolant, projected."""
     y, stages, w, times = memory.y, step.stages, step.weights, choices.times
-    real, k = memory.real, memory.counts[NEXT, 0]
+    moment, k = memory.real[SAVED : SAVED + 1], memory.counts[NEXT, 0]
     t, end = step.start[0, 0], step.end[0, 0]
+    usual = choices.tolerance if choices.fixed == 0.0 else np.inf
     while k < times.shape[0] and times[k] < end:
         theta = (times[k] - t) / h
         weights(theta, w)
@@ -373,8 +374,10 @@ def save_between(
                 + g * step.error[i]
             )
         if choices.project:
-            real[SAVED, 0] = times[k]
-            projected(equations, state, real[SAVED : SAVED + 1], onto)
+            moment[0, 0] = times[k]
+            project_between(
+                equations, state, step.looked[0], moment, onto, choices.entry_sizes, usual, 0
+            )
         save(times[k], state, output, 0)
         k += 1
     memory.counts[NEXT, 0] = k
